@@ -1,0 +1,130 @@
+// Every refusal the API can answer, in one table: the only place where a code can be added. The HTTP shell,
+// the OpenAPI document and the error pages are written from it.
+
+export type RefusalType =
+  | 'validation_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'conflict_error'
+  | 'unprocessable_error'
+  | 'rate_limit_error'
+  | 'api_error'
+
+interface RefusalFacts {
+  http: number
+  type: RefusalType
+  /** Whether the same request may succeed later without being changed. */
+  retryable: boolean
+  message: string
+}
+
+const refusal = (http: number, type: RefusalType, message: string, retryable = false): RefusalFacts => ({
+  http,
+  type,
+  retryable,
+  message,
+})
+const invalid = (message: string) => refusal(400, 'validation_error', message)
+const missing = (message: string) => refusal(404, 'not_found_error', message)
+const unprocessable = (message: string) => refusal(422, 'unprocessable_error', message)
+
+export const REFUSALS = {
+  validation_failed: invalid('Some fields are missing or not acceptable; details names each of them.'),
+  malformed_json: invalid('The body is not well-formed JSON.'),
+  invalid_currency: invalid('The currency is not one of the 28 that this service collects.'),
+  country_required: invalid('This currency is shared by several countries; name one in country.'),
+  invalid_country: invalid('This country does not use this currency.'),
+  amount_out_of_range: invalid('The amount must be above 0 and at most 999,999,999,999.99.'),
+  amount_precision: invalid('The amount has more decimals than the currency; it is never rounded.'),
+  invalid_uuid: invalid('The identifier is not a UUID.'),
+  missing_reference: invalid('Name the payment by reference or by uuid.'),
+
+  missing_api_key: refusal(401, 'authentication_error', 'Send your API key in the x-api-key header.'),
+  invalid_api_key: refusal(401, 'authentication_error', 'The API key is not known.'),
+  api_key_expired: refusal(401, 'authentication_error', 'The API key has expired; create a new one.'),
+  api_key_revoked: refusal(401, 'authentication_error', 'The API key was revoked; create a new one.'),
+  invalid_admin_token: refusal(
+    401,
+    'authentication_error',
+    'Send the operator token as Authorization: Bearer.',
+  ),
+
+  insufficient_scope: refusal(403, 'permission_error', 'The API key lacks the scope for this operation.'),
+  merchant_suspended: refusal(403, 'permission_error', 'The merchant account is suspended.'),
+  mode_mismatch: refusal(403, 'permission_error', 'This key belongs to the other environment.'),
+  ip_not_allowed: refusal(403, 'permission_error', 'The API key may not be used from this address.'),
+
+  route_not_found: missing('There is no such operation.'),
+  payment_not_found: missing('There is no such payment.'),
+  charge_not_found: missing('There is no such charge.'),
+  customer_not_found: missing('There is no such customer.'),
+  payment_method_not_found: missing('There is no such payment method.'),
+  recurring_token_not_found: missing('There is no such recurring token.'),
+  merchant_not_found: missing('There is no such merchant.'),
+  api_key_not_found: missing('There is no such API key.'),
+  gateway_not_found: missing('There is no such gateway.'),
+
+  method_not_allowed: refusal(405, 'validation_error', 'This path does not take this method.'),
+  payload_too_large: refusal(413, 'validation_error', 'The body is larger than 64 KB.'),
+  unsupported_media_type: refusal(415, 'validation_error', 'Send the body as application/json.'),
+
+  duplicate_reference: refusal(409, 'conflict_error', 'This reference was used with another body.'),
+  invalid_state: refusal(409, 'conflict_error', 'The record is not in a state that allows this.'),
+
+  idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
+  no_route_available: unprocessable('No configured gateway serves this currency and country.'),
+  recurring_token_inactive: unprocessable('The recurring token was revoked or has expired.'),
+  customer_mismatch: unprocessable('The recurring token belongs to a customer with another e-mail.'),
+  currency_not_supported_for_token: unprocessable('The saved method cannot be charged in this currency.'),
+  card_data_not_allowed: unprocessable('A card number must never be sent to this service.'),
+
+  rate_limited: refusal(429, 'rate_limit_error', 'Too many requests; wait as Retry-After says.', true),
+
+  internal_error: refusal(500, 'api_error', 'Something went wrong on our side.', true),
+  temporarily_unavailable: refusal(503, 'api_error', 'The service is busy; try again shortly.', true),
+} as const satisfies Record<string, RefusalFacts>
+
+export type RefusalCode = keyof typeof REFUSALS
+
+/** One complaint about one field. Codes of details are refusal codes or the schema's own words, such as required. */
+export interface Complaint {
+  field: string
+  code: string
+  message: string
+}
+
+interface RefusalOptions {
+  message?: string
+  details?: Complaint[]
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+/** The merchant asked for something we refuse. Thrown anywhere, translated to an answer once, in http. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  readonly details: Complaint[]
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: RefusalCode, options: RefusalOptions = {}) {
+    super(options.message ?? REFUSALS[code].message, { cause: options.cause })
+    this.name = 'Refusal'
+    this.code = code
+    this.details = options.details ?? []
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+export function isRefusalCode(code: string): code is RefusalCode {
+  return Object.hasOwn(REFUSALS, code)
+}
+
+/** One refusal for all complaints of a request: its code is the complaints' own when they agree on one. */
+export function refusalOf(complaints: Complaint[]): Refusal {
+  const first = complaints[0]
+  if (!first) throw new Error('a refusal needs at least one complaint')
+  const agreed = complaints.every((complaint) => complaint.code === first.code)
+  const code = agreed && isRefusalCode(first.code) ? first.code : 'validation_failed'
+  return new Refusal(code, { details: complaints, message: code === first.code ? first.message : undefined })
+}

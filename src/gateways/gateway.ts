@@ -1,0 +1,136 @@
+// The contract of a gateway. A connector is pure translation: it does not decide, store or route. An absent
+// optional verb is a capability that is missing, so nothing is stubbed.
+
+import type { Currency } from '../core/currency.ts'
+import type { FailureCode } from '../core/failures.ts'
+import type { Money } from '../core/money.ts'
+
+export type Channel = 'card' | 'mobile_money' | 'bank_transfer'
+
+/** One try at a gateway, as the connector needs to see it. It is on disk before any verb is called with it. */
+export interface Attempt {
+  /** Our key at the gateway: idempotency key and reference in one, the same for every try of this attempt. */
+  key: string
+  paymentId: string
+  merchantId: string
+  merchantName: string
+  /** The merchant's own reference, for the provider's books; never used as a key. */
+  reference: string
+  amount: Money
+  country: string | null
+  description: string | null
+  customer: { email: string; firstname: string; lastname: string }
+  startedAt: Date
+}
+
+/** What the payer chose on our page: the channel, and what the channel asks for. */
+export interface CheckoutChoice {
+  channel: Channel
+  /** Sandbox only: the test instrument. */
+  instrument?: string
+  phone?: string
+  network?: string
+}
+
+/** What to do with the payer next, when the gateway has taken the attempt on. */
+export type NextStep =
+  | { kind: 'redirect'; url: string }
+  | { kind: 'prompt'; phone: string; network: string; expiresAt: string }
+  | {
+      kind: 'transfer'
+      bankName: string
+      accountNumber: string
+      accountName: string
+      narration: string
+      expiresAt: string
+    }
+
+export interface Started {
+  kind: 'started'
+  gatewayReference: string
+  next: NextStep
+}
+
+/** What a provider let us keep for charging again. `credential` is the provider's own token: encrypted at rest. */
+export interface SavedMethod {
+  type: 'card' | 'mobile_money' | 'bank_account'
+  credential: string
+  /** The same card saved twice has the same fingerprint. */
+  fingerprint: string
+  card: {
+    brand: string
+    last4: string
+    expiryMonth: number
+    expiryYear: number
+    country: string | null
+  } | null
+  mobileMoney: { network: string; phone: string } | null
+  currencies: Currency[]
+}
+
+/**
+ * The four outcomes. After `unknown` the only legal next step is to verify, or the same request with the same key
+ * inside the gateway's key retention.
+ */
+export type Outcome =
+  | {
+      kind: 'succeeded'
+      gatewayReference: string
+      /** What the gateway says it collected, for which key: compared with ours before anything is credited. */
+      paid: Money
+      key: string
+      savedMethod: SavedMethod | null
+      paidAt: Date
+    }
+  | { kind: 'declined'; code: FailureCode; words: string; gatewayReference: string | null }
+  | { kind: 'pending'; gatewayReference: string | null }
+  | {
+      kind: 'unknown'
+      /**
+       * not_sent: no byte of the request left us, so this try did nothing. not_found: the gateway does not know the
+       * key (yet). no_answer and unreadable: it may have acted.
+       */
+      reason: 'not_sent' | 'not_found' | 'no_answer' | 'unreadable'
+      words: string
+    }
+
+/** Which attempt a webhook is about. A webhook is a doorbell: its body is never believed. */
+export type WebhookReading =
+  | { kind: 'about'; key: string; eventId: string }
+  | { kind: 'ignored'; reason: string }
+  | { kind: 'forged' }
+
+/** Every minor unit of a currency over these countries can be collected through these channels. */
+export interface Rail {
+  currency: Currency
+  /** Absent: any country that uses the currency. */
+  countries?: readonly string[]
+  channels: readonly Channel[]
+}
+
+export interface RecoveryProperties {
+  keyRetentionHours: number
+  /** The gateway replays also an error under the same key. */
+  cachesErrors: boolean
+  lookupByReference: boolean
+}
+
+export interface Gateway {
+  readonly name: string
+  readonly rails: readonly Rail[]
+  readonly recovery: RecoveryProperties
+  /** Test instruments to choose from; only a sandbox has them. */
+  readonly instruments?: readonly Instrument[]
+  startCheckout(attempt: Attempt, choice: CheckoutChoice, returnUrl: string): Promise<Started | Outcome>
+  verify(attempt: Pick<Attempt, 'key' | 'amount'>, gatewayReference: string | null): Promise<Outcome>
+  readWebhook(headers: Record<string, string>, rawBody: Buffer): WebhookReading
+  chargeSaved?(attempt: Attempt, credential: string): Promise<Outcome>
+  /** Stops an attempt that the payer has not paid; `declined` when it is off, `succeeded` when it came too late. */
+  cancel?(attempt: Pick<Attempt, 'key' | 'amount'>, gatewayReference: string | null): Promise<Outcome>
+}
+
+export interface Instrument {
+  name: string
+  channel: Channel
+  label: string
+}

@@ -1,0 +1,141 @@
+// Endpoints as data. A slice declares its routes here; the HTTP shell serves them, checks key, scope and schema,
+// wraps the answer in the envelope and writes the OpenAPI document from the same objects. No web framework in here.
+
+import type { Static, TSchema } from 'typebox'
+import type { Complaint, RefusalCode } from '../core/errors.ts'
+import type { Merchant, Scope } from '../core/merchant.ts'
+import type { PageMeta } from '../core/page.ts'
+
+export type Tag = 'Checkout' | 'P2P' | 'Payment Links' | 'Customer' | 'Customers' | 'Misc' | 'Charges'
+
+type Input<Schema> = Schema extends TSchema ? Static<Schema> : undefined
+
+/** What the body said that a parsed value cannot say any more. */
+export interface BodyFacts {
+  /** Dotted paths of numbers whose written digits a JavaScript number cannot hold, such as 10.0000000000000001. */
+  lossyNumbers: ReadonlySet<string>
+}
+
+export interface RouteInput<Params, Query, Body> {
+  merchant: Merchant
+  params: Input<Params>
+  query: Input<Query>
+  body: Input<Body>
+  idempotencyKey: string | undefined
+  requestId: string
+}
+
+export interface Answer {
+  http: 200 | 201
+  message: string
+  data: unknown
+  meta?: PageMeta
+  headers?: Record<string, string>
+}
+
+export interface RouteDefinition<Params, Query, Body> {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Path parameters in braces, as OpenAPI writes them: /api/v1/customers/{uuid} */
+  path: string
+  tag: Tag
+  scope: Scope
+  summary: string
+  description?: string
+  params?: Params
+  query?: Query
+  body?: Body
+  /** The schema of `data` in the envelope (one element of it when `list` is set). */
+  answer: { http: 200 | 201; data: TSchema; list?: boolean }
+  /** The refusals special to this operation; those of every operation are added by the shell. */
+  refusals: RefusalCode[]
+  examples?: { body?: unknown; data: unknown }
+  /** Rules that a schema cannot say. Gets the body before or beside schema complaints, so it must bear any shape. */
+  complaints?: (body: Record<string, unknown>, facts: BodyFacts) => Complaint[]
+  handle: (input: RouteInput<Params, Query, Body>) => Promise<Answer>
+}
+
+/** Any merchant route, its input types forgotten: the shell has checked them against the schemas by then. */
+export type Route = RouteDefinition<TSchema | undefined, TSchema | undefined, TSchema | undefined>
+
+export function route<
+  Params extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+>(definition: RouteDefinition<Params, Query, Body>): Route {
+  // A boundary: the shell calls handle only with input that passed these very schemas.
+  return definition as unknown as Route
+}
+
+export const ok = (message: string, data: unknown, headers?: Record<string, string>): Answer => ({
+  http: 200,
+  message,
+  data,
+  headers,
+})
+
+export const created = (message: string, data: unknown, headers?: Record<string, string>): Answer => ({
+  http: 201,
+  message,
+  data,
+  headers,
+})
+
+export const listed = (message: string, data: unknown[], meta: PageMeta): Answer => ({
+  http: 200,
+  message,
+  data,
+  meta,
+})
+
+/** An operator's endpoint under /admin/v1: the admin token instead of a key, no tag, not in the merchants' document. */
+export interface OperatorRoute {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: string
+  summary: string
+  params?: TSchema
+  query?: TSchema
+  body?: TSchema
+  answer: { http: 200 | 201; data: TSchema; list?: boolean }
+  refusals: RefusalCode[]
+  handle: (input: {
+    params: Record<string, string>
+    query: Record<string, unknown>
+    body: Record<string, unknown>
+    requestId: string
+  }) => Promise<Answer>
+}
+
+/** What a page answers: HTML, or a 303 to somewhere else. */
+export interface PageAnswer {
+  http: number
+  html?: string
+  redirectTo?: string
+  /** Another body than HTML, such as a script or a JSON status for it. */
+  content?: { type: string; body: string }
+  headers?: Record<string, string>
+  /** Origins beside our own that a form on this page may lead to, for the content security policy. */
+  formActions?: string[]
+}
+
+/** A page for people: no key, HTML forms in (application/x-www-form-urlencoded), HTML or a redirect out. */
+export interface PageRoute {
+  method: 'GET' | 'POST'
+  path: string
+  handle: (input: {
+    params: Record<string, string>
+    query: Record<string, string>
+    form: Record<string, string>
+    headers: Record<string, string>
+    requestId: string
+  }) => Promise<PageAnswer>
+}
+
+/** A machine's doorbell outside the merchants' API: raw bytes in, a bare status out. */
+export interface HookRoute {
+  path: string
+  handle: (input: {
+    params: Record<string, string>
+    headers: Record<string, string>
+    rawBody: Buffer
+  }) => Promise<{ http: number }>
+}
