@@ -1,0 +1,185 @@
+// One face over PostgreSQL: named prepared statements, one per round trip. A statement is a value made by the sql
+// tag, so that a test can prepare every one of them against the migrated schema.
+
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+
+export interface Statement<Row> {
+  readonly name: string
+  readonly text: string
+  /** Only a type: the row that the statement returns. */
+  readonly row?: Row
+}
+
+const statements = new Map<string, Statement<unknown>>()
+
+/**
+ * A static statement with $1 … placeholders. What is interpolated must be constant text of our own, such as a column
+ * list; values never are.
+ */
+export function sql<Row>(strings: TemplateStringsArray, ...fragments: string[]): Statement<Row> {
+  const text = String.raw({ raw: strings }, ...fragments).trim()
+  const name = `s_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`
+  const statement: Statement<Row> = { name, text }
+  statements.set(name, statement)
+  return statement
+}
+
+/** Every statement of the modules loaded so far. */
+export function allStatements(): Statement<unknown>[] {
+  return [...statements.values()]
+}
+
+export interface Tx {
+  query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>
+}
+
+export interface Db extends Tx {
+  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /** Free-form text, for migrations and tests only. */
+  script(text: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** The database could not be asked, or its answer did not arrive: a statement may or may not have been committed. */
+export class DbUnavailable extends Error {
+  constructor(cause: unknown) {
+    super(`the database did not answer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    this.name = 'DbUnavailable'
+  }
+}
+
+export interface DbOptions {
+  url: string
+  poolSize: number
+  applicationName?: string
+  onError?: (error: Error) => void
+}
+
+// A caller that cannot get a connection in this time is told to come back, instead of queueing without end.
+const ACQUIRE_TIMEOUT_MS = 2_000
+const STATEMENT_TIMEOUT_MS = 10_000
+const LOCK_TIMEOUT_MS = 5_000
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
+
+const INT8 = 20
+const typeParsers = new pg.TypeOverrides()
+// Amounts are bigint columns: a JavaScript number would round them.
+typeParsers.setTypeParser(INT8, (text: string) => BigInt(text))
+
+export function connectDb(options: DbOptions): Db {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    application_name: options.applicationName ?? 'cowry',
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    types: typeParsers,
+    keepAlive: true,
+  })
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', (error) => options.onError?.(error))
+
+  const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new DbUnavailable(error)
+    })
+    let broken: Error | undefined
+    try {
+      return await work(client)
+    } catch (error) {
+      const translated = translate(error)
+      if (translated instanceof DbUnavailable) broken = translated
+      throw translated
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  return {
+    query: (statement, values = []) => withClient((client) => run(client, statement, values)),
+    transaction: (work) =>
+      withClient(async (client) => {
+        await client.query('begin')
+        try {
+          const result = await work({ query: (statement, values = []) => run(client, statement, values) })
+          await commit(client)
+          return result
+        } catch (error) {
+          // When the connection itself is gone there is nothing to roll back, and its error is the one to tell.
+          await client.query('rollback').catch(() => undefined)
+          throw error
+        }
+      }),
+    script: (text) => withClient(async (client) => void (await client.query(text))),
+    close: () => pool.end(),
+  }
+}
+
+async function run<Row>(
+  client: pg.PoolClient,
+  statement: Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return watchReplication(client, async () => {
+    const result = await client.query({ name: statement.name, text: statement.text, values: [...values] })
+    // A boundary: the row type stands right above its query, and a test prepares each against the schema.
+    return result.rows as Row[]
+  })
+}
+
+const commit = (client: pg.PoolClient) => watchReplication(client, () => client.query('commit'))
+
+/**
+ * A commit whose wait for the synchronous standby was cancelled succeeds with a warning although the standby does not
+ * have it. We say that we do not know instead of acknowledging it.
+ */
+async function watchReplication<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
+  let uncertain: string | undefined
+  const listen = (notice: { code?: string; message?: string }) => {
+    if (notice.code === '01000' && notice.message?.includes('synchronous replication'))
+      uncertain = notice.message
+  }
+  client.on('notice', listen)
+  try {
+    const result = await work()
+    if (uncertain) throw new DbUnavailable(new Error(uncertain))
+    return result
+  } finally {
+    client.off('notice', listen)
+  }
+}
+
+// Classes of SQLSTATE that are about the server or the connection, not about the statement. 57014 and 55P03 are
+// statements that took too long: the caller is told to come back.
+const UNAVAILABLE_STATES = /^(08|53|57P0|57014|55P03|25006|58)/
+
+function translate(error: unknown): unknown {
+  if (error instanceof DbUnavailable) return error
+  const state = sqlStateOf(error)
+  if (state) return UNAVAILABLE_STATES.test(state) ? new DbUnavailable(error) : error
+  return isConnectionError(error) ? new DbUnavailable(error) : error
+}
+
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return (
+    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENOENT)/.test(code) ||
+    /[Cc]onnection (terminated|ended)/.test(error.message)
+  )
+}
+
+/** The SQLSTATE of a server error, such as 23505 for a unique violation. */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof pg.DatabaseError)) return undefined
+  return error.code
+}
+
+const DEADLOCK_STATES = new Set(['40P01', '40001'])
+
+export function isDeadlock(error: unknown): boolean {
+  return DEADLOCK_STATES.has(sqlStateOf(error) ?? '')
+}

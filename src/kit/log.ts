@@ -1,0 +1,66 @@
+// Structured logs with an allow-list of fields: what is not named here cannot be logged, so no body, key, token or
+// e-mail can slip in. One line per request, at its end.
+
+import { type DestinationStream, pino } from 'pino'
+
+const FIELDS = [
+  'requestId',
+  'method',
+  'route',
+  'http',
+  'durationMs',
+  'merchantId',
+  'keyId',
+  'paymentId',
+  'attemptId',
+  'gateway',
+  'outcome',
+  'reason',
+  'refusal',
+  'job',
+  'count',
+  'port',
+  'pid',
+  'version',
+  'status',
+  'error',
+  'stack',
+  'sqlState',
+] as const
+
+type LogField = (typeof FIELDS)[number]
+export type LogFields = Partial<Record<LogField, string | number | boolean | null | undefined>>
+
+export interface Log {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+const ALLOWED: ReadonlySet<string> = new Set(FIELDS)
+
+export function createLog(level: LogLevel, destination?: DestinationStream): Log {
+  const sink = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    destination ?? pino.destination(2),
+  )
+  const write = (at: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: LogFields) => {
+    sink[at](fields ? allowed(fields) : {}, message)
+  }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+// The type forbids other fields; the filter holds also where an object with more of them is passed on.
+function allowed(fields: LogFields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => ALLOWED.has(name)))
+}
+
+/** What an error may tell the log: its words and where it came from, never the values it was about. */
+export function errorFields(error: unknown): LogFields {
+  if (!(error instanceof Error)) return { error: String(error) }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  return { error: error.message, stack: error.stack, sqlState: code }
+}
