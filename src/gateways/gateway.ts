@@ -21,6 +21,8 @@ export interface Attempt {
   description: string | null
   customer: { email: string; firstname: string; lastname: string }
   startedAt: Date
+  /** When our checkout closes, for providers that can close theirs with it; null for a charge without the payer. */
+  expiresAt: Date | null
 }
 
 /** What the payer chose on our page: the channel, and what the channel asks for. */
