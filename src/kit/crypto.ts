@@ -1,0 +1,179 @@
+// Ciphers and keyed hashes. The vault encrypts single fields at rest; each ciphertext is bound to the place it was
+// written for, so that a row copied to another merchant does not open.
+
+import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto'
+import { crc32 as zlibCrc32 } from 'node:zlib'
+import type { Random } from './random.ts'
+
+export interface VaultKey {
+  readonly id: string
+  /** 32 bytes: AES-256. */
+  readonly key: Uint8Array
+}
+
+/** Where a ciphertext lives. It opens nowhere else. */
+export interface VaultContext {
+  table: string
+  column: string
+  rowId: string
+  merchantId: string
+}
+
+export interface Vault {
+  seal(plaintext: string, context: VaultContext): string
+  open(text: string, context: VaultContext): string
+  /** Whether a text was sealed with an older key than the primary one, so that it should be sealed again. */
+  isStale(text: string): boolean
+}
+
+export type VaultFailure = 'malformed' | 'unknown_key' | 'not_authentic'
+
+const VAULT_MESSAGES: Record<VaultFailure, string> = {
+  malformed: 'the ciphertext is not of the form v1.<key>.<iv>.<text>.<tag>',
+  unknown_key: 'the ciphertext was sealed with a key that is not on the keyring',
+  not_authentic: 'the ciphertext was changed, or belongs to another row, column or merchant',
+}
+
+/** A field did not open. There is no fallback: what does not open is never read as plain text. */
+export class VaultError extends Error {
+  readonly reason: VaultFailure
+  readonly keyId: string | undefined
+
+  constructor(reason: VaultFailure, options: { keyId?: string; cause?: unknown } = {}) {
+    super(VAULT_MESSAGES[reason], { cause: options.cause })
+    this.name = 'VaultError'
+    this.reason = reason
+    this.keyId = options.keyId
+  }
+}
+
+const VERSION = 'v1'
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+// 96 random bits are what GCM is made for; one key must not seal more than 2^32 texts with them (SP 800-38D).
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/
+
+export function isVaultKeyId(text: string): boolean {
+  return KEY_ID.test(text)
+}
+
+/** The first key seals; every key of the ring opens what it once sealed, so a key can be rotated. */
+export function createVault(keys: readonly VaultKey[], random: Random): Vault {
+  const primary = keys[0]
+  if (!primary) throw new Error('a vault needs at least one key')
+  const keyring = new Map<string, Uint8Array>()
+  for (const { id, key } of keys) {
+    if (!isVaultKeyId(id)) throw new Error(`"${id}" is not a key id: letters, digits, - and _`)
+    if (key.length !== KEY_BYTES)
+      throw new Error(`the key ${id} has ${key.length} bytes instead of ${KEY_BYTES}`)
+    if (keyring.has(id)) throw new Error(`the key id ${id} is on the keyring twice`)
+    keyring.set(id, key)
+  }
+  return {
+    seal: (plaintext, context) => seal(primary, random.bytes(IV_BYTES), plaintext, context),
+    open: (text, context) => open(keyring, text, context),
+    isStale: (text) => readSealed(text).keyId !== primary.id,
+  }
+}
+
+function seal({ id, key }: VaultKey, iv: Uint8Array, plaintext: string, context: VaultContext): string {
+  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+  cipher.setAAD(associatedData(context))
+  const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
+  return [VERSION, id, toBase64Url(iv), toBase64Url(sealed), toBase64Url(cipher.getAuthTag())].join('.')
+}
+
+function open(keyring: ReadonlyMap<string, Uint8Array>, text: string, context: VaultContext): string {
+  const { keyId, iv, sealed, tag } = readSealed(text)
+  const key = keyring.get(keyId)
+  if (!key) throw new VaultError('unknown_key', { keyId })
+  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+  decipher.setAAD(associatedData(context))
+  decipher.setAuthTag(tag)
+  try {
+    return Buffer.concat([decipher.update(sealed), decipher.final()]).toString('utf8')
+  } catch (cause) {
+    throw new VaultError('not_authentic', { keyId, cause })
+  }
+}
+
+interface Sealed {
+  keyId: string
+  iv: Buffer
+  sealed: Buffer
+  tag: Buffer
+}
+
+function readSealed(text: string): Sealed {
+  const [version, keyId = '', iv, sealed, tag, ...rest] = text.split('.')
+  const parts = { iv: fromBase64Url(iv), sealed: fromBase64Url(sealed), tag: fromBase64Url(tag) }
+  if (version !== VERSION || !isVaultKeyId(keyId) || rest.length > 0) throw new VaultError('malformed')
+  if (!parts.sealed || parts.iv?.length !== IV_BYTES || parts.tag?.length !== TAG_BYTES)
+    throw new VaultError('malformed', { keyId })
+  return { keyId, iv: parts.iv, sealed: parts.sealed, tag: parts.tag }
+}
+
+function associatedData({ table, column, rowId, merchantId }: VaultContext): Buffer {
+  const parts = [table, column, rowId, merchantId]
+  // Two places must never share one text, so the separator cannot be part of a name.
+  if (parts.some((part) => part.includes('|'))) throw new Error('a vault context must not contain "|"')
+  return Buffer.from([...parts, VERSION].join('|'))
+}
+
+export interface Signer {
+  sign(payload: string): string
+  /** The payload, or undefined when the text was not signed with this key. */
+  verify(text: string): string | undefined
+}
+
+// 128 bits: nobody can guess a tag, and a cursor stays short enough for a query string.
+const SIGNATURE_BYTES = 16
+
+/** Signs texts that a client carries for us and hands back, such as list cursors. The payload stays readable. */
+export function createSigner(key: Uint8Array): Signer {
+  const tagOf = (payload: Uint8Array) => hmacSha256(key, payload).subarray(0, SIGNATURE_BYTES)
+  return {
+    sign(payload) {
+      const bytes = Buffer.from(payload)
+      return `${toBase64Url(bytes)}.${toBase64Url(tagOf(bytes))}`
+    },
+    verify(text) {
+      const [body, signature, ...rest] = text.split('.')
+      const payload = fromBase64Url(body)
+      const tag = fromBase64Url(signature)
+      if (!payload || !tag || rest.length > 0) return undefined
+      return sameBytes(tag, tagOf(payload)) ? payload.toString('utf8') : undefined
+    },
+  }
+}
+
+export function hmacSha256(key: string | Uint8Array, data: string | Uint8Array): Buffer {
+  return createHmac('sha256', key).update(data).digest()
+}
+
+/** A secret for one purpose out of a secret for many: who learns one of them cannot compute the others. */
+export function deriveSecret(secret: string | Uint8Array, purpose: string): Buffer {
+  return hmacSha256(secret, `cowry|derived|${purpose}`)
+}
+
+/** Compares in a time that does not tell where two texts differ. Their length is not a secret. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+export function crc32(data: string | Uint8Array): number {
+  return zlibCrc32(data)
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64url')
+}
+
+/** Strict: a text that decodes but is not the one way to write its bytes was not written by us. */
+function fromBase64Url(text: string | undefined): Buffer | undefined {
+  if (text === undefined) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
+}
