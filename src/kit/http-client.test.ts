@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import net from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createHttpClient, type HttpAnswer, type HttpClientOptions } from './http-client.ts'
+
+const cleanups: (() => Promise<void> | void)[] = []
+after(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup()
+})
+
+/** A raw server: the behaviour gets each socket, and everything that arrives on it is counted. */
+async function listen(
+  behave: (socket: net.Socket, text: string) => void,
+  onAccept?: (s: net.Socket) => void,
+) {
+  const seen = { bytes: 0, connections: 0 }
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((socket) => {
+    seen.connections += 1
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (data) => {
+      seen.bytes += data.length
+      behave(socket, data.toString())
+    })
+    onAccept?.(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+  cleanups.push(close)
+  return { url: `http://127.0.0.1:${portOf(server)}/x`, seen, close }
+}
+
+function portOf(server: net.Server): number {
+  const address = server.address()
+  assert(address && typeof address === 'object')
+  return address.port
+}
+
+// Listens with room for one waiting connection, then sleeps and never accepts: once the room is taken, the kernel drops
+// every further SYN, as a dead host would.
+const NEVER_ACCEPTS = `
+  const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    require('node:fs').writeSync(1, String(server.address().port))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  })`
+
+async function blackHole(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', NEVER_ACCEPTS], { stdio: ['ignore', 'pipe', 'inherit'] })
+  cleanups.push(() => void child.kill('SIGKILL'))
+  const [data] = await once(child.stdout, 'data')
+  const port = Number(data)
+  for (let count = 0; count < 4; count += 1) {
+    const filler = net.connect(port, '127.0.0.1').on('error', () => undefined)
+    cleanups.push(() => void filler.destroy())
+  }
+  await delay(100)
+  return port
+}
+
+function client(options: HttpClientOptions = {}) {
+  const made = createHttpClient(options)
+  cleanups.push(() => made.close())
+  return made
+}
+
+async function post(url: string, options: HttpClientOptions = {}): Promise<HttpAnswer> {
+  return client(options).request({ method: 'POST', url, body: '{"amount":"100"}' })
+}
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-a: 1\r\n\r\nhi'
+
+describe('F-27 a request of which no byte left us is not sent', () => {
+  it('when the connection is refused', async () => {
+    const server = await listen(() => undefined)
+    await server.close()
+    const answer = await post(server.url)
+    assert.equal(answer.kind, 'not_sent')
+    assert.match(answer.kind === 'not_sent' ? answer.error : '', /ECONNREFUSED/)
+  })
+
+  it('when the name does not resolve', async () => {
+    const answer = await post('http://no-such-host.invalid/')
+    assert.equal(answer.kind, 'not_sent')
+  })
+
+  it('when the other side does not speak TLS', async () => {
+    const server = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    const answer = await post(server.url.replace('http:', 'https:'))
+    assert.equal(answer.kind, 'not_sent')
+  })
+
+  it('when a TLS handshake is never finished, after the connect timeout', async () => {
+    const server = await listen(() => undefined)
+    const answer = await post(server.url.replace('http:', 'https:'), { connectTimeoutMs: 200 })
+    assert.equal(answer.kind, 'not_sent')
+  })
+
+  it('when nobody accepts the connection, after the connect timeout', async () => {
+    const port = await blackHole()
+    const answer = await post(`http://127.0.0.1:${port}/`, { connectTimeoutMs: 200, totalTimeoutMs: 5_000 })
+    assert.equal(answer.kind, 'not_sent')
+    assert.match(answer.kind === 'not_sent' ? answer.error : '', /UND_ERR_CONNECT_TIMEOUT/)
+  })
+
+  it('when it is given up while it waits for a connection, and then it never leaves', async () => {
+    const texts: string[] = []
+    const server = await listen((socket, text) => {
+      texts.push(text)
+      setTimeout(() => socket.write(OK), 300)
+    })
+    const http = client({ connections: 1 })
+    const first = http.request({ method: 'POST', url: `${server.url}/first`, body: 'a' })
+    const second = await http.request({
+      method: 'POST',
+      url: `${server.url}/second`,
+      body: 'b',
+      totalTimeoutMs: 100,
+    })
+    assert.equal(second.kind, 'not_sent')
+    assert.equal((await first).kind, 'answered')
+    const third = await http.request({ method: 'POST', url: `${server.url}/third`, body: 'c' })
+    assert.equal(third.kind, 'answered')
+    assert.equal(texts.filter((text) => text.includes('/second')).length, 0)
+    assert.equal(server.seen.connections, 1)
+  })
+})
+
+describe('F-28 F-32 a request that may have arrived is unknown', () => {
+  const cases: Record<string, (socket: net.Socket) => void> = {
+    'when the connection is reset after reading': (socket) => socket.resetAndDestroy(),
+    'when the connection is closed without an answer': (socket) => socket.end(),
+    'when the answer is cut in the status line': (socket) => socket.end('HTTP/1.1 20'),
+    'when the answer is cut in the body': (socket) =>
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"status":"succe'),
+    'when the connection is reset in the body': (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"status":', () => socket.resetAndDestroy())
+    },
+    'when a chunked answer is cut': (socket) =>
+      socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n'),
+    'when the answer is not HTTP': (socket) => socket.end('\x00\x01\x02 garbage \r\n\r\n'),
+    'when the answer has 10 MB': (socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${10_000_000}\r\n\r\n`)
+      socket.write(Buffer.alloc(10_000_000, 'x'))
+    },
+  }
+  for (const [name, behave] of Object.entries(cases)) {
+    it(name, async () => {
+      const server = await listen(behave)
+      const answer = await post(server.url, { totalTimeoutMs: 5_000 })
+      assert.equal(answer.kind, 'unknown')
+      assert(server.seen.bytes > 0)
+    })
+  }
+
+  it('when the connection is reset right after it was accepted', async () => {
+    const server = await listen(
+      () => undefined,
+      (socket) => socket.resetAndDestroy(),
+    )
+    const answer = await post(server.url)
+    // The reset may win against our write or lose; what must never happen is an answer, or a throw.
+    assert(answer.kind === 'unknown' || answer.kind === 'not_sent')
+  })
+
+  it('when no answer comes in the total time', async () => {
+    const server = await listen(() => undefined)
+    const startedAt = performance.now()
+    const answer = await post(server.url, { totalTimeoutMs: 150 })
+    assert.equal(answer.kind, 'unknown')
+    assert(performance.now() - startedAt < 2_000)
+  })
+
+  it('when the body drips for longer than the total time', async () => {
+    const server = await listen((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n')
+      const dripping = setInterval(() => socket.write('x'), 20)
+      socket.on('close', () => clearInterval(dripping))
+    })
+    const answer = await post(server.url, { totalTimeoutMs: 150 })
+    assert.equal(answer.kind, 'unknown')
+  })
+})
+
+describe('an answer is an answer, whatever it says', () => {
+  it('gives status, headers and body', async () => {
+    const server = await listen((socket) => socket.write(OK))
+    const answer = await post(server.url)
+    assert(answer.kind === 'answered')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['x-a'], '1')
+    assert.equal(answer.body.toString(), 'hi')
+  })
+
+  it('passes on HTML and errors as they are', async () => {
+    const page = '<h1>Bad gateway</h1>'
+    const server = await listen((socket) =>
+      socket.end(
+        `HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: ${page.length}\r\n\r\n${page}`,
+      ),
+    )
+    const answer = await post(server.url)
+    assert(answer.kind === 'answered')
+    assert.equal(answer.status, 502)
+    assert.equal(answer.body.toString(), page)
+  })
+
+  it('F-73 does not follow a redirect', async () => {
+    const server = await listen((socket) =>
+      socket.end('HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n'),
+    )
+    const answer = await post(server.url)
+    assert(answer.kind === 'answered')
+    assert.equal(answer.status, 302)
+  })
+
+  it('throws for a header that would break the request, because that is our bug', async () => {
+    const request = { method: 'GET' as const, url: 'http://127.0.0.1:1/', headers: { 'x-a': 'b\r\nx-c: d' } }
+    await assert.rejects(client().request(request))
+  })
+})
+
+describe('kept-alive connections', () => {
+  it('are used again', async () => {
+    const server = await listen((socket) => socket.write(OK))
+    const http = client()
+    for (let count = 0; count < 5; count += 1) {
+      assert.equal((await http.request({ method: 'GET', url: server.url })).kind, 'answered')
+      await delay(5)
+    }
+    assert.equal(server.seen.connections, 1)
+  })
+
+  it('make the outcome unknown when they die after the bytes were written', async () => {
+    let answered = 0
+    const server = await listen((socket) => {
+      answered += 1
+      if (answered === 1) socket.write(OK)
+      else socket.resetAndDestroy()
+    })
+    const http = client()
+    assert.equal((await http.request({ method: 'POST', url: server.url, body: 'a' })).kind, 'answered')
+    assert.equal((await http.request({ method: 'POST', url: server.url, body: 'b' })).kind, 'unknown')
+    assert.equal(answered, 2)
+  })
+
+  it('are replaced without an unknown outcome when the server closed them while they were idle', async () => {
+    const server = await listen((socket) => {
+      socket.write(OK)
+      setTimeout(() => socket.end(), 30)
+    })
+    const http = client()
+    for (let round = 0; round < 5; round += 1) {
+      assert.equal((await http.request({ method: 'POST', url: server.url, body: 'a' })).kind, 'answered')
+      await delay(60)
+    }
+    assert.equal(server.seen.connections, 5)
+  })
+})
