@@ -32,6 +32,7 @@ export interface HttpClientOptions {
   connections?: number
 }
 
+// undici counts connect time in half seconds, so a dead host takes up to half a second longer.
 const CONNECT_TIMEOUT_MS = 1_000
 const TOTAL_TIMEOUT_MS = 10_000
 const MAX_BODY_BYTES = 1_048_576
