@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { ConfigError, publicUrlOf, readClientConfig, readConfig, renderEnvExample } from './config.ts'
+import { ALL_SETTINGS } from './settings.ts'
+
+const key = () => randomBytes(32).toString('base64')
+
+const PRODUCTION = {
+  COWRY_ENV: 'production',
+  COWRY_PUBLIC_URL: 'https://pay.example.com',
+  COWRY_ADMIN_TOKEN: randomBytes(33).toString('base64'),
+  COWRY_ENCRYPTION_KEYS: `k1:${key()}`,
+  COWRY_KEY_PEPPER: key(),
+}
+
+function complaintsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.complaints
+    throw error
+  }
+  return []
+}
+
+function complainsOnce(env: Record<string, string>, pattern: RegExp): void {
+  const complaints = complaintsOf(env)
+  assert.equal(complaints.length, 1, complaints.join('\n'))
+  assert.match(complaints[0] ?? '', pattern)
+}
+
+describe('the settings of a staging installation', () => {
+  it('needs none: every default stands and the secrets are left to be generated', () => {
+    const config = readConfig({})
+    assert.equal(config.environment, 'staging')
+    assert.equal(config.mode, 'test')
+    assert.equal(config.publicUrl, 'http://127.0.0.1:8080')
+    assert.equal(config.dataDir, '.cowry')
+    assert.deepEqual(config.rateLimit, { perSecond: 100, burst: 500 })
+    assert.equal(config.checkoutMinutes, 60)
+    assert.equal(config.settlementHours, 24)
+    assert.equal(config.poolSize, 16)
+    assert.equal(config.gatewayTimeoutMs, 10_000)
+    assert.equal(config.trustProxy, false)
+    for (const secret of ['adminToken', 'encryptionKeys', 'keyPepper', 'databaseUrl', 'sandboxUrl'] as const)
+      assert.equal(config[secret], null)
+    assert.ok(Object.isFrozen(config))
+  })
+
+  it('reads an empty variable as an absent one', () => {
+    assert.deepEqual(readConfig({ PORT: '', COWRY_KEY_PEPPER: ' ' }), readConfig({}))
+  })
+
+  it('gives payers an address that they can open', () => {
+    assert.equal(readConfig({ HOST: '0.0.0.0', PORT: '81' }).publicUrl, 'http://127.0.0.1:81')
+    assert.equal(publicUrlOf('::1', 80), 'http://[::1]:80')
+    assert.equal(readConfig({ COWRY_PUBLIC_URL: 'https://a.example/' }).publicUrl, 'https://a.example')
+  })
+
+  it('reads the rate limit as a rate, a rate with a burst, or off', () => {
+    assert.deepEqual(readConfig({ COWRY_RATE_LIMIT: '20' }).rateLimit, { perSecond: 20, burst: 100 })
+    assert.deepEqual(readConfig({ COWRY_RATE_LIMIT: '20:30' }).rateLimit, { perSecond: 20, burst: 30 })
+    assert.equal(readConfig({ COWRY_RATE_LIMIT: '0' }).rateLimit, null)
+  })
+
+  it('reads a keyring with the primary key first', () => {
+    const config = readConfig({ COWRY_ENCRYPTION_KEYS: `new:${key()},old:${key()}` })
+    assert.deepEqual(
+      config.encryptionKeys?.map(({ id }) => id),
+      ['new', 'old'],
+    )
+  })
+})
+
+describe('fees', () => {
+  it('are exact: parts per million and minor units, with * spread over the currencies not named', () => {
+    const fees = { paystack: { NGN: { percent: '1.5', fixed: '100' }, '*': { percent: '3.8999' } } }
+    const { fees: read } = readConfig({ COWRY_FEES: JSON.stringify(fees) })
+    assert.deepEqual(read.get('paystack')?.get('NGN'), { partsPerMillion: 15_000n, fixedMinor: 10_000n })
+    assert.deepEqual(read.get('paystack')?.get('XOF'), { partsPerMillion: 38_999n, fixedMinor: 0n })
+    assert.equal(read.get('flutterwave'), undefined)
+  })
+
+  it('count a fixed part in the decimals of the currency', () => {
+    const { fees } = readConfig({ COWRY_FEES: '{"x":{"USD":{"fixed":"0.30"},"XOF":{"fixed":"5.00"}}}' })
+    assert.equal(fees.get('x')?.get('USD')?.fixedMinor, 30n)
+    assert.equal(fees.get('x')?.get('XOF')?.fixedMinor, 5n)
+  })
+
+  it('are refused rather than rounded', () => {
+    complainsOnce({ COWRY_FEES: '{"x":{"XOF":{"fixed":"0.30"}}}' }, /COWRY_FEES .* fails for XOF$/)
+    complainsOnce({ COWRY_FEES: '{"x":{"USD":{"percent":"1.40005"}}}' }, /fails for USD$/)
+    complainsOnce({ COWRY_FEES: '{"x":{"USD":{"percent":"101"}}}' }, /fails for USD$/)
+    complainsOnce({ COWRY_FEES: '{"x":{"USD":{"percent":-1}}}' }, /fails for USD$/)
+    complainsOnce({ COWRY_FEES: '{"x":{"JPY":{"percent":"1"}}}' }, /"JPY" .* no currency/)
+    complainsOnce({ COWRY_FEES: '1.4%' }, /must be JSON/)
+  })
+})
+
+describe('a production installation', () => {
+  it('starts with its five settings', () => {
+    const config = readConfig(PRODUCTION)
+    assert.equal(config.mode, 'live')
+    assert.equal(config.publicUrl, 'https://pay.example.com')
+  })
+
+  it('F-91: is told everything that is missing at once', () => {
+    const complaints = complaintsOf({ COWRY_ENV: 'production' })
+    for (const name of Object.keys(PRODUCTION).filter((name) => name !== 'COWRY_ENV'))
+      assert.ok(
+        complaints.some((complaint) => complaint.startsWith(`${name} is missing`)),
+        name,
+      )
+    assert.equal(complaints.length, 4)
+  })
+
+  const weak: [string, string, RegExp][] = [
+    ['COWRY_PUBLIC_URL', 'http://pay.example.com', /https/],
+    ['COWRY_PUBLIC_URL', 'https://pay.example.com/shop', /must end after the host/],
+    ['COWRY_PUBLIC_URL', 'https://user:pass@pay.example.com', /user name/],
+    ['COWRY_ADMIN_TOKEN', 'short', /32 random characters/],
+    ['COWRY_ADMIN_TOKEN', 'a'.repeat(40), /32 random characters/],
+    ['COWRY_ADMIN_TOKEN', '12345678901234567890123456789012', /32 random characters/],
+    ['COWRY_ADMIN_TOKEN', 'please-change-me-before-you-go-live-ok', /32 random characters/],
+    ['COWRY_ENCRYPTION_KEYS', key(), /id:key/],
+    ['COWRY_ENCRYPTION_KEYS', `k1:${randomBytes(16).toString('base64')}`, /32 bytes/],
+    ['COWRY_ENCRYPTION_KEYS', `k1:${Buffer.alloc(32).toString('base64')}`, /not random/],
+    ['COWRY_ENCRYPTION_KEYS', `k1:${key()},k1:${key()}`, /same key id twice/],
+    ['COWRY_KEY_PEPPER', randomBytes(31).toString('base64'), /32 random bytes/],
+    ['COWRY_KEY_PEPPER', Buffer.alloc(32, 7).toString('base64'), /not random/],
+    ['COWRY_KEY_PEPPER', PRODUCTION.COWRY_ENCRYPTION_KEYS.slice(3), /must differ/],
+    ['COWRY_SANDBOX_URL', 'https://sandbox.example.com', /must be removed/],
+    ['COWRY_SANDBOX_SECRET', 'anything', /must be removed/],
+  ]
+  for (const [name, value, pattern] of weak)
+    it(`F-91: refuses ${name} when it ${pattern.source}`, () => {
+      complainsOnce({ ...PRODUCTION, [name]: value }, pattern)
+    })
+
+  it('never repeats a secret in a complaint', () => {
+    const complaints = complaintsOf({
+      COWRY_ENV: 'production',
+      COWRY_ADMIN_TOKEN: 'canary-one',
+      COWRY_KEY_PEPPER: 'canary+two',
+      COWRY_ENCRYPTION_KEYS: 'canary:three',
+      DATABASE_URL: 'mysql://canary@four',
+    })
+    assert.ok(complaints.length >= 4)
+    assert.ok(!complaints.join().includes('canary'))
+  })
+})
+
+describe('a value that cannot be meant', () => {
+  const wrong: [string, string][] = [
+    ['PORT', '65536'],
+    ['PORT', '80a'],
+    ['COWRY_ENV', 'prod'],
+    ['COWRY_CHECKOUT_MINUTES', '4'],
+    ['COWRY_CHECKOUT_MINUTES', '1441'],
+    ['COWRY_RATE_LIMIT', '-1'],
+    ['COWRY_RATE_LIMIT', '100:50'],
+    ['COWRY_LOG_LEVEL', 'loud'],
+    ['COWRY_POOL_SIZE', '0'],
+    ['COWRY_TRUST_PROXY', 'yes'],
+    ['COWRY_SANDBOX_URL', 'ftp://x'],
+    ['DATABASE_URL', 'localhost'],
+  ]
+  for (const [name, value] of wrong)
+    it(`refuses ${name}=${value}`, () => complainsOnce({ [name]: value }, new RegExp(`^${name} must`)))
+
+  it('is told together with all the others', () => {
+    assert.equal(complaintsOf({ PORT: 'x', COWRY_LOG_LEVEL: 'x', COWRY_POOL_SIZE: 'x' }).length, 3)
+  })
+
+  it('may be a name that is mistyped', () => {
+    complainsOnce({ COWRY_POOLSIZE: '4' }, /not a setting; did you mean COWRY_POOL_SIZE\?/)
+    complainsOnce({ COWRY_ELEPHANTS: '4' }, /COWRY_ELEPHANTS is not a setting/)
+    assert.deepEqual(complaintsOf({ COWRY_URL: 'http://127.0.0.1:8080', PATH: '/bin' }), [])
+  })
+})
+
+describe('the command line', () => {
+  it('reads where the service is, and leaves the rest to the data folder', () => {
+    assert.deepEqual(readClientConfig({}), { url: null, adminToken: null, dataDir: '.cowry' })
+    const env = { COWRY_URL: 'https://pay.example.com/', COWRY_ADMIN_TOKEN: 't', COWRY_DATA_DIR: '/x' }
+    assert.deepEqual(readClientConfig(env), {
+      url: 'https://pay.example.com',
+      adminToken: 't',
+      dataDir: '/x',
+    })
+    assert.throws(() => readClientConfig({ COWRY_URL: 'pay' }), ConfigError)
+  })
+})
+
+describe('.env.example', () => {
+  it('is written from the table and holds every setting', () => {
+    const text = renderEnvExample()
+    for (const { name } of ALL_SETTINGS) assert.match(text, new RegExp(`^# ${name}=`, 'm'))
+    assert.equal(readFileSync(new URL('../.env.example', import.meta.url), 'utf8'), text, 'run npm run docs')
+  })
+})

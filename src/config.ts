@@ -1,0 +1,194 @@
+// The only reader of process.env: a frozen Config, or one error with every complaint at once, so that an operator
+// fixes a start in one go. What each setting is stands in settings.ts.
+
+import type { Mode } from './core/merchant.ts'
+import type { VaultKey } from './kit/crypto.ts'
+import type { LogLevel } from './kit/log.ts'
+import {
+  ALL_SETTINGS,
+  CLIENT_SETTINGS,
+  type Fees,
+  isWrong,
+  type RateLimit,
+  SETTINGS,
+  type Setting,
+} from './settings.ts'
+
+export interface Config {
+  readonly environment: 'staging' | 'production'
+  /** The mode of every merchant and key here: test in staging, live in production. */
+  readonly mode: Mode
+  readonly host: string
+  readonly port: number
+  readonly publicUrl: string
+  readonly databaseUrl: string | null
+  readonly dataDir: string
+  /** The secrets are null only in staging, where they are generated once. */
+  readonly adminToken: string | null
+  readonly encryptionKeys: readonly VaultKey[] | null
+  readonly keyPepper: Uint8Array | null
+  /** Null: no limit. */
+  readonly rateLimit: RateLimit | null
+  readonly checkoutMinutes: number
+  readonly settlementHours: number
+  readonly fees: Fees
+  readonly logLevel: LogLevel
+  readonly poolSize: number
+  /** Null: the sandbox gateway is mounted in this process. */
+  readonly sandboxUrl: string | null
+  readonly sandboxSecret: string | null
+  readonly trustProxy: boolean
+  readonly gatewayTimeoutMs: number
+}
+
+/** What the command line needs to find the service; what is null it looks for in the data folder. */
+export interface ClientConfig {
+  readonly url: string | null
+  readonly adminToken: string | null
+  readonly dataDir: string
+}
+
+export class ConfigError extends Error {
+  readonly complaints: readonly string[]
+
+  constructor(complaints: readonly string[]) {
+    super(['The settings are not usable:', ...complaints.map((complaint) => `  - ${complaint}`)].join('\n'))
+    this.name = 'ConfigError'
+    this.complaints = complaints
+  }
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+type Values<Table> = { [Field in keyof Table]: Table[Field] extends Setting<infer Value> ? Value : never }
+
+export function readConfig(env: Env = process.env): Config {
+  const complaints: string[] = [...complainOfUnknown(env)]
+  const values = readTable(SETTINGS, env, complaints)
+  if (textOf(env, SETTINGS.environment) === 'production')
+    complaints.push(...complainInProduction(env, values))
+  if (complaints.length > 0) throw new ConfigError(complaints)
+  return Object.freeze({
+    ...values,
+    publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
+    mode: values.environment === 'production' ? 'live' : 'test',
+  })
+}
+
+export function readClientConfig(env: Env = process.env): ClientConfig {
+  const complaints: string[] = []
+  const { adminToken, dataDir } = SETTINGS
+  const values = readTable({ ...CLIENT_SETTINGS, adminToken, dataDir }, env, complaints)
+  if (complaints.length > 0) throw new ConfigError(complaints)
+  return Object.freeze(values)
+}
+
+/** Where a service on this address is reached from the same machine; app.ts asks again when PORT was 0. */
+export function publicUrlOf(host: string, port: number): string {
+  const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** The text of a setting. An empty variable is an absent one, as Compose files pass them on. */
+function textOf(env: Env, setting: Setting<unknown>): string | null {
+  return env[setting.name]?.trim() || setting.fallback
+}
+
+function readTable<Table extends Record<string, Setting<unknown>>>(
+  table: Table,
+  env: Env,
+  complaints: string[],
+): Values<Table> {
+  const values: Record<string, unknown> = {}
+  for (const [field, setting] of Object.entries(table)) {
+    const text = textOf(env, setting)
+    const reading = text === null ? null : setting.read(text)
+    if (isWrong(reading)) complaints.push(...reading.wrong.map((words) => `${setting.name} ${words}`))
+    else values[field] = reading
+  }
+  // A boundary: each field was read by the setting of that name. With a complaint some are absent, and then the
+  // caller throws before anybody looks at them, or looks with care.
+  return values as Values<Table>
+}
+
+const REQUIRED_IN_PRODUCTION = [
+  SETTINGS.publicUrl,
+  SETTINGS.adminToken,
+  SETTINGS.encryptionKeys,
+  SETTINGS.keyPepper,
+] as const
+const REFUSED_IN_PRODUCTION = [SETTINGS.sandboxUrl, SETTINGS.sandboxSecret] as const
+
+function complainInProduction(env: Env, values: Partial<Values<typeof SETTINGS>>): string[] {
+  const missing = REQUIRED_IN_PRODUCTION.filter((setting) => textOf(env, setting) === null)
+  const unwanted = REFUSED_IN_PRODUCTION.filter((setting) => textOf(env, setting) !== null)
+  return [
+    ...missing.map(
+      ({ name, example }) => `${name} is missing: production needs it, such as ${name}=${example}`,
+    ),
+    ...unwanted.map(({ name }) => `${name} must be removed: there is no sandbox gateway in production`),
+    ...complainOfWeakness(values),
+  ]
+}
+
+const LEAST_TOKEN_LENGTH = 32
+
+function complainOfWeakness({
+  publicUrl,
+  adminToken,
+  keyPepper,
+  encryptionKeys,
+}: Partial<Values<typeof SETTINGS>>) {
+  const complaints: string[] = []
+  if (publicUrl && !publicUrl.startsWith('https:'))
+    complaints.push(`COWRY_PUBLIC_URL must begin with https in production, not ${publicUrl}`)
+  if (adminToken && isWeakToken(adminToken))
+    complaints.push(
+      `COWRY_ADMIN_TOKEN must be at least ${LEAST_TOKEN_LENGTH} random characters (openssl rand -base64 33)`,
+    )
+  if (keyPepper && encryptionKeys?.some(({ key }) => Buffer.compare(key, keyPepper) === 0))
+    complaints.push('COWRY_KEY_PEPPER must differ from every key of COWRY_ENCRYPTION_KEYS')
+  return complaints
+}
+
+function isWeakToken(token: string): boolean {
+  const isRepeated = /^(.{1,16}?)\1+.{0,15}$/.test(token)
+  const isPlaceholder = /change.?me|password|example|replace|openssl/i.test(token)
+  return token.length < LEAST_TOKEN_LENGTH || new Set(token).size < 8 || isRepeated || isPlaceholder
+}
+
+/** A mistyped name would otherwise leave its setting at the default without a word. */
+function complainOfUnknown(env: Env): string[] {
+  const known = ALL_SETTINGS.map(({ name }) => name)
+  return Object.keys(env)
+    .filter((name) => name.startsWith('COWRY_') && !known.includes(name))
+    .map((name) => {
+      const near = known.find((candidate) => editDistance(candidate, name) <= 3)
+      return `${name} is not a setting${near ? `; did you mean ${near}?` : ': remove it'}`
+    })
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (const [index, letter] of [...a].entries()) {
+    const next = [index + 1]
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (b[column - 1] === letter ? 0 : 1)
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
+
+/** The text of .env.example: every setting with its meaning, commented out at its default. */
+export function renderEnvExample(): string {
+  const blocks = ALL_SETTINGS.map(
+    ({ name, fallback, example, meaning }) => `# ${meaning}\n# ${name}=${fallback ?? example}\n`,
+  )
+  const head = [
+    '# Every setting of Cowry, written from src/settings.ts by "npm run docs". Staging needs none of them.',
+    '# Where a value reads $(…), run the command and write what it printed.',
+    '',
+  ].join('\n')
+  return [head, ...blocks].join('\n')
+}

@@ -1,0 +1,261 @@
+// Every setting of the service: its variable, its default, what it means and how its text is read. config.ts reads the
+// environment by this table; .env.example and the documentation are written from it.
+
+import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
+import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
+import type { LogLevel } from './kit/log.ts'
+
+/** What is wrong with a value, as the rest of a sentence that begins with the variable's name. */
+export interface Wrong {
+  wrong: string[]
+}
+
+export interface Setting<Value> {
+  name: string
+  /** The text that stands when the variable is absent or empty; null when there is none. */
+  fallback: string | null
+  meaning: string
+  /** What to write, for a setting without a default. */
+  example?: string
+  read: (text: string) => Value | Wrong
+}
+
+export interface RateLimit {
+  perSecond: number
+  burst: number
+}
+
+/** What a gateway's use costs the merchant: a share in parts per million and a fixed part in minor units. */
+export interface Fee {
+  partsPerMillion: bigint
+  fixedMinor: bigint
+}
+
+/** By gateway and currency, with `*` already spread over the currencies that are not named. */
+export type Fees = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
+
+const wrong = (...words: string[]): Wrong => ({ wrong: words })
+
+export function isWrong(reading: unknown): reading is Wrong {
+  return typeof reading === 'object' && reading !== null && 'wrong' in reading
+}
+
+const word = (text: string): string | Wrong =>
+  /^[\x21-\x7e]+$/.test(text) ? text : wrong('must be one word of plain characters')
+
+const oneOf =
+  <Word extends string>(...words: Word[]) =>
+  (text: string): Word | Wrong =>
+    words.find((candidate) => candidate === text) ??
+    wrong(`must be one of ${words.join(', ')}, not "${text}"`)
+
+const flag = (text: string): boolean | Wrong =>
+  ['true', 'false'].includes(text) ? text === 'true' : wrong(`must be true or false, not "${text}"`)
+
+const whole = (least: number, most: number) => (text: string) => {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  return value >= least && value <= most
+    ? value
+    : wrong(`must be a whole number from ${least} to ${most}, not "${text}"`)
+}
+
+/** `N` or `N:BURST`; a burst of five seconds when it is not named, and null when the limit is off. */
+function readRateLimit(text: string): RateLimit | null | Wrong {
+  const match = /^(\d{1,6})(?::(\d{1,7}))?$/.exec(text)
+  if (!match) return wrong(`must be N or N:BURST requests per second, such as 100 or 100:500, not "${text}"`)
+  const perSecond = Number(match[1])
+  if (perSecond === 0) return null
+  const burst = match[2] === undefined ? perSecond * 5 : Number(match[2])
+  return burst < perSecond ? wrong(`must allow a burst of at least ${perSecond}`) : { perSecond, burst }
+}
+
+/** Only the origin: the pages live at fixed paths below it. */
+function readOrigin(text: string): string | Wrong {
+  const url = URL.parse(text)
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return wrong('must be an http or https address')
+  if (url.username || url.password) return wrong('must not carry a user name or password')
+  if (url.pathname !== '/' || url.search || url.hash)
+    return wrong(`must end after the host and port: ${url.origin}`)
+  return url.origin
+}
+
+// The value is never repeated in a complaint: it usually holds a password.
+function readDatabaseUrl(text: string): string | Wrong {
+  const url = URL.parse(text)
+  return url && ['postgres:', 'postgresql:'].includes(url.protocol)
+    ? text
+    : wrong('must be postgres://user:password@host:port/database')
+}
+
+const KEY_BYTES = 32
+
+function readBase64(text: string): Buffer | undefined {
+  return /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
+}
+
+/** `id:base64[,id2:base64]`, the primary key first. */
+function readKeyring(text: string): readonly VaultKey[] | Wrong {
+  const complaints: string[] = []
+  const keys = text.split(',').map((part): VaultKey => {
+    const [id = '', encoded = '', ...rest] = part.trim().split(':')
+    const key = readBase64(encoded)
+    if (!isVaultKeyId(id) || rest.length > 0 || key?.length !== KEY_BYTES)
+      complaints.push('must be id:key[,id2:key2], each key the base64 of 32 bytes (openssl rand -base64 32)')
+    else if (isMonotonous(key))
+      complaints.push(`holds a key "${id}" that is not random (openssl rand -base64 32)`)
+    return { id, key: key ?? Buffer.alloc(0) }
+  })
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) complaints.push('names the same key id twice')
+  return complaints.length > 0 ? wrong(...new Set(complaints)) : keys
+}
+
+function readPepper(text: string): Buffer | Wrong {
+  const bytes = readBase64(text)
+  if (!bytes || bytes.length < KEY_BYTES)
+    return wrong('must be the base64 of at least 32 random bytes (openssl rand -base64 32)')
+  return isMonotonous(bytes) ? wrong('is not random (openssl rand -base64 32)') : bytes
+}
+
+// 32 random bytes hold about 30 different values; fewer than 16 do not happen by chance.
+function isMonotonous(bytes: Uint8Array): boolean {
+  return new Set(bytes).size < 16
+}
+
+function readFees(text: string): Fees | Wrong {
+  const table = parseObject(text)
+  if (!table) return wrong('must be JSON such as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}')
+  const complaints: string[] = []
+  const fees = new Map<string, ReadonlyMap<Currency, Fee>>()
+  for (const [gateway, rates] of Object.entries(table))
+    fees.set(gateway, readGatewayFees(gateway, rates, complaints))
+  return complaints.length > 0 ? wrong(...complaints) : fees
+}
+
+function readGatewayFees(gateway: string, rates: unknown, complaints: string[]): Map<Currency, Fee> {
+  const fees = new Map<Currency, Fee>()
+  const named: Record<string, unknown> = isObject(rates) ? rates : {}
+  if (!isObject(rates)) complaints.push(`must hold an object of currencies for "${gateway}"`)
+  for (const code of Object.keys(named))
+    if (code !== '*' && !isCurrency(code))
+      complaints.push(`names "${code}" for "${gateway}", which is no currency`)
+  const refused: Currency[] = []
+  for (const currency of CURRENCY_CODES) {
+    const rate = named[currency] ?? named['*']
+    if (rate === undefined) continue
+    const fee = readFee(rate, currency)
+    if (fee) fees.set(currency, fee)
+    else refused.push(currency)
+  }
+  if (refused.length > 0)
+    complaints.push(
+      `must give "${gateway}" a percent from 0 to 100 with at most 4 decimals and a fixed part with at most the` +
+        ` currency's own decimals, which fails for ${refused.join(', ')}`,
+    )
+  return fees
+}
+
+// A percent with four decimals is a whole number of parts per million.
+const PERCENT_DECIMALS = 4
+const WHOLE_IN_PARTS = 1_000_000n
+
+function readFee(rate: unknown, currency: Currency): Fee | undefined {
+  if (!isObject(rate)) return undefined
+  const partsPerMillion = readDecimal(rate.percent ?? '0', PERCENT_DECIMALS)
+  const fixedMinor = readDecimal(rate.fixed ?? '0', decimalsOf(currency))
+  if (partsPerMillion === undefined || fixedMinor === undefined || partsPerMillion > WHOLE_IN_PARTS)
+    return undefined
+  return { partsPerMillion, fixedMinor }
+}
+
+function readDecimal(value: unknown, decimals: number): bigint | undefined {
+  const match = /^(\d{1,12})(?:\.(\d+))?$/.exec(String(value))
+  const fraction = match?.[2] ?? ''
+  // A zero behind the last decimal that counts changes nothing: "5.00" is a fair way to write 5 XOF.
+  const significant = fraction.replace(/0+$/, '')
+  if (!match || significant.length > decimals) return undefined
+  return BigInt(`${match[1]}${significant.padEnd(decimals, '0')}`)
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const setting = <Value>(
+  name: string,
+  fallback: string,
+  read: (text: string) => Value | Wrong,
+  meaning: string,
+): Setting<Value> => ({ name, fallback, meaning, read })
+
+const optional = <Value>(
+  name: string,
+  example: string,
+  read: (text: string) => Value | Wrong,
+  meaning: string,
+): Setting<Value | null> => ({ name, fallback: null, example, meaning, read })
+
+// biome-ignore format: one setting is read as a pair of lines, its facts and its meaning.
+export const SETTINGS = {
+  environment: setting('COWRY_ENV', 'staging', oneOf('staging', 'production'),
+    'staging takes test keys and has the sandbox gateway; production takes live keys and real money.'),
+  host: setting('HOST', '127.0.0.1', word,
+    'The address to listen on; 0.0.0.0 in a container.'),
+  port: setting('PORT', '8080', whole(0, 65_535),
+    'The port to listen on; 0 takes a free one.'),
+  publicUrl: optional('COWRY_PUBLIC_URL', 'https://pay.example.com', readOrigin,
+    'Where payers and gateways reach this service. Default: http://HOST:PORT. Required in production, with https.'),
+  databaseUrl: optional('DATABASE_URL', 'postgres://cowry:password@127.0.0.1:5432/cowry', readDatabaseUrl,
+    'The PostgreSQL to use. Absent: a private one in the data folder, started and stopped with the service.'),
+  dataDir: setting('COWRY_DATA_DIR', '.cowry', (text) => text,
+    'The folder for the private PostgreSQL, the generated operator token and the demo key.'),
+  adminToken: optional('COWRY_ADMIN_TOKEN', '$(openssl rand -base64 33)', word,
+    'What operators send as Authorization: Bearer. Absent in staging: generated into the data folder.'),
+  encryptionKeys: optional('COWRY_ENCRYPTION_KEYS', 'k1:$(openssl rand -base64 32)', readKeyring,
+    'The keyring for fields that are encrypted at rest, id:key[,id2:key2]; the first seals, all of them open.'),
+  keyPepper: optional('COWRY_KEY_PEPPER', '$(openssl rand -base64 32)', readPepper,
+    'What API keys are hashed with. Changing it makes every API key invalid.'),
+  rateLimit: setting('COWRY_RATE_LIMIT', '100', readRateLimit,
+    'Requests per second and API key, as N or N:BURST; the burst is 5 times N by itself. 0 is off.'),
+  checkoutMinutes: setting('COWRY_CHECKOUT_MINUTES', '60', whole(5, 1_440),
+    'How long a checkout stays open.'),
+  settlementHours: setting('COWRY_SETTLEMENT_HOURS', '24', whole(0, 8_760),
+    'How long collected money stays pending before it is available.'),
+  fees: setting('COWRY_FEES', '{}', readFees,
+    'Fees per gateway and currency (or *), as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}; fixed in major units.'),
+  logLevel: setting('COWRY_LOG_LEVEL', 'info', oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
+    'The least level that is logged.'),
+  poolSize: setting('COWRY_POOL_SIZE', '16', whole(1, 500),
+    'Connections to PostgreSQL per process.'),
+  sandboxUrl: optional('COWRY_SANDBOX_URL', 'http://127.0.0.1:8090', readOrigin,
+    'Where the sandbox gateway runs. Absent: inside this process. Staging only.'),
+  sandboxSecret: optional('COWRY_SANDBOX_SECRET', '$(openssl rand -base64 33)', word,
+    'What the service and a sandbox gateway in another process share. Staging only.'),
+  trustProxy: setting('COWRY_TRUST_PROXY', 'false', flag,
+    'Whether X-Forwarded-For and X-Forwarded-Proto are believed; only behind a proxy that sets them.'),
+  gatewayTimeoutMs: setting('COWRY_GATEWAY_TIMEOUT_MS', '10000', whole(100, 120_000),
+    'How long an answer of a gateway is waited for, in milliseconds.'),
+}
+
+/** What the command line reads beside them, to find the service. */
+export const CLIENT_SETTINGS = {
+  url: optional(
+    'COWRY_URL',
+    'http://127.0.0.1:8080',
+    readOrigin,
+    'Where the command line finds the service. Absent: the service of the data folder.',
+  ),
+}
+
+export const ALL_SETTINGS: readonly Setting<unknown>[] = [
+  ...Object.values(SETTINGS),
+  ...Object.values(CLIENT_SETTINGS),
+]
