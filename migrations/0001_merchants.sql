@@ -38,14 +38,9 @@ create table api_keys (
 create index api_keys_of_merchant on api_keys (merchant_id, created_at desc, key_id desc);
 
 -- The generated secrets of a staging installation, so that several processes on one database agree on them.
--- Production takes its secrets from the environment and leaves this table empty.
+-- Production takes its secrets from the environment: it keeps nothing here but keyring_check, a text sealed with the
+-- encryption key, so that a start with a wrong keyring is refused before it does harm.
 create table service_secrets (
   name text primary key,
   value text not null
-);
-
--- One text sealed with the encryption key, so that a start with a wrong keyring is refused before it does harm.
-create table keyring_checks (
-  id text primary key,
-  sealed text not null
 );
