@@ -1,0 +1,48 @@
+// The addresses from which an API key may be used: single ones or CIDR blocks, of both families.
+
+import { BlockList, isIP } from 'node:net'
+
+interface Block {
+  address: string
+  prefix: number
+  family: 'ipv4' | 'ipv6'
+}
+
+export function isAddressBlock(text: string): boolean {
+  return readBlock(text) !== undefined
+}
+
+/** A list that is checked on every request of a key, so it is built once. Undefined stands for "any address". */
+export function buildAddressList(blocks: readonly string[]): BlockList | undefined {
+  if (blocks.length === 0) return undefined
+  const list = new BlockList()
+  for (const text of blocks) {
+    const block = readBlock(text)
+    // What cannot be read allows nobody: the list stays and is only narrower.
+    if (block) list.addSubnet(block.address, block.prefix, block.family)
+  }
+  return list
+}
+
+export function allowsAddress(list: BlockList | undefined, ip: string): boolean {
+  if (!list) return true
+  const address = unmapped(ip)
+  const version = isIP(address)
+  return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+function readBlock(text: string): Block | undefined {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const version = isIP(address)
+  // A zone, as in fe80::1%eth0, means something only on one machine.
+  if (version === 0 || address.includes('%') || rest.length > 0) return undefined
+  const most = version === 4 ? 32 : 128
+  const bits = prefix === undefined ? most : Number(prefix)
+  if (prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || bits > most)) return undefined
+  return { address, prefix: bits, family: version === 4 ? 'ipv4' : 'ipv6' }
+}
+
+/** A server that listens on both families sees an IPv4 client as ::ffff:1.2.3.4. */
+function unmapped(ip: string): string {
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip
+}

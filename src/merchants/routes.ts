@@ -1,0 +1,235 @@
+// What operators do with merchants and keys, under /admin/v1.
+
+import { type Static, type TSchema, Type } from 'typebox'
+import type { Clock } from '../kit/clock.ts'
+import { created, listed, type OperatorRoute, ok } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import { maskApiKey } from './keys.ts'
+import type { KeyRow } from './queries.ts'
+import {
+  CreatedKeyRecord,
+  CreateKeyBody,
+  CreateMerchantBody,
+  InvariantRecord,
+  KeyParams,
+  KeyRecord,
+  ListQuery,
+  MerchantRecord,
+  RotateKeyBody,
+  UpdateMerchantBody,
+} from './schema.ts'
+import {
+  activateMerchant,
+  type CreatedKey,
+  createKey,
+  createMerchant,
+  listKeys,
+  listMerchants,
+  type ManagedMerchant,
+  type Needs,
+  requireKeyOwner,
+  requireMerchant,
+  revokeKey,
+  rotateKey,
+  suspendMerchant,
+  updateMerchant,
+} from './service.ts'
+
+type Invariant = Static<typeof InvariantRecord>
+
+/** The invariants are checked by another slice, which hands its function in. */
+export function operatorRoutes(
+  app: Needs,
+  { checkInvariants }: { checkInvariants: () => Promise<Invariant[]> },
+): OperatorRoute[] {
+  return [...merchantRoutes(app), ...keyRoutes(app), invariantsRoute(checkInvariants)]
+}
+
+const merchantRoutes = (app: Needs): OperatorRoute[] => [
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/merchants',
+    summary: 'Create a merchant',
+    body: CreateMerchantBody,
+    answer: { http: 201, data: MerchantRecord },
+    refusals: [],
+    handle: async ({ body }) => created('Merchant created.', showMerchant(await createMerchant(app, body))),
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/admin/v1/merchants',
+    summary: 'List merchants, newest first',
+    query: ListQuery,
+    answer: { http: 200, data: MerchantRecord, list: true },
+    refusals: [],
+    handle: async ({ query }) => {
+      const { items, meta } = await listMerchants(app, query)
+      return listed('Merchants.', items.map(showMerchant), meta)
+    },
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/admin/v1/merchants/{uuid}',
+    summary: 'Read a merchant',
+    params: UuidParams,
+    answer: { http: 200, data: MerchantRecord },
+    refusals: ['merchant_not_found'],
+    handle: async ({ params }) => ok('Merchant.', showMerchant(await requireMerchant(app, params.uuid))),
+  }),
+  operatorRoute({
+    method: 'PATCH',
+    path: '/admin/v1/merchants/{uuid}',
+    summary: 'Change the name, base currency or settings of a merchant',
+    params: UuidParams,
+    body: UpdateMerchantBody,
+    answer: { http: 200, data: MerchantRecord },
+    refusals: ['merchant_not_found'],
+    handle: async ({ params, body }) =>
+      ok('Merchant changed.', showMerchant(await updateMerchant(app, params.uuid, body))),
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/merchants/{uuid}/suspend',
+    summary: 'Stop all keys of a merchant',
+    params: UuidParams,
+    answer: { http: 200, data: MerchantRecord },
+    refusals: ['merchant_not_found'],
+    handle: async ({ params }) =>
+      ok('Merchant suspended.', showMerchant(await suspendMerchant(app, params.uuid))),
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/merchants/{uuid}/activate',
+    summary: 'Let a suspended merchant work again',
+    params: UuidParams,
+    answer: { http: 200, data: MerchantRecord },
+    refusals: ['merchant_not_found'],
+    handle: async ({ params }) =>
+      ok('Merchant activated.', showMerchant(await activateMerchant(app, params.uuid))),
+  }),
+]
+
+const keyRoutes = (app: Needs): OperatorRoute[] => [
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/merchants/{uuid}/keys',
+    summary: 'Create an API key; it is shown in this answer only',
+    params: UuidParams,
+    body: CreateKeyBody,
+    answer: { http: 201, data: CreatedKeyRecord },
+    refusals: ['merchant_not_found', 'mode_mismatch'],
+    handle: async ({ params, body }) =>
+      created(SHOWN_ONCE, showCreatedKey(await createKey(app, params.uuid, body), app.clock)),
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/admin/v1/merchants/{uuid}/keys',
+    summary: 'List the API keys of a merchant, newest first',
+    params: UuidParams,
+    query: ListQuery,
+    answer: { http: 200, data: KeyRecord, list: true },
+    refusals: ['merchant_not_found'],
+    handle: async ({ params, query }) => {
+      const { items, meta } = await listKeys(app, params.uuid, query)
+      return listed(
+        'API keys.',
+        items.map((key) => showKey(key, app.clock)),
+        meta,
+      )
+    },
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/keys/{keyId}/rotate',
+    summary: 'Replace an API key; the old one works until the overlap is over',
+    params: KeyParams,
+    body: RotateKeyBody,
+    answer: { http: 201, data: CreatedKeyRecord },
+    refusals: ['api_key_not_found', 'invalid_state'],
+    handle: async ({ params, body }) => {
+      const merchantId = await requireKeyOwner(app, params.keyId)
+      const fresh = await rotateKey(app, merchantId, params.keyId, body?.overlapHours)
+      return created(SHOWN_ONCE, showCreatedKey(fresh, app.clock))
+    },
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/keys/{keyId}/revoke',
+    summary: 'End an API key at once and for good',
+    params: KeyParams,
+    answer: { http: 200, data: KeyRecord },
+    refusals: ['api_key_not_found'],
+    handle: async ({ params }) => {
+      const merchantId = await requireKeyOwner(app, params.keyId)
+      return ok('API key revoked.', showKey(await revokeKey(app, merchantId, params.keyId), app.clock))
+    },
+  }),
+]
+
+const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorRoute =>
+  operatorRoute({
+    method: 'GET',
+    path: '/admin/v1/invariants',
+    summary: 'Check what must always be true of the money; each count should be 0',
+    answer: { http: 200, data: Type.Array(InvariantRecord) },
+    refusals: [],
+    handle: async () => ok('Invariants.', await checkInvariants()),
+  })
+
+const SHOWN_ONCE = 'API key created. Store it now: it is not shown again.'
+
+const showMerchant = ({ id, ...merchant }: ManagedMerchant) => ({
+  uuid: id,
+  ...merchant,
+  createdAt: merchant.createdAt.toISOString(),
+  updatedAt: merchant.updatedAt.toISOString(),
+})
+
+function showKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord> {
+  const isExpired = key.expires_at !== null && key.expires_at <= clock.now()
+  return {
+    keyId: key.key_id,
+    merchantUuid: key.merchant_id,
+    name: key.name,
+    prefix: maskApiKey(key.mode, key.key_id),
+    mode: key.mode,
+    // A boundary: only scopes that the schema knows are ever stored.
+    scopes: key.scopes as Static<typeof KeyRecord>['scopes'],
+    allowedIps: key.allowed_ips,
+    rateLimit:
+      key.rate_per_second !== null && key.rate_burst !== null
+        ? { perSecond: key.rate_per_second, burst: key.rate_burst }
+        : null,
+    status: key.revoked_at ? 'revoked' : isExpired ? 'expired' : 'active',
+    replacedBy: key.replaced_by,
+    createdAt: key.created_at.toISOString(),
+    expiresAt: key.expires_at?.toISOString() ?? null,
+    lastUsedAt: key.last_used_at?.toISOString() ?? null,
+    revokedAt: key.revoked_at?.toISOString() ?? null,
+  }
+}
+
+const showCreatedKey = ({ key, apiKey }: CreatedKey, clock: Clock) => ({ ...showKey(key, clock), apiKey })
+
+type Input<Schema> = Schema extends TSchema ? Static<Schema> : undefined
+
+interface Definition<Params, Query, Body>
+  extends Omit<OperatorRoute, 'params' | 'query' | 'body' | 'handle'> {
+  params?: Params
+  query?: Query
+  body?: Body
+  handle: (input: {
+    params: Input<Params>
+    query: Input<Query>
+    body: Input<Body>
+  }) => ReturnType<OperatorRoute['handle']>
+}
+
+function operatorRoute<
+  Params extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+>(definition: Definition<Params, Query, Body>): OperatorRoute {
+  // A boundary: the shell calls handle only with input that passed these very schemas.
+  return definition as unknown as OperatorRoute
+}

@@ -1,0 +1,89 @@
+// The secrets of an installation. Production takes them from its settings; staging generates what is not set, once per
+// database, so that several processes with data folders of their own agree.
+
+import { deriveSecret, type Vault, VaultError, type VaultKey } from '../kit/crypto.ts'
+import type { Tx } from '../kit/db.ts'
+import type { Random } from '../kit/random.ts'
+import { agreeOnSecrets, putSecret } from './queries.ts'
+
+export interface InstallationSecrets {
+  encryptionKeys: readonly VaultKey[]
+  keyPepper: Uint8Array
+  /** Signs list cursors, the same in every process. */
+  cursorKey: Uint8Array
+  /** What our connector and the sandbox gateway share; empty in production, which has no sandbox. */
+  sandboxSecret: string
+  sandboxWebhookSecret: string
+}
+
+interface Settings {
+  environment: 'staging' | 'production'
+  encryptionKeys: readonly VaultKey[] | null
+  keyPepper: Uint8Array | null
+  sandboxSecret: string | null
+}
+
+const SECRET_BYTES = 32
+const GENERATED_KEY_ID = 'generated'
+
+export async function loadSecrets(db: Tx, config: Settings, random: Random): Promise<InstallationSecrets> {
+  const generated = config.environment === 'staging' ? await agreeOnMissing(db, config, random) : new Map()
+  const keyPepper = config.keyPepper ?? readGenerated(generated, 'key_pepper')
+  const encryptionKeys = config.encryptionKeys ?? [
+    { id: GENERATED_KEY_ID, key: readGenerated(generated, 'encryption_key') },
+  ]
+  const sandboxSecret = config.sandboxSecret ?? generated.get('sandbox_secret') ?? ''
+  return {
+    encryptionKeys,
+    keyPepper,
+    cursorKey: deriveSecret(keyPepper, 'list cursors'),
+    sandboxSecret,
+    sandboxWebhookSecret: sandboxSecret && sandboxWebhookSecretOf(sandboxSecret),
+  }
+}
+
+/** Derived, so that a sandbox gateway in another process needs to be told one secret and not two. */
+function sandboxWebhookSecretOf(sandboxSecret: string): string {
+  return deriveSecret(sandboxSecret, 'sandbox webhooks').toString('base64url')
+}
+
+async function agreeOnMissing(db: Tx, config: Settings, random: Random): Promise<Map<string, string>> {
+  const fresh: Record<string, string> = {}
+  const offer = (name: string) => {
+    fresh[name] = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64')
+  }
+  if (!config.encryptionKeys) offer('encryption_key')
+  if (!config.keyPepper) offer('key_pepper')
+  if (!config.sandboxSecret) offer('sandbox_secret')
+  return Object.keys(fresh).length > 0 ? agreeOnSecrets(db, fresh) : new Map()
+}
+
+function readGenerated(generated: ReadonlyMap<string, string>, name: string): Buffer {
+  const bytes = Buffer.from(generated.get(name) ?? '', 'base64')
+  if (bytes.length !== SECRET_BYTES)
+    throw new Error(`the secret ${name} is neither in the settings nor in the table service_secrets`)
+  return bytes
+}
+
+const CHECK = 'keyring_check'
+const CHECK_CONTEXT = { table: 'service_secrets', column: 'value', rowId: CHECK, merchantId: 'none' }
+
+/**
+ * Refuses to start when this database was written with keys that are not on the keyring: saved methods would fail one
+ * by one, long after the mistake.
+ */
+export async function requireKeyring(db: Tx, vault: Vault): Promise<void> {
+  const agreed = await agreeOnSecrets(db, { [CHECK]: vault.seal(CHECK, CHECK_CONTEXT) })
+  const sealed = agreed.get(CHECK) ?? ''
+  try {
+    vault.open(sealed, CHECK_CONTEXT)
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    throw new Error(
+      `COWRY_ENCRYPTION_KEYS does not fit this database: it was written with the key "${error.keyId ?? '?'}". ` +
+        'Put that key back on the keyring; it may stand behind a new first key.',
+      { cause: error },
+    )
+  }
+  if (vault.isStale(sealed)) await putSecret(db, CHECK, vault.seal(CHECK, CHECK_CONTEXT))
+}

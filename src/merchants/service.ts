@@ -1,0 +1,296 @@
+// Merchants and their API keys: the verbs of operators and of the first start, and the slice's face for the key check
+// and the secrets of the installation, which live in files of their own.
+
+import { join } from 'node:path'
+import { DEFAULT_CURRENCY } from '../core/currency.ts'
+import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import type { Merchant, Mode } from '../core/merchant.ts'
+import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
+import { addMs, type Clock } from '../kit/clock.ts'
+import { sameBytes } from '../kit/crypto.ts'
+import type { Db, Tx } from '../kit/db.ts'
+import type { Random } from '../kit/random.ts'
+import { isAddressBlock } from './addresses.ts'
+import { formatApiKey, generateApiKey, hashSecret, parseApiKey } from './keys.ts'
+import { writePrivateFile } from './private-files.ts'
+import {
+  countKeys,
+  countMerchants,
+  findKeyOwner,
+  findMerchant,
+  findSecret,
+  insertKey,
+  insertMerchant,
+  type KeyOwnerRow,
+  type KeyRow,
+  listKeyRows,
+  listMerchantRows,
+  lockDemoMerchant,
+  type MerchantRow,
+  putSecret,
+  replaceKey,
+  revokeKeyRow,
+  updateMerchantRow,
+} from './queries.ts'
+import {
+  type CreateKey,
+  type CreateMerchant,
+  DEFAULT_SCOPES,
+  type ListWindow,
+  type UpdateMerchant,
+} from './schema.ts'
+
+export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts'
+export { type Authenticated, authenticate, createKeyCache, type KeyCache } from './authenticate.ts'
+export { type InstallationSecrets, loadSecrets, requireKeyring } from './secrets.ts'
+
+export interface Needs {
+  db: Tx
+  clock: Clock
+  random: Random
+  /** The environment's: every merchant and key that is made here has it. */
+  mode: Mode
+  keyPepper: Uint8Array
+}
+
+export interface ManagedMerchant extends Merchant {
+  readonly status: 'active' | 'suspended'
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** A key with its one and only showing. */
+export interface CreatedKey {
+  key: KeyRow
+  apiKey: string
+}
+
+export interface Listed<Item> {
+  items: Item[]
+  meta: PageMeta
+}
+
+export async function createMerchant(app: Needs, input: CreateMerchant): Promise<ManagedMerchant> {
+  const row = await insertMerchant(app.db, {
+    id: app.random.uuid(),
+    name: input.name,
+    mode: app.mode,
+    base_currency: input.baseCurrency ?? DEFAULT_CURRENCY,
+    settings: input.settings ?? {},
+    created_at: app.clock.now(),
+  })
+  return toMerchant(row)
+}
+
+export async function listMerchants(
+  app: Pick<Needs, 'db'>,
+  window: ListWindow,
+): Promise<Listed<ManagedMerchant>> {
+  const { page, limit, offset } = readWindow(window)
+  const rows = await listMerchantRows(app.db, limit, offset)
+  return { items: rows.map(toMerchant), meta: pageMeta(page, limit, await countMerchants(app.db)) }
+}
+
+export async function requireMerchant(app: Pick<Needs, 'db'>, merchantId: string): Promise<ManagedMerchant> {
+  return toMerchant(known(await findMerchant(app.db, merchantId)))
+}
+
+type Changing = Pick<Needs, 'db' | 'clock'>
+
+export function updateMerchant(app: Changing, merchantId: string, changes: UpdateMerchant) {
+  const { name, settings, baseCurrency } = changes
+  return changeMerchant(app, merchantId, { name, settings, base_currency: baseCurrency })
+}
+
+/** Its keys stop working in every process as soon as their caches have aged, within seconds. */
+export function suspendMerchant(app: Changing, merchantId: string) {
+  return changeMerchant(app, merchantId, { status: 'suspended' })
+}
+
+export function activateMerchant(app: Changing, merchantId: string) {
+  return changeMerchant(app, merchantId, { status: 'active' })
+}
+
+async function changeMerchant(
+  app: Changing,
+  merchantId: string,
+  changes: Parameters<typeof updateMerchantRow>[2],
+): Promise<ManagedMerchant> {
+  return toMerchant(known(await updateMerchantRow(app.db, merchantId, changes, app.clock.now())))
+}
+
+export async function createKey(app: Needs, merchantId: string, input: CreateKey): Promise<CreatedKey> {
+  const now = app.clock.now()
+  const complaints = complainOfKey(input, now)
+  if (complaints.length > 0) throw refusalOf(complaints)
+  const merchant = await requireMerchant(app, merchantId)
+  // A database copied from the other environment: its merchants stay there.
+  if (merchant.mode !== app.mode) throw new Refusal('mode_mismatch')
+  const fresh = generateApiKey(app.mode, app.random)
+  const key = await insertKey(app.db, merchantId, {
+    key_id: fresh.id,
+    secret_hash: hashSecret(app.keyPepper, fresh.secret),
+    mode: app.mode,
+    name: input.name ?? 'API key',
+    scopes: [...new Set(input.scopes ?? DEFAULT_SCOPES)],
+    allowed_ips: input.allowedIps ?? [],
+    rate_per_second: input.rateLimit?.perSecond ?? null,
+    rate_burst: input.rateLimit?.burst ?? null,
+    created_at: now,
+    expires_at: input.expiresAt ? new Date(input.expiresAt) : null,
+  })
+  return { key, apiKey: formatApiKey(fresh) }
+}
+
+function complainOfKey(input: CreateKey, now: Date): Complaint[] {
+  const complaints: Complaint[] = []
+  const complain = (field: string, code: string, message: string) => complaints.push({ field, code, message })
+  const { expiresAt, allowedIps = [], rateLimit } = input
+  // Written so that a date that cannot be read is refused as well.
+  if (expiresAt && !(Date.parse(expiresAt) > now.getTime()))
+    complain('expiresAt', 'out_of_range', 'must be a time to come.')
+  for (const [index, block] of allowedIps.entries())
+    if (!isAddressBlock(block))
+      complain(`allowedIps.${index}`, 'invalid', 'must be an address or a block such as 203.0.113.0/24.')
+  if (rateLimit && rateLimit.burst < rateLimit.perSecond)
+    complain('rateLimit.burst', 'out_of_range', 'must be at least perSecond.')
+  return complaints
+}
+
+export async function listKeys(
+  app: Pick<Needs, 'db'>,
+  merchantId: string,
+  window: ListWindow,
+): Promise<Listed<KeyRow>> {
+  await requireMerchant(app, merchantId)
+  const { page, limit, offset } = readWindow(window)
+  const items = await listKeyRows(app.db, merchantId, limit, offset)
+  return { items, meta: pageMeta(page, limit, await countKeys(app.db, merchantId)) }
+}
+
+/** Whose key it is, for an operator who names only the key. */
+export async function requireKeyOwner(app: Pick<Needs, 'db'>, keyId: string): Promise<string> {
+  const key = await findKeyOwner(app.db, keyId)
+  if (!key) throw new Refusal('api_key_not_found')
+  return key.merchant_id
+}
+
+const HOUR_MS = 3_600_000
+const DEFAULT_OVERLAP_HOURS = 24
+
+/** A new key with the rights of the old one, which lives on for the overlap so that servers can be changed over. */
+export async function rotateKey(
+  app: Needs,
+  merchantId: string,
+  keyId: string,
+  overlapHours: number = DEFAULT_OVERLAP_HOURS,
+): Promise<CreatedKey> {
+  const now = app.clock.now()
+  const fresh = generateApiKey(app.mode, app.random)
+  const key = await replaceKey(app.db, merchantId, keyId, {
+    keyId: fresh.id,
+    secretHash: hashSecret(app.keyPepper, fresh.secret),
+    createdAt: now,
+    predecessorEndsAt: addMs(now, overlapHours * HOUR_MS),
+  })
+  if (!key) throw await explainNoRotation(app, merchantId, keyId)
+  return { key, apiKey: formatApiKey(fresh) }
+}
+
+async function explainNoRotation(app: Needs, merchantId: string, keyId: string): Promise<Refusal> {
+  const key = await findKeyOwner(app.db, keyId)
+  if (key?.merchant_id !== merchantId) return new Refusal('api_key_not_found')
+  const why = key.revoked_at
+    ? 'it was revoked'
+    : key.replaced_by
+      ? `it was replaced by ${key.replaced_by}`
+      : 'it has expired'
+  return new Refusal('invalid_state', { message: `The key cannot be rotated: ${why}. Create a new one.` })
+}
+
+/** For good. A repeat changes nothing and is no error. */
+export async function revokeKey(app: Changing, merchantId: string, keyId: string): Promise<KeyRow> {
+  const key = await revokeKeyRow(app.db, merchantId, keyId, app.clock.now())
+  if (!key) throw new Refusal('api_key_not_found')
+  return key
+}
+
+const DEMO_SECRET = 'demo_key'
+
+export interface DemoMerchant {
+  merchant: ManagedMerchant
+  apiKey: string
+}
+
+/**
+ * The merchant with which staging can be tried at once. Its key is kept readable, in the database and in the data
+ * folder, and is made anew when it no longer works. Processes that start together take turns.
+ */
+export async function ensureDemoMerchant(
+  app: Omit<Needs, 'db'> & { db: Db },
+  dataDir: string,
+): Promise<DemoMerchant> {
+  if (app.mode !== 'test') throw new Error('there is no demo merchant outside staging')
+  const demo = await app.db.transaction(async (tx) => {
+    await lockDemoMerchant(tx)
+    return findOrCreateDemo({ ...app, db: tx })
+  })
+  await writePrivateFile(join(dataDir, 'demo-key'), demo.apiKey, app.random)
+  return demo
+}
+
+async function findOrCreateDemo(app: Needs): Promise<DemoMerchant> {
+  const stored = (await findSecret(app.db, DEMO_SECRET)) ?? ''
+  const presented = parseApiKey(stored)
+  const key = presented && (await findKeyOwner(app.db, presented.id))
+  if (presented && key && isUsable(app, key, presented.secret))
+    return { merchant: await requireMerchant(app, key.merchant_id), apiKey: stored }
+  const merchant = key
+    ? await requireMerchant(app, key.merchant_id)
+    : await createMerchant(app, { name: 'Demo Shop' })
+  const { apiKey } = await createKey(app, merchant.id, { name: 'Demo key', scopes: ['*'] })
+  await putSecret(app.db, DEMO_SECRET, apiKey)
+  return { merchant, apiKey }
+}
+
+function isUsable(app: Needs, key: KeyOwnerRow, secret: string): boolean {
+  const isRight = sameBytes(hashSecret(app.keyPepper, secret), key.secret_hash)
+  return isRight && !key.revoked_at && (!key.expires_at || key.expires_at > app.clock.now())
+}
+
+function known(row: MerchantRow | undefined): MerchantRow {
+  if (!row) throw new Refusal('merchant_not_found')
+  return row
+}
+
+function toMerchant(row: MerchantRow): ManagedMerchant {
+  return {
+    id: row.id,
+    name: row.name,
+    mode: row.mode,
+    baseCurrency: row.base_currency,
+    status: row.status,
+    settings: row.settings,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+function readWindow({ page = 1, limit = DEFAULT_LIMIT }: ListWindow) {
+  return { page, limit, offset: (page - 1) * limit }
+}
+
+function pageMeta(page: number, limit: number, counted: number): PageMeta {
+  const total = Math.min(counted, COUNT_CAP)
+  return {
+    page,
+    limit,
+    total,
+    totalIsCapped: counted > COUNT_CAP,
+    pageCount: Math.ceil(total / limit),
+    hasNext: page * limit < counted,
+    hasPrevious: page > 1,
+    nextCursor: null,
+  }
+}
