@@ -1,0 +1,178 @@
+// The provider's API, for whoever holds its secret.
+
+import { createHash } from 'node:crypto'
+import { Type } from 'typebox'
+import { sameBytes } from '../../kit/crypto.ts'
+import { Nullable, Words } from '../../kit/schema.ts'
+import type { Channel } from '../gateway.ts'
+import { brokenReply, type Fault, FaultBody, type FaultSwitches, notFoundReply, spoil } from './faults.ts'
+import { factsOf, INSTRUMENT_NAMES, isInstrumentName } from './instruments.ts'
+import {
+  type Created,
+  cancelByKey,
+  createCharge,
+  createCheckout,
+  listExecutions,
+  type ProviderNeeds,
+  playByKey,
+  readByKey,
+} from './provider.ts'
+import { againOf, isFinal, type SandboxRecord } from './record.ts'
+import { errorReply, type ProviderRoute, type Reply, type RouteRequest } from './router.ts'
+import { showRecord } from './show.ts'
+import { ChargeBody, CheckoutBody, reader } from './wire.ts'
+
+export interface ApiNeeds extends ProviderNeeds {
+  readonly secret: string
+  /** Where the payers' pages are, without a slash at the end. */
+  readonly pagesUrl: string
+  faults: FaultSwitches
+}
+
+const readCheckout = reader(CheckoutBody)
+const readCharge = reader(ChargeBody)
+const readPlay = reader(Type.Object({ instrument: Nullable(Words(INSTRUMENT_NAMES)) }))
+const readFault = reader(FaultBody)
+
+export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
+  const routes: ProviderRoute[] = [
+    { method: 'POST', path: /^\/v1\/checkouts$/, handle: (request) => handleCheckout(app, request) },
+    { method: 'POST', path: /^\/v1\/charges$/, handle: (request) => handleCharge(app, request) },
+    { method: 'GET', path: /^\/v1\/payments\/([^/]+)$/, handle: (request) => handleRead(app, request) },
+    {
+      method: 'POST',
+      path: /^\/v1\/payments\/([^/]+)\/cancel$/,
+      handle: (request) => handleCancel(app, request),
+    },
+    {
+      method: 'POST',
+      path: /^\/v1\/payments\/([^/]+)\/play$/,
+      handle: (request) => handlePlay(app, request),
+    },
+    { method: 'GET', path: /^\/v1\/executions$/, handle: (request) => handleExecutions(app, request) },
+    { method: 'POST', path: /^\/v1\/faults$/, handle: (request) => handleNewFault(app, request) },
+    { method: 'DELETE', path: /^\/v1\/faults$/, handle: () => handleNoFaults(app) },
+  ]
+  return routes.map((route) => ({ ...route, handle: guarded(app, route.handle) }))
+}
+
+function guarded(app: ApiNeeds, handle: ProviderRoute['handle']): ProviderRoute['handle'] {
+  return async (request) => {
+    const given = request.headers.authorization ?? ''
+    // Hashed first, so that the comparison takes as long for every length.
+    if (sameBytes(digest(given), digest(`Bearer ${app.secret}`))) return handle(request)
+    return errorReply(401, 'unauthorized', 'The secret is not right.')
+  }
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest()
+const json = (http: number, body: unknown): Reply => ({ kind: 'json', http, body })
+const invalid = errorReply(400, 'invalid_request', 'The body or the Idempotency-Key is not acceptable.')
+const wrongInstrument = errorReply(409, 'wrong_instrument', 'This channel has no such instrument.')
+
+async function handleCheckout(app: ApiNeeds, request: RouteRequest): Promise<Reply> {
+  const key = keyOf(request)
+  const body = readCheckout(request.text)
+  if (!key || !body) return invalid
+  if (body.instrument !== null && channelOf(body.instrument) !== body.channel) return wrongInstrument
+  return withFault(app, 'checkout', async () => replyToCreation(app, await createCheckout(app, key, body)))
+}
+
+async function handleCharge(app: ApiNeeds, request: RouteRequest): Promise<Reply> {
+  const key = keyOf(request)
+  const body = readCharge(request.text)
+  if (!key || !body) return invalid
+  return withFault(app, 'charge', async () => replyToCreation(app, await createCharge(app, key, body)))
+}
+
+async function handleRead(app: ApiNeeds, { params: [key = ''] }: RouteRequest): Promise<Reply> {
+  return withFault(app, 'verify', async () => replyAbout(app, await readByKey(app, key)))
+}
+
+async function handleCancel(app: ApiNeeds, { params: [key = ''] }: RouteRequest): Promise<Reply> {
+  return replyAbout(app, await cancelByKey(app, key)).reply
+}
+
+async function handlePlay(app: ApiNeeds, { params: [key = ''], text }: RouteRequest): Promise<Reply> {
+  const body = readPlay(text)
+  if (!body) return invalid
+  const record = await readByKey(app, key)
+  if (record && body.instrument && channelOf(body.instrument) !== record.channel) return wrongInstrument
+  return replyAbout(app, await playByKey(app, key, body.instrument)).reply
+}
+
+async function handleExecutions(app: ApiNeeds, { query }: RouteRequest): Promise<Reply> {
+  return json(200, await listExecutions(app, query.get('order') ?? ''))
+}
+
+async function handleNewFault(app: ApiNeeds, { text }: RouteRequest): Promise<Reply> {
+  const fault = readFault(text)
+  if (!fault) return invalid
+  app.faults.add(fault)
+  return json(201, fault)
+}
+
+async function handleNoFaults(app: ApiNeeds): Promise<Reply> {
+  app.faults.clear()
+  return json(200, {})
+}
+
+const MAX_KEY_LENGTH = 255
+
+function keyOf({ headers }: RouteRequest): string | undefined {
+  const key = headers['idempotency-key']
+  return typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY_LENGTH ? key : undefined
+}
+
+function channelOf(instrument: string): Channel | undefined {
+  return isInstrumentName(instrument) ? factsOf(instrument).channel : undefined
+}
+
+interface Answered {
+  reply: Reply
+  record?: SandboxRecord
+}
+
+function replyAbout(app: ApiNeeds, record: SandboxRecord | undefined, http = 200): Answered {
+  if (!record) return { reply: notFoundReply }
+  return { reply: json(http, showRecord(record, app.pagesUrl)), record }
+}
+
+const SLOW_ANSWER_MS = 5_000
+
+function replyToCreation(app: ApiNeeds, creation: Created): Answered {
+  if (creation.kind === 'reused')
+    return { reply: errorReply(409, 'key_reused', 'This Idempotency-Key was used with another body.') }
+  const { record, created } = creation
+  const declined = record.kind === 'charge' && record.status === 'declined'
+  const { reply } = replyAbout(app, record, declined ? 402 : created ? 201 : 200)
+  // Only the first answer gets lost or takes its time: who asks again is told.
+  const travels = created && record.kind === 'charge' ? againOf(record.instrument).answer : 'normal'
+  switch (travels) {
+    case 'lost':
+      return { reply: { kind: 'drop' }, record }
+    case 'slow':
+      return { reply: { ...reply, delayMs: SLOW_ANSWER_MS }, record }
+    case 'normal':
+      return { reply, record }
+  }
+}
+
+// A charge that was answered needs no doorbell. One whose answer got lost rings a little later, when the caller has
+// noticed the loss.
+const LOST_CHARGE_RINGS_MS = 1_000
+
+async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<Answered>): Promise<Reply> {
+  const fault = app.faults.take(on)
+  if (fault?.kind === '500_before') return brokenReply
+  if (fault?.kind === 'late_ms') {
+    void app.clock.sleep(fault.ms ?? 0).then(act)
+    return { kind: 'drop' }
+  }
+  const { reply, record } = await act()
+  if (!record) return reply
+  const told = spoil(fault, reply, showRecord(record, app.pagesUrl), app.clock.now())
+  const lost = told.kind !== 'json' || told.http >= 500
+  if (on === 'charge' && lost && isFinal(record)) app.doorbell.ring(record, LOST_CHARGE_RINGS_MS)
+  return told
+}

@@ -1,0 +1,90 @@
+// Faults on demand, for tests: the next requests of a kind are answered wrongly, late or not at all. They live in the
+// memory of one process and are gone when it restarts.
+
+import { type Static, Type } from 'typebox'
+import { Words } from '../../kit/schema.ts'
+import { errorReply, type Reply } from './router.ts'
+import type { RecordBody } from './wire.ts'
+
+export const FaultBody = Type.Object({
+  kind: Words([
+    /** Refuses before anything is done. */
+    '500_before',
+    /** Does it, then says that it failed. */
+    '500_after',
+    /** Does it, then cuts the connection. */
+    'drop_after',
+    /** Cuts the connection, and does it `ms` later. */
+    'late_ms',
+    /** Does it, and answers `ms` later. */
+    'slow_ms',
+    'html',
+    'garbage',
+    'wrong_amount',
+    'wrong_currency',
+    'wrong_key',
+    /** Does not find a record younger than `ms`. */
+    'not_found_ms',
+  ]),
+  on: Words(['charge', 'checkout', 'verify']),
+  times: Type.Integer({ minimum: 1 }),
+  ms: Type.Optional(Type.Integer({ minimum: 0 })),
+})
+export type Fault = Static<typeof FaultBody>
+
+export interface FaultSwitches {
+  add(fault: Fault): void
+  clear(): void
+  /** The fault that the next request of this kind must show, if any. */
+  take(on: Fault['on']): Fault | undefined
+}
+
+export function createFaultSwitches(): FaultSwitches {
+  let faults: Fault[] = []
+  return {
+    add: (fault) => void faults.push({ ...fault }),
+    clear: () => {
+      faults = []
+    },
+    take(on) {
+      const fault = faults.find((candidate) => candidate.on === on)
+      if (!fault) return undefined
+      fault.times -= 1
+      if (fault.times === 0) faults = faults.filter((candidate) => candidate !== fault)
+      return fault
+    },
+  }
+}
+
+export const brokenReply = errorReply(500, 'internal', 'A fault that a test asked for.')
+export const notFoundReply = errorReply(404, 'not_found', 'There is no such key.')
+
+/** What the fault makes of an answer about a record. */
+export function spoil(fault: Fault | undefined, reply: Reply, body: RecordBody, now: Date): Reply {
+  switch (fault?.kind) {
+    case '500_after':
+      return brokenReply
+    case 'drop_after':
+      return { kind: 'drop' }
+    case 'slow_ms':
+      return { ...reply, delayMs: fault.ms ?? 0 }
+    case 'html':
+      return { kind: 'text', http: 200, type: 'text/html', text: '<h1>Scheduled maintenance</h1>' }
+    case 'garbage':
+      return { kind: 'text', http: 200, type: 'application/json', text: '{"id":"01","status":"succ' }
+    case 'wrong_amount':
+      return jsonReply(reply, { ...body, paid: body.paid && String(BigInt(body.paid) + 1n) })
+    case 'wrong_currency':
+      return jsonReply(reply, { ...body, currency: body.currency === 'USD' ? 'EUR' : 'USD' })
+    case 'wrong_key':
+      return jsonReply(reply, { ...body, key: `${body.key}-other` })
+    case 'not_found_ms':
+      return now.getTime() - Date.parse(body.createdAt) < (fault.ms ?? 0) ? notFoundReply : reply
+    default:
+      return reply
+  }
+}
+
+function jsonReply(reply: Reply, body: RecordBody): Reply {
+  return reply.kind === 'json' ? { ...reply, body } : reply
+}

@@ -1,0 +1,111 @@
+// Signed webhooks: the provider signs and delivers, the connector checks. A hook says which key changed and nothing
+// about money; who gets it asks.
+
+import type { Clock } from '../../kit/clock.ts'
+import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
+import type { HttpClient } from '../../kit/http-client.ts'
+import type { Log } from '../../kit/log.ts'
+import type { Random } from '../../kit/random.ts'
+import type { WebhookReading } from '../gateway.ts'
+import type { SandboxRecord } from './record.ts'
+import { HookBody, reader } from './wire.ts'
+
+const SIGNATURE_HEADER = 'cowry-sandbox-signature'
+
+// Half a minute covers a restart of the service; after that its own questions find what happened.
+const RETRY_DELAYS_MS = [0, 1_000, 5_000, 25_000]
+const HOOK_TIMEOUT_MS = 5_000
+
+export interface Doorbell {
+  /** Tells the service that a record has ended. Returns at once and never fails. */
+  ring(record: SandboxRecord, afterMs?: number): void
+  /** Gives up what has not been delivered. */
+  stop(): void
+}
+
+export interface DoorbellNeeds {
+  clock: Clock
+  random: Random
+  http: HttpClient
+  log: Log
+  webhookSecret: string
+  /** Absent: nobody wants to be told. */
+  hookUrl?: string
+}
+
+export function createDoorbell(app: DoorbellNeeds): Doorbell {
+  const stopped = new AbortController()
+  return {
+    ring(record, afterMs = 0) {
+      if (!app.hookUrl) return
+      const hook: HookBody = {
+        id: app.random.uuid(),
+        type: `${record.kind}.${record.status}`,
+        key: record.key,
+        order: record.order,
+        createdAt: app.clock.now().toISOString(),
+      }
+      void deliver(app, app.hookUrl, JSON.stringify(hook), afterMs, stopped.signal)
+    },
+    stop: () => stopped.abort(),
+  }
+}
+
+async function deliver(
+  app: DoorbellNeeds,
+  url: string,
+  body: string,
+  afterMs: number,
+  stopped: AbortSignal,
+): Promise<void> {
+  await app.clock.sleep(afterMs, stopped)
+  for (const delayMs of RETRY_DELAYS_MS) {
+    await app.clock.sleep(delayMs, stopped)
+    if (stopped.aborted) return
+    const headers = {
+      'content-type': 'application/json',
+      [SIGNATURE_HEADER]: sign(app.webhookSecret, app.clock.now(), body),
+    }
+    const answer = await app.http.request({
+      method: 'POST',
+      url,
+      headers,
+      body,
+      totalTimeoutMs: HOOK_TIMEOUT_MS,
+    })
+    if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return
+  }
+  app.log.warn('the sandbox gave up a webhook that nobody took', { gateway: 'sandbox' })
+}
+
+export function sign(secret: string, at: Date, body: string | Buffer): string {
+  const unixSeconds = Math.floor(at.getTime() / 1_000)
+  return `t=${unixSeconds},v1=${signatureOf(secret, unixSeconds, body).toString('hex')}`
+}
+
+function signatureOf(secret: string, unixSeconds: number, body: string | Buffer): Buffer {
+  return hmacSha256(secret, Buffer.concat([Buffer.from(`${unixSeconds}.`), Buffer.from(body)]))
+}
+
+// As wide as common providers allow: clocks differ, and a replay inside it is only one more question.
+const TOLERANCE_MS = 5 * 60_000
+const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
+
+const readHook = reader(HookBody)
+
+export function readSignedHook(
+  secret: string,
+  now: Date,
+  headers: Record<string, string>,
+  rawBody: Buffer,
+): WebhookReading {
+  const match = SIGNATURE.exec(headers[SIGNATURE_HEADER] ?? '')
+  if (!match) return { kind: 'forged' }
+  const unixSeconds = Number(match[1])
+  const given = Buffer.from(match[2] ?? '', 'hex')
+  if (!sameBytes(given, signatureOf(secret, unixSeconds, rawBody))) return { kind: 'forged' }
+  if (Math.abs(now.getTime() - unixSeconds * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
+  const hook = readHook(rawBody.toString())
+  if (!hook) return { kind: 'ignored', reason: 'not a hook that we know' }
+  return { kind: 'about', key: hook.key, eventId: hook.id }
+}

@@ -1,0 +1,84 @@
+// The connector to the sandbox provider. It speaks HTTP to it as to any other gateway, and has two verbs more, which
+// only the staging routes use: to play the payer, and to ask what was really executed.
+
+import { Type } from 'typebox'
+import { CURRENCY_CODES } from '../../core/currency.ts'
+import { Refusal } from '../../core/errors.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { HttpAnswer, HttpClient } from '../../kit/http-client.ts'
+import type { Gateway, Outcome } from '../gateway.ts'
+import { readSignedHook } from './hooks.ts'
+import { SANDBOX_INSTRUMENTS } from './instruments.ts'
+import { ExecutionBody, fromAnswer, fromStart, reader, toChargeBody, toCheckoutBody } from './wire.ts'
+
+export { SANDBOX_INSTRUMENTS }
+
+export interface SandboxGatewayOptions {
+  http: HttpClient
+  /** Where the provider is, base path included. Read at each call: a port may be known only after listening. */
+  readonly baseUrl: string
+  readonly secret: string
+  readonly webhookSecret: string
+  clock: Clock
+}
+
+/** One time that the provider really took money. */
+export type Execution = ExecutionBody
+
+export interface SandboxGateway extends Gateway {
+  /** Plays the payer of the attempt to the end, and time with it. */
+  play(key: string, instrument?: string): Promise<Outcome>
+  /** What the provider executed for a payment, under whatever keys. */
+  executions(paymentId: string): Promise<Execution[]>
+}
+
+const readExecutions = reader(Type.Array(ExecutionBody))
+
+export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGateway {
+  const { http, clock } = options
+
+  const ask = (method: 'GET' | 'POST', path: string, body?: unknown, key?: string): Promise<HttpAnswer> =>
+    http.request({
+      method,
+      url: `${options.baseUrl}/v1${path}`,
+      headers: {
+        authorization: `Bearer ${options.secret}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+  const pathOf = (key: string) => `/payments/${encodeURIComponent(key)}`
+
+  return {
+    name: 'sandbox',
+    rails: CURRENCY_CODES.map((currency) => ({
+      currency,
+      channels: ['card', 'mobile_money', 'bank_transfer'],
+    })),
+    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    instruments: SANDBOX_INSTRUMENTS,
+
+    startCheckout: async (attempt, choice, returnUrl) =>
+      fromStart(await ask('POST', '/checkouts', toCheckoutBody(attempt, choice, returnUrl), attempt.key)),
+
+    chargeSaved: async (attempt, credential) =>
+      fromAnswer(await ask('POST', '/charges', toChargeBody(attempt, credential), attempt.key)),
+
+    verify: async ({ key }) => fromAnswer(await ask('GET', pathOf(key))),
+
+    cancel: async ({ key }) => fromAnswer(await ask('POST', `${pathOf(key)}/cancel`)),
+
+    play: async (key, instrument) =>
+      fromAnswer(await ask('POST', `${pathOf(key)}/play`, { instrument: instrument ?? null })),
+
+    async executions(paymentId) {
+      const answer = await ask('GET', `/executions?order=${encodeURIComponent(paymentId)}`)
+      const executions = answer.kind === 'answered' ? readExecutions(answer.body.toString()) : undefined
+      if (!executions) throw new Refusal('temporarily_unavailable')
+      return executions
+    },
+
+    readWebhook: (headers, rawBody) => readSignedHook(options.webhookSecret, clock.now(), headers, rawBody),
+  }
+}

@@ -1,0 +1,139 @@
+// Memory plus an append-only file of JSON lines, one full record per change, the last one of a key wins. Nothing is
+// answered before its line is synced to disk; requests that wait at the same moment share one sync. One process per
+// file.
+
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import path from 'node:path'
+import { createBatcher } from '../../kit/batch.ts'
+import { dueAt, type SandboxRecord } from './record.ts'
+import type { SandboxStore } from './store.ts'
+
+interface Entry {
+  record: SandboxRecord
+  /** Settles when this version of the record is on disk. */
+  written: Promise<void>
+}
+
+interface Memory {
+  byKey: Map<string, Entry>
+  keyByPage: Map<string, string>
+  keysByOrder: Map<string, string[]>
+  /** Keys of records that will change by themselves. */
+  planned: Set<string>
+}
+
+export async function openJournalStore(file: string): Promise<SandboxStore> {
+  await mkdir(path.dirname(file), { recursive: true })
+  const handle = await open(file, 'a+', 0o600)
+  const memory: Memory = {
+    byKey: new Map(),
+    keyByPage: new Map(),
+    keysByOrder: new Map(),
+    planned: new Set(),
+  }
+  const onDisk = Promise.resolve()
+  for (const record of await replay(handle)) remember(memory, { record, written: onDisk })
+  return storeOver(memory, handle)
+}
+
+function storeOver(memory: Memory, handle: FileHandle): SandboxStore {
+  let broken: unknown
+  const write = createBatcher<SandboxRecord, undefined>({
+    async run(records) {
+      // After one failure the file may end in half a line: nothing may be written behind it.
+      if (broken) throw broken
+      try {
+        return await append(handle, records)
+      } catch (error) {
+        broken = error
+        throw error
+      }
+    },
+    maxSize: 10_000,
+    concurrency: 1,
+    // A line that could not be written leaves memory ahead of the file: everybody who saw it must fail with it.
+    isolates: () => false,
+  })
+
+  const put = (record: SandboxRecord): Promise<void> => {
+    const written = write(record)
+    // Readers wait for it too, and hear of its failure; without readers it must not end the process.
+    written.catch(() => undefined)
+    remember(memory, { record, written })
+    return written
+  }
+  const find = async (key: string | undefined): Promise<SandboxRecord | undefined> => {
+    const entry = key === undefined ? undefined : memory.byKey.get(key)
+    // A version that is not on disk yet must not be shown: a crash could still take it back.
+    await entry?.written
+    return entry?.record
+  }
+  const findAll = async (keys: Iterable<string>): Promise<SandboxRecord[]> => {
+    const found = await Promise.all([...keys].map(find))
+    return found.filter((record) => record !== undefined)
+  }
+
+  return {
+    async insert(draft) {
+      const kept = memory.byKey.get(draft.key)
+      await (kept ? kept.written : put(draft))
+      return { record: kept?.record ?? draft, created: !kept }
+    },
+    async replace(next) {
+      if (memory.byKey.get(next.key)?.record.version !== next.version - 1) return false
+      await put(next)
+      return true
+    },
+    findByKey: (key) => find(key),
+    findByPage: (pageToken) => find(memory.keyByPage.get(pageToken)),
+    findByOrder: (order) => findAll(memory.keysByOrder.get(order) ?? []),
+    findDue: (now, limit) => findAll(dueKeys(memory, now.toISOString()).slice(0, limit)),
+    close: () => handle.close(),
+  }
+}
+
+function remember(memory: Memory, entry: Entry): void {
+  const { record } = entry
+  if (!memory.byKey.has(record.key)) {
+    const siblings = memory.keysByOrder.get(record.order)
+    if (siblings) siblings.push(record.key)
+    else memory.keysByOrder.set(record.order, [record.key])
+    if (record.checkout) memory.keyByPage.set(record.checkout.pageToken, record.key)
+  }
+  memory.byKey.set(record.key, entry)
+  if (dueAt(record)) memory.planned.add(record.key)
+  else memory.planned.delete(record.key)
+}
+
+function dueKeys(memory: Memory, until: string): string[] {
+  const isDue = (key: string) => {
+    const entry = memory.byKey.get(key)
+    const at = entry && dueAt(entry.record)
+    return at ? at <= until : false
+  }
+  return [...memory.planned].filter(isDue)
+}
+
+async function append(handle: FileHandle, records: readonly SandboxRecord[]): Promise<undefined[]> {
+  await handle.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  await handle.datasync()
+  return records.map(() => undefined)
+}
+
+/** Every line of the file. A last line without its end was never answered to anybody: it is cut off. */
+async function replay(handle: FileHandle): Promise<SandboxRecord[]> {
+  const content = await handle.readFile()
+  const whole = content.lastIndexOf(0x0a) + 1
+  if (whole < content.length) {
+    await handle.truncate(whole)
+    await handle.datasync()
+  }
+  const records: SandboxRecord[] = []
+  for (let from = 0; from < whole; ) {
+    const to = content.indexOf(0x0a, from)
+    // A boundary: the lines are our own.
+    records.push(JSON.parse(content.toString('utf8', from, to)) as SandboxRecord)
+    from = to + 1
+  }
+  return records
+}

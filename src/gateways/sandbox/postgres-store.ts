@@ -1,0 +1,53 @@
+// The provider's memory in PostgreSQL: several processes that each mount the provider share it, and the primary key
+// makes one of many equal requests the first.
+
+import { createBatcher } from '../../kit/batch.ts'
+import { type Db, isDeadlock } from '../../kit/db.ts'
+import * as queries from './queries.ts'
+import { dueAt, type SandboxRecord } from './record.ts'
+import type { SandboxStore } from './store.ts'
+
+type Inserted = Awaited<ReturnType<SandboxStore['insert']>>
+
+export function createPostgresStore(db: Db): SandboxStore {
+  const findByKey = async (key: string) => (await db.query(queries.SELECT_BY_KEY, [key]))[0]?.record
+
+  const insertAll = async (drafts: readonly SandboxRecord[]): Promise<Inserted[]> => {
+    const rows = await db.query(queries.INSERT_RECORDS, [JSON.stringify(drafts.map(toRow))])
+    const created = new Set(rows.map((row) => row.record.uuid))
+    return Promise.all(
+      drafts.map(async (draft) => {
+        if (created.has(draft.uuid)) return { record: draft, created: true }
+        const kept = await findByKey(draft.key)
+        if (!kept) throw new Error(`the key ${draft.key} was taken, and now it is gone`)
+        return { record: kept, created: false }
+      }),
+    )
+  }
+
+  return {
+    insert: createBatcher({ run: insertAll, maxSize: 64, concurrency: 2, isolates: isDeadlock }),
+    findByKey,
+    findByPage: async (pageToken) => (await db.query(queries.SELECT_BY_PAGE, [pageToken]))[0]?.record,
+    findByOrder: async (order) => (await db.query(queries.SELECT_BY_ORDER, [order])).map((row) => row.record),
+    findDue: async (now, limit) =>
+      (await db.query(queries.SELECT_DUE, [now, limit])).map((row) => row.record),
+    async replace(next) {
+      const values = [next.key, next.version, dueAt(next), JSON.stringify(next)]
+      return (await db.query(queries.REPLACE_RECORD, values)).length > 0
+    },
+    // The database belongs to the caller.
+    close: async () => undefined,
+  }
+}
+
+function toRow(record: SandboxRecord) {
+  return {
+    key: record.key,
+    order_id: record.order,
+    page_token: record.checkout?.pageToken ?? null,
+    version: record.version,
+    due_at: dueAt(record),
+    record,
+  }
+}

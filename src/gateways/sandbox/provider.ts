@@ -1,0 +1,126 @@
+// The verbs of the provider: what it does with its memory, whoever asks. Each is one insert or one compare-and-set,
+// so any number of processes may do it at once.
+
+import { base62 } from '../../core/ids.ts'
+import { formatAmount, money } from '../../core/money.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Random } from '../../kit/random.ts'
+import type { Doorbell } from './hooks.ts'
+import type { InstrumentName } from './instruments.ts'
+import {
+  approved,
+  cancelled,
+  draftCharge,
+  draftCheckout,
+  isFinal,
+  paid,
+  played,
+  type SandboxRecord,
+  sameRequest,
+  settled,
+} from './record.ts'
+import type { SandboxStore } from './store.ts'
+import type { ChargeBody, CheckoutBody, ExecutionBody } from './wire.ts'
+
+export interface ProviderNeeds {
+  store: SandboxStore
+  clock: Clock
+  random: Random
+  doorbell: Doorbell
+}
+
+/** What is kept under the key; `reused` when the key was used before for something else. */
+export type Created = { kind: 'kept'; record: SandboxRecord; created: boolean } | { kind: 'reused' }
+
+export function createCheckout(app: ProviderNeeds, key: string, body: CheckoutBody): Promise<Created> {
+  return create(app, draftCheckout(key, body, fresh(app)))
+}
+
+export function createCharge(app: ProviderNeeds, key: string, body: ChargeBody): Promise<Created> {
+  return create(app, draftCharge(key, body, fresh(app)))
+}
+
+async function create(app: ProviderNeeds, draft: SandboxRecord): Promise<Created> {
+  const { record, created } = await app.store.insert(draft)
+  if (created) return { kind: 'kept', record, created }
+  if (!sameRequest(record, draft)) return { kind: 'reused' }
+  return { kind: 'kept', record: (await readByKey(app, draft.key)) ?? record, created }
+}
+
+// 128 random bits in 22 characters: nobody finds a payer's page by guessing.
+const PAGE_TOKEN_BYTES = 16
+const PAGE_TOKEN_LENGTH = 22
+
+function fresh({ clock, random }: ProviderNeeds) {
+  const pageToken = base62(random.bytes(PAGE_TOKEN_BYTES), PAGE_TOKEN_LENGTH)
+  return { uuid: random.uuid(), pageToken, now: clock.now() }
+}
+
+type Found = Promise<SandboxRecord | undefined>
+type Move = (record: SandboxRecord, now: Date) => SandboxRecord
+
+const byKey = (app: ProviderNeeds, key: string) => () => app.store.findByKey(key)
+const byPage = (app: ProviderNeeds, pageToken: string) => () => app.store.findByPage(pageToken)
+
+export function readByKey(app: ProviderNeeds, key: string): Found {
+  return move(app, byKey(app, key), settled)
+}
+
+export function cancelByKey(app: ProviderNeeds, key: string): Found {
+  return move(app, byKey(app, key), cancelled)
+}
+
+export function playByKey(app: ProviderNeeds, key: string, instrument: InstrumentName | null): Found {
+  return move(app, byKey(app, key), (record, now) => played(record, instrument, now))
+}
+
+export function readByPage(app: ProviderNeeds, pageToken: string): Found {
+  return move(app, byPage(app, pageToken), settled)
+}
+
+export function payOnPage(app: ProviderNeeds, pageToken: string, instrument: InstrumentName): Found {
+  return move(app, byPage(app, pageToken), (record, now) => paid(record, instrument, now))
+}
+
+export function approveOnPage(app: ProviderNeeds, pageToken: string, approves: boolean): Found {
+  return move(app, byPage(app, pageToken), (record, now) => approved(record, approves, now))
+}
+
+export function cancelOnPage(app: ProviderNeeds, pageToken: string): Found {
+  return move(app, byPage(app, pageToken), cancelled)
+}
+
+/** Reads, moves, and writes back if nobody else did in between; otherwise looks again. */
+async function move(app: ProviderNeeds, find: () => Found, change: Move): Found {
+  for (;;) {
+    const record = await find()
+    if (!record) return undefined
+    const changed = change(record, app.clock.now())
+    if (changed === record) return record
+    const next = { ...changed, version: record.version + 1 }
+    if (await app.store.replace(next)) {
+      if (isFinal(next)) app.doorbell.ring(next)
+      return next
+    }
+  }
+}
+
+const SWEEP_LIMIT = 100
+
+/** Lets what was planned for a time that has come happen, so that its webhook leaves although nobody asks. */
+export async function settleDue(app: ProviderNeeds): Promise<void> {
+  const due = await app.store.findDue(app.clock.now(), SWEEP_LIMIT)
+  await Promise.all(due.map((record) => readByKey(app, record.key)))
+}
+
+/** Where money was really taken for an order, under whatever keys. */
+export async function listExecutions(app: ProviderNeeds, order: string): Promise<ExecutionBody[]> {
+  const now = app.clock.now()
+  const records = (await app.store.findByOrder(order)).map((record) => settled(record, now))
+  return records.flatMap((record) => {
+    const { uuid, kind, currency, paid: minor, endedAt } = record
+    if (minor === null || endedAt === null) return []
+    const amount = formatAmount(money(BigInt(minor), currency))
+    return [{ uuid, kind, amount, currency, status: 'successful' as const, executedAt: endedAt }]
+  })
+}

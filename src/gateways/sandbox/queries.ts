@@ -1,0 +1,54 @@
+// Every statement over the provider's own schema. The record itself is one JSON value: the columns beside it are only
+// what must be unique or found.
+
+import { sql } from '../../kit/db.ts'
+import type { SandboxRecord } from './record.ts'
+
+interface RecordRow {
+  record: SandboxRecord
+}
+
+/** Sorted, so that two batches with the same keys wait for each other instead of blocking each other. */
+export const INSERT_RECORDS = sql<RecordRow>`
+  insert into sandbox.records (key, order_id, page_token, version, due_at, record)
+  select key, order_id, page_token, version, due_at, record
+  from jsonb_to_recordset($1::jsonb)
+    as draft (key text, order_id text, page_token text, version integer, due_at timestamptz, record jsonb)
+  order by key
+  on conflict (key) do nothing
+  returning record
+`
+
+export const SELECT_BY_KEY = sql<RecordRow>`
+  select record
+  from sandbox.records
+  where key = $1
+`
+
+export const SELECT_BY_PAGE = sql<RecordRow>`
+  select record
+  from sandbox.records
+  where page_token = $1
+`
+
+export const SELECT_BY_ORDER = sql<RecordRow>`
+  select record
+  from sandbox.records
+  where order_id = $1
+  order by record ->> 'uuid'
+`
+
+export const SELECT_DUE = sql<RecordRow>`
+  select record
+  from sandbox.records
+  where due_at <= $1
+  order by due_at
+  limit $2
+`
+
+export const REPLACE_RECORD = sql<{ version: number }>`
+  update sandbox.records
+  set version = $2, due_at = $3, record = $4
+  where key = $1 and version = $2 - 1
+  returning version
+`

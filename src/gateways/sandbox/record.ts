@@ -1,0 +1,238 @@
+// One record per key: a checkout or a charge, as the provider remembers it. All moves are pure functions of the record
+// and the time. What happens away from our pages is planned when the record is made and takes effect when the record
+// is next looked at, so that a restart loses nothing.
+
+import { createHash } from 'node:crypto'
+import type { Currency } from '../../core/currency.ts'
+import type { FailureCode } from '../../core/failures.ts'
+import { addMs } from '../../kit/clock.ts'
+import type { Channel } from '../gateway.ts'
+import {
+  type ChargedAgain,
+  DEFAULT_INSTRUMENTS,
+  type Ending,
+  factsOf,
+  type InstrumentName,
+  isInstrumentName,
+} from './instruments.ts'
+import type { ChargeBody, CheckoutBody } from './wire.ts'
+
+export type Status = 'open' | 'authenticating' | 'pending' | 'succeeded' | 'declined'
+
+export interface SandboxRecord {
+  uuid: string
+  key: string
+  kind: 'checkout' | 'charge'
+  /** The merchant's payment behind it: executions are counted by it, whatever key they came with. */
+  order: string
+  /** Grows by one with every change, for compare-and-set. */
+  version: number
+  /** Minor units as text, because JSON numbers round. */
+  amount: string
+  currency: Currency
+  country: string | null
+  /** A hash of the payer's e-mail: enough to know the payer again. */
+  payer: string
+  channel: Channel
+  instrument: InstrumentName | null
+  /** What a charge was made with. */
+  token: string | null
+  checkout: CheckoutFacts | null
+  plan: { at: string; ending: Ending } | null
+  status: Status
+  paid: string | null
+  declineCode: FailureCode | null
+  createdAt: string
+  endedAt: string | null
+}
+
+interface CheckoutFacts {
+  /** Unguessable: who knows it may play the payer. */
+  pageToken: string
+  returnUrl: string
+  merchantName: string
+  description: string | null
+  phone: string
+  network: string
+  closesAt: string
+}
+
+interface Fresh {
+  uuid: string
+  pageToken: string
+  now: Date
+}
+
+// Operators give the payer about five minutes to type the PIN.
+const PROMPT_MS = 5 * 60_000
+const PAGE_MS = 24 * 60 * 60_000
+
+export function draftCheckout(key: string, body: CheckoutBody, fresh: Fresh): SandboxRecord {
+  const chosen = isInstrumentName(body.instrument) ? body.instrument : null
+  const instrument = chosen ?? (body.channel === 'card' ? null : DEFAULT_INSTRUMENTS[body.channel])
+  const expiresAt = body.expiresAt === null ? null : new Date(body.expiresAt)
+  const promptEndsAt = addMs(fresh.now, PROMPT_MS)
+  const closesAt = body.channel === 'mobile_money' ? promptEndsAt : (expiresAt ?? addMs(fresh.now, PAGE_MS))
+  return {
+    ...draft('checkout', key, body, fresh),
+    channel: body.channel,
+    instrument,
+    token: null,
+    checkout: {
+      pageToken: fresh.pageToken,
+      returnUrl: body.returnUrl,
+      merchantName: body.merchantName,
+      description: body.description,
+      phone: body.phone ?? '+254700000000',
+      network: body.network ?? 'Sandbox Mobile',
+      closesAt: closesAt.toISOString(),
+    },
+    status: body.channel === 'card' ? 'open' : 'pending',
+    plan: planOf(instrument, { now: fresh.now, promptEndsAt, closesAt, expiresAt }),
+  }
+}
+
+export function draftCharge(key: string, body: ChargeBody, fresh: Fresh): SandboxRecord {
+  const instrument = instrumentOfToken(body.token)
+  const charge: SandboxRecord = {
+    ...draft('charge', key, body, fresh),
+    channel: 'card',
+    instrument,
+    token: body.token,
+    checkout: null,
+    status: 'pending',
+    plan: null,
+  }
+  return end(charge, againOf(instrument).ending, fresh.now.toISOString())
+}
+
+function draft(kind: SandboxRecord['kind'], key: string, body: CheckoutBody | ChargeBody, fresh: Fresh) {
+  return {
+    uuid: fresh.uuid,
+    key,
+    kind,
+    order: body.order,
+    version: 1,
+    amount: body.amount,
+    currency: body.currency,
+    country: body.country,
+    payer: hashOf(body.email.toLowerCase()),
+    paid: null,
+    declineCode: null,
+    createdAt: fresh.now.toISOString(),
+    endedAt: null,
+  }
+}
+
+interface Deadlines {
+  now: Date
+  promptEndsAt: Date
+  closesAt: Date
+  expiresAt: Date | null
+}
+
+function planOf(instrument: InstrumentName | null, deadlines: Deadlines): SandboxRecord['plan'] {
+  const { now, promptEndsAt, closesAt, expiresAt } = deadlines
+  const timing = instrument ? factsOf(instrument).timing : ({ on: 'page' } as const)
+  const plan = (at: Date, ending: Ending) => ({ at: at.toISOString(), ending })
+  if (!instrument || timing.on === 'page' || timing.on === 'approval')
+    return plan(closesAt, { declines: 'customer_timeout' })
+  const { ending } = factsOf(instrument)
+  switch (timing.on) {
+    case 'start':
+      return plan(addMs(now, timing.afterMs), ending)
+    case 'prompt_expiry':
+      return plan(promptEndsAt, ending)
+    case 'checkout_expiry':
+      return plan(addMs(expiresAt && expiresAt > now ? expiresAt : promptEndsAt, timing.afterMs), ending)
+  }
+}
+
+/** Whether a repeated key comes with what it came with first. Names and texts may have changed since; money may not. */
+export function sameRequest(a: SandboxRecord, b: SandboxRecord): boolean {
+  const fields = ['kind', 'order', 'amount', 'currency', 'channel', 'payer', 'token'] as const
+  return fields.every((field) => a[field] === b[field])
+}
+
+export function isFinal(record: SandboxRecord): boolean {
+  return record.status === 'succeeded' || record.status === 'declined'
+}
+
+/** When the record will change by itself, if nobody touches it before. */
+export function dueAt(record: SandboxRecord): string | null {
+  return isFinal(record) ? null : (record.plan?.at ?? null)
+}
+
+/** The record as it stands now: what was planned for a time that has come, has happened at that time. */
+export function settled(record: SandboxRecord, now: Date): SandboxRecord {
+  if (isFinal(record) || !record.plan || new Date(record.plan.at) > now) return record
+  return end(record, record.plan.ending, record.plan.at)
+}
+
+/** The payer presses Pay on the page. */
+export function paid(record: SandboxRecord, instrument: InstrumentName, now: Date): SandboxRecord {
+  const current = settled(record, now)
+  if (current.status !== 'open') return current
+  const { timing, ending } = factsOf(instrument)
+  if (timing.on === 'approval') return { ...current, instrument, status: 'authenticating' }
+  return end({ ...current, instrument }, ending, now.toISOString())
+}
+
+/** The payer answers the bank's question. */
+export function approved(record: SandboxRecord, approves: boolean, now: Date): SandboxRecord {
+  const current = settled(record, now)
+  if (current.status !== 'authenticating') return current
+  return end(current, approves ? { pays: 'all' } : { declines: 'authentication_failed' }, now.toISOString())
+}
+
+export function cancelled(record: SandboxRecord, now: Date): SandboxRecord {
+  const current = settled(record, now)
+  return isFinal(current) ? current : end(current, { declines: 'customer_cancelled' }, now.toISOString())
+}
+
+/** Plays the payer and the time to the end, for automated tests. */
+export function played(record: SandboxRecord, instrument: InstrumentName | null, now: Date): SandboxRecord {
+  const current = settled(record, now)
+  if (isFinal(current)) return current
+  const used = instrument ?? current.instrument ?? DEFAULT_INSTRUMENTS[current.channel]
+  return end({ ...current, instrument: used }, factsOf(used).ending, now.toISOString())
+}
+
+function end(record: SandboxRecord, ending: Ending, at: string): SandboxRecord {
+  if ('declines' in ending)
+    return { ...record, status: 'declined', declineCode: ending.declines, endedAt: at }
+  const paid = ending.pays === 'all' ? record.amount : shortOf(record.amount)
+  return { ...record, status: 'succeeded', paid, endedAt: at }
+}
+
+/** Nine tenths, and always at least one minor unit less. */
+function shortOf(amount: string): string {
+  return String((BigInt(amount) * 9n) / 10n)
+}
+
+const TOKEN = /^tok_[0-9a-f]{32}\.(\w+)$/
+
+/** The token of a paid card. It names the instrument, so that a charge needs no lookup. */
+export function tokenOf(record: SandboxRecord): string {
+  return `tok_${record.uuid.replaceAll('-', '')}.${record.instrument}`
+}
+
+function instrumentOfToken(token: string): InstrumentName | null {
+  const name = TOKEN.exec(token)?.[1]
+  return isInstrumentName(name) && factsOf(name).again ? name : null
+}
+
+/** How a charge with the instrument goes; a token that we never gave is an invalid card. */
+export function againOf(instrument: InstrumentName | null): ChargedAgain {
+  const again = instrument && factsOf(instrument).again
+  return again || { ending: { declines: 'invalid_card' }, answer: 'normal' }
+}
+
+/** The same card of the same payer has the same fingerprint, however often it is saved. */
+export function fingerprintOf(record: SandboxRecord): string {
+  return hashOf(`${record.instrument}|${record.payer}`)
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,108 @@
+// A few lines of routing over node:http, so that the provider can be mounted in any server and needs no web framework.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../../kit/clock.ts'
+
+export type Reply = (
+  | { kind: 'json'; http: number; body: unknown }
+  | { kind: 'text'; http: number; type: string; text: string; headers?: Record<string, string> }
+  | { kind: 'redirect'; url: string }
+  /** The connection is cut without an answer. */
+  | { kind: 'drop' }
+) & { delayMs?: number }
+
+export interface RouteRequest {
+  params: string[]
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+  text: string
+}
+
+export interface ProviderRoute {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** Below the base path; its groups become params. */
+  path: RegExp
+  handle(request: RouteRequest): Promise<Reply>
+}
+
+export function errorReply(http: number, code: string, message: string): Reply {
+  return { kind: 'json', http, body: { error: { code, message } } }
+}
+
+/** Finds the route of a request and asks it. */
+export async function answer(
+  routes: readonly ProviderRoute[],
+  basePath: string,
+  req: IncomingMessage,
+): Promise<Reply> {
+  // The base is never used: it only lets URL read a path.
+  const url = new URL(req.url ?? '/', 'http://sandbox')
+  const path = url.pathname.startsWith(`${basePath}/`) ? url.pathname.slice(basePath.length) : ''
+  for (const route of routes) {
+    const match = route.method === req.method ? route.path.exec(path) : null
+    if (!match) continue
+    const text = await readBody(req)
+    if (text === undefined) return errorReply(413, 'too_large', 'The body is larger than 64 KB.')
+    const params = match.slice(1).map(decode)
+    return route.handle({ params, query: url.searchParams, headers: req.headers, text })
+  }
+  return errorReply(404, 'no_such_route', 'There is no such operation.')
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A stray percent sign is part of a name that nobody has.
+    return text
+  }
+}
+
+const MAX_BODY_BYTES = 65_536
+
+async function readBody(req: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of req) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+export async function send(res: ServerResponse, reply: Reply, clock: Clock): Promise<void> {
+  if (reply.delayMs) await clock.sleep(reply.delayMs)
+  switch (reply.kind) {
+    case 'drop':
+      res.socket?.destroy()
+      return
+    case 'redirect':
+      res.writeHead(303, { location: reply.url, 'cache-control': 'no-store', 'content-length': 0 })
+      res.end()
+      return
+    case 'json':
+      write(res, reply.http, 'application/json', JSON.stringify(reply.body))
+      return
+    case 'text':
+      write(res, reply.http, reply.type, reply.text, reply.headers)
+  }
+}
+
+function write(
+  res: ServerResponse,
+  http: number,
+  type: string,
+  text: string,
+  headers: Record<string, string> = {},
+): void {
+  const body = Buffer.from(text)
+  res.writeHead(http, {
+    'content-type': `${type}; charset=utf-8`,
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  })
+  res.end(body)
+}

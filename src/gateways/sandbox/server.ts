@@ -1,0 +1,98 @@
+// The sandbox provider as a plain request handler: mounted under a path of the service in staging, or served alone.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../../kit/clock.ts'
+import type { HttpClient } from '../../kit/http-client.ts'
+import { errorFields, type Log } from '../../kit/log.ts'
+import type { Random } from '../../kit/random.ts'
+import { apiRoutes } from './api.ts'
+import { createFaultSwitches } from './faults.ts'
+import { createDoorbell } from './hooks.ts'
+import { pageRoutes } from './page-routes.ts'
+import { type ProviderNeeds, settleDue } from './provider.ts'
+import { answer, send } from './router.ts'
+import type { SandboxStore } from './store.ts'
+
+/** Read when they are needed, not when the provider is made: a port may be known only after listening. */
+export interface SandboxProviderOptions {
+  store: SandboxStore
+  clock: Clock
+  random: Random
+  log: Log
+  http: HttpClient
+  /** What callers of its API must show. */
+  readonly secret: string
+  readonly webhookSecret: string
+  /** Where payers reach the server that the provider is mounted in, without the base path. */
+  readonly publicUrl: string
+  /** Absent: no webhooks. */
+  readonly hookUrl?: string
+  /** Such as /sandbox; absent when it is served alone. */
+  basePath?: string
+}
+
+export interface SandboxProvider {
+  handle(req: IncomingMessage, res: ServerResponse): void
+  /** Starts the sweep that ends what was planned to end by itself. */
+  start(): void
+  stop(): Promise<void>
+}
+
+export function createSandboxProvider(options: SandboxProviderOptions): SandboxProvider {
+  const { store, clock, random, log, basePath = '' } = options
+  const doorbell = createDoorbell(options)
+  const app = {
+    store,
+    clock,
+    random,
+    doorbell,
+    faults: createFaultSwitches(),
+    get secret() {
+      return options.secret
+    },
+    get pagesUrl() {
+      return `${options.publicUrl}${basePath}/pay`
+    },
+  }
+  const routes = [...apiRoutes(app), ...pageRoutes(app)]
+  const stopping = new AbortController()
+  let sweeping: Promise<void> | undefined
+
+  return {
+    handle(req, res) {
+      void answer(routes, basePath, req)
+        .then((reply) => send(res, reply, clock))
+        .catch((error: unknown) => fail(log, res, error))
+    },
+    start() {
+      sweeping ??= sweep(app, log, stopping.signal)
+    },
+    async stop() {
+      stopping.abort()
+      doorbell.stop()
+      await sweeping
+    },
+  }
+}
+
+function fail(log: Log, res: ServerResponse, error: unknown): void {
+  // Who hung up while asking needs no answer, and did nothing wrong.
+  if (res.destroyed) return log.debug('somebody hung up on the sandbox', errorFields(error))
+  log.error('the sandbox could not answer', { gateway: 'sandbox', ...errorFields(error) })
+  if (res.headersSent) res.destroy()
+  else res.writeHead(500).end()
+}
+
+// Half a second late is early enough for a phone prompt that is approved after two seconds.
+const SWEEP_MS = 500
+
+async function sweep(app: ProviderNeeds, log: Log, stopped: AbortSignal): Promise<void> {
+  while (!stopped.aborted) {
+    try {
+      await settleDue(app)
+    } catch (error) {
+      log.warn('the sandbox could not look for what is due', { gateway: 'sandbox', ...errorFields(error) })
+    }
+    await app.clock.sleep(SWEEP_MS, stopped)
+  }
+}

@@ -1,0 +1,70 @@
+// A record as the provider's API shows it.
+
+import { FAILURES } from '../../core/failures.ts'
+import { factsOf } from './instruments.ts'
+import { fingerprintOf, isFinal, type SandboxRecord, tokenOf } from './record.ts'
+import type { RecordBody } from './wire.ts'
+
+/** `pagesUrl` is where the payers' pages are: the page's token follows it. */
+export function showRecord(record: SandboxRecord, pagesUrl: string): RecordBody {
+  return {
+    id: record.uuid,
+    key: record.key,
+    order: record.order,
+    kind: record.kind,
+    status: record.status,
+    amount: record.amount,
+    currency: record.currency,
+    paid: record.paid,
+    declineCode: record.declineCode,
+    message: record.declineCode && FAILURES[record.declineCode].message,
+    createdAt: record.createdAt,
+    endedAt: record.endedAt,
+    next: showNext(record, pagesUrl),
+    card: showCard(record),
+  }
+}
+
+function showNext(record: SandboxRecord, pagesUrl: string): RecordBody['next'] {
+  const { checkout } = record
+  if (!checkout || isFinal(record)) return null
+  const expiresAt = checkout.closesAt
+  switch (record.channel) {
+    case 'card':
+      return { kind: 'redirect', url: `${pagesUrl}/${checkout.pageToken}` }
+    case 'mobile_money':
+      return { kind: 'prompt', phone: checkout.phone, network: checkout.network, expiresAt }
+    case 'bank_transfer':
+      return {
+        kind: 'transfer',
+        bankName: 'Sandbox Bank',
+        accountNumber: accountNumberOf(record),
+        accountName: checkout.merchantName,
+        narration: checkout.pageToken.slice(0, 8).toUpperCase(),
+        expiresAt,
+      }
+  }
+}
+
+/** Ten digits out of the record's identity, the same each time it is shown. */
+function accountNumberOf(record: SandboxRecord): string {
+  const digits = BigInt(`0x${record.uuid.replaceAll('-', '')}`) % 10_000_000_000n
+  return String(digits).padStart(10, '0')
+}
+
+const CARD_YEARS = 4
+
+function showCard(record: SandboxRecord): RecordBody['card'] {
+  if (record.kind !== 'checkout' || record.status !== 'succeeded' || !record.instrument) return null
+  const { again, last4 } = factsOf(record.instrument)
+  if (!again || !last4) return null
+  return {
+    token: tokenOf(record),
+    fingerprint: fingerprintOf(record),
+    brand: 'visa',
+    last4,
+    expiryMonth: 12,
+    expiryYear: new Date(record.createdAt).getUTCFullYear() + CARD_YEARS,
+    country: record.country,
+  }
+}

@@ -1,0 +1,246 @@
+// The provider's JSON, and the pure translations between it and the gateway contract. Amounts are minor units as text.
+
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { CURRENCY_CODES, isCurrency } from '../../core/currency.ts'
+import { FAILURES, type FailureCode } from '../../core/failures.ts'
+import { money } from '../../core/money.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import { CurrencyCode, Nullable, Words } from '../../kit/schema.ts'
+import type { Attempt, CheckoutChoice, NextStep, Outcome, SavedMethod, Started } from '../gateway.ts'
+
+const Text = (maxLength: number) => Type.String({ maxLength })
+const MinorUnits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
+const Instant = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
+
+const REQUEST = {
+  /** The payment behind the request: the provider counts executions by it. */
+  order: Type.String({ minLength: 1, maxLength: 100 }),
+  reference: Text(200),
+  amount: MinorUnits,
+  currency: CurrencyCode,
+  country: Nullable(Text(2)),
+  description: Nullable(Text(1_000)),
+  email: Text(320),
+}
+
+export const CheckoutBody = Type.Object({
+  ...REQUEST,
+  merchantName: Text(200),
+  channel: Words(['card', 'mobile_money', 'bank_transfer']),
+  instrument: Nullable(Text(50)),
+  phone: Nullable(Text(50)),
+  network: Nullable(Text(50)),
+  returnUrl: Type.String({ maxLength: 2_048, pattern: '^https?://' }),
+  expiresAt: Nullable(Instant),
+})
+export type CheckoutBody = Static<typeof CheckoutBody>
+
+export const ChargeBody = Type.Object({ ...REQUEST, token: Text(200) })
+export type ChargeBody = Static<typeof ChargeBody>
+
+const NextBody = Type.Union([
+  Type.Object({ kind: Type.Literal('redirect'), url: Type.String() }),
+  Type.Object({
+    kind: Type.Literal('prompt'),
+    phone: Type.String(),
+    network: Type.String(),
+    expiresAt: Instant,
+  }),
+  Type.Object({
+    kind: Type.Literal('transfer'),
+    bankName: Type.String(),
+    accountNumber: Type.String(),
+    accountName: Type.String(),
+    narration: Type.String(),
+    expiresAt: Instant,
+  }),
+])
+
+const CardBody = Type.Object({
+  token: Type.String({ minLength: 1 }),
+  fingerprint: Type.String({ minLength: 1 }),
+  brand: Type.String(),
+  last4: Type.String({ pattern: '^\\d{4}$' }),
+  expiryMonth: Type.Integer({ minimum: 1, maximum: 12 }),
+  expiryYear: Type.Integer(),
+  country: Nullable(Type.String()),
+})
+
+/** A checkout or a charge as the provider shows it. Status is any text here: what we do not know is for the switch. */
+export const RecordBody = Type.Object({
+  id: Type.String({ minLength: 1 }),
+  key: Type.String(),
+  order: Type.String(),
+  kind: Type.String(),
+  status: Type.String(),
+  amount: MinorUnits,
+  currency: Type.String(),
+  paid: Nullable(MinorUnits),
+  declineCode: Nullable(Type.String()),
+  message: Nullable(Type.String()),
+  createdAt: Instant,
+  endedAt: Nullable(Instant),
+  next: Nullable(NextBody),
+  card: Nullable(CardBody),
+})
+export type RecordBody = Static<typeof RecordBody>
+
+export const ExecutionBody = Type.Object({
+  uuid: Type.String(),
+  kind: Words(['checkout', 'charge']),
+  amount: Type.String(),
+  currency: CurrencyCode,
+  status: Words(['successful']),
+  executedAt: Instant,
+})
+export type ExecutionBody = Static<typeof ExecutionBody>
+
+export const HookBody = Type.Object({
+  id: Type.String({ minLength: 1 }),
+  type: Type.String(),
+  key: Type.String({ minLength: 1 }),
+  order: Type.String(),
+  createdAt: Instant,
+})
+export type HookBody = Static<typeof HookBody>
+
+/** A reader of JSON text: the value if it has the shape, undefined if it is anything else. */
+export function reader<Schema extends TSchema>(schema: Schema): (text: string) => Static<Schema> | undefined {
+  const compiled = Compile(schema)
+  return (text) => {
+    const value = parseJson(text)
+    // A boundary: the check is what makes the type true.
+    return compiled.Check(value) ? (value as Static<Schema>) : undefined
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not JSON has no shape, like null.
+    return null
+  }
+}
+
+const readRecord = reader(RecordBody)
+
+export function toCheckoutBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string): CheckoutBody {
+  return {
+    ...toRequest(attempt),
+    merchantName: attempt.merchantName,
+    channel: choice.channel,
+    instrument: choice.instrument ?? null,
+    phone: choice.phone ?? null,
+    network: choice.network ?? null,
+    returnUrl,
+    expiresAt: attempt.expiresAt?.toISOString() ?? null,
+  }
+}
+
+export function toChargeBody(attempt: Attempt, credential: string): ChargeBody {
+  return { ...toRequest(attempt), token: credential }
+}
+
+function toRequest(attempt: Attempt) {
+  return {
+    order: attempt.paymentId,
+    reference: attempt.reference,
+    amount: String(attempt.amount.minor),
+    currency: attempt.amount.currency,
+    country: attempt.country,
+    description: attempt.description,
+    email: attempt.customer.email,
+  }
+}
+
+type Unknown = Extract<Outcome, { kind: 'unknown' }>
+
+/** The record in an answer, or why we do not know. Every status but the listed ones may have come after the act. */
+export function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
+  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
+  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
+  switch (answer.status) {
+    case 200:
+    case 201:
+    case 402:
+      return (
+        readRecord(answer.body.toString()) ??
+        unknown('unreadable', `unreadable answer, HTTP ${answer.status}`)
+      )
+    case 404:
+      return unknown('not_found', 'the sandbox does not know this key')
+    default:
+      return answer.status >= 500
+        ? unknown('no_answer', `the sandbox answered HTTP ${answer.status}`)
+        : unknown('unreadable', `the sandbox answered HTTP ${answer.status}`)
+  }
+}
+
+function unknown(reason: Unknown['reason'], words: string): Unknown {
+  return { kind: 'unknown', reason, words }
+}
+
+export function fromStart(answer: HttpAnswer): Started | Outcome {
+  const body = readAnswer(answer)
+  if ('reason' in body) return body
+  const outcome = fromRecord(body)
+  if (outcome.kind !== 'pending' || !body.next) return outcome
+  const next: NextStep = body.next
+  return { kind: 'started', gatewayReference: body.id, next }
+}
+
+export function fromAnswer(answer: HttpAnswer): Outcome {
+  const body = readAnswer(answer)
+  return 'reason' in body ? body : fromRecord(body)
+}
+
+function fromRecord(body: RecordBody): Outcome {
+  switch (body.status) {
+    case 'open':
+    case 'authenticating':
+    case 'pending':
+      return { kind: 'pending', gatewayReference: body.id }
+    case 'declined':
+      return {
+        kind: 'declined',
+        code: toFailureCode(body.declineCode),
+        words: body.message ?? body.declineCode ?? 'declined',
+        gatewayReference: body.id,
+      }
+    case 'succeeded':
+      return fromSuccess(body)
+    default:
+      return unknown('unreadable', `the sandbox answered a status that we do not know: ${body.status}`)
+  }
+}
+
+function fromSuccess(body: RecordBody): Outcome {
+  if (!isCurrency(body.currency) || body.paid === null || body.endedAt === null)
+    return unknown('unreadable', 'the sandbox answered a success without an amount, a currency or a time')
+  return {
+    kind: 'succeeded',
+    gatewayReference: body.id,
+    paid: money(BigInt(body.paid), body.currency),
+    key: body.key,
+    savedMethod: body.card ? toSavedMethod(body.card) : null,
+    paidAt: new Date(body.endedAt),
+  }
+}
+
+function toSavedMethod({ token, fingerprint, ...card }: Static<typeof CardBody>): SavedMethod {
+  return {
+    type: 'card',
+    credential: token,
+    fingerprint,
+    card,
+    mobileMoney: null,
+    currencies: CURRENCY_CODES,
+  }
+}
+
+function toFailureCode(code: string | null): FailureCode {
+  // The sandbox speaks our own words; anything else is a reason that we do not know.
+  return code !== null && Object.hasOwn(FAILURES, code) ? (code as FailureCode) : 'unknown'
+}
