@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it, type TestContext } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { Refusal, type RefusalCode } from '../core/errors.ts'
+import { addMs, type Clock, systemClock } from '../kit/clock.ts'
+import type { Db } from '../kit/db.ts'
+import { createLog } from '../kit/log.ts'
+import { systemRandom } from '../kit/random.ts'
+import { authenticate, createKeyCache } from './authenticate.ts'
+import { formatApiKey, generateApiKey, parseApiKey } from './keys.ts'
+import { createKey, createMerchant, listKeys, revokeKey, rotateKey, suspendMerchant } from './service.ts'
+
+const random = systemRandom(systemClock)
+const keyPepper = random.bytes(32)
+const IP = '203.0.113.9'
+
+let now: Date
+const clock: Clock = { now: () => now, sleep: async () => undefined }
+const passMs = (ms: number) => {
+  now = addMs(now, ms)
+}
+
+beforeEach(() => {
+  now = new Date('2026-03-01T12:00:00.000Z')
+})
+
+/** A process of the service: its own cache, the shared database, and a count of what it asks. */
+function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
+  const asked: string[] = []
+  const counted: Db = {
+    ...db,
+    query: async (statement, values) => {
+      const kind = statement.text.startsWith('select') ? 'read' : 'write'
+      asked.push(kind)
+      if (kind === 'write' && options.failTouch) throw new Error('the disk is full')
+      return db.query(statement, values)
+    },
+  }
+  const log = createLog('silent')
+  const app = {
+    db: counted,
+    clock,
+    log,
+    mode: 'test' as const,
+    keyPepper,
+    keyCache: createKeyCache(),
+    random,
+  }
+  return { app, asked, reads: () => asked.filter((kind) => kind === 'read').length }
+}
+
+async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2] = {}) {
+  const db = await testDatabase(t)
+  const admin = { db, clock, random, mode: 'test' as const, keyPepper }
+  const merchant = await createMerchant(admin, { name: 'Corner Shop', baseCurrency: 'KES' })
+  const { key, apiKey } = await createKey(admin, merchant.id, input)
+  return { db, admin, merchant, keyId: key.key_id, apiKey }
+}
+
+const refusedWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
+
+/** Lets the writes that nobody waits for reach the database. */
+const settled = () => systemClock.sleep(150)
+
+describe('the key check', () => {
+  it('knows the merchant, the scopes and the limit of a key', async (t) => {
+    const limits = { perSecond: 5, burst: 7 }
+    const shop = await shopWithKey(t, { scopes: ['checkout:write'], rateLimit: limits })
+    const { app } = startProcess(shop.db)
+    assert.deepEqual(await authenticate(app, { apiKey: shop.apiKey, ip: IP }), {
+      merchant: { id: shop.merchant.id, name: 'Corner Shop', mode: 'test', baseCurrency: 'KES' },
+      keyId: shop.keyId,
+      scopes: ['checkout:write'],
+      rateLimit: limits,
+    })
+  })
+
+  it('refuses a request without a key, and a mistyped key, without asking the database', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app, reads } = startProcess(shop.db)
+    for (const apiKey of [undefined, ''])
+      await assert.rejects(authenticate(app, { apiKey, ip: IP }), refusedWith('missing_api_key'))
+    for (const apiKey of [
+      shop.apiKey.slice(0, -1),
+      `${shop.apiKey}x`,
+      'hello',
+      `cowry_test_${'x'.repeat(9000)}`,
+    ])
+      await assert.rejects(authenticate(app, { apiKey, ip: IP }), refusedWith('invalid_api_key'))
+    assert.equal(reads(), 0)
+  })
+
+  it('refuses a key of the other environment by its prefix alone', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app, reads } = startProcess(shop.db)
+    for (const apiKey of [formatApiKey(generateApiKey('live', random)), 'cowry_live_whatever'])
+      await assert.rejects(authenticate(app, { apiKey, ip: IP }), refusedWith('mode_mismatch'))
+    assert.equal(reads(), 0)
+    const production = { ...app, mode: 'live' as const }
+    await assert.rejects(
+      authenticate(production, { apiKey: shop.apiKey, ip: IP }),
+      refusedWith('mode_mismatch'),
+    )
+  })
+
+  it('F-78: answers an unknown id and a wrong secret alike, at the same cost', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app, reads } = startProcess(shop.db)
+    const stranger = generateApiKey('test', random)
+    const wrongSecret = formatApiKey({ ...stranger, id: shop.keyId })
+    const messages: string[] = []
+    for (const apiKey of [formatApiKey(stranger), wrongSecret]) {
+      const before = reads()
+      for (let repeat = 0; repeat < 3; repeat++)
+        await assert.rejects(authenticate(app, { apiKey, ip: IP }), (error: unknown) => {
+          if (error instanceof Refusal) messages.push(`${error.code} ${error.message}`)
+          return refusedWith('invalid_api_key')(error)
+        })
+      assert.equal(reads() - before, 1)
+    }
+    assert.equal(new Set(messages).size, 1)
+  })
+
+  it('does not tell anybody without the secret that a key was revoked', async (t) => {
+    const shop = await shopWithKey(t)
+    await revokeKey(shop.admin, shop.merchant.id, shop.keyId)
+    const { app } = startProcess(shop.db)
+    const guess = formatApiKey({ ...generateApiKey('test', random), id: shop.keyId })
+    await assert.rejects(authenticate(app, { apiKey: guess, ip: IP }), refusedWith('invalid_api_key'))
+    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith('api_key_revoked'))
+  })
+
+  it('ends a key at its expiry, to the millisecond, also when the cache is warm', async (t) => {
+    const shop = await shopWithKey(t, { expiresAt: '2026-03-01T12:00:01.000Z' })
+    const { app } = startProcess(shop.db)
+    passMs(999)
+    await authenticate(app, { apiKey: shop.apiKey, ip: IP })
+    passMs(1)
+    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith('api_key_expired'))
+  })
+
+  it('takes a key only from its addresses', async (t) => {
+    const shop = await shopWithKey(t, { allowedIps: ['203.0.113.0/24', '2001:db8::/32'] })
+    const { app } = startProcess(shop.db)
+    for (const ip of [IP, `::ffff:${IP}`, '2001:db8::7']) await authenticate(app, { apiKey: shop.apiKey, ip })
+    for (const ip of ['198.51.100.1', '::1', ''])
+      await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip }), refusedWith('ip_not_allowed'))
+  })
+})
+
+describe('the cache of the key check', () => {
+  it('asks once for many requests at the same moment, and once more when the entry is 3 s old', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app, reads } = startProcess(shop.db)
+    const ask = () => authenticate(app, { apiKey: shop.apiKey, ip: IP })
+    await Promise.all(Array.from({ length: 50 }, ask))
+    passMs(2_999)
+    await ask()
+    assert.equal(reads(), 1)
+    passMs(1)
+    await Promise.all(Array.from({ length: 50 }, ask))
+    assert.equal(reads(), 2)
+  })
+
+  it('puts a revocation, a suspension and a rotation in force within 5 s in every process', async (t) => {
+    const ends: [RefusalCode, (shop: Awaited<ReturnType<typeof shopWithKey>>) => Promise<unknown>][] = [
+      ['api_key_revoked', (shop) => revokeKey(shop.admin, shop.merchant.id, shop.keyId)],
+      ['merchant_suspended', (shop) => suspendMerchant(shop.admin, shop.merchant.id)],
+      ['api_key_expired', (shop) => rotateKey(shop.admin, shop.merchant.id, shop.keyId, 0)],
+    ]
+    for (const [code, end] of ends) {
+      const shop = await shopWithKey(t)
+      const processes = [startProcess(shop.db), startProcess(shop.db)]
+      for (const { app } of processes) await authenticate(app, { apiKey: shop.apiKey, ip: IP })
+      await end(shop)
+      passMs(4_999)
+      for (const { app } of processes)
+        await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith(code))
+    }
+  })
+
+  it('does not keep an entry longer when the clock is set back', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app, reads } = startProcess(shop.db)
+    await authenticate(app, { apiKey: shop.apiKey, ip: IP })
+    passMs(-60_000)
+    await authenticate(app, { apiKey: shop.apiKey, ip: IP })
+    assert.equal(reads(), 2)
+  })
+
+  it('does not share a failure of the database with the next request', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app } = startProcess(shop.db)
+    const broken = { ...app, db: { ...app.db, query: () => Promise.reject(new Error('gone')) } }
+    await assert.rejects(authenticate(broken, { apiKey: shop.apiKey, ip: IP }), /gone/)
+    await authenticate(app, { apiKey: shop.apiKey, ip: IP })
+  })
+
+  it('stays bounded whatever is asked', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app } = startProcess(shop.db)
+    const small = { ...app, keyCache: createKeyCache(3) }
+    for (let guess = 0; guess < 10; guess++)
+      await assert.rejects(
+        authenticate(small, { apiKey: formatApiKey(generateApiKey('test', random)), ip: IP }),
+        refusedWith('invalid_api_key'),
+      )
+    assert.equal(small.keyCache.entries.size, 3)
+    await authenticate(small, { apiKey: shop.apiKey, ip: IP })
+  })
+})
+
+describe('the time of use', () => {
+  const usedAt = async (shop: Awaited<ReturnType<typeof shopWithKey>>) =>
+    (await listKeys(shop.admin, shop.merchant.id, {})).items[0]?.last_used_at?.toISOString()
+
+  it('is written at most once a minute, over all processes', async (t) => {
+    const shop = await shopWithKey(t)
+    const processes = [startProcess(shop.db), startProcess(shop.db)]
+    const useEverywhere = async () => {
+      for (const { app } of processes) await authenticate(app, { apiKey: shop.apiKey, ip: IP })
+      await settled()
+    }
+    await useEverywhere()
+    assert.equal(await usedAt(shop), '2026-03-01T12:00:00.000Z')
+    for (let second = 0; second < 59; second += 10) {
+      passMs(10_000)
+      if (second < 50) await useEverywhere()
+    }
+    assert.equal(await usedAt(shop), '2026-03-01T12:00:00.000Z')
+    passMs(1_000)
+    await useEverywhere()
+    assert.equal(await usedAt(shop), '2026-03-01T12:01:01.000Z')
+    // The second process may have offered its own write before it saw the first one's, never more than that.
+    const writes = processes.flatMap(({ asked }) => asked).filter((kind) => kind === 'write').length
+    assert.ok(writes <= 4, `${writes} writes`)
+  })
+
+  it('never fails a request', async (t) => {
+    const shop = await shopWithKey(t)
+    const { app, asked } = startProcess(shop.db, { failTouch: true })
+    await authenticate(app, { apiKey: shop.apiKey, ip: IP })
+    await settled()
+    assert.ok(asked.includes('write'))
+    assert.equal(await usedAt(shop), undefined)
+  })
+
+  it('is not written for a request that is refused', async (t) => {
+    const shop = await shopWithKey(t, { allowedIps: ['10.0.0.0/8'] })
+    const { app, asked } = startProcess(shop.db)
+    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith('ip_not_allowed'))
+    assert.ok(!asked.includes('write'))
+    assert.ok(parseApiKey(shop.apiKey))
+  })
+})

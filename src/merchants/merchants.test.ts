@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { Value } from 'typebox/value'
+import { testDatabase } from '../../test/support/database.ts'
+import { Refusal, type RefusalCode } from '../core/errors.ts'
+import type { Clock } from '../kit/clock.ts'
+import { addMs, systemClock } from '../kit/clock.ts'
+import type { Db } from '../kit/db.ts'
+import { sql } from '../kit/db.ts'
+import { systemRandom } from '../kit/random.ts'
+import type { OperatorRoute } from '../kit/route.ts'
+import { authenticate, createKeyCache } from './authenticate.ts'
+import { parseApiKey } from './keys.ts'
+import { operatorRoutes } from './routes.ts'
+import {
+  activateMerchant,
+  createKey,
+  createMerchant,
+  listKeys,
+  listMerchants,
+  requireMerchant,
+  revokeKey,
+  rotateKey,
+  suspendMerchant,
+  updateMerchant,
+} from './service.ts'
+
+const random = systemRandom(systemClock)
+const NOW = new Date('2026-03-01T12:00:00.000Z')
+const at = (ms: number): Clock => ({ now: () => addMs(NOW, ms), sleep: async () => undefined })
+const refusedWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
+
+function officeOn(db: Db) {
+  return { db, clock: at(0), random, mode: 'test' as const, keyPepper: random.bytes(32) }
+}
+
+async function office(t: TestContext) {
+  const app = officeOn(await testDatabase(t))
+  return { app, merchant: await createMerchant(app, { name: 'Corner Shop' }) }
+}
+
+async function refusalAt(
+  app: ReturnType<typeof officeOn>,
+  apiKey: string,
+  ms: number,
+): Promise<string | undefined> {
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const process = { ...app, clock: at(ms), log, keyCache: createKeyCache() }
+  try {
+    await authenticate(process, { apiKey, ip: '127.0.0.1' })
+    return undefined
+  } catch (error) {
+    return error instanceof Refusal ? error.code : String(error)
+  }
+}
+
+describe('merchants', () => {
+  it('are made in the mode of the environment, with dollars unless another currency is named', async (t) => {
+    const { app, merchant } = await office(t)
+    assert.equal(merchant.mode, 'test')
+    assert.equal(merchant.baseCurrency, 'USD')
+    assert.deepEqual(await requireMerchant(app, merchant.id), merchant)
+  })
+
+  it('change what is named and keep the rest', async (t) => {
+    const { app, merchant } = await office(t)
+    const later = { ...app, clock: at(5_000) }
+    const settings = { supportEmail: 'help@shop.example' }
+    const changed = await updateMerchant(later, merchant.id, { baseCurrency: 'XOF', settings })
+    assert.deepEqual(changed, { ...merchant, baseCurrency: 'XOF', settings, updatedAt: at(5_000).now() })
+    assert.equal((await suspendMerchant(app, merchant.id)).status, 'suspended')
+    assert.equal((await activateMerchant(app, merchant.id)).status, 'active')
+  })
+
+  it('are listed newest first, by pages', async (t) => {
+    const { app, merchant } = await office(t)
+    for (const name of ['Second', 'Third']) {
+      await systemClock.sleep(2)
+      await createMerchant(app, { name })
+    }
+    const { items, meta } = await listMerchants(app, { page: 1, limit: 2 })
+    assert.deepEqual(
+      items.map(({ name }) => name),
+      ['Third', 'Second'],
+    )
+    assert.deepEqual({ ...meta }, { ...meta, total: 3, pageCount: 2, hasNext: true, hasPrevious: false })
+    const rest = await listMerchants(app, { page: 2, limit: 2 })
+    assert.deepEqual(rest.items, [merchant])
+    assert.equal(rest.meta.hasNext, false)
+  })
+
+  it('answer merchant_not_found when there is none', async (t) => {
+    const { app } = await office(t)
+    const nobody = random.uuid()
+    const asked = [
+      () => requireMerchant(app, nobody),
+      () => updateMerchant(app, nobody, { name: 'x' }),
+      () => suspendMerchant(app, nobody),
+      () => createKey(app, nobody, {}),
+      () => listKeys(app, nobody, {}),
+    ]
+    for (const ask of asked) await assert.rejects(ask, refusedWith('merchant_not_found'))
+  })
+
+  it('of the other environment get no key here', async (t) => {
+    const { app, merchant } = await office(t)
+    await assert.rejects(createKey({ ...app, mode: 'live' }, merchant.id, {}), refusedWith('mode_mismatch'))
+  })
+})
+
+describe('API keys', () => {
+  it('F-79: are stored as a keyed hash only', async (t) => {
+    const { app, merchant } = await office(t)
+    const { apiKey } = await createKey(app, merchant.id, { name: 'till' })
+    const rows = await app.db.query(sql<{ text: string }>`select k::text as text from api_keys k`)
+    const secret = parseApiKey(apiKey)?.secret ?? ''
+    assert.equal(secret.length, 43)
+    assert.ok(!JSON.stringify(rows).includes(secret))
+    assert.ok(!JSON.stringify(rows).includes(Buffer.from(secret).toString('hex')))
+    assert.ok(!JSON.stringify(await listKeys(app, merchant.id, {})).includes(secret))
+  })
+
+  it('may do what a shop needs by default, but not make other keys', async (t) => {
+    const { app, merchant } = await office(t)
+    const { key } = await createKey(app, merchant.id, {})
+    assert.ok(key.scopes.includes('charges:write'))
+    assert.ok(!key.scopes.includes('keys:write') && !key.scopes.includes('*'))
+  })
+
+  it('are refused with all complaints at once', async (t) => {
+    const { app, merchant } = await office(t)
+    const input = {
+      expiresAt: NOW.toISOString(),
+      allowedIps: ['10.0.0.1', 'nonsense'],
+      rateLimit: { perSecond: 5, burst: 1 },
+    }
+    await assert.rejects(createKey(app, merchant.id, input), (error: unknown) => {
+      if (!(error instanceof Refusal)) return false
+      assert.deepEqual(
+        error.details.map(({ field }) => field),
+        ['expiresAt', 'allowedIps.1', 'rateLimit.burst'],
+      )
+      return true
+    })
+  })
+
+  it('live on for the overlap after a rotation, and their successors have the same rights', async (t) => {
+    const { app, merchant } = await office(t)
+    const input = { name: 'till', scopes: ['wallet:read' as const], allowedIps: ['127.0.0.1'] }
+    const old = await createKey(app, merchant.id, input)
+    const fresh = await rotateKey(app, merchant.id, old.key.key_id)
+    const { key_id, created_at, ...rights } = old.key
+    assert.deepEqual({ ...fresh.key, key_id, created_at }, { ...rights, key_id, created_at })
+    const day = 24 * 3_600_000
+    assert.equal(await refusalAt(app, old.apiKey, day - 1), undefined)
+    assert.equal(await refusalAt(app, old.apiKey, day), 'api_key_expired')
+    assert.equal(await refusalAt(app, fresh.apiKey, day), undefined)
+  })
+
+  it('never live longer by a rotation, and a successor lives as long as its predecessor did', async (t) => {
+    const { app, merchant } = await office(t)
+    const old = await createKey(app, merchant.id, { expiresAt: at(60_000).now().toISOString() })
+    const fresh = await rotateKey({ ...app, clock: at(10_000) }, merchant.id, old.key.key_id, 168)
+    assert.deepEqual(fresh.key.expires_at, at(70_000).now())
+    const keys = (await listKeys(app, merchant.id, {})).items
+    const replaced = keys.find(({ key_id }) => key_id === old.key.key_id)
+    assert.deepEqual(replaced?.expires_at, at(60_000).now())
+    assert.equal(replaced?.replaced_by, fresh.key.key_id)
+  })
+
+  it('get one successor when they are rotated twice at the same moment', async (t) => {
+    const { app, merchant } = await office(t)
+    const { key } = await createKey(app, merchant.id, {})
+    const tries = Array.from({ length: 6 }, () => rotateKey(app, merchant.id, key.key_id))
+    const results = await Promise.allSettled(tries)
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+    for (const result of results)
+      if (result.status === 'rejected')
+        assert.ok(refusedWith('invalid_state')(result.reason), String(result.reason))
+    assert.equal((await listKeys(app, merchant.id, {})).meta.total, 2)
+  })
+
+  it('are revoked once, for good', async (t) => {
+    const { app, merchant } = await office(t)
+    const { key, apiKey } = await createKey(app, merchant.id, {})
+    const revoked = await revokeKey(app, merchant.id, key.key_id)
+    const again = await revokeKey({ ...app, clock: at(9_000) }, merchant.id, key.key_id)
+    assert.deepEqual(again.revoked_at, revoked.revoked_at)
+    assert.equal(await refusalAt(app, apiKey, 0), 'api_key_revoked')
+    await assert.rejects(rotateKey(app, merchant.id, key.key_id), refusedWith('invalid_state'))
+  })
+
+  it('F-74: cannot be rotated or revoked in the name of another merchant', async (t) => {
+    const { app, merchant } = await office(t)
+    const other = await createMerchant(app, { name: 'Other Shop' })
+    const { key, apiKey } = await createKey(app, merchant.id, {})
+    await assert.rejects(rotateKey(app, other.id, key.key_id), refusedWith('api_key_not_found'))
+    await assert.rejects(revokeKey(app, other.id, key.key_id), refusedWith('api_key_not_found'))
+    assert.equal((await listKeys(app, other.id, {})).items.length, 0)
+    assert.equal(await refusalAt(app, apiKey, 0), undefined)
+  })
+})
+
+describe('the routes of operators', () => {
+  async function desk(t: TestContext) {
+    const { app, merchant } = await office(t)
+    const checkInvariants = async () => [{ name: 'I1', violations: 0 }]
+    const routes = operatorRoutes(app, { checkInvariants })
+    const call = async (name: string, input: Partial<Parameters<OperatorRoute['handle']>[0]> = {}) => {
+      const route = routes.find(
+        ({ method, path }) => `${method} ${path}` === `${name.replace(' ', ' /admin/v1')}`,
+      )
+      assert.ok(route, name)
+      const answer = await route.handle({ params: {}, query: {}, body: {}, requestId: 'r', ...input })
+      assert.equal(answer.http, route.answer.http, name)
+      const records = route.answer.list && Array.isArray(answer.data) ? answer.data : [answer.data]
+      for (const record of records) {
+        // What goes over the wire is what the schema describes.
+        const wire: unknown = JSON.parse(JSON.stringify(record))
+        assert.deepEqual(Value.Errors(route.answer.data, wire), [], name)
+      }
+      return { ...answer, first: records[0] as Record<string, unknown> }
+    }
+    return { call, routes, params: { uuid: merchant.id } }
+  }
+
+  it('answer what their schemas say', async (t) => {
+    const { call, routes, params } = await desk(t)
+    assert.equal((await call('POST /merchants', { body: { name: 'New Shop' } })).http, 201)
+    assert.equal((await call('GET /merchants', { query: { page: 1, limit: 10 } })).meta?.total, 2)
+    await call('GET /merchants/{uuid}', { params })
+    await call('PATCH /merchants/{uuid}', { params, body: { name: 'Renamed' } })
+    await call('POST /merchants/{uuid}/suspend', { params })
+    await call('POST /merchants/{uuid}/activate', { params })
+    const { first: key } = await call('POST /merchants/{uuid}/keys', { params, body: { name: 'till' } })
+    const rotated = await call('POST /keys/{keyId}/rotate', {
+      params: { keyId: String(key.keyId) },
+      body: { overlapHours: 1 },
+    })
+    const keyId = String(rotated.first.keyId)
+    const revoked = await call('POST /keys/{keyId}/revoke', { params: { keyId } })
+    assert.equal(revoked.first.status, 'revoked')
+    const list = await call('GET /merchants/{uuid}/keys', { params, query: {} })
+    assert.ok(!JSON.stringify(list.data).includes(String(key.apiKey).slice(24)))
+    assert.deepEqual((await call('GET /invariants')).data, [{ name: 'I1', violations: 0 }])
+    assert.equal(routes.length, 11)
+  })
+})
