@@ -32,12 +32,12 @@ export function allStatements(): Statement<unknown>[] {
 
 export interface Tx {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>
+  /** Free-form text, for migrations and tests only. */
+  script(text: string): Promise<void>
 }
 
 export interface Db extends Tx {
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
-  /** Free-form text, for migrations and tests only. */
-  script(text: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -81,6 +81,7 @@ export function connectDb(options: DbOptions): Db {
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', (error) => options.onError?.(error))
+  pool.on('connect', watchReplication)
 
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect().catch((error: unknown) => {
@@ -98,14 +99,20 @@ export function connectDb(options: DbOptions): Db {
     }
   }
 
+  const txOver = (client: pg.PoolClient): Tx => ({
+    query: (statement, values = []) => run(client, statement, values),
+    script: async (text) => void (await client.query(text)),
+  })
+
   return {
     query: (statement, values = []) => withClient((client) => run(client, statement, values)),
+    script: (text) => withClient((client) => txOver(client).script(text)),
     transaction: (work) =>
       withClient(async (client) => {
         await client.query('begin')
         try {
-          const result = await work({ query: (statement, values = []) => run(client, statement, values) })
-          await commit(client)
+          const result = await work(txOver(client))
+          await certain(client, () => client.query('commit'))
           return result
         } catch (error) {
           // When the connection itself is gone there is nothing to roll back, and its error is the one to tell.
@@ -113,7 +120,6 @@ export function connectDb(options: DbOptions): Db {
           throw error
         }
       }),
-    script: (text) => withClient(async (client) => void (await client.query(text))),
     close: () => pool.end(),
   }
 }
@@ -123,33 +129,30 @@ async function run<Row>(
   statement: Statement<Row>,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  return watchReplication(client, async () => {
-    const result = await client.query({ name: statement.name, text: statement.text, values: [...values] })
-    // A boundary: the row type stands right above its query, and a test prepares each against the schema.
-    return result.rows as Row[]
-  })
+  const query = { name: statement.name, text: statement.text, values: [...values] }
+  const result = await certain(client, () => client.query(query))
+  // A boundary: the row type stands right above its query, and a test prepares each against the schema.
+  return result.rows as Row[]
 }
 
-const commit = (client: pg.PoolClient) => watchReplication(client, () => client.query('commit'))
+const replicationWarnings = new WeakMap<pg.PoolClient, string>()
+
+function watchReplication(client: pg.PoolClient): void {
+  client.on('notice', (notice) => {
+    if (notice.code !== '01000' || !notice.message?.includes('synchronous replication')) return
+    replicationWarnings.set(client, notice.message)
+  })
+}
 
 /**
  * A commit whose wait for the synchronous standby was cancelled succeeds with a warning although the standby does not
  * have it. We say that we do not know instead of acknowledging it.
  */
-async function watchReplication<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
-  let uncertain: string | undefined
-  const listen = (notice: { code?: string; message?: string }) => {
-    if (notice.code === '01000' && notice.message?.includes('synchronous replication'))
-      uncertain = notice.message
-  }
-  client.on('notice', listen)
-  try {
-    const result = await work()
-    if (uncertain) throw new DbUnavailable(new Error(uncertain))
-    return result
-  } finally {
-    client.off('notice', listen)
-  }
+async function certain<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
+  const result = await work()
+  const warning = replicationWarnings.get(client)
+  if (warning) throw new DbUnavailable(new Error(warning))
+  return result
 }
 
 // Classes of SQLSTATE that are about the server or the connection, not about the statement. 57014 and 55P03 are

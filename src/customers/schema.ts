@@ -1,0 +1,112 @@
+// What a customer and a saved payment method look like on the way out.
+
+import { Type } from 'typebox'
+import { CurrencyCode, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import type { CustomerRow, MethodRow } from './queries.ts'
+
+export const CustomerRecord = Type.Object({
+  uuid: Uuid,
+  firstname: Type.String(),
+  lastname: Type.String(),
+  email: Type.String(),
+  country: Nullable(Type.String()),
+  phone: Nullable(Type.String()),
+  metadata: Metadata,
+  status: Words(['active', 'blocked']),
+  totals: Type.Object({ successfulPayments: Type.Integer(), lastPaymentAt: Nullable(Timestamp) }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export const SavedMethodRecord = Type.Object({
+  uuid: Uuid,
+  type: Words(['card', 'mobile_money', 'bank_account']),
+  status: Words(['active', 'expired', 'revoked']),
+  label: Type.String(),
+  recurringToken: Nullable(
+    Type.String({ description: 'Charges this method again; the same for its whole life.' }),
+  ),
+  isDefault: Type.Boolean(),
+  paymentGateway: Type.String(),
+  currencies: Type.Array(CurrencyCode),
+  card: Nullable(
+    Type.Object({
+      brand: Type.String(),
+      last4: Type.String(),
+      expiryMonth: Type.Integer(),
+      expiryYear: Type.Integer(),
+      country: Nullable(Type.String()),
+    }),
+  ),
+  mobileMoney: Nullable(Type.Object({ network: Type.String(), phone: Type.String() })),
+  bankAccount: Nullable(Type.Object({ bankName: Type.String(), last4: Type.String() })),
+  isRecurringIntent: Type.Boolean(),
+  expiresAt: Nullable(Timestamp),
+  lastUsedAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+})
+
+export const CustomersQuery = Type.Object({
+  ...PAGE_QUERY,
+  search: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Part of a first name, last name, both, or an e-mail.',
+    }),
+  ),
+})
+
+export function toCustomer(row: CustomerRow) {
+  return {
+    uuid: row.id,
+    firstname: row.firstname,
+    lastname: row.lastname,
+    email: row.email,
+    country: row.country,
+    phone: row.phone,
+    metadata: row.metadata,
+    status: row.status,
+    totals: {
+      successfulPayments: Number(row.successfulPayments),
+      lastPaymentAt: row.lastPaymentAt?.toISOString() ?? null,
+    },
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  }
+}
+
+export type SavedMethodView = ReturnType<typeof toSavedMethod>
+
+/** `recurringToken` is null where the record is kept at rest, as in a stored event. */
+export function toSavedMethod(row: MethodRow, recurringToken: string | null, now: Date) {
+  return {
+    uuid: row.id,
+    type: row.type,
+    status: statusOf(row, now),
+    label: labelOf(row),
+    recurringToken,
+    isDefault: row.isDefault,
+    paymentGateway: row.gateway,
+    currencies: row.currencies,
+    card: row.card,
+    mobileMoney: row.mobileMoney,
+    bankAccount: null,
+    isRecurringIntent: row.isRecurringIntent,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+  }
+}
+
+/** A method expires by the calendar; nobody has to write it down first. */
+export function statusOf(row: Pick<MethodRow, 'status' | 'expiresAt'>, now: Date): MethodRow['status'] {
+  if (row.status === 'active' && row.expiresAt !== null && row.expiresAt <= now) return 'expired'
+  return row.status
+}
+
+export function labelOf(row: Pick<MethodRow, 'type' | 'card' | 'mobileMoney'>): string {
+  if (row.card) return `${row.card.brand} •••• ${row.card.last4}`
+  if (row.mobileMoney) return `${row.mobileMoney.network} ${row.mobileMoney.phone}`
+  return 'Bank account'
+}

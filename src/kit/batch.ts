@@ -1,0 +1,70 @@
+// Group commit: requests that wait at the same moment share one statement and so one commit. While nothing is under
+// way a caller goes at once, alone; while a batch is, the next callers gather. A row that fails in company is tried
+// again alone, so that it spoils nobody's batch.
+
+export interface BatchOptions<Item, Result> {
+  /** Answers one result per item, in the order of the items. */
+  run: (items: readonly Item[]) => Promise<readonly Result[]>
+  maxSize: number
+  /** How many batches may be under way at once. */
+  concurrency: number
+  /** An error after which each item is tried alone; any other is everybody's. */
+  isolates: (error: unknown) => boolean
+}
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
+export function createBatcher<Item, Result>(
+  options: BatchOptions<Item, Result>,
+): (item: Item) => Promise<Result> {
+  const queue: Waiting<Item, Result>[] = []
+  let underWay = 0
+  let scheduled = false
+
+  const pump = (): void => {
+    scheduled = false
+    while (queue.length > 0 && underWay < options.concurrency) void flush(queue.splice(0, options.maxSize))
+  }
+
+  const flush = async (batch: Waiting<Item, Result>[]): Promise<void> => {
+    underWay += 1
+    try {
+      await settleBatch(options, batch)
+    } finally {
+      underWay -= 1
+      pump()
+    }
+  }
+
+  return (item) =>
+    new Promise<Result>((resolve, reject) => {
+      queue.push({ item, resolve, reject })
+      if (scheduled) return
+      scheduled = true
+      // One turn of the event loop lets requests that arrived together travel together.
+      setImmediate(pump)
+    })
+}
+
+async function settleBatch<Item, Result>(
+  options: BatchOptions<Item, Result>,
+  batch: Waiting<Item, Result>[],
+): Promise<void> {
+  try {
+    const results = await options.run(batch.map((waiting) => waiting.item))
+    for (const [index, waiting] of batch.entries()) {
+      // A boundary: run promises one result per item, and undefined may be a result.
+      waiting.resolve(results[index] as Result)
+    }
+  } catch (error) {
+    if (batch.length === 1 || !options.isolates(error)) {
+      for (const waiting of batch) waiting.reject(error)
+      return
+    }
+    for (const waiting of batch) await settleBatch(options, [waiting])
+  }
+}

@@ -1,0 +1,17 @@
+// What must always be true stands in the database as views that return violating rows; here they are counted.
+
+import { type Db, sql } from './db.ts'
+
+export interface InvariantReport {
+  name: string
+  violations: number
+}
+
+const countInvariants = sql<{ report: Record<string, number> }>`select count_invariants() as report`
+
+export async function checkInvariants(db: Db): Promise<InvariantReport[]> {
+  const [row] = await db.query(countInvariants)
+  return Object.entries(row?.report ?? {})
+    .map(([name, violations]) => ({ name, violations }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}

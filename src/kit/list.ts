@@ -1,0 +1,106 @@
+// The one way lists are paged: by number while that is cheap, by cursor as deep as one likes. A cursor is signed for the
+// merchant and the list it was made for, so it opens nothing else.
+
+import { type Complaint, refusalOf } from '../core/errors.ts'
+import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
+import type { Signer } from './crypto.ts'
+
+export interface ListQuery {
+  page?: number
+  limit?: number
+  cursor?: string
+  createdFrom?: string
+  createdTo?: string
+  sort?: 'createdAt:desc' | 'createdAt:asc'
+}
+
+export interface ListWindow {
+  order: 'asc' | 'desc'
+  after: { at: Date; id: string } | null
+  page: number
+  limit: number
+  offset: number
+  createdFrom: Date | null
+  createdTo: Date | null
+}
+
+interface Position {
+  at: Date
+  id: string
+  page: number
+  order: 'asc' | 'desc'
+}
+
+export function windowOf(signer: Signer, scope: string, query: ListQuery): ListWindow {
+  const limit = query.limit ?? DEFAULT_LIMIT
+  const order = query.sort === 'createdAt:asc' ? 'asc' : 'desc'
+  const common = { limit, createdFrom: dateOf(query.createdFrom), createdTo: dateOf(query.createdTo) }
+  if (query.cursor !== undefined) {
+    const position = readCursor(signer, scope, query.cursor)
+    return { ...common, order: position.order, after: position, page: position.page, offset: 0 }
+  }
+  const page = query.page ?? 1
+  const offset = (page - 1) * limit
+  if (offset > COUNT_CAP) {
+    throw refuse('page', 'out_of_range', `Pages end at row ${COUNT_CAP}; go on with cursor=meta.nextCursor.`)
+  }
+  return { ...common, order, after: null, page, offset }
+}
+
+/** Rows as asked for plus one, which is how we know that there is a next page. */
+export function pageOf<Row extends { id: string; createdAt: Date }>(
+  signer: Signer,
+  scope: string,
+  window: ListWindow,
+  rows: Row[],
+  counted: number,
+): { rows: Row[]; meta: PageMeta } {
+  const shown = rows.slice(0, window.limit)
+  const last = shown.at(-1)
+  const hasNext = rows.length > window.limit
+  const total = Math.min(counted, COUNT_CAP)
+  const position = last && { at: last.createdAt, id: last.id, page: window.page + 1, order: window.order }
+  return {
+    rows: shown,
+    meta: {
+      page: window.page,
+      limit: window.limit,
+      total,
+      totalIsCapped: counted > COUNT_CAP,
+      pageCount: Math.ceil(total / window.limit),
+      hasNext,
+      hasPrevious: window.page > 1,
+      nextCursor: hasNext && position ? signCursor(signer, scope, position) : null,
+    },
+  }
+}
+
+function signCursor(signer: Signer, scope: string, position: Position): string {
+  return signer.sign(
+    JSON.stringify([scope, position.order, position.page, position.at.getTime(), position.id]),
+  )
+}
+
+function readCursor(signer: Signer, scope: string, cursor: string): Position {
+  const payload = signer.verify(cursor)
+  // A boundary: the signature says that we wrote this array ourselves.
+  const parts =
+    payload === undefined ? [] : (JSON.parse(payload) as [string, 'asc' | 'desc', number, number, string])
+  const [signedScope, order, page, time, id] = parts
+  if (signedScope !== scope || !order || !page || time === undefined || !id) {
+    throw refuse('cursor', 'invalid_format', 'cursor must be a nextCursor of this very list, unchanged.')
+  }
+  return { at: new Date(time), id, page, order }
+}
+
+const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text))
+
+function refuse(field: string, code: string, message: string) {
+  const complaint: Complaint = { field, code, message }
+  return refusalOf([complaint])
+}
+
+/** A like pattern that finds the text anywhere, whatever characters it has. */
+export function substringPattern(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+}

@@ -1,0 +1,88 @@
+// Forward-only SQL migrations, applied at start under a lock, all pending ones in one transaction: either the schema is
+// the one this program was written for, or nothing has changed.
+
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { type Db, sql, type Tx } from './db.ts'
+
+export const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
+
+interface Migration {
+  version: number
+  name: string
+  text: string
+  checksum: string
+}
+
+interface AppliedRow {
+  version: number
+  name: string
+  checksum: string
+}
+
+// Any constant will do, as long as every process uses the same.
+const lockMigrations = sql<unknown>`select pg_advisory_xact_lock(7061646)`
+const selectApplied = sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`
+const insertApplied = sql<unknown>`insert into schema_migrations (version, name, checksum) values ($1, $2, $3)`
+
+const CREATE_TABLE = `create table if not exists schema_migrations (
+  version integer primary key,
+  name text not null,
+  checksum text not null,
+  applied_at timestamptz not null default now()
+)`
+
+export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations(dir)
+  return db.transaction(async (tx) => {
+    // Another process may be migrating: the lock is held to the end of the transaction, so the loser finds all done.
+    await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
+    await tx.query(lockMigrations)
+    await tx.script(CREATE_TABLE)
+    const done = await tx.query(selectApplied)
+    const pending = pendingOf(migrations, done)
+    for (const migration of pending) await apply(tx, migration)
+    return { applied: pending.map((migration) => migration.name) }
+  })
+}
+
+async function apply(tx: Tx, migration: Migration): Promise<void> {
+  try {
+    await tx.script(migration.text)
+    await tx.query(insertApplied, [migration.version, migration.name, migration.checksum])
+  } catch (error) {
+    throw new Error(`migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    })
+  }
+}
+
+function pendingOf(migrations: Migration[], done: AppliedRow[]): Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.version, migration]))
+  for (const row of done) {
+    const migration = known.get(row.version)
+    if (!migration) {
+      throw new Error(
+        `the database has migration ${row.name}, which this program does not know: it was written by a newer version. Start that version, or restore a backup from before the upgrade.`,
+      )
+    }
+    if (migration.checksum !== row.checksum) {
+      throw new Error(
+        `migration ${migration.name} was changed after it had been applied. Restore the file; write a new migration for the change.`,
+      )
+    }
+  }
+  const applied = new Set(done.map((row) => row.version))
+  return migrations.filter((migration) => !applied.has(migration.version))
+}
+
+async function readMigrations(dir: URL): Promise<Migration[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, dir), 'utf8')
+      const version = Number.parseInt(name, 10)
+      return { version, name, text, checksum: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}

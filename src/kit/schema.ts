@@ -1,0 +1,61 @@
+// The few schema shapes that every slice uses, with the keywords by which the HTTP shell reads them: x-code (the
+// refusal code of any complaint about the field), x-multiline (tab and newline allowed), x-nfc (normalised text),
+// x-null: 'refused' (null is not the same as absent).
+
+import { type TSchema, Type } from 'typebox'
+import { CURRENCY_CODES, type Currency } from '../core/currency.ts'
+import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
+
+const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
+
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+export const Uuid = Type.String({ format: 'uuid' })
+
+/** A uuid that comes from the caller: any other form is refused as invalid_uuid. */
+export const UuidInput = Type.String({
+  pattern: UUID_PATTERN,
+  'x-code': 'invalid_uuid',
+  'x-message': 'must be a UUID in lower case, such as 0197a3c2-7d51-7cc3-98c4-dc0c0c07398f.',
+})
+
+export const UuidParams = Type.Object({ uuid: UuidInput })
+
+/** A literal union that shows as one enum in the document. */
+export const Words = <const Word extends string>(words: readonly Word[], options: object = {}) =>
+  Type.Unsafe<Word>({ type: 'string', enum: [...words], ...options })
+
+export const CurrencyCode = Type.Unsafe<Currency>({ type: 'string', enum: CURRENCY_CODES })
+
+const CURRENCY_RULES = {
+  type: 'string',
+  enum: CURRENCY_CODES,
+  'x-code': 'invalid_currency',
+  'x-message': `must be one of ${CURRENCY_CODES.join(', ')}.`,
+}
+
+/** A currency to filter by: absent means all. */
+export const CurrencyFilter = Type.Unsafe<Currency>(CURRENCY_RULES)
+
+export const CurrencyInput = Type.Unsafe<Currency>({ ...CURRENCY_RULES, default: 'USD' })
+
+/** Decimal text with two places, in every currency. */
+export const AmountText = Type.String({ pattern: '^-?\\d+\\.\\d{2}$' })
+
+export const Timestamp = Type.String({ format: 'date-time' })
+
+export const Metadata = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  'x-multiline': true,
+})
+
+/** The window and page of a list; every list takes these. */
+export const PAGE_QUERY = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_CAP, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
+  createdFrom: Type.Optional(Type.String({ format: 'date-time' })),
+  createdTo: Type.Optional(Type.String({ format: 'date-time' })),
+  sort: Type.Optional(Words(['createdAt:desc', 'createdAt:asc'], { default: 'createdAt:desc' })),
+}

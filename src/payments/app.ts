@@ -1,0 +1,55 @@
+// What the verbs of this slice ask for, and the two writers behind which waiting callers share one commit.
+
+import type { Mode } from '../core/merchant.ts'
+import type { CustomersApp } from '../customers/service.ts'
+import type { Gateways } from '../gateways/registry.ts'
+import { createBatcher } from '../kit/batch.ts'
+import { type Db, DbUnavailable } from '../kit/db.ts'
+import type { Log } from '../kit/log.ts'
+import type { FeeTable } from '../ledger/service.ts'
+import { type RecordInput, recordPayments } from './record-queries.ts'
+import { applyMoves, type MoveInput } from './settle-queries.ts'
+
+export interface PaymentSettings {
+  mode: Mode
+  /** Where payers reach this service; known only once the server listens. */
+  publicUrl: () => string
+  checkoutMs: number
+  settlementMs: number
+  /** The longest that one gateway call may take. */
+  gatewayTimeoutMs: number
+  fees: FeeTable
+}
+
+export interface PaymentWriters {
+  /** The customer's id, or undefined when the key or the reference was taken before. */
+  record(input: RecordInput): Promise<string | undefined>
+  /** False when the payment has moved on since the caller looked. */
+  move(input: MoveInput): Promise<boolean>
+}
+
+export interface PaymentsApp extends CustomersApp {
+  log: Log
+  gateways: Gateways
+  settings: PaymentSettings
+  writers: PaymentWriters
+  /** The name payers know the merchant by. */
+  merchantName(merchantId: string): Promise<string>
+}
+
+// Larger batches no longer make a commit cheaper, and two at once keep the server busy while one waits for its disk.
+const BATCH_SIZE = 64
+const BATCHES_AT_ONCE = 4
+
+export function createPaymentWriters(db: Db): PaymentWriters {
+  // When the database did not answer, each row alone would not either; any other error may be one row's own.
+  const isolates = (error: unknown) => !(error instanceof DbUnavailable)
+  const options = { maxSize: BATCH_SIZE, concurrency: BATCHES_AT_ONCE, isolates }
+  return {
+    record: createBatcher({
+      ...options,
+      run: (inputs: readonly RecordInput[]) => recordPayments(db, inputs),
+    }),
+    move: createBatcher({ ...options, run: (inputs: readonly MoveInput[]) => applyMoves(db, inputs) }),
+  }
+}

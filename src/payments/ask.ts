@@ -1,0 +1,61 @@
+// Asking a gateway what became of an attempt, on behalf of somebody who waits for the answer: the merchant's verify, the
+// payer's return. At most once per three seconds per payment over all processes; parallel callers share one question.
+
+import { money } from '../core/money.ts'
+import { addMs } from '../kit/clock.ts'
+import { errorFields } from '../kit/log.ts'
+import type { PaymentsApp } from './app.ts'
+import { claimQuestion, listAttempts, type PaymentRow } from './queries.ts'
+import { isUnsettled } from './schedule.ts'
+import { type Known, settle } from './settle.ts'
+import { isOpen, type MoveSource } from './states.ts'
+
+const QUESTION_WINDOW_MS = 3_000
+
+const questions = new WeakMap<PaymentsApp['db'], Map<string, Promise<PaymentRow>>>()
+
+/** The payment after its gateway was asked, or as it is stored when there is nothing to ask or nobody to answer. */
+export async function askAbout(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  source: MoveSource,
+): Promise<PaymentRow> {
+  if (!isOpen(payment.status)) return payment
+  const underWay = questions.get(app.db) ?? new Map<string, Promise<PaymentRow>>()
+  questions.set(app.db, underWay)
+  const running = underWay.get(payment.id)
+  if (running) return running
+  const question = askOnce(app, payment, source).finally(() => underWay.delete(payment.id))
+  underWay.set(payment.id, question)
+  return question
+}
+
+async function askOnce(app: PaymentsApp, payment: PaymentRow, source: MoveSource): Promise<PaymentRow> {
+  const attempt = (await listAttempts(app.db, payment.merchantId, payment.id)).findLast(isUnsettled)
+  if (!attempt) return payment
+  const now = app.clock.now()
+  if (!(await claimQuestion(app.db, attempt, now, addMs(now, -QUESTION_WINDOW_MS)))) return payment
+  return (await verifyAttempt(app, { payment, attempt }, source)).payment
+}
+
+/** Asks now, whatever was asked before, and settles what the gateway says; `answered` when it said anything at all. */
+export async function verifyAttempt(
+  app: PaymentsApp,
+  known: Known,
+  source: MoveSource,
+): Promise<Known & { answered: boolean }> {
+  const { payment, attempt } = known
+  const asked = { key: attempt.gatewayKey, amount: money(payment.amountMinor, payment.currency) }
+  try {
+    const outcome = await app.gateways.get(attempt.gateway).verify(asked, attempt.gatewayReference)
+    return { ...(await settle(app, known, outcome, { source })), answered: outcome.kind !== 'unknown' }
+  } catch (error) {
+    // A connector that breaks is our own fault, not the caller's: they get what is stored.
+    app.log.error('asking the gateway failed', {
+      paymentId: payment.id,
+      gateway: attempt.gateway,
+      ...errorFields(error),
+    })
+    return { ...known, answered: false }
+  }
+}

@@ -1,0 +1,146 @@
+// Charging a saved method again, without the customer: record, call, settle.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { type MethodRow, openCredential, requireMethodByToken, statusOf } from '../customers/service.ts'
+import type { Gateway, Outcome } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
+import type { PaymentsApp } from './app.ts'
+import { toGatewayAttempt } from './attempt.ts'
+import { type ChargeInput, fingerprintOf } from './input.ts'
+import type { AttemptRow, PaymentRow } from './queries.ts'
+import { type Claim, emailKey, type Recorded, recordPayment, replayInsteadOf } from './record.ts'
+import { scheduleQuestion } from './schedule.ts'
+import { settle } from './settle.ts'
+import { showAtRest } from './views.ts'
+
+export const CHARGE = 'POST /api/v1/charges/recurring'
+
+// The resolver must not ask while the first call may still be under way.
+const LEASE_SLACK_MS = 2_000
+
+export async function chargeSavedMethod(
+  app: PaymentsApp,
+  merchant: Merchant,
+  input: ChargeInput,
+  idempotencyKey: string | null,
+): Promise<Recorded & { method?: MethodRow }> {
+  const claim: Claim = {
+    operation: CHARGE,
+    reference: input.reference,
+    fingerprint: fingerprintOf(CHARGE, input),
+    idempotencyKey,
+  }
+  let method: MethodRow
+  try {
+    method = await requireChargeable(app, merchant, input)
+  } catch (refusal) {
+    return { payment: await replayInsteadOf(app, merchant, claim, refusal), replayed: true }
+  }
+  return chargeOnce(app, merchant, claim, input, method)
+}
+
+async function chargeOnce(
+  app: PaymentsApp,
+  merchant: Merchant,
+  claim: Claim,
+  input: ChargeInput,
+  method: MethodRow,
+): Promise<Recorded & { method: MethodRow }> {
+  // If the process dies during the call, the attempt is on disk and the resolver asks the gateway what happened.
+  const attemptId = app.random.uuid()
+  const dueAt = addMs(app.clock.now(), app.settings.gatewayTimeoutMs + LEASE_SLACK_MS)
+  const recorded = await recordPayment(
+    app,
+    merchant.id,
+    claim,
+    {
+      kind: 'charge',
+      status: 'processing',
+      // True from this moment on until the gateway has said what happened, whoever may die meanwhile.
+      statusReason: 'outcome_unknown',
+      amount: input.amount,
+      gateway: method.gateway,
+      country: null,
+      description: input.description,
+      metadata: input.metadata,
+      redirectUrl: null,
+      isRecurring: true,
+      customer: input.customer,
+      paymentMethodId: method.id,
+      expiresAt: null,
+      attempt: { id: attemptId, dueAt },
+    },
+    (payment) => showAtRest(app, payment, [], method),
+  )
+  if (recorded.replayed) return { ...recorded, method }
+
+  const attempt = firstAttempt(recorded.payment, attemptId, dueAt)
+  const gateway = app.gateways.get(method.gateway)
+  const outcome = await submitCharge(app, gateway, recorded.payment, attempt, method)
+  const known = await settle(app, { payment: recorded.payment, attempt, method }, outcome, {
+    source: 'api',
+    firstCall: true,
+  })
+  await scheduleQuestion(app, known, outcome)
+  return { payment: known.payment, replayed: false, method }
+}
+
+/** The one place where a saved method is charged: the first time, and when the resolver submits the same key again. */
+export async function submitCharge(
+  app: PaymentsApp,
+  gateway: Gateway,
+  payment: PaymentRow,
+  attempt: AttemptRow,
+  method: MethodRow,
+): Promise<Outcome> {
+  if (!gateway.chargeSaved) throw new Error(`${gateway.name} saved a method that it cannot charge`)
+  const merchantName = await app.merchantName(payment.merchantId)
+  return gateway.chargeSaved(toGatewayAttempt(payment, attempt, merchantName), openCredential(app, method))
+}
+
+async function requireChargeable(
+  app: PaymentsApp,
+  merchant: Merchant,
+  input: ChargeInput,
+): Promise<MethodRow> {
+  const method = await requireMethodByToken(app, merchant, input.recurringToken)
+  const status = statusOf(method, app.clock.now())
+  if (status !== 'active') {
+    throw new Refusal('recurring_token_inactive', { message: `The recurring token is ${status}.` })
+  }
+  if (emailKey(input.customer.email) !== method.emailKey) throw new Refusal('customer_mismatch')
+  if (!method.currencies.includes(input.amount.currency)) {
+    throw new Refusal('currency_not_supported_for_token', {
+      message: `The saved method can be charged in ${method.currencies.join(', ')}.`,
+    })
+  }
+  return method
+}
+
+/** The attempt as the record has just written it. */
+function firstAttempt(payment: PaymentRow, id: string, dueAt: Date): AttemptRow {
+  return {
+    merchantId: payment.merchantId,
+    id,
+    paymentId: payment.id,
+    number: 1,
+    operation: 'charge',
+    gateway: payment.gateway,
+    channel: 'saved',
+    status: 'started',
+    gatewayKey: id,
+    gatewayReference: null,
+    choice: null,
+    nextStep: null,
+    failureCode: null,
+    failureWords: null,
+    paidMinor: null,
+    paidCurrency: null,
+    startedAt: payment.createdAt,
+    endedAt: null,
+    dueAt,
+    tries: 0,
+    fence: 1,
+  }
+}

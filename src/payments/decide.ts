@@ -1,0 +1,132 @@
+// What an outcome means for a payment: a pure function of what is known, so that it can be read, tested and simulated
+// without a database. It alone asks the state table.
+
+import type { FailureCode } from '../core/failures.ts'
+import { equals, type Money, money } from '../core/money.ts'
+import type { Outcome } from '../gateways/gateway.ts'
+import type { AttemptRow, PaymentRow } from './queries.ts'
+import { type AttemptStatus, canMove, isOpen, isUnpaid, type PaymentStatus, type Proof } from './states.ts'
+
+/** One checkout, many attempts; after so many declines it fails for good. */
+export const MAX_ATTEMPTS = 5
+
+export type Decision =
+  /** Nothing new: the same proof came before, or there is no proof yet. */
+  | { kind: 'nothing' }
+  /** The payment moves, and its attempt with it. */
+  | {
+      kind: 'move'
+      to: PaymentStatus
+      proof: Proof
+      attemptStatus: AttemptStatus
+      failure: { code: FailureCode; words: string } | null
+      paid: Money | null
+      paidAt: Date | null
+      gatewayReference: string | null
+      /** Only who holds the attempt may say this: it is about one call, not about the gateway's books. */
+      fenced: boolean
+    }
+  /** The payment stays where it is; only the attempt has come to an end. */
+  | {
+      kind: 'close'
+      attemptStatus: 'declined' | 'amount_mismatch' | 'duplicate_success'
+      failure: { code: FailureCode; words: string } | null
+      paid: Money | null
+      gatewayReference: string | null
+      statusReason: string | null
+    }
+
+const NOTHING: Decision = { kind: 'nothing' }
+
+export function decide(
+  payment: PaymentRow,
+  attempt: AttemptRow,
+  outcome: Outcome,
+  how: { firstCall: boolean },
+): Decision {
+  switch (outcome.kind) {
+    case 'succeeded':
+      return decideSuccess(payment, attempt, outcome)
+    case 'declined':
+      return decideDecline(
+        payment,
+        attempt,
+        outcome.code,
+        outcome.words,
+        outcome.gatewayReference,
+        'declined',
+      )
+    case 'pending':
+      return NOTHING
+    case 'unknown':
+      // No byte of the one call that was ever made has left us, so the gateway cannot have acted.
+      if (outcome.reason !== 'not_sent' || !how.firstCall) return NOTHING
+      return decideDecline(payment, attempt, 'provider_unavailable', outcome.words, null, 'not_sent')
+  }
+}
+
+function decideSuccess(
+  payment: PaymentRow,
+  attempt: AttemptRow,
+  outcome: Extract<Outcome, { kind: 'succeeded' }>,
+): Decision {
+  const { status } = attempt
+  if (status === 'succeeded' || status === 'duplicate_success' || status === 'amount_mismatch') return NOTHING
+  const facts = { failure: null, paid: outcome.paid, gatewayReference: outcome.gatewayReference }
+  const expected = money(payment.amountMinor, payment.currency)
+  if (outcome.key !== attempt.gatewayKey || !equals(outcome.paid, expected)) {
+    return { kind: 'close', attemptStatus: 'amount_mismatch', statusReason: 'amount_mismatch', ...facts }
+  }
+  if (!isUnpaid(payment.status)) {
+    return { kind: 'close', attemptStatus: 'duplicate_success', statusReason: null, ...facts }
+  }
+  return {
+    kind: 'move',
+    to: 'successful',
+    proof: 'gateway',
+    attemptStatus: 'succeeded',
+    paidAt: outcome.paidAt,
+    fenced: false,
+    ...facts,
+  }
+}
+
+function decideDecline(
+  payment: PaymentRow,
+  attempt: AttemptRow,
+  code: FailureCode,
+  words: string,
+  gatewayReference: string | null,
+  proof: 'declined' | 'not_sent',
+): Decision {
+  if (attempt.status !== 'started' && attempt.status !== 'awaiting_customer') return NOTHING
+  const failure = { code, words }
+  const isCurrent = isOpen(payment.status) && attempt.number === payment.attemptsUsed
+  const to = nextAfterDecline(payment)
+  if (!isCurrent || !canMove(payment.status, to)) {
+    return {
+      kind: 'close',
+      attemptStatus: 'declined',
+      failure,
+      paid: null,
+      gatewayReference,
+      statusReason: null,
+    }
+  }
+  return {
+    kind: 'move',
+    to,
+    proof,
+    attemptStatus: 'declined',
+    failure,
+    paid: null,
+    paidAt: null,
+    gatewayReference,
+    fenced: proof === 'not_sent',
+  }
+}
+
+/** A checkout may be tried again until its attempts are used up; a charge has one attempt. */
+function nextAfterDecline(payment: PaymentRow): PaymentStatus {
+  return payment.kind === 'checkout' && payment.attemptsUsed < MAX_ATTEMPTS ? 'pending' : 'failed'
+}

@@ -1,0 +1,108 @@
+// What the document shows beside the shapes.
+
+const CUSTOMER = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
+const CUSTOMER_UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
+const METADATA = { orderId: 'A-1042' }
+
+export const INITIATE_BODY_EXAMPLE = {
+  amount: 1250.5,
+  reference: 'order-1042',
+  customer: { ...CUSTOMER, country: 'KE' },
+  description: 'Two bags of coffee',
+  metadata: METADATA,
+  currency: 'KES',
+  country: 'KE',
+  redirectUrl: 'https://shop.example/thanks',
+  isRecurring: true,
+}
+
+export const INITIATED_EXAMPLE = {
+  uuid: '0197a3c2-9a01-7d10-8a52-0d2f6d3e9b11',
+  reference: 'order-1042',
+  status: 'pending',
+  sourceAmount: '1250.50',
+  sourceCurrency: 'KES',
+  country: 'KE',
+  paymentGateway: 'sandbox',
+  checkoutUrl: 'https://pay.example/pay/0Zk4c2WQ9sT1mXb7LrYv5Ua8HeJd3NfGpKoCxIiMwEq',
+  accessCode: '0Zk4c2WQ9sT1mXb7LrYv5Ua8HeJd3NfGpKoCxIiMwEq',
+  isRecurring: true,
+  description: 'Two bags of coffee',
+  metadata: METADATA,
+  redirectUrl: 'https://shop.example/thanks',
+  customer: { uuid: CUSTOMER_UUID, ...CUSTOMER },
+  expiresAt: '2026-03-14T10:26:53.589Z',
+  createdAt: '2026-03-14T09:26:53.589Z',
+}
+
+const METHOD = {
+  uuid: '0197a3c2-8f10-7a44-b1f2-7f4c54f0a9d1',
+  type: 'card',
+  status: 'active',
+  label: 'Visa •••• 4242',
+  recurringToken: 'rtk_4fV9aQ2kLm8ZxT1uYwB7cN3dR6sE0gHjPqKvXiOoUyA',
+  isDefault: true,
+  paymentGateway: 'sandbox',
+  currencies: ['KES', 'USD'],
+  card: { brand: 'Visa', last4: '4242', expiryMonth: 12, expiryYear: 2031, country: 'US' },
+  mobileMoney: null,
+  bankAccount: null,
+  isRecurringIntent: true,
+  expiresAt: '2032-01-01T00:00:00.000Z',
+  lastUsedAt: '2026-03-14T09:27:31.020Z',
+  createdAt: '2026-03-14T09:27:31.020Z',
+}
+
+const RESULT = {
+  statusReason: null,
+  amountPaid: '1250.50',
+  fee: '0.00',
+  netAmount: '1250.50',
+  paidAt: '2026-03-14T09:27:31.020Z',
+  failure: null,
+}
+
+export const PAYMENT_EXAMPLE = {
+  ...INITIATED_EXAMPLE,
+  status: 'successful',
+  ...RESULT,
+  attempts: [
+    {
+      uuid: '0197a3c2-a3b4-7c55-9d01-3a1f0c5b7e22',
+      paymentGateway: 'sandbox',
+      channel: 'card',
+      status: 'succeeded',
+      failureCode: null,
+      startedAt: '2026-03-14T09:27:10.004Z',
+      endedAt: '2026-03-14T09:27:31.020Z',
+    },
+  ],
+  refundedAmount: '0.00',
+  paymentMethod: METHOD,
+}
+
+export const CHARGE_BODY_EXAMPLE = {
+  reference: 'subscription-7-march',
+  customer: CUSTOMER,
+  metadata: METADATA,
+  currency: 'KES',
+  amount: 1250.5,
+  recurringToken: METHOD.recurringToken,
+  description: 'Coffee subscription, March',
+}
+
+export const CHARGE_EXAMPLE = {
+  uuid: '0197a3c3-0b7e-7f3a-8c1d-5e9a7b2c4d60',
+  reference: 'subscription-7-march',
+  status: 'successful',
+  sourceAmount: '1250.50',
+  sourceCurrency: 'KES',
+  paymentGateway: 'sandbox',
+  customer: { uuid: CUSTOMER_UUID, ...CUSTOMER },
+  createdAt: '2026-03-14T09:30:00.000Z',
+  ...RESULT,
+  description: 'Coffee subscription, March',
+  metadata: METADATA,
+  paymentMethod: { uuid: METHOD.uuid, type: 'card', label: METHOD.label },
+  recovery: null,
+}

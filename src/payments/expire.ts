@@ -1,0 +1,51 @@
+// Open checkouts whose time has passed. A payment that may have been paid is asked about first, and one whose outcome
+// nobody knows waits: time alone proves nothing about money.
+
+import { addMs } from '../kit/clock.ts'
+import { errorFields } from '../kit/log.ts'
+import type { PaymentsApp } from './app.ts'
+import { verifyAttempt } from './ask.ts'
+import { claimDueCheckouts, findPayment, listAttempts, type PaymentRow } from './queries.ts'
+import { isUnsettled } from './schedule.ts'
+import { movePayment, plainMove } from './settle.ts'
+import { isOpen } from './states.ts'
+
+// Who dies meanwhile gives the checkout back by then, and an unknown outcome is looked at again by then.
+const LEASE_MS = 30_000
+const BATCH = 100
+
+export async function expireDueCheckouts(app: PaymentsApp): Promise<number> {
+  const now = app.clock.now()
+  const due = await claimDueCheckouts(app.db, now, addMs(now, LEASE_MS), BATCH)
+  await Promise.all(due.map((payment) => expireClaimed(app, payment)))
+  return due.length
+}
+
+async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<void> {
+  try {
+    await expireCheckout(app, payment)
+  } catch (error) {
+    app.log.error('expiring a checkout failed', { paymentId: payment.id, ...errorFields(error) })
+  }
+}
+
+/** Ends a checkout for time, unless it was paid or nobody knows. The attempt stays open for money that comes late. */
+export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
+  const current = payment.status === 'processing' ? await askBeforeExpiry(app, payment) : payment
+  if (!current || !isOpen(current.status)) return current ?? payment
+  const next = plainMove(current, 'expired')
+  const moved = await movePayment(app, current, next, {
+    proof: current.status === 'processing' ? 'expired_verified' : 'time',
+    source: 'expiry',
+  })
+  return moved ? next : ((await findPayment(app.db, payment.merchantId, payment.id)) ?? payment)
+}
+
+/** The payment as the gateway leaves it, or undefined while it must not expire. */
+async function askBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
+  const attempt = (await listAttempts(app.db, payment.merchantId, payment.id)).at(-1)
+  if (!attempt || !isUnsettled(attempt)) return undefined
+  const { payment: asked, answered } = await verifyAttempt(app, { payment, attempt }, 'expiry')
+  if (asked.status !== 'processing') return asked
+  return answered && attempt.status === 'awaiting_customer' ? asked : undefined
+}

@@ -1,0 +1,32 @@
+// Inbound webhooks. A webhook is a doorbell: its signature is checked, it is noted, answered, and then the gateway is
+// asked; what its body claims is never believed.
+
+import type { HookRoute } from '../kit/route.ts'
+import type { PaymentsApp } from './app.ts'
+import { hastenAttempt, noteInboundHook } from './queries.ts'
+
+export function gatewayHooks(app: PaymentsApp): HookRoute[] {
+  return [
+    {
+      path: '/hooks/{gateway}',
+      handle: async ({ params, headers, rawBody }) => {
+        const gateway = app.gateways.all().find((one) => one.name === params.gateway)
+        if (!gateway) return { http: 404 }
+        const reading = gateway.readWebhook(headers, rawBody)
+        if (reading.kind === 'forged') {
+          app.log.warn('a webhook was forged', { gateway: gateway.name })
+          return { http: 401 }
+        }
+        if (reading.kind === 'about') await ring(app, gateway.name, reading.eventId, reading.key)
+        return { http: 200 }
+      },
+    },
+  ]
+}
+
+/** Stored before it is answered; the resolver does the asking, so a flood of doorbells costs one question. */
+async function ring(app: PaymentsApp, gateway: string, eventId: string, key: string): Promise<void> {
+  const now = app.clock.now()
+  const isNew = await noteInboundHook(app.db, gateway, eventId, key, now)
+  if (isNew) await hastenAttempt(app.db, gateway, key, now)
+}

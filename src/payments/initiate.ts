@@ -1,0 +1,67 @@
+// Opening a checkout: the gateway is chosen by currency and country, the payment is recorded, and the payer gets an
+// address of ours. No gateway is called before the payer has chosen how to pay.
+
+import { defaultCountry } from '../core/currency.ts'
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { addMs } from '../kit/clock.ts'
+import type { PaymentsApp } from './app.ts'
+import { fingerprintOf, type InitiateInput } from './input.ts'
+import { type Claim, type NewPayment, type Recorded, recordPayment, replayInsteadOf } from './record.ts'
+import { showAtRest } from './views.ts'
+
+export const INITIATE = 'POST /api/v1/checkout/initiate-payment'
+
+export async function initiatePayment(
+  app: PaymentsApp,
+  merchant: Merchant,
+  input: InitiateInput,
+  idempotencyKey: string | null,
+): Promise<Recorded> {
+  const claim: Claim = {
+    operation: INITIATE,
+    reference: input.reference,
+    fingerprint: fingerprintOf(INITIATE, input),
+    idempotencyKey,
+  }
+  try {
+    return await openCheckout(app, merchant.id, claim, input, chooseGateway(app, input))
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'no_route_available') throw error
+    return { payment: await replayInsteadOf(app, merchant, claim, error), replayed: true }
+  }
+}
+
+/** Records an open checkout on a gateway that was chosen already. */
+export async function openCheckout(
+  app: PaymentsApp,
+  merchantId: string,
+  claim: Claim,
+  input: InitiateInput,
+  gateway: string,
+): Promise<Recorded> {
+  const wanted: NewPayment = {
+    kind: 'checkout',
+    status: 'pending',
+    statusReason: null,
+    amount: input.amount,
+    gateway,
+    country: input.country ?? defaultCountry(input.amount.currency),
+    description: input.description,
+    metadata: input.metadata,
+    redirectUrl: input.redirectUrl,
+    isRecurring: input.isRecurring,
+    customer: input.customer,
+    paymentMethodId: null,
+    expiresAt: addMs(app.clock.now(), app.settings.checkoutMs),
+    attempt: null,
+  }
+  return recordPayment(app, merchantId, claim, wanted, (payment) => showAtRest(app, payment, [], null))
+}
+
+function chooseGateway(app: PaymentsApp, input: InitiateInput): string {
+  const country = input.country ?? defaultCountry(input.amount.currency)
+  const [first] = app.gateways.candidates(input.amount.currency, country)
+  if (!first) throw new Refusal('no_route_available')
+  return first.gateway.name
+}

@@ -1,0 +1,160 @@
+// The record of a payment or charge, as one statement over several slices' tables, because each further round trip
+// would cost more than the whole statement: claim the idempotency key and the reference, upsert the customer, insert
+// payment, attempt, move and event. It takes many rows at once, so that callers who wait together share a commit.
+//
+// Rows are claimed in one order everywhere, so that two batches never wait for each other in a circle.
+
+import { type Db, sql } from '../kit/db.ts'
+
+/** One payment to record, in the words of the columns. Amounts travel as text: JSON numbers would round them. */
+export interface RecordInput {
+  merchant_id: string
+  payment_id: string
+  kind: 'checkout' | 'charge'
+  reference: string
+  fingerprint: string
+  idempotency_key: string | null
+  operation: string
+  status: string
+  status_reason: string | null
+  amount_minor: string
+  currency: string
+  gateway: string
+  country: string | null
+  description: string | null
+  metadata: Record<string, unknown>
+  redirect_url: string | null
+  is_recurring: boolean
+  customer_id: string
+  email: string
+  email_key: string
+  firstname: string
+  lastname: string
+  customer_country: string | null
+  search_text: string
+  access_hash: string | null
+  access_sealed: string | null
+  expires_at: Date | null
+  payment_method_id: string | null
+  attempt_id: string | null
+  attempt_due_at: Date | null
+  event_id: string
+  event_type: string
+  event_body: unknown
+  source: string
+  at: Date
+}
+
+interface RecordedRow {
+  paymentId: string
+  customerId: string
+}
+
+const recordPaymentsStatement = sql<RecordedRow>`
+with input as (
+  select *
+  from jsonb_to_recordset($1::jsonb) as i (
+    n integer, merchant_id uuid, payment_id uuid, kind text, reference text, fingerprint text, idempotency_key text,
+    operation text, status text, status_reason text, amount_minor bigint, currency text, gateway text, country text,
+    description text, metadata jsonb, redirect_url text, is_recurring boolean, customer_id uuid, email text,
+    email_key text, firstname text, lastname text, customer_country text, search_text text, access_hash text,
+    access_sealed text, expires_at timestamptz, payment_method_id uuid, attempt_id uuid, attempt_due_at timestamptz,
+    event_id uuid, event_type text, event_body jsonb, source text, at timestamptz
+  )
+),
+claimed_keys as (
+  insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
+  select merchant_id, idempotency_key, operation, decode(fingerprint, 'hex'), reference, payment_id, at
+  from input
+  where idempotency_key is not null
+  order by merchant_id, idempotency_key, n
+  on conflict (merchant_id, key) do nothing
+  returning claimed_by
+),
+claimed as (
+  insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
+  select merchant_id, reference, payment_id, decode(fingerprint, 'hex'), at
+  from input
+  where idempotency_key is null or payment_id in (select claimed_by from claimed_keys)
+  order by merchant_id, reference, n
+  on conflict (merchant_id, reference) do nothing
+  returning payment_id
+),
+fresh as (
+  select *
+  from input
+  where payment_id in (select payment_id from claimed)
+),
+customer as (
+  insert into customers as c (
+    merchant_id, id, email, email_key, firstname, lastname, country, search_text, created_at, updated_at
+  )
+  select distinct on (merchant_id, email_key)
+    merchant_id, customer_id, email, email_key, firstname, lastname, customer_country, search_text, at, at
+  from fresh
+  order by merchant_id, email_key, n desc
+  on conflict (merchant_id, email_key) do update
+  set
+    email = excluded.email,
+    firstname = excluded.firstname,
+    lastname = excluded.lastname,
+    country = coalesce(excluded.country, c.country),
+    search_text = excluded.search_text,
+    updated_at = case
+      when (c.email, c.firstname, c.lastname, c.country)
+        is distinct from (excluded.email, excluded.firstname, excluded.lastname, coalesce(excluded.country, c.country))
+      then excluded.updated_at
+      else c.updated_at
+    end
+  returning c.merchant_id, c.id, c.email_key
+),
+payment as (
+  insert into payments (
+    merchant_id, id, kind, reference, status, status_reason, version, amount_minor, currency, gateway, country,
+    description, metadata, redirect_url, is_recurring, customer_id, customer_email, customer_firstname,
+    customer_lastname, access_hash, access_sealed, attempts_used, payment_method_id, expires_at, due_at, created_at
+  )
+  select
+    f.merchant_id, f.payment_id, f.kind, f.reference, f.status, f.status_reason, 1, f.amount_minor, f.currency,
+    f.gateway, f.country, f.description, f.metadata, f.redirect_url, f.is_recurring, c.id, f.email, f.firstname,
+    f.lastname, decode(f.access_hash, 'hex'), f.access_sealed, case when f.attempt_id is null then 0 else 1 end,
+    f.payment_method_id, f.expires_at, f.expires_at, f.at
+  from fresh f
+  join customer c on c.merchant_id = f.merchant_id and c.email_key = f.email_key
+  returning id as payment_id, customer_id
+),
+attempt as (
+  insert into attempts (
+    merchant_id, id, payment_id, number, operation, gateway, channel, status, gateway_key, started_at, due_at
+  )
+  select merchant_id, attempt_id, payment_id, 1, kind, gateway, 'saved', 'started', attempt_id::text, at, attempt_due_at
+  from fresh
+  where attempt_id is not null
+),
+move as (
+  insert into moves (merchant_id, payment_id, version, from_status, to_status, reason, source, attempt_id, at)
+  select merchant_id, payment_id, 1, null, status, status_reason, source, attempt_id, at
+  from fresh
+),
+event as (
+  insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+  select
+    f.merchant_id, f.event_id, f.event_type, f.event_body -> 'resource' ->> 'type', f.payment_id, 1,
+    jsonb_set(f.event_body, '{data,customer,uuid}', to_jsonb(p.customer_id)), f.at
+  from fresh f
+  join payment p on p.payment_id = f.payment_id
+)
+select payment_id as "paymentId", customer_id as "customerId"
+from payment`
+
+/** For each input the customer's id, or undefined when its key or reference was taken before. */
+export async function recordPayments(
+  db: Db,
+  inputs: readonly RecordInput[],
+): Promise<(string | undefined)[]> {
+  const rows = await db.query(recordPaymentsStatement, [
+    JSON.stringify(inputs.map((input, n) => ({ n, ...input }))),
+  ])
+  const customerIds = new Map(rows.map((row) => [row.paymentId, row.customerId]))
+  return inputs.map((input) => customerIds.get(input.payment_id))
+}

@@ -1,0 +1,248 @@
+// The first half of the rhythm: what is about to happen is on disk before anything happens. Insert first, then act, so
+// that N identical requests over several processes come to one execution.
+
+import { createHash } from 'node:crypto'
+import { Refusal } from '../core/errors.ts'
+import { base62 } from '../core/ids.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { Money } from '../core/money.ts'
+import { searchTextOf } from '../core/search-text.ts'
+import { toEventBody } from '../events/service.ts'
+import type { PaymentsApp } from './app.ts'
+import {
+  findIdempotencyKey,
+  findPayment,
+  findReference,
+  type PaymentRow,
+  releaseIdempotencyKey,
+} from './queries.ts'
+import type { RecordInput } from './record-queries.ts'
+import { eventType } from './states.ts'
+
+/** How a request is told from another one: by its reference and key, and by what it says. */
+export interface Claim {
+  operation: string
+  reference: string
+  fingerprint: string
+  idempotencyKey: string | null
+}
+
+export interface NewPayment {
+  kind: 'checkout' | 'charge'
+  status: 'pending' | 'processing'
+  statusReason: string | null
+  amount: Money
+  gateway: string
+  country: string | null
+  description: string | null
+  metadata: Record<string, unknown>
+  redirectUrl: string | null
+  isRecurring: boolean
+  customer: { email: string; firstname: string; lastname: string; country: string | null }
+  paymentMethodId: string | null
+  expiresAt: Date | null
+  /** The attempt that starts together with a charge, and when the resolver looks after it. */
+  attempt: { id: string; dueAt: Date } | null
+}
+
+export type Recorded = { payment: PaymentRow; replayed: boolean }
+
+/** Records the payment, or answers the one that this claim made before. `show` is the record as events tell it. */
+export async function recordPayment(
+  app: PaymentsApp,
+  merchantId: string,
+  claim: Claim,
+  wanted: NewPayment,
+  show: (payment: PaymentRow) => unknown,
+): Promise<Recorded> {
+  const draft = draftPayment(app, merchantId, claim.reference, wanted)
+  const customerId = await app.writers.record(toRecordInput(app, claim, wanted, draft, show(draft.payment)))
+  if (customerId === undefined) {
+    return { payment: await replay(app, merchantId, claim, draft.payment.id), replayed: true }
+  }
+  return { payment: { ...draft.payment, customerId }, replayed: false }
+}
+
+/** What an earlier request with this claim made, if there was one. Refuses when it said something else. */
+export async function findReplay(
+  app: PaymentsApp,
+  merchantId: string,
+  claim: Claim,
+): Promise<PaymentRow | undefined> {
+  await refuseReusedKey(app, merchantId, claim)
+  const held = await findReference(app.db, merchantId, claim.reference)
+  if (!held) return undefined
+  const payment = await findPayment(app.db, merchantId, held.paymentId)
+  if (!payment) throw new Error('a reference is claimed together with its payment')
+  if (held.fingerprint.toString('hex') !== claim.fingerprint) throw duplicateReference(payment)
+  return payment
+}
+
+/** Gives the answer of an earlier request where this one would be refused: a retry is never an error. */
+export async function replayInsteadOf(
+  app: PaymentsApp,
+  merchant: Merchant,
+  claim: Claim,
+  refusal: unknown,
+): Promise<PaymentRow> {
+  if (!(refusal instanceof Refusal)) throw refusal
+  const payment = await findReplay(app, merchant.id, claim)
+  if (!payment) throw refusal
+  return payment
+}
+
+async function replay(
+  app: PaymentsApp,
+  merchantId: string,
+  claim: Claim,
+  claimedBy: string,
+): Promise<PaymentRow> {
+  try {
+    const payment = await findReplay(app, merchantId, claim)
+    // The claim was lost to a request that has not shown its record: only a lost answer of the database does that.
+    if (!payment) throw new Refusal('temporarily_unavailable', { retryAfterSeconds: 1 })
+    return payment
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'duplicate_reference' && claim.idempotencyKey !== null) {
+      await releaseIdempotencyKey(app.db, merchantId, claim.idempotencyKey, claimedBy)
+    }
+    throw error
+  }
+}
+
+async function refuseReusedKey(app: PaymentsApp, merchantId: string, claim: Claim): Promise<void> {
+  if (claim.idempotencyKey === null) return
+  const held = await findIdempotencyKey(app.db, merchantId, claim.idempotencyKey)
+  if (!held) return
+  const same = held.operation === claim.operation && held.fingerprint.toString('hex') === claim.fingerprint
+  if (!same) throw new Refusal('idempotency_key_reused')
+}
+
+function duplicateReference(payment: PaymentRow): Refusal {
+  const message = `The reference ${JSON.stringify(payment.reference)} was used with another body: it names ${payment.kind === 'charge' ? 'charge' : 'payment'} ${payment.id}, which is ${payment.status}.`
+  return new Refusal('duplicate_reference', {
+    message,
+    details: [{ field: 'reference', code: 'duplicate_reference', message }],
+  })
+}
+
+interface Draft {
+  payment: PaymentRow
+  accessHash: string | null
+}
+
+const ACCESS_BYTES = 32
+const ACCESS_CHARACTERS = 43
+
+export function hashAccessCode(accessCode: string): Buffer {
+  return createHash('sha256').update(accessCode).digest()
+}
+
+export function accessContext(payment: { merchantId: string; id: string }) {
+  return { table: 'payments', column: 'access_sealed', rowId: payment.id, merchantId: payment.merchantId }
+}
+
+function draftPayment(app: PaymentsApp, merchantId: string, reference: string, wanted: NewPayment): Draft {
+  const id = app.random.uuid()
+  const accessCode =
+    wanted.kind === 'checkout' ? base62(app.random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS) : null
+  const accessSealed =
+    accessCode === null ? null : app.vault.seal(accessCode, accessContext({ merchantId, id }))
+  return {
+    accessHash: accessCode === null ? null : hashAccessCode(accessCode).toString('hex'),
+    payment: {
+      merchantId,
+      id,
+      kind: wanted.kind,
+      reference,
+      status: wanted.status,
+      statusReason: wanted.statusReason,
+      version: 1,
+      amountMinor: wanted.amount.minor,
+      currency: wanted.amount.currency,
+      amountPaidMinor: null,
+      feeMinor: null,
+      refundedMinor: 0n,
+      gateway: wanted.gateway,
+      country: wanted.country,
+      description: wanted.description,
+      metadata: wanted.metadata,
+      redirectUrl: wanted.redirectUrl,
+      isRecurring: wanted.isRecurring,
+      // A candidate: a customer who is known already keeps the id of their first payment.
+      customerId: app.random.uuid(),
+      customerEmail: wanted.customer.email,
+      customerFirstname: wanted.customer.firstname,
+      customerLastname: wanted.customer.lastname,
+      accessSealed,
+      attemptsUsed: wanted.attempt === null ? 0 : 1,
+      paymentMethodId: wanted.paymentMethodId,
+      recoveryPaymentId: null,
+      failureCode: null,
+      failureWords: null,
+      expiresAt: wanted.expiresAt,
+      dueAt: wanted.expiresAt,
+      paidAt: null,
+      createdAt: app.clock.now(),
+    },
+  }
+}
+
+function toRecordInput(
+  app: PaymentsApp,
+  claim: Claim,
+  wanted: NewPayment,
+  { payment, accessHash }: Draft,
+  shown: unknown,
+): RecordInput {
+  const eventId = app.random.uuid()
+  const type = eventType(payment.kind, payment.status)
+  return {
+    merchant_id: payment.merchantId,
+    payment_id: payment.id,
+    kind: payment.kind,
+    reference: payment.reference,
+    fingerprint: claim.fingerprint,
+    idempotency_key: claim.idempotencyKey,
+    operation: claim.operation,
+    status: payment.status,
+    status_reason: payment.statusReason,
+    amount_minor: String(payment.amountMinor),
+    currency: payment.currency,
+    gateway: payment.gateway,
+    country: payment.country,
+    description: payment.description,
+    metadata: payment.metadata,
+    redirect_url: payment.redirectUrl,
+    is_recurring: payment.isRecurring,
+    customer_id: payment.customerId,
+    email: payment.customerEmail,
+    email_key: emailKey(payment.customerEmail),
+    firstname: payment.customerFirstname,
+    lastname: payment.customerLastname,
+    customer_country: wanted.customer.country,
+    search_text: searchTextOf(wanted.customer),
+    access_hash: accessHash,
+    access_sealed: payment.accessSealed,
+    expires_at: payment.expiresAt,
+    payment_method_id: payment.paymentMethodId,
+    attempt_id: wanted.attempt?.id ?? null,
+    attempt_due_at: wanted.attempt?.dueAt ?? null,
+    event_id: eventId,
+    event_type: type,
+    event_body: toEventBody({
+      id: eventId,
+      type,
+      mode: app.settings.mode,
+      createdAt: payment.createdAt,
+      resource: { type: payment.kind === 'charge' ? 'charge' : 'payment', uuid: payment.id, version: 1 },
+      data: shown,
+    }),
+    source: 'api',
+    at: payment.createdAt,
+  }
+}
+
+export function emailKey(email: string): string {
+  return email.toLowerCase()
+}

@@ -1,0 +1,46 @@
+// When the resolver asks a gateway again.
+
+import type { Outcome } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
+import { jittered } from '../kit/random.ts'
+import type { PaymentsApp } from './app.ts'
+import { type AttemptRow, postponeAttempt } from './queries.ts'
+import type { Known } from './settle.ts'
+import { isOpen } from './states.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Nobody knows what happened: ask soon, then ever more rarely, and never give up by oneself. */
+const UNKNOWN_DELAYS_MS = [1, 2, 5, 15, 60, 300, 900, 3600].map((seconds) => seconds * SECOND)
+
+/** The payer is acting: they stand before a page that shows the answer. */
+const AWAITING_DELAYS_MS = [2, 3, 5, 10, 15, 30, 60].map((seconds) => seconds * SECOND)
+
+/** The checkout is over and money may still come late. */
+const LATE_DELAYS_MS = [MINUTE, 15 * MINUTE, HOUR]
+
+export function nextQuestionAt(app: PaymentsApp, known: Known): Date {
+  const delays = delaysOf(known)
+  const delayMs = delays[Math.min(known.attempt.tries, delays.length - 1)] ?? HOUR
+  return addMs(app.clock.now(), jittered(app.random, delayMs))
+}
+
+function delaysOf({ payment, attempt }: Known): number[] {
+  if (attempt.status === 'started') return UNKNOWN_DELAYS_MS
+  return isOpen(payment.status) ? AWAITING_DELAYS_MS : LATE_DELAYS_MS
+}
+
+/** After a call whose outcome does not end the attempt: when to ask next. */
+export async function scheduleQuestion(app: PaymentsApp, known: Known, outcome: Outcome): Promise<void> {
+  if (!isUnsettled(known.attempt)) return
+  const { merchantId, id: attemptId, gateway } = known.attempt
+  const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
+  app.log.info('outcome not known yet', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
+  await postponeAttempt(app.db, known.attempt, nextQuestionAt(app, known))
+}
+
+export function isUnsettled(attempt: AttemptRow): boolean {
+  return attempt.status === 'started' || attempt.status === 'awaiting_customer'
+}

@@ -1,0 +1,199 @@
+// What a payment and a charge look like on the way out: the only description of these shapes, for the answers, the
+// events and the document alike.
+
+import { Type } from 'typebox'
+import { FAILURES, type FailureCode } from '../core/failures.ts'
+import { formatAmount, money } from '../core/money.ts'
+import { SavedMethodRecord, type SavedMethodView } from '../customers/service.ts'
+import { AmountText, CurrencyCode, Metadata, Nullable, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import type { AttemptRow, PaymentRow } from './queries.ts'
+import { PAYMENT_STATUSES } from './states.ts'
+
+const CustomerSummary = Type.Object({
+  uuid: Uuid,
+  firstname: Type.String(),
+  lastname: Type.String(),
+  email: Type.String(),
+})
+
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
+
+const Failure = Type.Object({
+  code: Words(FAILURE_CODES),
+  message: Type.String(),
+  category: Words(['soft', 'hard', 'technical']),
+  retryable: Type.Boolean(),
+})
+
+const INITIATED = {
+  uuid: Uuid,
+  reference: Type.String(),
+  status: Words(PAYMENT_STATUSES),
+  sourceAmount: AmountText,
+  sourceCurrency: CurrencyCode,
+  country: Nullable(Type.String()),
+  paymentGateway: Type.String(),
+  checkoutUrl: Nullable(Type.String()),
+  accessCode: Nullable(Type.String()),
+  isRecurring: Type.Boolean(),
+  description: Nullable(Type.String()),
+  metadata: Metadata,
+  redirectUrl: Nullable(Type.String()),
+  customer: CustomerSummary,
+  expiresAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+}
+
+export const InitiatedPayment = Type.Object(INITIATED)
+
+const AttemptRecord = Type.Object({
+  uuid: Uuid,
+  paymentGateway: Type.String(),
+  channel: Type.String(),
+  status: Type.String(),
+  failureCode: Nullable(Words(FAILURE_CODES)),
+  startedAt: Timestamp,
+  endedAt: Nullable(Timestamp),
+})
+
+export const PaymentRecord = Type.Object({
+  ...INITIATED,
+  statusReason: Nullable(Type.String()),
+  amountPaid: Nullable(AmountText),
+  fee: Nullable(AmountText),
+  netAmount: Nullable(AmountText),
+  paidAt: Nullable(Timestamp),
+  failure: Nullable(Failure),
+  attempts: Type.Array(AttemptRecord),
+  refundedAmount: AmountText,
+  paymentMethod: Nullable(SavedMethodRecord),
+})
+
+export const ChargeRecord = Type.Object({
+  uuid: Uuid,
+  reference: Type.String(),
+  status: Words(PAYMENT_STATUSES),
+  sourceAmount: AmountText,
+  sourceCurrency: CurrencyCode,
+  paymentGateway: Type.String(),
+  customer: CustomerSummary,
+  createdAt: Timestamp,
+  statusReason: Nullable(Type.String()),
+  amountPaid: Nullable(AmountText),
+  fee: Nullable(AmountText),
+  netAmount: Nullable(AmountText),
+  paidAt: Nullable(Timestamp),
+  failure: Nullable(Failure),
+  description: Nullable(Type.String()),
+  metadata: Metadata,
+  paymentMethod: Nullable(Type.Object({ uuid: Uuid, type: Type.String(), label: Type.String() })),
+  recovery: Nullable(
+    Type.Object(
+      { checkoutUrl: Type.String() },
+      { description: 'Where the customer can approve the payment, when the bank wants them present.' },
+    ),
+  ),
+})
+
+/** The parts of an answer that are secrets at rest. An event is stored without them. */
+export interface PaymentSecrets {
+  accessCode: string
+  checkoutUrl: string
+}
+
+export function toInitiatedPayment(payment: PaymentRow, secrets: PaymentSecrets | null) {
+  return {
+    uuid: payment.id,
+    reference: payment.reference,
+    status: payment.status,
+    sourceAmount: formatAmount(money(payment.amountMinor, payment.currency)),
+    sourceCurrency: payment.currency,
+    country: payment.country,
+    paymentGateway: payment.gateway,
+    checkoutUrl: secrets?.checkoutUrl ?? null,
+    accessCode: secrets?.accessCode ?? null,
+    isRecurring: payment.isRecurring,
+    description: payment.description,
+    metadata: payment.metadata,
+    redirectUrl: payment.redirectUrl,
+    customer: toCustomerSummary(payment),
+    expiresAt: payment.expiresAt?.toISOString() ?? null,
+    createdAt: payment.createdAt.toISOString(),
+  }
+}
+
+export function toPaymentRecord(
+  payment: PaymentRow,
+  attempts: AttemptRow[],
+  method: SavedMethodView | null,
+  secrets: PaymentSecrets | null,
+) {
+  return {
+    ...toInitiatedPayment(payment, secrets),
+    ...toResult(payment),
+    attempts: attempts.map(toAttemptRecord),
+    refundedAmount: formatAmount(money(payment.refundedMinor, payment.currency)),
+    paymentMethod: method,
+  }
+}
+
+export function toChargeRecord(
+  charge: PaymentRow,
+  method: { uuid: string; type: string; label: string } | null,
+  recoveryUrl: string | null,
+) {
+  return {
+    uuid: charge.id,
+    reference: charge.reference,
+    status: charge.status,
+    sourceAmount: formatAmount(money(charge.amountMinor, charge.currency)),
+    sourceCurrency: charge.currency,
+    paymentGateway: charge.gateway,
+    customer: toCustomerSummary(charge),
+    createdAt: charge.createdAt.toISOString(),
+    ...toResult(charge),
+    description: charge.description,
+    metadata: charge.metadata,
+    paymentMethod: method,
+    recovery: recoveryUrl === null ? null : { checkoutUrl: recoveryUrl },
+  }
+}
+
+function toCustomerSummary(payment: PaymentRow) {
+  return {
+    uuid: payment.customerId,
+    firstname: payment.customerFirstname,
+    lastname: payment.customerLastname,
+    email: payment.customerEmail,
+  }
+}
+
+function toResult(payment: PaymentRow) {
+  const { amountPaidMinor: paid, feeMinor: fee, currency } = payment
+  return {
+    statusReason: payment.statusReason,
+    amountPaid: paid === null ? null : formatAmount(money(paid, currency)),
+    fee: fee === null ? null : formatAmount(money(fee, currency)),
+    netAmount: paid === null || fee === null ? null : formatAmount(money(paid - fee, currency)),
+    paidAt: payment.paidAt?.toISOString() ?? null,
+    failure: payment.failureCode === null ? null : toFailure(payment.failureCode),
+  }
+}
+
+function toFailure(code: FailureCode) {
+  const { message, category, retryable } = FAILURES[code]
+  return { code, message, category, retryable }
+}
+
+function toAttemptRecord(attempt: AttemptRow) {
+  return {
+    uuid: attempt.id,
+    paymentGateway: attempt.gateway,
+    channel: attempt.channel,
+    status: attempt.status,
+    failureCode: attempt.failureCode,
+    startedAt: attempt.startedAt.toISOString(),
+    endedAt: attempt.endedAt?.toISOString() ?? null,
+  }
+}

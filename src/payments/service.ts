@@ -1,0 +1,20 @@
+// The face of this slice: the verbs that others may use. Each lives in the file of its name.
+
+export { createPaymentWriters, type PaymentSettings, type PaymentsApp } from './app.ts'
+export { verifyAttempt } from './ask.ts'
+export {
+  type CheckoutView,
+  cancelCheckout,
+  channelsOf,
+  giveUpAttempt,
+  refreshCheckout,
+  requireCheckout,
+  startAttempt,
+} from './checkout.ts'
+export { MAX_ATTEMPTS } from './decide.ts'
+export { expireCheckout } from './expire.ts'
+export type { AttemptRow, PaymentRow } from './queries.ts'
+export { PaymentRecord } from './schema.ts'
+export { isOpen, PAYMENT_MOVES } from './states.ts'
+export { requirePayment } from './verify.ts'
+export { showPayment } from './views.ts'

@@ -1,0 +1,295 @@
+// The moves of payments, as one statement over several slices' tables: the new state with its version, the attempt, the
+// move, the event, and where money was collected the ledger entry, the customer's totals and the settlement to come.
+// Nothing else in this service writes payments.status after the record.
+//
+// It is a compare-and-set: the caller decided on what it knew, and where the payment's version or the attempt's fence
+// has moved on since, nothing is written and the caller looks again. It takes many rows at once, so that callers who
+// wait together share a commit.
+
+import { type Db, sql } from '../kit/db.ts'
+
+export interface PostingInput {
+  account: string
+  amount_minor: string
+}
+
+/** A new attempt that starts with this move. */
+export interface AttemptInput {
+  id: string
+  number: number
+  operation: string
+  gateway: string
+  channel: string
+  choice: unknown
+  due_at: Date | null
+}
+
+export interface MoveInput {
+  merchant_id: string
+  payment_id: string
+  from_status: string
+  to_status: string
+  expected_version: number
+  status_reason: string | null
+  proof: string | null
+  source: string
+  failure_code: string | null
+  failure_words: string | null
+  paid_minor: string | null
+  paid_currency: string | null
+  fee_minor: string | null
+  paid_at: Date | null
+  gateway: string | null
+  payment_method_id: string | null
+  recovery_payment_id: string | null
+  payment_due_at: Date | null
+  /** The attempt that the move is about; it changes with the payment. */
+  attempt_id: string | null
+  attempt_status: string | null
+  attempt_failure_code: string | null
+  attempt_failure_words: string | null
+  expected_fence: number | null
+  gateway_reference: string | null
+  new_attempt: AttemptInput | null
+  entry_id: string | null
+  entry_kind: string | null
+  postings: PostingInput[]
+  settle_minor: string | null
+  settle_due_at: Date | null
+  event_id: string
+  event_type: string
+  event_body: unknown
+  at: Date
+}
+
+interface AppliedRow {
+  n: number
+}
+
+const applyMovesStatement = sql<AppliedRow>`
+with input as (
+  select *
+  from jsonb_to_recordset($1::jsonb) as i (
+    n integer, merchant_id uuid, payment_id uuid, from_status text, to_status text, expected_version integer,
+    status_reason text, proof text, source text, failure_code text, failure_words text, paid_minor bigint,
+    paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
+    recovery_payment_id uuid, payment_due_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
+    attempt_failure_words text, expected_fence integer,
+    gateway_reference text, new_attempt jsonb, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
+    settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
+  )
+),
+held as (
+  select i.n
+  from input i
+  join attempts a on a.merchant_id = i.merchant_id and a.id = i.attempt_id
+  where i.expected_fence is null or a.fence = i.expected_fence
+  order by a.merchant_id, a.id
+  for update of a
+),
+moved as (
+  update payments p
+  set
+    status = i.to_status,
+    status_reason = i.status_reason,
+    version = p.version + 1,
+    failure_code = i.failure_code,
+    failure_words = i.failure_words,
+    amount_paid_minor = coalesce(i.paid_minor, p.amount_paid_minor),
+    fee_minor = coalesce(i.fee_minor, p.fee_minor),
+    paid_at = coalesce(i.paid_at, p.paid_at),
+    gateway = coalesce(i.gateway, p.gateway),
+    payment_method_id = coalesce(i.payment_method_id, p.payment_method_id),
+    recovery_payment_id = coalesce(i.recovery_payment_id, p.recovery_payment_id),
+    due_at = i.payment_due_at,
+    attempts_used = coalesce((i.new_attempt ->> 'number')::integer, p.attempts_used)
+  from input i
+  where p.merchant_id = i.merchant_id
+    and p.id = i.payment_id
+    and p.version = i.expected_version
+    and p.status = i.from_status
+    and (i.attempt_id is null or i.n in (select n from held))
+  returning i.n, p.customer_id, p.currency, p.version
+),
+done as (
+  select i.*, m.customer_id, m.currency, m.version
+  from input i
+  join moved m on m.n = i.n
+),
+ended_attempt as (
+  update attempts a
+  set
+    status = d.attempt_status,
+    gateway_reference = coalesce(d.gateway_reference, a.gateway_reference),
+    failure_code = d.attempt_failure_code,
+    failure_words = d.attempt_failure_words,
+    paid_minor = d.paid_minor,
+    paid_currency = d.paid_currency,
+    ended_at = d.at,
+    due_at = null
+  from done d
+  where a.merchant_id = d.merchant_id and a.id = d.attempt_id
+),
+new_attempt as (
+  insert into attempts (
+    merchant_id, id, payment_id, number, operation, gateway, channel, status, gateway_key, choice, started_at, due_at
+  )
+  select
+    d.merchant_id, t.id, d.payment_id, t.number, t.operation, t.gateway, t.channel, 'started', t.id::text, t.choice,
+    d.at, t.due_at
+  from done d
+  cross join lateral jsonb_to_record(d.new_attempt) as t (
+    id uuid, number integer, operation text, gateway text, channel text, choice jsonb, due_at timestamptz
+  )
+  where d.new_attempt is not null
+),
+move as (
+  insert into moves (merchant_id, payment_id, version, from_status, to_status, reason, proof, source, attempt_id, at)
+  select
+    merchant_id, payment_id, version, from_status, to_status, status_reason, proof, source,
+    coalesce(attempt_id, (new_attempt ->> 'id')::uuid), at
+  from done
+),
+event as (
+  insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+  select
+    merchant_id, event_id, event_type, event_body -> 'resource' ->> 'type', payment_id, version, event_body, at
+  from done
+),
+entry as (
+  insert into ledger_entries (merchant_id, id, kind, payment_id, attempt_id, at)
+  select merchant_id, entry_id, entry_kind, payment_id, attempt_id, at
+  from done
+  where entry_id is not null
+),
+posted as (
+  insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
+  select d.merchant_id, d.entry_id, l.position, l.posting ->> 'account', d.currency, (l.posting ->> 'amount_minor')::bigint
+  from done d
+  cross join lateral jsonb_array_elements(d.postings) with ordinality as l (posting, position)
+  where d.entry_id is not null
+  returning merchant_id, entry_id, account, currency, amount_minor
+),
+delta as (
+  insert into balance_deltas (merchant_id, currency, account, amount_minor, at)
+  select p.merchant_id, p.currency, p.account, p.amount_minor, d.at
+  from posted p
+  join done d on d.entry_id = p.entry_id
+  where p.account in ('available', 'pending')
+),
+settlement as (
+  insert into pending_settlements (merchant_id, payment_id, currency, amount_minor, due_at)
+  select merchant_id, payment_id, currency, settle_minor, settle_due_at
+  from done
+  where settle_minor is not null and settle_minor > 0
+),
+captured as (
+  select merchant_id, customer_id, count(*) as captures, max(at) as last_at
+  from done
+  where entry_kind = 'capture'
+  group by merchant_id, customer_id
+),
+locked_customer as (
+  select c.merchant_id, c.id
+  from customers c
+  join captured t on t.merchant_id = c.merchant_id and t.customer_id = c.id
+  order by c.merchant_id, c.id
+  for update of c
+),
+totals as (
+  update customers c
+  set
+    successful_payments = c.successful_payments + t.captures,
+    last_payment_at = greatest(c.last_payment_at, t.last_at)
+  from captured t
+  join locked_customer l on l.merchant_id = t.merchant_id and l.id = t.customer_id
+  where c.merchant_id = t.merchant_id and c.id = t.customer_id
+)
+select n
+from moved`
+
+/** For each input whether it was applied: false means that the payment has moved on since the caller looked. */
+export async function applyMoves(db: Db, inputs: readonly MoveInput[]): Promise<boolean[]> {
+  const rows = await db.query(applyMovesStatement, [
+    JSON.stringify(inputs.map((input, n) => ({ n, ...input }))),
+  ])
+  const applied = new Set(rows.map((row) => row.n))
+  return inputs.map((_, n) => applied.has(n))
+}
+
+/** The attempt alone changes: the payment is already where it belongs. */
+export interface AttemptClosing {
+  merchantId: string
+  attemptId: string
+  status: 'declined' | 'amount_mismatch' | 'duplicate_success' | 'requires_review'
+  failureCode: string | null
+  failureWords: string | null
+  paidMinor: bigint | null
+  paidCurrency: string | null
+  gatewayReference: string | null
+  statusReason: string | null
+  entryId: string | null
+  postings: PostingInput[]
+  at: Date
+}
+
+const closeAttemptStatement = sql<{ id: string }>`
+with closed as (
+  update attempts
+  set
+    status = $3,
+    failure_code = $4,
+    failure_words = $5,
+    paid_minor = $6,
+    paid_currency = $7,
+    gateway_reference = coalesce($8, gateway_reference),
+    ended_at = $12,
+    due_at = null
+  where merchant_id = $1
+    and id = $2
+    and status not in ('succeeded', 'amount_mismatch', 'duplicate_success')
+    and status <> $3
+  returning id, payment_id, paid_currency
+),
+reason as (
+  update payments p
+  set status_reason = $9, due_at = null
+  from closed c
+  where p.merchant_id = $1
+    and p.id = c.payment_id
+    and p.status in ('pending', 'processing')
+    and $9::text is not null
+),
+entry as (
+  insert into ledger_entries (merchant_id, id, kind, payment_id, attempt_id, at)
+  select $1, $10::uuid, 'duplicate_capture', payment_id, id, $12
+  from closed
+  where $10::uuid is not null
+),
+posted as (
+  insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
+  select $1, $10::uuid, l.position, l.posting ->> 'account', c.paid_currency, (l.posting ->> 'amount_minor')::bigint
+  from closed c
+  cross join lateral jsonb_array_elements($11::jsonb) with ordinality as l (posting, position)
+  where $10::uuid is not null
+)
+select id
+from closed`
+
+export async function closeAttempt(db: Db, closing: AttemptClosing): Promise<boolean> {
+  const rows = await db.query(closeAttemptStatement, [
+    closing.merchantId,
+    closing.attemptId,
+    closing.status,
+    closing.failureCode,
+    closing.failureWords,
+    closing.paidMinor,
+    closing.paidCurrency,
+    closing.gatewayReference,
+    closing.statusReason,
+    closing.entryId,
+    JSON.stringify(closing.postings),
+    closing.at,
+  ])
+  return rows.length > 0
+}

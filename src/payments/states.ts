@@ -1,0 +1,63 @@
+// The state machine of payments and charges, as a table one can read aloud. The same pairs stand in the database as a
+// check on every move; a test holds the two against each other.
+
+export const PAYMENT_MOVES = {
+  /** The checkout is open and the customer has not paid; a decline comes back here. */
+  pending: ['processing', 'successful', 'failed', 'abandoned', 'expired'],
+  /** An attempt is with the gateway: the customer is approving it, or the outcome is not known yet. */
+  processing: ['pending', 'successful', 'failed', 'abandoned', 'expired'],
+  /** Money was collected, proven by the gateway. */
+  successful: ['partially_refunded', 'refunded', 'disputed', 'reversed'],
+  /** Declined for good. Late money is money, here and in the next two. */
+  failed: ['successful'],
+  /** The customer cancelled and left. */
+  abandoned: ['successful'],
+  /** The time passed with nothing paid. */
+  expired: ['successful'],
+  partially_refunded: ['refunded', 'disputed'],
+  refunded: ['disputed'],
+  /** A chargeback is open: won leads back, lost on. */
+  disputed: ['successful', 'reversed'],
+  /** The provider took the money back. */
+  reversed: [],
+} as const satisfies Record<string, readonly string[]>
+
+export type PaymentStatus = keyof typeof PAYMENT_MOVES
+
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+export const PAYMENT_STATUSES = Object.keys(PAYMENT_MOVES) as PaymentStatus[]
+
+export function canMove(from: PaymentStatus, to: PaymentStatus): boolean {
+  const allowed: readonly string[] = PAYMENT_MOVES[from]
+  return allowed.includes(to)
+}
+
+/** Still waiting for an end. */
+export function isOpen(status: PaymentStatus): boolean {
+  return status === 'pending' || status === 'processing'
+}
+
+/** Nothing was collected (yet): a proven success may still arrive. */
+export function isUnpaid(status: PaymentStatus): boolean {
+  return canMove(status, 'successful') && status !== 'disputed'
+}
+
+export type AttemptStatus =
+  | 'started'
+  | 'awaiting_customer'
+  | 'succeeded'
+  | 'declined'
+  | 'amount_mismatch'
+  | 'duplicate_success'
+  | 'requires_review'
+
+export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 'resolver' | 'expiry'
+
+/** What makes a move true. `failed` needs one of the middle three, `successful` the gateway's own word. */
+export type Proof = 'gateway' | 'declined' | 'not_sent' | 'expired_verified' | 'customer' | 'time'
+
+/** The event of a move: the status is its name, except that a partial refund is told as a refund. */
+export function eventType(kind: 'checkout' | 'charge', status: PaymentStatus): string {
+  const noun = kind === 'charge' ? 'charge' : 'payment'
+  return `${noun}.${status === 'partially_refunded' ? 'refunded' : status}`
+}
