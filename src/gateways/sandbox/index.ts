@@ -25,7 +25,7 @@ export interface SandboxGatewayOptions {
 /** One time that the provider really took money. */
 export type Execution = ExecutionBody
 
-export interface SandboxGateway extends Gateway {
+export interface SandboxGateway extends Required<Gateway> {
   /** Plays the payer of the attempt to the end, and time with it. */
   play(key: string, instrument?: string): Promise<Outcome>
   /** What the provider executed for a payment, under whatever keys. */

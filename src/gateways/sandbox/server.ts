@@ -77,8 +77,8 @@ export function createSandboxProvider(options: SandboxProviderOptions): SandboxP
 
 function fail(log: Log, res: ServerResponse, error: unknown): void {
   // Who hung up while asking needs no answer, and did nothing wrong.
-  if (res.destroyed) return log.debug('somebody hung up on the sandbox', errorFields(error))
-  log.error('the sandbox could not answer', { gateway: 'sandbox', ...errorFields(error) })
+  const write = res.destroyed ? log.debug : log.error
+  write('the sandbox could not answer', { gateway: 'sandbox', ...errorFields(error) })
   if (res.headersSent) res.destroy()
   else res.writeHead(500).end()
 }
