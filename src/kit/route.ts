@@ -127,6 +127,8 @@ export interface PageRoute {
     form: Record<string, string>
     headers: Record<string, string>
     requestId: string
+    /** For the nonce attribute of an inline style element: the content security policy allows this one only. */
+    styleNonce: string
   }) => Promise<PageAnswer>
 }
 
