@@ -1,0 +1,64 @@
+// A migrated private database per test, cloned from one template, on the server that test/run.ts started, on the one
+// that DATABASE_URL names, or, when a file runs alone, on a server of its own.
+
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { connectDb, type Db } from '../../src/kit/db.ts'
+import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
+import { asAdmin, dropDatabase, prepareTemplate, type TestServer, withDatabase } from './template.ts'
+
+interface OwnServer extends TestServer {
+  stop(): Promise<void>
+}
+
+let ownServer: Promise<OwnServer> | undefined
+
+// Of the whole file, so that it runs after every test has given its database back.
+after(async () => (await ownServer)?.stop())
+
+function testServer(): Promise<TestServer> {
+  const adminUrl = process.env.COWRY_TEST_DATABASE_URL
+  const template = process.env.COWRY_TEST_TEMPLATE
+  if (adminUrl && template) return Promise.resolve({ adminUrl, template })
+  ownServer ??= startOwnServer()
+  return ownServer
+}
+
+async function startOwnServer(): Promise<OwnServer> {
+  const given = process.env.DATABASE_URL
+  if (given) {
+    const server = await prepareTemplate(given)
+    return { ...server, stop: () => dropDatabase(server.adminUrl, server.template) }
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'cowry-test-'))
+  const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
+  const stop = async () => {
+    await postgres.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { ...(await prepareTemplate(postgres.url)), stop }
+}
+
+export interface Ending {
+  after(fn: () => Promise<void>): void
+}
+
+/** The address of a fresh migrated database, dropped when the test ends. */
+export async function testDatabaseUrl(t: Ending): Promise<string> {
+  const { adminUrl, template } = await testServer()
+  const name = `cowry_test_${randomBytes(6).toString('hex')}`
+  await asAdmin(adminUrl, `create database ${name} template ${template}`)
+  t.after(() => dropDatabase(adminUrl, name))
+  return withDatabase(adminUrl, name)
+}
+
+export async function testDatabase(t: Ending): Promise<Db> {
+  let db: Db | undefined
+  // Hooks run in the order they were given: the pool is closed before its database is dropped.
+  t.after(async () => db?.close())
+  db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
+  return db
+}

@@ -1,0 +1,52 @@
+// The template database that every test database is cloned from, and the statements an administrator runs around it.
+
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { connectDb } from '../../src/kit/db.ts'
+import { migrate } from '../../src/kit/migrate.ts'
+
+export interface TestServer {
+  /** Of a role that may create databases. */
+  adminUrl: string
+  template: string
+}
+
+/** Makes the template once; every test database is a copy of it. */
+export async function prepareTemplate(adminUrl: string): Promise<TestServer> {
+  const template = `cowry_template_${randomBytes(6).toString('hex')}`
+  await asAdmin(adminUrl, `create database ${template}`)
+  const db = connectDb({ url: withDatabase(adminUrl, template), poolSize: 1 })
+  await migrate(db)
+  await db.close()
+  return { adminUrl, template }
+}
+
+export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+  await asAdmin(adminUrl, `drop database if exists ${name} with (force)`)
+}
+
+export function withDatabase(url: string, name: string): string {
+  const changed = new URL(url)
+  changed.pathname = `/${name}`
+  return changed.href
+}
+
+export async function asAdmin(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    // Two clones of one template at the same moment wait for each other, and the second may be refused.
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await client.query(statement)
+        return
+      } catch (error) {
+        const isBusy = error instanceof pg.DatabaseError && error.code === '55006'
+        if (!isBusy || tries === 50) throw error
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    }
+  } finally {
+    await client.end()
+  }
+}
