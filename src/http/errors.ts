@@ -1,0 +1,102 @@
+// From anything thrown to an answer, once, for the whole service: the merchant's mistake by its row of REFUSALS, a
+// database that does not answer as 503, and everything else as our own mistake, of which only the log learns more.
+
+import { REFUSALS, Refusal } from '../core/errors.ts'
+import { DbUnavailable } from '../kit/db.ts'
+
+export interface ErrorAnswer {
+  http: number
+  contentType: string
+  headers: Record<string, string>
+  body: string
+}
+
+/** What an answer says about the request that it refuses. */
+export interface RefusedRequest {
+  requestId: string
+  accept: string | undefined
+  publicUrl: string
+}
+
+const DATABASE_RETRY_SECONDS = 1
+
+/** The refusal for anything thrown, or undefined when it was our own mistake. The limit is that of the route's body. */
+export function refusalFor(error: unknown, bodyLimit: number): Refusal | undefined {
+  if (error instanceof Refusal) return error
+  if (error instanceof DbUnavailable)
+    return new Refusal('temporarily_unavailable', { retryAfterSeconds: DATABASE_RETRY_SECONDS, cause: error })
+  return refusalForFramework(error, bodyLimit)
+}
+
+/** The framework finds some faults before we do; they are told in our words. */
+function refusalForFramework(error: unknown, bodyLimit: number): Refusal | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Refusal('payload_too_large', { message: `The body is larger than ${bodyLimit / 1024} KB.` })
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new Refusal('unsupported_media_type')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return badRequest('body', 'The body is not as long as Content-Length says.')
+    case 'FST_ERR_BAD_URL':
+      return badRequest('path', 'The path is not well percent-encoded UTF-8.')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return badRequest('path', 'A part of the path is too long.')
+    // The caller left while the body was on its way; nobody will read the answer.
+    case 'ECONNRESET':
+      return isBodyError(error) ? badRequest('body', 'The body did not arrive.') : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The framework marks a body that broke off with 400; a reset connection of our own to somewhere else has no mark. */
+function isBodyError(error: Error): boolean {
+  return 'statusCode' in error && error.statusCode === 400
+}
+
+export function badRequest(field: string, message: string): Refusal {
+  return new Refusal('validation_failed', { message, details: [{ field, code: 'invalid_format', message }] })
+}
+
+/** `http` is for faults below the table, such as 431, which no refusal code has. */
+export function errorAnswer(refusal: Refusal, request: RefusedRequest, http?: number): ErrorAnswer {
+  const headers: Record<string, string> = {}
+  if (refusal.retryAfterSeconds !== undefined) headers['retry-after'] = String(refusal.retryAfterSeconds)
+  const isProblem = wantsProblem(request.accept)
+  const status = http ?? REFUSALS[refusal.code].http
+  return {
+    http: status,
+    contentType: `application/${isProblem ? 'problem+json' : 'json'}; charset=utf-8`,
+    headers,
+    body: JSON.stringify(isProblem ? problemOf(refusal, request, status) : envelopeOf(refusal, request)),
+  }
+}
+
+export function envelopeOf(refusal: Refusal, request: Omit<RefusedRequest, 'accept'>): object {
+  const { type, retryable } = REFUSALS[refusal.code]
+  const { code, message, details } = refusal
+  const docUrl = docUrlOf(request.publicUrl, code)
+  const error = { code, type, retryable, requestId: request.requestId, docUrl, details }
+  return { status: 'error', message, data: null, error }
+}
+
+/** RFC 9457, with our own words as extension members. */
+function problemOf(refusal: Refusal, request: RefusedRequest, status: number): object {
+  const { type: errorType, retryable, message: title } = REFUSALS[refusal.code]
+  const { code, message: detail, details } = refusal
+  const { requestId } = request
+  const type = docUrlOf(request.publicUrl, code)
+  const instance = `urn:cowry:request:${requestId}`
+  return { type, title, status, detail, instance, code, errorType, retryable, requestId, details }
+}
+
+function docUrlOf(publicUrl: string, code: string): string {
+  return `${publicUrl}/docs/errors#${code}`
+}
+
+/** Only somebody who names the type means it: a browser's or a client's wildcard gets the envelope. */
+function wantsProblem(accept: string | undefined): boolean {
+  if (!accept?.includes('application/problem+json')) return false
+  return !/application\/problem\+json\s*;\s*q=0(\.0+)?\s*(,|$)/.test(accept)
+}

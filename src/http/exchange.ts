@@ -1,0 +1,87 @@
+// One request and its answer, from the first header to the last byte: who asked, how it ended, one log line for it,
+// and the count of those still under way, which a stopping server waits for.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RefusalCode } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Log } from '../kit/log.ts'
+
+export interface Exchange {
+  readonly startedAtMs: number
+  merchant?: Merchant
+  keyId?: string
+  refusal?: RefusalCode
+  /** What must still end: the answer on the wire, and the work behind it when the caller has left already. */
+  unfinished: number
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    exchange: Exchange
+  }
+}
+
+export interface Exchanges {
+  begin(request: FastifyRequest, reply: FastifyReply): void
+  /** Runs the work of a request: a caller that leaves does not end it, and a stopping server waits for it. */
+  work<Result>(request: FastifyRequest, reply: FastifyReply, run: () => Promise<Result>): Promise<Result>
+  /** Every answer from now on closes its connection. */
+  closeConnections(): void
+  /** Resolves as soon as nothing is under way. */
+  finished(): Promise<void>
+}
+
+/** What nginx logs for a caller that left before the answer; it never goes out. */
+const CALLER_LEFT = 499
+
+export function createExchanges(clock: Clock, log: Log): Exchanges {
+  const open = new Set<FastifyReply>()
+  const waiting: (() => void)[] = []
+
+  const end = (request: FastifyRequest, reply: FastifyReply): void => {
+    request.exchange.unfinished -= 1
+    if (request.exchange.unfinished > 0) return
+    open.delete(reply)
+    writeLine(log, request, reply, clock.now().getTime() - request.exchange.startedAtMs)
+    if (open.size === 0) for (const resolve of waiting.splice(0)) resolve()
+  }
+
+  return {
+    begin(request, reply) {
+      request.exchange = { startedAtMs: clock.now().getTime(), unfinished: 1 }
+      open.add(reply)
+      // Not finish: that never comes when the caller has left.
+      reply.raw.once('close', () => end(request, reply))
+    },
+    async work(request, reply, run) {
+      request.exchange.unfinished += 1
+      try {
+        return await run()
+      } finally {
+        end(request, reply)
+      }
+    },
+    closeConnections() {
+      for (const reply of open) reply.raw.shouldKeepAlive = false
+    },
+    finished: () =>
+      new Promise((resolve) => {
+        if (open.size === 0) resolve()
+        else waiting.push(resolve)
+      }),
+  }
+}
+
+const QUIET_ROUTES = new Set(['/healthz', '/readyz'])
+
+function writeLine(log: Log, request: FastifyRequest, reply: FastifyReply, durationMs: number): void {
+  const { merchant, keyId, refusal } = request.exchange
+  // The pattern of the route, never the URL: a path or a query may hold what must not be logged.
+  const route = request.routeOptions.url ?? 'unknown'
+  const http = reply.raw.writableFinished ? reply.raw.statusCode : CALLER_LEFT
+  // Probes come every few seconds from every balancer and say nothing.
+  const write = QUIET_ROUTES.has(route) ? log.debug : log.info
+  const who = { merchantId: merchant?.id, keyId, refusal }
+  write('request', { requestId: request.id, method: request.method, route, http, durationMs, ...who })
+}

@@ -1,0 +1,133 @@
+// The merchants' and the operators' endpoints: admitted, read, checked, handled and answered in the one envelope.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { REFUSALS, Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { Answer, OperatorRoute, Route } from '../kit/route.ts'
+import { envelopeSchema } from './answer-schema.ts'
+import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './body.ts'
+import { isSchema } from './clean.ts'
+import type { Exchanges } from './exchange.ts'
+import { type Gate, headerText } from './gate.ts'
+import { queryTextOf } from './query.ts'
+import { type CheckedInput, type CompileInput, createInputCompiler } from './validation.ts'
+
+interface Needs {
+  gate: Gate
+  exchanges: Exchanges
+}
+
+/** A route of either kind, with the calls that differ between them. */
+interface Served {
+  route: Route | OperatorRoute
+  admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+  handle: (request: FastifyRequest, input: CheckedInput) => Promise<Answer>
+}
+
+export function registerJsonRoutes(
+  app: FastifyInstance,
+  needs: Needs,
+  routes: readonly Route[],
+  operatorRoutes: readonly OperatorRoute[],
+): void {
+  const compileInput = createInputCompiler()
+  app.register(async (scope) => {
+    // The body stays bytes until the handler reads it: a parser's error would close the connection.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer', bodyLimit: JSON_BODY_LIMIT },
+      (_request, body, done) => {
+        done(null, body)
+      },
+    )
+    for (const route of routes) register(scope, needs, compileInput, servedToMerchants(needs.gate, route))
+    for (const route of operatorRoutes)
+      register(scope, needs, compileInput, servedToOperators(needs.gate, route))
+  })
+}
+
+function servedToMerchants(gate: Gate, route: Route): Served {
+  return {
+    route,
+    admit: (request, reply) => gate.admitMerchant(request, reply, route.scope),
+    handle: (request, input) =>
+      route.handle({
+        merchant: requireMerchant(request),
+        ...input,
+        idempotencyKey: idempotencyKeyOf(request),
+        requestId: request.id,
+      }),
+  }
+}
+
+function servedToOperators(gate: Gate, route: OperatorRoute): Served {
+  return {
+    route,
+    admit: async (request) => gate.admitOperator(request),
+    handle: (request, { params, query, body }) =>
+      // A boundary: path parameters are texts unless the route's own schema made them something else.
+      route.handle({
+        params: params as Record<string, string>,
+        query,
+        body: body ?? {},
+        requestId: request.id,
+      }),
+  }
+}
+
+function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput, served: Served): void {
+  const { route, admit, handle } = served
+  const check = compileInput(route)
+  const takesBody = route.body !== undefined
+  app.route({
+    method: route.method,
+    url: frameworkPath(route.path),
+    bodyLimit: JSON_BODY_LIMIT,
+    schema: { response: { [route.answer.http]: answerSchema(route) } },
+    onRequest: async (request, reply) => {
+      await admit(request, reply)
+      if (takesBody) requireJsonHeaders(request.headers)
+    },
+    handler: (request, reply) =>
+      needs.exchanges.work(request, reply, async () => {
+        const body: JsonBody | undefined = takesBody ? readJsonBody(request.body) : undefined
+        const input = check(request.params, queryTextOf(request.raw.url), body)
+        return sendAnswer(reply, await handle(request, input))
+      }),
+  })
+}
+
+function answerSchema(route: Route | OperatorRoute): object {
+  if (!isSchema(route.answer.data))
+    throw new Error(`${route.method} ${route.path} has no schema for its answer`)
+  return envelopeSchema(route.answer.data, route.answer.list === true)
+}
+
+function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
+  if (answer.headers) reply.headers(answer.headers)
+  const { message, data, meta } = answer
+  return reply.code(answer.http).send({ status: 'success', message, data, meta })
+}
+
+function requireMerchant(request: FastifyRequest): Merchant {
+  const { merchant } = request.exchange
+  if (!merchant) throw new Error('a merchant route was reached without a merchant')
+  return merchant
+}
+
+/** OpenAPI writes parameters in braces, the router with a colon. */
+export function frameworkPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const key = headerText(request, 'idempotency-key')
+  if (key === undefined || request.method === 'GET' || request.method === 'HEAD') return undefined
+  if (IDEMPOTENCY_KEY.test(key)) return key
+  const message = 'Idempotency-Key must be 1 to 255 visible ASCII characters without spaces.'
+  const details = [{ field: 'Idempotency-Key', code: 'invalid_format', message }]
+  throw new Refusal('validation_failed', { message: REFUSALS.validation_failed.message, details })
+}

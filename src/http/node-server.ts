@@ -1,0 +1,66 @@
+// The listening socket: how long a slow caller may take, how many may come, and an answer for those whose bytes are
+// not HTTP. The defaults of Node are lax: 300 s for a request, no bound on connections.
+
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { badRequest, errorAnswer } from './errors.ts'
+import type { HttpShellOptions } from './options.ts'
+
+const SECOND_MS = 1000
+
+export function createNodeServer(handler: RequestListener): Server {
+  const server = createServer(
+    {
+      headersTimeout: 10 * SECOND_MS,
+      requestTimeout: 30 * SECOND_MS,
+      // Longer than the 60 s after which most balancers drop an idle connection, so that they close first.
+      keepAliveTimeout: 65 * SECOND_MS,
+      connectionsCheckingInterval: 5 * SECOND_MS,
+      maxHeaderSize: 16_384,
+      noDelay: true,
+      // Node would answer a missing Host by itself, without our headers; the shell does it instead.
+      requireHostHeader: false,
+    },
+    handler,
+  )
+  server.maxConnections = 5_000
+  // An expectation that we do not know may be ignored, and is then an ordinary request.
+  server.on('checkExpectation', handler)
+  return server
+}
+
+const STATUS_OF_ERROR: Readonly<Record<string, [http: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The request line and headers are larger than 16 KB.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+}
+
+type Needs = Pick<HttpShellOptions, 'publicUrl' | 'random' | 'log'>
+
+/** Answers bytes that are no request and closes: where the next one would begin, nobody knows. */
+export function answerClientError(
+  needs: Needs,
+  headers: Readonly<Record<string, string>>,
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const requestId = needs.random.uuid()
+  const [http, message] = STATUS_OF_ERROR[error.code ?? ''] ?? [400, 'The request is not well-formed HTTP.']
+  const request = { requestId, accept: undefined, publicUrl: needs.publicUrl() }
+  const answer = errorAnswer(badRequest('request', message), request, http)
+  const lines = {
+    ...headers,
+    'x-request-id': requestId,
+    'content-type': answer.contentType,
+    'content-length': String(Buffer.byteLength(answer.body)),
+    connection: 'close',
+  }
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${head.join('')}\r\n${answer.body}`, () =>
+    socket.destroy(),
+  )
+  needs.log.info('request', { requestId, http, reason: error.code })
+}

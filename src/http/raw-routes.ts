@@ -1,0 +1,61 @@
+// What gets bytes instead of JSON: the doorbells of gateways, whose signatures cover the raw body, and the servers that
+// are mounted whole under a prefix.
+
+import type { FastifyInstance } from 'fastify'
+import type { HookRoute } from '../kit/route.ts'
+import type { Exchanges } from './exchange.ts'
+import { frameworkPath } from './json-routes.ts'
+import type { Mount } from './options.ts'
+import { headerTexts } from './page-routes.ts'
+
+interface Needs {
+  exchanges: Exchanges
+}
+
+const HOOK_LIMIT = 262_144
+
+export function registerHookRoutes(app: FastifyInstance, needs: Needs, routes: readonly HookRoute[]): void {
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: HOOK_LIMIT }, (_request, body, done) => {
+      done(null, body)
+    })
+    for (const route of routes) {
+      scope.route({
+        method: 'POST',
+        url: frameworkPath(route.path),
+        bodyLimit: HOOK_LIMIT,
+        handler: (request, reply) =>
+          needs.exchanges.work(request, reply, async () => {
+            const { http } = await route.handle({
+              // A boundary: the router's parameters are texts by name.
+              params: request.params as Record<string, string>,
+              headers: headerTexts(request),
+              rawBody: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+            })
+            return reply.code(http).send()
+          }),
+      })
+    }
+  })
+}
+
+/** The answer is taken over before the body is touched, so the mounted server reads the request like its own. */
+export function registerMounts(app: FastifyInstance, mounts: Readonly<Record<string, Mount>>): void {
+  for (const [prefix, mount] of Object.entries(mounts)) {
+    for (const url of [prefix, `${prefix}/*`]) {
+      app.route({
+        method: app.supportedMethods,
+        url,
+        onRequest: (request, reply, _done) => {
+          reply.hijack()
+          reply.raw.setHeader('x-request-id', request.id)
+          mount(request.raw, reply.raw)
+        },
+        handler: () => {
+          throw new Error('a mounted server answers before any handler')
+        },
+      })
+    }
+  }
+}

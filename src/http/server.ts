@@ -1,0 +1,190 @@
+// The HTTP shell: everything between the socket and a slice's verb, and the only folder that knows the web framework.
+
+import type { IncomingMessage } from 'node:http'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { Refusal } from '../core/errors.ts'
+import { errorFields } from '../kit/log.ts'
+import { badRequest, errorAnswer, refusalFor } from './errors.ts'
+import { createExchanges, type Exchanges } from './exchange.ts'
+import { createGate } from './gate.ts'
+import { type SecurityHeaders, securityHeaders } from './headers.ts'
+import { registerHealth } from './health.ts'
+import { registerJsonRoutes } from './json-routes.ts'
+import { answerClientError, createNodeServer } from './node-server.ts'
+import { openApiDocument } from './openapi.ts'
+import type { HttpShell, HttpShellOptions } from './options.ts'
+import { registerPageRoutes } from './page-routes.ts'
+import { registerHookRoutes, registerMounts } from './raw-routes.ts'
+import { registerReference } from './reference.ts'
+
+/** What is under way gets this long to end. An orchestrator usually kills after 30 s. */
+const DRAIN_MS = 25_000
+
+export function createHttpShell(options: HttpShellOptions): HttpShell {
+  const headers = securityHeaders(options.environment)
+  const exchanges = createExchanges(options.clock, options.log)
+  let stopping = false
+  const app = createFramework(options, exchanges, headers)
+  const openApi = rememberedDocument(options)
+  registerRoutes(app, options, { exchanges, headers, openApi, isStopping: () => stopping })
+  return {
+    async listen(host, port) {
+      await app.listen({ host, port })
+      const address = app.server.address()
+      return { port: typeof address === 'object' && address ? address.port : port }
+    },
+    async stop() {
+      stopping = true
+      exchanges.closeConnections()
+      const closed = Promise.all([app.close(), exchanges.finished()])
+      const inTime = new AbortController()
+      const late = options.clock.sleep(DRAIN_MS, inTime.signal).then(() => 'late')
+      if ((await Promise.race([closed, late])) === 'late') app.server.closeAllConnections()
+      else inTime.abort()
+    },
+    async inject({ remoteAddress, ...request }) {
+      const { statusCode, headers: answered, body } = await app.inject({ ...request, remoteAddress })
+      return { http: statusCode, headers: answered, body }
+    },
+    openApi,
+  }
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
+
+function createFramework(
+  options: HttpShellOptions,
+  exchanges: Exchanges,
+  headers: SecurityHeaders,
+): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    serverFactory: createNodeServer,
+    clientErrorHandler: (error, socket) => answerClientError(options, headers.api, error, socket),
+    genReqId: (request: IncomingMessage) => requestIdOf(request) ?? options.random.uuid(),
+    // One hop: the proxy in front of us adds the address it saw, and what stands before that anybody can write.
+    trustProxy: options.trustProxy && ((_address: string, hop: number) => hop === 0),
+    // A stopping server serves what still comes over open connections, and closes them with the answer.
+    return503OnClosing: false,
+    exposeHeadRoutes: true,
+    routerOptions: {
+      // Ours reads the query by the route's schema, and may refuse it.
+      querystringParser: () => ({}),
+      // A reference of 100 characters in a path, percent-encoded.
+      maxParamLength: 2_048,
+    },
+    frameworkErrors: (error, request, reply) => {
+      openExchange(request, reply)
+      sendError(error, request, reply)
+    },
+  })
+  const openExchange = (request: FastifyRequest, reply: FastifyReply): void => {
+    exchanges.begin(request, reply)
+    reply.headers(headers.api).header('x-request-id', request.id)
+  }
+  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const refusal = refuse(options, error, request)
+    const accept = request.headers.accept
+    const answer = errorAnswer(refusal, { requestId: request.id, accept, publicUrl: options.publicUrl() })
+    // The framework wants to close after a body that was too large, which would cut off our answer on its way: the
+    // rest of the body is read and thrown away instead, as long as the request timeout allows.
+    if (refusal.code === 'payload_too_large') reply.removeHeader('connection')
+    return reply.code(answer.http).headers(answer.headers).type(answer.contentType).send(answer.body)
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    openExchange(request, reply)
+    done(request.is404 ? new Refusal('route_not_found') : missingHost(request))
+  })
+  app.setErrorHandler(sendError)
+  return app
+}
+
+function requestIdOf(request: IncomingMessage): string | undefined {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined
+}
+
+function missingHost(request: FastifyRequest): Refusal | undefined {
+  const { httpVersion, headers } = request.raw
+  if (headers.host !== undefined || httpVersion === '1.0') return undefined
+  return badRequest('Host', 'HTTP/1.1 requests name their Host.')
+}
+
+/** The refusal to answer with, noted for the log line; what is our own mistake is logged here, once, with its stack. */
+function refuse(options: HttpShellOptions, error: unknown, request: FastifyRequest): Refusal {
+  const refusal =
+    refusalFor(error, request.routeOptions.bodyLimit) ?? new Refusal('internal_error', { cause: error })
+  request.exchange.refusal = refusal.code
+  if (refusal.cause !== undefined) {
+    const { method, id: requestId } = request
+    const where = { requestId, method, route: request.routeOptions.url }
+    if (refusal.code === 'internal_error')
+      options.log.error('request failed', { ...where, ...errorFields(error) })
+    if (refusal.code === 'temporarily_unavailable')
+      options.log.warn('request not served', { ...where, ...errorFields(error) })
+  }
+  return refusal
+}
+
+interface Parts {
+  exchanges: Exchanges
+  headers: SecurityHeaders
+  openApi(): object
+  isStopping(): boolean
+}
+
+function registerRoutes(app: FastifyInstance, options: HttpShellOptions, parts: Parts): void {
+  const methods = collectMethods(app)
+  const needs = { ...parts, random: options.random }
+  const refuseOnPage = (error: unknown, request: FastifyRequest) => refuse(options, error, request)
+  registerHealth(app, options.ready, parts.isStopping)
+  registerReference(app, needs)
+  registerMounts(app, options.mounts)
+  registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, options.operatorRoutes)
+  registerPageRoutes(app, { ...needs, refuse: refuseOnPage }, options.pageRoutes)
+  registerHookRoutes(app, needs, options.hookRoutes)
+  // Last: by then every other path is known.
+  app.register(async (scope) => registerOtherMethods(scope, new Map(methods)))
+}
+
+function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set()
+    for (const name of [method].flat()) known.add(name)
+    methods.set(url, known)
+  })
+  return methods
+}
+
+/** A known path with another method is 405, and says which methods it takes. */
+function registerOtherMethods(app: FastifyInstance, methods: ReadonlyMap<string, ReadonlySet<string>>): void {
+  for (const [url, known] of methods) {
+    const others = app.supportedMethods.filter((method) => !known.has(method))
+    if (others.length === 0) continue
+    const allow = [...known].join(', ')
+    app.route({
+      method: others,
+      url,
+      exposeHeadRoute: false,
+      onRequest: (_request, reply, done) => {
+        reply.header('allow', allow)
+        done(new Refusal('method_not_allowed'))
+      },
+      handler: () => {
+        throw new Error('this method was refused before any handler')
+      },
+    })
+  }
+}
+
+/** The document hardly changes while we run: only the address may become known later. */
+function rememberedDocument(options: HttpShellOptions): () => object {
+  let remembered: { publicUrl: string; document: object } | undefined
+  return () => {
+    const publicUrl = options.publicUrl()
+    if (remembered?.publicUrl !== publicUrl)
+      remembered = { publicUrl, document: openApiDocument(options.routes, { publicUrl }) }
+    return remembered.document
+  }
+}

@@ -1,0 +1,90 @@
+// Everything a schema can say about a request, checked at once: path, query and body are read, cleaned and validated,
+// the route's own rules are asked, and all complaints go back together. Compiled once per route, at start.
+
+import { Ajv, type ValidateFunction } from 'ajv'
+import type { TSchema } from 'typebox'
+import { type Complaint, refusalOf } from '../core/errors.ts'
+import type { BodyFacts } from '../kit/route.ts'
+import type { JsonBody } from './body.ts'
+import { type Clean, compileClean, isSchema, type JsonSchema } from './clean.ts'
+import { complaintsOf } from './complaints.ts'
+import { FORMATS } from './formats.ts'
+import { compileReadParams, compileReadQuery } from './query.ts'
+
+interface InputSchemas {
+  params?: TSchema
+  query?: TSchema
+  body?: TSchema
+  complaints?: (body: Record<string, unknown>, facts: BodyFacts) => Complaint[]
+}
+
+export interface CheckedInput {
+  params: Record<string, unknown>
+  query: Record<string, unknown>
+  body: Record<string, unknown> | undefined
+}
+
+export type CheckInput = (params: unknown, queryText: string, body: JsonBody | undefined) => CheckedInput
+
+/** Enough to mend a request; a hostile body could earn thousands, and the answer must stay small. */
+const MAX_COMPLAINTS = 100
+
+export type CompileInput = (schemas: InputSchemas) => CheckInput
+
+/** One validator for all routes: its formats and options are shared, and schemas used twice are compiled once. */
+export function createInputCompiler(): CompileInput {
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: false,
+    useDefaults: true,
+    verbose: true,
+    validateSchema: false,
+  })
+  for (const [name, format] of Object.entries(FORMATS)) ajv.addFormat(name, format.matches)
+  const compilePart = (schema: TSchema | undefined, whole: string): CheckPart => {
+    // Without a schema nothing is known but that no text may hold control characters.
+    if (!isSchema(schema)) return checkPart({}, compileClean({}), ajv.compile({}), whole)
+    return checkPart(schema, compileClean(schema), ajv.compile(schema), whole)
+  }
+  return (schemas) => compileCheck(schemas, compilePart)
+}
+
+type CheckPart = (value: Record<string, unknown>, complaints: Complaint[]) => Record<string, unknown>
+
+function checkPart(schema: JsonSchema, clean: Clean, validate: ValidateFunction, whole: string): CheckPart {
+  return (value, complaints) => {
+    const cleaned = clean(value, [], complaints)
+    if (!validate(cleaned)) complaints.push(...complaintsOf(schema, validate.errors ?? [], whole))
+    // An object on top goes in, and cleaning an object by an object's schema gives an object.
+    return isSchema(cleaned) ? cleaned : {}
+  }
+}
+
+function compileCheck(
+  schemas: InputSchemas,
+  compilePart: (schema: TSchema | undefined, whole: string) => CheckPart,
+): CheckInput {
+  const readParams = compileReadParams(isSchema(schemas.params) ? schemas.params : undefined)
+  const readQuery = compileReadQuery(isSchema(schemas.query) ? schemas.query : undefined)
+  const checkParams = compilePart(schemas.params, 'path')
+  const checkQuery = compilePart(schemas.query, 'query')
+  const checkBody = compilePart(schemas.body, 'body')
+  return (rawParams, queryText, rawBody) => {
+    const complaints: Complaint[] = []
+    const params = checkParams(readParams(rawParams), complaints)
+    const query = checkQuery(readQuery(queryText, complaints), complaints)
+    const body = rawBody && checkBody(rawBody.value, complaints)
+    if (body && rawBody) complaints.push(...(schemas.complaints?.(body, rawBody.facts) ?? []))
+    if (complaints.length > 0) throw refusalOf(firstPerField(complaints))
+    return { params, query, body }
+  }
+}
+
+/** A field with two faults is complained of once: mending the first usually mends the second. */
+function firstPerField(complaints: Complaint[]): Complaint[] {
+  const byField = new Map<string, Complaint>()
+  for (const complaint of complaints) {
+    if (!byField.has(complaint.field)) byField.set(complaint.field, complaint)
+  }
+  return [...byField.values()].slice(0, MAX_COMPLAINTS)
+}
