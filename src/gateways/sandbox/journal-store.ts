@@ -25,15 +25,24 @@ interface Memory {
 export async function openJournalStore(file: string): Promise<SandboxStore> {
   await mkdir(path.dirname(file), { recursive: true })
   const handle = await open(file, 'a+', 0o600)
+  try {
+    return storeOver(memoryOf(await replay(handle)), handle)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+function memoryOf(records: SandboxRecord[]): Memory {
   const memory: Memory = {
     byKey: new Map(),
     keyByPage: new Map(),
     keysByOrder: new Map(),
     planned: new Set(),
   }
-  const onDisk = Promise.resolve()
-  for (const record of await replay(handle)) remember(memory, { record, written: onDisk })
-  return storeOver(memory, handle)
+  const written = Promise.resolve()
+  for (const record of records) remember(memory, { record, written })
+  return memory
 }
 
 function storeOver(memory: Memory, handle: FileHandle): SandboxStore {

@@ -21,7 +21,10 @@ export const RETURN_URL = 'http://127.0.0.1:9/return'
 
 const random = systemRandom(systemClock)
 
-/** Time stands still unless it is moved; a sleeper wakes almost at once and leaves a note of how long it asked for. */
+/**
+ * Time stands still unless it is moved. A sleeper leaves a note of how long it asked for; short sleeps are real, long
+ * ones are cut short.
+ */
 export interface TestClock extends Clock {
   move(ms: number): void
   readonly sleeps: number[]
@@ -34,7 +37,7 @@ export function createTestClock(): TestClock {
     now: () => now,
     async sleep(ms, signal) {
       sleeps.push(ms)
-      await systemClock.sleep(Math.min(ms, 10), signal)
+      await systemClock.sleep(ms <= 200 ? ms : 10, signal)
     },
     move: (ms) => {
       now = addMs(now, ms)
