@@ -1,3 +1,4 @@
+import { wholePage } from '../core/page.ts'
 import { listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import { CUSTOMER_EXAMPLE, METHOD_EXAMPLE } from './examples.ts'
@@ -47,22 +48,8 @@ export function customerRoutes(app: CustomersApp): Route[] {
       examples: { data: [METHOD_EXAMPLE] },
       handle: async ({ merchant, params }) => {
         const methods = await listSavedMethods(app, merchant, params.uuid)
-        return listed('Payment methods retrieved.', methods, wholeList(methods.length))
+        return listed('Payment methods retrieved.', methods, wholePage(methods.length))
       },
     }),
   ]
-}
-
-/** A customer has few methods, so they always come as one page. */
-function wholeList(count: number) {
-  return {
-    page: 1,
-    limit: Math.max(count, 1),
-    total: count,
-    totalIsCapped: false,
-    pageCount: count === 0 ? 0 : 1,
-    hasNext: false,
-    hasPrevious: false,
-    nextCursor: null,
-  }
 }

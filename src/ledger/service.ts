@@ -19,11 +19,12 @@ export interface Fee {
   fixedMinor: bigint
 }
 
-export type FeeTable = Readonly<Record<string, Readonly<Record<string, Fee>>>>
+/** By gateway and currency. */
+export type FeeTable = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
 
 /** What we keep of a payment: never more than the payment itself. */
 export function feeOf(fees: FeeTable, gateway: string, paid: Money): Money {
-  const fee = fees[gateway]?.[paid.currency] ?? fees[gateway]?.['*']
+  const fee = fees.get(gateway)?.get(paid.currency)
   if (!fee) return money(0n, paid.currency)
   const wanted = shareOf(paid, fee.partsPerMillion).minor + fee.fixedMinor
   return money(wanted > paid.minor ? paid.minor : wanted, paid.currency)

@@ -2,6 +2,7 @@
 // attempts, at most one success.
 
 import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
 import { money } from '../core/money.ts'
 import type { Channel, CheckoutChoice, Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
@@ -21,6 +22,7 @@ import { hashAccessCode } from './record.ts'
 import { isUnsettled, nextQuestionAt, scheduleQuestion } from './schedule.ts'
 import { type Known, movePayment, plainMove, settle } from './settle.ts'
 import { isOpen, type MoveSource } from './states.ts'
+import { requirePayment } from './verify.ts'
 import { checkoutUrl, openAccessCode } from './views.ts'
 
 const LEASE_SLACK_MS = 2_000
@@ -35,6 +37,17 @@ export interface CheckoutView {
 export async function requireCheckout(app: PaymentsApp, accessCode: string): Promise<CheckoutView> {
   const payment = await findPaymentByAccess(app.db, hashAccessCode(accessCode))
   if (!payment) throw new Refusal('payment_not_found')
+  return withAttempt(app, payment)
+}
+
+/** The checkout behind a merchant's own reference; a charge has none. */
+export async function requireCheckoutPayment(
+  app: PaymentsApp,
+  merchant: Merchant,
+  reference: string,
+): Promise<CheckoutView> {
+  const payment = await requirePayment(app, merchant, { reference })
+  if (payment.kind !== 'checkout') throw new Refusal('payment_not_found')
   return withAttempt(app, payment)
 }
 

@@ -9,9 +9,11 @@ export {
   giveUpAttempt,
   refreshCheckout,
   requireCheckout,
+  requireCheckoutPayment,
   startAttempt,
 } from './checkout.ts'
 export { MAX_ATTEMPTS } from './decide.ts'
+export { PAYMENT_EXAMPLE } from './examples.ts'
 export { expireCheckout } from './expire.ts'
 export type { AttemptRow, PaymentRow } from './queries.ts'
 export { PaymentRecord } from './schema.ts'

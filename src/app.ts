@@ -1,0 +1,247 @@
+// The composition root: builds everything and registers every slice, by hand, in order.
+
+import { join } from 'node:path'
+import { type Config, publicUrlOf } from './config.ts'
+import { customerRoutes } from './customers/routes.ts'
+import { createGateways } from './gateways/registry.ts'
+import { createSandboxGateway } from './gateways/sandbox/index.ts'
+import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
+import { createSandboxProvider, type SandboxProvider } from './gateways/sandbox/server.ts'
+import { createHttpShell } from './http/server.ts'
+import { type Clock, systemClock } from './kit/clock.ts'
+import { createSigner, createVault } from './kit/crypto.ts'
+import { connectDb, type Db } from './kit/db.ts'
+import { startEmbeddedPostgres } from './kit/embedded-postgres.ts'
+import { createHttpClient } from './kit/http-client.ts'
+import { checkInvariants } from './kit/invariants.ts'
+import { startJobs } from './kit/jobs.ts'
+import { createLog, errorFields, type Log } from './kit/log.ts'
+import { migrate } from './kit/migrate.ts'
+import { type Random, systemRandom } from './kit/random.ts'
+import { requireUsableServer } from './kit/server-check.ts'
+import { ledgerJobs } from './ledger/jobs.ts'
+import { createMerchantNames } from './merchants/names.ts'
+import { operatorRoutes } from './merchants/routes.ts'
+import {
+  authenticate,
+  createKeyCache,
+  ensureAdminToken,
+  ensureDemoMerchant,
+  isAdminToken,
+  loadSecrets,
+  requireKeyring,
+} from './merchants/service.ts'
+import { pageRoutes } from './pages/routes.ts'
+import { gatewayHooks } from './payments/hooks.ts'
+import { paymentJobs } from './payments/jobs.ts'
+import { paymentRoutes } from './payments/routes.ts'
+import { createPaymentWriters } from './payments/service.ts'
+import { stagingRoutes } from './staging/routes.ts'
+import { walletRoutes } from './wallet/routes.ts'
+
+export type Role = 'all' | 'api' | 'worker'
+
+export interface ServiceOptions {
+  role?: Role
+  /** Progress for the person who watches the start. */
+  say?: (line: string) => void
+  /** The private PostgreSQL ended by itself: the service cannot go on. */
+  onDatabaseExit?: (reason: string) => void
+  clock?: Clock
+  log?: Log
+}
+
+export interface Service {
+  /** As seen from this machine. */
+  url: string
+  publicUrl: string
+  /** Of the demo merchant, in staging only. */
+  demoKey: string | null
+  db: Db
+  openApi(): object
+  stop(): Promise<void>
+}
+
+const SANDBOX_PATH = '/sandbox'
+
+export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
+  const role = options.role ?? 'all'
+  const clock = options.clock ?? systemClock
+  const log = options.log ?? createLog(config.logLevel)
+  const random = systemRandom(clock)
+  // What was started is stopped in the opposite order, also when the start fails half way.
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async () => {
+    for (const step of stops.splice(0).reverse()) {
+      await step().catch((error: unknown) => log.error('stopping failed', errorFields(error)))
+    }
+  }
+  try {
+    const db = await openDatabase(config, options, log, stops)
+    const service = await compose({ config, role, clock, log, random, db, stops })
+    return { ...service, db, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function openDatabase(
+  config: Config,
+  options: ServiceOptions,
+  log: Log,
+  stops: (() => Promise<unknown>)[],
+): Promise<Db> {
+  let url = config.databaseUrl
+  if (url === null) {
+    const dataDir = join(config.dataDir, 'postgres')
+    const postgres = await startEmbeddedPostgres({
+      dataDir,
+      say: options.say,
+      onExit: options.onDatabaseExit,
+    })
+    stops.push(() => postgres.stop())
+    url = postgres.url
+  }
+  const onError = (error: Error) => log.warn('a database connection broke', errorFields(error))
+  const db = connectDb({ url, poolSize: config.poolSize, onError })
+  stops.push(() => db.close())
+  await requireUsableServer(db, config.environment === 'production')
+  const { applied } = await migrate(db)
+  if (applied.length > 0) log.info('migrations applied', { count: applied.length })
+  return db
+}
+
+interface Parts {
+  config: Config
+  role: Role
+  clock: Clock
+  log: Log
+  random: Random
+  db: Db
+  stops: (() => Promise<unknown>)[]
+}
+
+async function compose({ config, role, clock, log, random, db, stops }: Parts) {
+  const { mode } = config
+  const secrets = await loadSecrets(db, config, random)
+  const vault = createVault(secrets.encryptionKeys, random)
+  await requireKeyring(db, vault)
+  const adminToken = await ensureAdminToken(config, random)
+  const http = createHttpClient({ totalTimeoutMs: config.gatewayTimeoutMs })
+  stops.push(() => http.close())
+
+  // The port is known once we listen; until then nobody asks for an address.
+  let port = config.port
+  const localUrl = () => publicUrlOf(config.host, port)
+  const isDefaultUrl = config.publicUrl === publicUrlOf(config.host, config.port)
+  const publicUrl = () => (isDefaultUrl ? localUrl() : config.publicUrl)
+
+  const { sandboxSecret: secret, sandboxWebhookSecret: webhookSecret } = secrets
+  const sandbox = createSandboxGateway({
+    http,
+    clock,
+    secret,
+    webhookSecret,
+    get baseUrl() {
+      return config.sandboxUrl ?? `${localUrl()}${SANDBOX_PATH}`
+    },
+  })
+  const gateways = createGateways(mode === 'test' ? [sandbox] : [])
+
+  const app = {
+    db,
+    clock,
+    random,
+    log,
+    vault,
+    cursors: createSigner(secrets.cursorKey),
+    gateways,
+    sandbox,
+    mode,
+    keyPepper: secrets.keyPepper,
+    keyCache: createKeyCache(),
+    merchantName: createMerchantNames({ db, clock }),
+    writers: createPaymentWriters(db),
+    settings: {
+      mode,
+      publicUrl,
+      checkoutMs: config.checkoutMinutes * 60_000,
+      settlementMs: config.settlementHours * 3_600_000,
+      gatewayTimeoutMs: config.gatewayTimeoutMs,
+      fees: config.fees,
+    },
+  }
+
+  const provider: SandboxProvider | null =
+    mode === 'test' && config.sandboxUrl === null && role !== 'worker'
+      ? createSandboxProvider({
+          store: createPostgresStore(db),
+          clock,
+          random,
+          log,
+          http,
+          secret,
+          webhookSecret,
+          basePath: SANDBOX_PATH,
+          get publicUrl() {
+            return publicUrl()
+          },
+          get hookUrl() {
+            return `${localUrl()}/hooks/sandbox`
+          },
+        })
+      : null
+
+  const shell = createHttpShell({
+    routes: [
+      ...paymentRoutes(app),
+      ...customerRoutes(app),
+      ...walletRoutes(app),
+      ...(mode === 'test' ? stagingRoutes(app) : []),
+    ],
+    operatorRoutes: operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
+    pageRoutes: pageRoutes(app),
+    hookRoutes: gatewayHooks(app),
+    mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
+    authenticate: (request) => authenticate(app, request),
+    adminTokenMatches: (token) => isAdminToken(adminToken, token),
+    ready: () => readiness(db),
+    publicUrl,
+    environment: config.environment,
+    rateLimit: config.rateLimit,
+    trustProxy: config.trustProxy,
+    clock,
+    random,
+    log,
+  })
+
+  const demo = mode === 'test' ? await ensureDemoMerchant(app, config.dataDir) : null
+  if (role !== 'worker') {
+    ;({ port } = await shell.listen(config.host, config.port))
+    stops.push(() => shell.stop())
+  }
+  if (provider) {
+    provider.start()
+    stops.push(() => provider.stop())
+  }
+  if (role !== 'api') {
+    const jobs = startJobs(app, [...paymentJobs(app), ...ledgerJobs(app)])
+    stops.push(() => jobs.stop())
+  }
+  return {
+    url: localUrl(),
+    publicUrl: publicUrl(),
+    demoKey: demo?.apiKey ?? null,
+    openApi: () => shell.openApi(),
+  }
+}
+
+async function readiness(db: Db): Promise<{ ready: boolean; reasons: string[] }> {
+  try {
+    await requireUsableServer(db, false)
+    return { ready: true, reasons: [] }
+  } catch (error) {
+    return { ready: false, reasons: [error instanceof Error ? error.message : String(error)] }
+  }
+}

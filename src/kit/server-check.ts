@@ -1,0 +1,40 @@
+// What a PostgreSQL server must be before money is written to it.
+
+import { type Db, sql } from './db.ts'
+
+interface ServerRow {
+  version: number
+  fsync: string
+  fullPageWrites: string
+  synchronousCommit: string
+}
+
+const selectServer = sql<ServerRow>`
+select
+  current_setting('server_version_num')::integer as version,
+  current_setting('fsync') as fsync,
+  current_setting('full_page_writes') as "fullPageWrites",
+  current_setting('synchronous_commit') as "synchronousCommit"`
+
+const OLDEST_MAJOR = 15
+
+/** Throws with what to change. In production also when the server would acknowledge what a power cut can lose. */
+export async function requireUsableServer(db: Db, mustBeDurable: boolean): Promise<void> {
+  const [server] = await db.query(selectServer)
+  if (!server) throw new Error('the database server did not tell its settings')
+  const major = Math.floor(server.version / 10_000)
+  if (major < OLDEST_MAJOR) {
+    throw new Error(`the database server is PostgreSQL ${major}; Cowry needs ${OLDEST_MAJOR} or newer.`)
+  }
+  if (!mustBeDurable) return
+  const wrong = [
+    server.fsync === 'off' && 'fsync is off',
+    server.fullPageWrites === 'off' && 'full_page_writes is off',
+    ['off', 'local'].includes(server.synchronousCommit) &&
+      `synchronous_commit is ${server.synchronousCommit}`,
+  ].filter((complaint) => complaint !== false)
+  if (wrong.length === 0) return
+  throw new Error(
+    `the database server may lose acknowledged payments in a power cut: ${wrong.join(', ')}. Turn it on in postgresql.conf; production does not start without.`,
+  )
+}

@@ -1,0 +1,88 @@
+// `cowry serve`: a service in the foreground, from its first line to its last signal.
+
+import { type Role, type Service, startService } from './app.ts'
+import { removeServerFile, writeServerFile } from './cli/server-file.ts'
+import type { Config } from './config.ts'
+import { createLog, errorFields } from './kit/log.ts'
+
+// A crashed process is crash-safe by design; this much time is for the requests that are not to blame.
+const CRASH_DRAIN_MS = 5_000
+
+export interface ServeOptions {
+  role: Role
+  /** One line of JSON for scripts instead of the words for people. */
+  json: boolean
+}
+
+/** Runs until a signal asks it to end; answers the exit code. */
+export async function serve(config: Config, { role, json }: ServeOptions): Promise<number> {
+  const print = (line: string) => void process.stdout.write(`${line}\n`)
+  const log = createLog(config.logLevel)
+  const ending = Promise.withResolvers<number>()
+  watchProcess(ending.resolve, (what, error) => log.error(what, errorFields(error)))
+  const service = await startService(config, {
+    role,
+    log,
+    say: json ? () => undefined : print,
+    onDatabaseExit: (reason) => {
+      log.error('the private PostgreSQL ended by itself', { reason })
+      ending.resolve(1)
+    },
+  })
+  await writeServerFile(config.dataDir, { url: service.url, pid: process.pid })
+  const lines = json ? [JSON.stringify(facts(role, service))] : welcome(role, service)
+  for (const line of lines) print(line)
+
+  const code = await ending.promise
+  if (code !== 0) setTimeout(() => process.exit(code), CRASH_DRAIN_MS).unref()
+  await service.stop()
+  await removeServerFile(config.dataDir, process.pid)
+  return code
+}
+
+function watchProcess(end: (code: number) => void, tell: (what: string, error: unknown) => void): void {
+  let signals = 0
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      signals += 1
+      // Who asks twice does not want to wait for what is under way.
+      if (signals > 1) process.exit(130)
+      end(0)
+    })
+  }
+  for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(fault, (error) => {
+      tell(fault, error)
+      end(1)
+    })
+  }
+}
+
+function facts(role: Role, service: Service) {
+  const { url, demoKey } = service
+  return { role, pid: process.pid, url, reference: `${service.publicUrl}/docs`, demoKey }
+}
+
+function welcome(role: Role, service: Service): string[] {
+  if (role === 'worker') return ['Cowry does the background work; Ctrl-C ends it.']
+  const lines = [`Cowry listens on   ${service.url}`, `API reference      ${service.publicUrl}/docs`]
+  if (service.demoKey === null) return lines
+  return [
+    ...lines,
+    `Demo key           ${service.demoKey}`,
+    '',
+    ...curlLines(service.url, service.demoKey),
+    '',
+  ]
+}
+
+/** Can be pasted as it is, as often as one likes: the shell makes a new reference each time. */
+function curlLines(url: string, demoKey: string): string[] {
+  const body = `{"amount": 1250.5, "currency": "KES", "reference": "order-'$(date +%s)-$$-$RANDOM'", "customer": {"email": "amina@example.com", "firstname": "Amina", "lastname": "Odhiambo"}}`
+  return [
+    `curl -sS ${url}/api/v1/checkout/initiate-payment \\`,
+    `  -H 'x-api-key: ${demoKey}' \\`,
+    `  -H 'content-type: application/json' \\`,
+    `  -d '${body}'`,
+  ]
+}

@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { wholePage } from '../core/page.ts'
+import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
+import { listed, ok, type Route, route } from '../kit/route.ts'
+import { AmountText, CurrencyCode, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import { PAYMENT_EXAMPLE, PaymentRecord, showPayment } from '../payments/service.ts'
+import { completePayment, listExecutions, type StagingApp } from './service.ts'
+
+const INSTRUMENT_NAMES = SANDBOX_INSTRUMENTS.map(({ name }) => name)
+
+const ExecutionRecord = Type.Object({
+  uuid: Uuid,
+  kind: Type.String(),
+  amount: AmountText,
+  currency: CurrencyCode,
+  status: Type.String(),
+  executedAt: Timestamp,
+})
+
+export function stagingRoutes(app: StagingApp): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/sandbox/payments/{reference}/complete',
+      tag: 'Misc',
+      scope: 'checkout:write',
+      summary: 'Play the customer (staging only)',
+      description: 'Pays the checkout with a test instrument, from opening the page to the end.',
+      params: Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) }),
+      body: Type.Object({ instrument: Words(INSTRUMENT_NAMES) }),
+      answer: { http: 200, data: PaymentRecord },
+      refusals: ['payment_not_found', 'invalid_state'],
+      examples: { body: { instrument: 'card_success' }, data: PAYMENT_EXAMPLE },
+      handle: async ({ merchant, params, body }) => {
+        const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === body.instrument)?.channel ?? 'card'
+        const choice = { channel, instrument: body.instrument }
+        const payment = await completePayment(app, merchant, params.reference, choice)
+        return ok('The customer was played to the end.', await showPayment(app, payment))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/sandbox/executions',
+      tag: 'Misc',
+      scope: 'checkout:read',
+      summary: 'What the sandbox provider executed (staging only)',
+      description:
+        'The truth against which double charges are counted: each time that money was really taken.',
+      query: Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) }),
+      answer: { http: 200, data: ExecutionRecord, list: true },
+      refusals: ['payment_not_found'],
+      examples: {
+        data: [
+          {
+            uuid: '0197a3c3-0b7e-7f3a-8c1d-5e9a7b2c4d60',
+            kind: 'checkout',
+            amount: '1250.50',
+            currency: 'KES',
+            status: 'successful',
+            executedAt: '2026-03-14T09:27:31.020Z',
+          },
+        ],
+      },
+      handle: async ({ merchant, query }) => {
+        const executions = await listExecutions(app, merchant, query.reference)
+        return listed('Executions retrieved.', executions, wholePage(executions.length))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,58 @@
+// What automated tests in staging need: somebody who plays the customer, and the truth about what the sandbox provider
+// executed.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { CheckoutChoice } from '../gateways/gateway.ts'
+import type { Execution, SandboxGateway } from '../gateways/sandbox/index.ts'
+import {
+  type CheckoutView,
+  expireCheckout,
+  giveUpAttempt,
+  isOpen,
+  type PaymentRow,
+  type PaymentsApp,
+  requireCheckoutPayment,
+  requirePayment,
+  startAttempt,
+  verifyAttempt,
+} from '../payments/service.ts'
+
+export interface StagingApp extends PaymentsApp {
+  sandbox: SandboxGateway
+}
+
+/** Plays the customer from opening the page to the end; time that the instrument needs passes at once. */
+export async function completePayment(
+  app: StagingApp,
+  merchant: Merchant,
+  reference: string,
+  choice: CheckoutChoice & { instrument: string },
+): Promise<PaymentRow> {
+  const opened = await requireCheckoutPayment(app, merchant, reference)
+  const view = await readyToPay(app, opened)
+  const { payment, attempt } = await startAttempt(app, view, choice)
+  if (!attempt || !isOpen(payment.status)) return payment
+  const expired = choice.instrument === 'mobile_late_success' ? await expireCheckout(app, payment) : payment
+  await app.sandbox.play(attempt.gatewayKey, choice.instrument)
+  return (await verifyAttempt(app, { payment: expired, attempt }, 'checkout')).payment
+}
+
+async function readyToPay(app: StagingApp, opened: CheckoutView): Promise<CheckoutView> {
+  const view = await giveUpAttempt(app, opened)
+  if (view.payment.status !== 'pending') {
+    throw new Refusal('invalid_state', {
+      message: `This payment is ${view.payment.status}; it cannot be paid.`,
+    })
+  }
+  return view
+}
+
+export async function listExecutions(
+  app: StagingApp,
+  merchant: Merchant,
+  reference: string,
+): Promise<Execution[]> {
+  const payment = await requirePayment(app, merchant, { reference })
+  return app.sandbox.executions(payment.id)
+}
