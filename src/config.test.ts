@@ -177,13 +177,17 @@ describe('a value that cannot be meant', () => {
   it('may be a name that is mistyped', () => {
     complainsOnce({ COWRY_POOLSIZE: '4' }, /not a setting; did you mean COWRY_POOL_SIZE\?/)
     complainsOnce({ COWRY_ELEPHANTS: '4' }, /COWRY_ELEPHANTS is not a setting/)
-    assert.deepEqual(complaintsOf({ COWRY_URL: 'http://127.0.0.1:8080', PATH: '/bin' }), [])
+    assert.deepEqual(
+      complaintsOf({ COWRY_URL: 'http://127.0.0.1:8080', PATH: '/bin', COWRY_TEST_TEMPLATE: 'x' }),
+      [],
+    )
   })
 })
 
 describe('the command line', () => {
   it('reads where the service is, and leaves the rest to the data folder', () => {
-    assert.deepEqual(readClientConfig({}), { url: null, adminToken: null, dataDir: '.cowry' })
+    const localUrl = 'http://127.0.0.1:8080'
+    assert.deepEqual(readClientConfig({}), { url: null, localUrl, adminToken: null, dataDir: '.cowry' })
     const env = { COWRY_URL: 'https://pay.example.com/', COWRY_ADMIN_TOKEN: 't', COWRY_DATA_DIR: '/x' }
     assert.deepEqual(readClientConfig(env), {
       url: 'https://pay.example.com',

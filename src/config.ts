@@ -44,6 +44,8 @@ export interface Config {
 /** What the command line needs to find the service; what is null it looks for in the data folder. */
 export interface ClientConfig {
   readonly url: string | null
+  /** Where a service with these settings would listen, when nothing better is known. */
+  readonly localUrl: string
   readonly adminToken: string | null
   readonly dataDir: string
 }
@@ -76,10 +78,15 @@ export function readConfig(env: Env = process.env): Config {
 
 export function readClientConfig(env: Env = process.env): ClientConfig {
   const complaints: string[] = []
-  const { adminToken, dataDir } = SETTINGS
-  const values = readTable({ ...CLIENT_SETTINGS, adminToken, dataDir }, env, complaints)
+  const { adminToken, dataDir, host, port } = SETTINGS
+  const values = readTable({ ...CLIENT_SETTINGS, adminToken, dataDir, host, port }, env, complaints)
   if (complaints.length > 0) throw new ConfigError(complaints)
-  return Object.freeze(values)
+  return Object.freeze({
+    url: values.url,
+    localUrl: publicUrlOf(values.host, values.port),
+    adminToken: values.adminToken,
+    dataDir: values.dataDir,
+  })
 }
 
 /** Where a service on this address is reached from the same machine; app.ts asks again when PORT was 0. */
@@ -159,12 +166,15 @@ function isWeakToken(token: string): boolean {
 /** A mistyped name would otherwise leave its setting at the default without a word. */
 function complainOfUnknown(env: Env): string[] {
   const known = ALL_SETTINGS.map(({ name }) => name)
-  return Object.keys(env)
-    .filter((name) => name.startsWith('COWRY_') && !known.includes(name))
-    .map((name) => {
-      const near = known.find((candidate) => editDistance(candidate, name) <= 3)
-      return `${name} is not a setting${near ? `; did you mean ${near}?` : ': remove it'}`
-    })
+  return (
+    Object.keys(env)
+      // What begins with COWRY_TEST_ is between the test runner and the tests.
+      .filter((name) => /^COWRY_(?!TEST_)/.test(name) && !known.includes(name))
+      .map((name) => {
+        const near = known.find((candidate) => editDistance(candidate, name) <= 3)
+        return `${name} is not a setting${near ? `; did you mean ${near}?` : ': remove it'}`
+      })
+  )
 }
 
 function editDistance(a: string, b: string): number {

@@ -82,6 +82,11 @@ export async function authenticate(
   return known.answer
 }
 
+/** Whether a refused key was a try at a secret, rather than a typo that anybody can see offline. */
+export function isSecretGuess(refusal: Refusal): boolean {
+  return refusal.code === 'invalid_api_key' && refusal.message !== MALFORMED
+}
+
 const MALFORMED = 'The API key is incomplete or mistyped; copy it again, from cowry_ to its last character.'
 const NOBODYS_HASH = Buffer.alloc(32)
 

@@ -43,7 +43,7 @@ export async function loadSecrets(db: Tx, config: Settings, random: Random): Pro
 }
 
 /** Derived, so that a sandbox gateway in another process needs to be told one secret and not two. */
-function sandboxWebhookSecretOf(sandboxSecret: string): string {
+export function sandboxWebhookSecretOf(sandboxSecret: string): string {
   return deriveSecret(sandboxSecret, 'sandbox webhooks').toString('base64url')
 }
 

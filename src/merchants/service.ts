@@ -41,8 +41,14 @@ import {
 } from './schema.ts'
 
 export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts'
-export { type Authenticated, authenticate, createKeyCache, type KeyCache } from './authenticate.ts'
-export { type InstallationSecrets, loadSecrets, requireKeyring } from './secrets.ts'
+export {
+  type Authenticated,
+  authenticate,
+  createKeyCache,
+  isSecretGuess,
+  type KeyCache,
+} from './authenticate.ts'
+export { type InstallationSecrets, loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
 
 export interface Needs {
   db: Tx

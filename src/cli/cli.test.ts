@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { runCommandLine } from './program.ts'
+import { readServerFile, removeServerFile, writeServerFile } from './server-file.ts'
+
+const COMMANDS = [
+  ['serve'],
+  ['sandbox'],
+  ['merchants', 'create'],
+  ['merchants', 'list'],
+  ['merchants', 'suspend'],
+  ['merchants', 'activate'],
+  ['keys', 'create'],
+  ['keys', 'list'],
+  ['keys', 'rotate'],
+  ['keys', 'revoke'],
+  ['doctor'],
+  ['docs'],
+]
+
+async function run(argv: string[], env: Record<string, string> = {}) {
+  let out = ''
+  let err = ''
+  const terminal = {
+    out: (text: string) => {
+      out += text
+    },
+    err: (text: string) => {
+      err += text
+    },
+  }
+  const code = await runCommandLine(argv, terminal, env)
+  return { code, out, err }
+}
+
+async function dataFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'cowry-cli-'))
+  t.after(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+/** Something that answers HTTP, whatever it is. */
+async function answering(t: TestContext, status: number, body: string) {
+  const seen: IncomingHttpHeaders[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.headers)
+    response.writeHead(status).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => void server.close())
+  const address = server.address()
+  assert.ok(address && typeof address === 'object')
+  return { port: address.port, url: `http://127.0.0.1:${address.port}`, seen }
+}
+
+describe('the command line', () => {
+  for (const command of COMMANDS)
+    it(`explains "${command.join(' ')}" and takes --json`, async () => {
+      const { code, out } = await run([...command, '--help'])
+      assert.equal(code, 0)
+      assert.match(out, /--json/)
+      assert.match(out, new RegExp(`Usage: cowry ${command.join(' ')}`))
+    })
+
+  it('ends with 1 and says what is wrong with a command', async () => {
+    for (const argv of [
+      ['keys', 'create'],
+      ['merchants', 'suspend'],
+      ['nonsense'],
+      ['keys', 'rotate', 'x'],
+    ]) {
+      const { code, out, err } = await run(argv)
+      assert.equal(code, 1, argv.join(' '))
+      assert.equal(out, '')
+      assert.match(err, /error: /)
+    }
+  })
+
+  it('answers a script with one JSON document, also for an error', async () => {
+    const { code, out, err } = await run(['keys', 'create', '--json'])
+    assert.equal(code, 1)
+    assert.equal(err, '')
+    const { status, error } = JSON.parse(out)
+    assert.deepEqual({ status, error }, { status: 'error', error: { code: 'usage' } })
+  })
+
+  it('F-91: tells all complaints about the settings of "serve" at once', async () => {
+    const { code, err } = await run(['serve'], { COWRY_ENV: 'production', PORT: 'x' })
+    assert.equal(code, 1)
+    for (const name of [
+      'COWRY_PUBLIC_URL',
+      'COWRY_ADMIN_TOKEN',
+      'COWRY_ENCRYPTION_KEYS',
+      'COWRY_KEY_PEPPER',
+      'PORT',
+    ])
+      assert.match(err, new RegExp(name))
+  })
+})
+
+describe('finding the service', () => {
+  it('says what to do when no service was ever started', async (t) => {
+    const env = { COWRY_DATA_DIR: await dataFolder(t) }
+    const { code, err } = await run(['merchants', 'list'], env)
+    assert.equal(code, 1)
+    assert.match(err, /npm start.*COWRY_DATA_DIR.*COWRY_URL/)
+    const { out } = await run(['merchants', 'list', '--json'], env)
+    assert.equal(JSON.parse(out).error.code, 'no_admin_token')
+  })
+
+  it('says what to do when the service is gone', async (t) => {
+    const env = { COWRY_DATA_DIR: await dataFolder(t), COWRY_ADMIN_TOKEN: 'token' }
+    await writeServerFile(env.COWRY_DATA_DIR, { url: 'http://127.0.0.1:1', pid: 1 })
+    const here = await run(['doctor'], env)
+    assert.equal(here.code, 1)
+    assert.match(here.err, /No service answers at http:\/\/127.0.0.1:1 .*npm start/)
+    const there = await run(['doctor', '--json'], { ...env, COWRY_URL: 'http://127.0.0.1:2' })
+    assert.match(JSON.parse(there.out).message, /Check COWRY_URL/)
+    assert.equal(JSON.parse(there.out).error.code, 'service_unreachable')
+  })
+
+  it('takes address and token from the data folder', async (t) => {
+    const service = await answering(t, 200, '{"status":"success","message":"Merchants.","data":[]}')
+    const dataDir = await dataFolder(t)
+    await writeServerFile(dataDir, { url: service.url, pid: process.pid })
+    await writeFile(join(dataDir, 'admin-token'), 'a-token-from-the-folder\n')
+    assert.equal((await run(['merchants', 'list'], { COWRY_DATA_DIR: dataDir })).code, 0)
+    assert.equal(service.seen[0]?.authorization, 'Bearer a-token-from-the-folder')
+  })
+
+  it('never sends the token of the data folder to another machine', async (t) => {
+    const dataDir = await dataFolder(t)
+    await writeFile(join(dataDir, 'admin-token'), 'a-token-from-the-folder\n')
+    const env = { COWRY_DATA_DIR: dataDir, COWRY_URL: 'https://pay.example.com' }
+    const { code, err } = await run(['merchants', 'list'], env)
+    assert.equal(code, 1)
+    assert.match(err, /Set COWRY_ADMIN_TOKEN to the operator token of https:\/\/pay.example.com/)
+  })
+
+  it('says so when something else answers', async (t) => {
+    const stranger = await answering(t, 200, '<h1>It works!</h1>')
+    const env = { COWRY_URL: stranger.url, COWRY_ADMIN_TOKEN: 'token' }
+    const { code, err } = await run(['merchants', 'list'], env)
+    assert.equal(code, 1)
+    assert.match(err, /does not speak Cowry's API/)
+  })
+})
+
+describe('the file of the running service', () => {
+  it('is written whole, read back, and taken away by its own process only', async (t) => {
+    const dataDir = join(await dataFolder(t), 'new')
+    assert.equal(await readServerFile(dataDir), undefined)
+    await writeServerFile(dataDir, { url: 'http://127.0.0.1:8080', pid: 7 })
+    assert.deepEqual(await readServerFile(dataDir), { url: 'http://127.0.0.1:8080', pid: 7 })
+    await removeServerFile(dataDir, 8)
+    assert.deepEqual(await readdir(dataDir), ['server.json'])
+    await removeServerFile(dataDir, 7)
+    assert.deepEqual(await readdir(dataDir), [])
+  })
+
+  it('is ignored when it cannot be read', async (t) => {
+    const dataDir = await dataFolder(t)
+    for (const text of ['', '{', '{}', '{"url":"x","pid":1}', '{"url":"http://x"}']) {
+      await writeFile(join(dataDir, 'server.json'), text)
+      assert.equal(await readServerFile(dataDir), undefined)
+    }
+  })
+})
+
+describe('bin/cowry.js', () => {
+  it('runs the program', async () => {
+    const bin = fileURLToPath(new URL('../../bin/cowry.js', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [bin, '--version'])
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+  })
+})

@@ -1,0 +1,42 @@
+// The options that several commands share, and how their texts are read.
+
+import { type Command, InvalidArgumentError } from 'commander'
+
+export interface JsonOption {
+  json?: boolean
+}
+
+export interface WindowOptions extends JsonOption {
+  page?: number
+  limit?: number
+}
+
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print one JSON document, also for an error')
+}
+
+export function withWindow(command: Command): Command {
+  return command
+    .option('--page <number>', 'which page', wholeNumber)
+    .option('--limit <number>', 'how many per page, up to 100', wholeNumber)
+}
+
+export function windowQuery({ page, limit }: WindowOptions): string {
+  const query = new URLSearchParams()
+  if (page !== undefined) query.set('page', String(page))
+  if (limit !== undefined) query.set('limit', String(limit))
+  return query.size > 0 ? `?${query}` : ''
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+/** Words separated by commas. */
+export function wordList(text: string): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+}

@@ -1,0 +1,105 @@
+// The command line: every command of the program, its options and how its end is told.
+
+import { Command, CommanderError } from 'commander'
+import packageFacts from '../../package.json' with { type: 'json' }
+import { ConfigError, readClientConfig } from '../config.ts'
+import { createHttpClient } from '../kit/http-client.ts'
+import { addDocsCommand } from './docs.ts'
+import { addDoctorCommand } from './doctor.ts'
+import { addKeyCommands } from './keys.ts'
+import { addMerchantCommands } from './merchants.ts'
+import { connectOperator, type OperatorClient } from './operator-client.ts'
+import { addSandboxCommand } from './sandbox.ts'
+import { addServeCommand } from './serve.ts'
+import { CommandError, type Envelope, systemTerminal, type Terminal } from './terminal.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** What every command works with. */
+export interface Shell {
+  /** Undefined: the environment of the process. */
+  env: Env | undefined
+  /** Prints an envelope for scripts, or what people read. */
+  show(envelope: Envelope, options: { json?: boolean }, forPeople: () => string): void
+  /** Does some work with the service, and lets the connections go afterwards. */
+  withOperator<Result>(work: (operator: OperatorClient) => Promise<Result>): Promise<Result>
+}
+
+/** Runs one command and gives the exit code of the process. */
+export async function runCommandLine(
+  argv: string[],
+  terminal: Terminal = systemTerminal,
+  env?: Env,
+): Promise<number> {
+  const json = argv.includes('--json')
+  const program = buildProgram(terminal, json, env)
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return 0
+  } catch (error) {
+    return tellEnd(error, terminal, json)
+  }
+}
+
+function buildProgram(terminal: Terminal, json: boolean, env: Env | undefined): Command {
+  const program = new Command('cowry')
+    .description('Self-hosted payment collection: the service and its operator commands.')
+    .version(packageFacts.version)
+    .addHelpText('after', WHERE)
+    .exitOverride()
+    // With --json there is one document on the output and nothing beside it, so commander's own words wait for tellEnd.
+    .configureOutput({ writeOut: terminal.out, writeErr: json ? () => undefined : terminal.err })
+    .showHelpAfterError('Add --help for the options.')
+  const shell = makeShell(terminal, env)
+  addServeCommand(program, shell)
+  addSandboxCommand(program, shell)
+  addMerchantCommands(program, shell)
+  addKeyCommands(program, shell)
+  addDoctorCommand(program, shell)
+  addDocsCommand(program, shell)
+  return program
+}
+
+const WHERE = `
+The operator commands speak to a running service. On its machine they find it by the data folder
+(COWRY_DATA_DIR); from elsewhere set COWRY_URL and COWRY_ADMIN_TOKEN.`
+
+function makeShell(terminal: Terminal, env: Env | undefined): Shell {
+  return {
+    env,
+    show(envelope, options, forPeople) {
+      terminal.out(options.json ? `${JSON.stringify(envelope, null, 2)}\n` : forPeople())
+    },
+    async withOperator(work) {
+      const config = readClientConfig(env)
+      const http = createHttpClient()
+      try {
+        return await work(await connectOperator(config, http))
+      } finally {
+        await http.close()
+      }
+    },
+  }
+}
+
+function tellEnd(error: unknown, terminal: Terminal, json: boolean): number {
+  // Help that was asked for ends this way too, with 0. Commander has printed its words already, except for scripts.
+  if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return error.exitCode
+  if (json) terminal.out(`${JSON.stringify(envelopeOf(error), null, 2)}\n`)
+  else terminal.err(`${wordsOf(error)}\n`)
+  return 1
+}
+
+function envelopeOf(error: unknown): Envelope {
+  if (error instanceof CommandError) return error.envelope
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof CommanderError) return new CommandError('usage', message).envelope
+  if (error instanceof ConfigError) return new CommandError('settings', message).envelope
+  return new CommandError('internal_error', message).envelope
+}
+
+/** What a user can act on in its own words; what is our fault with the place where it happened. */
+function wordsOf(error: unknown): string {
+  if (error instanceof CommandError || error instanceof ConfigError) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

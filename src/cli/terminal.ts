@@ -1,0 +1,55 @@
+// What commands print: tables and records for people, one JSON document for scripts.
+
+/** Where a command writes; a test hands in its own. */
+export interface Terminal {
+  out(text: string): void
+  err(text: string): void
+}
+
+export const systemTerminal: Terminal = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+}
+
+/** The envelope of the API, which is also what --json prints. */
+export interface Envelope {
+  status: 'success' | 'error'
+  message: string
+  data: unknown
+  [field: string]: unknown
+}
+
+/** A command failed in a way that its user can do something about. */
+export class CommandError extends Error {
+  readonly envelope: Envelope
+
+  constructor(code: string, message: string, envelope?: Envelope) {
+    super(message)
+    this.name = 'CommandError'
+    this.envelope = envelope ?? { status: 'error', message, data: null, error: { code } }
+  }
+}
+
+type Cell = string | number | null | undefined
+
+/** Columns as wide as their widest cell. */
+export function renderTable(heads: string[], rows: Cell[][]): string {
+  const texts = [heads, ...rows].map((row) => row.map((cell) => String(cell ?? '–')))
+  const widths = heads.map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
+  return texts
+    .map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  '))
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('')
+}
+
+export function renderRecord(record: Record<string, unknown>): string {
+  const names = Object.keys(record)
+  const width = Math.max(...names.map((name) => name.length))
+  return names.map((name) => `${name.padEnd(width)}  ${renderValue(record[name])}\n`).join('')
+}
+
+function renderValue(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  if (Array.isArray(value)) return value.length > 0 ? value.map(renderValue).join(', ') : '–'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
