@@ -8,7 +8,7 @@ export type HttpAnswer =
   | { kind: 'not_sent'; error: string }
   | { kind: 'unknown'; error: string }
 
-export interface HttpRequest {
+interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: string
   headers?: Record<string, string>
@@ -110,6 +110,8 @@ function watchExchange(
     // was given up while it waited for a connection has been called "not sent", so it must not leave any more.
     onRequestStart(started) {
       if (givenUp) throw givenUp
+      // Writing it a second time would be a second request, which only the caller may decide on.
+      if (controller) throw new Error('the request has left already')
       controller = started
     },
     onResponseStart(_controller, statusCode, received) {

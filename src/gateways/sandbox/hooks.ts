@@ -4,7 +4,7 @@
 import type { Clock } from '../../kit/clock.ts'
 import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
 import type { HttpClient } from '../../kit/http-client.ts'
-import type { Log } from '../../kit/log.ts'
+import { errorFields, type Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
 import type { WebhookReading } from '../gateway.ts'
 import type { SandboxRecord } from './record.ts'
@@ -45,7 +45,9 @@ export function createDoorbell(app: DoorbellNeeds): Doorbell {
         order: record.order,
         createdAt: app.clock.now().toISOString(),
       }
-      void deliver(app, app.hookUrl, JSON.stringify(hook), afterMs, stopped.signal)
+      deliver(app, app.hookUrl, JSON.stringify(hook), afterMs, stopped.signal).catch((error: unknown) =>
+        app.log.error('the sandbox could not send a webhook', { gateway: 'sandbox', ...errorFields(error) }),
+      )
     },
     stop: () => stopped.abort(),
   }

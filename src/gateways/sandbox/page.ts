@@ -13,7 +13,7 @@ const STYLE = `
 * { box-sizing: border-box }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
 .bar { background: #fbbf24; color: #1c1917; padding: .5rem 1rem; text-align: center; font-weight: 600 }
-main { max-width: 28rem; margin: 1.5rem auto; padding: 1.5rem; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem }
+main { width: calc(100% - 1.5rem); max-width: 28rem; margin: 1.5rem auto; padding: 1.5rem; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem }
 h1 { margin: 0; font-size: 1rem; font-weight: 400; color: var(--soft) }
 .amount { margin: 0; font-size: 2rem; font-weight: 700; font-variant-numeric: tabular-nums; overflow-wrap: anywhere }
 .soft { color: var(--soft); overflow-wrap: anywhere }

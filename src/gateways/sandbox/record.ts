@@ -17,7 +17,7 @@ import {
 } from './instruments.ts'
 import type { ChargeBody, CheckoutBody } from './wire.ts'
 
-export type Status = 'open' | 'authenticating' | 'pending' | 'succeeded' | 'declined'
+type Status = 'open' | 'authenticating' | 'pending' | 'succeeded' | 'declined'
 
 export interface SandboxRecord {
   uuid: string
@@ -80,7 +80,8 @@ export function draftCheckout(key: string, body: CheckoutBody, fresh: Fresh): Sa
     token: null,
     checkout: {
       pageToken: fresh.pageToken,
-      returnUrl: body.returnUrl,
+      // As URL writes it: only ASCII, so that it can stand in a header.
+      returnUrl: new URL(body.returnUrl).href,
       merchantName: body.merchantName,
       description: body.description,
       phone: body.phone ?? '+254700000000',

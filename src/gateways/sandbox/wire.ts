@@ -158,7 +158,7 @@ function toRequest(attempt: Attempt) {
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
 /** The record in an answer, or why we do not know. Every status but the listed ones may have come after the act. */
-export function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
+function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   switch (answer.status) {
