@@ -17,6 +17,8 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** What every command works with. */
 export interface Shell {
+  /** What the process ends with when the command itself did not fail. */
+  exitCode: number
   /** Undefined: the environment of the process. */
   env: Env | undefined
   /** Prints an envelope for scripts, or what people read. */
@@ -32,16 +34,16 @@ export async function runCommandLine(
   env?: Env,
 ): Promise<number> {
   const json = argv.includes('--json')
-  const program = buildProgram(terminal, json, env)
+  const shell = makeShell(terminal, env)
   try {
-    await program.parseAsync(argv, { from: 'user' })
-    return 0
+    await buildProgram(terminal, json, shell).parseAsync(argv, { from: 'user' })
+    return shell.exitCode
   } catch (error) {
     return tellEnd(error, terminal, json)
   }
 }
 
-function buildProgram(terminal: Terminal, json: boolean, env: Env | undefined): Command {
+function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command {
   const program = new Command('cowry')
     .description('Self-hosted payment collection: the service and its operator commands.')
     .version(packageFacts.version)
@@ -50,7 +52,6 @@ function buildProgram(terminal: Terminal, json: boolean, env: Env | undefined): 
     // With --json there is one document on the output and nothing beside it, so commander's own words wait for tellEnd.
     .configureOutput({ writeOut: terminal.out, writeErr: json ? () => undefined : terminal.err })
     .showHelpAfterError('Add --help for the options.')
-  const shell = makeShell(terminal, env)
   addServeCommand(program, shell)
   addSandboxCommand(program, shell)
   addMerchantCommands(program, shell)
@@ -66,6 +67,7 @@ The operator commands speak to a running service. On its machine they find it by
 
 function makeShell(terminal: Terminal, env: Env | undefined): Shell {
   return {
+    exitCode: 0,
     env,
     show(envelope, options, forPeople) {
       terminal.out(options.json ? `${JSON.stringify(envelope, null, 2)}\n` : forPeople())

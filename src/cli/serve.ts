@@ -1,13 +1,13 @@
 // cowry serve
 
 import { type Command, Option } from 'commander'
+import type { Role } from '../app.ts'
 import { ConfigError, readConfig } from '../config.ts'
 import { type JsonOption, withJson } from './options.ts'
 import type { Shell } from './program.ts'
 import { CommandError } from './terminal.ts'
 
-export const ROLES = ['all', 'api', 'worker'] as const
-export type Role = (typeof ROLES)[number]
+const ROLES: readonly Role[] = ['all', 'api', 'worker']
 
 export function addServeCommand(program: Command, shell: Shell): void {
   withJson(program.command('serve'))
@@ -21,7 +21,7 @@ export function addServeCommand(program: Command, shell: Shell): void {
       const config = readConfig(shell.env)
       // Only here, so that the other commands start without loading the whole service.
       const { serve } = await import('../serve.ts')
-      process.exitCode = await serve(config, { role, json: json ?? false }).catch(explainStart)
+      shell.exitCode = await serve(config, { role, json: json ?? false }).catch(explainStart)
     })
 }
 
