@@ -163,6 +163,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     keyCache: createKeyCache(),
     merchantName: createMerchantNames({ db, clock }),
     writers: createPaymentWriters(db),
+    failpoints: config.failpoints,
     settings: {
       mode,
       publicUrl,

@@ -3,6 +3,7 @@
 
 import type { Mode } from './core/merchant.ts'
 import type { VaultKey } from './kit/crypto.ts'
+import type { Failpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
 import {
   ALL_SETTINGS,
@@ -39,6 +40,7 @@ export interface Config {
   readonly sandboxSecret: string | null
   readonly trustProxy: boolean
   readonly gatewayTimeoutMs: number
+  readonly failpoints: Failpoints
 }
 
 /** What the command line needs to find the service; what is null it looks for in the data folder. */
@@ -123,7 +125,7 @@ const REQUIRED_IN_PRODUCTION = [
   SETTINGS.encryptionKeys,
   SETTINGS.keyPepper,
 ] as const
-const REFUSED_IN_PRODUCTION = [SETTINGS.sandboxUrl, SETTINGS.sandboxSecret] as const
+const REFUSED_IN_PRODUCTION = [SETTINGS.sandboxUrl, SETTINGS.sandboxSecret, SETTINGS.failpoints] as const
 
 function complainInProduction(env: Env, values: Partial<Values<typeof SETTINGS>>): string[] {
   const missing = REQUIRED_IN_PRODUCTION.filter((setting) => textOf(env, setting) === null)
@@ -132,7 +134,7 @@ function complainInProduction(env: Env, values: Partial<Values<typeof SETTINGS>>
     ...missing.map(
       ({ name, example }) => `${name} is missing: production needs it, such as ${name}=${example}`,
     ),
-    ...unwanted.map(({ name }) => `${name} must be removed: there is no sandbox gateway in production`),
+    ...unwanted.map(({ name }) => `${name} must be removed: it is for staging only`),
     ...complainOfWeakness(values),
   ]
 }

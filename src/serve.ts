@@ -29,15 +29,17 @@ export async function serve(config: Config, { role, json }: ServeOptions): Promi
       ending.resolve(1)
     },
   })
-  await writeServerFile(config.dataDir, { url: service.url, pid: process.pid })
-  const lines = json ? [JSON.stringify(facts(role, service))] : welcome(role, service)
-  for (const line of lines) print(line)
-
-  const code = await ending.promise
-  if (code !== 0) setTimeout(() => process.exit(code), CRASH_DRAIN_MS).unref()
-  await service.stop()
-  await removeServerFile(config.dataDir, process.pid)
-  return code
+  try {
+    await writeServerFile(config.dataDir, { url: service.url, pid: process.pid })
+    const lines = json ? [JSON.stringify(facts(role, service))] : welcome(role, service)
+    for (const line of lines) print(line)
+    const code = await ending.promise
+    if (code !== 0) setTimeout(() => process.exit(code), CRASH_DRAIN_MS).unref()
+    return code
+  } finally {
+    await service.stop()
+    await removeServerFile(config.dataDir, process.pid)
+  }
 }
 
 function watchProcess(end: (code: number) => void, tell: (what: string, error: unknown) => void): void {
@@ -67,22 +69,13 @@ function welcome(role: Role, service: Service): string[] {
   if (role === 'worker') return ['Cowry does the background work; Ctrl-C ends it.']
   const lines = [`Cowry listens on   ${service.url}`, `API reference      ${service.publicUrl}/docs`]
   if (service.demoKey === null) return lines
-  return [
-    ...lines,
-    `Demo key           ${service.demoKey}`,
-    '',
-    ...curlLines(service.url, service.demoKey),
-    '',
-  ]
+  return [...lines, `Demo key           ${service.demoKey}`, '', curlLine(service.url, service.demoKey), '']
 }
 
-/** Can be pasted as it is, as often as one likes: the shell makes a new reference each time. */
-function curlLines(url: string, demoKey: string): string[] {
-  const body = `{"amount": 1250.5, "currency": "KES", "reference": "order-'$(date +%s)-$$-$RANDOM'", "customer": {"email": "amina@example.com", "firstname": "Amina", "lastname": "Odhiambo"}}`
-  return [
-    `curl -sS ${url}/api/v1/checkout/initiate-payment \\`,
-    `  -H 'x-api-key: ${demoKey}' \\`,
-    `  -H 'content-type: application/json' \\`,
-    `  -d '${body}'`,
-  ]
+/** One line, so that it can be pasted as it is and as often as one likes: the shell makes a new reference each time. */
+function curlLine(url: string, demoKey: string): string {
+  const customer = '{"email": "amina@example.com", "firstname": "Amina", "lastname": "Odhiambo"}'
+  const body = `{"amount": 1250.5, "currency": "KES", "reference": "order-'$(date +%s)-$RANDOM'", "customer": ${customer}}`
+  const headers = `-H 'x-api-key: ${demoKey}' -H 'content-type: application/json'`
+  return `curl -sS ${url}/api/v1/checkout/initiate-payment ${headers} -d '${body}'`
 }

@@ -3,6 +3,7 @@
 
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
+import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
 
 /** What is wrong with a value, as the rest of a sentence that begins with the variable's name. */
@@ -33,6 +34,11 @@ export interface Fee {
 
 /** By gateway and currency, with `*` already spread over the currencies that are not named. */
 export type Fees = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
+
+function readFailpointSetting(text: string): Failpoints | Wrong {
+  const reading = readFailpoints(text)
+  return 'wrong' in reading ? wrong(reading.wrong) : reading.failpoints
+}
 
 const wrong = (...words: string[]): Wrong => ({ wrong: words })
 
@@ -243,6 +249,8 @@ export const SETTINGS = {
     'Whether X-Forwarded-For and X-Forwarded-Proto are believed; only behind a proxy that sets them.'),
   gatewayTimeoutMs: setting('COWRY_GATEWAY_TIMEOUT_MS', '10000', whole(100, 120_000),
     'How long an answer of a gateway is waited for, in milliseconds.'),
+  failpoints: setting('COWRY_FAILPOINTS', '', readFailpointSetting,
+    'Where the process dies, throws or hangs, for tests of crashes. Staging only.'),
 }
 
 /** What the command line reads beside them, to find the service. */

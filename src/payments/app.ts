@@ -5,6 +5,7 @@ import type { CustomersApp } from '../customers/service.ts'
 import type { Gateways } from '../gateways/registry.ts'
 import { createBatcher } from '../kit/batch.ts'
 import { type Db, DbUnavailable } from '../kit/db.ts'
+import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { FeeTable } from '../ledger/service.ts'
 import { type RecordInput, recordPayments } from './record-queries.ts'
@@ -33,6 +34,7 @@ export interface PaymentsApp extends CustomersApp {
   gateways: Gateways
   settings: PaymentSettings
   writers: PaymentWriters
+  failpoints: Failpoints
   /** The name payers know the merchant by. */
   merchantName(merchantId: string): Promise<string>
 }

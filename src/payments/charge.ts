@@ -48,6 +48,7 @@ async function chargeOnce(
   method: MethodRow,
 ): Promise<Recorded & { method: MethodRow }> {
   // If the process dies during the call, the attempt is on disk and the resolver asks the gateway what happened.
+  await app.failpoints.pass('charge.before_record')
   const attemptId = app.random.uuid()
   const dueAt = addMs(app.clock.now(), app.settings.gatewayTimeoutMs + LEASE_SLACK_MS)
   const recorded = await recordPayment(
@@ -68,21 +69,24 @@ async function chargeOnce(
       isRecurring: true,
       customer: input.customer,
       paymentMethodId: method.id,
-      expiresAt: null,
+      openForMs: null,
       attempt: { id: attemptId, dueAt },
     },
     (payment) => showAtRest(app, payment, [], method),
   )
   if (recorded.replayed) return { ...recorded, method }
 
+  await app.failpoints.pass('charge.after_record')
   const attempt = firstAttempt(recorded.payment, attemptId, dueAt)
   const gateway = app.gateways.get(method.gateway)
   const outcome = await submitCharge(app, gateway, recorded.payment, attempt, method)
+  await app.failpoints.pass('charge.after_call')
   const known = await settle(app, { payment: recorded.payment, attempt, method }, outcome, {
     source: 'api',
     firstCall: true,
   })
   await scheduleQuestion(app, known, outcome)
+  await app.failpoints.pass('charge.after_settle')
   return { payment: known.payment, replayed: false, method }
 }
 

@@ -82,8 +82,10 @@ export async function startAttempt(
   })
   if (!moved) return refresh(app, payment)
 
+  await app.failpoints.pass('checkout.after_start')
   const known: Known = { payment: next, attempt }
   const outcome = await submitCheckout(app, known)
+  await app.failpoints.pass('checkout.after_call')
   const settled = await settle(app, known, outcome, { source: 'checkout', firstCall: true })
   if (outcome.kind !== 'pending') await scheduleQuestion(app, settled, outcome)
   return refresh(app, payment)

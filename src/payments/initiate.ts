@@ -4,7 +4,6 @@
 import { defaultCountry } from '../core/currency.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
 import { fingerprintOf, type InitiateInput } from './input.ts'
 import { type Claim, type NewPayment, type Recorded, recordPayment, replayInsteadOf } from './record.ts'
@@ -53,7 +52,7 @@ export async function openCheckout(
     isRecurring: input.isRecurring,
     customer: input.customer,
     paymentMethodId: null,
-    expiresAt: addMs(app.clock.now(), app.settings.checkoutMs),
+    openForMs: app.settings.checkoutMs,
     attempt: null,
   }
   return recordPayment(app, merchantId, claim, wanted, (payment) => showAtRest(app, payment, [], null))

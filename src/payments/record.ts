@@ -8,6 +8,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { Money } from '../core/money.ts'
 import { searchTextOf } from '../core/search-text.ts'
 import { toEventBody } from '../events/service.ts'
+import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
 import {
   findIdempotencyKey,
@@ -40,7 +41,8 @@ export interface NewPayment {
   isRecurring: boolean
   customer: { email: string; firstname: string; lastname: string; country: string | null }
   paymentMethodId: string | null
-  expiresAt: Date | null
+  /** How long the checkout is open; null for a charge. */
+  openForMs: number | null
   /** The attempt that starts together with a charge, and when the resolver looks after it. */
   attempt: { id: string; dueAt: Date } | null
 }
@@ -144,6 +146,8 @@ export function accessContext(payment: { merchantId: string; id: string }) {
 
 function draftPayment(app: PaymentsApp, merchantId: string, reference: string, wanted: NewPayment): Draft {
   const id = app.random.uuid()
+  const createdAt = app.clock.now()
+  const expiresAt = wanted.openForMs === null ? null : addMs(createdAt, wanted.openForMs)
   const accessCode =
     wanted.kind === 'checkout' ? base62(app.random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS) : null
   const accessSealed =
@@ -180,10 +184,10 @@ function draftPayment(app: PaymentsApp, merchantId: string, reference: string, w
       recoveryPaymentId: null,
       failureCode: null,
       failureWords: null,
-      expiresAt: wanted.expiresAt,
-      dueAt: wanted.expiresAt,
+      expiresAt,
+      dueAt: expiresAt,
       paidAt: null,
-      createdAt: app.clock.now(),
+      createdAt,
     },
   }
 }

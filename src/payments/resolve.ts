@@ -39,6 +39,7 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
     ])
     const attempt = attempts.find((one) => one.id === claimed.id)
     if (!payment || !attempt || !isUnsettled(attempt)) return
+    await app.failpoints.pass('resolver.after_claim')
     await resolveAttempt(app, { payment, attempt })
   } catch (error) {
     // The lease runs out and the attempt is claimed again: one that breaks us must not stop the others.
@@ -55,6 +56,7 @@ async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
     if (!mayResubmit(app, known)) return parkForReview(app, known)
     outcome = await resubmit(app, known)
   }
+  await app.failpoints.pass('resolver.after_question')
   const settled = await settle(app, known, outcome, { source: 'resolver' })
   await scheduleQuestion(app, settled, outcome)
 }

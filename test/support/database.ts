@@ -5,7 +5,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { connectDb, type Db } from '../../src/kit/db.ts'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
 import { asAdmin, dropDatabase, prepareTemplate, type TestServer, withDatabase } from './template.ts'
@@ -16,8 +15,7 @@ interface OwnServer extends TestServer {
 
 let ownServer: Promise<OwnServer> | undefined
 
-// Of the whole file, so that it runs after every test has given its database back.
-after(async () => (await ownServer)?.stop())
+let databases = 0
 
 function testServer(): Promise<TestServer> {
   const adminUrl = process.env.COWRY_TEST_DATABASE_URL
@@ -42,6 +40,12 @@ async function startOwnServer(): Promise<OwnServer> {
   return { ...(await prepareTemplate(postgres.url)), stop }
 }
 
+async function stopOwnServer(): Promise<void> {
+  const server = await ownServer
+  ownServer = undefined
+  await server?.stop()
+}
+
 export interface Ending {
   after(fn: () => Promise<void>): void
 }
@@ -50,8 +54,13 @@ export interface Ending {
 export async function testDatabaseUrl(t: Ending): Promise<string> {
   const { adminUrl, template } = await testServer()
   const name = `cowry_test_${randomBytes(6).toString('hex')}`
+  databases += 1
   await asAdmin(adminUrl, `create database ${name} template ${template}`)
-  t.after(() => dropDatabase(adminUrl, name))
+  t.after(async () => {
+    await dropDatabase(adminUrl, name)
+    databases -= 1
+    if (databases === 0) await stopOwnServer()
+  })
   return withDatabase(adminUrl, name)
 }
 

@@ -1,0 +1,89 @@
+// A whole service in this process, on a database of its own, spoken to over real HTTP. When it ends, every invariant is
+// checked, so each file of API tests proves them over all that it did.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Service, startService } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import { checkInvariants } from '../../src/kit/invariants.ts'
+import { createLog } from '../../src/kit/log.ts'
+import { type Api, createApi } from './api.ts'
+import { type Ending, testDatabaseUrl } from './database.ts'
+
+export interface TestService extends Service {
+  databaseUrl: string
+  dataDir: string
+  /** With the demo merchant's key, which has every scope. */
+  api: Api
+  /** With another key, or none. */
+  apiWith(key: string | undefined): Api
+  admin: Api
+  /** A new merchant and a key of it with these scopes. */
+  newMerchant(scopes?: string[]): Promise<{ uuid: string; key: string; api: Api }>
+}
+
+export interface TestServiceOptions {
+  env?: Record<string, string>
+  clock?: Clock
+  databaseUrl?: string
+  /** Off for a test that breaks them on purpose. */
+  checksInvariants?: boolean
+}
+
+export async function testService(t: Ending, options: TestServiceOptions = {}): Promise<TestService> {
+  let service: Service | undefined
+  t.after(async () => {
+    if (!service) return
+    try {
+      if (options.checksInvariants ?? true) await requireInvariants(service)
+    } finally {
+      await service.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    }
+  })
+  const databaseUrl = options.databaseUrl ?? (await testDatabaseUrl(t))
+  const dataDir = await mkdtemp(join(tmpdir(), 'cowry-service-'))
+  const config = readConfig({
+    PORT: '0',
+    DATABASE_URL: databaseUrl,
+    COWRY_DATA_DIR: dataDir,
+    COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
+    COWRY_POOL_SIZE: '8',
+    ...options.env,
+  })
+  service = await startService(config, { clock: options.clock, log: createLog('silent') })
+  const { url, demoKey } = service
+  const apiWith = (key: string | undefined) => createApi(url, key === undefined ? {} : { 'x-api-key': key })
+  const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
+  return {
+    ...service,
+    databaseUrl,
+    dataDir,
+    admin,
+    apiWith,
+    api: apiWith(demoKey ?? undefined),
+    async newMerchant(scopes = ['*']) {
+      const merchant = await admin.post('/admin/v1/merchants', { name: 'Another Shop' })
+      const { uuid } = merchant.body.data
+      const key = await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'test', scopes })
+      assert.equal(key.http, 201, JSON.stringify(key.body))
+      const apiKey: string = key.body.data.apiKey
+      return { uuid, key: apiKey, api: apiWith(apiKey) }
+    },
+  }
+}
+
+const ADMIN_TOKEN = 'a-token-of-the-tests-0123456789abcdef'
+
+export async function requireInvariants(service: Pick<Service, 'db'>): Promise<void> {
+  const reports = await checkInvariants(service.db)
+  assert.ok(reports.length >= 9, 'the invariants stand as views')
+  assert.deepEqual(
+    reports.filter(({ violations }) => violations !== 0),
+    [],
+    'no invariant is violated',
+  )
+}
