@@ -8,7 +8,7 @@ import type { PaymentsApp } from './app.ts'
 import { claimQuestion, listAttempts, type PaymentRow } from './queries.ts'
 import { isUnsettled } from './schedule.ts'
 import { type Known, settle } from './settle.ts'
-import { isOpen, type MoveSource } from './states.ts'
+import { isUnpaid, type MoveSource } from './states.ts'
 
 const QUESTION_WINDOW_MS = 3_000
 
@@ -20,7 +20,7 @@ export async function askAbout(
   payment: PaymentRow,
   source: MoveSource,
 ): Promise<PaymentRow> {
-  if (!isOpen(payment.status)) return payment
+  if (!isUnpaid(payment.status)) return payment
   const underWay = questions.get(app.db) ?? new Map<string, Promise<PaymentRow>>()
   questions.set(app.db, underWay)
   const running = underWay.get(payment.id)

@@ -235,7 +235,7 @@ export async function markAwaiting(
   attempt: AttemptRow,
   gatewayReference: string | null,
   nextStep: NextStep | null,
-  dueAt: Date,
+  dueAt: Date | null,
 ): Promise<void> {
   await db.query(markAwaitingStatement, [
     attempt.merchantId,
@@ -252,8 +252,8 @@ update attempts
 set due_at = $4
 where merchant_id = $1 and id = $2 and fence = $3 and due_at is not null`
 
-/** When to ask again; a no-op when another process has claimed the attempt meanwhile. */
-export async function postponeAttempt(db: Db, attempt: AttemptRow, dueAt: Date): Promise<void> {
+/** When to ask again, or null for no more; a no-op when another process has claimed the attempt meanwhile. */
+export async function postponeAttempt(db: Db, attempt: AttemptRow, dueAt: Date | null): Promise<void> {
   await db.query(postponeAttemptStatement, [attempt.merchantId, attempt.id, attempt.fence, dueAt])
 }
 
@@ -308,10 +308,13 @@ export async function claimDueAttempts(
 const hastenAttemptStatement = sql<{ id: string }>`
 update attempts
 set due_at = $3
-where gateway = $1 and gateway_key = $2 and due_at > $3
+where gateway = $1
+  and gateway_key = $2
+  and status in ('started', 'awaiting_customer', 'declined', 'requires_review')
+  and (due_at is null or due_at > $3)
 returning id`
 
-/** A doorbell rang: the resolver looks at once. */
+/** A doorbell rang: the resolver looks at once, also after an attempt that was over, because late money is money. */
 export async function hastenAttempt(db: Db, gateway: string, key: string, now: Date): Promise<void> {
   await db.query(hastenAttemptStatement, [gateway, key, now])
 }

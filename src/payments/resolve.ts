@@ -10,7 +10,7 @@ import type { PaymentsApp } from './app.ts'
 import { submitCharge } from './charge.ts'
 import { submitCheckout } from './checkout.ts'
 import { type ClaimedAttempt, claimDueAttempts, findPayment, listAttempts } from './queries.ts'
-import { isUnsettled, scheduleQuestion } from './schedule.ts'
+import { scheduleQuestion } from './schedule.ts'
 import { type Known, settle } from './settle.ts'
 import { closeAttempt } from './settle-queries.ts'
 import { methodOf } from './views.ts'
@@ -38,7 +38,7 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
       listAttempts(app.db, claimed.merchantId, claimed.paymentId),
     ])
     const attempt = attempts.find((one) => one.id === claimed.id)
-    if (!payment || !attempt || !isUnsettled(attempt)) return
+    if (!payment || !attempt || attempt.dueAt === null) return
     await app.failpoints.pass('resolver.after_claim')
     await resolveAttempt(app, { payment, attempt })
   } catch (error) {

@@ -21,10 +21,22 @@ const AWAITING_DELAYS_MS = [2, 3, 5, 10, 15, 30, 60].map((seconds) => seconds * 
 /** The checkout is over and money may still come late. */
 const LATE_DELAYS_MS = [MINUTE, 15 * MINUTE, HOUR]
 
-export function nextQuestionAt(app: PaymentsApp, known: Known): Date {
+// No rail delivers a prompt or a transfer later than this; a webhook that comes later still makes us look.
+const LATE_WATCH_MS = 7 * 24 * HOUR
+
+/** Null when there is nothing left to ask by ourselves. */
+export function nextQuestionAt(app: PaymentsApp, known: Known): Date | null {
+  if (!isUnsettled(known.attempt)) return null
+  const now = app.clock.now()
+  if (isOver(known, now)) return null
   const delays = delaysOf(known)
   const delayMs = delays[Math.min(known.attempt.tries, delays.length - 1)] ?? HOUR
-  return addMs(app.clock.now(), jittered(app.random, delayMs))
+  return addMs(now, jittered(app.random, delayMs))
+}
+
+function isOver({ payment, attempt }: Known, now: Date): boolean {
+  if (attempt.status === 'started' || isOpen(payment.status)) return false
+  return addMs(payment.expiresAt ?? payment.createdAt, LATE_WATCH_MS) <= now
 }
 
 function delaysOf({ payment, attempt }: Known): number[] {
@@ -34,7 +46,7 @@ function delaysOf({ payment, attempt }: Known): number[] {
 
 /** After a call whose outcome does not end the attempt: when to ask next. */
 export async function scheduleQuestion(app: PaymentsApp, known: Known, outcome: Outcome): Promise<void> {
-  if (!isUnsettled(known.attempt)) return
+  if (known.attempt.dueAt === null) return
   const { merchantId, id: attemptId, gateway } = known.attempt
   const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
   app.log.info('outcome not known yet', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
