@@ -184,13 +184,17 @@ export function sqlStateOf(error: unknown): string | undefined {
 const DEADLOCK_STATES = new Set(['40P01', '40001'])
 const DEADLOCK_TRIES = 3
 
+export function isDeadlock(error: unknown): boolean {
+  return DEADLOCK_STATES.has(sqlStateOf(error) ?? '')
+}
+
 /** Runs work again that the server rolled back for the sake of another: nothing of it was written. */
 export async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work()
     } catch (error) {
-      if (tries === DEADLOCK_TRIES || !DEADLOCK_STATES.has(sqlStateOf(error) ?? '')) throw error
+      if (tries === DEADLOCK_TRIES || !isDeadlock(error)) throw error
     }
   }
 }

@@ -50,8 +50,11 @@ export function createPaymentWriters(db: Db): PaymentWriters {
   return {
     record: createBatcher({
       ...options,
-      run: (inputs: readonly RecordInput[]) => recordPayments(db, inputs),
+      run: (inputs: readonly RecordInput[]) => retryDeadlocks(() => recordPayments(db, inputs)),
     }),
-    move: createBatcher({ ...options, run: (inputs: readonly MoveInput[]) => applyMoves(db, inputs) }),
+    move: createBatcher({
+      ...options,
+      run: (inputs: readonly MoveInput[]) => retryDeadlocks(() => applyMoves(db, inputs)),
+    }),
   }
 }
