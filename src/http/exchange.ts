@@ -12,6 +12,8 @@ export interface Exchange {
   merchant?: Merchant
   keyId?: string
   refusal?: RefusalCode
+  /** The caller closed before an answer was ready. */
+  callerLeft?: boolean
   /** What must still end: the answer on the wire, and the work behind it when the caller has left already. */
   unfinished: number
 }
@@ -52,7 +54,10 @@ export function createExchanges(clock: Clock, log: Log): Exchanges {
       request.exchange = { startedAtMs: clock.now().getTime(), unfinished: 1 }
       open.add(reply)
       // Not finish: that never comes when the caller has left.
-      reply.raw.once('close', () => end(request, reply))
+      reply.raw.once('close', () => {
+        request.exchange.callerLeft = !reply.raw.writableEnded
+        end(request, reply)
+      })
     },
     async work(request, reply, run) {
       request.exchange.unfinished += 1
@@ -76,10 +81,10 @@ export function createExchanges(clock: Clock, log: Log): Exchanges {
 const QUIET_ROUTES = new Set(['/healthz', '/readyz'])
 
 function writeLine(log: Log, request: FastifyRequest, reply: FastifyReply, durationMs: number): void {
-  const { merchant, keyId, refusal } = request.exchange
+  const { merchant, keyId, refusal, callerLeft } = request.exchange
   // The pattern of the route, never the URL: a path or a query may hold what must not be logged.
   const route = request.routeOptions.url ?? 'unknown'
-  const http = reply.raw.writableFinished ? reply.raw.statusCode : CALLER_LEFT
+  const http = callerLeft ? CALLER_LEFT : reply.raw.statusCode
   // Probes come every few seconds from every balancer and say nothing.
   const write = QUIET_ROUTES.has(route) ? log.debug : log.info
   const who = { merchantId: merchant?.id, keyId, refusal }

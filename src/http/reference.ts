@@ -61,7 +61,11 @@ function referencePage(nonce: string): string {
 <body>
 <div id="app"></div>
 <script nonce="${nonce}" src="/docs/reference.js"></script>
-<script nonce="${nonce}">Scalar.createApiReference('#app', ${JSON.stringify(REFERENCE_SETTINGS)})</script>
+<script nonce="${nonce}">
+// Requests from this page go to where it was opened: the policy allows no other address.
+const servers = [{ url: location.origin }]
+Scalar.createApiReference('#app', { ...${JSON.stringify(REFERENCE_SETTINGS)}, servers })
+</script>
 </body>
 </html>
 `

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { Refusal } from '../core/errors.ts'
+import type { Clock } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import { badRequest, errorAnswer, refusalFor } from './errors.ts'
 import { createExchanges, type Exchanges } from './exchange.ts'
@@ -19,6 +20,7 @@ import { registerReference } from './reference.ts'
 
 /** What is under way gets this long to end. An orchestrator usually kills after 30 s. */
 const DRAIN_MS = 25_000
+const HANG_UP_MS = 500
 
 export function createHttpShell(options: HttpShellOptions): HttpShell {
   const headers = securityHeaders(options.environment)
@@ -36,11 +38,12 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
     async stop() {
       stopping = true
       exchanges.closeConnections()
-      const closed = Promise.all([app.close(), exchanges.finished()])
+      const closed = app.close()
       const inTime = new AbortController()
-      const late = options.clock.sleep(DRAIN_MS, inTime.signal).then(() => 'late')
-      if ((await Promise.race([closed, late])) === 'late') app.server.closeAllConnections()
-      else inTime.abort()
+      const drained = drain(options.clock, exchanges, closed).then(() => inTime.abort())
+      await Promise.race([drained, options.clock.sleep(DRAIN_MS, inTime.signal)])
+      app.server.closeAllConnections()
+      await closed
     },
     async inject({ remoteAddress, ...request }) {
       const { statusCode, headers: answered, body } = await app.inject({ ...request, remoteAddress })
@@ -48,6 +51,17 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
     },
     openApi,
   }
+}
+
+/** Resolves when all work has ended and its callers have had a moment to hang up. */
+async function drain(clock: Clock, exchanges: Exchanges, closed: Promise<void>): Promise<void> {
+  await exchanges.finished()
+  // A connection that never sent anything does not count as idle and would be waited for; one whose request is just
+  // arriving still gets its answer.
+  const hungUp = new AbortController()
+  void closed.then(() => hungUp.abort())
+  await clock.sleep(HANG_UP_MS, hungUp.signal)
+  await exchanges.finished()
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Type } from 'typebox'
+import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
+import { DbUnavailable } from '../kit/db.ts'
+import { ok, type Route, route } from '../kit/route.ts'
+import { fakeShell, read, THING } from './fake-shell.ts'
+
+const PATH = '/api/v1/things'
+const UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
+
+function routeThatThrows(error: unknown): Route {
+  return route({
+    method: 'GET',
+    path: '/api/v1/throws',
+    tag: 'Misc',
+    scope: 'wallet:read',
+    summary: 'Throw',
+    answer: { http: 200, data: Type.Object({}) },
+    refusals: [],
+    handle: async () => {
+      throw error
+    },
+  })
+}
+
+describe('a successful answer', () => {
+  it('is the envelope, with nulls and free-form data as they are', async () => {
+    const { get } = fakeShell()
+    const answer = await get(`${PATH}/${UUID}`)
+    assert.equal(answer.http, 200)
+    assert.deepEqual(read(answer), { status: 'success', message: 'Found.', data: THING })
+    assert.equal(answer.headers['x-extra'], 'yes')
+    assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+  })
+
+  it('is 201 for what was created', async () => {
+    assert.equal((await fakeShell().post(PATH, { name: 'a' })).http, 201)
+  })
+
+  it('of a list has meta beside data', async () => {
+    const answer = read(await fakeShell().get(PATH))
+    assert.deepEqual(answer.data, [THING])
+    assert.equal(answer.meta.nextCursor, null)
+    assert.equal(answer.meta.total, 1)
+  })
+
+  it('shows nothing that the schema does not name', async () => {
+    const { post } = fakeShell()
+    const answer = await post(PATH, { name: 'a', metadata: { secret: 'x', note: 'kept' } })
+    assert.equal(read(answer).data.note, 'kept')
+    assert.equal(Object.hasOwn(read(answer).data, 'secret'), false)
+  })
+
+  it('writes a null that no schema foresaw as null, never as an empty text or 0', async () => {
+    const data = Type.Object({
+      text: Type.String(),
+      count: Type.Integer(),
+      flag: Type.Boolean(),
+      list: Type.Array(Type.String()),
+    })
+    const nulls = { text: null, count: null, flag: null, list: null }
+    const { get } = fakeShell({
+      routes: [
+        { ...routeThatThrows(null), answer: { http: 200, data }, handle: async () => ok('Null.', nulls) },
+      ],
+    })
+    assert.deepEqual(read(await get('/api/v1/throws')).data, nulls)
+  })
+
+  it('has no body on HEAD', async () => {
+    const { shell } = fakeShell()
+    const answer = await shell.inject({ method: 'HEAD', url: PATH, headers: { 'x-api-key': 'right' } })
+    assert.equal(answer.http, 200)
+    assert.equal(answer.body, '')
+  })
+})
+
+describe('a refusal', () => {
+  it('is the error envelope of the contract', async () => {
+    const details = [{ field: 'a', code: 'b', message: 'c' }]
+    const refusal = new Refusal('duplicate_reference', { message: 'Used by X.', details })
+    const answer = await fakeShell({ routes: [routeThatThrows(refusal)] }).get('/api/v1/throws')
+    assert.equal(answer.http, 409)
+    assert.deepEqual(read(answer), {
+      status: 'error',
+      message: 'Used by X.',
+      data: null,
+      error: {
+        code: 'duplicate_reference',
+        type: 'conflict_error',
+        retryable: false,
+        requestId: answer.headers['x-request-id'],
+        docUrl: 'https://pay.example/docs/errors#duplicate_reference',
+        details,
+      },
+    })
+  })
+
+  it('is an RFC 9457 problem when the caller accepts one', async () => {
+    const { shell } = fakeShell()
+    const accept = 'application/problem+json, application/json;q=0.9'
+    const answer = await shell.inject({ url: PATH, headers: { accept, 'x-request-id': 'request-17' } })
+    assert.equal(answer.http, 401)
+    assert.equal(answer.headers['content-type'], 'application/problem+json; charset=utf-8')
+    assert.deepEqual(JSON.parse(answer.body), {
+      type: 'https://pay.example/docs/errors#missing_api_key',
+      title: REFUSALS.missing_api_key.message,
+      status: 401,
+      detail: REFUSALS.missing_api_key.message,
+      instance: 'urn:cowry:request:request-17',
+      code: 'missing_api_key',
+      errorType: 'authentication_error',
+      retryable: false,
+      requestId: 'request-17',
+      details: [],
+    })
+    const plain = await shell.inject({ url: PATH, headers: { accept: '*/*' } })
+    assert.equal(plain.headers['content-type'], 'application/json; charset=utf-8')
+  })
+
+  it('has the status of its row, for every code', async () => {
+    // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+    for (const code of Object.keys(REFUSALS) as RefusalCode[]) {
+      const { get } = fakeShell({ routes: [routeThatThrows(new Refusal(code))] })
+      const answer = await get('/api/v1/throws')
+      assert.equal(answer.http, REFUSALS[code].http, code)
+      assert.equal(read(answer).error.type, REFUSALS[code].type)
+    }
+  })
+
+  it('carries Retry-After when it knows', async () => {
+    const refusal = new Refusal('temporarily_unavailable', { retryAfterSeconds: 7 })
+    const answer = await fakeShell({ routes: [routeThatThrows(refusal)] }).get('/api/v1/throws')
+    assert.equal(answer.headers['retry-after'], '7')
+  })
+
+  it('is 503 with Retry-After: 1 when the database does not answer', async () => {
+    const { get, lines } = fakeShell({
+      routes: [routeThatThrows(new DbUnavailable(new Error('secret host')))],
+    })
+    const answer = await get('/api/v1/throws')
+    assert.equal(answer.http, 503)
+    assert.equal(read(answer).error.code, 'temporarily_unavailable')
+    assert.equal(answer.headers['retry-after'], '1')
+    assert.doesNotMatch(answer.body, /secret host/)
+    assert.equal(lines.filter((line) => line.level === 'warn').length, 1)
+  })
+
+  it('is 500 for our own mistakes, which are logged once with their stack and not told', async () => {
+    const mistakes = [new Error('secret detail'), new TypeError('secret detail'), 'secret detail', null]
+    for (const mistake of [...mistakes, Object.assign(new Error('secret detail'), { code: 'ECONNRESET' })]) {
+      const { get, lines } = fakeShell({ routes: [routeThatThrows(mistake)] })
+      const answer = await get('/api/v1/throws', { 'x-request-id': 'request-17' })
+      assert.equal(answer.http, 500)
+      assert.equal(read(answer).error.code, 'internal_error')
+      assert.doesNotMatch(answer.body, /secret/)
+      const errors = lines.filter((line) => line.level === 'error')
+      assert.equal(errors.length, 1)
+      assert.equal(errors[0]?.requestId, 'request-17')
+      if (mistake instanceof Error) assert.match(String(errors[0]?.stack), /answers\.test\.ts/)
+    }
+  })
+
+  it('is 500 when a slice forgets a field that its own schema requires', async () => {
+    const answer = { http: 200, data: Type.Object({ needed: Type.String() }) } as const
+    const { get, lines } = fakeShell({
+      routes: [{ ...routeThatThrows(null), answer, handle: async () => ok('Forgotten.', {}) }],
+    })
+    assert.equal((await get('/api/v1/throws')).http, 500)
+    assert.equal(lines.filter((line) => line.level === 'error').length, 1)
+  })
+})
+
+describe('a path', () => {
+  it('that is not known is 404 route_not_found, whatever the body', async () => {
+    const { shell, post } = fakeShell()
+    for (const url of [
+      '/nope',
+      '/api/v1',
+      '/api/v1/thing',
+      `${PATH}/${UUID}/more`,
+      '/API/v1/things',
+      '//',
+      '/..',
+      `${PATH}/../x`,
+    ])
+      assert.equal((await shell.inject({ url })).http, 404, url)
+    const answer = await post('/nope', 'x'.repeat(100_000), { 'content-type': 'text/plain' })
+    assert.equal(read(answer).error.code, 'route_not_found')
+  })
+
+  it('with a trailing slash is another path', async () => {
+    const { get } = fakeShell()
+    const answer = await get(`${PATH}/`)
+    assert.ok(answer.http === 404 || answer.http === 400)
+  })
+
+  it('F-69: in bad percent-encoding is 400', async () => {
+    const { shell } = fakeShell()
+    for (const url of ['/%', '/%zz', `${PATH}/%ff`, `${PATH}/%c0%af`]) {
+      const answer = await shell.inject({ url })
+      assert.equal(answer.http, 400, url)
+      assert.equal(read(answer).error.code, 'validation_failed')
+    }
+    assert.equal((await shell.inject({ url: '/%00' })).http, 404)
+  })
+
+  it('that is known answers 405 to another method, and says which it takes', async () => {
+    const { shell } = fakeShell()
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const) {
+      const answer = await shell.inject({ method, url: PATH })
+      assert.equal(answer.http, 405, method)
+      assert.equal(read(answer).error.code, 'method_not_allowed')
+      assert.deepEqual(String(answer.headers.allow).split(', ').sort(), ['GET', 'HEAD', 'POST'])
+    }
+    assert.equal((await shell.inject({ method: 'POST', url: '/healthz' })).http, 405)
+    assert.equal((await shell.inject({ method: 'HEAD', url: `${PATH}/${UUID}/touch` })).headers.allow, 'POST')
+  })
+})
+
+describe('every answer', () => {
+  it('carries X-Request-Id, the caller’s own when it is well formed', async () => {
+    const { shell } = fakeShell()
+    const idOf = async (url: string, given?: string) => {
+      const headers: Record<string, string> = given === undefined ? {} : { 'x-request-id': given }
+      return String((await shell.inject({ url, headers })).headers['x-request-id'])
+    }
+    for (const url of [PATH, '/nope', '/%zz', '/healthz', '/docs', '/docs/errors', '/openapi.json']) {
+      assert.equal(await idOf(url, 'order.17_retry-2'), 'order.17_retry-2', url)
+      assert.match(await idOf(url), /^[0-9a-f-]{36}$/, url)
+      for (const other of ['short', 'has space in it', 'x'.repeat(129), 'semi;colon', 'ünicode-id'])
+        assert.match(await idOf(url, other), /^[0-9a-f-]{36}$/, other)
+    }
+  })
+
+  it('F-81: carries the headers that keep a browser careful', async () => {
+    const { get } = fakeShell()
+    for (const url of [PATH, '/nope', `${PATH}/x`]) {
+      const { headers } = await get(url)
+      assert.equal(headers['content-security-policy'], "default-src 'none'; frame-ancestors 'none'")
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.equal(headers['cache-control'], 'no-store')
+      assert.equal(headers['cross-origin-resource-policy'], 'same-origin')
+      assert.equal(headers['referrer-policy'], 'no-referrer')
+      for (const absent of [
+        'server',
+        'x-powered-by',
+        'access-control-allow-origin',
+        'strict-transport-security',
+      ])
+        assert.equal(headers[absent], undefined)
+    }
+    const production = await fakeShell({ environment: 'production' }).get(PATH)
+    assert.match(String(production.headers['strict-transport-security']), /max-age=31536000/)
+  })
+
+  it('is one line in the log, which holds no URL, query, header or body', async () => {
+    const { post, get, lines } = fakeShell()
+    await post(`${PATH}?canary=query-canary`, { name: 'body-canary' }, { 'x-canary': 'header-canary' })
+    await get(`${PATH}/path-canary`)
+    await get('/healthz')
+    const written = lines.filter((line) => line.level === 'info')
+    assert.deepEqual(
+      written.map(({ requestId, ...line }) => {
+        assert.ok(requestId)
+        return line
+      }),
+      [
+        line({ method: 'POST', route: '/api/v1/things', http: 201 }),
+        line({ method: 'GET', route: '/api/v1/things/:uuid', http: 400, refusal: 'invalid_uuid' }),
+      ],
+    )
+    assert.doesNotMatch(JSON.stringify(lines), /canary/)
+  })
+})
+
+function line(fields: object): object {
+  const who = { merchantId: 'merchant-1', keyId: 'key-1', refusal: undefined }
+  return { level: 'info', message: 'request', durationMs: 0, ...who, ...fields }
+}
+
+describe('the probes', () => {
+  it('say ok while the process lives, and ready while it can work', async () => {
+    const { shell } = fakeShell()
+    assert.deepEqual(JSON.parse((await shell.inject({ url: '/healthz' })).body), { status: 'ok' })
+    assert.deepEqual(JSON.parse((await shell.inject({ url: '/readyz' })).body), {
+      status: 'ready',
+      reasons: [],
+    })
+  })
+
+  it('say why when it cannot', async () => {
+    const { shell } = fakeShell({ ready: async () => ({ ready: false, reasons: ['The database is away.'] }) })
+    const answer = await shell.inject({ url: '/readyz' })
+    assert.equal(answer.http, 503)
+    assert.deepEqual(JSON.parse(answer.body), { status: 'unavailable', reasons: ['The database is away.'] })
+    assert.equal((await shell.inject({ url: '/healthz' })).http, 200)
+  })
+})

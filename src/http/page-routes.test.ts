@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Refusal } from '../core/errors.ts'
+import type { PageRoute } from '../kit/route.ts'
+import { fakeShell } from './fake-shell.ts'
+
+type PageInput = Parameters<PageRoute['handle']>[0]
+
+function pageShell(handle: PageRoute['handle']) {
+  return fakeShell({
+    pageRoutes: [
+      { method: 'GET', path: '/pay/{accessCode}', handle },
+      { method: 'POST', path: '/pay/{accessCode}', handle },
+    ],
+  })
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+describe('a page', () => {
+  it('gets its parameters, query, form and headers as texts', async () => {
+    const seen: PageInput[] = []
+    const { post } = pageShell(async (input) => {
+      seen.push(input)
+      return { http: 200, html: '<p>hello</p>' }
+    })
+    const answer = await post('/pay/abc%20d?lang=fr', 'name=Ama+A&note=a%0D%0Ab&__proto__=x', FORM)
+    assert.equal(answer.http, 200)
+    assert.equal(answer.body, '<p>hello</p>')
+    assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
+    const [input] = seen
+    assert.equal(JSON.stringify(input?.params), '{"accessCode":"abc d"}')
+    assert.equal(JSON.stringify(input?.query), '{"lang":"fr"}')
+    assert.equal(JSON.stringify(input?.form), '{"name":"Ama A","note":"a\\nb","__proto__":"x"}')
+    assert.equal(input?.headers['content-type'], FORM['content-type'])
+    assert.equal(input?.requestId, answer.headers['x-request-id'])
+  })
+
+  it('F-81: may load from us alone, and styles only with the nonce of this answer', async () => {
+    const nonces = new Set<string>()
+    const { get } = pageShell(async ({ styleNonce }) => {
+      nonces.add(styleNonce)
+      return { http: 200, html: styleNonce, formActions: ['https://gateway.example/pay?x=1'] }
+    })
+    const answer = await get('/pay/abc')
+    assert.equal(
+      answer.headers['content-security-policy'],
+      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${answer.body}'; img-src 'self' data:; connect-src 'self'; form-action 'self' https://gateway.example; base-uri 'none'; frame-ancestors 'none'`,
+    )
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    assert.equal(answer.headers['referrer-policy'], 'no-referrer')
+    assert.equal(answer.headers['cross-origin-opener-policy'], 'same-origin')
+    assert.match(String(answer.headers['permissions-policy']), /camera=\(\)/)
+    await get('/pay/abc')
+    assert.equal(nonces.size, 2)
+  })
+
+  it('redirects with 303', async () => {
+    const { post } = pageShell(async () => ({
+      http: 200,
+      redirectTo: 'https://shop.example/back?reference=1',
+    }))
+    const answer = await post('/pay/abc', '', FORM)
+    assert.equal(answer.http, 303)
+    assert.equal(answer.headers.location, 'https://shop.example/back?reference=1')
+  })
+
+  it('may answer a script or a JSON status', async () => {
+    const content = { type: 'application/json', body: '{"status":"pending"}' }
+    const { get } = pageShell(async () => ({ http: 200, content, headers: { 'x-more': 'yes' } }))
+    const answer = await get('/pay/abc')
+    assert.match(String(answer.headers['content-type']), /^application\/json/)
+    assert.equal(answer.headers['x-more'], 'yes')
+  })
+
+  it('shows a refusal as a page with the same status, and no internals', async () => {
+    const refused = await pageShell(async () => {
+      throw new Refusal('payment_not_found', { message: 'No <b>payment</b>.' })
+    }).get('/pay/abc')
+    assert.equal(refused.http, 404)
+    assert.match(String(refused.headers['content-type']), /^text\/html/)
+    assert.match(refused.body, /No &lt;b&gt;payment/)
+    assert.match(refused.body, new RegExp(String(refused.headers['x-request-id'])))
+    const failed = await pageShell(async () => {
+      throw new Error('secret')
+    }).get('/pay/abc')
+    assert.equal(failed.http, 500)
+    assert.doesNotMatch(failed.body, /secret/)
+  })
+
+  it('F-64: refuses control characters, bad encoding and large forms with a page', async () => {
+    const { get, post } = pageShell(async () => ({ http: 200, html: '' }))
+    for (const answer of [
+      await get('/pay/a%00b'),
+      await get('/pay/abc?x=%00'),
+      await get('/pay/abc?x=%zz'),
+      await post('/pay/abc', 'name=%00', FORM),
+    ]) {
+      assert.equal(answer.http, 400)
+      assert.match(String(answer.headers['content-type']), /^text\/html/)
+    }
+    const large = await post('/pay/abc', `name=${'x'.repeat(16_384)}`, FORM)
+    assert.equal(large.http, 413)
+    assert.match(large.body, /16 KB/)
+    assert.equal((await post('/pay/abc', '{}')).http, 415)
+  })
+})

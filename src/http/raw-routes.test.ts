@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { HookRoute } from '../kit/route.ts'
+import { fakeShell } from './fake-shell.ts'
+
+type HookInput = Parameters<HookRoute['handle']>[0]
+
+function hookShell(http = 200) {
+  const seen: HookInput[] = []
+  const handle: HookRoute['handle'] = async (input) => {
+    seen.push(input)
+    return { http }
+  }
+  return { ...fakeShell({ hookRoutes: [{ path: '/hooks/{gateway}', handle }] }), hooks: seen }
+}
+
+describe('a hook', () => {
+  it('gets the bytes exactly as they came, whatever their type', async () => {
+    const { shell, hooks } = hookShell()
+    const bytes = Buffer.from([0x7b, 0x00, 0xff, 0x0a, 0x7d])
+    for (const headers of [
+      { 'content-type': 'application/json' },
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      { 'content-length': '5' },
+      { 'content-type': 'application/json', 'content-encoding': 'gzip', 'x-signature': 'abc' },
+    ] as Record<string, string>[]) {
+      const answer = await shell.inject({ method: 'POST', url: '/hooks/paystack', payload: bytes, headers })
+      assert.equal(answer.http, 200)
+      assert.equal(answer.body, '')
+      assert.deepEqual(hooks.at(-1)?.rawBody, bytes)
+      assert.equal(hooks.at(-1)?.params.gateway, 'paystack')
+    }
+    assert.equal(hooks.at(-1)?.headers['x-signature'], 'abc')
+  })
+
+  it('may be empty, and at most 256 KB long', async () => {
+    const { shell, hooks } = hookShell(401)
+    assert.equal((await shell.inject({ method: 'POST', url: '/hooks/x' })).http, 401)
+    assert.equal(hooks[0]?.rawBody.length, 0)
+    const inject = (bytes: number) =>
+      shell.inject({
+        method: 'POST',
+        url: '/hooks/x',
+        payload: Buffer.alloc(bytes),
+        headers: { 'content-type': 'application/octet-stream' },
+      })
+    assert.equal((await inject(262_144)).http, 401)
+    const refused = await inject(262_145)
+    assert.equal(refused.http, 413)
+    assert.match(refused.body, /256 KB/)
+  })
+})
+
+describe('a mounted server', () => {
+  it('reads the request and writes the answer by itself, under our request id', async () => {
+    const { shell, lines } = fakeShell({
+      mounts: {
+        '/sandbox': (request, response) => {
+          const chunks: Buffer[] = []
+          request.on('data', (chunk: Buffer) => chunks.push(chunk))
+          request.on('end', () => {
+            response.statusCode = 202
+            response.end(`${request.method} ${request.url} ${Buffer.concat(chunks).toString()}`)
+          })
+        },
+      },
+    })
+    const answer = await shell.inject({
+      method: 'POST',
+      url: '/sandbox/pay/1?x=%zz',
+      payload: Buffer.from('raw'),
+      headers: { 'content-type': 'anything', 'x-request-id': 'request-17' },
+    })
+    assert.equal(answer.http, 202)
+    assert.equal(answer.body, 'POST /sandbox/pay/1?x=%zz raw')
+    assert.equal(answer.headers['x-request-id'], 'request-17')
+    assert.equal((await shell.inject({ method: 'PUT', url: '/sandbox' })).http, 202)
+    assert.equal((await shell.inject({ url: '/sandboxes' })).http, 404)
+    assert.deepEqual(
+      lines.map(({ route, http }) => `${route} ${http}`),
+      ['/sandbox/* 202', '/sandbox 202', 'unknown 404'],
+    )
+  })
+})
