@@ -9,7 +9,7 @@ import { type Service, startService } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { checkInvariants } from '../../src/kit/invariants.ts'
-import { createLog } from '../../src/kit/log.ts'
+import { createLog, type Log } from '../../src/kit/log.ts'
 import { type Api, createApi } from './api.ts'
 import { type Ending, testDatabaseUrl } from './database.ts'
 
@@ -28,6 +28,8 @@ export interface TestService extends Service {
 export interface TestServiceOptions {
   env?: Record<string, string>
   clock?: Clock
+  /** Absent: nothing is logged. */
+  log?: Log
   databaseUrl?: string
   /** Off for a test that breaks them on purpose. */
   checksInvariants?: boolean
@@ -54,7 +56,10 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
     COWRY_POOL_SIZE: '8',
     ...options.env,
   })
-  service = await startService(config, { clock: options.clock, log: createLog('silent') })
+  service = await startService(config, {
+    clock: options.clock,
+    log: options.log ?? createLog('silent'),
+  })
   const { url, demoKey } = service
   const apiWith = (key: string | undefined) => createApi(url, key === undefined ? {} : { 'x-api-key': key })
   const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
