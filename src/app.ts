@@ -18,13 +18,14 @@ import { startJobs } from './kit/jobs.ts'
 import { createLog, errorFields, type Log } from './kit/log.ts'
 import { migrate } from './kit/migrate.ts'
 import { type Random, systemRandom } from './kit/random.ts'
+import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
-import { createMerchantNames } from './merchants/names.ts'
 import { operatorRoutes } from './merchants/routes.ts'
 import {
   authenticate,
   createKeyCache,
+  createMerchantNames,
   ensureAdminToken,
   ensureDemoMerchant,
   isAdminToken,
@@ -37,6 +38,7 @@ import { paymentJobs } from './payments/jobs.ts'
 import { paymentRoutes } from './payments/routes.ts'
 import { createPaymentWriters } from './payments/service.ts'
 import { stagingRoutes } from './staging/routes.ts'
+import type { StagingApp } from './staging/service.ts'
 import { walletRoutes } from './wallet/routes.ts'
 
 export type Role = 'all' | 'api' | 'worker'
@@ -195,12 +197,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
       : null
 
   const shell = createHttpShell({
-    routes: [
-      ...paymentRoutes(app),
-      ...customerRoutes(app),
-      ...walletRoutes(app),
-      ...(mode === 'test' ? stagingRoutes(app) : []),
-    ],
+    routes: merchantRoutes(app),
     operatorRoutes: operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
     pageRoutes: pageRoutes(app),
     hookRoutes: gatewayHooks(app),
@@ -219,7 +216,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
 
   const demo = mode === 'test' ? await ensureDemoMerchant(app, config.dataDir) : null
   if (role !== 'worker') {
-    ;({ port } = await shell.listen(config.host, config.port))
+    ;({ port } = await shell.listen(config.host, config.port).catch(explainListen(config)))
     stops.push(() => shell.stop())
   }
   if (provider) {
@@ -238,11 +235,36 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
   }
 }
 
+/** Every operation of the merchants' API, in the order of its document. */
+export function merchantRoutes(app: StagingApp): Route[] {
+  return [
+    ...paymentRoutes(app),
+    ...customerRoutes(app),
+    ...walletRoutes(app),
+    ...(app.settings.mode === 'test' ? stagingRoutes(app) : []),
+  ]
+}
+
 async function readiness(db: Db): Promise<{ ready: boolean; reasons: string[] }> {
   try {
     await requireUsableServer(db, false)
     return { ready: true, reasons: [] }
   } catch (error) {
     return { ready: false, reasons: [error instanceof Error ? error.message : String(error)] }
+  }
+}
+
+const LISTEN_ADVICE: Record<string, string> = {
+  EADDRINUSE: 'something else listens there. Stop it, or set PORT to another number.',
+  EACCES: 'this user may not. Set PORT to a number above 1023.',
+  EADDRNOTAVAIL: 'this machine does not have that address. Set HOST to one it has, or to 0.0.0.0 for all.',
+}
+
+function explainListen(config: Config): (error: unknown) => never {
+  return (error) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const advice = LISTEN_ADVICE[code]
+    if (!advice) throw error
+    throw new Error(`cannot listen on ${config.host}:${config.port}: ${advice}`, { cause: error })
   }
 }

@@ -165,17 +165,20 @@ function isWeakToken(token: string): boolean {
   return token.length < LEAST_TOKEN_LENGTH || new Set(token).size < 8 || isRepeated || isPlaceholder
 }
 
-/** A mistyped name would otherwise leave its setting at the default without a word. */
+/**
+ * A mistyped name would otherwise leave its setting at the default without a word. A name that resembles none is
+ * refused in production only: elsewhere it may belong to somebody else's script.
+ */
 function complainOfUnknown(env: Env): string[] {
   const known = ALL_SETTINGS.map(({ name }) => name)
+  const isProduction = textOf(env, SETTINGS.environment) === 'production'
   return (
     Object.keys(env)
       // What begins with COWRY_TEST_ is between the test runner and the tests.
       .filter((name) => /^COWRY_(?!TEST_)/.test(name) && !known.includes(name))
-      .map((name) => {
-        const near = known.find((candidate) => editDistance(candidate, name) <= 3)
-        return `${name} is not a setting${near ? `; did you mean ${near}?` : ': remove it'}`
-      })
+      .map((name) => ({ name, near: known.find((candidate) => editDistance(candidate, name) <= 3) }))
+      .filter(({ near }) => isProduction || near !== undefined)
+      .map(({ name, near }) => `${name} is not a setting${near ? `; did you mean ${near}?` : ': remove it'}`)
   )
 }
 
