@@ -2,7 +2,7 @@
 
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
-import { requireMerchant } from './service.ts'
+import { findMerchant } from './queries.ts'
 
 const REMEMBERED_MS = 30_000
 const MAX_NAMES = 10_000
@@ -13,7 +13,9 @@ export function createMerchantNames(app: { db: Db; clock: Clock }): (merchantId:
     const now = app.clock.now().getTime()
     const remembered = names.get(merchantId)
     if (remembered && now - remembered.readAt < REMEMBERED_MS) return remembered.name
-    const { name } = await requireMerchant(app, merchantId)
+    const merchant = await findMerchant(app.db, merchantId)
+    if (!merchant) throw new Error(`merchant ${merchantId} has payments and does not exist`)
+    const { name } = merchant
     if (names.size >= MAX_NAMES) names.clear()
     names.set(merchantId, { name, readAt: now })
     return name

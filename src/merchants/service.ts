@@ -48,6 +48,7 @@ export {
   isSecretGuess,
   type KeyCache,
 } from './authenticate.ts'
+export { createMerchantNames } from './names.ts'
 export { type InstallationSecrets, loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
 
 export interface Needs {

@@ -2,27 +2,32 @@
 // check on every move; a test holds the two against each other.
 
 export const PAYMENT_MOVES = {
-  /** The checkout is open and the customer has not paid; a decline comes back here. */
   pending: ['processing', 'successful', 'failed', 'abandoned', 'expired'],
-  /** An attempt is with the gateway: the customer is approving it, or the outcome is not known yet. */
   processing: ['pending', 'successful', 'failed', 'abandoned', 'expired'],
-  /** Money was collected, proven by the gateway. */
   successful: ['partially_refunded', 'refunded', 'disputed', 'reversed'],
-  /** Declined for good. Late money is money, here and in the next two. */
   failed: ['successful'],
-  /** The customer cancelled and left. */
   abandoned: ['successful'],
-  /** The time passed with nothing paid. */
   expired: ['successful'],
   partially_refunded: ['refunded', 'disputed'],
   refunded: ['disputed'],
-  /** A chargeback is open: won leads back, lost on. */
   disputed: ['successful', 'reversed'],
-  /** The provider took the money back. */
   reversed: [],
 } as const satisfies Record<string, readonly string[]>
 
 export type PaymentStatus = keyof typeof PAYMENT_MOVES
+
+export const STATUS_MEANINGS: Readonly<Record<PaymentStatus, string>> = {
+  pending: 'The checkout is open and the customer has not paid; a decline comes back here.',
+  processing: 'An attempt is with the gateway: the customer is approving it, or the outcome is not known yet.',
+  successful: 'Money was collected, proven by the gateway.',
+  failed: 'Declined for good. Late money is money, here and in the next two.',
+  abandoned: 'The customer cancelled and left.',
+  expired: 'The time passed with nothing paid.',
+  partially_refunded: 'A part of the money went back.',
+  refunded: 'All of the money went back.',
+  disputed: 'A chargeback is open: won leads back, lost on.',
+  reversed: 'The provider took the money back.',
+}
 
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
 export const PAYMENT_STATUSES = Object.keys(PAYMENT_MOVES) as PaymentStatus[]
