@@ -4,14 +4,27 @@
 // Maestro, Verve. A number without such a beginning is somebody's order number.
 const KNOWN_PREFIX = /^(4|5[0-8]|2[2-7]|3[4-9]|30|6|35)/
 
-const CANDIDATE = /\d(?:[ -]?\d){12,18}/g
+const MIN_DIGITS = 13
+const MAX_DIGITS = 19
+
+// Groups of digits with a single space or dash between them, the ways in which people write a card number.
+const GROUPS = /\d+(?:[ -]\d+)*/g
 
 export function containsCardNumber(text: string): boolean {
-  for (const match of text.matchAll(CANDIDATE)) {
-    const digits = match[0].replaceAll(/[ -]/g, '')
-    if (KNOWN_PREFIX.test(digits) && passesLuhn(digits)) return true
-  }
-  return false
+  return [...text.matchAll(GROUPS)].some(([groups]) => holdsCardNumber(groups.split(/[ -]/)))
+}
+
+/** Any neighbouring groups may be the card: an order number or an expiry date often stands beside it. */
+function holdsCardNumber(groups: string[]): boolean {
+  return groups.some((_, start) => {
+    let digits = ''
+    for (const group of groups.slice(start)) {
+      digits += group
+      if (digits.length > MAX_DIGITS) return false
+      if (digits.length >= MIN_DIGITS && KNOWN_PREFIX.test(digits) && passesLuhn(digits)) return true
+    }
+    return false
+  })
 }
 
 function passesLuhn(digits: string): boolean {
