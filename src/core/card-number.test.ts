@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { containsCardNumber } from './card-number.ts'
+
+// Numbers that the schemes themselves publish for tests.
+const CARDS = {
+  visa: '4242424242424242',
+  'visa of 13 digits': '4222222222222',
+  'visa of 19 digits': '4000000000000000006',
+  mastercard: '5555555555554444',
+  'mastercard of the 2-series': '2223003122003222',
+  'american express': '378282246310005',
+  diners: '30569309025904',
+  discover: '6011111111111117',
+  jcb: '3530111333300000',
+  unionpay: '6200000000000005',
+  maestro: '6759649826438453',
+  verve: '5060990580000217499',
+}
+
+describe('a text that people write', () => {
+  it('holds a card number of any scheme, alone or in a sentence', () => {
+    for (const [scheme, number] of Object.entries(CARDS)) {
+      assert.ok(containsCardNumber(number), scheme)
+      assert.ok(containsCardNumber(`my card is ${number}, thanks`), scheme)
+    }
+  })
+
+  it('holds it also when the digits stand in groups', () => {
+    for (const text of ['4242 4242 4242 4242', '4242-4242-4242-4242', '3782 822463 10005']) {
+      assert.ok(containsCardNumber(text), text)
+    }
+  })
+
+  it('holds it also when another number stands beside it', () => {
+    for (const text of [
+      'Invoice 12 4242 4242 4242 4242',
+      'order 2026 4242424242424242',
+      '4242 4242 4242 4242 12/29 123',
+      '5000 4242 4242 4242 4242 0000',
+    ]) {
+      assert.ok(containsCardNumber(text), text)
+    }
+  })
+
+  it('holds none when the digits are too few, too many, of no scheme or fail the check digit', () => {
+    for (const text of [
+      '',
+      'no digits at all',
+      '424242424242',
+      '4242424242424241',
+      '9999999999999995',
+      '1234567890123456',
+      '42424242424242424242',
+      '0712 345 678',
+      '4242424242424242424242424242',
+    ]) {
+      assert.equal(containsCardNumber(text), false, text)
+    }
+  })
+
+  it('is looked through in little time however it is made', () => {
+    const digitsAndGaps = fc.string({ unit: fc.constantFrom(...'0123456789 -'), maxLength: 255 })
+    fc.assert(fc.property(digitsAndGaps, (text) => typeof containsCardNumber(text) === 'boolean'))
+  })
+
+  it('with one wrong digit holds no card number: that is what the check digit is for', () => {
+    const spoilt = fc.tuple(
+      fc.constantFrom(...Object.values(CARDS)),
+      fc.nat({ max: 11 }),
+      fc.integer({ min: 1, max: 9 }),
+    )
+    fc.assert(
+      fc.property(spoilt, ([number, fromEnd, by]) => {
+        const at = number.length - 1 - fromEnd
+        const digit = (Number(number[at]) + by) % 10
+        assert.equal(containsCardNumber(`${number.slice(0, at)}${digit}${number.slice(at + 1)}`), false)
+      }),
+    )
+  })
+})

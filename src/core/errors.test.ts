@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isRefusalCode, REFUSALS, Refusal, type RefusalCode, refusalOf } from './errors.ts'
+
+const PROMISED: Record<number, string> = {
+  400: `validation_failed malformed_json invalid_currency country_required invalid_country amount_out_of_range
+    amount_precision invalid_uuid missing_reference`,
+  401: 'missing_api_key invalid_api_key api_key_expired api_key_revoked',
+  403: 'insufficient_scope merchant_suspended mode_mismatch ip_not_allowed',
+  404: `route_not_found payment_not_found charge_not_found customer_not_found payment_method_not_found
+    recurring_token_not_found`,
+  405: 'method_not_allowed',
+  409: 'duplicate_reference invalid_state',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  422: `idempotency_key_reused no_route_available recurring_token_inactive customer_mismatch
+    currency_not_supported_for_token card_data_not_allowed`,
+  429: 'rate_limited',
+  500: 'internal_error',
+  503: 'temporarily_unavailable',
+}
+
+const TYPES: Record<number, string> = {
+  400: 'validation_error',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  405: 'validation_error',
+  409: 'conflict_error',
+  413: 'validation_error',
+  415: 'validation_error',
+  422: 'unprocessable_error',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  503: 'api_error',
+}
+
+describe('the refusals', () => {
+  it('have every promised code under its promised status', () => {
+    for (const [http, codes] of Object.entries(PROMISED)) {
+      for (const code of codes.split(/\s+/)) {
+        assert.ok(isRefusalCode(code), code)
+        assert.equal(REFUSALS[code].http, Number(http), code)
+      }
+    }
+  })
+
+  it('each have the type of their status and a sentence', () => {
+    for (const [code, { http, type, message }] of Object.entries(REFUSALS)) {
+      assert.equal(type, TYPES[http], code)
+      assert.match(message, /^[A-Z].*\.$/, code)
+    }
+  })
+
+  it('can be sent again as they are only when the fault is ours or of the moment', () => {
+    const retryable = Object.entries(REFUSALS).filter(([, facts]) => facts.retryable)
+    assert.deepEqual(
+      retryable.map(([code]) => code),
+      ['rate_limited', 'internal_error', 'temporarily_unavailable'],
+    )
+  })
+
+  it('are known by their own names only', () => {
+    assert.equal(isRefusalCode('toString'), false)
+    assert.equal(isRefusalCode('nothing_like_it'), false)
+  })
+})
+
+describe('a refusal of several complaints', () => {
+  const complaint = (field: string, code: string) => ({ field, code, message: `${field} is wrong.` })
+
+  it('takes the code and words of a complaint that stands alone', () => {
+    const refusal = refusalOf([complaint('amount', 'amount_precision')])
+    assert.equal(refusal.code, 'amount_precision')
+    assert.equal(refusal.message, 'amount is wrong.')
+    assert.equal(refusal.details.length, 1)
+  })
+
+  it('is validation_failed when they differ or when a complaint is no refusal of its own', () => {
+    const mixed = refusalOf([complaint('amount', 'amount_precision'), complaint('reference', 'required')])
+    assert.equal(mixed.code, 'validation_failed')
+    assert.equal(mixed.message, REFUSALS.validation_failed.message)
+    assert.deepEqual(
+      mixed.details.map(({ field }) => field),
+      ['amount', 'reference'],
+    )
+    assert.equal(refusalOf([complaint('reference', 'required')]).code, 'validation_failed')
+  })
+
+  it('needs one', () => {
+    assert.throws(() => refusalOf([]), /at least one complaint/)
+  })
+
+  it('speaks the words of the table unless it has its own', () => {
+    const codes = Object.keys(REFUSALS) as RefusalCode[]
+    for (const code of codes) assert.equal(new Refusal(code).message, REFUSALS[code].message)
+    assert.equal(new Refusal('invalid_state', { message: 'Not now.' }).message, 'Not now.')
+  })
+})

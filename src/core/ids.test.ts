@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { base62, isUuid, uuidV7 } from './ids.ts'
+
+const tenBytes = fc.uint8Array({ minLength: 10, maxLength: 10 })
+const anyTime = fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
+
+describe('an identifier', () => {
+  it('is a UUIDv7 that begins with the millisecond it was made in', () => {
+    fc.assert(
+      fc.property(anyTime, tenBytes, (now, bytes) => {
+        const uuid = uuidV7(now, bytes)
+        assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+        assert.ok(isUuid(uuid))
+        assert.equal(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16), now.getTime())
+      }),
+    )
+  })
+
+  it('sorts by the time it was made in', () => {
+    fc.assert(
+      fc.property(anyTime, anyTime, tenBytes, tenBytes, (a, b, first, second) => {
+        fc.pre(a.getTime() < b.getTime())
+        assert.ok(uuidV7(a, first) < uuidV7(b, second))
+      }),
+    )
+  })
+
+  it('carries 74 of its random bits', () => {
+    const now = new Date()
+    assert.equal(uuidV7(now, new Uint8Array(10).fill(255)).slice(14), '7fff-bfff-ffffffffffff')
+    assert.equal(uuidV7(now, new Uint8Array(10)).slice(14), '7000-8000-000000000000')
+  })
+
+  it('is taken in the one form we write, though PostgreSQL takes more (F-69)', () => {
+    const uuid = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
+    assert.ok(isUuid(uuid))
+    const others = [
+      `{${uuid}}`,
+      uuid.toUpperCase(),
+      uuid.replaceAll('-', ''),
+      ` ${uuid}`,
+      `${uuid}\n`,
+      '',
+      '..',
+      7,
+      null,
+    ]
+    for (const other of others) assert.equal(isUuid(other), false, String(other))
+  })
+})
+
+describe('base62 text', () => {
+  it('has a fixed length and is another one for other bytes', () => {
+    const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
+    fc.assert(
+      fc.property(bytes, bytes, (a, b) => {
+        assert.match(base62(a, 43), /^[0-9A-Za-z]{43}$/)
+        assert.equal(base62(a, 43) === base62(b, 43), Buffer.compare(a, b) === 0)
+      }),
+    )
+  })
+
+  it('refuses a length that cannot hold the bytes, instead of cutting them', () => {
+    assert.equal(base62(new Uint8Array([61]), 1), 'z')
+    assert.equal(base62(new Uint8Array(0), 3), '000')
+    assert.throws(() => base62(new Uint8Array([62]), 1), /do not fit/)
+  })
+})
