@@ -6,17 +6,31 @@ import { dirname } from 'node:path'
 import { renderEnvExample } from './config.ts'
 import { REFUSALS } from './core/errors.ts'
 import { FAILURES } from './core/failures.ts'
+import { customerRoutes } from './customers/routes.ts'
+import { openApiDocument } from './http/openapi.ts'
+import type { Route } from './kit/route.ts'
+import { paymentRoutes } from './payments/routes.ts'
+import { PAYMENT_MOVES } from './payments/states.ts'
 import { ALL_SETTINGS } from './settings.ts'
+import { stagingRoutes } from './staging/routes.ts'
+import { walletRoutes } from './wallet/routes.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
 /** Every generated file, by its path from the root of the repository. */
 export function renderDocs(): Record<string, string> {
   return {
+    'openapi.json': `${JSON.stringify(openApiDocument(describedRoutes(), {}), null, 2)}\n`,
     '.env.example': renderEnvExample(),
+    'openapi.json': renderOpenApi(),
     'docs/generated/config.md': renderSettings(),
-    'docs/generated/refusals.md': renderRefusals(),
+    'docs/generated/currencies.md': renderCurrencies(),
+    'docs/generated/events.md': renderEvents(),
     'docs/generated/failures.md': renderFailures(),
+    'docs/generated/instruments.md': renderInstruments(),
+    'docs/generated/refusals.md': renderRefusals(),
+    'docs/generated/states.md': renderStates(),
+    'docs/generated/states.md': renderStates(),
   }
 }
 
@@ -28,6 +42,19 @@ export async function writeDocs(root: URL = ROOT): Promise<string[]> {
     await writeFile(file, text)
   }
   return docs.map(([path]) => path)
+}
+
+/** The operations of staging, which are those of production and the sandbox's. A test holds them against app.ts. */
+function describedRoutes(): Route[] {
+  // A boundary: the routes are only described here. No handler is called, so what handlers work with is left out.
+  const app = { settings: { mode: 'test' } } as never
+  return [...paymentRoutes(app), ...customerRoutes(app), ...walletRoutes(app), ...stagingRoutes(app)]
+}
+
+function renderOpenApi(): string {
+  // A boundary: describing a route reads the mode alone; its handler, which needs the rest, is never called here.
+  const described = { settings: { mode: 'test' } } as StagingApp
+  return `${JSON.stringify(openApiDocument(merchantRoutes(described), {}), null, 2)}\n`
 }
 
 function renderSettings(): string {
@@ -58,6 +85,68 @@ function renderFailures(): string {
     message,
   ])
   return page('Failures', 'src/core/failures.ts', ['Code', 'Category', 'May be tried again', 'Meaning'], rows)
+}
+
+function renderStates(): string {
+  const moves = Object.entries(PAYMENT_MOVES)
+  const rows = moves.map(([from, to]) => [code(from), to.map(code).join(', ') || '–'])
+  const arrows = moves.flatMap(([from, to]) => to.map((next) => `  ${from} --> ${next}`))
+  const diagram = [
+    '```mermaid',
+    'stateDiagram-v2',
+    '  [*] --> pending',
+    '  [*] --> processing',
+    ...arrows,
+    '```',
+  ]
+  return [
+    page('States of payments and charges', 'src/payments/states.ts', ['Status', 'May move to'], rows),
+    ...diagram,
+    '',
+  ].join('\n')
+}
+
+function renderCurrencies(): string {
+  const rows = Object.entries(CURRENCIES).map(([name, { decimals, countries, countryRequired }]) => [
+    code(name),
+    String(decimals),
+    countryRequired ? 'yes' : 'no',
+    countries.join(' '),
+  ])
+  const heads = ['Currency', 'Decimals', 'Country must be named', 'Countries']
+  return page('Currencies', 'src/core/currency.ts', heads, rows)
+}
+
+function renderInstruments(): string {
+  const rows = SANDBOX_INSTRUMENTS.map(({ name, channel, label }) => [code(name), channel, label])
+  const source = 'src/gateways/sandbox/instruments.ts'
+  return page('Test instruments of the sandbox', source, ['Instrument', 'Channel', 'On the page'], rows)
+}
+
+function renderStates(): string {
+  const rows = PAYMENT_STATUSES.map((status) => [
+    code(status),
+    STATUS_MEANINGS[status],
+    PAYMENT_MOVES[status].map(code).join(', ') || '–',
+  ])
+  const moves = PAYMENT_STATUSES.flatMap((from) => PAYMENT_MOVES[from].map((to) => `  ${from} --> ${to}`))
+  const diagram = ['```mermaid', 'stateDiagram-v2', ...moves, '```', '']
+  const table = page('States', 'src/payments/states.ts', ['Status', 'Meaning', 'May move to'], rows)
+  return [table, ...diagram].join('\n')
+}
+
+// A charge starts while the customer is not there to leave or to be late.
+const CHECKOUT_ONLY: readonly string[] = ['pending', 'abandoned', 'expired']
+
+function renderEvents(): string {
+  const told = PAYMENT_STATUSES.flatMap((status) => [
+    { type: eventType('checkout', status), status, noun: 'payment' },
+    ...(CHECKOUT_ONLY.includes(status)
+      ? []
+      : [{ type: eventType('charge', status), status, noun: 'charge' }]),
+  ])
+  const rows = told.map(({ type, status, noun }) => [code(type), `A ${noun} became ${code(status)}.`])
+  return page('Events', 'src/payments/states.ts', ['Event', 'Written when'], rows)
 }
 
 function page(title: string, source: string, heads: string[], rows: string[][]): string {
