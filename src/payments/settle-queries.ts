@@ -184,7 +184,7 @@ settlement as (
   where settle_minor is not null and settle_minor > 0
 ),
 captured as (
-  select merchant_id, customer_id, count(*) as captures, max(at) as last_at
+  select merchant_id, customer_id, count(*) as captures, max(coalesce(paid_at, at)) as last_at
   from done
   where entry_kind = 'capture'
   group by merchant_id, customer_id
