@@ -25,7 +25,7 @@ export function compileClean(schema: JsonSchema, inheritedMultiline = false): Cl
   if (isFreeForm(schema)) return compileFreeForm(multiline)
   if (isSchema(schema.properties)) return compileObject(schema, schema.properties, multiline)
   if (isSchema(schema.items)) return compileArray(schema.items, multiline)
-  return compileText(multiline, schema['x-nfc'] === true)
+  return compileText(schema, multiline)
 }
 
 /** The alternatives of a union, without null, which needs no cleaning. */
@@ -85,11 +85,14 @@ function compileArray(items: JsonSchema, multiline: boolean): Clean {
   }
 }
 
-function compileText(multiline: boolean, normalise: boolean): Clean {
+function compileText(schema: JsonSchema, multiline: boolean): Clean {
+  const normalise = schema['x-nfc'] === true
+  // A field with a code of its own has it for every complaint: a NUL makes a uuid no less invalid than a letter does.
+  const own = typeof schema['x-code'] === 'string' && { code: schema['x-code'] }
   return (value, path, complaints) => {
     if (typeof value !== 'string') return value
     const complaint = complainOfCharacters(value, path, multiline)
-    if (complaint) complaints.push(complaint)
+    if (complaint) complaints.push({ ...complaint, ...own })
     return normalise ? value.normalize('NFC') : value
   }
 }
