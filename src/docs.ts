@@ -3,24 +3,22 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { merchantRoutes } from './app.ts'
 import { renderEnvExample } from './config.ts'
+import { CURRENCIES } from './core/currency.ts'
 import { REFUSALS } from './core/errors.ts'
 import { FAILURES } from './core/failures.ts'
-import { customerRoutes } from './customers/routes.ts'
+import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi.ts'
-import type { Route } from './kit/route.ts'
-import { paymentRoutes } from './payments/routes.ts'
-import { PAYMENT_MOVES } from './payments/states.ts'
+import { eventType, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
 import { ALL_SETTINGS } from './settings.ts'
-import { stagingRoutes } from './staging/routes.ts'
-import { walletRoutes } from './wallet/routes.ts'
+import type { StagingApp } from './staging/service.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
 /** Every generated file, by its path from the root of the repository. */
 export function renderDocs(): Record<string, string> {
   return {
-    'openapi.json': `${JSON.stringify(openApiDocument(describedRoutes(), {}), null, 2)}\n`,
     '.env.example': renderEnvExample(),
     'openapi.json': renderOpenApi(),
     'docs/generated/config.md': renderSettings(),
@@ -29,7 +27,6 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/failures.md': renderFailures(),
     'docs/generated/instruments.md': renderInstruments(),
     'docs/generated/refusals.md': renderRefusals(),
-    'docs/generated/states.md': renderStates(),
     'docs/generated/states.md': renderStates(),
   }
 }
@@ -44,13 +41,7 @@ export async function writeDocs(root: URL = ROOT): Promise<string[]> {
   return docs.map(([path]) => path)
 }
 
-/** The operations of staging, which are those of production and the sandbox's. A test holds them against app.ts. */
-function describedRoutes(): Route[] {
-  // A boundary: the routes are only described here. No handler is called, so what handlers work with is left out.
-  const app = { settings: { mode: 'test' } } as never
-  return [...paymentRoutes(app), ...customerRoutes(app), ...walletRoutes(app), ...stagingRoutes(app)]
-}
-
+/** The operations of staging, which are those of production and the sandbox's. */
 function renderOpenApi(): string {
   // A boundary: describing a route reads the mode alone; its handler, which needs the rest, is never called here.
   const described = { settings: { mode: 'test' } } as StagingApp
@@ -66,15 +57,29 @@ function renderSettings(): string {
   return page('Settings', 'src/settings.ts', ['Variable', 'Default', 'Meaning'], rows)
 }
 
-function renderRefusals(): string {
-  const rows = Object.entries(REFUSALS).map(([name, { http, type, retryable, message }]) => [
+function renderCurrencies(): string {
+  const rows = Object.entries(CURRENCIES).map(([name, { decimals, countries, countryRequired }]) => [
     code(name),
-    String(http),
-    code(type),
-    retryable ? 'yes' : 'no',
-    message,
+    String(decimals),
+    countryRequired ? 'yes' : 'no',
+    countries.join(' '),
   ])
-  return page('Refusals', 'src/core/errors.ts', ['Code', 'HTTP', 'Type', 'Retry as it is', 'Message'], rows)
+  const heads = ['Currency', 'Decimals', 'Country must be named', 'Countries']
+  return page('Currencies', 'src/core/currency.ts', heads, rows)
+}
+
+// Nobody is there to leave a charge or to be late with it.
+const CHECKOUT_ONLY: readonly string[] = ['pending', 'abandoned', 'expired']
+
+function renderEvents(): string {
+  const told = PAYMENT_STATUSES.flatMap((status) => [
+    { type: eventType('checkout', status), status, noun: 'payment' },
+    ...(CHECKOUT_ONLY.includes(status)
+      ? []
+      : [{ type: eventType('charge', status), status, noun: 'charge' }]),
+  ])
+  const rows = told.map(({ type, status, noun }) => [code(type), `A ${noun} became ${code(status)}.`])
+  return page('Events', 'src/payments/states.ts', ['Event', 'Written when'], rows)
 }
 
 function renderFailures(): string {
@@ -87,40 +92,21 @@ function renderFailures(): string {
   return page('Failures', 'src/core/failures.ts', ['Code', 'Category', 'May be tried again', 'Meaning'], rows)
 }
 
-function renderStates(): string {
-  const moves = Object.entries(PAYMENT_MOVES)
-  const rows = moves.map(([from, to]) => [code(from), to.map(code).join(', ') || '–'])
-  const arrows = moves.flatMap(([from, to]) => to.map((next) => `  ${from} --> ${next}`))
-  const diagram = [
-    '```mermaid',
-    'stateDiagram-v2',
-    '  [*] --> pending',
-    '  [*] --> processing',
-    ...arrows,
-    '```',
-  ]
-  return [
-    page('States of payments and charges', 'src/payments/states.ts', ['Status', 'May move to'], rows),
-    ...diagram,
-    '',
-  ].join('\n')
-}
-
-function renderCurrencies(): string {
-  const rows = Object.entries(CURRENCIES).map(([name, { decimals, countries, countryRequired }]) => [
-    code(name),
-    String(decimals),
-    countryRequired ? 'yes' : 'no',
-    countries.join(' '),
-  ])
-  const heads = ['Currency', 'Decimals', 'Country must be named', 'Countries']
-  return page('Currencies', 'src/core/currency.ts', heads, rows)
-}
-
 function renderInstruments(): string {
   const rows = SANDBOX_INSTRUMENTS.map(({ name, channel, label }) => [code(name), channel, label])
   const source = 'src/gateways/sandbox/instruments.ts'
   return page('Test instruments of the sandbox', source, ['Instrument', 'Channel', 'On the page'], rows)
+}
+
+function renderRefusals(): string {
+  const rows = Object.entries(REFUSALS).map(([name, { http, type, retryable, message }]) => [
+    code(name),
+    String(http),
+    code(type),
+    retryable ? 'yes' : 'no',
+    message,
+  ])
+  return page('Refusals', 'src/core/errors.ts', ['Code', 'HTTP', 'Type', 'Retry as it is', 'Message'], rows)
 }
 
 function renderStates(): string {
@@ -129,24 +115,20 @@ function renderStates(): string {
     STATUS_MEANINGS[status],
     PAYMENT_MOVES[status].map(code).join(', ') || '–',
   ])
-  const moves = PAYMENT_STATUSES.flatMap((from) => PAYMENT_MOVES[from].map((to) => `  ${from} --> ${to}`))
-  const diagram = ['```mermaid', 'stateDiagram-v2', ...moves, '```', '']
-  const table = page('States', 'src/payments/states.ts', ['Status', 'Meaning', 'May move to'], rows)
-  return [table, ...diagram].join('\n')
-}
-
-// A charge starts while the customer is not there to leave or to be late.
-const CHECKOUT_ONLY: readonly string[] = ['pending', 'abandoned', 'expired']
-
-function renderEvents(): string {
-  const told = PAYMENT_STATUSES.flatMap((status) => [
-    { type: eventType('checkout', status), status, noun: 'payment' },
-    ...(CHECKOUT_ONLY.includes(status)
-      ? []
-      : [{ type: eventType('charge', status), status, noun: 'charge' }]),
-  ])
-  const rows = told.map(({ type, status, noun }) => [code(type), `A ${noun} became ${code(status)}.`])
-  return page('Events', 'src/payments/states.ts', ['Event', 'Written when'], rows)
+  const heads = ['Status', 'Meaning', 'May move to']
+  const arrows = PAYMENT_STATUSES.flatMap((from) => PAYMENT_MOVES[from].map((to) => `  ${from} --> ${to}`))
+  return [
+    page('States of payments and charges', 'src/payments/states.ts', heads, rows),
+    'A checkout starts `pending`, a recurring charge `processing`.',
+    '',
+    '```mermaid',
+    'stateDiagram-v2',
+    '  [*] --> pending',
+    '  [*] --> processing',
+    ...arrows,
+    '```',
+    '',
+  ].join('\n')
 }
 
 function page(title: string, source: string, heads: string[], rows: string[][]): string {
