@@ -133,6 +133,7 @@ describe('a production installation', () => {
     ['COWRY_KEY_PEPPER', PRODUCTION.COWRY_ENCRYPTION_KEYS.slice(3), /must differ/],
     ['COWRY_SANDBOX_URL', 'https://sandbox.example.com', /must be removed/],
     ['COWRY_SANDBOX_SECRET', 'anything', /must be removed/],
+    ['COWRY_FAILPOINTS', 'charge.after_call=kill', /must be removed/],
   ]
   for (const [name, value, pattern] of weak)
     it(`F-91: refuses ${name} when it ${pattern.source}`, () => {
@@ -193,6 +194,7 @@ describe('the command line', () => {
     const env = { COWRY_URL: 'https://pay.example.com/', COWRY_ADMIN_TOKEN: 't', COWRY_DATA_DIR: '/x' }
     assert.deepEqual(readClientConfig(env), {
       url: 'https://pay.example.com',
+      localUrl,
       adminToken: 't',
       dataDir: '/x',
     })

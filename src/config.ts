@@ -128,8 +128,9 @@ const REQUIRED_IN_PRODUCTION = [
 const REFUSED_IN_PRODUCTION = [SETTINGS.sandboxUrl, SETTINGS.sandboxSecret, SETTINGS.failpoints] as const
 
 function complainInProduction(env: Env, values: Partial<Values<typeof SETTINGS>>): string[] {
-  const missing = REQUIRED_IN_PRODUCTION.filter((setting) => textOf(env, setting) === null)
-  const unwanted = REFUSED_IN_PRODUCTION.filter((setting) => textOf(env, setting) !== null)
+  const isSet = ({ name }: Setting<unknown>) => Boolean(env[name]?.trim())
+  const missing = REQUIRED_IN_PRODUCTION.filter((setting) => !isSet(setting))
+  const unwanted = REFUSED_IN_PRODUCTION.filter(isSet)
   return [
     ...missing.map(
       ({ name, example }) => `${name} is missing: production needs it, such as ${name}=${example}`,
