@@ -65,6 +65,10 @@ export function errorAnswer(refusal: Refusal, request: RefusedRequest, http?: nu
   if (refusal.retryAfterSeconds !== undefined) headers['retry-after'] = String(refusal.retryAfterSeconds)
   const isProblem = wantsProblem(request.accept)
   const status = http ?? REFUSALS[refusal.code].http
+  // HTTP wants every 401 to name the scheme.
+  if (status === 401)
+    headers['www-authenticate'] =
+      refusal.code === 'invalid_admin_token' ? 'Bearer' : 'ApiKey header="x-api-key"'
   return {
     http: status,
     contentType: `application/${isProblem ? 'problem+json' : 'json'}; charset=utf-8`,

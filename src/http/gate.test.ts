@@ -20,6 +20,7 @@ describe('the key of a merchant', () => {
       assert.equal(answer.http, 401)
       assert.equal(read(answer).error.code, 'missing_api_key')
       assert.equal(read(answer).error.type, 'authentication_error')
+      assert.equal(answer.headers['www-authenticate'], 'ApiKey header="x-api-key"')
     }
   })
 

@@ -81,4 +81,17 @@ describe('a mounted server', () => {
       ['/sandbox/* 202', '/sandbox 202', 'unknown 404'],
     )
   })
+
+  it('takes nobody with it when it fails', async () => {
+    const { shell, lines } = fakeShell({
+      mounts: {
+        '/sandbox': () => {
+          throw new Error('broken')
+        },
+      },
+    })
+    await assert.rejects(shell.inject({ url: '/sandbox/x' }))
+    assert.equal((await shell.inject({ url: '/healthz' })).http, 200)
+    assert.equal(lines.filter((line) => line.level === 'error').length, 1)
+  })
 })

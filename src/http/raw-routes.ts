@@ -2,6 +2,7 @@
 // are mounted whole under a prefix.
 
 import type { FastifyInstance } from 'fastify'
+import { errorFields, type Log } from '../kit/log.ts'
 import type { HookRoute } from '../kit/route.ts'
 import type { Exchanges } from './exchange.ts'
 import { frameworkPath } from './json-routes.ts'
@@ -41,7 +42,11 @@ export function registerHookRoutes(app: FastifyInstance, needs: Needs, routes: r
 }
 
 /** The answer is taken over before the body is touched, so the mounted server reads the request like its own. */
-export function registerMounts(app: FastifyInstance, mounts: Readonly<Record<string, Mount>>): void {
+export function registerMounts(
+  app: FastifyInstance,
+  mounts: Readonly<Record<string, Mount>>,
+  log: Log,
+): void {
   for (const [prefix, mount] of Object.entries(mounts)) {
     for (const url of [prefix, `${prefix}/*`]) {
       app.route({
@@ -50,7 +55,12 @@ export function registerMounts(app: FastifyInstance, mounts: Readonly<Record<str
         onRequest: (request, reply, _done) => {
           reply.hijack()
           reply.raw.setHeader('x-request-id', request.id)
-          mount(request.raw, reply.raw)
+          try {
+            mount(request.raw, reply.raw)
+          } catch (error) {
+            log.error('mounted server failed', { requestId: request.id, route: url, ...errorFields(error) })
+            reply.raw.destroy()
+          }
         },
         handler: () => {
           throw new Error('a mounted server answers before any handler')

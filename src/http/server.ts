@@ -100,17 +100,25 @@ function createFramework(
     const refusal = refuse(options, error, request)
     const accept = request.headers.accept
     const answer = errorAnswer(refusal, { requestId: request.id, accept, publicUrl: options.publicUrl() })
-    // The framework wants to close after a body that was too large, which would cut off our answer on its way: the
-    // rest of the body is read and thrown away instead, as long as the request timeout allows.
-    if (refusal.code === 'payload_too_large') reply.removeHeader('connection')
+    if (refusal.code === 'payload_too_large') lingerOverBody(reply)
     return reply.code(answer.http).headers(answer.headers).type(answer.contentType).send(answer.body)
   }
+  app.decorateRequest('exchange')
   app.addHook('onRequest', (request, reply, done) => {
     openExchange(request, reply)
     done(request.is404 ? new Refusal('route_not_found') : missingHost(request))
   })
   app.setErrorHandler(sendError)
   return app
+}
+
+/**
+ * Closing right after a body that was too large, as the framework wants to and some callers ask, would cut off our
+ * answer while they still send. The rest is read and thrown away instead, as long as the request timeout allows.
+ */
+function lingerOverBody(reply: FastifyReply): void {
+  reply.removeHeader('connection')
+  reply.raw.shouldKeepAlive = true
 }
 
 function requestIdOf(request: IncomingMessage): string | undefined {
@@ -153,7 +161,7 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, parts: 
   const refuseOnPage = (error: unknown, request: FastifyRequest) => refuse(options, error, request)
   registerHealth(app, options.ready, parts.isStopping)
   registerReference(app, needs)
-  registerMounts(app, options.mounts)
+  registerMounts(app, options.mounts, options.log)
   registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, options.operatorRoutes)
   registerPageRoutes(app, { ...needs, refuse: refuseOnPage }, options.pageRoutes)
   registerHookRoutes(app, needs, options.hookRoutes)
