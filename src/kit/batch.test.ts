@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createBatcher } from './batch.ts'
+
+/** A batcher whose runs are recorded and end when the test says so. */
+function rig(options: {
+  maxSize?: number
+  concurrency?: number
+  fails?: (items: readonly number[]) => unknown
+}) {
+  const runs: { items: readonly number[]; end: () => void }[] = []
+  const give = createBatcher<number, string>({
+    maxSize: options.maxSize ?? 64,
+    concurrency: options.concurrency ?? 1,
+    isolates: (error) => !(error instanceof RangeError),
+    run: async (items) => {
+      await new Promise<void>((end) => runs.push({ items, end }))
+      const failure = options.fails?.(items)
+      if (failure) throw failure
+      return items.map((item) => `did ${item}`)
+    },
+  })
+  const endAll = async () => {
+    for (let seen = -1; seen !== runs.length; ) {
+      seen = runs.length
+      for (const run of runs) run.end()
+      await nextTurn()
+      await nextTurn()
+    }
+  }
+  return { give, runs, endAll, sizes: () => runs.map(({ items }) => items.length) }
+}
+
+describe('the group commit', () => {
+  it('lets who comes alone go at once, alone', async () => {
+    const { give, runs, endAll } = rig({})
+    const answer = give(1)
+    await nextTurn()
+    assert.deepEqual(runs[0]?.items, [1])
+    await endAll()
+    assert.equal(await answer, 'did 1')
+  })
+
+  it('lets those who arrive together travel together, and answers each what is theirs', async () => {
+    const { give, sizes, endAll } = rig({})
+    const answers = Promise.all([1, 2, 3].map(give))
+    await nextTurn()
+    assert.deepEqual(sizes(), [3])
+    await endAll()
+    assert.deepEqual(await answers, ['did 1', 'did 2', 'did 3'])
+  })
+
+  it('gathers who comes while a batch is under way', async () => {
+    const { give, sizes, endAll } = rig({})
+    const first = give(1)
+    await nextTurn()
+    const others = Promise.all([2, 3, 4].map(give))
+    await nextTurn()
+    assert.deepEqual(sizes(), [1], 'nobody overtakes')
+    await endAll()
+    await Promise.all([first, others])
+    assert.deepEqual(sizes(), [1, 3])
+  })
+
+  it('never makes a batch larger, nor more batches at once, than it was told', async () => {
+    const { give, sizes, endAll } = rig({ maxSize: 2, concurrency: 2 })
+    const answers = Promise.all([1, 2, 3, 4, 5].map(give))
+    await nextTurn()
+    assert.deepEqual(sizes(), [2, 2], 'the fifth waits for a free place')
+    await endAll()
+    await answers
+    assert.deepEqual(sizes(), [2, 2, 1])
+  })
+
+  it('tries each alone after a failure in company, so that one row spoils nobody’s batch', async () => {
+    const { give, runs, endAll } = rig({
+      fails: (items) => (items.includes(2) ? new Error('row 2 is wrong') : undefined),
+    })
+    const answers = Promise.allSettled([1, 2, 3].map(give))
+    await nextTurn()
+    await endAll()
+    const [first, second, third] = await answers
+    assert.deepEqual(first, { status: 'fulfilled', value: 'did 1' })
+    assert.match(String(second?.status === 'rejected' && second.reason), /row 2 is wrong/)
+    assert.deepEqual(third, { status: 'fulfilled', value: 'did 3' })
+    assert.deepEqual(
+      runs.map(({ items }) => items),
+      [[1, 2, 3], [1], [2], [3]],
+    )
+  })
+
+  it('tells everybody an error that is everybody’s, without asking again', async () => {
+    const { give, runs, endAll } = rig({ fails: () => new RangeError('no server') })
+    const answers = Promise.allSettled([1, 2].map(give))
+    await nextTurn()
+    await endAll()
+    for (const answer of await answers) {
+      assert.match(String(answer.status === 'rejected' && answer.reason), /no server/)
+    }
+    assert.equal(runs.length, 1)
+  })
+
+  it('goes on after a failure', async () => {
+    let broken = true
+    const { give, endAll } = rig({ fails: () => (broken ? new RangeError('no server') : undefined) })
+    const lost = assert.rejects(give(1), /no server/)
+    await nextTurn()
+    await endAll()
+    await lost
+    broken = false
+    const answer = give(2)
+    await nextTurn()
+    await endAll()
+    assert.equal(await answer, 'did 2')
+  })
+})
