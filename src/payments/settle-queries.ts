@@ -204,6 +204,24 @@ totals as (
   from captured t
   join locked_customer l on l.merchant_id = t.merchant_id and l.id = t.customer_id
   where c.merchant_id = t.merchant_id and c.id = t.customer_id
+),
+locked_method as (
+  select m.merchant_id, m.id
+  from payment_methods m
+  where (m.merchant_id, m.id) in (
+    select merchant_id, payment_method_id
+    from done
+    where entry_kind = 'capture'
+  )
+  order by m.merchant_id, m.id
+  for no key update of m
+),
+used_method as (
+  update payment_methods m
+  set last_used_at = greatest(m.last_used_at, d.at)
+  from done d
+  join locked_method l on l.merchant_id = d.merchant_id and l.id = d.payment_method_id
+  where m.merchant_id = d.merchant_id and m.id = d.payment_method_id
 )
 select n
 from moved`
