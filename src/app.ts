@@ -29,6 +29,7 @@ import {
   ensureAdminToken,
   ensureDemoMerchant,
   isAdminToken,
+  isSecretGuess,
   loadSecrets,
   requireKeyring,
 } from './merchants/service.ts'
@@ -203,8 +204,9 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     hookRoutes: gatewayHooks(app),
     mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
     authenticate: (request) => authenticate(app, request),
+    isGuess: isSecretGuess,
     adminTokenMatches: (token) => isAdminToken(adminToken, token),
-    ready: () => readiness(db),
+    ready: () => readiness(db, log),
     publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
@@ -245,12 +247,14 @@ export function merchantRoutes(app: StagingApp): Route[] {
   ]
 }
 
-async function readiness(db: Db): Promise<{ ready: boolean; reasons: string[] }> {
+/** Anybody may ask, so the reason is in fixed words; the log has the database's own. */
+async function readiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: string[] }> {
   try {
     await requireUsableServer(db, false)
     return { ready: true, reasons: [] }
   } catch (error) {
-    return { ready: false, reasons: [error instanceof Error ? error.message : String(error)] }
+    log.warn('not ready', errorFields(error))
+    return { ready: false, reasons: ['The database does not answer.'] }
   }
 }
 
