@@ -1,25 +1,46 @@
-// The service and the sandbox provider as processes of their own, to be killed.
+// The service, the sandbox provider and the command line as processes of their own, to be killed.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Ending } from './database.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+export const ROOT = join(import.meta.dirname, '../..')
 const START_TIMEOUT_MS = 60_000
+const END_TIMEOUT_MS = 10_000
 
-export interface RunningProcess {
+export interface ProcessOptions {
+  /** Another user, another copy of the program, a process group of its own. */
+  uid?: number
+  gid?: number
+  root?: string
+  node?: string
+  detached?: boolean
+}
+
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+interface Spawned {
   pid: number
-  /** The first line of JSON that it printed. */
+  child: ChildProcess
+  output(): string
+  errors(): string
+  /** Resolves when it has ended, however. */
+  ended: Promise<Ended>
+}
+
+export interface RunningProcess extends Omit<Spawned, 'child'> {
+  /** What it printed as JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: each command prints facts of its own
   facts: any
-  errors(): string
-  kill(signal: NodeJS.Signals): Promise<void>
-  /** Resolves when it has ended, however. */
-  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** Sends the signal and waits for the end. */
+  kill(signal: NodeJS.Signals): Promise<Ended>
 }
 
 export async function tempFolder(t: Ending, name: string): Promise<string> {
@@ -28,65 +49,119 @@ export async function tempFolder(t: Ending, name: string): Promise<string> {
   return folder
 }
 
-/** Starts `cowry <args> --json` with exactly this environment, and waits for its first line. */
+/** Starts `cowry <args> --json` with exactly this environment, and waits for the facts that it prints when ready. */
 export async function startProcess(
   t: Ending,
   args: string[],
   env: Record<string, string>,
+  options: ProcessOptions = {},
 ): Promise<RunningProcess> {
-  const child = spawn(process.execPath, ['src/main.ts', ...args, '--json'], {
-    cwd: ROOT,
+  const running = await startTalking(t, [...args, '--json'], env, isJson, options)
+  return { ...running, facts: JSON.parse(running.output()) }
+}
+
+/** Starts `cowry <args>` as a person would, and waits until what it has printed says that it is ready. */
+export async function startTalking(
+  t: Ending,
+  args: string[],
+  env: Record<string, string>,
+  isReady: (output: string) => boolean,
+  options: ProcessOptions = {},
+): Promise<Omit<RunningProcess, 'facts'>> {
+  const { child, ...spawned } = spawnCowry(t, args, env, options)
+  await awaitOutput(child, spawned, isReady)
+  const kill = async (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return spawned.ended
+  }
+  return { ...spawned, kill }
+}
+
+/** Runs `cowry <args>` to its end. */
+export async function runCowry(
+  t: Ending,
+  args: string[],
+  env: Record<string, string> = {},
+  options: ProcessOptions = {},
+): Promise<Ended & { out: string; err: string }> {
+  const { child, ended, output, errors } = spawnCowry(t, args, env, options)
+  // Not only exit: what it printed last may arrive after that.
+  const [end] = await Promise.all([ended, once(child, 'close')])
+  return { ...end, out: output(), err: errors() }
+}
+
+function spawnCowry(
+  t: Ending,
+  args: string[],
+  env: Record<string, string>,
+  { root = ROOT, node = process.execPath, ...options }: ProcessOptions,
+): Spawned {
+  const child = spawn(node, [join(root, 'src/main.ts'), ...args], {
+    ...options,
+    cwd: root,
     env: { PATH: process.env.PATH ?? '', COWRY_LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let errors = ''
+  const texts = { out: '', err: '' }
+  child.stdout.on('data', (chunk) => {
+    texts.out += chunk
+  })
   child.stderr.on('data', (chunk) => {
-    errors += chunk
+    texts.err += chunk
   })
   const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
   t.after(() => end(child, ended))
-  const line = await firstLine(child, ended, () => errors)
-  return {
-    pid: child.pid ?? 0,
-    facts: JSON.parse(line),
-    errors: () => errors,
-    ended,
-    async kill(signal) {
-      child.kill(signal)
-      await ended
-    },
+  return { pid: child.pid ?? 0, child, output: () => texts.out, errors: () => texts.err, ended }
+}
+
+async function awaitOutput(
+  child: ChildProcess,
+  { ended, output, errors }: Omit<Spawned, 'child'>,
+  isReady: (output: string) => boolean,
+): Promise<void> {
+  const stop = new AbortController()
+  const ready = new Promise<void>((resolve) => {
+    child.stdout?.on('data', () => {
+      if (isReady(output())) resolve()
+    })
+  })
+  const failed = ended.then(({ code, signal }) => {
+    throw new Error(`the process ended with ${code ?? signal} before it was ready:\n${errors()}`)
+  })
+  const tooLate = delay(START_TIMEOUT_MS, undefined, { signal: stop.signal }).then(() => {
+    throw new Error(`the process was not ready in ${START_TIMEOUT_MS} ms:\n${errors()}`)
+  })
+  // The two that lose the race must not count as unhandled.
+  for (const loser of [failed, tooLate]) loser.catch(() => undefined)
+  try {
+    await Promise.race([ready, failed, tooLate])
+  } finally {
+    stop.abort()
   }
 }
 
-async function firstLine(
-  child: ChildProcess,
-  ended: Promise<{ code: number | null }>,
-  errors: () => string,
-): Promise<string> {
-  if (!child.stdout) throw new Error('the output of the process is not read')
-  const lines = createInterface({ input: child.stdout })
-  const line = once(lines, 'line').then(([text]) => String(text))
-  const failed = ended.then(({ code }) => {
-    throw new Error(`the process ended with ${code} before it was ready:\n${errors()}`)
-  })
-  const late = AbortSignal.timeout(START_TIMEOUT_MS)
-  const tooLate = once(late, 'abort').then(() => {
-    throw new Error(`the process was not ready in ${START_TIMEOUT_MS} ms:\n${errors()}`)
-  })
-  return Promise.race([line, failed, tooLate])
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
-  const force = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  // A process that a test has stopped must wake up to hear it.
+  child.kill('SIGCONT')
+  const force = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS)
   await ended
   clearTimeout(force)
 }
 
 /** Asks again until the answer is the one wanted, or fails with the last one. */
 export async function eventually<Value>(
-  read: () => Promise<Value>,
+  read: () => Promise<Value> | Value,
   isWanted: (value: Value) => boolean,
   withinMs: number,
 ): Promise<Value> {
@@ -96,6 +171,6 @@ export async function eventually<Value>(
     if (isWanted(value)) return value
     if (Date.now() > until)
       throw new Error(`still not as wanted after ${withinMs} ms: ${JSON.stringify(value)}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await delay(50)
   }
 }

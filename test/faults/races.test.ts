@@ -1,0 +1,163 @@
+// F-47 and F-48: the same request many times at once, over two processes on one database.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { ApiAnswer } from '../support/api.ts'
+import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
+import { CHARGED_ONCE, startInstallation } from '../support/installation.ts'
+
+const CHARGE = '/api/v1/charges/recurring'
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const PARALLEL = 50
+const ROUNDS = 5
+
+const installation = await startInstallation({ after })
+const services = await Promise.all([installation.startService(), installation.startService()])
+const [{ api }] = services
+const token = await saveMethod(api, 'card_success')
+
+interface Shot {
+  body: unknown
+  headers?: Record<string, string>
+}
+
+/** All at once, every other one to the other process. */
+function shoot(path: string, shots: Shot[]): Promise<ApiAnswer[]> {
+  return Promise.all(
+    shots.map(({ body, headers }, n) => (n % 2 ? services[1] : services[0]).api.post(path, body, headers)),
+  )
+}
+
+const times = (count: number, shot: Shot): Shot[] => Array.from({ length: count }, () => shot)
+
+const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+
+/** The one record that all these answers are about; exactly one of them made it. */
+function oneRecord(answers: ApiAnswer[]): string {
+  for (const answer of answers) assert.equal(answer.http, 201, answer.text)
+  const uuids = new Set(answers.map(({ body }) => body.data.uuid))
+  assert.equal(uuids.size, 1)
+  assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1)
+  return [...uuids][0]
+}
+
+function tally(answers: ApiAnswer[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { http, body } of answers) {
+    const name = body.error ? `${http} ${body.error.code}` : String(http)
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Two bodies with one reference: all answers to the one are 201, all to the other 409. The uuid of the winner. */
+async function shootTwo(path: string, body: unknown, other: unknown): Promise<string> {
+  const isOther = (n: number) => n % 4 < 2
+  const answers = await shoot(
+    path,
+    Array.from({ length: PARALLEL }, (_, n) => ({ body: isOther(n) ? other : body })),
+  )
+  const sides = [answers.filter((_, n) => isOther(n)), answers.filter((_, n) => !isOther(n))]
+  const [won = [], lost = []] = sides[0]?.[0]?.http === 201 ? sides : sides.reverse()
+  assert.deepEqual(tally(lost), { '409 duplicate_reference': lost.length })
+  const uuid = oneRecord(won)
+  for (const { body } of lost) assert.ok(body.message.includes(uuid), body.message)
+  return uuid
+}
+
+async function eachRound(round: () => Promise<void>): Promise<void> {
+  for (let n = 0; n < ROUNDS; n += 1) await round()
+}
+
+describe('50 recurring charges at once over two processes (F-47)', () => {
+  it('come to one execution and 50 answers with the same uuid', () =>
+    eachRound(async () => {
+      const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(token) })))
+      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+    }))
+
+  it('with one reference and two bodies: one of them wins, the other is 409 and names the winner', () =>
+    eachRound(async () => {
+      const body = chargeBody(token)
+      const uuid = await shootTwo(CHARGE, body, { ...body, amount: 101 })
+      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+    }))
+
+  it('with one Idempotency-Key and one body: one record', () =>
+    eachRound(async () => {
+      const headers = { 'idempotency-key': newReference() }
+      const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(token), headers })))
+      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+    }))
+
+  it('with one Idempotency-Key and 50 bodies: one record, the others are 422 and nothing of them is stored', () =>
+    eachRound(async () => {
+      const headers = { 'idempotency-key': newReference() }
+      const shots = Array.from({ length: PARALLEL }, () => ({ body: chargeBody(token), headers }))
+      const answers = await shoot(CHARGE, shots)
+      assert.deepEqual(tally(answers), { 201: 1, '422 idempotency_key_reused': PARALLEL - 1 })
+      const uuid = oneRecord(answers.filter(({ http }) => http === 201))
+      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+      const stored = await Promise.all(shots.map(({ body }) => installation.idOf(body.reference)))
+      assert.deepEqual(
+        stored.filter((id) => id !== undefined),
+        [uuid],
+      )
+    }))
+
+  it('with one reference and 50 Idempotency-Keys: one record', () =>
+    eachRound(async () => {
+      const body = chargeBody(token)
+      const keyed = () => ({ body, headers: { 'idempotency-key': newReference() } })
+      const uuid = oneRecord(await shoot(CHARGE, Array.from({ length: PARALLEL }, keyed)))
+      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+    }))
+
+  it('while the answer of the gateway gets lost: still one execution and one credit', async () => {
+    const losing = await saveMethod(api, 'card_lost_answer_later')
+    const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(losing) })))
+    assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+  })
+})
+
+describe('50 payments initiated at once over two processes (F-47)', () => {
+  const events = async (uuid: string) => (await installation.truthAbout(uuid)).events
+
+  it('come to one payment and 50 answers with the same access code', () =>
+    eachRound(async () => {
+      const answers = await shoot(INITIATE, times(PARALLEL, { body: initiateBody() }))
+      const uuid = oneRecord(answers)
+      // Each process names itself as the address, for it was given none; the code behind it is the same.
+      assert.equal(new Set(answers.map(({ body }) => body.data.accessCode)).size, 1)
+      assert.deepEqual(await events(uuid), ['payment.pending'])
+    }))
+
+  it('with one reference and two bodies: one of them wins, the other is 409', () =>
+    eachRound(async () => {
+      const body = initiateBody()
+      const uuid = await shootTwo(INITIATE, body, { ...body, description: 'Another thing' })
+      assert.deepEqual(await events(uuid), ['payment.pending'])
+    }))
+
+  it('with one Idempotency-Key: one record for one body, 422 for the other bodies', () =>
+    eachRound(async () => {
+      const headers = { 'idempotency-key': newReference() }
+      const bodies = Array.from({ length: 10 }, () => initiateBody())
+      const shots = Array.from({ length: PARALLEL }, (_, n) => ({ body: bodies[n % 10], headers }))
+      const answers = await shoot(INITIATE, shots)
+      assert.deepEqual(tally(answers), { 201: 5, '422 idempotency_key_reused': PARALLEL - 5 })
+      oneRecord(answers.filter(({ http }) => http === 201))
+    }))
+})
+
+it('the same reference of a payment and a charge at once is one of the two (F-48)', () =>
+  eachRound(async () => {
+    const reference = newReference()
+    const [payments, charges] = await Promise.all([
+      shoot(INITIATE, times(10, { body: initiateBody({ reference }) })),
+      shoot(CHARGE, times(10, { body: chargeBody(token, { reference }) })),
+    ])
+    assert.deepEqual(tally([...payments, ...charges]), { 201: 10, '409 duplicate_reference': 10 })
+    assert.equal(new Set(payments.map(({ http }) => http)).size, 1)
+    assert.ok(await installation.idOf(reference))
+  }))

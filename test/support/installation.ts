@@ -1,0 +1,242 @@
+// A whole installation out of processes: one database, the sandbox provider alone with its durable log of executions,
+// and as many processes of the service as a test wants. When it ends, the service's books are compared with the
+// provider's: that is how a double charge or lost money shows, whatever the test itself looked at.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { connectDb, type Db, sql } from '../../src/kit/db.ts'
+import { type Api, createApi } from './api.ts'
+import type { chargeBody } from './builders.ts'
+import { type Ending, testDatabaseUrl } from './database.ts'
+import { eventually, type RunningProcess, startProcess, tempFolder } from './process.ts'
+import { requireInvariants } from './service.ts'
+
+export const SANDBOX_SECRET = 'the-secret-of-a-sandbox-of-the-tests'
+
+export interface Fault {
+  kind: string
+  on: 'charge' | 'checkout' | 'verify'
+  times: number
+  ms?: number
+}
+
+export interface ServiceProcess extends RunningProcess {
+  url: string
+  /** With the demo merchant's key. */
+  api: Api
+}
+
+export interface SandboxProcess {
+  url: string
+  addFault(fault: Fault): Promise<void>
+  clearFaults(): Promise<void>
+  executions(paymentId: string): Promise<unknown[]>
+  kill(): Promise<void>
+  /** At the same address, with the same memory. */
+  startAgain(): Promise<void>
+}
+
+/** What both sides have in their books about a payment. */
+export interface Truth {
+  status: string
+  reason: string | null
+  executions: number
+  credits: number
+  events: string[]
+  attempts: string[]
+}
+
+export interface Installation {
+  databaseUrl: string
+  db: Db
+  sandbox: SandboxProcess
+  startService(env?: Record<string, string>, role?: 'all' | 'api' | 'worker'): Promise<ServiceProcess>
+  truthAbout(paymentId: string): Promise<Truth>
+  /** Waits until nobody has anything left to find out about the payment. */
+  settled(paymentId: string, withinMs?: number): Promise<Truth>
+  idOf(reference: string): Promise<string | undefined>
+}
+
+/** A charge that went through exactly once. */
+export const CHARGED_ONCE: Truth = {
+  status: 'successful',
+  reason: null,
+  executions: 1,
+  credits: 1,
+  events: ['charge.processing', 'charge.successful'],
+  attempts: ['succeeded'],
+}
+
+export async function startInstallation(t: Ending): Promise<Installation> {
+  const services: (() => Promise<void>)[] = []
+  const rest: (() => Promise<void>)[] = []
+  t.after(async () => {
+    const failures: unknown[] = []
+    const run = (work: () => Promise<void>) => work().catch((error: unknown) => void failures.push(error))
+    if (installation) await run(() => compareBooks(db, sandboxFolder))
+    await Promise.all(services.map(run))
+    for (const work of rest) await run(work)
+    if (failures.length > 0) throw failures[0]
+  })
+  let installation: Installation | undefined
+  const ofRest: Ending = { after: (fn) => void rest.push(fn) }
+  const sandboxFolder = await tempFolder({ after: (fn) => void rest.unshift(fn) }, 'sandbox')
+  const sandbox = await startSandbox({ after: (fn) => void rest.unshift(fn) }, sandboxFolder)
+  let db: Db
+  rest.push(async () => db?.close())
+  const databaseUrl = await testDatabaseUrl(ofRest)
+  db = connectDb({ url: databaseUrl, poolSize: 4 })
+
+  const truthAbout = async (paymentId: string): Promise<Truth> => {
+    const [row] = await db.query(selectTruth, [paymentId])
+    if (!row) throw new Error(`there is no payment ${paymentId}`)
+    return { ...row, executions: (await sandbox.executions(paymentId)).length }
+  }
+  installation = {
+    databaseUrl,
+    db,
+    sandbox,
+    truthAbout,
+    async startService(env = {}, role = 'all') {
+      const ofServices: Ending = { after: (fn) => void services.push(fn) }
+      const dataDir = await tempFolder(ofRest, 'service')
+      const running = await startProcess(ofServices, ['serve', '--role', role], {
+        PORT: '0',
+        DATABASE_URL: databaseUrl,
+        COWRY_DATA_DIR: dataDir,
+        COWRY_SANDBOX_URL: sandbox.url,
+        COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
+        COWRY_RATE_LIMIT: '0',
+        COWRY_POOL_SIZE: '8',
+        ...env,
+      })
+      const { url, demoKey } = running.facts
+      return { ...running, url, api: createApi(url, { 'x-api-key': demoKey }) }
+    },
+    settled: (paymentId, withinMs = 30_000) =>
+      eventually(
+        () => truthAbout(paymentId),
+        ({ status }) => !['pending', 'processing'].includes(status),
+        withinMs,
+      ),
+    async idOf(reference) {
+      const [row] = await db.query(selectByReference, [reference])
+      return row?.id
+    },
+  }
+  return installation
+}
+
+const selectTruth = sql<Omit<Truth, 'executions'>>`
+select
+  p.status,
+  p.status_reason as reason,
+  (select count(*)::integer from ledger_entries e where e.payment_id = p.id and e.kind = 'capture') as credits,
+  (select json_agg(v.type order by v.version) from events v where v.resource_id = p.id) as events,
+  (select coalesce(json_agg(a.status order by a.number), '[]') from attempts a where a.payment_id = p.id) as attempts
+from payments p
+where p.id = $1`
+
+const selectByReference = sql<{ id: string }>`
+select id
+from payments
+where reference = $1`
+
+async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> {
+  const port = await findQuietPort()
+  const start = () =>
+    startProcess(t, ['sandbox', '--port', String(port), '--data-dir', folder], {
+      COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
+      // Nobody listens there, so no webhook ever arrives: what a test wants found out is found out by asking.
+      COWRY_PUBLIC_URL: 'http://127.0.0.1:9',
+    })
+  let running = await start()
+  const url: string = running.facts.data.url
+  const api = createApi(url, { authorization: `Bearer ${SANDBOX_SECRET}` })
+  return {
+    url,
+    async addFault(fault) {
+      const answer = await api.post('/v1/faults', fault)
+      assert.equal(answer.http, 201, answer.text)
+    },
+    async clearFaults() {
+      await api.send('DELETE', '/v1/faults')
+    },
+    async executions(paymentId) {
+      const answer = await api.get(`/v1/executions?order=${paymentId}`)
+      assert.equal(answer.http, 200, answer.text)
+      return answer.body
+    },
+    async kill() {
+      await running.kill('SIGKILL')
+    },
+    async startAgain() {
+      running = await start()
+    },
+  }
+}
+
+/** Below the range that the system gives out by itself, so that it is still free after a restart. */
+export async function findQuietPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    const server = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    })
+    if (isFree) return port
+  }
+}
+
+/** A charge on a process that is expected to die over it. */
+export async function chargeAndLose(service: ServiceProcess, body: ReturnType<typeof chargeBody>) {
+  await assert.rejects(service.api.post('/api/v1/charges/recurring', body), TypeError)
+  const { signal } = await service.ended
+  assert.equal(signal, 'SIGKILL')
+}
+
+const selectBooks = sql<{ id: string; status: string; reason: string | null }>`
+select id, status, status_reason as reason
+from payments`
+
+/** I6 and more: every payment the provider executed is paid here, once, and nothing is paid here that it did not. */
+async function compareBooks(db: Db, sandboxFolder: string): Promise<void> {
+  await requireInvariants({ db })
+  const executed = await readExecutions(sandboxFolder)
+  const payments = await db.query(selectBooks)
+  const isRight = ({ id, status, reason }: (typeof payments)[number]) => {
+    const times = executed.get(id) ?? 0
+    // Somebody has to look at these, and the provider may have executed them.
+    if (reason === 'amount_mismatch') return times <= 1
+    return times === (status === 'successful' ? 1 : 0)
+  }
+  const wrong = payments.filter((payment) => !isRight(payment))
+  assert.deepEqual(
+    wrong.map((payment) => ({ ...payment, executions: executed.get(payment.id) ?? 0 })),
+    [],
+    'the books of the service and of the provider agree',
+  )
+  const known = new Set(payments.map(({ id }) => id))
+  assert.deepEqual(
+    [...executed.keys()].filter((id) => !known.has(id)),
+    [],
+    'the provider executed nothing that the service does not know',
+  )
+}
+
+/** How often the provider took money for each payment, out of its journal. */
+async function readExecutions(folder: string): Promise<Map<string, number>> {
+  const lines = (await readFile(join(folder, 'sandbox.jsonl'), 'utf8')).trim().split('\n')
+  const latest = new Map<string, { order: string; paid: string | null }>()
+  for (const line of lines.filter((text) => text !== '')) {
+    const record = JSON.parse(line)
+    latest.set(record.key, record)
+  }
+  const counts = new Map<string, number>()
+  for (const { order, paid } of latest.values())
+    if (paid !== null) counts.set(order, (counts.get(order) ?? 0) + 1)
+  return counts
+}
