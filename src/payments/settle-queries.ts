@@ -85,7 +85,7 @@ held as (
   join attempts a on a.merchant_id = i.merchant_id and a.id = i.attempt_id
   where i.expected_fence is null or a.fence = i.expected_fence
   order by a.merchant_id, a.id
-  for update of a
+  for no key update of a
 ),
 moved as (
   update payments p
@@ -194,7 +194,7 @@ locked_customer as (
   from customers c
   join captured t on t.merchant_id = c.merchant_id and t.customer_id = c.id
   order by c.merchant_id, c.id
-  for update of c
+  for no key update of c
 ),
 totals as (
   update customers c
