@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { money } from '../core/money.ts'
+import type { Outcome } from '../gateways/gateway.ts'
+import { decide, MAX_ATTEMPTS } from './decide.ts'
+import type { AttemptRow, PaymentRow } from './queries.ts'
+import { type AttemptStatus, PAYMENT_STATUSES, type PaymentStatus } from './states.ts'
+
+const NOW = new Date('2026-03-14T09:26:53.589Z')
+const KEY = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
+
+function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): PaymentRow {
+  return {
+    merchantId: 'm',
+    id: 'p',
+    kind: 'checkout',
+    reference: 'r',
+    status,
+    statusReason: null,
+    version: 2,
+    amountMinor: 125_050n,
+    currency: 'KES',
+    amountPaidMinor: null,
+    feeMinor: null,
+    refundedMinor: 0n,
+    gateway: 'sandbox',
+    country: 'KE',
+    description: null,
+    metadata: {},
+    redirectUrl: null,
+    isRecurring: false,
+    customerId: 'c',
+    customerEmail: 'a@example.com',
+    customerFirstname: 'A',
+    customerLastname: 'B',
+    accessSealed: null,
+    attemptsUsed: 1,
+    paymentMethodId: null,
+    recoveryPaymentId: null,
+    failureCode: null,
+    failureWords: null,
+    expiresAt: NOW,
+    dueAt: NOW,
+    paidAt: null,
+    createdAt: NOW,
+    ...changes,
+  }
+}
+
+function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
+  return {
+    merchantId: 'm',
+    id: KEY,
+    paymentId: 'p',
+    number,
+    operation: 'checkout',
+    gateway: 'sandbox',
+    channel: 'card',
+    status,
+    gatewayKey: KEY,
+    gatewayReference: null,
+    choice: null,
+    nextStep: null,
+    failureCode: null,
+    failureWords: null,
+    paidMinor: null,
+    paidCurrency: null,
+    startedAt: NOW,
+    endedAt: null,
+    dueAt: NOW,
+    tries: 0,
+    fence: 1,
+  }
+}
+
+const paid = money(125_050n, 'KES')
+const success: Extract<Outcome, { kind: 'succeeded' }> = {
+  kind: 'succeeded',
+  gatewayReference: 'g-1',
+  paid,
+  key: KEY,
+  savedMethod: null,
+  paidAt: NOW,
+}
+const decline: Outcome = {
+  kind: 'declined',
+  code: 'insufficient_funds',
+  words: 'no money',
+  gatewayReference: 'g-1',
+}
+const unknown = (reason: Extract<Outcome, { kind: 'unknown' }>['reason']): Outcome => ({
+  kind: 'unknown',
+  reason,
+  words: 'x',
+})
+const later = { firstCall: false }
+const first = { firstCall: true }
+
+describe('a proven success', () => {
+  it('makes every payment that is not paid yet successful: late money outranks failed, abandoned and expired', () => {
+    for (const status of ['pending', 'processing', 'failed', 'abandoned', 'expired'] as const) {
+      for (const attempt of ['started', 'awaiting_customer', 'declined', 'requires_review'] as const) {
+        assert.deepEqual(
+          decide(paymentIn(status), attemptIn(attempt), success, later),
+          {
+            kind: 'move',
+            to: 'successful',
+            proof: 'gateway',
+            attemptStatus: 'succeeded',
+            failure: null,
+            paid,
+            paidAt: NOW,
+            gatewayReference: 'g-1',
+            fenced: false,
+          },
+          `${status}, ${attempt}`,
+        )
+      }
+    }
+  })
+
+  it('on another attempt of a paid payment is a duplicate_success and moves nothing', () => {
+    const paidStates = PAYMENT_STATUSES.filter((status) =>
+      ['successful', 'partially_refunded', 'refunded', 'disputed', 'reversed'].includes(status),
+    )
+    for (const status of paidStates) {
+      const decision = decide(
+        paymentIn(status, { attemptsUsed: 2 }),
+        attemptIn('declined', 1),
+        success,
+        later,
+      )
+      assert.deepEqual(
+        decision,
+        {
+          kind: 'close',
+          attemptStatus: 'duplicate_success',
+          statusReason: null,
+          failure: null,
+          paid,
+          gatewayReference: 'g-1',
+        },
+        status,
+      )
+    }
+    assert.equal(paidStates.length, 5)
+  })
+
+  it('told twice is told once, whatever the payment has become', () => {
+    for (const status of PAYMENT_STATUSES) {
+      for (const attempt of ['succeeded', 'duplicate_success', 'amount_mismatch'] as const) {
+        const decision = decide(paymentIn(status), attemptIn(attempt), success, later)
+        assert.deepEqual(decision, { kind: 'nothing' }, `${status}, ${attempt}`)
+      }
+    }
+  })
+
+  it('of another amount, currency or key credits nothing and is amount_mismatch (F-34)', () => {
+    const wrong = {
+      'one minor unit less': { ...success, paid: money(125_049n, 'KES') },
+      'one minor unit more': { ...success, paid: money(125_051n, 'KES') },
+      'another currency': { ...success, paid: money(125_050n, 'USD') },
+      'another key': { ...success, key: 'somebody-else' },
+    }
+    for (const [what, outcome] of Object.entries(wrong)) {
+      for (const status of PAYMENT_STATUSES) {
+        const decision = decide(paymentIn(status), attemptIn('awaiting_customer'), outcome, later)
+        assert.deepEqual(
+          decision,
+          {
+            kind: 'close',
+            attemptStatus: 'amount_mismatch',
+            statusReason: 'amount_mismatch',
+            failure: null,
+            paid: outcome.paid,
+            gatewayReference: 'g-1',
+          },
+          `${what}, ${status}`,
+        )
+      }
+    }
+  })
+})
+
+describe('a decline', () => {
+  const failure = { code: 'insufficient_funds', words: 'no money' }
+
+  it('leaves a checkout open until its attempts are used up, then fails it', () => {
+    for (let used = 1; used <= MAX_ATTEMPTS; used += 1) {
+      const payment = paymentIn('processing', { attemptsUsed: used })
+      const decision = decide(payment, attemptIn('awaiting_customer', used), decline, later)
+      const to = used < MAX_ATTEMPTS ? 'pending' : 'failed'
+      assert.deepEqual(decision, {
+        kind: 'move',
+        to,
+        proof: 'declined',
+        attemptStatus: 'declined',
+        failure,
+        paid: null,
+        paidAt: null,
+        gatewayReference: 'g-1',
+        fenced: false,
+      })
+    }
+    assert.equal(MAX_ATTEMPTS, 5)
+  })
+
+  it('fails a charge at once: it has one attempt', () => {
+    const decision = decide(paymentIn('processing', { kind: 'charge' }), attemptIn('started'), decline, first)
+    assert.equal(decision.kind === 'move' && decision.to, 'failed')
+  })
+
+  it('of an attempt that is over says nothing new', () => {
+    for (const attempt of ['succeeded', 'declined', 'amount_mismatch', 'requires_review'] as const) {
+      const decision = decide(paymentIn('processing'), attemptIn(attempt), decline, later)
+      assert.deepEqual(decision, { kind: 'nothing' }, attempt)
+    }
+  })
+
+  it('of an older attempt, or of a payment that is over, ends that attempt alone', () => {
+    const older = decide(
+      paymentIn('processing', { attemptsUsed: 2 }),
+      attemptIn('awaiting_customer', 1),
+      decline,
+      later,
+    )
+    const closed = {
+      kind: 'close',
+      attemptStatus: 'declined',
+      failure,
+      paid: null,
+      gatewayReference: 'g-1',
+      statusReason: null,
+    }
+    assert.deepEqual(older, closed)
+    for (const status of PAYMENT_STATUSES.filter((one) => one !== 'processing' && one !== 'pending')) {
+      assert.deepEqual(decide(paymentIn(status), attemptIn('started'), decline, later), closed, status)
+    }
+  })
+})
+
+describe('no answer', () => {
+  it('is not a failure: whatever is not known changes nothing', () => {
+    for (const reason of ['no_answer', 'unreadable', 'not_found'] as const) {
+      for (const how of [first, later]) {
+        const decision = decide(paymentIn('processing'), attemptIn('started'), unknown(reason), how)
+        assert.deepEqual(decision, { kind: 'nothing' }, reason)
+      }
+    }
+    const pending: Outcome = { kind: 'pending', gatewayReference: null }
+    assert.deepEqual(decide(paymentIn('processing'), attemptIn('started'), pending, first), {
+      kind: 'nothing',
+    })
+  })
+
+  it('because no byte of the very first call left us is proof that nothing happened (F-27)', () => {
+    const charge = paymentIn('processing', { kind: 'charge' })
+    const decision = decide(charge, attemptIn('started'), unknown('not_sent'), first)
+    assert.deepEqual(decision, {
+      kind: 'move',
+      to: 'failed',
+      proof: 'not_sent',
+      attemptStatus: 'declined',
+      failure: { code: 'provider_unavailable', words: 'x' },
+      paid: null,
+      paidAt: null,
+      gatewayReference: null,
+      fenced: true,
+    })
+    const checkout = decide(paymentIn('processing'), attemptIn('started'), unknown('not_sent'), first)
+    assert.equal(checkout.kind === 'move' && checkout.to, 'pending')
+  })
+
+  it('because no byte of a later call left us proves nothing about the first', () => {
+    const decision = decide(paymentIn('processing'), attemptIn('started'), unknown('not_sent'), later)
+    assert.deepEqual(decision, { kind: 'nothing' })
+  })
+})
