@@ -1,7 +1,14 @@
 // Ciphers and keyed hashes. The vault encrypts single fields at rest; each ciphertext is bound to the place it was
 // written for, so that a row copied to another merchant does not open.
 
-import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  timingSafeEqual,
+} from 'node:crypto'
 import { crc32 as zlibCrc32 } from 'node:zlib'
 import type { Random } from './random.ts'
 
@@ -150,7 +157,21 @@ export function createSigner(key: Uint8Array): Signer {
 }
 
 export function hmacSha256(key: string | Uint8Array, data: string | Uint8Array): Buffer {
-  return createHmac('sha256', key).update(data).digest()
+  return createHmac('sha256', typeof key === 'string' ? key : keyObjectOf(key))
+    .update(data)
+    .digest()
+}
+
+// Preparing a key takes seven times as long as hashing a short text with it (measured: 23 µs against 3 µs), and every
+// request is checked with the same few keys. They must not be changed in place after their first use.
+const keyObjects = new WeakMap<Uint8Array, KeyObject>()
+
+function keyObjectOf(key: Uint8Array): KeyObject {
+  const known = keyObjects.get(key)
+  if (known) return known
+  const prepared = createSecretKey(key)
+  keyObjects.set(key, prepared)
+  return prepared
 }
 
 /** A secret for one purpose out of a secret for many: who learns one of them cannot compute the others. */

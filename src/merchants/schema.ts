@@ -72,7 +72,6 @@ export const RotateKeyBody = Type.Object({
   /** How long the old key keeps working: up to a week. */
   overlapHours: Type.Optional(Type.Number({ minimum: 0, maximum: 168, default: 24 })),
 })
-export type RotateKey = Static<typeof RotateKeyBody>
 
 export const KeyParams = Type.Object({ keyId: Type.String({ pattern: '^[0-9A-Za-z]{1,40}$' }) })
 

@@ -41,15 +41,9 @@ import {
 } from './schema.ts'
 
 export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts'
-export {
-  type Authenticated,
-  authenticate,
-  createKeyCache,
-  isSecretGuess,
-  type KeyCache,
-} from './authenticate.ts'
+export { authenticate, createKeyCache, isSecretGuess } from './authenticate.ts'
 export { createMerchantNames } from './names.ts'
-export { type InstallationSecrets, loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
+export { loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
 
 export interface Needs {
   db: Tx
