@@ -1,0 +1,769 @@
+// Real servers in temporary folders. A "service" here is another Node process that starts the database, says so
+// on its output and then waits, so that it can be killed like a real one.
+
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
+import { MACHINE } from './embedded-postgres/launcher.ts'
+import { isAlive } from './embedded-postgres/signals.ts'
+import {
+  DataFolderHeld,
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  findPostgresBinaries,
+  findRunningPostgres,
+  startEmbeddedPostgres,
+} from './embedded-postgres.ts'
+
+const FACE = new URL('./embedded-postgres.ts', import.meta.url).href
+const LOCK = new URL('./embedded-postgres/folder-lock.ts', import.meta.url).href
+const NOBODY = 65534
+// A user id without a name.
+const NAMELESS = 54_321
+const isRoot = process.getuid?.() === 0
+const onLinux = process.platform === 'linux'
+
+// Most of their time servers wait for the disk, so the tests run two at a time: they are gathered here and
+// declared at the end of the file.
+const TESTS: [string, (t: TestContext) => Promise<void>][] = []
+const test = (name: string, body: (t: TestContext) => Promise<void>) => TESTS.push([name, body])
+
+const TEMPLATE = mkdtempSync(join(tmpdir(), 'cowry-postgres-'))
+
+test('creates a UTF-8 database that survives a crash, is reached on the loopback alone and wants its password', async (t) => {
+  const dataDir = join(makeFolder(t), 'deep', 'postgres')
+  const postgres = await startHere(t, { dataDir })
+
+  assert.match(postgres.version, /^18\./)
+  const [settings] = await query(
+    postgres.url,
+    `select current_database() as database, current_setting('server_encoding') as encoding,
+       current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
+       current_setting('synchronous_commit') as commits, current_setting('listen_addresses') as address,
+       current_setting('unix_socket_directories') as sockets, current_setting('data_checksums') as checksums`,
+  )
+  assert.deepEqual(settings, {
+    database: 'cowry',
+    encoding: 'UTF8',
+    fsync: 'on',
+    pages: 'on',
+    commits: 'on',
+    address: '127.0.0.1',
+    sockets: '',
+    checksums: 'on',
+  })
+  assert.equal(statSync(join(dataDir, 'cluster', 'cowry-password')).mode & 0o777, 0o600)
+  await assert.rejects(query(postgres.url.replace(/:[^:@]+@/, ':wrong@'), 'select 1'), { code: '28P01' })
+  if (!onLinux) return
+  // Every address of 127.0.0.0/8 is this machine on Linux; a server that listened everywhere would answer here.
+  const [error] = await once(connect(postgres.port, '127.0.0.2'), 'error')
+  assert.equal(error.code, 'ECONNREFUSED')
+})
+
+test('keeps the data from one start to the next, and the next is quick', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const first = await startHere(t, { dataDir })
+  await query(first.url, 'create table kept (word text)')
+  await query(first.url, `insert into kept values ('cowry ክፍያ')`)
+  await first.stop()
+
+  const startedAt = performance.now()
+  const second = await startHere(t, { dataDir })
+  const tookMs = performance.now() - startedAt
+  assert.deepEqual(await query(second.url, 'select word from kept'), [{ word: 'cowry ክፍያ' }])
+  t.diagnostic(`second start: ${tookMs.toFixed(0)} ms`)
+  // Measured 70 ms; the rest is for a noisy machine.
+  assert.ok(tookMs < 5_000, `${tookMs} ms`)
+})
+
+test('leaves no process and no lock behind when it is stopped, even twice', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const postgres = await startHere(t, { dataDir })
+  const client = await openConnection(t, postgres.url)
+  const supervisor = parentOf(serverPid(dataDir))
+  const processes = [supervisor, ...descendantsOf(supervisor)]
+
+  await Promise.all([postgres.stop(), postgres.stop()])
+  await postgres.stop()
+  await assertGone(processes)
+  assert.deepEqual(readdirSync(dataDir).sort(), ['cluster', 'server.log'])
+  assert.equal(existsSync(join(dataDir, 'cluster', 'postmaster.pid')), false)
+  await client.end()
+})
+
+test('ends with a service that is killed, and a new start right away succeeds', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const service = await startService(t, { dataDir })
+  await query(service.url, 'create table kept as select 1 as one')
+  const processes = descendantsOf(service.pid)
+
+  process.kill(service.pid, 'SIGKILL')
+  const next = await startHere(t, { dataDir })
+  assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
+  await assertGone(processes)
+})
+
+test('ends with a service that is killed when nobody starts again', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const service = await startService(t, { dataDir })
+  const processes = descendantsOf(service.pid)
+  process.kill(service.pid, 'SIGKILL')
+  await assertGone(processes)
+  assert.match(readFileSync(join(dataDir, 'server.log'), 'utf8'), /database system is shut down/)
+})
+
+test('recovers after everything was killed at once', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const service = await startService(t, { dataDir })
+  const client = await openConnection(t, service.url)
+  await client.query('create table kept as select 1 as one')
+  for (const pid of [...descendantsOf(service.pid), service.pid]) process.kill(pid, 'SIGKILL')
+  assert.equal(existsSync(join(dataDir, 'cluster', 'postmaster.pid')), true)
+  assert.equal(existsSync(join(dataDir, 'lock')), true)
+
+  const next = await startHere(t, { dataDir })
+  assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
+})
+
+test('ends a server whose service and supervisor were both killed', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const service = await startService(t, { dataDir })
+  const server = serverPid(dataDir)
+  const ofServer = descendantsOf(server)
+  const supervisors = descendantsOf(service.pid).filter((pid) => pid !== server && !ofServer.includes(pid))
+  for (const pid of [...supervisors, service.pid]) process.kill(pid, 'SIGKILL')
+  await delay(100)
+  assert.ok(isRunning(server), 'the server should have been orphaned')
+
+  await startHere(t, { dataDir })
+  await assertGone([server, ...ofServer])
+})
+
+test('is not fooled by a left-over process id that now belongs to another program', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const service = await startService(t, { dataDir })
+  const pidFile = join(dataDir, 'cluster', 'postmaster.pid')
+  for (const pid of [...descendantsOf(service.pid), service.pid]) process.kill(pid, 'SIGKILL')
+  writeFileSync(pidFile, readFileSync(pidFile, 'utf8').replace(/^\d+/, String(process.pid)))
+  writeFileSync(
+    join(dataDir, 'holder.json'),
+    JSON.stringify({ pid: process.pid, host: hostname(), since: 'long ago' }),
+  )
+
+  const next = await startHere(t, { dataDir })
+  assert.deepEqual(await query(next.url, 'select 1 as one'), [{ one: 1 }])
+})
+
+test('is not taken in by the process ids of a container, which are the same at every start', async (t) => {
+  if (!isRoot || !onLinux) return t.skip('only root on Linux can make a process namespace')
+  const dataDir = makeDataFolder(t)
+  const container = ['--pid', '--fork', '--mount-proc', '--kill-child']
+  if (spawnSync(MACHINE.unshare, [...container, 'true']).status !== 0) {
+    return t.skip('this system does not allow process namespaces')
+  }
+  for (let round = 1; round <= 3; round += 1) {
+    const input = JSON.stringify({ options: { dataDir } })
+    const args = [...container, process.execPath, '--input-type=module', '-e', SERVICE, input]
+    const child = spawn(MACHINE.unshare, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    endWithTest(t, child)
+    const report: Report = JSON.parse(await readLine(child))
+    assert.ok(report.url, report.message)
+    assert.deepEqual(await query(report.url, 'select 1 as one'), [{ one: 1 }])
+    const processes = descendantsOf(child.pid ?? 0)
+    child.kill('SIGKILL')
+    await assertGone(processes)
+  }
+})
+
+test('lets exactly one of several services that start at once have the folder, and tells the others who has it', async (t) => {
+  const dataDir = makeFolder(t)
+  const at = Date.now() + 700
+  const services = await Promise.all([1, 2, 3].map(() => runService(t, { dataDir }, { at })))
+  const winners = services.filter((service) => service.report.url)
+  const losers = services.filter((service) => !service.report.url)
+
+  assert.equal(winners.length, 1, JSON.stringify(services.map((service) => service.report)))
+  for (const { report } of losers) assert.equal(report.name, 'DataFolderHeld', report.message)
+
+  const winner = winners[0]
+  await assert.rejects(startEmbeddedPostgres({ dataDir }), (error) => {
+    assert.ok(error instanceof DataFolderHeld)
+    assert.equal(error.holder?.pid, winner?.pid)
+    assert.match(
+      error.message,
+      new RegExp(`held by process ${winner?.pid} on .*, since 20\\d\\d-.*Stop that process`),
+    )
+    return true
+  })
+})
+
+test('gives the lock of a folder to one process at a time, however they race', async (t) => {
+  const folder = makeFolder(t)
+  const racers = [1, 2, 3, 4].map(() => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', RACER, folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    endWithTest(t, child)
+    return readLine(child)
+  })
+  const results = (await Promise.all(racers)).map((line) => JSON.parse(line))
+  const held = results.reduce((sum, result) => sum + result.held, 0)
+  assert.equal(
+    results.reduce((sum, result) => sum + result.shared, 0),
+    0,
+    JSON.stringify(results),
+  )
+  t.diagnostic(`held ${held} times`)
+  assert.ok(held > 20, `held ${held} times`)
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+const RACER = `
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { DataFolderHeld, tryLockFolder } from ${JSON.stringify(LOCK)}
+const folder = process.argv[1]
+const result = { held: 0, refused: 0, shared: 0 }
+const until = Date.now() + 800
+while (Date.now() < until) {
+  try {
+    const lock = tryLockFolder(folder)
+    result.held += 1
+    try { closeSync(openSync(folder + '/inside', 'wx')); rmSync(folder + '/inside') } catch { result.shared += 1 }
+    lock.release()
+  } catch (error) {
+    if (!(error instanceof DataFolderHeld)) throw error
+    result.refused += 1
+  }
+}
+console.log(JSON.stringify(result))
+`
+
+test('refuses a second start in the same process, and the first goes on', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const postgres = await startHere(t, { dataDir })
+  await assert.rejects(startEmbeddedPostgres({ dataDir }), DataFolderHeld)
+  assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
+})
+
+test('tells a command beside the service where the running database is', async (t) => {
+  const dataDir = makeDataFolder(t)
+  assert.equal(findRunningPostgres(dataDir), undefined)
+  const service = await startService(t, { dataDir })
+  assert.equal(findRunningPostgres(dataDir), service.url)
+  const processes = descendantsOf(service.pid)
+  service.child.kill('SIGKILL')
+  await once(service.child, 'exit')
+  assert.equal(findRunningPostgres(dataDir), undefined)
+  await assertGone(processes)
+})
+
+test('runs on PostgreSQL 15 and refuses the folder of another major version', async (t) => {
+  const binariesDir = findPostgresBinaries(15)
+  if (!binariesDir) return t.skip('the package with PostgreSQL 15 is not installed for this platform')
+  const dataDir = makeFolder(t)
+  const postgres = await startHere(t, { dataDir, binariesDir })
+  assert.match(postgres.version, /^15\./)
+  assert.deepEqual(await query(postgres.url, `select current_setting('server_encoding') as e`), [
+    { e: 'UTF8' },
+  ])
+  await postgres.stop()
+
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir }),
+    /made by PostgreSQL 15, which is older than the PostgreSQL 18/,
+  )
+  writeFileSync(join(dataDir, 'cluster', 'PG_VERSION'), '19\n')
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir }),
+    /made by PostgreSQL 19, which is newer than the PostgreSQL 18/,
+  )
+  assert.equal(existsSync(join(dataDir, 'lock')), false)
+})
+
+test('starts again after the first start was killed half way', async (t) => {
+  const dataDir = makeFolder(t)
+  // Early, in the middle and late in initdb, which takes about 600 ms.
+  for (const afterMs of [30, 200, 450]) {
+    const child = spawnService({ dataDir }, {})
+    endWithTest(t, child)
+    await until(() => readdirSync(dataDir).some((name) => name.startsWith('new-')), 'initdb begins')
+    await delay(afterMs)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const postgres = await startHere(t, { dataDir })
+  assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
+})
+
+test('lets the service finish its work after Ctrl-C before the database goes', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const service = await startService(t, { dataDir }, {}, { detached: true })
+  const processes = descendantsOf(service.pid)
+  // A terminal sends the signal to the whole process group.
+  process.kill(-service.pid, 'SIGINT')
+  assert.equal(await readLine(service.child), 'drained 10')
+  await assertGone([...processes, service.pid])
+  assert.equal(existsSync(join(dataDir, 'lock')), false)
+})
+
+test('reports a server that dies under the service', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const reasons: string[] = []
+  const postgres = await startHere(t, { dataDir, onExit: (reason) => reasons.push(reason) })
+  process.kill(serverPid(dataDir), 'SIGKILL')
+  await until(() => reasons.length > 0, 'onExit is called')
+  assert.match(reasons[0] ?? '', /The database server has ended: it was ended by signal 9\..*\n.*server\.log/)
+
+  await postgres.stop()
+  assert.equal(reasons.length, 1)
+  assert.equal(existsSync(join(dataDir, 'lock')), false)
+  await startHere(t, { dataDir })
+})
+
+test('reports a killed supervisor, and stop still ends the server', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const reasons: string[] = []
+  const postgres = await startHere(t, { dataDir, onExit: (reason) => reasons.push(reason) })
+  const server = serverPid(dataDir)
+  process.kill(parentOf(server), 'SIGKILL')
+  await until(() => reasons.length > 0, 'onExit is called')
+  await postgres.stop()
+  await assertGone([server])
+})
+
+test('shows what the server said when it does not start', async (t) => {
+  const dataDir = makeDataFolder(t)
+  appendFileSync(join(dataDir, 'cluster', 'postgresql.conf'), '\nno_such_setting = 1\n')
+  await assert.rejects(startEmbeddedPostgres({ dataDir }), /did not start.*server\.log:\n.*no_such_setting/s)
+  assert.equal(existsSync(join(dataDir, 'lock')), false)
+})
+
+test('says what is missing on a system without a shell', async (t) => {
+  const without = { ...MACHINE, shell: '/nowhere/sh' }
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir: makeFolder(t) }, without),
+    /needs \/nowhere\/sh.*DATABASE_URL/,
+  )
+})
+
+test('makes the links that npm dropped, also when several services do so at once', async (t) => {
+  const binariesDir = copyWithoutLinks(t)
+  const services = await Promise.all(
+    [1, 2, 3].map(() => runService(t, { dataDir: makeDataFolder(t), binariesDir }, { at: Date.now() + 700 })),
+  )
+  for (const { report } of services) assert.ok(report.url, report.message)
+  if (onLinux) assert.ok(lstatSync(join(binariesDir, 'lib', 'libpq.so.5')).isSymbolicLink())
+})
+
+test('runs as an ordinary user on an installation that only root may change and that lacks its links', async (t) => {
+  if (!isRoot) return t.skip('only root can start a service as another user')
+  const complaint = whyNobodyCannotRun()
+  if (complaint) return t.skip(complaint)
+  const binariesDir = copyWithoutLinks(t)
+  const dataDir = makeFolder(t, NOBODY)
+  const service = await startService(t, { dataDir, binariesDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  assert.deepEqual(await query(service.url, 'select 1 as one'), [{ one: 1 }])
+  assert.equal(existsSync(join(binariesDir, 'lib', 'libpq.so.5')), false)
+})
+
+test('tells an ordinary user whose data folder it is when it is not theirs', async (t) => {
+  if (!isRoot) return t.skip('only root can start a service as another user')
+  const complaint = whyNobodyCannotRun()
+  if (complaint) return t.skip(complaint)
+  const dataDir = makeDataFolder(t)
+  chownSync(dataDir, NOBODY, NOBODY)
+  chownSync(join(dataDir, 'cluster'), 1, 1)
+  const service = await runService(t, { dataDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
+  assert.match(service.report.message ?? '', /belongs to user 1, and this service runs as user 65534.*chown/)
+})
+
+test('runs as a user without a name, as some containers do', async (t) => {
+  if (!isRoot) return t.skip('only root can start a service as another user')
+  const complaint = whyNobodyCannotRun() ?? whyNoNamespace()
+  if (complaint) return t.skip(complaint)
+  const dataDir = makeFolder(t, NAMELESS)
+  const identity = { uid: NAMELESS, gid: NAMELESS, cwd: '/' }
+  const first = await startService(t, { dataDir }, {}, identity)
+  await query(first.url, 'create table kept as select 1 as one')
+  process.kill(first.pid, 'SIGTERM')
+  await once(first.child, 'exit')
+  const second = await startService(t, { dataDir }, {}, identity)
+  assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
+})
+
+test('as root, runs the server as nobody', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const dataDir = makeDataFolder(t)
+  await startHere(t, { dataDir })
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+})
+
+test('as root, reaches data in a directory that only root may enter', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const hidden = makeFolder(t)
+  chmodSync(hidden, 0o700)
+  const dataDir = join(hidden, 'postgres')
+  const postgres = await startHere(t, { dataDir })
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  await query(postgres.url, 'create table kept as select 1 as one')
+  await postgres.stop()
+  const next = await startHere(t, { dataDir })
+  assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
+})
+
+test('as root, reaches programs and data in a directory that only root may enter', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const complaint = whyNoNamespace()
+  if (complaint) return t.skip(complaint)
+  const { dataDir, binariesDir } = hideEverything(t)
+  const postgres = await startHere(t, { dataDir, binariesDir })
+  await query(postgres.url, 'create table kept as select 1 as one')
+  // On disk, and to everybody outside, a server in a user namespace is root's.
+  assert.equal(statSync(join(dataDir, 'cluster')).uid, 0)
+  const server = serverPid(dataDir)
+  await postgres.stop()
+  await assertGone([server])
+})
+
+test('as root, copies the programs to where nobody can reach them if it may not make a user namespace', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const { dataDir, binariesDir } = hideEverything(t)
+  const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: join(makeFolder(t), 'cowry') }
+  const first = await startHere(t, { dataDir, binariesDir }, machine)
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  await query(first.url, 'create table kept as select 1 as one')
+  await first.stop()
+  const second = await startHere(t, { dataDir, binariesDir }, machine)
+  assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
+  assert.equal(readdirSync(machine.copies).length, 1)
+})
+
+test('as root, goes on with a folder when the way to reach it changes', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const complaint = whyNoNamespace()
+  if (complaint) return t.skip(complaint)
+  const { dataDir, binariesDir } = hideEverything(t)
+  cpSync(TEMPLATE, dataDir, { recursive: true })
+  for (const options of [{ dataDir }, { dataDir, binariesDir }, { dataDir }]) {
+    const postgres = await startHere(t, options)
+    await query(postgres.url, 'create table if not exists kept (n int)')
+    await query(postgres.url, 'insert into kept values (1)')
+    assert.equal(statSync(join(dataDir, 'cluster')).uid, options.binariesDir ? 0 : NOBODY)
+    await postgres.stop()
+  }
+  const last = await startHere(t, { dataDir })
+  assert.deepEqual(await query(last.url, 'select count(*)::int as n from kept'), [{ n: 3 }])
+})
+
+test('as root, says what it tried and what to do when no way is left', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const { dataDir, binariesDir } = hideEverything(t)
+  const occupied = join(makeFolder(t), 'occupied')
+  writeFileSync(occupied, 'a file where the copies should go')
+  const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: occupied }
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir, binariesDir }, machine),
+    /Start as an ordinary user.*DATABASE_URL.*as nobody: .*user namespace: a program is missing/s,
+  )
+  assert.deepEqual(readdirSync(dataDir).sort(), ['binaries', 'server.log'])
+})
+
+test('needs little memory when idle', async (t) => {
+  if (!onLinux) return t.skip('memory is measured through /proc')
+  const dataDir = makeDataFolder(t)
+  await startHere(t, { dataDir })
+  const server = serverPid(dataDir)
+  const kilobytes = [server, ...descendantsOf(server)].map(measureKilobytes)
+  const megabytes = kilobytes.reduce((sum, size) => sum + size, 0) / 1024
+  t.diagnostic(`idle server: ${megabytes.toFixed(0)} MB`)
+  // Measured 22 MB; the whole service has 250.
+  assert.ok(megabytes < 80, `${megabytes} MB`)
+})
+
+interface Report {
+  url?: string
+  name?: string
+  message?: string
+}
+
+interface Service {
+  pid: number
+  child: ChildProcess
+  report: Report
+}
+
+const SERVICE = `
+import { setTimeout as delay } from 'node:timers/promises'
+import { startEmbeddedPostgres } from ${JSON.stringify(FACE)}
+import pg from ${JSON.stringify(import.meta.resolve('pg'))}
+const { options, at } = JSON.parse(process.argv[1])
+if (at) while (Date.now() < at);
+try {
+  const postgres = await startEmbeddedPostgres(options)
+  const client = new pg.Client(postgres.url)
+  client.on('error', () => {})
+  process.once('SIGTERM', async () => { await postgres.stop(); process.exit(0) })
+  process.once('SIGINT', async () => {
+    let drained = 0
+    await client.connect()
+    for (; drained < 10; drained += 1) { await delay(30); await client.query('select 1') }
+    await client.end()
+    await postgres.stop()
+    console.log('drained ' + drained)
+    process.exit(0)
+  })
+  setInterval(() => {}, 1000)
+  console.log(JSON.stringify({ url: postgres.url }))
+} catch (error) {
+  console.log(JSON.stringify({ name: error.name, message: error.message }))
+}
+`
+
+function spawnService(
+  options: EmbeddedPostgresOptions,
+  { at }: { at?: number },
+  how: SpawnOptions = {},
+): ChildProcess {
+  const input = JSON.stringify({ options, at })
+  return spawn(process.execPath, ['--input-type=module', '-e', SERVICE, input], {
+    ...how,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+}
+
+async function runService(
+  t: TestContext,
+  options: EmbeddedPostgresOptions,
+  when: { at?: number } = {},
+  how: SpawnOptions = {},
+): Promise<Service> {
+  const child = spawnService(options, when, how)
+  endWithTest(t, child)
+  const report: Report = JSON.parse(await readLine(child))
+  return { pid: child.pid ?? 0, child, report }
+}
+
+async function startService(
+  t: TestContext,
+  options: EmbeddedPostgresOptions,
+  when: { at?: number } = {},
+  how: SpawnOptions = {},
+): Promise<Service & { url: string }> {
+  const service = await runService(t, options, when, how)
+  assert.ok(service.report.url, service.report.message)
+  return { ...service, url: service.report.url }
+}
+
+// A server of a killed service takes a moment to end; the folder is removed after it.
+function endWithTest(t: TestContext, child: ChildProcess): void {
+  undoAfter(t, async () => {
+    const processes = child.pid && child.exitCode === null ? descendantsOf(child.pid) : []
+    child.kill('SIGKILL')
+    await assertGone(processes)
+  })
+}
+
+async function readLine(child: ChildProcess): Promise<string> {
+  assert.ok(child.stdout)
+  const lines = createInterface(child.stdout)
+  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close').then(() => [''])])
+  lines.close()
+  return line
+}
+
+async function startHere(
+  t: TestContext,
+  options: EmbeddedPostgresOptions,
+  machine = MACHINE,
+): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbeddedPostgres(options, machine)
+  undoAfter(t, () => postgres.stop())
+  return postgres
+}
+
+// Everybody may pass through, as through /tmp itself.
+function makeFolder(t: TestContext, uid?: number): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cowry-postgres-'))
+  chmodSync(folder, 0o755)
+  if (uid !== undefined) chownSync(folder, uid, uid)
+  undoAfter(t, () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
+  return folder
+}
+
+// A data folder as a service leaves it that was stopped. initdb is slow, so it is copied.
+function makeDataFolder(t: TestContext): string {
+  const folder = makeFolder(t)
+  cpSync(TEMPLATE, folder, { recursive: true })
+  return folder
+}
+
+// What was done last is undone first: a server is stopped before its folder goes. Hooks run in the order of making.
+const UNDO = new WeakMap<TestContext, (() => unknown)[]>()
+
+function undoAfter(t: TestContext, undo: () => unknown): void {
+  const steps = UNDO.get(t) ?? []
+  steps.push(undo)
+  if (steps.length > 1) return
+  UNDO.set(t, steps)
+  t.after(async () => {
+    for (const step of steps.reverse()) await step()
+  })
+}
+
+function copyWithoutLinks(t: TestContext): string {
+  const original = requireBinaries()
+  const copy = join(makeFolder(t), 'native')
+  cpSync(original, copy, {
+    recursive: true,
+    filter: (path) => !lstatSync(path).isSymbolicLink() && !path.endsWith('.a'),
+  })
+  return copy
+}
+
+function hideEverything(t: TestContext): { dataDir: string; binariesDir: string } {
+  const hidden = makeFolder(t)
+  chmodSync(hidden, 0o700)
+  const binariesDir = join(hidden, 'native')
+  cpSync(requireBinaries(), binariesDir, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => !path.endsWith('.a'),
+  })
+  mkdirSync(join(hidden, '.cowry'))
+  return { dataDir: join(hidden, '.cowry', 'postgres'), binariesDir }
+}
+
+function requireBinaries(): string {
+  const binaries = findPostgresBinaries(18)
+  assert.ok(binaries, 'the package with PostgreSQL 18 is not installed')
+  return binaries
+}
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function openConnection(t: TestContext, url: string): Promise<Client> {
+  const client = new Client({ connectionString: url })
+  // These tests end servers under their clients.
+  client.on('error', () => {})
+  await client.connect()
+  undoAfter(t, () => client.end())
+  return client
+}
+
+function serverPid(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0])
+}
+
+function listProcesses(): { pid: number; parent: number; uid: number; zombie: boolean }[] {
+  const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,uid=,stat='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+  return lines.map((line) => {
+    const [pid, parent, uid, state] = line.trim().split(/\s+/)
+    return {
+      pid: Number(pid),
+      parent: Number(parent),
+      uid: Number(uid),
+      zombie: state?.startsWith('Z') ?? false,
+    }
+  })
+}
+
+function descendantsOf(root: number): number[] {
+  const processes = listProcesses()
+  const found: number[] = []
+  for (let front = [root]; front.length > 0; ) {
+    front = processes.filter(({ parent }) => front.includes(parent)).map(({ pid }) => pid)
+    found.push(...front)
+  }
+  return found
+}
+
+function ownerOf(pid: number): number | undefined {
+  return listProcesses().find((process) => process.pid === pid)?.uid
+}
+
+function parentOf(pid: number): number {
+  const parent = listProcesses().find((process) => process.pid === pid)?.parent
+  assert.ok(parent && parent > 1)
+  return parent
+}
+
+function isRunning(pid: number): boolean {
+  return listProcesses().some((process) => process.pid === pid && !process.zombie)
+}
+
+async function assertGone(pids: number[]): Promise<void> {
+  await until(() => !pids.filter(isAlive).some(isRunning), `${pids} are gone`)
+}
+
+async function until(happened: () => boolean, what: string): Promise<void> {
+  const giveUpAt = performance.now() + 20_000
+  while (!happened()) {
+    assert.ok(performance.now() < giveUpAt, `waited in vain until ${what}`)
+    await delay(30)
+  }
+}
+
+// What several processes share is divided among them. One that ended meanwhile, such as a vacuum worker, needs none.
+function measureKilobytes(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
+  } catch {
+    return 0
+  }
+}
+
+function whyNobodyCannotRun(): string | undefined {
+  const script = `import(${JSON.stringify(FACE)})`
+  const { status } = spawnSync(process.execPath, ['-e', script], { uid: NOBODY, gid: NOBODY, cwd: '/' })
+  return status === 0
+    ? undefined
+    : 'the user nobody cannot run Node or read the sources where this checkout lies'
+}
+
+function whyNoNamespace(): string | undefined {
+  const { status } = spawnSync(MACHINE.unshare, ['--user', '--map-user=65534', '--map-group=65534', 'true'])
+  return status === 0 ? undefined : 'this system does not allow user namespaces'
+}
+
+describe('the embedded PostgreSQL', { concurrency: 2 }, () => {
+  before(async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir: TEMPLATE })
+    await postgres.stop()
+  })
+  after(() => rmSync(TEMPLATE, { recursive: true, force: true }))
+  // A test that hangs would hide the others.
+  for (const [name, body] of TESTS) it(name, { timeout: 60_000 }, body)
+})

@@ -1,0 +1,150 @@
+// A private PostgreSQL for those who bring none: no system package, no settings, one folder. It listens on the
+// loopback only, and it ends when we end, however we end.
+//
+// In the data folder: `cluster` (PostgreSQL's own), `server.log`, and while it runs `lock` and `holder.json`.
+
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { findPostgresBinaries } from './embedded-postgres/binaries.ts'
+import {
+  createCluster,
+  fitToLauncher,
+  locateCluster,
+  readPassword,
+  removeUnfinishedClusters,
+  requireOwner,
+  requireSameMajor,
+  SUPERUSER,
+} from './embedded-postgres/cluster.ts'
+import { type FolderLock, findHolder, lockFolder } from './embedded-postgres/folder-lock.ts'
+import { chooseLauncher, isRoot, MACHINE, type Machine } from './embedded-postgres/launcher.ts'
+import { endOrphanServer } from './embedded-postgres/orphan.ts'
+import { ensureDatabase, type RunningServer, runServer, stopServer } from './embedded-postgres/server.ts'
+import { explainFailure, openServerLog, type ServerLog } from './embedded-postgres/server-log.ts'
+import { isAlive } from './embedded-postgres/signals.ts'
+
+export { findPostgresBinaries } from './embedded-postgres/binaries.ts'
+export { DataFolderHeld } from './embedded-postgres/folder-lock.ts'
+
+export interface EmbeddedPostgres {
+  url: string
+  port: number
+  version: string
+  dataDir: string
+  stop(): Promise<void>
+}
+
+export interface EmbeddedPostgresOptions {
+  dataDir: string
+  // A folder with bin, lib and share; without it, the npm package for this platform.
+  binariesDir?: string
+  say?: (message: string) => void
+  // Called once if the server ends without stop(). The service cannot go on without it and should end too.
+  onExit?: (reason: string) => void
+}
+
+export async function startEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+  machine: Machine = MACHINE,
+): Promise<EmbeddedPostgres> {
+  const binaries = options.binariesDir ?? requireBinaries()
+  const dataDir = openFolder(options.dataDir)
+  requireOwner(dataDir)
+  const lock = await lockFolder(dataDir)
+  try {
+    const log = openServerLog(join(dataDir, 'server.log'))
+    try {
+      return await start({ ...options, dataDir, binaries: realpathSync(binaries), machine, lock, log })
+    } catch (error) {
+      log.close()
+      throw error
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+// For a command that is run beside the service: the database that the service in this folder has open.
+export function findRunningPostgres(dataDir: string): string | undefined {
+  const holder = findHolder(dataDir)
+  if (!holder?.port || !isAlive(holder.pid)) return undefined
+  return makeUrl(readPassword(join(dataDir, 'cluster')), holder.port, 'cowry')
+}
+
+interface Start extends EmbeddedPostgresOptions {
+  binaries: string
+  machine: Machine
+  lock: FolderLock
+  log: ServerLog
+}
+
+async function start(options: Start): Promise<EmbeddedPostgres> {
+  const { dataDir, lock, log, say = () => {} } = options
+  const found = locateCluster(dataDir)
+  removeUnfinishedClusters(dataDir)
+  await endOrphanServer(found, say)
+
+  const launcher = await chooseLauncher({ ...options, cluster: found })
+  removeUnfinishedClusters(launcher.home)
+  if (!existsSync(found)) say(`creating the database cluster in ${launcher.home}`)
+  const cluster = existsSync(found) ? found : await createCluster(dataDir, launcher, log)
+  requireSameMajor(cluster, launcher.version)
+  fitToLauncher(cluster, launcher)
+  const password = readPassword(cluster)
+
+  const server = await runServer(launcher, cluster, log, say)
+  try {
+    const url = await ensureDatabase((database) => makeUrl(password, server.port, database))
+    lock.note({ port: server.port })
+    const stop = watch(server, cluster, options)
+    server.program.unref()
+    return { url, port: server.port, version: launcher.version, dataDir, stop }
+  } catch (error) {
+    await stopServer(server, cluster)
+    throw explainFailure('The database server runs but cannot be used.', log, error)
+  }
+}
+
+// Gives back the function that stops the server, and reports an end that nobody asked for.
+function watch(server: RunningServer, cluster: string, { lock, log, onExit }: Start): () => Promise<void> {
+  let stopped: Promise<void> | undefined
+  const stop = async () => {
+    await stopServer(server, cluster)
+    log.close()
+    lock.release()
+  }
+  server.program.exited.then(() => {
+    if (stopped) return
+    onExit?.(explainFailure(`The database server has ended: ${server.program.exit}.`, log).message)
+  })
+  return () => {
+    stopped ??= stop()
+    return stopped
+  }
+}
+
+function makeUrl(password: string, port: number, database: string): string {
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`
+}
+
+function openFolder(dataDir: string): string {
+  try {
+    // Whoever root lets run the server has to pass through this folder, but not to look around in it.
+    mkdirSync(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 })
+    return realpathSync(dataDir)
+  } catch (error) {
+    throw new Error(`The data folder ${dataDir} cannot be made. Choose one that this user may write to.`, {
+      cause: error,
+    })
+  }
+}
+
+function requireBinaries(): string {
+  const binaries = findPostgresBinaries(18)
+  if (binaries) return binaries
+  throw new Error(
+    `There is no PostgreSQL for ${process.platform}-${process.arch} in node_modules. Run npm install without ` +
+      '--omit=optional, or set DATABASE_URL to a PostgreSQL of your own.',
+  )
+}

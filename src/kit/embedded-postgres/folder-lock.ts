@@ -1,0 +1,165 @@
+// One service at a time may work in a data folder. Node has no file locks of its own, but SQLite takes the
+// kernel's: such a lock cannot be taken twice, ends with the process that holds it however that dies, and knows
+// nothing of process ids that may have been given to somebody else since. No row is ever written.
+
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isAlive } from './signals.ts'
+
+export interface Holder {
+  pid: number
+  host: string
+  since: string
+  port?: number
+}
+
+export interface FolderLock {
+  note(facts: { port: number }): void
+  release(): void
+}
+
+export class DataFolderHeld extends Error {
+  override name = 'DataFolderHeld'
+  readonly dataDir: string
+  readonly holder: Holder | undefined
+
+  constructor(dataDir: string, holder: Holder | undefined) {
+    const who = holder
+      ? `process ${holder.pid} on ${holder.host}, since ${holder.since}`
+      : 'another process that is just starting'
+    super(
+      `The data folder ${dataDir} is held by ${who}. Only one service at a time may use a data folder. Stop that ` +
+        'process first, or give this service a data folder of its own.',
+    )
+    this.dataDir = dataDir
+    this.holder = holder
+  }
+}
+
+const SQLITE_BUSY = 5
+// SQLite looks at its file by name (SQLITE_IOERR_FSTAT): it was removed while we opened it.
+const SQLITE_FILE_GONE = 1802
+const MOST_ATTEMPTS = 1_000
+const PATIENCE_MS = 1_500
+const RETRY_MS = 25
+
+// A connection that is garbage collected is closed, and its lock with it: this set keeps the held ones alive.
+const HELD = new Set<DatabaseSync>()
+
+// A process that was killed holds its lock until the kernel has cleared it away, and a service that is being
+// restarted may still be on its way out: a short wait spares both a needless refusal.
+export async function lockFolder(dataDir: string): Promise<FolderLock> {
+  const giveUpAt = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return tryLockFolder(dataDir)
+    } catch (error) {
+      if (!(error instanceof DataFolderHeld) || performance.now() > giveUpAt) throw error
+      await delay(RETRY_MS)
+    }
+  }
+}
+
+export function tryLockFolder(dataDir: string): FolderLock {
+  const lockPath = join(dataDir, 'lock')
+  const connection = takeLock(dataDir, lockPath)
+  HELD.add(connection)
+  const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString() }
+  const release = () => {
+    if (!HELD.delete(connection)) return
+    rmSync(holderPath(dataDir), { force: true })
+    rmSync(lockPath, { force: true })
+    connection.close()
+  }
+  try {
+    writeHolder(dataDir, holder)
+  } catch (error) {
+    release()
+    throw error
+  }
+  return { note: (facts) => writeHolder(dataDir, { ...holder, ...facts }), release }
+}
+
+export function findHolder(dataDir: string): Holder | undefined {
+  try {
+    // Only this file writes it, and always whole.
+    return JSON.parse(readFileSync(holderPath(dataDir), 'utf8')) as Holder
+  } catch {
+    // The holder's name is a courtesy to a person; the lock itself does not depend on it.
+    return undefined
+  }
+}
+
+// The lock file is removed when it is released, so a process may have opened a file that is gone by the time it
+// gets the lock on it. Such a lock excludes nobody: it counts only if the name still leads to the file opened.
+function takeLock(dataDir: string, path: string): DatabaseSync {
+  for (let attempt = 1; ; attempt += 1) {
+    createLockFile(path)
+    const before = identify(path)
+    const connection = openConnection(dataDir, path)
+    try {
+      // Without a journal there is no second file to leave behind.
+      connection.exec('pragma journal_mode = off; begin exclusive')
+      if (before !== undefined && before === identify(path)) return connection
+      connection.close()
+    } catch (error) {
+      connection.close()
+      // node:sqlite puts SQLite's own result code on the error, which the type of a caught error cannot say.
+      const { errcode } = error as { errcode?: number }
+      if (errcode === SQLITE_BUSY) throw new DataFolderHeld(dataDir, nameHolder(dataDir))
+      if (errcode !== SQLITE_FILE_GONE || attempt === MOST_ATTEMPTS) throw refuseToLock(dataDir, error)
+    }
+  }
+}
+
+function openConnection(dataDir: string, path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path)
+  } catch (error) {
+    throw refuseToLock(dataDir, error)
+  }
+}
+
+function refuseToLock(dataDir: string, cause: unknown): Error {
+  return new Error(
+    `The data folder ${dataDir} cannot be locked. Check that this user may write to it and that its file system ` +
+      'supports locks, as every local disk does.',
+    { cause },
+  )
+}
+
+// A file that does not exist yet is created here and not by SQLite, so that it is nobody else's to read. A file
+// that exists is not opened: closing it again would give up a lock that this very process may hold.
+function createLockFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw refuseToLock(dirname(path), error)
+  }
+}
+
+// Inode numbers are used again, times of birth are not.
+function identify(path: string): string | undefined {
+  const file = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return file && `${file.dev}:${file.ino}:${file.birthtimeNs}`
+}
+
+// A killed holder leaves its name behind, and the next one needs a moment to write its own: a name that belongs to
+// no living process is not given out. Processes of another host or container cannot be looked up.
+function nameHolder(dataDir: string): Holder | undefined {
+  const holder = findHolder(dataDir)
+  return holder && (holder.host !== hostname() || isAlive(holder.pid)) ? holder : undefined
+}
+
+function holderPath(dataDir: string): string {
+  return join(dataDir, 'holder.json')
+}
+
+function writeHolder(dataDir: string, holder: Holder): void {
+  const path = holderPath(dataDir)
+  writeFileSync(`${path}.new`, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}

@@ -1,0 +1,204 @@
+// PostgreSQL refuses to run as root. An ordinary user simply starts it; root has to become somebody else, who must
+// still reach the programs and the data. Which way works depends on the place, so each is tried, cheapest first.
+
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { completeLinks, copyBinaries } from './binaries.ts'
+import { makeEnvironment } from './supervise.ts'
+
+export interface Launcher {
+  binaries: string
+  version: string
+  shell: string
+  prefix: string[]
+  uid?: number
+  gid?: number
+  // The folder that the cluster is in: the data folder, except where nobody could reach that.
+  home: string
+  // How the started program names the folder it is started in.
+  nameFolder(folder: string): string
+}
+
+// What the machine offers. A parameter so that the tests can take something away.
+export interface Machine {
+  shell: string
+  unshare: string
+  copies: string
+}
+
+export const MACHINE: Machine = { shell: '/bin/sh', unshare: '/usr/bin/unshare', copies: '/var/lib/cowry' }
+
+export interface Site {
+  dataDir: string
+  cluster: string
+  binaries: string
+  machine: Machine
+}
+
+interface Way {
+  name: string
+  prefix: string[]
+  uid?: number
+  gid?: number
+  copyInto?: string
+}
+
+type Place = Pick<Launcher, 'home' | 'nameFolder'>
+
+const PROBE_TIMEOUT_MS = 20_000
+const PROBE = 'cd "$1" && : >probe && exec "$2" --version'
+
+// A process that was started inside a folder may go on using it through this name even where it may not enter the
+// folders above: so the data can stay in a directory that only root may enter.
+const OWN_FOLDER = '/proc/self/cwd'
+
+export async function chooseLauncher(site: Site): Promise<Launcher> {
+  requireShell(site.machine)
+  const complaints: string[] = []
+  for (const way of isRoot() ? waysOfRoot(site) : waysOfUser(site)) {
+    try {
+      return await tryWay(site, way)
+    } catch (error) {
+      complaints.push(`- ${way.name}: ${readComplaint(error)}`)
+    }
+  }
+  const remedy = isRoot()
+    ? 'Start as an ordinary user who may read the checkout and write the data folder'
+    : 'Start as a user who is listed in /etc/passwd and may write the data folder'
+  throw new Error(
+    `The database server cannot be started here. ${remedy}, or set DATABASE_URL to a PostgreSQL of your own. ` +
+      `What was tried:\n${complaints.join('\n')}`,
+  )
+}
+
+export function isRoot(): boolean {
+  return process.getuid?.() === 0
+}
+
+function waysOfUser({ dataDir, cluster, machine }: Site): Way[] {
+  const asYou = { name: 'as this user', prefix: [] }
+  const mapped = mapUser(machine)
+  const copyInto = join(dataDir, 'binaries')
+  const ways = [asYou, { ...asYou, name: 'as this user, with a copy of the programs', copyInto }]
+  // initdb wants a user with a name. Some containers run under a mere number, which a user namespace can name.
+  if (hasName() || existsSync(cluster)) return ways
+  return [mapped, { ...mapped, name: `${mapped.name}, with a copy of the programs`, copyInto }]
+}
+
+function waysOfRoot({ dataDir, cluster, machine }: Site): Way[] {
+  const owner = findOwner(cluster)
+  const mapped = mapUser(machine)
+  const beside = join(dataDir, 'binaries')
+  return [
+    owner,
+    mapped,
+    {
+      ...owner,
+      name: `${owner.name}, with a copy of the programs in ${machine.copies}`,
+      copyInto: machine.copies,
+    },
+    { ...owner, name: `${owner.name}, with a copy of the programs in ${beside}`, copyInto: beside },
+    { ...mapped, name: `${mapped.name}, with a copy of the programs in ${beside}`, copyInto: beside },
+  ]
+}
+
+// A cluster that an ordinary user made stays that user's when root starts it once.
+function findOwner(cluster: string): Way {
+  const made = statSync(cluster, { throwIfNoEntry: false })
+  if (made && made.uid !== 0) return { name: `as user ${made.uid}`, prefix: [], uid: made.uid, gid: made.gid }
+  const nobody = /^nobody:[^:]*:(-?\d+):(-?\d+):/m.exec(readUsers())
+  // macOS writes the ids of nobody as negative numbers.
+  const [uid, gid] = [Number(nobody?.[1] ?? 65534) >>> 0, Number(nobody?.[2] ?? 65534) >>> 0]
+  return { name: 'as nobody', prefix: [], uid, gid }
+}
+
+// Inside the namespace we are called nobody; outside, and on disk, we stay who we are.
+function mapUser({ unshare }: Machine): Way {
+  return { name: 'in a user namespace', prefix: [unshare, '--user', '--map-user=65534', '--map-group=65534'] }
+}
+
+async function tryWay(site: Site, way: Way): Promise<Launcher> {
+  const binaries = way.copyInto ? await copyBinaries(site.binaries, way.copyInto) : site.binaries
+  const complaint = completeLinks(binaries)
+  if (complaint) throw new Error(complaint)
+
+  let failure: unknown
+  for (const place of placesFor(site, way)) {
+    const launcher = { ...way, ...place, binaries, shell: site.machine.shell, version: '' }
+    try {
+      return { ...launcher, version: await probe(launcher) }
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure
+}
+
+// A new cluster is put outside the data folder only where all else failed: as root, under directories that only root
+// may enter, in a chroot without /proc.
+function placesFor({ dataDir, cluster, machine }: Site, way: Way): Place[] {
+  const home = existsSync(cluster) ? dirname(cluster) : dataDir
+  const byName = { home, nameFolder: (folder: string) => folder }
+  if (!isRoot()) return [byName]
+  const places = [byName, { home, nameFolder: () => OWN_FOLDER }]
+  if (way.copyInto === machine.copies && !existsSync(cluster)) {
+    const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 12)
+    places.push({ ...byName, home: join(machine.copies, `data-${digest}`) })
+  }
+  return places
+}
+
+// Does the whole of what the server will need: enter the folder, write to it, load the program and its libraries.
+async function probe(launcher: Launcher): Promise<string> {
+  mkdirSync(launcher.home, { recursive: true, mode: 0o711 })
+  const folder = mkdtempSync(join(launcher.home, 'new-'))
+  try {
+    if (launcher.uid !== undefined) chownSync(folder, launcher.uid, launcher.gid ?? launcher.uid)
+    const [file = launcher.shell, ...args] = [...launcher.prefix, launcher.shell, '-c', PROBE, 'probe']
+    const postgres = join(launcher.binaries, 'bin', 'postgres')
+    const { stdout } = await promisify(execFile)(file, [...args, launcher.nameFolder(folder), postgres], {
+      cwd: folder,
+      uid: launcher.uid,
+      gid: launcher.gid,
+      env: makeEnvironment(launcher.binaries),
+      timeout: PROBE_TIMEOUT_MS,
+    })
+    const version = /(\d+(\.\d+)*)/.exec(stdout)?.[1]
+    if (!version) throw new Error(`postgres --version said ${JSON.stringify(stdout)}`)
+    return version
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function readComplaint(error: unknown): string {
+  const { stderr, message, code } = error as { stderr?: string; message?: string; code?: string | number }
+  if (code === 'ENOENT') return `a program is missing (${message})`
+  return stderr?.trim() || message || String(error)
+}
+
+function requireShell({ shell }: Machine): void {
+  if (existsSync(shell)) return
+  throw new Error(
+    `The database server needs ${shell}, which this system does not have. Use a system or a container image with a ` +
+      'shell, or set DATABASE_URL to a PostgreSQL of your own.',
+  )
+}
+
+// A bare container may have no such file; then the usual number is tried.
+function readUsers(): string {
+  return existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
+}
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== ''
+  } catch {
+    // Node throws when the user database has no entry for this user.
+    return false
+  }
+}

@@ -1,0 +1,76 @@
+// The server writes its log straight to a file, so that it never waits for us and still can write after we died.
+// We keep the file from growing: PostgreSQL's own rotation bounds the age of a log, not its size.
+
+import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readFileSync } from 'node:fs'
+
+export interface ServerLog {
+  path: string
+  fd: number
+  tail(): string
+  close(): void
+}
+
+// Enough for weeks of warnings; with the one older copy that is kept, 8 MB on disk at most.
+const LARGEST_LOG_BYTES = 4 * 1024 * 1024
+const CHECK_EVERY_MS = 30_000
+const TAIL_LINES = 12
+
+export function openServerLog(path: string): ServerLog {
+  // The server inherits this descriptor. Because it appends, its next line after a truncation goes to the start.
+  const fd = openSync(path, 'a', 0o600)
+  shorten(path, fd)
+  let startedAt = fstatSync(fd).size
+  const timer = setInterval(() => {
+    if (shorten(path, fd)) startedAt = 0
+  }, CHECK_EVERY_MS)
+  timer.unref()
+
+  return {
+    path,
+    fd,
+    tail: () =>
+      readFileSync(path).subarray(startedAt).toString().trimEnd().split('\n').slice(-TAIL_LINES).join('\n'),
+    close: () => {
+      clearInterval(timer)
+      closeSync(fd)
+    },
+  }
+}
+
+function shorten(path: string, fd: number): boolean {
+  if (fstatSync(fd).size <= LARGEST_LOG_BYTES) return false
+  copyFileSync(path, `${path}.1`)
+  ftruncateSync(fd)
+  return true
+}
+
+// What PostgreSQL says, and what a person can do about it.
+const ADVICE: [RegExp, string][] = [
+  [/No space left on device/, 'The disk is full: make room and start again.'],
+  [/Disk quota exceeded/, 'The disk quota is used up: make room and start again.'],
+  [
+    /Cannot allocate memory|out of memory/i,
+    'The machine has too little free memory: the database needs about 100 MB.',
+  ],
+  [
+    /could not create shared memory segment/,
+    'The system has no shared memory left (see ipcs -m): free some, or restart it.',
+  ],
+  [
+    /Permission denied/,
+    'Something in the data folder belongs to another user: start as that user, or change the owner (chown -R).',
+  ],
+  [
+    /incompatible with server/,
+    'The data folder was written by another build of PostgreSQL: start with the version that wrote it.',
+  ],
+]
+
+export function explainFailure(what: string, log: ServerLog, cause?: unknown): Error {
+  const tail = log.tail()
+  const advice = ADVICE.find(([pattern]) => pattern.test(tail))?.[1]
+  const remedy = advice ?? 'If its words below do not help, set DATABASE_URL to a PostgreSQL of your own.'
+  return new Error(`${what} ${remedy}\nThe last lines of ${log.path}:\n${tail || '(nothing was written)'}`, {
+    cause,
+  })
+}

@@ -1,0 +1,159 @@
+// Starting the server on a free port, knowing when it is ready, and stopping it.
+
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
+import { majorOf, SUPERUSER } from './cluster.ts'
+import type { Launcher } from './launcher.ts'
+import { endOrphanServer, readPostmasterFile } from './orphan.ts'
+import { explainFailure, type ServerLog } from './server-log.ts'
+import { shutDown } from './signals.ts'
+import { type Supervised, supervise } from './supervise.ts'
+
+export interface RunningServer {
+  program: Supervised
+  port: number
+}
+
+const DATABASE = 'cowry'
+// PostgreSQL's code for a database that does not exist.
+const NO_SUCH_DATABASE = '3D000'
+const LOOPBACK = '127.0.0.1'
+const POLL_MS = 10
+const CONNECT_TIMEOUT_MS = 20_000
+// A start after a crash replays at most about a gigabyte of log, a minute or two on a slow disk.
+const READY_TIMEOUT_MS = 10 * 60_000
+const SLOW_START_MS = 3_000
+// A port may be taken between our look and the server's bind; backends of a killed server take a moment to notice.
+// 12 s in all, longer than the supervisor of such a server takes to end it.
+const RETRIES = 60
+const RETRY_PAUSE_MS = 200
+const PASSING_TROUBLE = /could not bind IPv4 address|pre-existing shared memory block/
+
+// On the command line, so that they hold whatever the files in the cluster say.
+const SETTINGS = {
+  listen_addresses: LOOPBACK,
+  unix_socket_directories: '',
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  max_connections: '100',
+  // With the service the whole must fit into 250 MB when idle.
+  shared_buffers: '64MB',
+  max_logical_replication_workers: '0',
+  jit: 'off',
+  logging_collector: 'off',
+  log_destination: 'stderr',
+  log_line_prefix: '%m [%p] ',
+  log_min_messages: 'warning',
+  log_checkpoints: 'off',
+  // Statements carry what merchants and customers entrusted to us. They do not belong in a log.
+  log_min_error_statement: 'panic',
+}
+// Without the three workers of version 18 for reading ahead; what we read is in memory.
+const SETTINGS_FROM_18 = { io_method: 'sync' }
+
+export async function runServer(
+  launcher: Launcher,
+  cluster: string,
+  log: ServerLog,
+  say: (message: string) => void,
+): Promise<RunningServer> {
+  const program = join(launcher.binaries, 'bin', 'postgres')
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await findFreePort()
+    const args = serverArguments(launcher, cluster, port)
+    const server = {
+      port,
+      program: await supervise(launcher, program, args, { cwd: cluster, logFd: log.fd }),
+    }
+    if (await becomesReady(server, cluster, say)) return server
+    const passing = server.program.exit && PASSING_TROUBLE.test(log.tail())
+    await stopServer(server, cluster)
+    if (!passing || attempt === RETRIES) {
+      throw explainFailure(`The database server did not start: ${server.program.exit}.`, log)
+    }
+    await delay(RETRY_PAUSE_MS)
+  }
+}
+
+export async function stopServer({ program }: RunningServer, cluster: string): Promise<void> {
+  // As long as its supervisor has not left, the process id is the server's and nobody else's.
+  await shutDown(program.pid, () => program.exit === undefined)
+  // If the supervisor alone was killed, the server is still there.
+  await endOrphanServer(cluster, () => {})
+}
+
+// Connecting also proves that the password is right, which the server's own word for ready does not.
+export async function ensureDatabase(urlOf: (database: string) => string): Promise<string> {
+  const url = urlOf(DATABASE)
+  try {
+    await runStatements(url, [])
+  } catch (error) {
+    if ((error as { code?: string }).code !== NO_SUCH_DATABASE) throw error
+    await runStatements(urlOf('postgres'), [
+      // The details of a refused row are its values: like statements, they stay out of the log.
+      `alter role ${SUPERUSER} set log_error_verbosity = 'terse'`,
+      `create database ${DATABASE} encoding 'UTF8' template template0`,
+    ])
+  }
+  return url
+}
+
+async function runStatements(url: string, statements: string[]): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  // A server that dies while we are connected is noticed by whoever watches its process.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+async function becomesReady(
+  { program }: RunningServer,
+  cluster: string,
+  say: (message: string) => void,
+): Promise<boolean> {
+  const startedAt = performance.now()
+  let told = false
+  while (!program.exit) {
+    const file = readPostmasterFile(cluster)
+    if (file?.ready && file.pid === program.pid) return true
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs > READY_TIMEOUT_MS) return false
+    if (waitedMs > SLOW_START_MS && !told) {
+      say('the database recovers from an unclean end, which may take a minute')
+      told = true
+    }
+    await delay(POLL_MS)
+  }
+  return false
+}
+
+function serverArguments(launcher: Launcher, cluster: string, port: number): string[] {
+  const settings = Object.entries(
+    majorOf(launcher.version) >= 18 ? { ...SETTINGS, ...SETTINGS_FROM_18 } : SETTINGS,
+  )
+  return [
+    '-D',
+    launcher.nameFolder(cluster),
+    '-p',
+    String(port),
+    ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]
+}
+
+async function findFreePort(): Promise<number> {
+  const listener = createServer().listen(0, LOOPBACK)
+  await once(listener, 'listening')
+  const address = listener.address()
+  listener.close()
+  await once(listener, 'close')
+  if (address === null || typeof address === 'string') throw new Error('the system gave no free port')
+  return address.port
+}
