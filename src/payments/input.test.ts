@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CURRENCIES, CURRENCY_CODES } from '../core/currency.ts'
+import { Refusal } from '../core/errors.ts'
+import {
+  chargeComplaints,
+  fingerprintOf,
+  initiateComplaints,
+  toChargeInput,
+  toInitiateInput,
+} from './input.ts'
+
+const customer = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
+const body = { amount: 1250.5, currency: 'KES' as const, reference: 'order-1', customer }
+const charge = { ...body, metadata: {}, recurringToken: 'rtk_1', description: 'Again' }
+const exact = { lossyNumbers: new Set<string>() }
+
+const complaintsOf = (changes: Record<string, unknown>, allowHttp = true) =>
+  initiateComplaints(allowHttp)({ ...body, ...changes }, exact).map(({ field, code }) => `${field}: ${code}`)
+
+describe('a request to initiate', () => {
+  it('is brought to one form: codes in upper case, defaults written out, money in minor units', () => {
+    const input = toInitiateInput({ ...body, country: 'ke', customer: { ...customer, country: 'ug' } })
+    assert.deepEqual(input, {
+      reference: 'order-1',
+      amount: { minor: 125_050n, currency: 'KES' },
+      description: null,
+      metadata: {},
+      customer: { ...customer, country: 'UG' },
+      country: 'KE',
+      redirectUrl: null,
+      isRecurring: false,
+    })
+  })
+
+  it('is in USD when it names no currency', () => {
+    const { currency: _, ...bare } = body
+    assert.deepEqual(toInitiateInput(bare).amount, { minor: 125_050n, currency: 'USD' })
+  })
+
+  it('needs a country for exactly the currencies that several countries share', () => {
+    for (const currency of CURRENCY_CODES) {
+      const complaints = complaintsOf({ amount: 1000, currency })
+      const wanted = CURRENCIES[currency].countryRequired ? ['country: country_required'] : []
+      assert.deepEqual(complaints, wanted, currency)
+    }
+  })
+
+  it('takes every country that uses the currency, in either case, and no other', () => {
+    for (const currency of CURRENCY_CODES) {
+      for (const country of CURRENCIES[currency].countries) {
+        assert.deepEqual(complaintsOf({ amount: 1000, currency, country: country.toLowerCase() }), [])
+      }
+      const stranger = currency === 'CAD' ? 'KE' : 'CA'
+      assert.deepEqual(complaintsOf({ amount: 1000, currency, country: stranger }), [
+        'country: invalid_country',
+      ])
+    }
+  })
+
+  it('may send the payer back to https, and to http only in staging', () => {
+    const wrong = ['redirectUrl: invalid_format']
+    assert.deepEqual(complaintsOf({ redirectUrl: 'https://shop.example/thanks?a=1#b' }, false), [])
+    assert.deepEqual(complaintsOf({ redirectUrl: 'http://127.0.0.1:3000/back' }, true), [])
+    assert.deepEqual(complaintsOf({ redirectUrl: 'http://shop.example/back' }, false), wrong)
+  })
+
+  it('bears any shape: complaints about types are the schema’s', () => {
+    for (const value of [null, undefined, 7, 'text', [], {}, true]) {
+      const odd = { amount: value, currency: value, country: value, customer: value, metadata: value }
+      assert.ok(Array.isArray(initiateComplaints(true)({ ...odd, redirectUrl: value }, exact)))
+      assert.ok(Array.isArray(chargeComplaints(odd, exact)))
+    }
+  })
+})
+
+describe('the fingerprint of a request (F-48)', () => {
+  const initiate = (changes: object) => fingerprintOf('initiate', toInitiateInput({ ...body, ...changes }))
+  const again = (changes: object) => fingerprintOf('charge', toChargeInput({ ...charge, ...changes }))
+
+  it('is the same for another order of keys, for defaults written out and for codes in another case', () => {
+    const reordered = Object.fromEntries(Object.entries(body).reverse())
+    const same = [
+      reordered,
+      { customer: { lastname: 'Odhiambo', firstname: 'Amina', email: 'amina@example.com' } },
+      { isRecurring: false },
+      { metadata: {} },
+    ]
+    for (const changes of same) assert.equal(initiate(changes), initiate({}), JSON.stringify(changes))
+    assert.equal(initiate({ country: 'ke' }), initiate({ country: 'KE' }))
+    assert.equal(initiate({ metadata: { a: 1, b: 2 } }), initiate({ metadata: { b: 2, a: 1 } }))
+    assert.equal(initiate({ amount: 1250.5 }), initiate({ amount: 1250.5 }))
+  })
+
+  it('is another one when any field of an initiate says something else', () => {
+    const others: object[] = [
+      { amount: 1250.51 },
+      { currency: 'USD' },
+      { reference: 'order-2' },
+      { customer: { ...customer, email: 'other@example.com' } },
+      { customer: { ...customer, firstname: 'Amani' } },
+      { customer: { ...customer, lastname: 'Otieno' } },
+      { customer: { ...customer, country: 'KE' } },
+      { description: 'For shoes' },
+      { metadata: { order: 1 } },
+      { metadata: { order: '1' } },
+      { metadata: { order: [1] } },
+      { country: 'KE' },
+      { redirectUrl: 'https://shop.example/' },
+      { isRecurring: true },
+    ]
+    const prints = [initiate({}), ...others.map(initiate)]
+    assert.equal(new Set(prints).size, prints.length)
+  })
+
+  it('is another one when any field of a charge says something else, and for another operation', () => {
+    const others: object[] = [
+      { amount: 1 },
+      { currency: 'USD' },
+      { reference: 'order-2' },
+      { customer: { ...customer, firstname: 'Amani' } },
+      { description: 'For shoes' },
+      { metadata: { order: 1 } },
+      { recurringToken: 'rtk_2' },
+    ]
+    const prints = [again({}), fingerprintOf('other', toChargeInput(charge)), ...others.map(again)]
+    assert.equal(new Set(prints).size, prints.length)
+  })
+})
+
+describe('a card number', () => {
+  const refusedAt = (fields: string[]) => (error: unknown) => {
+    assert.ok(error instanceof Refusal)
+    assert.equal(error.code, 'card_data_not_allowed')
+    assert.deepEqual(
+      error.details.map(({ field }) => field),
+      fields,
+    )
+    return true
+  }
+
+  it('in description or a name is refused, each place named', () => {
+    const card = '4242 4242 4242 4242'
+    assert.throws(
+      () => toInitiateInput({ ...body, description: `pay with ${card}` }),
+      refusedAt(['description']),
+    )
+    assert.throws(
+      () => toChargeInput({ ...charge, customer: { ...customer, firstname: card, lastname: card } }),
+      refusedAt(['customer.firstname', 'customer.lastname']),
+    )
+  })
+
+  it('is never repeated in the words of the refusal', () => {
+    try {
+      toInitiateInput({ ...body, description: '4242424242424242' })
+      assert.fail('a card number passed')
+    } catch (error) {
+      assert.ok(error instanceof Refusal)
+      assert.doesNotMatch(`${error.message} ${JSON.stringify(error.details)}`, /4242/)
+    }
+  })
+})
