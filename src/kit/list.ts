@@ -1,6 +1,7 @@
 // The one way lists are paged: by number while that is cheap, by cursor as deep as one likes. A cursor is signed for the
 // merchant and the list it was made for, so it opens nothing else.
 
+import { createHash } from 'node:crypto'
 import { type Complaint, refusalOf } from '../core/errors.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
 import type { Signer } from './crypto.ts'
@@ -76,9 +77,13 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
 }
 
 function signCursor(signer: Signer, scope: string, position: Position): string {
-  return signer.sign(
-    JSON.stringify([scope, position.order, position.page, position.at.getTime(), position.id]),
-  )
+  const { order, page, at, id } = position
+  return signer.sign(JSON.stringify([digestOf(scope), order, page, at.getTime(), id]))
+}
+
+/** A list is named by what it searches for, which may be long; a cursor must stay short enough to be sent back. */
+function digestOf(scope: string): string {
+  return createHash('sha256').update(scope).digest('base64url')
 }
 
 function readCursor(signer: Signer, scope: string, cursor: string): Position {
@@ -86,8 +91,8 @@ function readCursor(signer: Signer, scope: string, cursor: string): Position {
   // A boundary: the signature says that we wrote this array ourselves.
   const parts =
     payload === undefined ? [] : (JSON.parse(payload) as [string, 'asc' | 'desc', number, number, string])
-  const [signedScope, order, page, time, id] = parts
-  if (signedScope !== scope || !order || !page || time === undefined || !id) {
+  const [signedDigest, order, page, time, id] = parts
+  if (signedDigest !== digestOf(scope) || !order || !page || time === undefined || !id) {
     throw refuse('cursor', 'invalid_format', 'cursor must be a nextCursor of this very list, unchanged.')
   }
   return { at: new Date(time), id, page, order }
