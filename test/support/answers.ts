@@ -1,7 +1,15 @@
 // What tests say about answers, in one place.
 
 import assert from 'node:assert/strict'
+import { REFUSALS, type RefusalCode } from '../../src/core/errors.ts'
+import { type Db, sql } from '../../src/kit/db.ts'
 import type { ApiAnswer } from './api.ts'
+
+export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** A well-formed uuid that names nothing. */
+export const UNKNOWN_UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 
 /** Refused with this status and code, in the one error envelope. */
 export function assertRefused(answer: ApiAnswer, http: number, code: string): void {
@@ -11,4 +19,49 @@ export function assertRefused(answer: ApiAnswer, http: number, code: string): vo
 /** The body of a refusal without what differs from request to request. */
 export function withoutRequestId(answer: ApiAnswer): unknown {
   return { ...answer.body, error: { ...answer.body.error, requestId: '' } }
+}
+
+/** Refused with this code, and every part of the error envelope is as promised; answers "field: code" per complaint. */
+export function assertRefusal(answer: ApiAnswer, code: RefusalCode): string[] {
+  const { http, type, retryable } = REFUSALS[code]
+  const { body } = answer
+  assertRefused(answer, http, code)
+  assertKeys(body, ['status', 'message', 'data', 'error'])
+  assertKeys(body.error, ['code', 'type', 'retryable', 'requestId', 'docUrl', 'details'])
+  assert.equal(body.status, 'error')
+  assert.equal(body.data, null)
+  assert.ok(body.message.length > 0)
+  assert.equal(body.error.type, type)
+  assert.equal(body.error.retryable, retryable)
+  assert.equal(body.error.requestId, answer.headers.get('x-request-id'))
+  assert.ok(body.error.docUrl.endsWith(`#${code}`), body.error.docUrl)
+  return body.error.details.map((detail: { field: string; code: string }) => {
+    assertKeys(detail, ['field', 'code', 'message'])
+    return `${detail.field}: ${detail.code}`
+  })
+}
+
+/** Two answers that cannot be told apart, but for the id of the request. */
+export function assertSameRefusal(one: ApiAnswer, other: ApiAnswer, code: RefusalCode): void {
+  assertRefusal(one, code)
+  assertRefusal(other, code)
+  assert.deepEqual(withoutRequestId(one), withoutRequestId(other))
+}
+
+/** The record has these fields and no other. */
+export function assertKeys(record: object, keys: readonly string[]): void {
+  assert.deepEqual(Object.keys(record).sort(), [...keys].sort())
+}
+
+const countStored = sql<{ rows: number }>`
+select (
+  (select count(*) from payments) + (select count(*) from payment_references) + (select count(*) from customers)
+  + (select count(*) from idempotency_keys) + (select count(*) from events)
+)::integer as rows`
+
+/** Runs the requests and asserts that none of them stored anything. */
+export async function assertNothingStored(db: Db, requests: () => Promise<unknown>): Promise<void> {
+  const before = await db.query(countStored)
+  await requests()
+  assert.deepEqual(await db.query(countStored), before)
 }
