@@ -1,11 +1,12 @@
 // The payer's page as a pure function of the server's state, so that a reload, the back button and a second tab show the
 // right screen.
 
-import { FAILURES } from '../core/failures.ts'
+import { isCurrency } from '../core/currency.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { Channel, Instrument, NextStep } from '../gateways/gateway.ts'
 import { type Html, html } from '../kit/html.ts'
 import type { AttemptRow, PaymentRow } from '../payments/service.ts'
+import { FAILURE_WORDS } from './failure-words.ts'
 
 export interface Screen {
   title: string
@@ -25,18 +26,16 @@ export interface CheckoutFacts {
   returnUrl: string | null
 }
 
-/** "KES 1,250.00": the code, not a symbol that three countries share. */
+/** "KES 1,250.00": the code, not a symbol that three countries share, and no line break after it. */
 export function displayAmount(amount: Money): string {
-  const decimals = amount.currency
-  const text = formatAmount(amount)
+  const { currency } = amount
+  const number = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' })
   // A boundary: formatAmount writes exactly the decimal text that Intl takes without going through a float.
-  const number = new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency: decimals,
-    currencyDisplay: 'code',
-  })
-  return number.format(text as `${number}`).replaceAll('\u00a0', ' ')
+  return number.format(formatAmount(amount) as `${number}`)
 }
+
+/** Comfort only: it asks for the result by itself and sends a form once. */
+const SCRIPT = html`<script src="/assets/checkout.js" defer></script>`
 
 export function checkoutScreen(facts: CheckoutFacts): Screen {
   switch (facts.payment.status) {
@@ -62,12 +61,13 @@ export function checkoutScreen(facts: CheckoutFacts): Screen {
 function openScreen(facts: CheckoutFacts): Screen {
   const { payment, merchantName, path, attempt } = facts
   const amount = amountOf(payment)
-  const declined = attempt?.failureCode ? `${FAILURES[attempt.failureCode].message} You can try again.` : null
+  const declined = attempt?.failureCode ? FAILURE_WORDS[attempt.failureCode] : null
   return {
     title: `Pay ${amount} to ${merchantName}`,
+    head: SCRIPT,
     body: html`<section class="sheet">
 <h1>Pay ${amount} to ${merchantName}</h1>
-${declined !== null && html`<p class="problem" role="alert">${declined}</p>`}
+${declined !== null && html`<p class="problem" role="alert">${declined.happened} ${declined.advice}</p>`}
 ${summary(facts)}
 <form method="post" action="${path}/attempts">
 <fieldset><legend>How would you like to pay?</legend>${choices(facts)}</fieldset>
@@ -104,9 +104,9 @@ function waitingScreen(facts: CheckoutFacts): Screen {
   return {
     title: 'Waiting for your payment',
     // Those without JavaScript come back by themselves; with it the script asks more often and more quietly.
-    head: html`<noscript><meta http-equiv="refresh" content="10"></noscript><script src="/assets/checkout.js" defer></script>`,
+    head: html`<noscript><meta http-equiv="refresh" content="10"></noscript>${SCRIPT}`,
     body: html`<section class="sheet" data-status="${path}/status" data-version="${payment.version}">
-${stepDetails(step, payment)}
+${stepDetails(step, facts)}
 <p class="dim" role="status">We are waiting for the result. This page shows it by itself.</p>
 <form method="post" action="${path}/check"><button${step?.kind === 'redirect' && html` class="plain"`}>Check status now</button></form>
 <form method="post" action="${path}/other"><button class="plain">Pay another way</button></form>
@@ -115,20 +115,21 @@ ${stepDetails(step, payment)}
   }
 }
 
-function stepDetails(step: NextStep | null, payment: PaymentRow): Html {
-  const amount = amountOf(payment)
+function stepDetails(step: NextStep | null, facts: CheckoutFacts): Html {
+  const amount = amountOf(facts.payment)
   if (step === null) {
     return html`<h1>One moment</h1>
-<p>We do not know yet whether this payment went through. Please wait; do not pay again.</p>`
+<p>We do not know yet whether your payment of ${amount} went through. Please wait; do not pay again.</p>`
   }
   if (step.kind === 'redirect') {
     return html`<h1>Continue on the payment page</h1>
-<p>Your payment of ${amount} is not finished yet.</p>
+<p>Your payment of ${amount} to ${facts.merchantName} is not finished yet.</p>
 <a class="button" href="${step.url}">Continue to the payment page</a>`
   }
   if (step.kind === 'prompt') {
     return html`<h1>Check your phone</h1>
-<p>Open the request from ${step.network} on ${step.phone}, enter your PIN there, and wait here. Never share your PIN.</p>`
+<p>Open the request from ${step.network} on ${step.phone}, enter your PIN there, and wait here. Never share your PIN.</p>
+<dl><dt>Amount</dt><dd>${amount}</dd><dt>To</dt><dd>${facts.merchantName}</dd></dl>`
   }
   return html`<h1>Send exactly ${amount}</h1>
 <dl><dt>Bank</dt><dd>${step.bankName}</dd><dt>Account number</dt><dd>${step.accountNumber}</dd>
@@ -136,13 +137,17 @@ function stepDetails(step: NextStep | null, payment: PaymentRow): Html {
 }
 
 function mismatchScreen(facts: CheckoutFacts): Screen {
-  const { payment, attempt } = facts
-  const received =
-    attempt?.paidMinor == null ? null : displayAmount(money(attempt.paidMinor, payment.currency))
-  const words = received
-    ? `We received ${received} of ${amountOf(payment)}. The merchant has been told and will contact you.`
-    : 'We received a different amount. The merchant has been told and will contact you.'
-  return endScreen(facts, 'We received a different amount', words)
+  const { payment, attempt, merchantName } = facts
+  const { paidMinor, paidCurrency } = attempt ?? {}
+  const isReadable = paidMinor != null && isCurrency(paidCurrency)
+  const what = isReadable
+    ? `It was ${displayAmount(money(paidMinor, paidCurrency))} of ${amountOf(payment)}.`
+    : 'The amount was not the one asked for.'
+  return endScreen(
+    facts,
+    'We received a different amount',
+    `${what} Please ask ${merchantName} what to do; do not pay again.`,
+  )
 }
 
 function paidScreen(facts: CheckoutFacts): Screen {
@@ -188,8 +193,8 @@ function returnLink({ returnUrl, merchantName }: CheckoutFacts): Html | null {
 }
 
 function failureWords({ payment }: CheckoutFacts): string {
-  const words = payment.failureCode === null ? '' : FAILURES[payment.failureCode].message
-  return `${words} You have not been charged.`
+  const { happened } = FAILURE_WORDS[payment.failureCode ?? 'unknown']
+  return `${happened} You have not been charged.`
 }
 
 function amountOf(payment: PaymentRow): string {

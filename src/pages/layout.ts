@@ -51,6 +51,7 @@ export function renderPage(frame: PageFrame): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
 <title>${frame.title}</title>
 <style nonce="${frame.styleNonce}">${trusted(STYLE)}</style>
 ${frame.head}

@@ -89,6 +89,7 @@ function htmlReply(http: number, body: Html, formAction: string): Reply {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
 <title>Sandbox payment</title>
 <style>${trusted(STYLE)}</style>
 </head>
@@ -100,6 +101,7 @@ ${body}
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,
+    'img-src data:',
     formAction.trim(),
     "base-uri 'none'",
     "frame-ancestors 'none'",
