@@ -360,6 +360,29 @@ test('shows what the server said when it does not start', async (t) => {
   assert.equal(existsSync(join(dataDir, 'lock')), false)
 })
 
+test('keeps its log small', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const log = join(dataDir, 'server.log')
+  writeFileSync(log, 'an old line\n'.repeat(500_000))
+  await startHere(t, { dataDir })
+  assert.ok(statSync(log).size < 10_000)
+  assert.match(readFileSync(log, 'utf8'), /^[^\n]* starting PostgreSQL/)
+  assert.ok(statSync(`${log}.1`).size > 5_000_000)
+})
+
+test('does not put into its log what people entrusted to us', async (t) => {
+  const dataDir = makeDataFolder(t)
+  const postgres = await startHere(t, { dataDir })
+  await query(postgres.url, 'create table customers (email text primary key)')
+  await query(postgres.url, `insert into customers values ('ada@example.com')`)
+  await assert.rejects(query(postgres.url, `insert into customers values ('ada@example.com')`), {
+    code: '23505',
+  })
+  const log = readFileSync(join(dataDir, 'server.log'), 'utf8')
+  assert.match(log, /duplicate key value/)
+  assert.doesNotMatch(log, /ada@example/)
+})
+
 test('says what is missing on a system without a shell', async (t) => {
   const without = { ...MACHINE, shell: '/nowhere/sh' }
   await assert.rejects(

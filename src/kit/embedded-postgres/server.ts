@@ -127,7 +127,7 @@ async function becomesReady(
     const waitedMs = performance.now() - startedAt
     if (waitedMs > READY_TIMEOUT_MS) return false
     if (waitedMs > SLOW_START_MS && !told) {
-      say('the database recovers from an unclean end, which may take a minute')
+      say('still waiting for the database; after an unclean end it may need a minute to recover')
       told = true
     }
     await delay(POLL_MS)
