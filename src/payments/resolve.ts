@@ -15,8 +15,8 @@ import { type Known, settle } from './settle.ts'
 import { closeAttempt } from './settle-queries.ts'
 import { methodOf } from './views.ts'
 
-// Enough for one question and one submission at their limits; who dies meanwhile gives the attempt back by then.
-const LEASE_MS = 30_000
+// For our own part of a resolution: a few statements, on a machine that may be busy.
+const LEASE_SLACK_MS = 5_000
 const BATCH = 50
 
 const HOUR_MS = 3_600_000
@@ -26,9 +26,14 @@ const RETENTION_MARGIN = 0.9
 /** Claims what is due and resolves it; answers how many attempts that were. */
 export async function resolveDueAttempts(app: PaymentsApp): Promise<number> {
   const now = app.clock.now()
-  const claimed = await claimDueAttempts(app.db, now, addMs(now, LEASE_MS), BATCH)
+  const claimed = await claimDueAttempts(app.db, now, addMs(now, leaseMs(app)), BATCH)
   await Promise.all(claimed.map((attempt) => resolveClaimed(app, attempt)))
   return claimed.length
+}
+
+/** Enough for one question and one submission at their limits; who dies meanwhile gives the attempt back by then. */
+function leaseMs(app: PaymentsApp): number {
+  return 2 * app.settings.gatewayTimeoutMs + LEASE_SLACK_MS
 }
 
 async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promise<void> {
