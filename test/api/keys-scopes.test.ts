@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { SCOPES } from '../../src/core/merchant.ts'
+import { assertRefused } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+
+/** What the interface's own operations need; what was added to them is read from the document. */
+const NEEDED: Record<string, string> = {
+  'POST /api/v1/checkout/initiate-payment': 'checkout:write',
+  'GET /api/v1/checkout/verify-payment': 'checkout:read',
+  'POST /api/v1/charges/recurring': 'charges:write',
+  'GET /api/v1/customers': 'customers:read',
+  'GET /api/v1/customers/{uuid}': 'customers:read',
+  'GET /api/v1/customers/{uuid}/payment-methods': 'customers:read',
+  'GET /api/v1/wallet/balance': 'wallet:read',
+}
+
+interface Operation {
+  name: string
+  method: string
+  path: string
+  scope: string
+}
+
+const operations: Operation[] = await documentedOperations()
+
+async function documentedOperations(): Promise<Operation[]> {
+  const { paths } = (await service.api.get('/openapi.json')).body
+  return Object.entries<Record<string, { description: string }>>(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { description }]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      path: path.replace(/\{\w+\}/, '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'),
+      scope: /Needs the scope `([^`]+)`/.exec(description)?.[1] ?? 'none',
+    })),
+  )
+}
+
+/** Sends nothing useful: a key that is let in is then refused for its input, and nothing happens. */
+function knock(api: Api, { method, path }: Operation) {
+  return method === 'POST' ? api.post(path, {}) : api.get(path)
+}
+
+it('documents the scope of every operation', () => {
+  for (const [name, scope] of Object.entries(NEEDED)) {
+    assert.equal(operations.find((operation) => operation.name === name)?.scope, scope, name)
+  }
+  for (const { name, scope } of operations)
+    assert.ok(
+      SCOPES.some((known) => known === scope),
+      name,
+    )
+})
+
+it('lets a key do what its one scope says and names the scope for everything else', async () => {
+  for (const scope of SCOPES) {
+    const { api } = await service.newMerchant([scope])
+    for (const operation of operations) {
+      const answer = await knock(api, operation)
+      if (operation.scope === scope) {
+        assert.notEqual(answer.http, 403, `${scope} for ${operation.name}: ${answer.text}`)
+      } else {
+        assertRefused(answer, 403, 'insufficient_scope')
+        assert.match(answer.body.message, new RegExp(`\\b${operation.scope}\\b`))
+      }
+    }
+  }
+})
+
+it('lets a key with * do everything, and one without named scopes everything but manage keys', async () => {
+  const { uuid, api } = await service.newMerchant(['*'])
+  const plain = await service.admin.post(`/admin/v1/merchants/${uuid}/keys`, {})
+  assert.deepEqual(
+    [...plain.body.data.scopes].sort(),
+    SCOPES.filter((scope) => scope !== 'keys:write').sort(),
+  )
+  for (const operation of operations) {
+    assert.notEqual((await knock(api, operation)).http, 403)
+    assert.notEqual((await knock(service.apiWith(plain.body.data.apiKey), operation)).http, 403)
+  }
+})
+
+it('checks the scope before it reads the request', async () => {
+  const { api } = await service.newMerchant(['wallet:read'])
+  const path = '/api/v1/checkout/initiate-payment'
+  assertRefused(await api.postText(path, '{broken'), 403, 'insufficient_scope')
+  assertRefused(await api.postText(path, '{}', { 'content-type': 'text/plain' }), 403, 'insufficient_scope')
+  assertRefused(await api.get('/api/v1/customers/nonsense'), 403, 'insufficient_scope')
+})
