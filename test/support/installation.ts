@@ -8,7 +8,6 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connectDb, type Db, sql } from '../../src/kit/db.ts'
 import { type Api, createApi } from './api.ts'
-import type { chargeBody } from './builders.ts'
 import { type Ending, testDatabaseUrl } from './database.ts'
 import { eventually, type RunningProcess, startProcess, tempFolder } from './process.ts'
 import { requireInvariants } from './service.ts'
@@ -33,6 +32,8 @@ export interface SandboxProcess {
   addFault(fault: Fault): Promise<void>
   clearFaults(): Promise<void>
   executions(paymentId: string): Promise<unknown[]>
+  /** Plays the payer of a checkout to the end. */
+  play(key: string, instrument: string): Promise<void>
   kill(): Promise<void>
   /** At the same address, with the same memory. */
   startAgain(): Promise<void>
@@ -57,6 +58,8 @@ export interface Installation {
   /** Waits until nobody has anything left to find out about the payment. */
   settled(paymentId: string, withinMs?: number): Promise<Truth>
   idOf(reference: string): Promise<string | undefined>
+  /** The key of the latest attempt at the gateway. */
+  keyOf(paymentId: string): Promise<string>
 }
 
 /** A charge that went through exactly once. */
@@ -125,6 +128,11 @@ export async function startInstallation(t: Ending): Promise<Installation> {
       const [row] = await db.query(selectByReference, [reference])
       return row?.id
     },
+    async keyOf(paymentId) {
+      const [row] = await db.query(selectLatestKey, [paymentId])
+      assert.ok(row, 'there is an attempt')
+      return row.key
+    },
   }
   return installation
 }
@@ -143,6 +151,13 @@ const selectByReference = sql<{ id: string }>`
 select id
 from payments
 where reference = $1`
+
+const selectLatestKey = sql<{ key: string }>`
+select gateway_key as key
+from attempts
+where payment_id = $1
+order by number desc
+limit 1`
 
 async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> {
   const port = await findQuietPort()
@@ -169,6 +184,10 @@ async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> 
       assert.equal(answer.http, 200, answer.text)
       return answer.body
     },
+    async play(key, instrument) {
+      const answer = await api.post(`/v1/payments/${key}/play`, { instrument })
+      assert.equal(answer.http, 200, answer.text)
+    },
     async kill() {
       await running.kill('SIGKILL')
     },
@@ -189,13 +208,6 @@ export async function findQuietPort(): Promise<number> {
     })
     if (isFree) return port
   }
-}
-
-/** A charge on a process that is expected to die over it. */
-export async function chargeAndLose(service: ServiceProcess, body: ReturnType<typeof chargeBody>) {
-  await assert.rejects(service.api.post('/api/v1/charges/recurring', body), TypeError)
-  const { signal } = await service.ended
-  assert.equal(signal, 'SIGKILL')
 }
 
 const selectBooks = sql<{ id: string; status: string; reason: string | null }>`

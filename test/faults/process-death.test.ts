@@ -1,0 +1,183 @@
+// F-01 to F-05 and F-11: the process is killed at each step of a charge or a checkout, the service is started again,
+// and everything ends right, once.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { CHARGED_ONCE, type ServiceProcess, startInstallation } from '../support/installation.ts'
+import { eventually } from '../support/process.ts'
+
+const CHARGE = '/api/v1/charges/recurring'
+// The lease of a charge is this and two seconds, so that nobody need wait for the usual twelve.
+const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
+
+const installation = await startInstallation({ after })
+// Without background work, like all that die here: what is resolved was resolved by the service started again.
+const survivor = await installation.startService({}, 'api')
+const card = await saveMethod(survivor.api, 'card_success')
+
+interface Death {
+  reference: string
+  body: { reference: string }
+  /** What both sides had in their books right after. */
+  left: { status: string; executions: number; credits: number } | undefined
+}
+
+/** The request on a process that is to die over it: the client sees a broken connection and knows nothing. */
+async function loseAnswer(service: ServiceProcess, path: string, body: unknown): Promise<void> {
+  await assert.rejects(service.api.post(path, body), TypeError)
+  assert.deepEqual(await service.ended, { code: null, signal: 'SIGKILL' })
+}
+
+async function look(body: { reference: string }): Promise<Death> {
+  const id = await installation.idOf(body.reference)
+  const truth = id === undefined ? undefined : await installation.truthAbout(id)
+  const left = truth && { status: truth.status, executions: truth.executions, credits: truth.credits }
+  return { reference: body.reference, body, left }
+}
+
+const dying = (failpoint: string) =>
+  installation.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` }, 'api')
+
+async function dieCharging(failpoint: string, token: string): Promise<Death> {
+  const body = chargeBody(token)
+  await loseAnswer(await dying(failpoint), CHARGE, body)
+  return look(body)
+}
+
+async function dieDuringCall(): Promise<Death> {
+  const body = chargeBody(await saveMethod(survivor.api, 'card_slow_later'))
+  const service = await installation.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' }, 'api')
+  const lost = loseAnswer(service, CHARGE, body)
+  const isExecuted = async () => {
+    const id = await installation.idOf(body.reference)
+    return id !== undefined && (await installation.sandbox.executions(id)).length === 1
+  }
+  await eventually(isExecuted, Boolean, 10_000)
+  process.kill(service.pid, 'SIGKILL')
+  await lost
+  return look(body)
+}
+
+async function diePaying(failpoint: string): Promise<Death> {
+  const body = initiateBody()
+  const { http } = await survivor.api.post('/api/v1/checkout/initiate-payment', body)
+  assert.equal(http, 201)
+  const path = `/api/v1/sandbox/payments/${body.reference}/complete`
+  await loseAnswer(await dying(failpoint), path, { instrument: 'card_success' })
+  return look(body)
+}
+
+const [beforeRecord, afterRecord, duringCall, afterCall, declined, afterSettle, checkoutStart, checkoutCall] =
+  await Promise.all([
+    dieCharging('charge.before_record', card),
+    dieCharging('charge.after_record', card),
+    dieDuringCall(),
+    dieCharging('charge.after_call', card),
+    saveMethod(survivor.api, 'card_declined_later').then((token) => dieCharging('charge.after_call', token)),
+    dieCharging('charge.after_settle', card),
+    diePaying('checkout.after_start'),
+    diePaying('checkout.after_call'),
+  ])
+
+// A client that retries before the service is back gets the record as it stands.
+const early = await survivor.api.post(CHARGE, afterCall.body)
+
+const restarted = await installation.startService()
+
+async function settledAfter(death: Death) {
+  const id = await installation.idOf(death.reference)
+  assert.ok(id, 'it is on disk')
+  return installation.settled(id)
+}
+
+describe('a service that was killed and started again', { concurrency: true }, () => {
+  it('killed before the record: nothing is stored, and the retry makes exactly one charge (F-01)', async () => {
+    assert.equal(beforeRecord.left, undefined)
+    const retried = await restarted.api.post(CHARGE, beforeRecord.body)
+    assert.equal(retried.http, 201, retried.text)
+    assert.equal(retried.headers.get('idempotent-replayed'), null)
+    assert.deepEqual(await settledAfter(beforeRecord), CHARGED_ONCE)
+  })
+
+  it('killed between record and call: the restarted service submits it, once (F-02)', async () => {
+    assert.deepEqual(afterRecord.left, { status: 'processing', executions: 0, credits: 0 })
+    assert.deepEqual(await settledAfter(afterRecord), CHARGED_ONCE)
+  })
+
+  it('killed during the call: the restarted service asks, and finds it executed (F-03)', async () => {
+    assert.deepEqual(duringCall.left, { status: 'processing', executions: 1, credits: 0 })
+    assert.deepEqual(await settledAfter(duringCall), CHARGED_ONCE)
+  })
+
+  it('killed between call and settle: the restarted service finds what the gateway did (F-04)', async () => {
+    assert.deepEqual(afterCall.left, { status: 'processing', executions: 1, credits: 0 })
+    assert.equal(early.http, 201, early.text)
+    assert.equal(early.headers.get('idempotent-replayed'), 'true')
+    assert.equal(early.body.data.status, 'processing')
+    assert.equal(early.body.data.statusReason, 'outcome_unknown')
+    assert.deepEqual(await settledAfter(afterCall), CHARGED_ONCE)
+  })
+
+  it('killed between call and settle of a decline: it ends as failed, with its reason and its proof (F-04)', async () => {
+    assert.deepEqual(declined.left, { status: 'processing', executions: 0, credits: 0 })
+    assert.deepEqual(await settledAfter(declined), {
+      status: 'failed',
+      reason: null,
+      executions: 0,
+      credits: 0,
+      events: ['charge.processing', 'charge.failed'],
+      attempts: ['declined'],
+    })
+    const retried = await restarted.api.post(CHARGE, declined.body)
+    assert.equal(retried.body.data.failure.code, 'insufficient_funds')
+  })
+
+  it('killed after settle and before the answer: the retry answers the same charge (F-05)', async () => {
+    assert.deepEqual(afterSettle.left, { status: 'successful', executions: 1, credits: 1 })
+    const retried = await restarted.api.post(CHARGE, afterSettle.body)
+    assert.equal(retried.http, 201, retried.text)
+    assert.equal(retried.headers.get('idempotent-replayed'), 'true')
+    assert.equal(retried.body.data.uuid, await installation.idOf(afterSettle.reference))
+    assert.equal(retried.body.data.status, 'successful')
+    assert.deepEqual(await settledAfter(afterSettle), CHARGED_ONCE)
+  })
+
+  for (const [when, death] of [
+    ['between record and call (F-02)', checkoutStart],
+    ['between call and settle (F-04)', checkoutCall],
+  ] as const) {
+    it(`a checkout killed ${when} goes on where it was, and is paid once`, async () => {
+      assert.deepEqual(death.left, { status: 'processing', executions: 0, credits: 0 })
+      const id = await installation.idOf(death.reference)
+      assert.ok(id)
+      await eventually(
+        () => installation.truthAbout(id),
+        ({ attempts }) => attempts[0] === 'awaiting_customer',
+        20_000,
+      )
+      await installation.sandbox.play(await installation.keyOf(id), 'card_success')
+      assert.deepEqual(await installation.settled(id), {
+        ...CHARGED_ONCE,
+        events: ['payment.pending', 'payment.processing', 'payment.successful'],
+      })
+    })
+  }
+})
+
+it('killed again and again while it recovers: it still ends right, once (F-11)', async () => {
+  await restarted.kill('SIGTERM')
+  const { reference } = await dieCharging('charge.after_record', card)
+  const id = await installation.idOf(reference)
+  assert.ok(id)
+  for (const failpoint of ['resolver.after_claim', 'resolver.after_question']) {
+    const recovering = await installation.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` })
+    assert.deepEqual(await recovering.ended, { code: null, signal: 'SIGKILL' })
+    assert.equal((await installation.truthAbout(id)).status, 'processing')
+  }
+  // The second death came after the call.
+  assert.equal((await installation.truthAbout(id)).executions, 1)
+
+  await installation.startService(BRIEF)
+  assert.deepEqual(await installation.settled(id), CHARGED_ONCE)
+})
