@@ -3,7 +3,16 @@
 import { type Static, Type } from 'typebox'
 import { type GrantedScope, SCOPES } from '../core/merchant.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
-import { CurrencyCode, CurrencyInput, Metadata, Nullable, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import {
+  CurrencyCode,
+  CurrencyFilter,
+  CurrencyInput,
+  Metadata,
+  Nullable,
+  Timestamp,
+  Uuid,
+  Words,
+} from '../kit/schema.ts'
 
 const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
 
@@ -35,7 +44,10 @@ export const CreateMerchantBody = Type.Object({
 })
 export type CreateMerchant = Static<typeof CreateMerchantBody>
 
-export const UpdateMerchantBody = Type.Partial(CreateMerchantBody)
+// The currency without its default: what a change does not name must stay.
+export const UpdateMerchantBody = Type.Partial(
+  Type.Object({ ...CreateMerchantBody.properties, baseCurrency: CurrencyFilter }),
+)
 export type UpdateMerchant = Static<typeof UpdateMerchantBody>
 
 export const KeyRecord = Type.Object({
