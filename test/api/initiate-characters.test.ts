@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { CUSTOMER, chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
+const { api } = service
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const CHARGE = '/api/v1/charges/recurring'
+
+type Path = (string | number)[]
+type Json = Record<string | number, unknown>
+
+/** Where the body holds a string, on every level. */
+function stringPaths(value: unknown, path: Path = []): Path[] {
+  if (typeof value === 'string') return [path]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    stringPaths(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  )
+}
+
+function withText(body: object, path: Path, change: (text: string) => string): object {
+  const copy = structuredClone(body) as Json
+  let holder = copy
+  for (const step of path.slice(0, -1)) holder = holder[step] as Json
+  const last = path.at(-1) ?? ''
+  holder[last] = change(String(holder[last]))
+  return copy
+}
+
+const FULL_CUSTOMER = { ...CUSTOMER, country: 'KE' }
+const METADATA = { note: 'text', deep: { list: ['one', { key: 'two' }] } }
+
+const initiateWhole = () =>
+  initiateBody({
+    customer: FULL_CUSTOMER,
+    description: 'For shoes',
+    metadata: METADATA,
+    country: 'KE',
+    redirectUrl: 'https://shop.example/thanks',
+  })
+
+const token = await saveMethod(api, 'card_success')
+const chargeWhole = () => chargeBody(token, { customer: FULL_CUSTOMER, metadata: METADATA })
+
+/** Refused for the character in this field alone; currency and country have refusals of their own. */
+function assertNames(answer: ApiAnswer, field: Path, what: string): void {
+  assert.equal(answer.http, 400, answer.text)
+  const details = assertRefusal(answer, answer.body.error.code)
+  assert.deepEqual(
+    details.map((detail) => detail.split(':')[0]),
+    [field.join('.')],
+    what,
+  )
+  assert.match(answer.body.error.details[0].message, /control character|surrogate/, what)
+}
+
+const BAD = {
+  NUL: '\u0000',
+  'a bell': '\u0007',
+  'a carriage return': '\r',
+  'a unit separator': '\u001f',
+  'a delete': '\u007f',
+  'a C1 control': '\u0085',
+  'half of a surrogate pair': '\ud83d',
+  'the other half': '\ude00',
+}
+
+describe('characters that no text may hold (F-64)', () => {
+  for (const [name, path, body] of [
+    ['initiate', INITIATE, initiateWhole],
+    ['charge', CHARGE, chargeWhole],
+  ] as const) {
+    it(`are refused in every string field of ${name}, which is named, and nothing is stored`, async () => {
+      const fields = stringPaths(body())
+      assert.ok(fields.length >= 10, `${fields.length} fields hold a string`)
+      await assertNothingStored(service.db, async () => {
+        for (const [what, character] of Object.entries(BAD)) {
+          for (const field of fields) {
+            // In the middle, so that it is the character that is refused and not white space at an end.
+            const wrong = withText(body(), field, (text) => text.slice(0, 1) + character + text.slice(1))
+            assertNames(await api.post(path, wrong), field, `${what} in ${field}`)
+          }
+        }
+      })
+    })
+
+    it(`are refused in the keys of ${name}’s metadata`, async () => {
+      await assertNothingStored(service.db, async () => {
+        for (const [what, character] of Object.entries(BAD)) {
+          const metadata = { [`k${character}`]: 1 }
+          const answer = await api.post(path, { ...body(), metadata })
+          assert.equal(assertRefusal(answer, 'validation_failed').length, 1, what)
+          assert.match(answer.body.error.details[0].field, /^metadata\.k/)
+        }
+      })
+    })
+
+    it(`do not include tab and newline in ${name}’s description and metadata, where lines are fine`, async () => {
+      const lines = 'one\n\ttwo\nthree'
+      const answer = await api.post(path, { ...body(), description: lines, metadata: { note: lines } })
+      assert.equal(answer.http, 201, answer.text)
+      assert.equal(answer.body.data.description, lines)
+      assert.deepEqual(answer.body.data.metadata, { note: lines })
+    })
+
+    it(`include tab and newline in every other field of ${name}`, async () => {
+      const others = stringPaths(body()).filter(([first]) => first !== 'description' && first !== 'metadata')
+      await assertNothingStored(service.db, async () => {
+        for (const field of others) {
+          for (const character of ['\t', '\n']) {
+            const wrong = withText(body(), field, (text) => text.slice(0, 1) + character + text.slice(1))
+            assertNames(await api.post(path, wrong), field, JSON.stringify(character))
+          }
+        }
+      })
+    })
+  }
+
+  it('are refused in paths and queries too', async () => {
+    for (const path of [
+      '/api/v1/checkout/verify-payment?reference=a%00b',
+      '/api/v1/checkout/verify-payment?reference=a%07b',
+      '/api/v1/sandbox/executions?reference=a%00b',
+    ]) {
+      assert.deepEqual(assertRefusal(await api.get(path), 'validation_failed'), [
+        'reference: invalid_characters',
+      ])
+    }
+    const complete = await api.post('/api/v1/sandbox/payments/a%00b/complete', { instrument: 'card_success' })
+    assert.deepEqual(assertRefusal(complete, 'validation_failed'), ['reference: invalid_characters'])
+    const halved = await api.get('/api/v1/checkout/verify-payment?reference=%ED%A0%BD')
+    assert.equal(halved.http, 400, halved.text)
+  })
+
+  it('are not written raw into JSON either', async () => {
+    const raw = JSON.stringify(initiateWhole()).replace('For shoes', 'For\u0000shoes')
+    assertRefusal(await api.postText(INITIATE, raw), 'malformed_json')
+    const bytes = Buffer.from(JSON.stringify(initiateWhole()).replace('For shoes', 'For #shoes'))
+    bytes[bytes.indexOf('#')] = 0xff
+    assertRefusal(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
+  })
+
+  it('are not letters of any language, signs or emoji: those are fine', async () => {
+    const text = 'Ὀδυσσεύς 奥德修斯 أوديسيوس 👩‍👩‍👧 \u2028 \ufffd \u{10ffff}'
+    const answer = await api.post(
+      INITIATE,
+      initiateBody({ description: text, metadata: { [text.slice(0, 8)]: text } }),
+    )
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(answer.body.data.description, text)
+  })
+})

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { CUSTOMER, initiateBody, newReference } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const PATH = '/api/v1/checkout/initiate-payment'
+
+const post = (body: unknown) => api.post(PATH, body)
+
+/** The complaints about a body that is right but for these changes; nothing is stored by it. */
+async function refused(changes: Record<string, unknown>, code: Parameters<typeof assertRefusal>[1]) {
+  let details: string[] = []
+  await assertNothingStored(service.db, async () => {
+    details = assertRefusal(await post(initiateBody(changes)), code)
+  })
+  return details
+}
+
+describe('the fields of an initiate request', () => {
+  it('amount, reference and customer are required, and all that is missing is told at once', async () => {
+    await assertNothingStored(service.db, async () => {
+      const details = assertRefusal(await post({}), 'validation_failed')
+      assert.deepEqual(details.sort(), ['amount: required', 'customer: required', 'reference: required'])
+    })
+  })
+
+  it('email, firstname and lastname of the customer are required, under dotted names', async () => {
+    const details = await refused({ customer: {} }, 'validation_failed')
+    assert.deepEqual(details.sort(), [
+      'customer.email: required',
+      'customer.firstname: required',
+      'customer.lastname: required',
+    ])
+  })
+
+  it('null where something is required is not acceptable', async () => {
+    const wrong = { amount: null, reference: null, customer: { ...CUSTOMER, email: null } }
+    const details = await refused(wrong, 'validation_failed')
+    assert.deepEqual(details.sort(), [
+      'amount: invalid_type',
+      'customer.email: invalid_type',
+      'reference: invalid_type',
+    ])
+  })
+
+  it('null for an optional field is the same as absent', async () => {
+    const nothing = {
+      description: null,
+      metadata: null,
+      currency: null,
+      country: null,
+      redirectUrl: null,
+      isRecurring: null,
+    }
+    const answer = await post(initiateBody({ ...nothing, customer: { ...CUSTOMER, country: null } }))
+    assert.equal(answer.http, 201, answer.text)
+    const { data } = answer.body
+    assert.equal(data.sourceCurrency, 'USD')
+    assert.equal(data.isRecurring, false)
+    assert.deepEqual(data.metadata, {})
+    assert.equal(data.description, null)
+  })
+
+  it('unknown fields are ignored, not answered and never acted upon', async () => {
+    const extra = {
+      status: 'successful',
+      merchantId: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
+      merchant_id: 'x',
+      uuid: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
+      fee: 0,
+      paymentGateway: 'paystack',
+      expiresAt: '2099-01-01T00:00:00.000Z',
+      __proto__: { isRecurring: true },
+    }
+    const body = initiateBody({ ...extra, customer: { ...CUSTOMER, uuid: extra.uuid, role: 'admin' } })
+    const answer = await post(body)
+    assert.equal(answer.http, 201, answer.text)
+    const { data } = answer.body
+    assert.equal(data.status, 'pending')
+    assert.equal(data.paymentGateway, 'sandbox')
+    assert.equal(data.isRecurring, false)
+    assert.notEqual(data.uuid, extra.uuid)
+    assert.notEqual(data.customer.uuid, extra.uuid)
+    assert.ok(Date.parse(data.expiresAt) < Date.parse(extra.expiresAt))
+    assert.doesNotMatch(answer.text, /merchant_?id|"fee"|role/i)
+  })
+
+  it('a key named __proto__ is data like any other and reaches no prototype (F-63)', async () => {
+    const { amount, reference } = initiateBody()
+    const metadata = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'
+    const customer = JSON.stringify(CUSTOMER)
+    const answer = await api.postText(
+      PATH,
+      `{"amount":${amount},"reference":"${reference}","customer":${customer},"metadata":${metadata},"__proto__":{"isRecurring":true}}`,
+    )
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(answer.body.data.isRecurring, false)
+    assert.ok(answer.text.includes('"__proto__":{"polluted":true}'))
+    assert.equal('polluted' in {}, false)
+  })
+
+  it('the wrong type of any field is told by name, all at once', async () => {
+    const wrong = {
+      amount: '10',
+      reference: 7,
+      customer: { email: [], firstname: {}, lastname: 1, country: 254 },
+      description: 1,
+      metadata: 'text',
+      redirectUrl: false,
+      isRecurring: 'yes',
+    }
+    const details = await refused(wrong, 'validation_failed')
+    assert.deepEqual(details.sort(), [
+      'amount: invalid_type',
+      'customer.country: invalid_type',
+      'customer.email: invalid_type',
+      'customer.firstname: invalid_type',
+      'customer.lastname: invalid_type',
+      'description: invalid_type',
+      'isRecurring: invalid_type',
+      'metadata: invalid_type',
+      'redirectUrl: invalid_type',
+      'reference: invalid_type',
+    ])
+    assert.deepEqual(await refused({ metadata: ['a list'] }, 'validation_failed'), ['metadata: invalid_type'])
+    assert.deepEqual(await refused({ customer: 'Amina' }, 'validation_failed'), ['customer: invalid_type'])
+  })
+
+  it('complaints of the schema and of the rules come together, each field once', async () => {
+    const wrong = {
+      amount: 10.005,
+      reference: ' padded',
+      customer: { ...CUSTOMER, email: 'nobody', country: 'ZZ' },
+      country: 'NG',
+      redirectUrl: 'javascript:alert(1)',
+      metadata: { ok: 'x'.repeat(501) },
+    }
+    const details = await refused(wrong, 'validation_failed')
+    assert.deepEqual(details.sort(), [
+      'amount: amount_precision',
+      'country: invalid_country',
+      'customer.country: invalid_format',
+      'customer.email: invalid_format',
+      'metadata.ok: too_long',
+      'redirectUrl: invalid_format',
+      'reference: invalid_format',
+    ])
+  })
+
+  it('a single fault is the refusal’s own code', async () => {
+    assert.deepEqual(await refused({ amount: 10.005 }, 'amount_precision'), ['amount: amount_precision'])
+  })
+})
+
+describe('the currency and the country of a payment', () => {
+  it('a currency that is not listed, or not in upper case, is invalid_currency', async () => {
+    for (const currency of ['XXX', 'kes', 'KES ', '', 'toString', 404, ['KES']]) {
+      assert.deepEqual(await refused({ currency }, 'invalid_currency'), ['currency: invalid_currency'])
+    }
+  })
+
+  it('XOF and XAF need a country, which the complaint lists', async () => {
+    for (const currency of ['XOF', 'XAF']) {
+      const answer = await post(initiateBody({ amount: 1000, currency }))
+      assert.deepEqual(assertRefusal(answer, 'country_required'), ['country: country_required'])
+    }
+    const answer = await post(initiateBody({ amount: 1000, currency: 'XOF' }))
+    assert.match(answer.body.error.details[0].message, /BJ, BF, CI, GW, ML, NE, SN, TG/)
+  })
+
+  it('a country that does not use the currency, or is none, is invalid_country', async () => {
+    for (const [currency, country] of [
+      ['KES', 'NG'],
+      ['XOF', 'CM'],
+      ['XAF', 'SN'],
+      ['USD', 'ZZ'],
+      ['KES', 'KEN'],
+      ['KES', ''],
+      ['KES', 'K1'],
+    ]) {
+      const details = await refused({ amount: 1000, currency, country }, 'invalid_country')
+      assert.deepEqual(details, ['country: invalid_country'], `${currency} ${country}`)
+    }
+  })
+
+  it('countries are taken in either case and shown in upper case', async () => {
+    const answer = await post(initiateBody({ amount: 1000, currency: 'XAF', country: 'cm' }))
+    assert.equal(answer.body.data.country, 'CM')
+  })
+
+  it('the only country of a currency is shown when none was named, and none where it would be a guess', async () => {
+    const countryOf = async (currency: string) =>
+      (await post(initiateBody({ amount: 1000, currency }))).body.data.country
+    assert.equal(await countryOf('KES'), 'KE')
+    assert.equal(await countryOf('UGX'), 'UG')
+    assert.equal(await countryOf('EUR'), null)
+  })
+
+  it('all 28 currencies are served by the sandbox', async () => {
+    const codes =
+      'BDT BIF BWP CAD CDF EGP ETB EUR GBP GHS GMD KES LRD LSL MUR MWK MZN NGN RWF SLE SSP TZS UGX USD XAF XOF ZAR ZMW'
+    const countries: Record<string, string> = { XAF: 'GA', XOF: 'CI' }
+    const answers = await Promise.all(
+      codes
+        .split(' ')
+        .map((currency) => post(initiateBody({ amount: 1000, currency, country: countries[currency] }))),
+    )
+    for (const answer of answers) {
+      assert.equal(answer.http, 201, answer.text)
+      assert.equal(answer.body.data.sourceAmount, '1000.00')
+    }
+    assert.equal(answers.length, 28)
+  })
+
+  it('the customer’s own country is another thing: any country, never a rail', async () => {
+    const customer = { ...CUSTOMER, email: 'abroad@example.com', country: 'de' }
+    const answer = await post(initiateBody({ customer, reference: newReference() }))
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(answer.body.data.country, 'KE')
+    const record = await api.get(`/api/v1/customers/${answer.body.data.customer.uuid}`)
+    assert.equal(record.body.data.country, 'DE')
+  })
+})

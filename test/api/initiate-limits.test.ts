@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { RefusalCode } from '../../src/core/errors.ts'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { CUSTOMER, chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const CHARGE = '/api/v1/charges/recurring'
+const token = await saveMethod(api, 'card_success')
+
+/** Both operations that take the field hold it to the same limit. */
+async function eachWith(changes: Record<string, unknown>) {
+  return [await api.post(INITIATE, initiateBody(changes)), await api.post(CHARGE, chargeBody(token, changes))]
+}
+
+async function taken(changes: Record<string, unknown>) {
+  for (const answer of await eachWith(changes)) {
+    // Another body under this reference means that the field itself was taken.
+    const isTaken = answer.http === 201 || answer.body?.error?.code === 'duplicate_reference'
+    assert.ok(isTaken, answer.text)
+  }
+}
+
+async function refused(
+  changes: Record<string, unknown>,
+  wanted: string[],
+  code: RefusalCode = 'validation_failed',
+) {
+  await assertNothingStored(service.db, async () => {
+    for (const answer of await eachWith(changes)) assert.deepEqual(assertRefusal(answer, code), wanted)
+  })
+}
+
+describe('the reference', () => {
+  const padded = (length: number) => newReference().padEnd(length, 'x')
+
+  it('has 1 to 100 characters', async () => {
+    await taken({ reference: padded(100) })
+    await taken({ reference: 'r' })
+    await refused({ reference: padded(101) }, ['reference: too_long'])
+    await refused({ reference: '' }, ['reference: too_short'])
+  })
+
+  it('is counted in characters, not in the units of any encoding', async () => {
+    await taken({ reference: '🧾'.repeat(100) })
+    await refused({ reference: '🧾'.repeat(101) }, ['reference: too_long'])
+  })
+
+  it('has no white space at its ends, and may have it inside', async () => {
+    await taken({ reference: 'order 7 of\u00a0March' })
+    for (const reference of [' r', 'r ', '\u00a0r', 'r\u2003', ' ']) {
+      await refused({ reference }, ['reference: invalid_format'])
+    }
+  })
+
+  it('is taken in any alphabet: what a provider cannot carry is the connector’s business', async () => {
+    for (const reference of ['заказ-7', 'طلب-7', '訂單/7?a=b&c#d', 'a\'b"c<d>', '%00', '..', 'null']) {
+      await taken({ reference })
+    }
+  })
+
+  it('may look like a card number, because merchants number as they like', async () => {
+    await taken({ reference: '4242424242424242', metadata: { card: '4242 4242 4242 4242' } })
+  })
+})
+
+describe('texts', () => {
+  it('description has at most 255 characters', async () => {
+    await taken({ description: '' })
+    await taken({ description: 'd'.repeat(255) })
+    await refused({ description: 'd'.repeat(256) }, ['description: too_long'])
+  })
+
+  it('names have 1 to 100 characters and are not blank', async () => {
+    for (const field of ['firstname', 'lastname']) {
+      const withName = (name: string) => ({ customer: { ...CUSTOMER, [field]: name } })
+      await taken(withName('n'.repeat(100)))
+      await refused(withName('n'.repeat(101)), [`customer.${field}: too_long`])
+      await refused(withName(''), [`customer.${field}: too_short`])
+      await refused(withName(' \u00a0'), [`customer.${field}: invalid_format`])
+    }
+  })
+
+  it('a card number in description or a name is refused, and not repeated anywhere', async () => {
+    const card = '5555 5555 5555 4444'
+    const places: [string, Record<string, unknown>][] = [
+      ['description', { description: `call me, ${card}` }],
+      ['customer.firstname', { customer: { ...CUSTOMER, firstname: card } }],
+      ['customer.lastname', { customer: { ...CUSTOMER, lastname: '5555555555554444' } }],
+    ]
+    for (const [field, changes] of places) {
+      await refused(changes, [`${field}: card_data_not_allowed`], 'card_data_not_allowed')
+      const [answer] = await eachWith(changes)
+      assert.doesNotMatch(answer?.text ?? '', /5555/)
+    }
+  })
+})
+
+describe('the e-mail', () => {
+  const withEmail = (email: string) => ({ customer: { ...CUSTOMER, email } })
+
+  it('has at most 254 characters', async () => {
+    const longest = `${'a'.repeat(242)}@example.com`
+    assert.equal(longest.length, 254)
+    const answer = await api.post(INITIATE, initiateBody(withEmail(longest)))
+    assert.equal(answer.http, 201, answer.text)
+    await refused(withEmail(`a${longest}`), ['customer.email: too_long'])
+  })
+
+  it('is an address, in a wide sense', async () => {
+    for (const email of ['a@b.co', "o'neil+tag@sub.example.co.ke", 'josé@exämple.com']) {
+      const answer = await api.post(INITIATE, initiateBody(withEmail(email)))
+      assert.equal(answer.http, 201, answer.text)
+    }
+    for (const email of ['', 'a', 'a@b', '@b.co', 'a@', 'a b@c.de', 'a@b.co,d@e.fr', '<a@b.co>', 'a@@b.co']) {
+      await refused(withEmail(email), ['customer.email: invalid_format'])
+    }
+  })
+})
+
+describe('metadata', () => {
+  const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]))
+
+  it('has at most 50 keys', async () => {
+    await taken({ metadata: keys(50) })
+    await refused({ metadata: keys(51) }, ['metadata: too_long'])
+  })
+
+  it('has keys of at most 40 and texts of at most 500 characters, on every level', async () => {
+    await taken({ metadata: { ['k'.repeat(40)]: 'v'.repeat(500), list: ['😀'.repeat(500)] } })
+    await refused({ metadata: { ['k'.repeat(41)]: 1 } }, ['metadata: too_long'])
+    await refused({ metadata: { a: { ['k'.repeat(41)]: 1 } } }, ['metadata.a: too_long'])
+    await refused({ metadata: { a: 'v'.repeat(501) } }, ['metadata.a: too_long'])
+    await refused({ metadata: { a: { b: ['v'.repeat(501)] } } }, ['metadata.a.b.0: too_long'])
+  })
+
+  it('has at most 16 KB in all', async () => {
+    const text = 'v'.repeat(490)
+    await taken({ metadata: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`key${n}`, text])) })
+    await refused({ metadata: Object.fromEntries(Array.from({ length: 34 }, (_, n) => [`key${n}`, text])) }, [
+      'metadata: too_long',
+    ])
+  })
+
+  it('comes back as it was: strings, numbers, booleans, null, lists and objects', async () => {
+    const metadata = {
+      text: 'Ünïcode 😀 \u2028 <b>',
+      number: -12.75,
+      large: 9007199254740991,
+      yes: true,
+      no: false,
+      none: null,
+      list: [1, [2, { three: 3 }], 'four'],
+      object: { inner: { empty: {}, nothing: [] } },
+    }
+    const answer = await api.post(INITIATE, initiateBody({ metadata }))
+    assert.deepEqual(answer.body.data.metadata, metadata)
+    const read = await api.get(`/api/v1/checkout/payments/${answer.body.data.uuid}`)
+    assert.deepEqual(read.body.data.metadata, metadata)
+  })
+
+  it('holds no number that is too large for one', async () => {
+    const text = JSON.stringify(initiateBody({ metadata: { n: 0 } })).replace('"n":0', '"n":1e400')
+    assert.deepEqual(assertRefusal(await api.postText(INITIATE, text), 'validation_failed'), [
+      'metadata.n: out_of_range',
+    ])
+  })
+})
+
+describe('redirectUrl', () => {
+  const wrong = async (redirectUrl: string, detail = 'redirectUrl: invalid_format') => {
+    await assertNothingStored(service.db, async () => {
+      const answer = await api.post(INITIATE, initiateBody({ redirectUrl }))
+      assert.deepEqual(assertRefusal(answer, 'validation_failed'), [detail], redirectUrl)
+    })
+  }
+
+  it('is an https address, or http in staging, and comes back to the letter', async () => {
+    for (const redirectUrl of [
+      'https://shop.example',
+      'HTTPS://Shop.Example/A%20b?c=d&e=%F0%9F%98%80#f',
+      'http://localhost:3000/back',
+      'https://[::1]:8443/',
+      'https://xn--bcher-kva.example/',
+      'https://bücher.example/ü',
+    ]) {
+      const answer = await api.post(INITIATE, initiateBody({ redirectUrl }))
+      assert.equal(answer.http, 201, answer.text)
+      assert.equal(answer.body.data.redirectUrl, redirectUrl)
+    }
+  })
+
+  it('has at most 2048 characters', async () => {
+    const base = 'https://shop.example/'
+    const answer = await api.post(INITIATE, initiateBody({ redirectUrl: base.padEnd(2048, 'x') }))
+    assert.equal(answer.http, 201, answer.text)
+    await wrong(base.padEnd(2049, 'x'), 'redirectUrl: too_long')
+  })
+
+  it('runs nothing and leads nowhere that its reader did not see', async () => {
+    for (const redirectUrl of [
+      'javascript:alert(1)',
+      'JaVaScRiPt:alert(1)',
+      'data:text/html,<script>alert(1)</script>',
+      'vbscript:x',
+      'file:///etc/passwd',
+      'ftp://shop.example/',
+      '//evil.example/',
+      '/relative',
+      'shop.example',
+      '',
+      'https:\\\\evil.example',
+      'https://shop.example\\@evil.example/',
+      'https:/shop.example',
+      'https:shop.example',
+      'https:///shop.example',
+      'https://user@shop.example/',
+      'https://user:secret@shop.example/',
+      'https://@shop.example/',
+      'https://shop.example/a b',
+      ' https://shop.example/',
+      'https://shop.example/ ',
+      'https://shop.example:99999/',
+      'https://',
+      'https://sh op.example/',
+    ]) {
+      await wrong(redirectUrl)
+    }
+  })
+
+  it('holds no control character, which a browser would silently drop', async () => {
+    for (const redirectUrl of [
+      'java\tscript:alert(1)',
+      'https://shop.example/\r\nSet-Cookie: a=b',
+      'https://a\n.b/',
+    ]) {
+      await wrong(redirectUrl, 'redirectUrl: invalid_characters')
+    }
+  })
+})
