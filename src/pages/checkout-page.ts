@@ -97,6 +97,14 @@ function choices({ channels, instruments }: CheckoutFacts): Html[] {
   )
 }
 
+/**
+ * Changes whenever a waiting screen would look different: the payment may stay where it is while its attempt gets a next
+ * step or turns out to be underpaid.
+ */
+export function shownState({ payment, attempt }: Pick<CheckoutFacts, 'payment' | 'attempt'>): string {
+  return [payment.version, payment.statusReason ?? '', attempt?.status ?? ''].join('.')
+}
+
 function waitingScreen(facts: CheckoutFacts): Screen {
   const { payment, attempt, path } = facts
   if (payment.statusReason === 'amount_mismatch') return mismatchScreen(facts)
@@ -105,7 +113,7 @@ function waitingScreen(facts: CheckoutFacts): Screen {
     title: 'Waiting for your payment',
     // Those without JavaScript come back by themselves; with it the script asks more often and more quietly.
     head: html`<noscript><meta http-equiv="refresh" content="10"></noscript>${SCRIPT}`,
-    body: html`<section class="sheet" data-status="${path}/status" data-version="${payment.version}">
+    body: html`<section class="sheet" data-status="${path}/status" data-shown="${shownState(facts)}">
 ${stepDetails(step, facts)}
 <p class="dim" role="status">We are waiting for the result. This page shows it by itself.</p>
 <form method="post" action="${path}/check"><button${step?.kind === 'redirect' && html` class="plain"`}>Check status now</button></form>

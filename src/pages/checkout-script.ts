@@ -12,17 +12,18 @@ export const CHECKOUT_SCRIPT = `(() => {
   const waiting = document.querySelector('[data-status]')
   if (!waiting) return
   const startedAt = Date.now()
-  const ask = async () => {
-    try {
-      const answer = await fetch(waiting.dataset.status, { cache: 'no-store' })
-      const state = await answer.json()
-      if (String(state.version) !== waiting.dataset.version || state.changed) return location.reload()
-    } catch {}
-    next()
-  }
+  let timer
   const next = () => {
     const age = Date.now() - startedAt
-    setTimeout(() => (document.hidden ? next() : ask()), age < 30000 ? 2000 : age < 120000 ? 5000 : 15000)
+    clearTimeout(timer)
+    timer = setTimeout(ask, age < 30000 ? 2000 : age < 120000 ? 5000 : 15000)
+  }
+  const ask = async () => {
+    try {
+      const answer = document.hidden ? null : await fetch(waiting.dataset.status, { cache: 'no-store' })
+      if (answer?.ok && (await answer.json()).shown !== waiting.dataset.shown) return location.reload()
+    } catch {}
+    next()
   }
   document.addEventListener('visibilitychange', () => { if (!document.hidden) ask() })
   next()

@@ -12,7 +12,13 @@ import {
   requireCheckout,
   startAttempt,
 } from '../payments/service.ts'
-import { type CheckoutFacts, checkoutScreen, continueScreen, type Screen } from './checkout-page.ts'
+import {
+  type CheckoutFacts,
+  checkoutScreen,
+  continueScreen,
+  type Screen,
+  shownState,
+} from './checkout-page.ts'
 import { CHECKOUT_SCRIPT } from './checkout-script.ts'
 import { landingScreen } from './landing-page.ts'
 import { renderPage } from './layout.ts'
@@ -49,8 +55,8 @@ export function pageRoutes(app: PaymentsApp): PageRoute[] {
       method: 'GET',
       path: '/pay/{accessCode}/status',
       handle: async ({ params }) => {
-        const { payment } = await open(app, params)
-        const body = JSON.stringify({ status: payment.status, version: payment.version })
+        const view = await open(app, params)
+        const body = JSON.stringify({ status: view.payment.status, shown: shownState(view) })
         return { http: 200, content: { type: 'application/json; charset=utf-8', body } }
       },
     },

@@ -1,0 +1,101 @@
+// A real browser from an npm package, and payers in it who notice everything that a page should not do.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Ending } from '../support/database.ts'
+
+// The package's own arguments end the whole browser together with a context, so these are ours. The others keep it
+// from talking to anybody but the pages.
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--headless',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export async function startBrowser(t: Ending): Promise<Browser> {
+  const folder = await mkdtemp(join(tmpdir(), 'cowry-browser-'))
+  let browser: Browser | undefined
+  t.after(async () => {
+    await browser?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const { executablePath, env } = await unpackBrowser(folder)
+  browser = await chromium.launch({ executablePath, env, args: ARGUMENTS })
+  return browser
+}
+
+/**
+ * A bare machine lacks libraries that the browser needs; the package brings them when it believes that it runs on a
+ * certain cloud. It reads and writes the environment for that, which must not reach the other children of this process.
+ */
+async function unpackBrowser(folder: string) {
+  const before = { ...process.env }
+  process.env.TMPDIR = folder
+  process.env.AWS_LAMBDA_JS_RUNTIME = 'nodejs22.x'
+  try {
+    const { default: packaged } = await import('@sparticuz/chromium')
+    const executablePath = await packaged.executablePath()
+    return { executablePath, env: { ...process.env, HOME: folder } as Record<string, string> }
+  } finally {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
+    Object.assign(process.env, before)
+  }
+}
+
+export interface Payer {
+  page: Page
+  newTab(): Promise<Page>
+  /** Errors in the console, broken policies and addresses of strangers, in the order they were seen. */
+  complaints: string[]
+}
+
+export interface PayerOptions {
+  javaScript?: boolean
+  width?: number
+  /** The only origins that a page may speak to. */
+  origins: string[]
+}
+
+export async function newPayer(t: Ending, browser: Browser, options: PayerOptions): Promise<Payer> {
+  const context = await browser.newContext({
+    javaScriptEnabled: options.javaScript ?? true,
+    viewport: { width: options.width ?? 1024, height: 800 },
+  })
+  t.after(() => context.close())
+  context.setDefaultTimeout(30_000)
+  const complaints: string[] = []
+  context.on('request', (request) => {
+    if (!options.origins.includes(new URL(request.url()).origin)) complaints.push(`asked ${request.url()}`)
+  })
+  context.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  context.on('weberror', (error) => complaints.push(String(error.error())))
+  return { page: await context.newPage(), newTab: () => context.newPage(), complaints }
+}
+
+/** The merchant's own site on an origin of its own, which shows where the customer arrived. */
+export async function startShop(t: Ending): Promise<string> {
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    response.end(
+      `<!doctype html><link rel="icon" href="data:,"><title>Shop</title><h1>Shop</h1><p>${request.url}`,
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  // A boundary: a server that listens on TCP has such an address.
+  return `http://localhost:${(server.address() as AddressInfo).port}`
+}
