@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { assertNothingStored, assertRefusal, UUID_V7 } from '../support/answers.ts'
+import { chargeBody, initiateBody, newReference } from '../support/builders.ts'
+import { sendBytes } from '../support/raw-http.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const CHARGE = '/api/v1/charges/recurring'
+const LIMIT = 65_536
+
+/** A right body as text, so that a test can break it. */
+const text = (changes: Record<string, unknown> = {}) => JSON.stringify(initiateBody(changes))
+
+/** Arrays in arrays, so many levels of them. */
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+
+const withMetadata = (json: string) => text().replace(/}$/, `,"metadata":{"deep":${json}}}`)
+
+describe('a body', () => {
+  it('that is not JSON is malformed_json, and says where', async () => {
+    const broken = [
+      '',
+      ' ',
+      '{',
+      '}',
+      '{"amount":}',
+      '{"amount":1,}',
+      "{'amount':1}",
+      '{amount:1}',
+      'nonsense',
+      '{"a":NaN}',
+      '{"a":01}',
+      '{"a":+1}',
+      '{"a":.5}',
+      '{"a":1.}',
+      '{"a":0x10}',
+      '{} {}',
+      '{}x',
+      '// comment\n{}',
+      '{"a":"\t"}',
+      '{"a":"\\x"}',
+      '{"a":"\\u12"}',
+      'undefined',
+      '{"a":tru}',
+    ]
+    await assertNothingStored(service.db, async () => {
+      for (const path of [INITIATE, CHARGE]) {
+        for (const body of broken) {
+          const answer = await api.postText(path, body)
+          assert.deepEqual(assertRefusal(answer, 'malformed_json'), ['body: malformed_json'], body)
+        }
+      }
+    })
+    const { details } = (await api.postText(INITIATE, '{\n  "amount": ,')).body.error
+    assert.equal(details[0].message, 'Unexpected character at line 2, column 13.')
+  })
+
+  it('never comes back in the refusal', async () => {
+    const answer = await api.postText(INITIATE, '{"secret": 4242424242424242 "oops"}')
+    assertRefusal(answer, 'malformed_json')
+    assert.ok(!answer.text.includes('4242') && !answer.text.includes('oops'))
+  })
+
+  it('that is JSON but no object is refused', async () => {
+    for (const body of ['null', '1', '"text"', 'true', '[]', `[${text()}]`]) {
+      assert.deepEqual(assertRefusal(await api.postText(INITIATE, body), 'validation_failed'), [
+        'body: invalid_type',
+      ])
+    }
+  })
+
+  it('wants its content type', async () => {
+    const types = [
+      'text/plain',
+      'text/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'application/jsonp',
+      'application/json-patch+json',
+      'application/vnd.api+json',
+      'application/json; charset=utf-16',
+      'application/json; charset=latin1',
+      'nonsense',
+    ]
+    await assertNothingStored(service.db, async () => {
+      for (const type of types)
+        assertRefusal(
+          await api.postText(INITIATE, text(), { 'content-type': type }),
+          'unsupported_media_type',
+        )
+      const unnamed = await api.send('POST', INITIATE, { body: Buffer.from(text()) })
+      assertRefusal(unnamed, 'unsupported_media_type')
+      const zipped = gzipSync(text())
+      const answer = await api.postText(INITIATE, new Uint8Array(zipped), { 'content-encoding': 'gzip' })
+      assertRefusal(answer, 'unsupported_media_type')
+    })
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'Application/JSON;charset="UTF-8"',
+      'application/json ; charset=utf8',
+    ])
+      assert.equal((await api.postText(INITIATE, text(), { 'content-type': type })).http, 201, type)
+  })
+
+  it('may have 64 KB and not a byte more, with and without Content-Length', async () => {
+    const fitting = text().padEnd(LIMIT, ' ')
+    const tooLarge = text().padEnd(LIMIT + 1, ' ')
+    const chunked = (body: string) => ({
+      body: new Blob([body]).stream(),
+      duplex: 'half' as const,
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal((await api.postText(INITIATE, fitting)).http, 201)
+    assert.equal((await api.send('POST', INITIATE, chunked(text().padEnd(LIMIT, ' ')))).http, 201)
+    await assertNothingStored(service.db, async () => {
+      assertRefusal(await api.postText(INITIATE, tooLarge), 'payload_too_large')
+      assertRefusal(await api.send('POST', INITIATE, chunked(tooLarge)), 'payload_too_large')
+      assertRefusal(await api.postText(CHARGE, tooLarge), 'payload_too_large')
+      assertRefusal(await api.postText(INITIATE, ' '.repeat(5_000_000)), 'payload_too_large')
+    })
+  })
+
+  it('is refused for its announced size before it is sent', async () => {
+    const head = [
+      `POST ${INITIATE} HTTP/1.1`,
+      'host: x',
+      `x-api-key: ${service.demoKey}`,
+      'connection: close',
+    ]
+    const lines = [...head, 'content-type: application/json', 'content-length: 99999999', '', '']
+    const answer = await sendBytes(service.url, `${lines.join('\r\n')}{`)
+    assert.equal(answer.http, 413)
+    assert.match(answer.headers['x-request-id'] ?? '', UUID_V7)
+  })
+
+  it('may be 16 levels deep and no deeper', async () => {
+    // The body, metadata and its first value are three levels; thirteen more make sixteen.
+    assert.equal((await api.postText(INITIATE, withMetadata(nested(14)))).http, 201)
+    await assertNothingStored(service.db, async () => {
+      for (const json of [
+        nested(15),
+        nested(1_000),
+        nested(30_000),
+        `${'{"a":'.repeat(15)}1${'}'.repeat(15)}`,
+      ]) {
+        const answer = await api.postText(INITIATE, withMetadata(json))
+        assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['body: too_deep'])
+      }
+    })
+    assert.equal(
+      (await api.postText(INITIATE, withMetadata(`${'{"a":'.repeat(14)}1${'}'.repeat(14)}`))).http,
+      201,
+    )
+  })
+
+  it('may name each key once', async () => {
+    const body = text()
+    const twice = [body.replace('{', '{"amount":1,'), body.replace('{', '{"\\u0061mount":1,')]
+    for (const broken of twice)
+      assert.deepEqual(assertRefusal(await api.postText(INITIATE, broken), 'validation_failed'), [
+        'amount: duplicate_key',
+      ])
+    const inner = body.replace('"customer":{', '"customer":{"email":"other@example.com",')
+    assert.deepEqual(assertRefusal(await api.postText(INITIATE, inner), 'validation_failed'), [
+      'customer.email: duplicate_key',
+    ])
+    const metadata = withMetadata('{"a":1,"a":1}')
+    assert.deepEqual(assertRefusal(await api.postText(INITIATE, metadata), 'validation_failed'), [
+      'metadata.deep.a: duplicate_key',
+    ])
+  })
+
+  it('may begin with a byte order mark', async () => {
+    const answer = await api.postText(INITIATE, `\uFEFF${text()}`)
+    assert.equal(answer.http, 201, answer.text)
+    assertRefusal(await api.postText(INITIATE, `\uFEFF\uFEFF${text()}`), 'malformed_json')
+  })
+
+  it('is UTF-8 and nothing else', async () => {
+    const utf16 = Buffer.from(`\uFEFF${text()}`, 'utf16le')
+    const latin1 = Buffer.from(text({ description: 'café' }), 'latin1')
+    const overlong = Buffer.from(text({ description: '??' }), 'latin1')
+    overlong.set([0xc0, 0xaf], overlong.indexOf('??'))
+    const surrogate = Buffer.from(text({ description: '???' }), 'latin1')
+    surrogate.set([0xed, 0xa0, 0x80], surrogate.indexOf('???'))
+    await assertNothingStored(service.db, async () => {
+      for (const bytes of [utf16, latin1, overlong, surrogate])
+        assertRefusal(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
+    })
+  })
+
+  it('cannot reach a prototype', async () => {
+    const reference = newReference()
+    const hostile = `"__proto__":{"polluted":true,"amount":1,"reference":"x"},"constructor":{"prototype":{"polluted":true}}`
+    const body = text({ reference })
+      .replace('{', `{${hostile},`)
+      .replace('"customer":{', `"customer":{${hostile},`)
+      .replace(/}$/, `,"metadata":{${hostile},"toString":"x","kept":1}}`)
+    const answer = await api.postText(INITIATE, body)
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(answer.body.data.reference, reference)
+    assert.equal(answer.body.data.sourceAmount, '1250.50')
+    assert.ok(!('polluted' in {}), 'nothing is polluted in the process that serves')
+    const kept = answer.body.data.metadata
+    assert.deepEqual(Object.keys(kept).sort(), ['__proto__', 'constructor', 'kept', 'toString'])
+    const only = await api.postText(INITIATE, '{"__proto__":{"amount":5}}')
+    assert.ok(assertRefusal(only, 'validation_failed').includes('amount: required'))
+  })
+
+  it('tells all complaints at once', async () => {
+    const answer = await api.post(CHARGE, {
+      ...chargeBody('x'),
+      reference: ' ',
+      amount: -1,
+      description: 7,
+      customer: {},
+    })
+    assert.deepEqual(assertRefusal(answer, 'validation_failed').sort(), [
+      'amount: amount_out_of_range',
+      'customer.email: required',
+      'customer.firstname: required',
+      'customer.lastname: required',
+      'description: invalid_type',
+      'reference: invalid_format',
+    ])
+  })
+})

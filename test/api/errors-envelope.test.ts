@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { REFUSALS } from '../../src/core/errors.ts'
+import { assertRefusal, UUID_V7 } from '../support/answers.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { initiateBody } from '../support/builders.ts'
+import { sendBytes } from '../support/raw-http.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const anonymous = service.apiWith(undefined)
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const PROBLEM = { accept: 'application/problem+json' }
+
+describe('an error', () => {
+  it('has exactly the fields of the envelope', async () => {
+    const answer = await api.post(INITIATE, initiateBody({ amount: '1', customer: { email: 'x' } }))
+    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.deepEqual(answer.body, {
+      status: 'error',
+      message: 'Some fields are missing or not acceptable; details names each of them.',
+      data: null,
+      error: {
+        code: 'validation_failed',
+        type: 'validation_error',
+        retryable: false,
+        requestId: answer.headers.get('x-request-id'),
+        docUrl: `${service.publicUrl}/docs/errors#validation_failed`,
+        details: [
+          { field: 'amount', code: 'invalid_type', message: 'amount must be a number.' },
+          { field: 'customer.firstname', code: 'required', message: 'customer.firstname is required.' },
+          { field: 'customer.lastname', code: 'required', message: 'customer.lastname is required.' },
+          {
+            field: 'customer.email',
+            code: 'invalid_format',
+            message: 'customer.email must be an e-mail address of at most 254 characters.',
+          },
+        ],
+      },
+    })
+  })
+
+  it('has no details when it is about no field', async () => {
+    assert.deepEqual((await anonymous.get('/api/v1/customers')).body.error.details, [])
+  })
+
+  it('is a problem of RFC 9457 for those who ask for one', async () => {
+    const answer = await api.get('/api/v1/customers?limit=0', PROBLEM)
+    assert.equal(answer.http, 400)
+    assert.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+    const requestId = answer.headers.get('x-request-id')
+    assert.deepEqual(answer.body, {
+      type: `${service.publicUrl}/docs/errors#validation_failed`,
+      title: REFUSALS.validation_failed.message,
+      status: 400,
+      detail: REFUSALS.validation_failed.message,
+      instance: `urn:cowry:request:${requestId}`,
+      code: 'validation_failed',
+      errorType: 'validation_error',
+      retryable: false,
+      requestId,
+      details: [{ field: 'limit', code: 'out_of_range', message: 'limit must be at least 1.' }],
+    })
+  })
+
+  it('is a problem on every path, and the envelope for everybody else', async () => {
+    const knocks: [string, string, number][] = [
+      ['GET', '/nowhere', 404],
+      ['DELETE', '/api/v1/customers', 405],
+      ['GET', '/admin/v1/merchants', 401],
+    ]
+    for (const [method, path, http] of knocks) {
+      const answer = await anonymous.send(method, path, { headers: PROBLEM })
+      assert.equal(answer.http, http)
+      assert.equal(answer.body.status, http)
+    }
+    for (const accept of ['*/*', 'application/json', 'text/html', 'application/problem+json;q=0', '']) {
+      assert.equal((await anonymous.get('/nowhere', { accept })).body.status, 'error', accept)
+    }
+    const both = { accept: 'application/json, application/problem+json;q=0.9' }
+    assert.equal((await anonymous.get('/nowhere', both)).body.status, 404)
+  })
+
+  it('leaves a success as it is, whatever is accepted', async () => {
+    const answer = await api.get('/api/v1/wallet/balance', PROBLEM)
+    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.equal(answer.body.status, 'success')
+  })
+
+  it('links to a page that explains its code', async () => {
+    const { docUrl } = (await anonymous.get('/nowhere')).body.error
+    const [page = '', anchor = ''] = docUrl.split('#')
+    const answer = await anonymous.get(new URL(page).pathname)
+    assert.equal(answer.http, 200)
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
+    assert.ok(answer.text.includes(`id="${anchor}"`))
+    for (const [code, { http, type, message }] of Object.entries(REFUSALS)) {
+      const [, section = ''] = answer.text.split(`<section id="${code}">`)
+      const text = section.split('</section>')[0] ?? ''
+      assert.ok(text.includes(`<code>${code}</code>`), code)
+      assert.ok(text.includes(`HTTP ${http}`) && text.includes(type), code)
+      assert.ok(text.includes(message.replaceAll("'", '&#39;')), code)
+    }
+  })
+})
+
+describe('X-Request-Id', () => {
+  const everywhere: [string, () => Promise<ApiAnswer>][] = [
+    ['200', () => api.get('/api/v1/wallet/balance', given)],
+    ['201', () => api.post(INITIATE, initiateBody(), given)],
+    ['400', () => api.get('/api/v1/customers/x', given)],
+    ['401', () => anonymous.get('/api/v1/customers', given)],
+    ['404', () => anonymous.get('/nowhere', given)],
+    ['405', () => anonymous.send('PUT', INITIATE, { headers: given })],
+    ['413', () => api.postText(INITIATE, 'x'.repeat(70_000), given)],
+    ['415', () => api.postText(INITIATE, '{}', { ...given, 'content-type': 'text/plain' })],
+    ['malformed JSON', () => api.postText(INITIATE, '{', given)],
+    ['a page', () => anonymous.get('/', given)],
+    ['a page that is not there', () => anonymous.get('/pay/nothing', given)],
+    ['health', () => anonymous.get('/healthz', given)],
+    ['readiness', () => anonymous.get('/readyz', given)],
+    ['the document', () => anonymous.get('/openapi.json', given)],
+    ['the reference', () => anonymous.get('/docs', given)],
+    ['a doorbell', () => anonymous.postText('/hooks/sandbox', '{}', given)],
+    ['an operator’s answer', () => service.admin.get('/admin/v1/merchants', given)],
+    ['the sandbox', () => anonymous.get('/sandbox/pay/nothing', given)],
+  ]
+  let given: Record<string, string> = {}
+
+  it('is taken from the request when it is well formed, on every answer', async () => {
+    given = { 'x-request-id': 'order-77_retry.2' }
+    for (const [name, ask] of everywhere)
+      assert.equal((await ask()).headers.get('x-request-id'), 'order-77_retry.2', name)
+  })
+
+  it('is made when there is none or it is not well formed, on every answer', async () => {
+    for (const id of [
+      undefined,
+      'short',
+      'x'.repeat(129),
+      'with space in it',
+      'semi;colon;here',
+      'quote"quote',
+    ]) {
+      given = id === undefined ? {} : { 'x-request-id': id }
+      for (const [name, ask] of everywhere)
+        assert.match((await ask()).headers.get('x-request-id') ?? '', UUID_V7, `${name}: ${id}`)
+    }
+    given = {}
+  })
+
+  it('takes 8 to 128 characters', async () => {
+    for (const id of ['12345678', 'x'.repeat(128)]) {
+      assert.equal((await anonymous.get('/healthz', { 'x-request-id': id })).headers.get('x-request-id'), id)
+    }
+  })
+
+  it('stands in the error too', async () => {
+    const answer = await anonymous.get('/nowhere', { 'x-request-id': 'order-77-retry-2' })
+    assert.equal(answer.body.error.requestId, 'order-77-retry-2')
+  })
+
+  it('is made for bytes that are no HTTP at all', async () => {
+    for (const bytes of [
+      'nonsense\r\n\r\n',
+      'GET / HTTP/1.1\r\nbad header\r\n\r\n',
+      'GET /\x00 HTTP/1.1\r\n\r\n',
+    ]) {
+      const answer = await sendBytes(service.url, bytes)
+      assert.equal(answer.http, 400)
+      assert.match(answer.headers['x-request-id'] ?? '', UUID_V7)
+      assert.equal(JSON.parse(answer.text).error.requestId, answer.headers['x-request-id'])
+    }
+  })
+})
+
+describe('a path', () => {
+  it('that nothing serves is route_not_found, with and without a key', async () => {
+    for (const path of [
+      '/nowhere',
+      '/api/v1',
+      '/api/v1/',
+      '/api/v2/customers',
+      '/API/V1/customers',
+      '/admin',
+      '/.env',
+      '/__proto__',
+      '/%00',
+      '/pay',
+      '/etc/passwd',
+    ])
+      for (const client of [api, anonymous]) assertRefusal(await client.get(path), 'route_not_found')
+  })
+
+  it('that is not well percent-encoded is refused', async () => {
+    for (const path of ['/%', '/%zz', '/api/v1/customers/%ff', '/%c0%ae'])
+      assertRefusal(await api.get(path), 'validation_failed')
+  })
+
+  it('with another method says which it takes', async () => {
+    const others: [string, string, string][] = [
+      ['GET', INITIATE, 'POST'],
+      ['PUT', INITIATE, 'POST'],
+      ['OPTIONS', INITIATE, 'POST'],
+      ['POST', '/api/v1/checkout/verify-payment', 'GET, HEAD'],
+      ['GET', '/api/v1/charges/recurring', 'POST'],
+      ['POST', '/api/v1/customers', 'GET, HEAD'],
+      ['PATCH', '/api/v1/customers/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f', 'GET, HEAD'],
+      ['DELETE', '/api/v1/customers/x/payment-methods', 'GET, HEAD'],
+      ['POST', '/api/v1/wallet/balance', 'GET, HEAD'],
+      ['DELETE', '/', 'GET, HEAD'],
+      ['GET', '/hooks/sandbox', 'POST'],
+      ['POST', '/healthz', 'GET, HEAD'],
+    ]
+    for (const [method, path, allow] of others) {
+      const answer = await api.send(method, path)
+      assertRefusal(answer, 'method_not_allowed')
+      assert.equal(answer.headers.get('allow'), allow, `${method} ${path}`)
+    }
+  })
+})

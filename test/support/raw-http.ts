@@ -1,0 +1,45 @@
+// Bytes to a socket and bytes back, for requests that no client would send.
+
+import { connect } from 'node:net'
+
+export interface RawAnswer {
+  http: number
+  headers: Record<string, string>
+  text: string
+}
+
+const TIMEOUT_MS = 20_000
+
+/** Sends the bytes as they are, and reads one whole answer. */
+export function sendBytes(url: string, bytes: string | Buffer): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname)
+    let received = ''
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`no whole answer: ${received}`)))
+    socket.on('error', reject)
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+      const answer = readAnswer(received)
+      if (!answer) return
+      resolve(answer)
+      socket.destroy()
+    })
+    socket.write(bytes)
+  })
+}
+
+/** The answer, once it has come to its announced end. */
+function readAnswer(received: string): RawAnswer | undefined {
+  const end = received.indexOf('\r\n\r\n')
+  if (end === -1) return undefined
+  const [line = '', ...lines] = received.slice(0, end).split('\r\n')
+  const entries = lines.map((text) => {
+    const at = text.indexOf(':')
+    return [text.slice(0, at).toLowerCase(), text.slice(at + 1).trim()] as const
+  })
+  const headers = Object.fromEntries(entries)
+  const text = received.slice(end + 4)
+  if (text.length < Number(headers['content-length'] ?? 0)) return undefined
+  return { http: Number(line.split(' ')[1]), headers, text: Buffer.from(text, 'latin1').toString() }
+}
