@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertKeys } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { CUSTOMER, chargeBody, saveMethod } from '../support/builders.ts'
+import { chooseOnPage } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const PATH = '/api/v1/charges/recurring'
+
+/** A charge of 100 KES with a card that behaves like this when it is charged again. */
+async function chargeWith(api: Api, instrument: string) {
+  const customer = { ...CUSTOMER, email: `${instrument}@example.com` }
+  const token = await saveMethod(api, instrument, { customer })
+  const startedAt = Date.now()
+  const answer = await api.post(PATH, chargeBody(token, { customer, amount: 100 }))
+  assert.equal(answer.http, 201, answer.text)
+  return { data: answer.body.data, message: answer.body.message, tookMs: Date.now() - startedAt }
+}
+
+const executionsOf = async (api: Api, reference: string) =>
+  (await api.get(`/api/v1/sandbox/executions?reference=${reference}`)).body.data
+
+const statusOf = async (api: Api, uuid: string) => (await api.get(`/api/v1/charges/${uuid}`)).body.data.status
+
+describe('a charge that the bank declines', () => {
+  it('is an answer: 201, failed, with the reason and what can be done about it', async () => {
+    const { data } = await chargeWith(service.api, 'card_declined_later')
+    assert.equal(data.status, 'failed')
+    assertKeys(data.failure, ['code', 'message', 'category', 'retryable'])
+    assert.deepEqual(
+      { ...data.failure, message: '' },
+      { code: 'insufficient_funds', message: '', category: 'soft', retryable: true },
+    )
+    assert.equal(data.amountPaid, null)
+    assert.equal(data.fee, null)
+    assert.equal(data.netAmount, null)
+    assert.equal(data.paidAt, null)
+    assert.equal(data.recovery, null)
+    assert.deepEqual(await executionsOf(service.api, data.reference), [])
+    assert.deepEqual(await postingsOf(service.db, data.uuid), [])
+    const [, failed] = await movesOf(service.db, data.uuid)
+    assert.equal(failed?.proof, 'declined')
+  })
+})
+
+describe('a charge for which the bank wants the customer', () => {
+  it('is failed with authentication_required and an address where the customer can pay', async () => {
+    const { data } = await chargeWith(service.api, 'card_auth_required_later')
+    assert.equal(data.status, 'failed')
+    assert.equal(data.failure.code, 'authentication_required')
+    assertKeys(data.recovery, ['checkoutUrl'])
+    assert.ok(data.recovery.checkoutUrl.startsWith(`${service.publicUrl}/pay/`))
+
+    const page = await fetch(data.recovery.checkoutUrl)
+    assert.equal(page.status, 200)
+    assert.match(await page.text(), /KES\s100\.00/)
+    await chooseOnPage(data.recovery.checkoutUrl, 'mobile_money:mobile_success')
+    const readStatus = async () => (await fetch(`${data.recovery.checkoutUrl}/status`)).json()
+    await eventually(readStatus, (answer) => (answer as { status: string }).status === 'successful', 15_000)
+    assert.deepEqual(await executionsOf(service.api, data.reference), [], 'the charge itself took nothing')
+    assert.equal(await statusOf(service.api, data.uuid), 'failed')
+  })
+
+  it('shows the same address whenever it is read, and opens one checkout only', async () => {
+    const { data } = await chargeWith(service.api, 'card_auth_required_later')
+    const read = await service.api.get(`/api/v1/charges/${data.uuid}`)
+    assert.deepEqual(read.body.data.recovery, data.recovery)
+    const verified = await service.api.get(`/api/v1/checkout/verify-payment?reference=recovery-${data.uuid}`)
+    assert.equal(verified.body.data.checkoutUrl, data.recovery.checkoutUrl)
+    assert.equal(verified.body.data.status, 'pending')
+    assert.equal(verified.body.data.sourceAmount, '100.00')
+  })
+})
+
+describe('a charge whose answer takes its time', () => {
+  it('is waited for: successful after the five seconds that the provider takes', async () => {
+    const { data, tookMs } = await chargeWith(service.api, 'card_slow_later')
+    assert.equal(data.status, 'successful')
+    assert.ok(tookMs >= 4_900, `answered after ${tookMs} ms`)
+    assert.equal((await executionsOf(service.api, data.reference)).length, 1)
+  })
+
+  it('is not a failure when we wait less: processing, then successful by itself, once', async (t) => {
+    const hasty = await testService(t, { env: { COWRY_GATEWAY_TIMEOUT_MS: '700' } })
+    const { data, tookMs } = await chargeWith(hasty.api, 'card_slow_later')
+    assert.equal(data.status, 'processing')
+    assert.equal(data.statusReason, 'outcome_unknown')
+    assert.ok(tookMs < 4_500, `answered after ${tookMs} ms`)
+    await eventually(
+      () => statusOf(hasty.api, data.uuid),
+      (status) => status === 'successful',
+      10_000,
+    )
+    assert.equal((await executionsOf(hasty.api, data.reference)).length, 1)
+  })
+})
+
+describe('a charge whose answer gets lost (F-28)', () => {
+  it('is processing, then successful within ten seconds without anyone asking: one execution, one credit, one event', async () => {
+    const shop = await service.newMerchant()
+    const { data, message } = await chargeWith(shop.api, 'card_lost_answer_later')
+    assert.equal(data.status, 'processing')
+    assert.equal(data.statusReason, 'outcome_unknown')
+    assert.equal(data.failure, null)
+    assert.equal(data.amountPaid, null)
+    assert.match(message, /processing/i)
+
+    // Only the books are looked at: nobody asks the service about this charge.
+    await eventually(
+      () => pathOf(service.db, data.uuid),
+      (path) => path.at(-1) === 'successful',
+      10_000,
+    )
+    assert.deepEqual(await pathOf(service.db, data.uuid), ['processing', 'successful'])
+    assert.equal((await executionsOf(shop.api, data.reference)).length, 1)
+    assert.deepEqual(await postingsOf(service.db, data.uuid), [
+      'capture gateway:sandbox KES -10000',
+      'capture pending KES 10000',
+    ])
+    const types = (await eventsOf(service.db, data.uuid)).map(({ type }) => type)
+    assert.deepEqual(types, ['charge.processing', 'charge.successful'])
+
+    const wallet = await shop.api.get('/api/v1/wallet/balance?currency=KES')
+    assert.equal(wallet.body.data.pendingBalance, '1350.50', 'the first payment and this charge')
+    const read = await shop.api.get(`/api/v1/charges/${data.uuid}`)
+    assert.equal(read.body.data.statusReason, null)
+    assert.equal(read.body.data.amountPaid, '100.00')
+  })
+
+  it('is found out by who verifies it', async () => {
+    const { data } = await chargeWith(service.api, 'card_lost_answer_later')
+    assert.equal(data.status, 'processing')
+    const verify = () => service.api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)
+    // The resolver may have asked a moment before, and then nobody asks again so soon.
+    await eventually(verify, (answer) => answer.body.data.status === 'successful', 5_000)
+    assert.equal((await executionsOf(service.api, data.reference)).length, 1)
+  })
+})

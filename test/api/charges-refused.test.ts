@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { RefusalCode } from '../../src/core/errors.ts'
+import { sql } from '../../src/kit/db.ts'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const PATH = '/api/v1/charges/recurring'
+
+/** A saved method of a customer of its own, so that no test changes another's. */
+async function savedMethod(email: string) {
+  const customer = { ...CUSTOMER, email }
+  const payment = await payWith(api, 'card_success', { customer })
+  return { customer, uuid: payment.paymentMethod.uuid, token: payment.paymentMethod.recurringToken }
+}
+
+const setMethod = sql<unknown>`
+update payment_methods
+set
+  status = coalesce($2, status),
+  expires_at = coalesce($3::timestamptz, expires_at),
+  currencies = coalesce($4::text[], currencies)
+where id = $1`
+
+async function refused(body: object, code: RefusalCode) {
+  let message = ''
+  await assertNothingStored(service.db, async () => {
+    const answer = await api.post(PATH, body)
+    assertRefusal(answer, code)
+    message = answer.body.message
+  })
+  return message
+}
+
+describe('a recurring charge is refused, and nothing is stored or executed, when its token', () => {
+  it('is unknown', async () => {
+    for (const token of ['rtk_nothing', 'x', `rtk_${'0'.repeat(43)}`, 'tok_1', '𝓉']) {
+      await refused(chargeBody(token), 'recurring_token_not_found')
+    }
+  })
+
+  it('is longer than any token is', async () => {
+    const answer = await api.post(PATH, chargeBody('x'.repeat(201)))
+    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['recurringToken: too_long'])
+    const empty = await api.post(PATH, chargeBody(''))
+    assert.deepEqual(assertRefusal(empty, 'validation_failed'), ['recurringToken: too_short'])
+  })
+
+  it('was revoked', async () => {
+    const { uuid, token, customer } = await savedMethod('revoked@example.com')
+    await service.db.query(setMethod, [uuid, 'revoked', null, null])
+    const message = await refused(chargeBody(token, { customer }), 'recurring_token_inactive')
+    assert.match(message, /revoked/)
+  })
+
+  it('has expired, by the calendar or by its status', async () => {
+    const byDate = await savedMethod('expired@example.com')
+    await service.db.query(setMethod, [byDate.uuid, null, new Date(Date.now() - 1000), null])
+    assert.match(
+      await refused(chargeBody(byDate.token, { customer: byDate.customer }), 'recurring_token_inactive'),
+      /expired/,
+    )
+    const byStatus = await savedMethod('expired-too@example.com')
+    await service.db.query(setMethod, [byStatus.uuid, 'expired', null, null])
+    await refused(chargeBody(byStatus.token, { customer: byStatus.customer }), 'recurring_token_inactive')
+  })
+
+  it('belongs to a customer with another e-mail', async () => {
+    const { token } = await savedMethod('owner@example.com')
+    for (const email of ['other@example.com', 'owner@example.com.evil.example', 'owner+tag@example.com']) {
+      await refused(chargeBody(token, { customer: { ...CUSTOMER, email } }), 'customer_mismatch')
+    }
+  })
+
+  it('cannot be charged in the currency, and says in which it can', async () => {
+    const { uuid, token, customer } = await savedMethod('kes-only@example.com')
+    await service.db.query(setMethod, [uuid, null, null, ['KES', 'NGN']])
+    const body = chargeBody(token, { customer, currency: 'USD' })
+    assert.match(await refused(body, 'currency_not_supported_for_token'), /KES, NGN/)
+    const { currency: _, ...bare } = body
+    await refused(bare, 'currency_not_supported_for_token')
+    const inKes = await api.post(PATH, chargeBody(token, { customer, currency: 'KES' }))
+    assert.equal(inKes.body.data.status, 'successful')
+  })
+})
+
+describe('a recurring charge is taken', () => {
+  it('with the customer’s e-mail in any case', async () => {
+    const { token, customer } = await savedMethod('Mixed.Case@Example.com')
+    for (const email of ['mixed.case@example.com', 'MIXED.CASE@EXAMPLE.COM']) {
+      const answer = await api.post(PATH, chargeBody(token, { customer: { ...customer, email } }))
+      assert.equal(answer.http, 201, answer.text)
+      assert.equal(answer.body.data.customer.email, email)
+    }
+  })
+
+  it('to the end of the month on the card', async () => {
+    const { uuid, token, customer } = await savedMethod('soon@example.com')
+    await service.db.query(setMethod, [uuid, null, new Date(Date.now() + 60_000), null])
+    const answer = await api.post(PATH, chargeBody(token, { customer }))
+    assert.equal(answer.body.data.status, 'successful')
+  })
+
+  it('with the same token for the life of the method, also when the card is saved again', async () => {
+    const customer = { ...CUSTOMER, email: 'twice@example.com' }
+    const first = await saveMethod(api, 'card_success', { customer })
+    const second = await saveMethod(api, 'card_success', { customer })
+    const other = await saveMethod(api, 'card_3ds', { customer })
+    assert.equal(second, first)
+    assert.notEqual(other, first)
+    // 43 base62 characters hold 256 random bits.
+    assert.match(first, /^rtk_[0-9A-Za-z]{43}$/)
+  })
+})

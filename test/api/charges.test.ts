@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import {
+  assertKeys,
+  assertNothingStored,
+  assertRefusal,
+  assertSameRefusal,
+  ISO_TIME,
+  UNKNOWN_UUID,
+  UUID_V7,
+} from '../support/answers.ts'
+import { pathOf, postingsOf } from '../support/books.ts'
+import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const PATH = '/api/v1/charges/recurring'
+const UNKNOWN_TOKEN = `rtk_${'0'.repeat(43)}`
+
+const CHARGE_FIELDS = [
+  'uuid',
+  'reference',
+  'status',
+  'sourceAmount',
+  'sourceCurrency',
+  'paymentGateway',
+  'customer',
+  'createdAt',
+  'statusReason',
+  'amountPaid',
+  'fee',
+  'netAmount',
+  'paidAt',
+  'failure',
+  'description',
+  'metadata',
+  'paymentMethod',
+  'recovery',
+]
+
+const token = await saveMethod(api, 'card_success')
+
+async function charge(changes: Record<string, unknown> = {}) {
+  const answer = await api.post(PATH, chargeBody(token, changes))
+  assert.equal(answer.http, 201, answer.text)
+  return answer.body.data
+}
+
+describe('POST /api/v1/charges/recurring', () => {
+  it('refuses a request without a key, and stores nothing', async () => {
+    await assertNothingStored(service.db, async () => {
+      assertRefusal(await service.apiWith(undefined).post(PATH, chargeBody(token)), 'missing_api_key')
+    })
+  })
+
+  it('knows another merchant’s token as little as one that never was', async () => {
+    const other = await service.newMerchant()
+    await assertNothingStored(service.db, async () => {
+      const theirs = await other.api.post(PATH, chargeBody(token))
+      const unknown = await other.api.post(PATH, chargeBody(UNKNOWN_TOKEN))
+      assertSameRefusal(theirs, unknown, 'recurring_token_not_found')
+    })
+  })
+
+  it('needs the scope charges:write and names it', async () => {
+    const { api: other } = await service.newMerchant(['checkout:write', 'checkout:read'])
+    const answer = await other.post(PATH, chargeBody(token))
+    assertRefusal(answer, 'insufficient_scope')
+    assert.match(answer.body.message, /charges:write/)
+  })
+
+  it('answers 201 with the envelope and exactly the promised fields', async () => {
+    const answer = await api.post(PATH, chargeBody(token))
+    assert.equal(answer.http, 201)
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+    assertKeys(answer.body, ['status', 'message', 'data'])
+    assert.equal(answer.body.status, 'success')
+    const { data } = answer.body
+    assertKeys(data, CHARGE_FIELDS)
+    assertKeys(data.customer, ['uuid', 'firstname', 'lastname', 'email'])
+    assertKeys(data.paymentMethod, ['uuid', 'type', 'label'])
+    for (const uuid of [data.uuid, data.customer.uuid, data.paymentMethod.uuid]) assert.match(uuid, UUID_V7)
+    for (const time of [data.createdAt, data.paidAt]) assert.match(time, ISO_TIME)
+  })
+
+  it('charges the saved card at once, without the customer', async () => {
+    const asked = { reference: 'again-1', metadata: { month: 7 }, description: 'July', amount: 12.5 }
+    const data = await charge(asked)
+    assert.equal(data.status, 'successful')
+    assert.equal(data.reference, 'again-1')
+    assert.deepEqual(data.metadata, { month: 7 })
+    assert.equal(data.description, 'July')
+    assert.equal(data.sourceAmount, '12.50')
+    assert.equal(data.sourceCurrency, 'KES')
+    assert.equal(data.paymentGateway, 'sandbox')
+    assert.equal(data.amountPaid, '12.50')
+    assert.equal(data.fee, '0.00')
+    assert.equal(data.netAmount, '12.50')
+    assert.equal(data.failure, null)
+    assert.equal(data.statusReason, null)
+    assert.equal(data.recovery, null)
+    assert.equal(data.paymentMethod.type, 'card')
+    assert.match(data.paymentMethod.label, /4242$/)
+    assert.deepEqual(await pathOf(service.db, data.uuid), ['processing', 'successful'])
+    assert.deepEqual(await postingsOf(service.db, data.uuid), [
+      'capture gateway:sandbox KES -1250',
+      'capture pending KES 1250',
+    ])
+  })
+
+  it('never shows the recurring token or the provider’s own', async () => {
+    const answer = await api.post(PATH, chargeBody(token))
+    assert.ok(!answer.text.includes(token))
+    assert.doesNotMatch(answer.text, /rtk_|tok_|credential/)
+  })
+
+  it('needs all seven fields, and tells all that are missing at once', async () => {
+    await assertNothingStored(service.db, async () => {
+      const details = assertRefusal(await api.post(PATH, {}), 'validation_failed')
+      assert.deepEqual(details.sort(), [
+        'amount: required',
+        'customer: required',
+        'description: required',
+        'metadata: required',
+        'recurringToken: required',
+        'reference: required',
+      ])
+    })
+  })
+
+  it('takes null for none of them', async () => {
+    await assertNothingStored(service.db, async () => {
+      for (const field of ['reference', 'customer', 'metadata', 'amount', 'recurringToken', 'description']) {
+        const answer = await api.post(PATH, chargeBody(token, { [field]: null }))
+        assert.deepEqual(assertRefusal(answer, 'validation_failed'), [`${field}: invalid_type`])
+      }
+    })
+  })
+
+  it('falls back to USD only when the currency is absent: null is refused', async () => {
+    const { currency: _, ...bare } = chargeBody(token)
+    const answer = await api.post(PATH, bare)
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(answer.body.data.sourceCurrency, 'USD')
+    await assertNothingStored(service.db, async () => {
+      const refused = await api.post(PATH, chargeBody(token, { currency: null }))
+      assert.equal(refused.http, 400)
+      assert.equal(refused.body.error.details[0].field, 'currency')
+      assert.deepEqual(
+        assertRefusal(await api.post(PATH, chargeBody(token, { currency: 'kes' })), 'invalid_currency'),
+        ['currency: invalid_currency'],
+      )
+    })
+  })
+
+  it('lets the token decide the gateway: no country is asked for, whatever the currency', async () => {
+    const data = await charge({ amount: 5000, currency: 'XOF' })
+    assert.equal(data.status, 'successful')
+    assert.equal(data.sourceAmount, '5000.00')
+    assert.equal(data.sourceCurrency, 'XOF')
+  })
+
+  it('writes the latest names and the country into the customer’s record', async () => {
+    const customer = { ...CUSTOMER, firstname: 'Amina W.', country: 'tz' }
+    const data = await charge({ customer })
+    assert.equal(data.customer.firstname, 'Amina W.')
+    const record = await api.get(`/api/v1/customers/${data.customer.uuid}`)
+    assert.equal(record.body.data.firstname, 'Amina W.')
+    assert.equal(record.body.data.country, 'TZ')
+  })
+
+  it('ignores fields that it does not know', async () => {
+    const data = await charge({
+      status: 'failed',
+      isRecurring: false,
+      country: 'ZZ',
+      redirectUrl: 'nonsense',
+    })
+    assert.equal(data.status, 'successful')
+  })
+})
+
+describe('GET /api/v1/charges/{uuid}', () => {
+  const path = (uuid: string) => `/api/v1/charges/${uuid}`
+
+  it('refuses a request without a key', async () => {
+    assertRefusal(await service.apiWith(undefined).get(path(UNKNOWN_UUID)), 'missing_api_key')
+  })
+
+  it('knows another merchant’s charge as little as one that never was', async () => {
+    const { uuid } = await charge()
+    const other = await service.newMerchant()
+    const theirs = await other.api.get(path(uuid))
+    const unknown = await other.api.get(path(UNKNOWN_UUID))
+    assertSameRefusal(theirs, unknown, 'charge_not_found')
+  })
+
+  it('answers 200 with the very record that the charge answered', async () => {
+    const created = await charge()
+    const answer = await api.get(path(created.uuid))
+    assert.equal(answer.http, 200)
+    assert.equal(answer.body.status, 'success')
+    assert.deepEqual(answer.body.data, created)
+  })
+
+  it('refuses a malformed uuid by its own code', async () => {
+    for (const uuid of ['nonsense', UNKNOWN_UUID.toUpperCase(), `%7B${UNKNOWN_UUID}%7D`, '%20']) {
+      const details = assertRefusal(await api.get(path(uuid)), 'invalid_uuid')
+      assert.deepEqual(details, ['uuid: invalid_uuid'], uuid)
+    }
+  })
+
+  it('does not take a checkout payment for a charge', async () => {
+    const payment = await payWith(api, 'card_success')
+    assertRefusal(await api.get(path(payment.uuid)), 'charge_not_found')
+  })
+
+  it('needs the scope charges:write', async () => {
+    const { api: other } = await service.newMerchant(['checkout:read'])
+    assertRefusal(await other.get(path(UNKNOWN_UUID)), 'insufficient_scope')
+  })
+})

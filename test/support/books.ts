@@ -1,0 +1,62 @@
+// What the service has written down about a payment, read behind its back.
+
+import { type Db, sql } from '../../src/kit/db.ts'
+
+export interface MoveRow {
+  version: number
+  from: string | null
+  to: string
+  reason: string | null
+  proof: string | null
+  source: string
+}
+
+const selectMoves = sql<MoveRow>`
+select version, from_status as "from", to_status as "to", reason, proof, source
+from moves
+where payment_id = $1
+order by version`
+
+export function movesOf(db: Db, paymentId: string): Promise<MoveRow[]> {
+  return db.query(selectMoves, [paymentId])
+}
+
+/** The states that a payment went through, in order. */
+export async function pathOf(db: Db, paymentId: string): Promise<string[]> {
+  return (await movesOf(db, paymentId)).map(({ to }) => to)
+}
+
+export interface EventRow {
+  id: string
+  type: string
+  version: number
+  resourceType: string
+  createdAt: Date
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
+  body: any
+}
+
+const selectEvents = sql<EventRow>`
+select id, type, version, resource_type as "resourceType", created_at as "createdAt", body
+from events
+where resource_id = $1
+order by version`
+
+export function eventsOf(db: Db, paymentId: string): Promise<EventRow[]> {
+  return db.query(selectEvents, [paymentId])
+}
+
+const selectPostings = sql<{ kind: string; account: string; currency: string; amountMinor: bigint }>`
+select e.kind, p.account, p.currency, p.amount_minor as "amountMinor"
+from ledger_entries e
+join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id
+where e.payment_id = $1
+order by e.at, e.id, p.position`
+
+/** The ledger lines that a payment caused, each as "capture pending KES 100". */
+export async function postingsOf(db: Db, paymentId: string): Promise<string[]> {
+  const rows = await db.query(selectPostings, [paymentId])
+  return rows.map(
+    ({ kind, account, currency, amountMinor }) => `${kind} ${account} ${currency} ${amountMinor}`,
+  )
+}
