@@ -1,10 +1,12 @@
-// F-47 and F-48: the same request many times at once, over two processes on one database.
+// F-47, F-48 and F-31: the same request, or the same proof, many times at once over two processes on one database.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { sign } from '../../src/gateways/sandbox/hooks.ts'
+import { sandboxWebhookSecretOf } from '../../src/merchants/service.ts'
 import type { ApiAnswer } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
-import { CHARGED_ONCE, startInstallation } from '../support/installation.ts'
+import { CHARGED_ONCE, SANDBOX_SECRET, startInstallation } from '../support/installation.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 const INITIATE = '/api/v1/checkout/initiate-payment'
@@ -161,3 +163,56 @@ it('the same reference of a payment and a charge at once is one of the two (F-48
     assert.equal(new Set(payments.map(({ http }) => http)).size, 1)
     assert.ok(await installation.idOf(reference))
   }))
+
+describe('verify, webhook, return and resolver at once over two processes (F-31)', () => {
+  const webhookSecret = sandboxWebhookSecretOf(SANDBOX_SECRET)
+
+  async function ring(url: string, key: string): Promise<number> {
+    const at = new Date()
+    const hook = {
+      id: newReference(),
+      type: 'checkout.succeeded',
+      key,
+      order: 'x',
+      createdAt: at.toISOString(),
+    }
+    const body = JSON.stringify(hook)
+    const headers = { 'cowry-sandbox-signature': sign(webhookSecret, at, body) }
+    return (await fetch(`${url}/hooks/sandbox`, { method: 'POST', body, headers })).status
+  }
+
+  /** A checkout that its payer has paid at the provider, and nobody here knows it yet. */
+  async function paidUnnoticed() {
+    const { body } = await api.post(INITIATE, initiateBody())
+    const { uuid, accessCode } = body.data
+    const choice = new URLSearchParams({ choice: 'card:card_success' })
+    const form = { method: 'POST', body: choice, redirect: 'manual' } as const
+    const started = await fetch(`${services[0].url}/pay/${accessCode}/attempts`, form)
+    assert.equal(started.status, 303)
+    const key = await installation.keyOf(uuid)
+    await installation.sandbox.play(key, 'card_success')
+    return { uuid, accessCode, key }
+  }
+
+  it('make one credit and one event', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { uuid, accessCode, key } = await paidUnnoticed()
+      // Answers that take a moment let those who ask meet when they write.
+      await installation.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })
+      const codes = await Promise.all(
+        services.flatMap(({ url, api: process }) => [
+          ring(url, key),
+          process.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`).then(({ http }) => http),
+          fetch(`${url}/pay/${accessCode}/return`, { redirect: 'manual' }).then(({ status }) => status),
+          ring(url, key),
+        ]),
+      )
+      assert.deepEqual(codes, [200, 200, 303, 200, 200, 200, 303, 200])
+      assert.deepEqual(await installation.settled(uuid), {
+        ...CHARGED_ONCE,
+        events: ['payment.pending', 'payment.processing', 'payment.successful'],
+      })
+      await installation.sandbox.clearFaults()
+    }
+  })
+})

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { connectDb, type Db, sql } from '../../src/kit/db.ts'
 import { type Api, createApi } from './api.ts'
 import { type Ending, testDatabaseUrl } from './database.ts'
@@ -60,6 +61,8 @@ export interface Installation {
   idOf(reference: string): Promise<string | undefined>
   /** The key of the latest attempt at the gateway. */
   keyOf(paymentId: string): Promise<string>
+  /** What made each of its moves true. */
+  proofsOf(paymentId: string): Promise<(string | null)[]>
 }
 
 /** A charge that went through exactly once. */
@@ -133,6 +136,9 @@ export async function startInstallation(t: Ending): Promise<Installation> {
       assert.ok(row, 'there is an attempt')
       return row.key
     },
+    async proofsOf(paymentId) {
+      return (await db.query(selectProofs, [paymentId])).map(({ proof }) => proof)
+    },
   }
   return installation
 }
@@ -158,6 +164,12 @@ from attempts
 where payment_id = $1
 order by number desc
 limit 1`
+
+const selectProofs = sql<{ proof: string | null }>`
+select proof
+from moves
+where payment_id = $1
+order by version`
 
 async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> {
   const port = await findQuietPort()
@@ -190,6 +202,8 @@ async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> 
     },
     async kill() {
       await running.kill('SIGKILL')
+      // Until every service has noticed that its open connections are closed: what it sends on one of them may have left.
+      await delay(100)
     },
     async startAgain() {
       running = await start()

@@ -1,0 +1,159 @@
+// F-27 to F-39: a gateway that answers wrongly, late or not at all, or is not there. Whatever it does, a charge is executed
+// at most once, fails only on proof, and ends right by itself.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { CHARGED_ONCE, type Fault, startInstallation } from '../support/installation.ts'
+
+const CHARGE = '/api/v1/charges/recurring'
+
+const installation = await startInstallation({ after })
+const { sandbox } = installation
+const { api } = await installation.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
+const card = await saveMethod(api, 'card_success')
+
+afterEach(() => sandbox.clearFaults())
+
+async function charge(token = card) {
+  const answer = await api.post(CHARGE, chargeBody(token))
+  assert.equal(answer.http, 201, answer.text)
+  return answer.body.data
+}
+
+const chargeMany = (count: number) => Promise.all(Array.from({ length: count }, () => charge()))
+
+/** One charge for each fault, at once, each of which must leave us not knowing. */
+async function chargeWith(faults: Fault[]): Promise<string[]> {
+  for (const fault of faults) await sandbox.addFault(fault)
+  const charges = await chargeMany(faults.length)
+  for (const { status, statusReason } of charges)
+    assert.deepEqual({ status, statusReason }, { status: 'processing', statusReason: 'outcome_unknown' })
+  return charges.map(({ uuid }) => uuid)
+}
+
+async function requireChargedOnce(uuids: string[]): Promise<void> {
+  const truths = await Promise.all(uuids.map((uuid) => installation.settled(uuid)))
+  for (const truth of truths) assert.deepEqual(truth, CHARGED_ONCE)
+}
+
+const onCharge = (kind: string, ms?: number): Fault => ({ kind, on: 'charge', times: 1, ms })
+const onVerify = (kind: string, times: number, ms?: number): Fault => ({ kind, on: 'verify', times, ms })
+
+it('an answer that never arrives is not a failure: successful within 10 s without anyone asking (F-28)', async () => {
+  const { uuid, status, statusReason } = await charge(await saveMethod(api, 'card_lost_answer_later'))
+  assert.deepEqual({ status, statusReason }, { status: 'processing', statusReason: 'outcome_unknown' })
+  assert.deepEqual(await installation.settled(uuid, 10_000), CHARGED_ONCE)
+})
+
+it('an answer that comes after we gave up waiting is found by asking (F-33)', async () => {
+  const { uuid, status } = await charge(await saveMethod(api, 'card_slow_later'))
+  assert.equal(status, 'processing')
+  assert.deepEqual(await installation.settled(uuid, 10_000), CHARGED_ONCE)
+})
+
+it('an execution after the question that did not find it is the only one: the key is the same (F-29)', async () => {
+  // The first question comes after a second, and finds some of them executed and some not.
+  const lateness = [0, 300, 700, 1_000, 1_300, 2_500]
+  const uuids = await chargeWith(lateness.map((ms) => onCharge('late_ms', ms)))
+  await requireChargedOnce(uuids)
+  await delay(2_500)
+  await requireChargedOnce(uuids)
+})
+
+it('a gateway whose books lag behind is not asked to charge twice (F-39)', async () => {
+  await sandbox.addFault(onVerify('not_found_ms', 4, 60_000))
+  await requireChargedOnce(await chargeWith([onCharge('drop_after'), onCharge('500_after')]))
+})
+
+it('500 before and after, a web page, garbage and a cut connection never fail a charge (F-32)', async () => {
+  const kinds = ['500_before', '500_after', 'html', 'garbage', 'drop_after']
+  await requireChargedOnce(await chargeWith(kinds.map((kind) => onCharge(kind))))
+})
+
+it('the same answers to our questions change nothing, and we ask again (F-32)', async () => {
+  const kinds = ['500_before', '500_after', 'html', 'garbage', 'drop_after']
+  for (const kind of kinds) await sandbox.addFault(onVerify(kind, 1))
+  await requireChargedOnce(await chargeWith(kinds.map(() => onCharge('drop_after'))))
+})
+
+describe('another amount, currency or key than ours credits nothing (F-34)', () => {
+  const MISMATCH = {
+    status: 'processing',
+    reason: 'amount_mismatch',
+    credits: 0,
+    events: ['charge.processing'],
+    attempts: ['amount_mismatch'],
+  }
+  const balances = async () => (await api.get('/api/v1/wallet/balance')).body.data.balances
+
+  for (const kind of ['wrong_amount', 'wrong_currency', 'wrong_key']) {
+    it(`${kind}, in the answer or when asked`, async () => {
+      const before = await balances()
+      await sandbox.addFault(onCharge(kind))
+      const told = await charge()
+      assert.equal(told.status, 'processing')
+      assert.equal(told.statusReason, 'amount_mismatch')
+
+      const [asked = ''] = await chargeWith([onCharge('drop_after')])
+      await sandbox.addFault(onVerify(kind, 1))
+      const verified = await api.get(`/api/v1/checkout/verify-payment?uuid=${asked}`)
+      assert.equal(verified.body.data.statusReason, 'amount_mismatch')
+
+      for (const uuid of [told.uuid, asked]) {
+        const { executions, ...truth } = await installation.truthAbout(uuid)
+        assert.deepEqual(truth, MISMATCH)
+        assert.equal(executions, 1)
+      }
+      assert.deepEqual(await balances(), before)
+    })
+  }
+})
+
+describe('a gateway that is down', () => {
+  it('a charge that provably never left fails at once, with its proof and no execution (F-27)', async () => {
+    await sandbox.kill()
+    const failed = await charge()
+    await sandbox.startAgain()
+    assert.equal(failed.status, 'failed')
+    assert.equal(failed.failure.code, 'provider_unavailable')
+    assert.deepEqual(await installation.truthAbout(failed.uuid), {
+      status: 'failed',
+      reason: null,
+      executions: 0,
+      credits: 0,
+      events: ['charge.processing', 'charge.failed'],
+      attempts: ['declined'],
+    })
+    assert.deepEqual(await installation.proofsOf(failed.uuid), [null, 'not_sent'])
+  })
+
+  it('a checkout can be tried again when it is back (F-27)', async () => {
+    const body = initiateBody()
+    await api.post('/api/v1/checkout/initiate-payment', body)
+    const path = `/api/v1/sandbox/payments/${body.reference}/complete`
+    await sandbox.kill()
+    const refused = await api.post(path, { instrument: 'card_success' })
+    await sandbox.startAgain()
+    assert.equal(refused.http, 200, refused.text)
+    assert.equal(refused.body.data.status, 'pending')
+    const paid = await api.post(path, { instrument: 'card_success' })
+    assert.equal(paid.body.data.status, 'successful', paid.text)
+    assert.deepEqual((await installation.truthAbout(paid.body.data.uuid)).attempts, ['declined', 'succeeded'])
+  })
+
+  it('50 charges of which nobody knows the outcome are resolved when it is back (F-38)', async () => {
+    await sandbox.addFault({ kind: 'drop_after', on: 'charge', times: 25 })
+    await sandbox.addFault({ kind: '500_before', on: 'charge', times: 25 })
+    const charges = await chargeMany(50)
+    await sandbox.kill()
+    for (const { status } of charges) assert.equal(status, 'processing')
+    // Long enough for the first questions to find nobody.
+    await delay(2_500)
+    const waiting = await Promise.all(charges.map(({ uuid }) => api.get(`/api/v1/charges/${uuid}`)))
+    for (const { body } of waiting) assert.equal(body.data.status, 'processing')
+    await sandbox.startAgain()
+    await requireChargedOnce(charges.map(({ uuid }) => uuid))
+  })
+})
