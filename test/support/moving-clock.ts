@@ -1,4 +1,4 @@
-// A clock that a test moves forward: hours pass at once, while sleepers still sleep in real time.
+// Clocks that a test moves forward: hours pass at once, while sleepers still sleep in real time.
 
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 
@@ -6,10 +6,21 @@ export interface MovingClock extends Clock {
   advance(ms: number): void
 }
 
+/** Goes on by itself, and further when it is moved. */
 export function movingClock(): MovingClock {
+  return clockOver(() => Date.now())
+}
+
+/** Stands still until it is moved, for what counts by the second. */
+export function stoppedClock(): MovingClock {
+  const startedAt = Date.now()
+  return clockOver(() => startedAt)
+}
+
+function clockOver(nowMs: () => number): MovingClock {
   let aheadMs = 0
   return {
-    now: () => new Date(Date.now() + aheadMs),
+    now: () => new Date(nowMs() + aheadMs),
     sleep: systemClock.sleep,
     advance(ms) {
       aheadMs += ms

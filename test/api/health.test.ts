@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { assertRefusal } from '../support/answers.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+import { asAdmin, withDatabase } from '../support/template.ts'
+
+const service = await testService({ after })
+const anonymous = service.apiWith(undefined)
+
+it('says that it is alive and ready, without a key', async () => {
+  const alive = await anonymous.get('/healthz')
+  assert.equal(alive.http, 200)
+  assert.deepEqual(alive.body, { status: 'ok' })
+  const ready = await anonymous.get('/readyz')
+  assert.equal(ready.http, 200)
+  assert.deepEqual(ready.body, { status: 'ready', reasons: [] })
+  assert.equal((await anonymous.send('HEAD', '/healthz')).http, 200)
+})
+
+it('stays alive while the database is away, asks callers to come again, and recovers by itself', async () => {
+  const database = new URL(service.databaseUrl).pathname.slice(1)
+  const server = withDatabase(service.databaseUrl, 'postgres')
+  await asAdmin(server, `alter database ${database} with allow_connections false`)
+  await asAdmin(
+    server,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
+  )
+  try {
+    assert.equal((await anonymous.get('/healthz')).http, 200)
+    const ready = await anonymous.get('/readyz')
+    assert.equal(ready.http, 503)
+    assert.equal(ready.body.status, 'unavailable')
+    assert.equal(ready.body.reasons.length, 1)
+    const refused = await service.api.get('/api/v1/wallet/balance')
+    assertRefusal(refused, 'temporarily_unavailable')
+    assert.equal(refused.headers.get('retry-after'), '1')
+  } finally {
+    await asAdmin(server, `alter database ${database} with allow_connections true`)
+  }
+  await eventually(
+    () => anonymous.get('/readyz'),
+    ({ http }) => http === 200,
+    10_000,
+  )
+  assert.equal((await service.api.get('/api/v1/wallet/balance')).http, 200)
+})

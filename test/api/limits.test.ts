@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertRefusal } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { initiateBody } from '../support/builders.ts'
+import { stoppedClock } from '../support/moving-clock.ts'
+import { testService } from '../support/service.ts'
+
+const clock = stoppedClock()
+const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '5:5' } })
+const unlimited = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
+
+const PATH = '/api/v1/wallet/balance'
+
+const headersOf = (answer: { headers: Headers }) => [
+  answer.headers.get('ratelimit-policy'),
+  answer.headers.get('ratelimit'),
+  answer.headers.get('retry-after'),
+]
+
+async function keyWith(rateLimit: { perSecond: number; burst: number }, owner = service): Promise<Api> {
+  const { uuid } = await owner.newMerchant()
+  const made = await owner.admin.post(`/admin/v1/merchants/${uuid}/keys`, { scopes: ['*'], rateLimit })
+  assert.equal(made.http, 201, made.text)
+  return owner.apiWith(made.body.data.apiKey)
+}
+
+async function spend(api: Api, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) assert.notEqual((await api.get(PATH)).http, 429)
+}
+
+describe('the rate limit', () => {
+  it('is told with every answer', async () => {
+    const { api } = await service.newMerchant()
+    assert.deepEqual(headersOf(await api.get(PATH)), ['"default";q=5;w=1', '"default";r=4;t=1', null])
+    assert.deepEqual(headersOf(await api.get(PATH))[1], '"default";r=3;t=1')
+    const created = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    assert.equal(created.headers.get('ratelimit'), '"default";r=2;t=1')
+    const refused = await api.get('/api/v1/customers/nonsense')
+    assert.equal(refused.headers.get('ratelimit'), '"default";r=1;t=1')
+  })
+
+  it('refuses what is too much, and says when to come again', async () => {
+    const { api } = await service.newMerchant()
+    await spend(api, 5)
+    const answer = await api.get(PATH)
+    assertRefusal(answer, 'rate_limited')
+    assert.equal(answer.body.error.retryable, true)
+    assert.deepEqual(headersOf(answer), ['"default";q=5;w=1', '"default";r=0;t=1', '1'])
+    clock.advance(1_000)
+    await spend(api, 5)
+    assertRefusal(await api.get(PATH), 'rate_limited')
+    clock.advance(200)
+    await spend(api, 1)
+    assertRefusal(await api.get(PATH), 'rate_limited')
+  })
+
+  it('executes nothing that it refuses', async () => {
+    const { api } = await service.newMerchant()
+    await spend(api, 5)
+    const body = initiateBody()
+    assertRefusal(await api.post('/api/v1/checkout/initiate-payment', body), 'rate_limited')
+    clock.advance(1_000)
+    const reading = await api.get(`/api/v1/checkout/verify-payment?reference=${body.reference}`)
+    assertRefusal(reading, 'payment_not_found')
+  })
+
+  it('is one for all operations of a key, and another for another key', async () => {
+    const [one, two] = [await service.newMerchant(), await service.newMerchant()]
+    await spend(one.api, 4)
+    assert.equal((await one.api.get('/api/v1/customers')).http, 200)
+    assertRefusal(await one.api.get(PATH), 'rate_limited')
+    await spend(two.api, 5)
+  })
+
+  it('may be a key’s own', async () => {
+    const api = await keyWith({ perSecond: 2, burst: 8 })
+    assert.deepEqual(headersOf(await api.get(PATH)), ['"default";q=8;w=4', '"default";r=7;t=1', null])
+    await spend(api, 7)
+    assert.deepEqual(headersOf(await api.get(PATH)), ['"default";q=8;w=4', '"default";r=0;t=4', '1'])
+    clock.advance(500)
+    await spend(api, 1)
+  })
+
+  it('does not slow pages, health or the document', async () => {
+    for (let n = 0; n < 10; n += 1)
+      for (const path of ['/', '/healthz', '/openapi.json']) {
+        const answer = await service.apiWith(undefined).get(path)
+        assert.deepEqual([answer.http, answer.headers.get('ratelimit')], [200, null])
+      }
+  })
+
+  it('of 0 is none, except for a key with its own', async () => {
+    const answers = await Promise.all(Array.from({ length: 60 }, () => unlimited.api.get(PATH)))
+    assert.ok(answers.every(({ http }) => http === 200))
+    assert.deepEqual(answers[0] && headersOf(answers[0]), [null, null, null])
+    const slow = await keyWith({ perSecond: 1, burst: 1 }, unlimited)
+    assert.equal((await slow.get(PATH)).http, 200)
+    assertRefusal(await slow.get(PATH), 'rate_limited')
+  })
+
+  it('is 100 a second with a burst of 500 when nobody sets it', async () => {
+    const usual = await testService({ after })
+    assert.equal((await usual.api.get(PATH)).headers.get('ratelimit-policy'), '"default";q=500;w=5')
+  })
+})
