@@ -35,7 +35,9 @@ describe('a request to initiate', () => {
 
   it('is in USD when it names no currency', () => {
     const { currency: _, ...bare } = body
-    assert.deepEqual(toInitiateInput(bare).amount, { minor: 125_050n, currency: 'USD' })
+    const { amount, country } = toInitiateInput(bare)
+    assert.deepEqual(amount, { minor: 125_050n, currency: 'USD' })
+    assert.equal(country, 'US')
   })
 
   it('needs a country for exactly the currencies that several countries share', () => {
@@ -88,6 +90,8 @@ describe('the fingerprint of a request (F-48)', () => {
     ]
     for (const changes of same) assert.equal(initiate(changes), initiate({}), JSON.stringify(changes))
     assert.equal(initiate({ country: 'ke' }), initiate({ country: 'KE' }))
+    assert.equal(initiate({ country: 'KE' }), initiate({}), 'the only country of the currency')
+    assert.notEqual(initiate({ currency: 'ZAR', country: 'LS' }), initiate({ currency: 'ZAR' }))
     assert.equal(initiate({ metadata: { a: 1, b: 2 } }), initiate({ metadata: { b: 2, a: 1 } }))
     assert.equal(initiate({ amount: 1250.5 }), initiate({ amount: 1250.5 }))
   })
@@ -105,7 +109,6 @@ describe('the fingerprint of a request (F-48)', () => {
       { metadata: { order: 1 } },
       { metadata: { order: '1' } },
       { metadata: { order: [1] } },
-      { country: 'KE' },
       { redirectUrl: 'https://shop.example/' },
       { isRecurring: true },
     ]

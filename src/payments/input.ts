@@ -6,7 +6,14 @@ import { type Static, Type } from 'typebox'
 import { canonicalJson } from '../core/canonical.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
-import { CURRENCIES, type Currency, DEFAULT_CURRENCY, isCurrency, usesCurrency } from '../core/currency.ts'
+import {
+  CURRENCIES,
+  type Currency,
+  DEFAULT_CURRENCY,
+  defaultCountry,
+  isCurrency,
+  usesCurrency,
+} from '../core/currency.ts'
 import { type Complaint, REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/route.ts'
@@ -100,9 +107,10 @@ export interface ChargeInput extends CommonInput {
 }
 
 export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInput {
+  const common = toCommonInput(body)
   return {
-    ...toCommonInput(body),
-    country: body.country?.toUpperCase() ?? null,
+    ...common,
+    country: body.country?.toUpperCase() ?? defaultCountry(common.amount.currency),
     redirectUrl: body.redirectUrl ?? null,
     isRecurring: body.isRecurring ?? false,
   }
