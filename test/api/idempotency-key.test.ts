@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { paymentJobs } from '../../src/payments/jobs.ts'
+import type { PaymentsApp } from '../../src/payments/service.ts'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { testService } from '../support/service.ts'
+
+const HOUR_MS = 3_600_000
+const clock = movingClock()
+const service = await testService({ after }, { clock })
+const { api } = service
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const CHARGE = '/api/v1/charges/recurring'
+const token = await saveMethod(api, 'card_success')
+
+const withKey = (key: string) => ({ 'idempotency-key': key })
+const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+
+for (const [name, path, makeBody] of [
+  ['initiate', INITIATE, (changes?: object) => initiateBody({ ...changes })],
+  ['charge', CHARGE, (changes?: object) => chargeBody(token, { ...changes })],
+] as const) {
+  describe(`an Idempotency-Key on ${name}`, () => {
+    it('points at the record it created: a replay answers that record', async () => {
+      const key = randomUUID()
+      const body = makeBody()
+      const first = await api.post(path, body, withKey(key))
+      assert.equal(first.http, 201, first.text)
+      assert.equal(isReplay(first), false)
+      const second = await api.post(path, body, withKey(key))
+      assert.equal(second.http, 201, second.text)
+      assert.equal(isReplay(second), true)
+      assert.deepEqual(second.body.data, first.body.data)
+    })
+
+    it('with another body is 422 idempotency_key_reused, whether the reference is new or not', async () => {
+      const key = randomUUID()
+      const body = makeBody()
+      await api.post(path, body, withKey(key))
+      await assertNothingStored(service.db, async () => {
+        for (const other of [{ ...body, amount: 7 }, makeBody(), { ...body, reference: newReference() }]) {
+          assertRefusal(await api.post(path, other, withKey(key)), 'idempotency_key_reused')
+        }
+      })
+    })
+
+    it('is given back when its request was refused: the next request may use it', async () => {
+      const taken = makeBody()
+      await api.post(path, taken)
+      const key = randomUUID()
+      const duplicate = await api.post(path, { ...taken, amount: 7 }, withKey(key))
+      assertRefusal(duplicate, 'duplicate_reference')
+      const wrong = await api.post(path, makeBody({ amount: 0 }), withKey(key))
+      assertRefusal(wrong, 'amount_out_of_range')
+      const fresh = await api.post(path, makeBody(), withKey(key))
+      assert.equal(fresh.http, 201, fresh.text)
+      assert.equal(isReplay(fresh), false)
+    })
+
+    it('may come later than the reference: the same request is the same record', async () => {
+      const body = makeBody()
+      const key = randomUUID()
+      const first = await api.post(path, body)
+      const second = await api.post(path, body, withKey(key))
+      assert.equal(isReplay(second), true)
+      assert.equal(second.body.data.uuid, first.body.data.uuid)
+      assertRefusal(await api.post(path, makeBody(), withKey(key)), 'idempotency_key_reused')
+    })
+
+    it('has 1 to 255 visible characters', async () => {
+      const longest = randomUUID().padEnd(255, 'x')
+      const taken = await api.post(path, makeBody(), withKey(longest))
+      assert.equal(taken.http, 201, taken.text)
+      await assertNothingStored(service.db, async () => {
+        for (const key of [`${longest}x`, 'with space', '', 'é']) {
+          const answer = await api.post(path, makeBody(), withKey(key))
+          assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['Idempotency-Key: invalid_format'])
+        }
+      })
+    })
+  })
+}
+
+describe('an Idempotency-Key', () => {
+  it('of one operation is 422 on another', async () => {
+    const key = randomUUID()
+    await api.post(INITIATE, initiateBody(), withKey(key))
+    assertRefusal(await api.post(CHARGE, chargeBody(token), withKey(key)), 'idempotency_key_reused')
+    const other = randomUUID()
+    await api.post(CHARGE, chargeBody(token), withKey(other))
+    assertRefusal(await api.post(INITIATE, initiateBody(), withKey(other)), 'idempotency_key_reused')
+  })
+
+  it('is a merchant’s own', async () => {
+    const key = randomUUID()
+    const { api: other } = await service.newMerchant()
+    const ours = await api.post(INITIATE, initiateBody(), withKey(key))
+    const theirs = await other.post(INITIATE, initiateBody(), withKey(key))
+    assert.equal(theirs.http, 201, theirs.text)
+    assert.notEqual(theirs.body.data.uuid, ours.body.data.uuid)
+  })
+
+  it('is kept for at least 24 hours, and after it is forgotten the reference still holds (F-50)', async () => {
+    // The job needs no more of the service than these two.
+    const jobs = paymentJobs({ db: service.db, clock } as unknown as PaymentsApp)
+    const forget = jobs.find(({ name }) => name === 'forget-idempotency-keys')
+    const key = randomUUID()
+    const body = chargeBody(token)
+    const first = await api.post(CHARGE, body, withKey(key))
+    clock.advance(25 * HOUR_MS)
+    assert.equal(await forget?.run(), 0)
+    assertRefusal(await api.post(CHARGE, chargeBody(token), withKey(key)), 'idempotency_key_reused')
+    clock.advance(14 * 24 * HOUR_MS)
+    assert.notEqual(await forget?.run(), 0)
+    const again = await api.post(CHARGE, body, withKey(key))
+    assert.equal(again.http, 201, again.text)
+    assert.equal(again.body.data.uuid, first.body.data.uuid)
+    const executions = await api.get(`/api/v1/sandbox/executions?reference=${body.reference}`)
+    assert.equal(executions.body.data.length, 1)
+  })
+
+  it('answers the record as it stands now', async () => {
+    const key = randomUUID()
+    const body = initiateBody()
+    await api.post(INITIATE, body, withKey(key))
+    await api.post(`/api/v1/sandbox/payments/${body.reference}/complete`, { instrument: 'card_success' })
+    const again = await api.post(INITIATE, body, withKey(key))
+    assert.equal(again.body.data.status, 'successful')
+  })
+})

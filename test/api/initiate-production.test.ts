@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { INITIATE } from '../../src/payments/initiate.ts'
+import { fingerprintOf, toInitiateInput } from '../../src/payments/input.ts'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { initiateBody } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+// Production without a gateway: no currency has a route.
+const secret = () => randomBytes(32).toString('base64')
+const service = await testService(
+  { after },
+  {
+    env: {
+      COWRY_ENV: 'production',
+      COWRY_PUBLIC_URL: 'https://pay.example.com',
+      COWRY_ADMIN_TOKEN: 'a-token-of-the-tests-0123456789abcdef',
+      COWRY_ENCRYPTION_KEYS: `k1:${secret()}`,
+      COWRY_KEY_PEPPER: secret(),
+    },
+  },
+)
+const shop = await service.newMerchant()
+const PATH = '/api/v1/checkout/initiate-payment'
+
+describe('initiating a payment in production', () => {
+  it('is 422 no_route_available where no gateway serves the currency, before anything is stored', async () => {
+    await assertNothingStored(service.db, async () => {
+      const headers = { 'idempotency-key': 'no-route' }
+      assertRefusal(await shop.api.post(PATH, initiateBody(), headers), 'no_route_available')
+    })
+  })
+
+  it('answers a retry also when the route has gone since', async () => {
+    const { currency: _, ...body } = initiateBody()
+    const { uuid } = shop
+    const fingerprint = fingerprintOf(INITIATE, toInitiateInput(body))
+    await service.db.script(`
+      insert into customers (
+        merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at
+      )
+      values ('${uuid}', '${uuid}', 'a@example.com', 'a@example.com', 'A', 'B', 'a', now(), now());
+      insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
+      values ('${uuid}', '${body.reference}', '${uuid}', decode('${fingerprint}', 'hex'), now());
+      insert into payments (
+        merchant_id, id, kind, reference, status, version, amount_minor, currency, gateway, customer_id,
+        customer_email, customer_firstname, customer_lastname, due_at, created_at
+      )
+      values (
+        '${uuid}', '${uuid}', 'checkout', '${body.reference}', 'pending', 1, 125050, 'USD', 'gone', '${uuid}',
+        'a@example.com', 'A', 'B', now() + interval '1 hour', now()
+      );
+      insert into moves (merchant_id, payment_id, version, to_status, source, at)
+      values ('${uuid}', '${uuid}', 1, 'pending', 'api', now());
+      insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+      values ('${uuid}', '${uuid}', 'payment.pending', 'payment', '${uuid}', 1, '{}', now())`)
+    const answer = await shop.api.post(PATH, body)
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(answer.headers.get('idempotent-replayed'), 'true')
+    assert.equal(answer.body.data.uuid, uuid)
+    assert.equal(answer.body.data.paymentGateway, 'gone')
+    assertRefusal(await shop.api.post(PATH, { ...body, amount: 7 }), 'duplicate_reference')
+  })
+
+  it('takes only https for the way back', async () => {
+    const answer = await shop.api.post(PATH, initiateBody({ redirectUrl: 'http://shop.example/' }))
+    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['redirectUrl: invalid_format'])
+    const secure = await shop.api.post(PATH, initiateBody({ redirectUrl: 'https://shop.example/' }))
+    assertRefusal(secure, 'no_route_available')
+  })
+
+  it('knows no operations of the sandbox', async () => {
+    const complete = await shop.api.post('/api/v1/sandbox/payments/r/complete', {
+      instrument: 'card_success',
+    })
+    assertRefusal(complete, 'route_not_found')
+    assertRefusal(await shop.api.get('/api/v1/sandbox/executions?reference=r'), 'route_not_found')
+  })
+})
