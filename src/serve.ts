@@ -30,7 +30,8 @@ export async function serve(config: Config, { role, json }: ServeOptions): Promi
     },
   })
   try {
-    await writeServerFile(config.dataDir, { url: service.url, pid: process.pid })
+    // A worker listens nowhere: beside an API process on the same folder it must not stand in its way.
+    if (role !== 'worker') await writeServerFile(config.dataDir, { url: service.url, pid: process.pid })
     const lines = json ? [JSON.stringify(facts(role, service))] : welcome(role, service)
     for (const line of lines) print(line)
     const code = await ending.promise
@@ -61,8 +62,9 @@ function watchProcess(end: (code: number) => void, tell: (what: string, error: u
 }
 
 function facts(role: Role, service: Service) {
-  const { url, demoKey } = service
-  return { role, pid: process.pid, url, reference: `${service.publicUrl}/docs`, demoKey }
+  const { demoKey } = service
+  const [url, reference] = role === 'worker' ? [null, null] : [service.url, `${service.publicUrl}/docs`]
+  return { role, pid: process.pid, url, reference, demoKey }
 }
 
 function welcome(role: Role, service: Service): string[] {
