@@ -23,7 +23,9 @@ export interface Fault {
 }
 
 export interface ServiceProcess extends RunningProcess {
+  /** Of no use with a worker, which listens nowhere. */
   url: string
+  dataDir: string
   /** With the demo merchant's key. */
   api: Api
 }
@@ -61,6 +63,8 @@ export interface Installation {
   idOf(reference: string): Promise<string | undefined>
   /** The key of the latest attempt at the gateway. */
   keyOf(paymentId: string): Promise<string>
+  /** How often the resolver has claimed its latest attempt. */
+  triesOf(paymentId: string): Promise<number>
   /** What made each of its moves true. */
   proofsOf(paymentId: string): Promise<(string | null)[]>
 }
@@ -93,12 +97,17 @@ export async function startInstallation(t: Ending): Promise<Installation> {
   let db: Db
   rest.push(async () => db?.close())
   const databaseUrl = await testDatabaseUrl(ofRest)
-  db = connectDb({ url: databaseUrl, poolSize: 4 })
+  db = connectDb({ url: databaseUrl, poolSize: 4, applicationName: 'cowry-test' })
 
   const truthAbout = async (paymentId: string): Promise<Truth> => {
     const [row] = await db.query(selectTruth, [paymentId])
     if (!row) throw new Error(`there is no payment ${paymentId}`)
     return { ...row, executions: (await sandbox.executions(paymentId)).length }
+  }
+  const latestAttempt = async (paymentId: string) => {
+    const [row] = await db.query(selectLatestAttempt, [paymentId])
+    if (!row) throw new Error(`there is no attempt at payment ${paymentId}`)
+    return row
   }
   installation = {
     databaseUrl,
@@ -119,7 +128,7 @@ export async function startInstallation(t: Ending): Promise<Installation> {
         ...env,
       })
       const { url, demoKey } = running.facts
-      return { ...running, url, api: createApi(url, { 'x-api-key': demoKey }) }
+      return { ...running, url, dataDir, api: createApi(url, { 'x-api-key': demoKey }) }
     },
     settled: (paymentId, withinMs = 30_000) =>
       eventually(
@@ -131,11 +140,8 @@ export async function startInstallation(t: Ending): Promise<Installation> {
       const [row] = await db.query(selectByReference, [reference])
       return row?.id
     },
-    async keyOf(paymentId) {
-      const [row] = await db.query(selectLatestKey, [paymentId])
-      assert.ok(row, 'there is an attempt')
-      return row.key
-    },
+    keyOf: async (paymentId) => (await latestAttempt(paymentId)).key,
+    triesOf: async (paymentId) => (await latestAttempt(paymentId)).tries,
     async proofsOf(paymentId) {
       return (await db.query(selectProofs, [paymentId])).map(({ proof }) => proof)
     },
@@ -158,8 +164,8 @@ select id
 from payments
 where reference = $1`
 
-const selectLatestKey = sql<{ key: string }>`
-select gateway_key as key
+const selectLatestAttempt = sql<{ key: string; tries: number }>`
+select gateway_key as key, tries
 from attempts
 where payment_id = $1
 order by number desc

@@ -1,0 +1,194 @@
+// Roles, zombies, callers that leave, and ends that were and were not asked for: F-07, F-12, F-51 and F-90.
+
+import assert from 'node:assert/strict'
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { chargeBody, saveMethod } from '../support/builders.ts'
+import { CHARGED_ONCE, type ServiceProcess, startInstallation } from '../support/installation.ts'
+import { eventually, ROOT } from '../support/process.ts'
+
+const CHARGE = '/api/v1/charges/recurring'
+const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
+
+const installation = await startInstallation({ after })
+const { sandbox } = installation
+const main = await installation.startService({}, 'api')
+const [card, losing, slow] = await Promise.all([
+  saveMethod(main.api, 'card_success'),
+  saveMethod(main.api, 'card_lost_answer_later'),
+  saveMethod(main.api, 'card_slow_later'),
+])
+
+/** The charge behind a reference, once it is at the provider. */
+async function executed(reference: string): Promise<string> {
+  const find = async () => {
+    const id = await installation.idOf(reference)
+    return id !== undefined && (await sandbox.executions(id)).length > 0 ? id : ''
+  }
+  return eventually(find, (id) => id !== '', 10_000)
+}
+
+/** Charges that are with the gateway for a moment longer, and the answers that will come. */
+async function chargesUnderWay(service: ServiceProcess, count: number) {
+  await sandbox.addFault({ kind: 'slow_ms', on: 'charge', times: count, ms: 1_500 })
+  const bodies = Array.from({ length: count }, () => chargeBody(card))
+  const answers = Promise.all(bodies.map((body) => service.api.post(CHARGE, body)))
+  await Promise.all(bodies.map(({ reference }) => executed(reference)))
+  return { answers }
+}
+
+describe('roles', () => {
+  it('api alone never resolves, and worker does', async () => {
+    const { body } = await main.api.post(CHARGE, chargeBody(losing))
+    const { uuid } = body.data
+    // The first question would come after a second.
+    await delay(3_000)
+    assert.equal((await installation.truthAbout(uuid)).status, 'processing')
+
+    const worker = await installation.startService({}, 'worker')
+    assert.deepEqual(await installation.settled(uuid, 10_000), CHARGED_ONCE)
+    assert.deepEqual(await worker.kill('SIGTERM'), { code: 0, signal: null })
+  })
+
+  it('a worker listens nowhere, and does not say that it does', async () => {
+    const worker = await installation.startService({}, 'worker')
+    assert.equal(worker.facts.url, null)
+    await assert.rejects(access(join(worker.dataDir, 'server.json')), { code: 'ENOENT' })
+    await access(join(main.dataDir, 'server.json'))
+    await worker.kill('SIGTERM')
+  })
+})
+
+describe('a process that stands still longer than its lease (F-07)', () => {
+  it('in the middle of a charge: another one resolves it, and nothing is double when the first wakes up', async () => {
+    const zombie = await installation.startService(BRIEF, 'api')
+    const body = chargeBody(slow)
+    const answer = zombie.api.post(CHARGE, body)
+    const id = await executed(body.reference)
+    process.kill(zombie.pid, 'SIGSTOP')
+    const worker = await installation.startService({}, 'worker')
+    assert.deepEqual(await installation.settled(id), CHARGED_ONCE)
+
+    process.kill(zombie.pid, 'SIGCONT')
+    const { http, body: answered } = await answer
+    assert.equal(http, 201)
+    assert.equal(answered.data.uuid, id)
+    assert.deepEqual(await installation.truthAbout(id), CHARGED_ONCE)
+    assert.equal((await zombie.api.get(`/api/v1/charges/${id}`)).body.data.status, 'successful')
+    await Promise.all([zombie.kill('SIGTERM'), worker.kill('SIGTERM')])
+  })
+
+  it('in the middle of a resolution: another one takes over, and nothing is double when the first wakes up', async () => {
+    const { body } = await main.api.post(CHARGE, chargeBody(losing))
+    const { uuid } = body.data
+    await sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 1, ms: 400 })
+    const zombie = await installation.startService(BRIEF, 'worker')
+    await eventually(
+      () => installation.triesOf(uuid),
+      (tries) => tries === 1,
+      10_000,
+    )
+    process.kill(zombie.pid, 'SIGSTOP')
+    assert.equal((await installation.truthAbout(uuid)).status, 'processing')
+    const worker = await installation.startService(BRIEF, 'worker')
+    assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+
+    process.kill(zombie.pid, 'SIGCONT')
+    assert.deepEqual(await zombie.kill('SIGTERM'), { code: 0, signal: null })
+    assert.deepEqual(await installation.truthAbout(uuid), CHARGED_ONCE)
+    await worker.kill('SIGTERM')
+  })
+})
+
+it('the work of a caller who leaves is done to the end, and the retry gets the result (F-51)', async () => {
+  const bodies = Array.from({ length: 20 }, () => chargeBody(card))
+  await sandbox.addFault({ kind: 'slow_ms', on: 'charge', times: bodies.length, ms: 300 })
+  const left = bodies.map((body, n) =>
+    main.api.send('POST', CHARGE, {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+      // Some leave before the request has arrived, some while the gateway works.
+      signal: AbortSignal.timeout(n * 15),
+    }),
+  )
+  for (const outcome of await Promise.allSettled(left)) assert.equal(outcome.status, 'rejected')
+  const arrived = (await Promise.all(bodies.map(({ reference }) => installation.idOf(reference)))).filter(
+    (id) => id !== undefined,
+  )
+  assert.ok(arrived.length > 0, 'some of them had arrived')
+  for (const id of arrived) assert.deepEqual(await installation.settled(id, 5_000), CHARGED_ONCE)
+
+  for (const retried of await Promise.all(bodies.map((body) => main.api.post(CHARGE, body)))) {
+    assert.equal(retried.http, 201, retried.text)
+    assert.deepEqual(await installation.settled(retried.body.data.uuid), CHARGED_ONCE)
+  }
+})
+
+describe('the end of a process', () => {
+  it('SIGTERM lets what is under way end, takes nothing new, and exits with 0 (F-90)', async () => {
+    const service = await installation.startService({}, 'api')
+    const { answers } = await chargesUnderWay(service, 16)
+    const stopping = service.kill('SIGTERM')
+    await eventually(
+      () => fetch(`${service.url}/healthz`).catch((error) => error.cause.code),
+      (answer) => answer === 'ECONNREFUSED',
+      5_000,
+    )
+    for (const { http, headers, body } of await answers) {
+      assert.equal(http, 201)
+      assert.equal(body.data.status, 'successful')
+      assert.equal(headers.get('connection'), 'close')
+    }
+    assert.deepEqual(await stopping, { code: 0, signal: null })
+  })
+
+  it('a rolling restart under load loses nothing and answers no 5xx (F-90)', async () => {
+    let [current, next] = await Promise.all([
+      installation.startService({}, 'api'),
+      installation.startService({}, 'api'),
+    ])
+    let isOver = false
+    const codes = new Map<number, number>()
+    const client = async () => {
+      while (!isOver) {
+        const body = chargeBody(card)
+        // A client behind a balancer: what one process did not take, it sends to another.
+        const answer = await current.api.post(CHARGE, body).catch(() => next.api.post(CHARGE, body))
+        codes.set(answer.http, (codes.get(answer.http) ?? 0) + 1)
+        assert.equal(answer.body.data?.status, 'successful', answer.text)
+      }
+    }
+    const clients = Promise.all(Array.from({ length: 6 }, client))
+    for (let restart = 0; restart < 2; restart += 1) {
+      await delay(200)
+      const leaving = current
+      assert.deepEqual(await leaving.kill('SIGTERM'), { code: 0, signal: null })
+      current = next
+      next = await installation.startService({}, 'api')
+    }
+    isOver = true
+    await clients
+    assert.deepEqual([...codes.keys()], [201])
+    assert.ok((codes.get(201) ?? 0) > 20)
+  })
+
+  for (const [signal, fault] of [
+    ['SIGUSR2', 'uncaughtException'],
+    ['SIGHUP', 'unhandledRejection'],
+  ] as const) {
+    it(`${fault} is logged, lets what is under way end, and exits with 1 (F-12)`, async () => {
+      const preload = join(ROOT, 'test/support/throw-on-signal.ts')
+      const service = await installation.startService({ NODE_OPTIONS: `--import=${preload}` }, 'api')
+      const { answers } = await chargesUnderWay(service, 4)
+      const ending = service.kill(signal)
+      for (const { http, body } of await answers) {
+        assert.equal(http, 201)
+        assert.equal(body.data.status, 'successful')
+      }
+      assert.deepEqual(await ending, { code: 1, signal: null })
+      assert.match(service.errors(), new RegExp(`a test (threw|rejected) this.*"${fault}"`))
+    })
+  }
+})
