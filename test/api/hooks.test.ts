@@ -1,0 +1,204 @@
+// The provider runs without webhooks of its own here, so that every doorbell is the test's.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { sign } from '../../src/gateways/sandbox/hooks.ts'
+import { serveSandbox } from '../../src/gateways/sandbox/serve.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { sql } from '../../src/kit/db.ts'
+import { createLog } from '../../src/kit/log.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
+import { assertRefusal } from '../support/answers.ts'
+import { createApi } from '../support/api.ts'
+import { initiateBody } from '../support/builders.ts'
+import { eventually, tempFolder } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const SECRET = 'the-secret-of-a-provider-without-webhooks'
+const WEBHOOK_SECRET = sandboxWebhookSecretOf(SECRET)
+
+const sandbox = await serveSandbox({
+  host: '127.0.0.1',
+  port: 0,
+  dataDir: await tempFolder({ after }, 'sandbox'),
+  secret: SECRET,
+  webhookSecret: WEBHOOK_SECRET,
+  clock: systemClock,
+  random: systemRandom(systemClock),
+  log: createLog('silent'),
+})
+const service = await testService(
+  { after },
+  { env: { COWRY_SANDBOX_URL: sandbox.url, COWRY_SANDBOX_SECRET: SECRET } },
+)
+after(() => sandbox.close())
+
+const anonymous = service.apiWith(undefined)
+const provider = createApi(sandbox.url, { authorization: `Bearer ${SECRET}` })
+
+const postpone = sql<{ key: string }>`
+  update attempts set due_at = now() + interval '1 hour' where payment_id = $1 returning gateway_key as key`
+
+/** A payment that the provider has executed and nobody has told us about; the resolver will not ask for an hour. */
+async function paidUnheard() {
+  const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const page = new URL(data.checkoutUrl).pathname
+  assert.equal((await anonymous.postText(`${page}/attempts`, 'choice=card', form)).http, 303)
+  const [attempt] = await service.db.query(postpone, [data.uuid])
+  const key = attempt?.key ?? ''
+  assert.equal((await provider.post(`/v1/payments/${key}/play`, { instrument: 'card_success' })).http, 200)
+  return { uuid: data.uuid, key }
+}
+
+const hookAbout = (key: string) =>
+  JSON.stringify({
+    id: randomUUID(),
+    type: 'checkout.succeeded',
+    key,
+    order: 'x',
+    createdAt: new Date().toISOString(),
+  })
+
+const ring = (body: string, signature?: string, path = '/hooks/sandbox') =>
+  anonymous.postText(path, body, signature === undefined ? {} : { 'cowry-sandbox-signature': signature })
+
+const signed = (body: string, at = new Date(), secret = WEBHOOK_SECRET) => sign(secret, at, body)
+
+async function stored(uuid: string) {
+  return (await service.api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
+}
+
+const countTraces = sql<{ hooks: number; moves: number; events: number; due: string | null }>`
+  select
+    (select count(*)::integer from inbound_hooks where gateway_key = $2) as hooks,
+    (select count(*)::integer from moves where payment_id = $1) as moves,
+    (select count(*)::integer from events where resource_id = $1) as events,
+    (select min(due_at)::text from attempts where payment_id = $1) as due`
+
+async function traces({ uuid, key }: { uuid: string; key: string }) {
+  const [row] = await service.db.query(countTraces, [uuid, key])
+  assert.ok(row)
+  return row
+}
+
+describe('POST /hooks/{gateway}', () => {
+  it('refuses a forged signature, and nothing changes', async () => {
+    const payment = await paidUnheard()
+    const body = hookAbout(payment.key)
+    const before = await traces(payment)
+    const right = signed(body)
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
+    for (const signature of [
+      undefined,
+      '',
+      'nonsense',
+      signed(body, new Date(), 'another secret'),
+      signed(body, new Date(), SECRET),
+      signed(hookAbout(payment.key)),
+      signed(body, minutesAgo(6)),
+      signed(body, minutesAgo(-6)),
+      right.replace(/v1=../, 'v1=00'),
+      right.replace(/v1=.*/, (text) => text.toUpperCase()),
+      right.slice(0, -2),
+      `${right},v1=${'0'.repeat(64)}`,
+      right.replace(/t=\d+/, 't=0'),
+    ]) {
+      const answer = await ring(body, signature)
+      assert.equal(answer.http, 401, signature)
+    }
+    assert.equal((await ring(`${body} `, right)).http, 401, 'a signature covers every byte')
+    assert.deepEqual(await traces(payment), before)
+    assert.equal((await stored(payment.uuid)).status, 'processing')
+  })
+
+  it('makes the service ask when the doorbell is real', async () => {
+    const payment = await paidUnheard()
+    assert.equal((await stored(payment.uuid)).status, 'processing')
+    const body = hookAbout(payment.key)
+    const answer = await ring(body, signed(body))
+    assert.deepEqual([answer.http, answer.text], [200, ''])
+    const paid = await eventually(
+      () => stored(payment.uuid),
+      ({ status }) => status !== 'processing',
+      10_000,
+    )
+    assert.equal(paid.status, 'successful')
+    assert.equal(paid.amountPaid, '1250.50')
+  })
+
+  it('believes nothing that the doorbell says, and asks', async () => {
+    const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    const page = new URL(data.checkoutUrl).pathname
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    await anonymous.postText(`${page}/attempts`, 'choice=card', form)
+    const [attempt] = await service.db.query(postpone, [data.uuid])
+    const body = hookAbout(attempt?.key ?? '')
+    assert.equal((await ring(body, signed(body))).http, 200)
+    const asked = sql<{ tries: number }>`select tries from attempts where payment_id = $1`
+    await eventually(
+      () => service.db.query(asked, [data.uuid]),
+      ([row]) => (row?.tries ?? 0) > 0,
+      10_000,
+    )
+    assert.equal(
+      (await stored(data.uuid)).status,
+      'processing',
+      'the payer has not paid, whatever the hook says',
+    )
+  })
+
+  it('takes a replay without effect', async () => {
+    const payment = await paidUnheard()
+    const body = hookAbout(payment.key)
+    const signature = signed(body)
+    await ring(body, signature)
+    await eventually(
+      () => stored(payment.uuid),
+      ({ status }) => status === 'successful',
+      10_000,
+    )
+    const before = await traces(payment)
+    assert.equal(before.hooks, 1)
+    for (const answer of await Promise.all(Array.from({ length: 5 }, () => ring(body, signature))))
+      assert.equal(answer.http, 200)
+    const again = hookAbout(payment.key)
+    assert.equal(
+      (await ring(again, signed(again))).http,
+      200,
+      'nor has another doorbell about what is settled',
+    )
+    assert.deepEqual(await traces(payment), { ...before, hooks: 2 })
+  })
+
+  it('takes what it does not know, so that the provider stops sending it', async () => {
+    for (const body of [hookAbout(randomUUID()), '{}', 'not JSON', '', '[]', '{"id":1}']) {
+      assert.equal((await ring(body, signed(body))).http, 200, body)
+    }
+  })
+
+  it('is 404 for a gateway that is not here', async () => {
+    const body = hookAbout('x')
+    for (const path of [
+      '/hooks/paystack',
+      '/hooks/SANDBOX',
+      '/hooks/__proto__',
+      '/hooks/%00',
+      '/hooks/sandbox%2F',
+    ])
+      assert.equal((await ring(body, signed(body), path)).http, 404, path)
+    assertRefusal(await ring(body, signed(body), '/hooks'), 'route_not_found')
+    assertRefusal(await anonymous.get('/hooks/sandbox'), 'method_not_allowed')
+  })
+
+  it('takes a body of 256 KB and no more, of any content type', async () => {
+    const large = 'x'.repeat(262_144)
+    assert.equal((await ring(large, signed(large))).http, 200)
+    assertRefusal(await ring(`${large}x`, signed(`${large}x`)), 'payload_too_large')
+    const body = hookAbout('x')
+    const headers = { 'cowry-sandbox-signature': signed(body), 'content-type': 'text/plain' }
+    assert.equal((await anonymous.postText('/hooks/sandbox', body, headers)).http, 200)
+  })
+})
