@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { assertRefusal } from '../support/answers.ts'
+import { initiateBody } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const secret = () => randomBytes(32).toString('base64')
+
+const staging = await testService({ after })
+const production = await testService(
+  { after },
+  {
+    env: {
+      COWRY_ENV: 'production',
+      COWRY_PUBLIC_URL: 'https://pay.example.com',
+      COWRY_ENCRYPTION_KEYS: `k1:${secret()}`,
+      COWRY_KEY_PEPPER: secret(),
+    },
+  },
+)
+
+const PATH = '/api/v1/wallet/balance'
+
+describe('production', () => {
+  it('takes live keys, and makes no other', async () => {
+    const { uuid, key, api } = await production.newMerchant()
+    assert.match(key, /^cowry_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}$/)
+    assert.equal((await api.get(PATH)).http, 200)
+    assert.equal((await production.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.mode, 'live')
+  })
+
+  it('tells a test key that it is in the wrong place, and staging tells a live one', async () => {
+    const { key: live } = await production.newMerchant()
+    const test = await production.apiWith(staging.demoKey ?? '').get(PATH)
+    assertRefusal(test, 'mode_mismatch')
+    assert.match(test.body.message, /test key.*production/)
+    assertRefusal(await staging.apiWith(live).get(PATH), 'mode_mismatch')
+  })
+
+  it('has no demo merchant, no sandbox, and nobody who plays the customer', async () => {
+    assert.equal(production.demoKey, null)
+    assert.equal((await production.admin.get('/admin/v1/merchants?limit=100')).body.data[0].mode, 'live')
+    const { api } = await production.newMerchant()
+    assertRefusal(await api.post('/api/v1/sandbox/payments/x/complete', {}), 'route_not_found')
+    assertRefusal(await api.get('/api/v1/sandbox/executions?reference=x'), 'route_not_found')
+    assertRefusal(await api.get('/sandbox/v1/executions'), 'route_not_found')
+    assert.equal((await api.postText('/hooks/sandbox', '{}')).http, 404)
+    const { paths } = (await api.get('/openapi.json')).body
+    assert.deepEqual(
+      Object.keys(paths).filter((path) => path.includes('sandbox')),
+      [],
+    )
+    const refused = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    assertRefusal(refused, 'no_route_available')
+  })
+
+  it('takes an http redirectUrl no more, which staging does', async () => {
+    const body = initiateBody({ redirectUrl: 'http://shop.example/thanks' })
+    const { api } = await production.newMerchant()
+    const refused = await api.post('/api/v1/checkout/initiate-payment', body)
+    assert.deepEqual(assertRefusal(refused, 'validation_failed'), ['redirectUrl: invalid_format'])
+    assert.equal((await staging.api.post('/api/v1/checkout/initiate-payment', body)).http, 201)
+  })
+
+  it('tells browsers to stay with https, and links to its public address', async () => {
+    for (const path of ['/', '/healthz', '/api/v1/customers', '/docs']) {
+      const secure = await production.apiWith(undefined).get(path)
+      assert.equal(secure.headers.get('strict-transport-security'), 'max-age=31536000', path)
+      const plain = await staging.apiWith(undefined).get(path)
+      assert.equal(plain.headers.get('strict-transport-security'), null, path)
+    }
+    const { docUrl } = (await production.apiWith(undefined).get('/nowhere')).body.error
+    assert.equal(docUrl, 'https://pay.example.com/docs/errors#route_not_found')
+    assert.ok(!(await production.apiWith(undefined).get('/')).text.includes('staging'))
+  })
+})
