@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { createPayer, openCheckout, type Page, wordsOf } from '../support/plain-browser.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const clock = movingClock()
+const service = await testService({ after }, { clock })
+const { api } = service
+const payer = createPayer()
+
+const MINUTE_MS = 60_000
+
+const isPaid = (page: Page) => wordsOf(page).startsWith('Paid ')
+
+/** Reloads, as a waiting page does by itself. */
+const reloadUntil = (url: string, isWanted: (page: Page) => boolean, withinMs = 15_000) =>
+  eventually(() => payer.open(url), isWanted, withinMs)
+
+describe('the checkout page without JavaScript', () => {
+  it('offers every instrument: the others itself, cards on the gateway’s page', async () => {
+    const { page } = await openCheckout(api, payer)
+    const cardPage = await payer.goToCardPage(page)
+    for (const { name, channel, label } of SANDBOX_INSTRUMENTS) {
+      const place = channel === 'card' ? cardPage : page
+      const value = channel === 'card' ? name : `${channel}:${name}`
+      assert.ok(place.html.includes(`value="${value}"`), name)
+      assert.ok(place.html.includes(label), label)
+    }
+    assert.equal([...page.html.matchAll(/ checked/g)].length, 1)
+    assert.ok(!/<input(?![^>]*type="radio")/.test(page.html + cardPage.html), 'nobody asks for a card number')
+  })
+
+  for (const { name } of SANDBOX_INSTRUMENTS.filter(({ channel }) => channel === 'card')) {
+    if (name === 'card_declined' || name === 'card_insufficient_funds') continue
+    it(`is paid with ${name}`, async () => {
+      const { page, reference, read, checkoutUrl } = await openCheckout(api, payer)
+      const receipt = await payer.payByCard(page, name)
+      assert.ok(isPaid(receipt), wordsOf(receipt))
+      assert.equal(receipt.url, checkoutUrl)
+      assert.match(wordsOf(receipt), new RegExp(`KES 1,250\\.50.*Demo Shop.*${reference}`))
+      const payment = await read()
+      assert.equal(payment.status, 'successful')
+      assert.match(payment.paymentMethod.recurringToken, /^rtk_/)
+    })
+  }
+
+  for (const [name, words] of [
+    ['card_declined', 'Your bank declined this payment.'],
+    ['card_insufficient_funds', 'There is not enough money for this payment.'],
+  ] as const) {
+    it(`tells why ${name} was declined, and lets the payer try again`, async () => {
+      const { page, read } = await openCheckout(api, payer)
+      const declined = await payer.payByCard(page, name)
+      assert.ok(wordsOf(declined).includes(words), wordsOf(declined))
+      assert.match(declined.html, /role="alert"/)
+      assert.equal((await read()).status, 'pending')
+      assert.ok(isPaid(await payer.payByCard(declined, 'card_success')))
+      assert.deepEqual(
+        (await read()).attempts.map(({ status }: { status: string }) => status),
+        ['declined', 'succeeded'],
+      )
+    })
+  }
+
+  it('asks for approval on one more page with card_3ds, and a refusal there is a decline', async () => {
+    const { page, read } = await openCheckout(api, payer)
+    const cardPage = await payer.goToCardPage(page)
+    const approval = await payer.submit(cardPage, '', { instrument: 'card_3ds', action: 'pay' })
+    assert.match(wordsOf(approval), /Your bank asks whether it is you who pays/)
+    assert.equal((await read()).status, 'processing')
+    const back = await payer.submit(approval, '/approval', { action: 'refuse' })
+    assert.ok(wordsOf(back).includes('Your bank could not confirm that it was you.'), wordsOf(back))
+    assert.equal((await read()).attempts[0].failureCode, 'authentication_failed')
+  })
+
+  it('says to look at the phone, and shows the result of mobile_success by itself', async () => {
+    const { page, checkoutUrl, read } = await openCheckout(api, payer)
+    const waiting = await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_success' })
+    assert.match(wordsOf(waiting), /Check your phone/)
+    assert.match(waiting.html, /<noscript><meta http-equiv="refresh"/)
+    await reloadUntil(checkoutUrl, isPaid)
+    assert.equal((await read()).paymentMethod, null, 'mobile money is not saved')
+  })
+
+  it('tells that mobile_cancelled was not approved', async () => {
+    const { page, checkoutUrl } = await openCheckout(api, payer)
+    await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_cancelled' })
+    const open = await reloadUntil(checkoutUrl, (one) => one.html.includes('role="alert"'))
+    assert.ok(wordsOf(open).includes('You did not approve the payment.'), wordsOf(open))
+    assert.ok(isPaid(await payer.payByCard(open, 'card_success')))
+  })
+
+  it('shows where to send transfer_success, and the result by itself', async () => {
+    const { page, checkoutUrl } = await openCheckout(api, payer)
+    const waiting = await payer.submit(page, '/attempts', { choice: 'bank_transfer:transfer_success' })
+    assert.match(wordsOf(waiting), /Send exactly KES 1,250\.50 Bank Sandbox Bank Account number \d{10} /)
+    await reloadUntil(checkoutUrl, isPaid)
+  })
+
+  it('says what arrived with transfer_underpaid, and credits nothing', async () => {
+    const { page, checkoutUrl, read } = await openCheckout(api, payer)
+    await payer.submit(page, '/attempts', { choice: 'bank_transfer:transfer_underpaid' })
+    const short = await reloadUntil(checkoutUrl, (one) => wordsOf(one).includes('different amount'))
+    assert.match(wordsOf(short), /KES 1,125\.45 of KES 1,250\.50/)
+    const payment = await read()
+    assert.deepEqual([payment.statusReason, payment.amountPaid], ['amount_mismatch', null])
+  })
+
+  it('lets the payer try again after mobile_timeout', async () => {
+    const { page, checkoutUrl } = await openCheckout(api, payer)
+    await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_timeout' })
+    clock.advance(5 * MINUTE_MS)
+    const open = await reloadUntil(checkoutUrl, (one) => one.html.includes('role="alert"'))
+    assert.ok(wordsOf(open).includes('The payment was not approved in time.'), wordsOf(open))
+  })
+
+  it('takes the money of mobile_late_success after the checkout expired', async () => {
+    const { page, checkoutUrl, read } = await openCheckout(api, payer)
+    await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_late_success' })
+    clock.advance(60 * MINUTE_MS)
+    await reloadUntil(checkoutUrl, (one) => /has expired|^Paid /.test(wordsOf(one)))
+    await reloadUntil(checkoutUrl, isPaid)
+    assert.equal((await read()).status, 'successful')
+  })
+})
