@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { movingClock } from '../support/moving-clock.ts'
-import { createPayer, openCheckout, type Page, wordsOf } from '../support/plain-browser.ts'
+import { createPayer, openCheckout, type Page, wordsOf } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
