@@ -2,7 +2,7 @@
 // not HTTP. The defaults of Node are lax: 300 s for a request, no bound on connections.
 
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { badRequest, errorAnswer } from './errors.ts'
 import type { HttpShellOptions } from './options.ts'
 
@@ -24,6 +24,12 @@ export function createNodeServer(handler: RequestListener): Server {
     handler,
   )
   server.maxConnections = 5_000
+  // Node's own close also cuts every connection that looks idle, on which the next request may be arriving already. The
+  // shell closes them when their callers have had a moment.
+  server.close = (callback) => {
+    NetServer.prototype.close.call(server, callback)
+    return server
+  }
   // An expectation that we do not know may be ignored, and is then an ordinary request.
   server.on('checkExpectation', handler)
   return server

@@ -56,8 +56,7 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
 /** Resolves when all work has ended and its callers have had a moment to hang up. */
 async function drain(clock: Clock, exchanges: Exchanges, closed: Promise<void>): Promise<void> {
   await exchanges.finished()
-  // A connection that never sent anything does not count as idle and would be waited for; one whose request is just
-  // arriving still gets its answer.
+  // A connection on which a request is just arriving still gets its answer; the others would be waited for.
   const hungUp = new AbortController()
   void closed.then(() => hungUp.abort())
   await clock.sleep(HANG_UP_MS, hungUp.signal)
@@ -80,6 +79,8 @@ function createFramework(
     trustProxy: options.trustProxy && ((_address: string, hop: number) => hop === 0),
     // A stopping server serves what still comes over open connections, and closes them with the answer.
     return503OnClosing: false,
+    // The same for those that look idle: see createNodeServer.
+    forceCloseConnections: false,
     exposeHeadRoutes: true,
     routerOptions: {
       // Ours reads the query by the route's schema, and may refuse it.
