@@ -4,7 +4,7 @@ import { assertKeys } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
 import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
 import { CUSTOMER, chargeBody, saveMethod } from '../support/builders.ts'
-import { chooseOnPage } from '../support/payer.ts'
+import { createPayer, wordsOf } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -55,10 +55,10 @@ describe('a charge for which the bank wants the customer', () => {
     assertKeys(data.recovery, ['checkoutUrl'])
     assert.ok(data.recovery.checkoutUrl.startsWith(`${service.publicUrl}/pay/`))
 
-    const page = await fetch(data.recovery.checkoutUrl)
-    assert.equal(page.status, 200)
-    assert.match(await page.text(), /KES\s100\.00/)
-    await chooseOnPage(data.recovery.checkoutUrl, 'mobile_money:mobile_success')
+    const payer = createPayer()
+    const page = await payer.open(data.recovery.checkoutUrl)
+    assert.match(wordsOf(page), /KES 100\.00/)
+    await payer.press(page, '/attempts', { choice: 'mobile_money:mobile_success' })
     const readStatus = async () => (await fetch(`${data.recovery.checkoutUrl}/status`)).json()
     await eventually(readStatus, (answer) => (answer as { status: string }).status === 'successful', 15_000)
     assert.deepEqual(await executionsOf(service.api, data.reference), [], 'the charge itself took nothing')

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { type Db, sql } from '../../src/kit/db.ts'
+import type { Api } from '../support/api.ts'
+import { movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { createPayer } from '../support/payer.ts'
+import { startProvider } from '../support/provider.ts'
+import { testService } from '../support/service.ts'
+
+const clock = movingClock()
+const provider = await startProvider({ after }, clock)
+const service = await testService({ after }, { clock, env: provider.env })
+const { api } = service
+
+async function chooseOnPage(checkoutUrl: string, choice: string): Promise<void> {
+  const payer = createPayer()
+  const pressed = await payer.press(await payer.open(checkoutUrl), '/attempts', { choice })
+  assert.equal(pressed.http, 303)
+}
+
+const stopAsking = sql<unknown>`update attempts set due_at = null where payment_id = $1`
+
+/** A payment with a prompt on the payer's phone, about which the background does not ask: only verify finds out. */
+async function prompted(db: Db, from: Api, instrument: string) {
+  const { data } = (await from.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+  await chooseOnPage(data.checkoutUrl, `mobile_money:${instrument}`)
+  await db.query(stopAsking, [data.uuid])
+  const verify = async () => {
+    const answer = await from.get(`/api/v1/checkout/verify-payment?reference=${data.reference}`)
+    assert.equal(answer.http, 200, answer.text)
+    return answer.body.data
+  }
+  return { uuid: data.uuid, reference: data.reference, verify }
+}
+
+/** How many questions the work asked the provider. */
+async function questionsBy(work: () => Promise<unknown>): Promise<number> {
+  const before = provider.questions()
+  await work()
+  return provider.questions() - before
+}
+
+const inParallel = <Result>(count: number, work: () => Promise<Result>) =>
+  Promise.all(Array.from({ length: count }, work))
+
+describe('verifying a payment that is with its gateway', () => {
+  it('asks the gateway, and answers what it said', async () => {
+    const { uuid, verify } = await prompted(service.db, api, 'mobile_success')
+    const waiting = await verify()
+    assert.equal(waiting.status, 'processing')
+    assert.equal(waiting.statusReason, 'awaiting_customer')
+    assert.equal(waiting.attempts[0].status, 'awaiting_customer')
+    assert.equal(waiting.attempts[0].endedAt, null)
+    clock.advance(4_000)
+    const paid = await verify()
+    assert.equal(paid.status, 'successful')
+    assert.equal(paid.statusReason, null)
+    assert.equal((await movesOf(service.db, uuid)).at(-1)?.source, 'verify')
+  })
+
+  it('asks at most once in three seconds, and parallel calls share the one question', async () => {
+    const { uuid, verify } = await prompted(service.db, api, 'mobile_success')
+    const first = await questionsBy(() => inParallel(10, verify))
+    assert.equal(first, 1)
+    assert.equal(await questionsBy(() => inParallel(5, verify)), 0, 'the window is not over')
+    clock.advance(3_500)
+    let answers: { status: string }[] = []
+    const later = await questionsBy(async () => {
+      answers = await inParallel(10, verify)
+    })
+    assert.equal(later, 1)
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(['successful']))
+    assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'processing', 'successful'])
+    assert.equal((await postingsOf(service.db, uuid)).length, 2, 'one credit')
+  })
+
+  it('asks nobody about a payment that is final, or that was never tried', async () => {
+    const { verify } = await prompted(service.db, api, 'mobile_success')
+    clock.advance(4_000)
+    await verify()
+    clock.advance(4_000)
+    assert.equal(await questionsBy(verify), 0)
+    const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    assert.equal(await questionsBy(() => api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)), 0)
+  })
+
+  it('finds out a refusal, after which the payer may try again', async () => {
+    const { verify } = await prompted(service.db, api, 'mobile_cancelled')
+    clock.advance(4_000)
+    const data = await verify()
+    assert.equal(data.status, 'pending')
+    assert.equal(data.failure, null)
+    assert.equal(data.attempts[0].status, 'declined')
+    assert.equal(data.attempts[0].failureCode, 'customer_cancelled')
+  })
+
+  it('is the only one that asks: reading the stored payment does not', async () => {
+    const { uuid } = await prompted(service.db, api, 'mobile_success')
+    clock.advance(4_000)
+    const read = () => api.get(`/api/v1/checkout/payments/${uuid}`)
+    assert.equal(await questionsBy(read), 0)
+    assert.equal((await read()).body.data.status, 'processing')
+  })
+
+  it('believes no answer that it cannot read, and none about other money (F-32, F-34)', async () => {
+    for (const kind of ['500_after', 'html', 'garbage', 'drop_after']) {
+      const { verify } = await prompted(service.db, api, 'mobile_success')
+      clock.advance(4_000)
+      await provider.addFault({ kind, on: 'verify', times: 1 })
+      assert.equal((await verify()).status, 'processing', kind)
+      clock.advance(4_000)
+      assert.equal((await verify()).status, 'successful', kind)
+    }
+    for (const kind of ['wrong_amount', 'wrong_currency', 'wrong_key']) {
+      const { uuid, verify } = await prompted(service.db, api, 'mobile_success')
+      clock.advance(4_000)
+      await provider.addFault({ kind, on: 'verify', times: 1 })
+      const data = await verify()
+      assert.equal(data.status, 'processing', kind)
+      assert.equal(data.statusReason, 'amount_mismatch', kind)
+      assert.equal(data.attempts[0].status, 'amount_mismatch', kind)
+      assert.equal(data.amountPaid, null, kind)
+      assert.deepEqual(await postingsOf(service.db, uuid), [], kind)
+    }
+  })
+})
+
+describe('a gateway that cannot be reached', () => {
+  it('leaves verify with what is stored, and proves only of a first call that nothing happened (F-27)', async (t) => {
+    const away = await startProvider(t, clock)
+    const shop = await testService(t, { clock, env: away.env })
+    const token = await saveMethod(shop.api, 'card_success')
+    const { verify } = await prompted(shop.db, shop.api, 'mobile_success')
+    await away.close()
+
+    const stored = await verify()
+    assert.equal(stored.status, 'processing', 'time proves nothing about money')
+    assert.equal(stored.statusReason, 'awaiting_customer')
+
+    const charge = await shop.api.post('/api/v1/charges/recurring', chargeBody(token))
+    assert.equal(charge.http, 201)
+    assert.equal(charge.body.data.status, 'failed')
+    assert.deepEqual(
+      { ...charge.body.data.failure, message: '' },
+      { code: 'provider_unavailable', message: '', category: 'technical', retryable: true },
+    )
+    assert.equal((await movesOf(shop.db, charge.body.data.uuid)).at(-1)?.proof, 'not_sent')
+
+    const { data } = (await shop.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    await chooseOnPage(data.checkoutUrl, 'card')
+    const open = (await shop.api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)).body.data
+    assert.equal(open.status, 'pending', 'the payer may try again')
+    assert.equal(open.attempts[0].failureCode, 'provider_unavailable')
+  })
+})

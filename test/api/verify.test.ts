@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import {
+  assertKeys,
+  assertRefusal,
+  assertSameRefusal,
+  ISO_TIME,
+  UNKNOWN_UUID,
+  UUID_V7,
+} from '../support/answers.ts'
+import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+
+const PAYMENT_FIELDS = [
+  ...['uuid', 'reference', 'status', 'sourceAmount', 'sourceCurrency', 'country', 'paymentGateway'],
+  ...['checkoutUrl', 'accessCode', 'isRecurring', 'description', 'metadata', 'redirectUrl', 'customer'],
+  ...['expiresAt', 'createdAt', 'statusReason', 'amountPaid', 'fee', 'netAmount', 'paidAt', 'failure'],
+  ...['attempts', 'refundedAmount', 'paymentMethod'],
+]
+const METHOD_FIELDS = [
+  ...['uuid', 'type', 'status', 'label', 'recurringToken', 'isDefault', 'paymentGateway', 'currencies'],
+  ...['card', 'mobileMoney', 'bankAccount', 'isRecurringIntent', 'expiresAt', 'lastUsedAt', 'createdAt'],
+]
+const ATTEMPT_FIELDS = [
+  ...['uuid', 'paymentGateway', 'channel', 'status', 'failureCode', 'startedAt', 'endedAt'],
+]
+
+const verifyPath = (query: string) => `/api/v1/checkout/verify-payment${query}`
+const storedPath = (uuid: string) => `/api/v1/checkout/payments/${uuid}`
+
+async function initiate(changes: Record<string, unknown> = {}) {
+  return (await api.post('/api/v1/checkout/initiate-payment', initiateBody(changes))).body.data
+}
+
+async function verify(query: string) {
+  const answer = await api.get(verifyPath(query))
+  assert.equal(answer.http, 200, answer.text)
+  return answer.body.data
+}
+
+describe('GET /api/v1/checkout/verify-payment', () => {
+  it('refuses a request without a key', async () => {
+    assertRefusal(await service.apiWith(undefined).get(verifyPath('?reference=r')), 'missing_api_key')
+  })
+
+  it('knows another merchant’s payment as little as one that never was, by reference and by uuid', async () => {
+    const { reference, uuid } = await initiate()
+    const { api: other } = await service.newMerchant()
+    const unknown = await other.get(verifyPath('?reference=nothing'))
+    assertSameRefusal(await other.get(verifyPath(`?reference=${reference}`)), unknown, 'payment_not_found')
+    assertSameRefusal(await other.get(verifyPath(`?uuid=${uuid}`)), unknown, 'payment_not_found')
+    assertSameRefusal(await other.get(verifyPath(`?uuid=${UNKNOWN_UUID}`)), unknown, 'payment_not_found')
+  })
+
+  it('needs the scope checkout:read and names it', async () => {
+    const { api: writer } = await service.newMerchant(['checkout:write'])
+    const answer = await writer.get(verifyPath('?reference=r'))
+    assertRefusal(answer, 'insufficient_scope')
+    assert.match(answer.body.message, /checkout:read/)
+  })
+
+  it('finds a payment by its reference, whatever characters it has, or by its uuid', async () => {
+    const reference = 'Order 7/ä?&=+%#1'
+    const payment = await initiate({ reference })
+    assert.equal((await verify(`?reference=${encodeURIComponent(reference)}`)).uuid, payment.uuid)
+    assert.equal((await verify(`?uuid=${payment.uuid}`)).reference, reference)
+  })
+
+  it('asks for a name: neither reference nor uuid is missing_reference', async () => {
+    for (const query of ['', '?', '?other=1']) {
+      const details = assertRefusal(await api.get(verifyPath(query)), 'missing_reference')
+      assert.deepEqual(details, ['reference: missing_reference'])
+    }
+  })
+
+  it('refuses a malformed uuid, a reference that cannot be one, and a name given twice', async () => {
+    for (const uuid of ['nonsense', UNKNOWN_UUID.toUpperCase(), `{${UNKNOWN_UUID}}`, '']) {
+      const answer = await api.get(verifyPath(`?uuid=${encodeURIComponent(uuid)}`))
+      assert.deepEqual(assertRefusal(answer, 'invalid_uuid'), ['uuid: invalid_uuid'])
+    }
+    const long = await api.get(verifyPath(`?reference=${'x'.repeat(101)}`))
+    assert.deepEqual(assertRefusal(long, 'validation_failed'), ['reference: too_long'])
+    const twice = await api.get(verifyPath('?reference=a&reference=b'))
+    assert.deepEqual(assertRefusal(twice, 'validation_failed'), ['reference: repeated'])
+  })
+
+  it('answers an open payment with the initiate record and nothing paid yet', async () => {
+    const initiated = await initiate({ metadata: { a: 1 } })
+    const answer = await api.get(verifyPath(`?reference=${initiated.reference}`))
+    assertKeys(answer.body, ['status', 'message', 'data'])
+    assert.equal(answer.body.status, 'success')
+    assertKeys(answer.body.data, PAYMENT_FIELDS)
+    assert.deepEqual(answer.body.data, {
+      ...initiated,
+      statusReason: null,
+      amountPaid: null,
+      fee: null,
+      netAmount: null,
+      paidAt: null,
+      failure: null,
+      attempts: [],
+      refundedAmount: '0.00',
+      paymentMethod: null,
+    })
+  })
+
+  it('answers a paid payment with what was paid, how, and with which method', async () => {
+    const paid = await payWith(api, 'card_success', { isRecurring: true })
+    const data = await verify(`?reference=${paid.reference}`)
+    assert.deepEqual(data, paid, 'the same record that the sandbox answered')
+    assertKeys(data, PAYMENT_FIELDS)
+    assert.equal(data.status, 'successful')
+    assert.equal(data.statusReason, null)
+    assert.equal(data.amountPaid, '1250.50')
+    assert.equal(data.fee, '0.00')
+    assert.equal(data.netAmount, '1250.50')
+    assert.match(data.paidAt, ISO_TIME)
+    assert.equal(data.failure, null)
+    const [attempt, ...others] = data.attempts
+    assert.deepEqual(others, [])
+    assertKeys(attempt, ATTEMPT_FIELDS)
+    assert.match(attempt.uuid, UUID_V7)
+    assert.equal(attempt.paymentGateway, 'sandbox')
+    assert.equal(attempt.channel, 'card')
+    assert.equal(attempt.status, 'succeeded')
+    assert.equal(attempt.failureCode, null)
+    assert.match(attempt.startedAt, ISO_TIME)
+    assert.match(attempt.endedAt, ISO_TIME)
+  })
+
+  it('shows the saved method with its recurring token, whatever isRecurring said', async () => {
+    for (const isRecurring of [true, false]) {
+      const customer = { email: `saved-${isRecurring}@example.com`, firstname: 'Zawadi', lastname: 'Njeri' }
+      const { paymentMethod: method } = await payWith(api, 'card_success', { isRecurring, customer })
+      assertKeys(method, METHOD_FIELDS)
+      assertKeys(method.card, ['brand', 'last4', 'expiryMonth', 'expiryYear', 'country'])
+      assert.match(method.recurringToken, /^rtk_[0-9A-Za-z]{43}$/)
+      assert.match(method.uuid, UUID_V7)
+      assert.equal(method.type, 'card')
+      assert.equal(method.status, 'active')
+      assert.equal(method.isDefault, true)
+      assert.equal(method.isRecurringIntent, isRecurring)
+      assert.equal(method.currencies.length, 28)
+      assert.equal(method.mobileMoney, null)
+      assert.equal(method.bankAccount, null)
+      assert.deepEqual([method.card.brand, method.card.last4], ['visa', '4242'])
+      for (const time of [method.expiresAt, method.lastUsedAt, method.createdAt]) assert.match(time, ISO_TIME)
+    }
+  })
+
+  it('answers a charge too, by its reference or uuid', async () => {
+    const body = chargeBody(await saveMethod(api, 'card_success'))
+    const charge = (await api.post('/api/v1/charges/recurring', body)).body.data
+    for (const query of [`?reference=${body.reference}`, `?uuid=${charge.uuid}`]) {
+      const data = await verify(query)
+      assertKeys(data, PAYMENT_FIELDS)
+      assert.equal(data.uuid, charge.uuid)
+      assert.equal(data.status, 'successful')
+      assert.equal(data.amountPaid, '100.00')
+      assert.equal(data.checkoutUrl, null)
+      assert.equal(data.accessCode, null)
+      assert.equal(data.expiresAt, null)
+      assert.equal(data.attempts[0].channel, 'saved')
+    }
+  })
+})
+
+describe('GET /api/v1/checkout/payments/{uuid}', () => {
+  it('refuses a request without a key', async () => {
+    assertRefusal(await service.apiWith(undefined).get(storedPath(UNKNOWN_UUID)), 'missing_api_key')
+  })
+
+  it('knows another merchant’s payment as little as one that never was', async () => {
+    const { uuid } = await initiate()
+    const { api: other } = await service.newMerchant()
+    const unknown = await other.get(storedPath(UNKNOWN_UUID))
+    assertSameRefusal(await other.get(storedPath(uuid)), unknown, 'payment_not_found')
+  })
+
+  it('answers the same record as verify', async () => {
+    const paid = await payWith(api, 'card_success')
+    const answer = await api.get(storedPath(paid.uuid))
+    assert.equal(answer.http, 200)
+    assertKeys(answer.body, ['status', 'message', 'data'])
+    assert.deepEqual(answer.body.data, await verify(`?uuid=${paid.uuid}`))
+  })
+
+  it('refuses a malformed uuid, and does not take a charge for a payment', async () => {
+    assert.deepEqual(assertRefusal(await api.get(storedPath('nonsense')), 'invalid_uuid'), [
+      'uuid: invalid_uuid',
+    ])
+    const body = chargeBody(await saveMethod(api, 'card_success'))
+    const charge = (await api.post('/api/v1/charges/recurring', body)).body.data
+    assertRefusal(await api.get(storedPath(charge.uuid)), 'payment_not_found')
+  })
+
+  it('needs the scope checkout:read', async () => {
+    const { api: writer } = await service.newMerchant(['checkout:write'])
+    assertRefusal(await writer.get(storedPath(UNKNOWN_UUID)), 'insufficient_scope')
+  })
+})
