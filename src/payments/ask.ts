@@ -5,7 +5,7 @@ import { money } from '../core/money.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
-import { claimQuestion, listAttempts, type PaymentRow } from './queries.ts'
+import { claimQuestion, findPayment, listAttempts, type PaymentRow } from './queries.ts'
 import { isUnsettled } from './schedule.ts'
 import { type Known, settle } from './settle.ts'
 import { isUnpaid, type MoveSource } from './states.ts'
@@ -31,11 +31,14 @@ export async function askAbout(
 }
 
 async function askOnce(app: PaymentsApp, payment: PaymentRow, source: MoveSource): Promise<PaymentRow> {
-  const attempt = (await listAttempts(app.db, payment.merchantId, payment.id)).findLast(isUnsettled)
-  if (!attempt) return payment
+  const { merchantId, id } = payment
+  const attempt = (await listAttempts(app.db, merchantId, id)).findLast(isUnsettled)
   const now = app.clock.now()
-  if (!(await claimQuestion(app.db, attempt, now, addMs(now, -QUESTION_WINDOW_MS)))) return payment
-  return (await verifyAttempt(app, { payment, attempt }, source)).payment
+  if (attempt && (await claimQuestion(app.db, attempt, now, addMs(now, -QUESTION_WINDOW_MS)))) {
+    return (await verifyAttempt(app, { payment, attempt }, source)).payment
+  }
+  // Somebody else asked, and may have settled it since we looked.
+  return (await findPayment(app.db, merchantId, id)) ?? payment
 }
 
 /** Asks now, whatever was asked before, and settles what the gateway says; `answered` when it said anything at all. */
