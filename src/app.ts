@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { type Config, publicUrlOf } from './config.ts'
 import { customerRoutes } from './customers/routes.ts'
 import { createGateways } from './gateways/registry.ts'
+import { openDoor } from './gateways/sandbox/door.ts'
 import { createSandboxGateway } from './gateways/sandbox/index.ts'
 import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
-import { createSandboxProvider, type SandboxProvider } from './gateways/sandbox/server.ts'
+import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { createHttpShell } from './http/server.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
@@ -141,14 +142,33 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
   const publicUrl = () => (isDefaultUrl ? localUrl() : config.publicUrl)
 
   const { sandboxSecret: secret, sandboxWebhookSecret: webhookSecret } = secrets
+  const provider =
+    mode === 'test' && config.sandboxUrl === null
+      ? createSandboxProvider({
+          store: createPostgresStore(db),
+          clock,
+          random,
+          log,
+          http,
+          secret,
+          webhookSecret,
+          basePath: SANDBOX_PATH,
+          get publicUrl() {
+            return publicUrl()
+          },
+          get hookUrl() {
+            return role === 'worker' ? undefined : `${localUrl()}/hooks/sandbox`
+          },
+        })
+      : null
+  const door = provider && (await openDoor(provider, { host: '127.0.0.1', port: 0 }))
+  if (door) stops.push(() => door.close())
   const sandbox = createSandboxGateway({
     http,
     clock,
     secret,
     webhookSecret,
-    get baseUrl() {
-      return config.sandboxUrl ?? `${localUrl()}${SANDBOX_PATH}`
-    },
+    baseUrl: config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : ''),
   })
   const gateways = createGateways(mode === 'test' ? [sandbox] : [])
 
@@ -176,26 +196,6 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
       fees: config.fees,
     },
   }
-
-  const provider: SandboxProvider | null =
-    mode === 'test' && config.sandboxUrl === null && role !== 'worker'
-      ? createSandboxProvider({
-          store: createPostgresStore(db),
-          clock,
-          random,
-          log,
-          http,
-          secret,
-          webhookSecret,
-          basePath: SANDBOX_PATH,
-          get publicUrl() {
-            return publicUrl()
-          },
-          get hookUrl() {
-            return `${localUrl()}/hooks/sandbox`
-          },
-        })
-      : null
 
   const shell = createHttpShell({
     routes: merchantRoutes(app),
