@@ -1,56 +1,56 @@
-// Real servers in temporary folders. A "service" here is another Node process that starts the database, says so
-// on its output and then waits, so that it can be killed like a real one.
+// The embedded PostgreSQL over its life: starts, stops, crashes, and what it tells.
 
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
-  chmodSync,
-  chownSync,
-  cpSync,
   existsSync,
   lstatSync,
-  mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { connect } from 'node:net'
-import { hostname, tmpdir } from 'node:os'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { after, before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'pg'
 import { MACHINE } from './embedded-postgres/launcher.ts'
-import { isAlive } from './embedded-postgres/signals.ts'
+import {
+  assertGone,
+  copyWithoutLinks,
+  declareTests,
+  descendantsOf,
+  endWithTest,
+  isRoot,
+  isRunning,
+  makeDataFolder,
+  makeFolder,
+  measureKilobytes,
+  onLinux,
+  openConnection,
+  parentOf,
+  query,
+  type Report,
+  readLine,
+  runService,
+  SERVICE,
+  serverPid,
+  spawnService,
+  startHere,
+  startService,
+  test,
+  until,
+} from './embedded-postgres/test-rig.ts'
 import {
   DataFolderHeld,
-  type EmbeddedPostgres,
-  type EmbeddedPostgresOptions,
   findPostgresBinaries,
   findRunningPostgres,
   startEmbeddedPostgres,
 } from './embedded-postgres.ts'
 
-const FACE = new URL('./embedded-postgres.ts', import.meta.url).href
 const LOCK = new URL('./embedded-postgres/folder-lock.ts', import.meta.url).href
-const NOBODY = 65534
-// A user id without a name.
-const NAMELESS = 54_321
-const isRoot = process.getuid?.() === 0
-const onLinux = process.platform === 'linux'
-
-// Most of their time servers wait for the disk, so the tests run two at a time: they are gathered here and
-// declared at the end of the file.
-const TESTS: [string, (t: TestContext) => Promise<void>][] = []
-const test = (name: string, body: (t: TestContext) => Promise<void>) => TESTS.push([name, body])
-
-const TEMPLATE = mkdtempSync(join(tmpdir(), 'cowry-postgres-'))
 
 test('creates a UTF-8 database that survives a crash, is reached on the loopback alone and wants its password', async (t) => {
   const dataDir = join(makeFolder(t), 'deep', 'postgres')
@@ -400,120 +400,6 @@ test('makes the links that npm dropped, also when several services do so at once
   if (onLinux) assert.ok(lstatSync(join(binariesDir, 'lib', 'libpq.so.5')).isSymbolicLink())
 })
 
-test('runs as an ordinary user on an installation that only root may change and that lacks its links', async (t) => {
-  if (!isRoot) return t.skip('only root can start a service as another user')
-  const complaint = whyNobodyCannotRun()
-  if (complaint) return t.skip(complaint)
-  const binariesDir = copyWithoutLinks(t)
-  const dataDir = makeFolder(t, NOBODY)
-  const service = await startService(t, { dataDir, binariesDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
-  assert.deepEqual(await query(service.url, 'select 1 as one'), [{ one: 1 }])
-  assert.equal(existsSync(join(binariesDir, 'lib', 'libpq.so.5')), false)
-})
-
-test('tells an ordinary user whose data folder it is when it is not theirs', async (t) => {
-  if (!isRoot) return t.skip('only root can start a service as another user')
-  const complaint = whyNobodyCannotRun()
-  if (complaint) return t.skip(complaint)
-  const dataDir = makeDataFolder(t)
-  chownSync(dataDir, NOBODY, NOBODY)
-  chownSync(join(dataDir, 'cluster'), 1, 1)
-  const service = await runService(t, { dataDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
-  assert.match(service.report.message ?? '', /belongs to user 1, and this service runs as user 65534.*chown/)
-})
-
-test('runs as a user without a name, as some containers do', async (t) => {
-  if (!isRoot) return t.skip('only root can start a service as another user')
-  const complaint = whyNobodyCannotRun() ?? whyNoNamespace()
-  if (complaint) return t.skip(complaint)
-  const dataDir = makeFolder(t, NAMELESS)
-  const identity = { uid: NAMELESS, gid: NAMELESS, cwd: '/' }
-  const first = await startService(t, { dataDir }, {}, identity)
-  await query(first.url, 'create table kept as select 1 as one')
-  process.kill(first.pid, 'SIGTERM')
-  await once(first.child, 'exit')
-  const second = await startService(t, { dataDir }, {}, identity)
-  assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
-})
-
-test('as root, runs the server as nobody', async (t) => {
-  if (!isRoot) return t.skip('this test is about root')
-  const dataDir = makeDataFolder(t)
-  await startHere(t, { dataDir })
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
-})
-
-test('as root, reaches data in a directory that only root may enter', async (t) => {
-  if (!isRoot) return t.skip('this test is about root')
-  const hidden = makeFolder(t)
-  chmodSync(hidden, 0o700)
-  const dataDir = join(hidden, 'postgres')
-  const postgres = await startHere(t, { dataDir })
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
-  await query(postgres.url, 'create table kept as select 1 as one')
-  await postgres.stop()
-  const next = await startHere(t, { dataDir })
-  assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
-})
-
-test('as root, reaches programs and data in a directory that only root may enter', async (t) => {
-  if (!isRoot) return t.skip('this test is about root')
-  const complaint = whyNoNamespace()
-  if (complaint) return t.skip(complaint)
-  const { dataDir, binariesDir } = hideEverything(t)
-  const postgres = await startHere(t, { dataDir, binariesDir })
-  await query(postgres.url, 'create table kept as select 1 as one')
-  // On disk, and to everybody outside, a server in a user namespace is root's.
-  assert.equal(statSync(join(dataDir, 'cluster')).uid, 0)
-  const server = serverPid(dataDir)
-  await postgres.stop()
-  await assertGone([server])
-})
-
-test('as root, copies the programs to where nobody can reach them if it may not make a user namespace', async (t) => {
-  if (!isRoot) return t.skip('this test is about root')
-  const { dataDir, binariesDir } = hideEverything(t)
-  const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: join(makeFolder(t), 'cowry') }
-  const first = await startHere(t, { dataDir, binariesDir }, machine)
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
-  await query(first.url, 'create table kept as select 1 as one')
-  await first.stop()
-  const second = await startHere(t, { dataDir, binariesDir }, machine)
-  assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
-  assert.equal(readdirSync(machine.copies).length, 1)
-})
-
-test('as root, goes on with a folder when the way to reach it changes', async (t) => {
-  if (!isRoot) return t.skip('this test is about root')
-  const complaint = whyNoNamespace()
-  if (complaint) return t.skip(complaint)
-  const { dataDir, binariesDir } = hideEverything(t)
-  cpSync(TEMPLATE, dataDir, { recursive: true })
-  for (const options of [{ dataDir }, { dataDir, binariesDir }, { dataDir }]) {
-    const postgres = await startHere(t, options)
-    await query(postgres.url, 'create table if not exists kept (n int)')
-    await query(postgres.url, 'insert into kept values (1)')
-    assert.equal(statSync(join(dataDir, 'cluster')).uid, options.binariesDir ? 0 : NOBODY)
-    await postgres.stop()
-  }
-  const last = await startHere(t, { dataDir })
-  assert.deepEqual(await query(last.url, 'select count(*)::int as n from kept'), [{ n: 3 }])
-})
-
-test('as root, says what it tried and what to do when no way is left', async (t) => {
-  if (!isRoot) return t.skip('this test is about root')
-  const { dataDir, binariesDir } = hideEverything(t)
-  const occupied = join(makeFolder(t), 'occupied')
-  writeFileSync(occupied, 'a file where the copies should go')
-  const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: occupied }
-  await assert.rejects(
-    startEmbeddedPostgres({ dataDir, binariesDir }, machine),
-    /Start as an ordinary user.*DATABASE_URL.*as nobody: .*user namespace: a program is missing/s,
-  )
-  assert.deepEqual(readdirSync(dataDir).sort(), ['binaries', 'server.log'])
-})
-
 test('needs little memory when idle', async (t) => {
   if (!onLinux) return t.skip('memory is measured through /proc')
   const dataDir = makeDataFolder(t)
@@ -526,267 +412,4 @@ test('needs little memory when idle', async (t) => {
   assert.ok(megabytes < 80, `${megabytes} MB`)
 })
 
-interface Report {
-  url?: string
-  name?: string
-  message?: string
-}
-
-interface Service {
-  pid: number
-  child: ChildProcess
-  report: Report
-}
-
-const SERVICE = `
-import { setTimeout as delay } from 'node:timers/promises'
-import { startEmbeddedPostgres } from ${JSON.stringify(FACE)}
-import pg from ${JSON.stringify(import.meta.resolve('pg'))}
-const { options, at } = JSON.parse(process.argv[1])
-if (at) while (Date.now() < at);
-try {
-  const postgres = await startEmbeddedPostgres(options)
-  const client = new pg.Client(postgres.url)
-  client.on('error', () => {})
-  process.once('SIGTERM', async () => { await postgres.stop(); process.exit(0) })
-  process.once('SIGINT', async () => {
-    let drained = 0
-    await client.connect()
-    for (; drained < 10; drained += 1) { await delay(30); await client.query('select 1') }
-    await client.end()
-    await postgres.stop()
-    console.log('drained ' + drained)
-    process.exit(0)
-  })
-  setInterval(() => {}, 1000)
-  console.log(JSON.stringify({ url: postgres.url }))
-} catch (error) {
-  console.log(JSON.stringify({ name: error.name, message: error.message }))
-}
-`
-
-function spawnService(
-  options: EmbeddedPostgresOptions,
-  { at }: { at?: number },
-  how: SpawnOptions = {},
-): ChildProcess {
-  const input = JSON.stringify({ options, at })
-  return spawn(process.execPath, ['--input-type=module', '-e', SERVICE, input], {
-    ...how,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-}
-
-async function runService(
-  t: TestContext,
-  options: EmbeddedPostgresOptions,
-  when: { at?: number } = {},
-  how: SpawnOptions = {},
-): Promise<Service> {
-  const child = spawnService(options, when, how)
-  endWithTest(t, child)
-  const report: Report = JSON.parse(await readLine(child))
-  return { pid: child.pid ?? 0, child, report }
-}
-
-async function startService(
-  t: TestContext,
-  options: EmbeddedPostgresOptions,
-  when: { at?: number } = {},
-  how: SpawnOptions = {},
-): Promise<Service & { url: string }> {
-  const service = await runService(t, options, when, how)
-  assert.ok(service.report.url, service.report.message)
-  return { ...service, url: service.report.url }
-}
-
-// A server of a killed service takes a moment to end; the folder is removed after it.
-function endWithTest(t: TestContext, child: ChildProcess): void {
-  undoAfter(t, async () => {
-    const processes = child.pid && child.exitCode === null ? descendantsOf(child.pid) : []
-    child.kill('SIGKILL')
-    await assertGone(processes)
-  })
-}
-
-async function readLine(child: ChildProcess): Promise<string> {
-  assert.ok(child.stdout)
-  const lines = createInterface(child.stdout)
-  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close').then(() => [''])])
-  lines.close()
-  return line
-}
-
-async function startHere(
-  t: TestContext,
-  options: EmbeddedPostgresOptions,
-  machine = MACHINE,
-): Promise<EmbeddedPostgres> {
-  const postgres = await startEmbeddedPostgres(options, machine)
-  undoAfter(t, () => postgres.stop())
-  return postgres
-}
-
-// Everybody may pass through, as through /tmp itself.
-function makeFolder(t: TestContext, uid?: number): string {
-  const folder = mkdtempSync(join(tmpdir(), 'cowry-postgres-'))
-  chmodSync(folder, 0o755)
-  if (uid !== undefined) chownSync(folder, uid, uid)
-  undoAfter(t, () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
-  return folder
-}
-
-// A data folder as a service leaves it that was stopped. initdb is slow, so it is copied.
-function makeDataFolder(t: TestContext): string {
-  const folder = makeFolder(t)
-  cpSync(TEMPLATE, folder, { recursive: true })
-  return folder
-}
-
-// What was done last is undone first: a server is stopped before its folder goes. Hooks run in the order of making.
-const UNDO = new WeakMap<TestContext, (() => unknown)[]>()
-
-function undoAfter(t: TestContext, undo: () => unknown): void {
-  const steps = UNDO.get(t) ?? []
-  steps.push(undo)
-  if (steps.length > 1) return
-  UNDO.set(t, steps)
-  t.after(async () => {
-    for (const step of steps.reverse()) await step()
-  })
-}
-
-function copyWithoutLinks(t: TestContext): string {
-  const original = requireBinaries()
-  const copy = join(makeFolder(t), 'native')
-  cpSync(original, copy, {
-    recursive: true,
-    filter: (path) => !lstatSync(path).isSymbolicLink() && !path.endsWith('.a'),
-  })
-  return copy
-}
-
-function hideEverything(t: TestContext): { dataDir: string; binariesDir: string } {
-  const hidden = makeFolder(t)
-  chmodSync(hidden, 0o700)
-  const binariesDir = join(hidden, 'native')
-  cpSync(requireBinaries(), binariesDir, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (path) => !path.endsWith('.a'),
-  })
-  mkdirSync(join(hidden, '.cowry'))
-  return { dataDir: join(hidden, '.cowry', 'postgres'), binariesDir }
-}
-
-function requireBinaries(): string {
-  const binaries = findPostgresBinaries(18)
-  assert.ok(binaries, 'the package with PostgreSQL 18 is not installed')
-  return binaries
-}
-
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows
-  } finally {
-    await client.end()
-  }
-}
-
-async function openConnection(t: TestContext, url: string): Promise<Client> {
-  const client = new Client({ connectionString: url })
-  // These tests end servers under their clients.
-  client.on('error', () => {})
-  await client.connect()
-  undoAfter(t, () => client.end())
-  return client
-}
-
-function serverPid(dataDir: string): number {
-  return Number(readFileSync(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0])
-}
-
-function listProcesses(): { pid: number; parent: number; uid: number; zombie: boolean }[] {
-  const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,uid=,stat='], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-  return lines.map((line) => {
-    const [pid, parent, uid, state] = line.trim().split(/\s+/)
-    return {
-      pid: Number(pid),
-      parent: Number(parent),
-      uid: Number(uid),
-      zombie: state?.startsWith('Z') ?? false,
-    }
-  })
-}
-
-function descendantsOf(root: number): number[] {
-  const processes = listProcesses()
-  const found: number[] = []
-  for (let front = [root]; front.length > 0; ) {
-    front = processes.filter(({ parent }) => front.includes(parent)).map(({ pid }) => pid)
-    found.push(...front)
-  }
-  return found
-}
-
-function ownerOf(pid: number): number | undefined {
-  return listProcesses().find((process) => process.pid === pid)?.uid
-}
-
-function parentOf(pid: number): number {
-  const parent = listProcesses().find((process) => process.pid === pid)?.parent
-  assert.ok(parent && parent > 1)
-  return parent
-}
-
-function isRunning(pid: number): boolean {
-  return listProcesses().some((process) => process.pid === pid && !process.zombie)
-}
-
-async function assertGone(pids: number[]): Promise<void> {
-  await until(() => !pids.filter(isAlive).some(isRunning), `${pids} are gone`)
-}
-
-async function until(happened: () => boolean, what: string): Promise<void> {
-  const giveUpAt = performance.now() + 20_000
-  while (!happened()) {
-    assert.ok(performance.now() < giveUpAt, `waited in vain until ${what}`)
-    await delay(30)
-  }
-}
-
-// What several processes share is divided among them. One that ended meanwhile, such as a vacuum worker, needs none.
-function measureKilobytes(pid: number): number {
-  try {
-    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
-  } catch {
-    return 0
-  }
-}
-
-function whyNobodyCannotRun(): string | undefined {
-  const script = `import(${JSON.stringify(FACE)})`
-  const { status } = spawnSync(process.execPath, ['-e', script], { uid: NOBODY, gid: NOBODY, cwd: '/' })
-  return status === 0
-    ? undefined
-    : 'the user nobody cannot run Node or read the sources where this checkout lies'
-}
-
-function whyNoNamespace(): string | undefined {
-  const { status } = spawnSync(MACHINE.unshare, ['--user', '--map-user=65534', '--map-group=65534', 'true'])
-  return status === 0 ? undefined : 'this system does not allow user namespaces'
-}
-
-describe('the embedded PostgreSQL', { concurrency: 2 }, () => {
-  before(async () => {
-    const postgres = await startEmbeddedPostgres({ dataDir: TEMPLATE })
-    await postgres.stop()
-  })
-  after(() => rmSync(TEMPLATE, { recursive: true, force: true }))
-  // A test that hangs would hide the others.
-  for (const [name, body] of TESTS) it(name, { timeout: 60_000 }, body)
-})
+declareTests('the embedded PostgreSQL')

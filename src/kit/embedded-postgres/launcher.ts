@@ -8,7 +8,7 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { completeLinks, copyBinaries } from './binaries.ts'
-import { makeEnvironment } from './supervise.ts'
+import { makeEnvironment } from './environment.ts'
 
 export interface Launcher {
   binaries: string

@@ -3,9 +3,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { join } from 'node:path'
+import { makeEnvironment } from './environment.ts'
 import type { Launcher } from './launcher.ts'
 import { IMMEDIATE_AFTER_SECONDS, KILL_AFTER_SECONDS } from './signals.ts'
 
@@ -17,15 +16,6 @@ export interface Supervised {
   status?: number
   // From then on it does not keep this process alive, which, when it has nothing else to do, ends and so ends it.
   unref(): void
-}
-
-// Only src/config.ts may read the environment, and the server should not depend on it either.
-export function makeEnvironment(binaries: string): Record<string, string> {
-  const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-  const environment = { PATH: path, LC_ALL: 'C', TZ: 'UTC' }
-  // Programs find their libraries by where they are themselves, which Linux tells them through /proc.
-  const isLost = process.platform === 'linux' && !existsSync('/proc/self/exe')
-  return isLost ? { ...environment, LD_LIBRARY_PATH: join(binaries, 'lib') } : environment
 }
 
 // The shell ignores the signals of a terminal and of service managers that signal a whole group: it leaves when the

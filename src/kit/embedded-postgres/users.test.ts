@@ -1,0 +1,147 @@
+// The embedded PostgreSQL as root, as an ordinary user and as a user without a name.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '../embedded-postgres.ts'
+import { MACHINE } from './launcher.ts'
+import {
+  assertGone,
+  copyWithoutLinks,
+  declareTests,
+  hideEverything,
+  isRoot,
+  makeDataFolder,
+  makeFolder,
+  NOBODY,
+  ownerOf,
+  query,
+  runService,
+  serverPid,
+  startHere,
+  startService,
+  TEMPLATE,
+  test,
+  whyNobodyCannotRun,
+  whyNoNamespace,
+} from './test-rig.ts'
+
+// A user id without a name.
+const NAMELESS = 54_321
+
+test('runs as an ordinary user on an installation that only root may change and that lacks its links', async (t) => {
+  if (!isRoot) return t.skip('only root can start a service as another user')
+  const complaint = whyNobodyCannotRun()
+  if (complaint) return t.skip(complaint)
+  const binariesDir = copyWithoutLinks(t)
+  const dataDir = makeFolder(t, NOBODY)
+  const service = await startService(t, { dataDir, binariesDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  assert.deepEqual(await query(service.url, 'select 1 as one'), [{ one: 1 }])
+  assert.equal(existsSync(join(binariesDir, 'lib', 'libpq.so.5')), false)
+})
+
+test('tells an ordinary user whose data folder it is when it is not theirs', async (t) => {
+  if (!isRoot) return t.skip('only root can start a service as another user')
+  const complaint = whyNobodyCannotRun()
+  if (complaint) return t.skip(complaint)
+  const dataDir = makeDataFolder(t)
+  chownSync(dataDir, NOBODY, NOBODY)
+  chownSync(join(dataDir, 'cluster'), 1, 1)
+  const service = await runService(t, { dataDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
+  assert.match(service.report.message ?? '', /belongs to user 1, and this service runs as user 65534.*chown/)
+})
+
+test('runs as a user without a name, as some containers do', async (t) => {
+  if (!isRoot) return t.skip('only root can start a service as another user')
+  const complaint = whyNobodyCannotRun() ?? whyNoNamespace()
+  if (complaint) return t.skip(complaint)
+  const dataDir = makeFolder(t, NAMELESS)
+  const identity = { uid: NAMELESS, gid: NAMELESS, cwd: '/' }
+  const first = await startService(t, { dataDir }, {}, identity)
+  await query(first.url, 'create table kept as select 1 as one')
+  process.kill(first.pid, 'SIGTERM')
+  await once(first.child, 'exit')
+  const second = await startService(t, { dataDir }, {}, identity)
+  assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
+})
+
+test('as root, runs the server as nobody', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const dataDir = makeDataFolder(t)
+  await startHere(t, { dataDir })
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+})
+
+test('as root, reaches data in a directory that only root may enter', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const hidden = makeFolder(t)
+  chmodSync(hidden, 0o700)
+  const dataDir = join(hidden, 'postgres')
+  const postgres = await startHere(t, { dataDir })
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  await query(postgres.url, 'create table kept as select 1 as one')
+  await postgres.stop()
+  const next = await startHere(t, { dataDir })
+  assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
+})
+
+test('as root, reaches programs and data in a directory that only root may enter', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const complaint = whyNoNamespace()
+  if (complaint) return t.skip(complaint)
+  const { dataDir, binariesDir } = hideEverything(t)
+  const postgres = await startHere(t, { dataDir, binariesDir })
+  await query(postgres.url, 'create table kept as select 1 as one')
+  // On disk, and to everybody outside, a server in a user namespace is root's.
+  assert.equal(statSync(join(dataDir, 'cluster')).uid, 0)
+  const server = serverPid(dataDir)
+  await postgres.stop()
+  await assertGone([server])
+})
+
+test('as root, copies the programs to where nobody can reach them if it may not make a user namespace', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const { dataDir, binariesDir } = hideEverything(t)
+  const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: join(makeFolder(t), 'cowry') }
+  const first = await startHere(t, { dataDir, binariesDir }, machine)
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  await query(first.url, 'create table kept as select 1 as one')
+  await first.stop()
+  const second = await startHere(t, { dataDir, binariesDir }, machine)
+  assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
+  assert.equal(readdirSync(machine.copies).length, 1)
+})
+
+test('as root, goes on with a folder when the way to reach it changes', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const complaint = whyNoNamespace()
+  if (complaint) return t.skip(complaint)
+  const { dataDir, binariesDir } = hideEverything(t)
+  cpSync(TEMPLATE, dataDir, { recursive: true })
+  for (const options of [{ dataDir }, { dataDir, binariesDir }, { dataDir }]) {
+    const postgres = await startHere(t, options)
+    await query(postgres.url, 'create table if not exists kept (n int)')
+    await query(postgres.url, 'insert into kept values (1)')
+    assert.equal(statSync(join(dataDir, 'cluster')).uid, options.binariesDir ? 0 : NOBODY)
+    await postgres.stop()
+  }
+  const last = await startHere(t, { dataDir })
+  assert.deepEqual(await query(last.url, 'select count(*)::int as n from kept'), [{ n: 3 }])
+})
+
+test('as root, says what it tried and what to do when no way is left', async (t) => {
+  if (!isRoot) return t.skip('this test is about root')
+  const { dataDir, binariesDir } = hideEverything(t)
+  const occupied = join(makeFolder(t), 'occupied')
+  writeFileSync(occupied, 'a file where the copies should go')
+  const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: occupied }
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir, binariesDir }, machine),
+    /Start as an ordinary user.*DATABASE_URL.*as nobody: .*user namespace: a program is missing/s,
+  )
+  assert.deepEqual(readdirSync(dataDir).sort(), ['binaries', 'server.log'])
+})
+
+declareTests('the embedded PostgreSQL and who runs it')
