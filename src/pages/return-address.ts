@@ -3,10 +3,16 @@
  * for the page that opens, never proof: the merchant verifies.
  */
 export function returnAddress(redirectUrl: string, reference: string, status: string): string {
-  const hash = redirectUrl.indexOf('#')
-  const address = hash === -1 ? redirectUrl : redirectUrl.slice(0, hash)
-  const fragment = hash === -1 ? '' : redirectUrl.slice(hash)
+  const target = inAscii(redirectUrl)
+  const hash = target.indexOf('#')
+  const address = hash === -1 ? target : target.slice(0, hash)
+  const fragment = hash === -1 ? '' : target.slice(hash)
   const separator = address.includes('?') ? (/[?&]$/.test(address) ? '' : '&') : '?'
   const result = `reference=${encodeURIComponent(reference)}&status=${encodeURIComponent(status)}`
   return `${address}${separator}${result}${fragment}`
+}
+
+/** As a header can carry it: an address with other letters is written as a browser would send it. */
+function inAscii(address: string): string {
+  return /^[\x21-\x7e]*$/.test(address) ? address : new URL(address).href
 }
