@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { UUID_V7 } from '../support/answers.ts'
+import { newReference } from '../support/builders.ts'
+import { createPayer, openCheckout, wordsOf } from '../support/payer.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const anonymous = service.apiWith(undefined)
+const payer = createPayer()
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+describe('an unknown address', () => {
+  it('is a page that tells nothing, the same for every code and every step', async () => {
+    const { checkoutUrl, reference } = await openCheckout(api, payer)
+    const known = new URL(checkoutUrl).pathname
+    const code = known.split('/').at(-1) ?? ''
+    const near = known.slice(0, -1) + (known.endsWith('A') ? 'B' : 'A')
+    const pages = new Set<string>()
+    for (const path of [
+      near,
+      `${near}/status`,
+      `${near}/continue`,
+      `${near}/return`,
+      '/pay/x',
+      `/pay/${code.toLowerCase()}x`,
+      `/pay/${'a'.repeat(2_000)}`,
+      "/pay/'%20or%201=1",
+      '/pay/__proto__',
+    ]) {
+      const { http, headers, text } = await anonymous.get(path)
+      assert.equal(http, 404, path)
+      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.ok(!text.includes(reference) && !text.includes('Demo Shop') && !text.includes(code))
+      const requestId = headers.get('x-request-id') ?? ''
+      assert.match(requestId, UUID_V7)
+      pages.add(text.replace(requestId, '').replace(/nonce="[^"]+"/, ''))
+    }
+    for (const step of ['attempts', 'check', 'other', 'cancel'])
+      assert.equal((await anonymous.postText(`${near}/${step}`, '', FORM)).http, 404, step)
+    assert.equal(pages.size, 1)
+  })
+
+  it('is guessed by nobody: a code has at least 128 random bits', async () => {
+    const codes = await Promise.all(
+      Array.from(
+        { length: 5 },
+        async () => (await openCheckout(api, payer)).checkoutUrl.split('/').at(-1) ?? '',
+      ),
+    )
+    assert.equal(new Set(codes).size, 5)
+    for (const code of codes) assert.match(code, /^[0-9A-Za-z_-]{22,}$/)
+  })
+
+  it('refuses a code with control characters', async () => {
+    assert.equal((await anonymous.get('/pay/a%00b')).http, 400)
+  })
+})
+
+describe('a page', () => {
+  it('shows what merchants and payers wrote as text, never as markup', async () => {
+    const made = await service.admin.post('/admin/v1/merchants', { name: '<b>Shop</b> "&\'' })
+    const key = await service.admin.post(`/admin/v1/merchants/${made.body.data.uuid}/keys`, { scopes: ['*'] })
+    const shop = service.apiWith(key.body.data.apiKey)
+    const { page, read } = await openCheckout(shop, payer, {
+      reference: `${newReference()}"><img src=x onerror=alert(1)>`,
+      description: '<script>alert(document.domain)</script>\n{{7*7}}',
+      redirectUrl: `https://shop.example/?q="><script>alert(2)</script>'#"onload=alert(3)`,
+      customer: { email: 'x@example.com', firstname: '<i>A', lastname: '"><svg onload=alert(4)>' },
+    })
+    const cardPage = await payer.goToCardPage(page)
+    const receipt = await payer.submit(cardPage, '', { instrument: 'card_success', action: 'pay' })
+    assert.equal((await read()).status, 'successful')
+    for (const { html } of [page, cardPage, receipt]) {
+      assert.ok(!/<script>|<img|<b>|<svg|<i>/.test(html), html)
+      // Whatever stands in an attribute cannot leave it: no quote but those of our own markup.
+      assert.ok(!/="[^"]*"[^\s>]/.test(html.replace(/<style[\s\S]*?<\/style>/, '')), html)
+    }
+    assert.ok(page.html.includes('&lt;script&gt;alert(document.domain)&lt;/script&gt;'))
+    assert.ok(wordsOf(page).includes('<b>Shop</b>') || page.html.includes('&lt;b&gt;Shop&lt;/b&gt;'))
+  })
+
+  it('is kept by no cache, framed by nobody, and loads from us alone', async () => {
+    const redirectUrl = 'https://shop.example:8443/thanks?x=1'
+    const { page, checkoutUrl } = await openCheckout(api, payer, { redirectUrl })
+    const policy = page.headers.get('content-security-policy') ?? ''
+    const [, nonce = ''] = /<style nonce="([^"]+)">/.exec(page.html) ?? []
+    assert.deepEqual(policy.split('; '), [
+      "default-src 'none'",
+      "script-src 'self'",
+      `style-src 'self' 'nonce-${nonce}'`,
+      "img-src 'self' data:",
+      "connect-src 'self'",
+      "form-action 'self' https://shop.example:8443",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+    assert.ok(nonce.length >= 22)
+    assert.equal(page.headers.get('cache-control'), 'no-store')
+    assert.equal(page.headers.get('referrer-policy'), 'no-referrer')
+    assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(page.headers.get('cross-origin-opener-policy'), 'same-origin')
+    const again = await payer.open(checkoutUrl)
+    assert.ok(!again.html.includes(nonce), 'a nonce is used once')
+    assert.ok(
+      !/ on\w+=| style="|javascript:|<script(?! src="\/assets\/checkout\.js" defer><\/script>)/.test(
+        page.html,
+      ),
+    )
+    for (const [, address = ''] of page.html.matchAll(/(?:src|href|action)="([^"]+)"/g))
+      assert.match(address, /^(data:,$|\/(pay|assets)\/)/)
+  })
+
+  it('has the same care in its steps and its refusals', async () => {
+    const { page } = await openCheckout(api, payer)
+    const refused = await anonymous.get('/pay/nothing')
+    for (const { headers } of [await payer.press(page, '/attempts', { choice: 'card' }), refused]) {
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal(headers.get('referrer-policy'), 'no-referrer')
+      assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/)
+    }
+  })
+
+  it('takes only forms, of at most 16 KB, with a choice that it offers', async () => {
+    const { page, read, checkoutUrl } = await openCheckout(api, payer)
+    const path = `${new URL(checkoutUrl).pathname}/attempts`
+    const post = (text: string, type = 'application/x-www-form-urlencoded') =>
+      anonymous.postText(path, text, { 'content-type': type })
+    const refusals: [number, Promise<{ http: number; text: string }>][] = [
+      [400, post('')],
+      [400, post('choice=')],
+      [400, post('choice=cash')],
+      [400, post('choice=card:mobile_success')],
+      [400, post('choice=mobile_money:card_success')],
+      [400, post('choice=mobile_money:__proto__')],
+      [400, post('choice=card%00')],
+      [400, post('choice=%ff')],
+      [413, post(`choice=card&x=${'y'.repeat(17_000)}`)],
+      [415, post('{"choice":"card"}', 'application/json')],
+      [415, post('choice=card', 'text/plain')],
+    ]
+    for (const [http, answer] of refusals) {
+      const { http: answered, text } = await answer
+      assert.equal(answered, http, text)
+      assert.match(text, /^<!doctype html>/)
+    }
+    const payment = await read()
+    assert.deepEqual([payment.status, payment.attempts], ['pending', []])
+    assert.match(wordsOf(await payer.payByCard(page, 'card_success')), /^Paid /)
+  })
+
+  it('shows each amount in the way of its currency', async () => {
+    const francs = await openCheckout(api, payer, { amount: 5000, currency: 'XOF', country: 'SN' })
+    assert.match(wordsOf(francs.page), /^Pay XOF 5,000 to Demo Shop/)
+    const large = await openCheckout(api, payer, { amount: 999_999_999_999.99, currency: 'NGN' })
+    assert.match(wordsOf(large.page), /^Pay NGN 999,999,999,999\.99 to/)
+  })
+
+  it('says in staging that no real money moves', async () => {
+    assert.match((await openCheckout(api, payer)).page.html, /Test mode: no real money moves/)
+  })
+})
+
+describe('the landing page', () => {
+  it('says what this is and leads on, to pages that exist', async () => {
+    const page = await payer.open(`${service.url}/`)
+    assert.equal(page.http, 200)
+    assert.match(wordsOf(page), /collects payments/)
+    const links = [...page.html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, href = '']) => href)
+    assert.ok(links.includes('/docs') && links.includes('/openapi.json'))
+    for (const href of links) assert.equal((await anonymous.get(href)).http, 200, href)
+  })
+
+  it('has a script for the checkout, which is served by us', async () => {
+    const script = await anonymous.get('/assets/checkout.js')
+    assert.equal(script.http, 200)
+    assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
+    assert.equal(script.headers.get('x-content-type-options'), 'nosniff')
+  })
+})
