@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { type JsonOption, withJson } from './options.ts'
-import type { Shell } from './program.ts'
+import type { Shell } from './shell.ts'
 
 export function addDocsCommand(program: Command, shell: Shell): void {
   withJson(program.command('docs'))

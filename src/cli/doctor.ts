@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { OperatorClient } from './operator-client.ts'
 import { type JsonOption, withJson } from './options.ts'
-import type { Shell } from './program.ts'
+import type { Shell } from './shell.ts'
 import { CommandError, type Envelope, renderTable } from './terminal.ts'
 
 interface Check {

@@ -11,7 +11,7 @@ import {
   withWindow,
   wordList,
 } from './options.ts'
-import type { Shell } from './program.ts'
+import type { Shell } from './shell.ts'
 import { type Envelope, renderRecord, renderTable } from './terminal.ts'
 
 interface Key {

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { type JsonOption, type WindowOptions, windowQuery, withJson, withWindow } from './options.ts'
-import type { Shell } from './program.ts'
+import type { Shell } from './shell.ts'
 import { renderRecord, renderTable } from './terminal.ts'
 
 interface Merchant {

@@ -8,24 +8,11 @@ import { addDocsCommand } from './docs.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { addKeyCommands } from './keys.ts'
 import { addMerchantCommands } from './merchants.ts'
-import { connectOperator, type OperatorClient } from './operator-client.ts'
+import { connectOperator } from './operator-client.ts'
 import { addSandboxCommand } from './sandbox.ts'
 import { addServeCommand } from './serve.ts'
+import type { Env, Shell } from './shell.ts'
 import { CommandError, type Envelope, systemTerminal, type Terminal } from './terminal.ts'
-
-type Env = Readonly<Record<string, string | undefined>>
-
-/** What every command works with. */
-export interface Shell {
-  /** What the process ends with when the command itself did not fail. */
-  exitCode: number
-  /** Undefined: the environment of the process. */
-  env: Env | undefined
-  /** Prints an envelope for scripts, or what people read. */
-  show(envelope: Envelope, options: { json?: boolean }, forPeople: () => string): void
-  /** Does some work with the service, and lets the connections go afterwards. */
-  withOperator<Result>(work: (operator: OperatorClient) => Promise<Result>): Promise<Result>
-}
 
 /** Runs one command and gives the exit code of the process. */
 export async function runCommandLine(

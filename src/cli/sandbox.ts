@@ -8,7 +8,7 @@ import { createLog } from '../kit/log.ts'
 import { systemRandom } from '../kit/random.ts'
 import { sandboxWebhookSecretOf } from '../merchants/service.ts'
 import { type JsonOption, wholeNumber, withJson } from './options.ts'
-import type { Shell } from './program.ts'
+import type { Shell } from './shell.ts'
 import { CommandError } from './terminal.ts'
 
 interface SandboxOptions extends JsonOption {

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander'
 import type { Role } from '../app.ts'
 import { ConfigError, readConfig } from '../config.ts'
 import { type JsonOption, withJson } from './options.ts'
-import type { Shell } from './program.ts'
+import type { Shell } from './shell.ts'
 import { CommandError } from './terminal.ts'
 
 const ROLES: readonly Role[] = ['all', 'api', 'worker']
