@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chargeBody, saveMethod } from '../support/builders.ts'
-import { CHARGED_ONCE, type ServiceProcess, startInstallation } from '../support/installation.ts'
+import { CHARGED_ONCE, MOUNTED, type ServiceProcess, startInstallation } from '../support/installation.ts'
 import { eventually, ROOT } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
@@ -50,6 +50,18 @@ describe('roles', () => {
     const worker = await installation.startService({}, 'worker')
     assert.deepEqual(await installation.settled(uuid, 10_000), CHARGED_ONCE)
     assert.deepEqual(await worker.kill('SIGTERM'), { code: 0, signal: null })
+  })
+
+  it('a worker resolves also where the sandbox is inside the service', async () => {
+    const { api, kill } = await installation.startService(MOUNTED, 'api')
+    const { body } = await api.post(CHARGE, chargeBody(losing))
+    assert.equal(body.data.status, 'processing')
+    assert.deepEqual(await kill('SIGTERM'), { code: 0, signal: null })
+
+    const worker = await installation.startService(MOUNTED, 'worker')
+    const { status, credits } = await installation.settled(body.data.uuid, 10_000)
+    assert.deepEqual({ status, credits }, { status: 'successful', credits: 1 })
+    await worker.kill('SIGTERM')
   })
 
   it('a worker listens nowhere, and does not say that it does', async () => {
@@ -142,6 +154,24 @@ describe('the end of a process', () => {
       assert.equal(headers.get('connection'), 'close')
     }
     assert.deepEqual(await stopping, { code: 0, signal: null })
+  })
+
+  it('SIGTERM under load with the sandbox inside fails no charge and cuts no connection (F-90)', async () => {
+    const service = await installation.startService(MOUNTED)
+    const seen = new Set<string>()
+    const client = async () => {
+      for (;;) {
+        const answer = await service.api.post(CHARGE, chargeBody(card)).catch((error) => error.cause.code)
+        if (answer === 'ECONNREFUSED') return
+        seen.add(answer.body ? `${answer.http} ${answer.body.data?.status}` : String(answer))
+        if (!answer.body) return
+      }
+    }
+    const clients = Promise.all(Array.from({ length: 16 }, client))
+    await delay(500)
+    assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
+    await clients
+    assert.deepEqual([...seen], ['201 successful'])
   })
 
   it('a rolling restart under load loses nothing and answers no 5xx (F-90)', async () => {

@@ -69,6 +69,9 @@ export interface Installation {
   proofsOf(paymentId: string): Promise<(string | null)[]>
 }
 
+/** For a service with the provider inside, as one command starts it. */
+export const MOUNTED = { COWRY_SANDBOX_URL: '' }
+
 /** A charge that went through exactly once. */
 export const CHARGED_ONCE: Truth = {
   status: 'successful',
@@ -237,7 +240,7 @@ from payments`
 /** I6 and more: every payment the provider executed is paid here, once, and nothing is paid here that it did not. */
 async function compareBooks(db: Db, sandboxFolder: string): Promise<void> {
   await requireInvariants({ db })
-  const executed = await readExecutions(sandboxFolder)
+  const executed = await countExecutions(db, sandboxFolder)
   const payments = await db.query(selectBooks)
   const isRight = ({ id, status, reason }: (typeof payments)[number]) => {
     const times = executed.get(id) ?? 0
@@ -259,16 +262,22 @@ async function compareBooks(db: Db, sandboxFolder: string): Promise<void> {
   )
 }
 
-/** How often the provider took money for each payment, out of its journal. */
-async function readExecutions(folder: string): Promise<Map<string, number>> {
+const selectMounted = sql<{ order: string }>`
+select order_id as order
+from sandbox.records
+where record ->> 'paid' is not null`
+
+/** How often a provider took money for each payment: the one alone by its journal, those inside services by their table. */
+async function countExecutions(db: Db, folder: string): Promise<Map<string, number>> {
   const lines = (await readFile(join(folder, 'sandbox.jsonl'), 'utf8')).trim().split('\n')
   const latest = new Map<string, { order: string; paid: string | null }>()
   for (const line of lines.filter((text) => text !== '')) {
     const record = JSON.parse(line)
     latest.set(record.key, record)
   }
+  const alone = [...latest.values()].filter(({ paid }) => paid !== null)
   const counts = new Map<string, number>()
-  for (const { order, paid } of latest.values())
-    if (paid !== null) counts.set(order, (counts.get(order) ?? 0) + 1)
+  for (const { order } of [...alone, ...(await db.query(selectMounted))])
+    counts.set(order, (counts.get(order) ?? 0) + 1)
   return counts
 }
