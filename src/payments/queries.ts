@@ -197,21 +197,6 @@ export async function listAttempts(db: Db, merchantId: string, paymentId: string
   return db.query(selectAttempts, [merchantId, paymentId])
 }
 
-// A gateway's webhook names its own key and no merchant; the key is unique over all of them.
-const selectAttemptByKey = sql<AttemptRow>`
-select ${ATTEMPT_COLUMNS}
-from attempts a
-where a.gateway = $1 and a.gateway_key = $2`
-
-export async function findAttemptByKey(
-  db: Db,
-  gateway: string,
-  key: string,
-): Promise<AttemptRow | undefined> {
-  const [row] = await db.query(selectAttemptByKey, [gateway, key])
-  return row
-}
-
 const markAwaitingStatement = sql<{ id: string }>`
 with awaiting as (
   update attempts

@@ -1,6 +1,6 @@
 // The face of this slice: the verbs that others may use. Each lives in the file of its name.
 
-export { createPaymentWriters, type PaymentSettings, type PaymentsApp } from './app.ts'
+export { createPaymentWriters, type PaymentsApp } from './app.ts'
 export { verifyAttempt } from './ask.ts'
 export {
   type CheckoutView,
@@ -12,7 +12,6 @@ export {
   requireCheckoutPayment,
   startAttempt,
 } from './checkout.ts'
-export { MAX_ATTEMPTS } from './decide.ts'
 export { PAYMENT_EXAMPLE } from './examples.ts'
 export { expireCheckout } from './expire.ts'
 export type { AttemptRow, PaymentRow } from './queries.ts'

@@ -1,0 +1,295 @@
+// The style, enforced: structure that a newcomer may rely on, not taste. What a rule leaves out stands beside it.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { basename, dirname, join, posix } from 'node:path'
+import { describe, it } from 'node:test'
+import { renderDocs } from '../src/docs.ts'
+import { privateImports, unplacedFolders, upwardImports } from './tidy/floors.ts'
+import {
+  codeLines,
+  findCycle,
+  importsOf,
+  isProduct,
+  isTest,
+  ROOT,
+  readTree,
+  type TreeFile,
+} from './tidy/tree.ts'
+
+const TREE = readTree()
+const SOURCES = TREE.filter(({ path }) => path.endsWith('.ts'))
+const PRODUCT = TREE.filter(isProduct).filter(({ path }) => path.endsWith('.ts'))
+const IMPORTS = PRODUCT.flatMap(importsOf)
+
+/** Where a pattern stands in code, outside the files in which it may. */
+function findInCode(files: readonly TreeFile[], pattern: RegExp, allowed: RegExp): string[] {
+  return files
+    .filter(({ path }) => !allowed.test(path))
+    .flatMap((file) =>
+      codeLines(file)
+        .filter(({ line }) => pattern.test(line))
+        .map(({ number, line }) => `${file.path}:${number} ${line.trim()}`),
+    )
+}
+
+const importers = (name: RegExp, allowed: RegExp) =>
+  IMPORTS.filter(({ from, to }) => name.test(to) && !allowed.test(from)).map(
+    ({ from, to }) => `${from} → ${to}`,
+  )
+
+describe('the floors', () => {
+  it('hold every folder', () => {
+    assert.deepEqual(unplacedFolders(PRODUCT.map(({ path }) => path)), [])
+  })
+
+  it('are only ever looked down from', () => {
+    assert.deepEqual(upwardImports(IMPORTS), [])
+  })
+
+  it('keep what a folder does not offer to itself', () => {
+    assert.deepEqual(privateImports(IMPORTS), [])
+  })
+
+  it('know no import cycle', () => {
+    assert.equal(findCycle(IMPORTS)?.join(' → '), undefined)
+  })
+})
+
+describe('the rules of the floors', () => {
+  const imported = (from: string, to: string) => [{ from: `src/${from}`, to: `src/${to}` }]
+
+  it('notice a way up, a neighbour and a circle', () => {
+    assert.equal(upwardImports(imported('kit/db.ts', 'payments/service.ts')).length, 1)
+    assert.equal(upwardImports(imported('customers/service.ts', 'merchants/service.ts')).length, 1)
+    assert.equal(upwardImports(imported('config.ts', 'payments/service.ts')).length, 1)
+    const circle = [...imported('kit/a.ts', 'kit/b.ts'), ...imported('kit/b.ts', 'kit/a.ts')]
+    assert.equal(findCycle(circle)?.length, 3)
+  })
+
+  it('notice a look behind the face of a slice', () => {
+    assert.equal(privateImports(imported('pages/routes.ts', 'payments/queries.ts')).length, 1)
+    assert.equal(privateImports(imported('app.ts', 'merchants/names.ts')).length, 1)
+    assert.equal(privateImports(imported('payments/charge.ts', 'gateways/sandbox/wire.ts')).length, 1)
+  })
+})
+
+describe('each thing has its place', () => {
+  it('the environment is read in config.ts', () => {
+    assert.deepEqual(findInCode(PRODUCT, /process\.env\b/, /^src\/config\.ts$/), [])
+  })
+
+  it('the network is asked in kit/http-client.ts', () => {
+    // The script of the payer's page is data here: it runs in the browser.
+    const allowed = /^src\/(?:kit\/http-client|pages\/checkout-script)\.ts$/
+    assert.deepEqual(findInCode(PRODUCT, /\bfetch\(/, allowed), [])
+    assert.deepEqual(importers(/^(?:undici|node:https)$/, allowed), [])
+  })
+
+  it('SQL stands in queries.ts, in kit and in migrations', () => {
+    const allowed = /^src\/(?:kit\/|.*\/(?:[\w-]+-)?queries\.ts$)/
+    assert.deepEqual(findInCode(PRODUCT, /\bsql(?:<[^`]*>)?`/, allowed), [])
+    assert.deepEqual(importers(/^pg$/, /^src\/kit\//), [])
+  })
+
+  it('only src/http knows the web framework', () => {
+    assert.deepEqual(importers(/fastify|^ajv/, /^src\/http\//), [])
+  })
+
+  it('time and chance come out of kit', () => {
+    const made =
+      /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(?:UUID|Bytes|Int)\(|\bset(?:Timeout|Interval)\(/
+    const allowed = new RegExp(
+      [
+        '^src/kit/',
+        // Runs in the browser.
+        '^src/pages/checkout-script\\.ts$',
+        // A process that must end cannot wait for a clock that may be part of what broke.
+        '^src/serve\\.ts$',
+      ].join('|'),
+    )
+    assert.deepEqual(findInCode(PRODUCT, made, allowed), [])
+    assert.deepEqual(importers(/^node:timers/, allowed), [])
+  })
+})
+
+describe('the text', () => {
+  it('has no file that could hold anything', () => {
+    const banned = /^(?:utils?|helpers?|common|misc|types|interfaces|enums?|lib|shared|manager)(?:\.|$)/
+    const parts = SOURCES.flatMap(({ path }) => path.split('/').map((part) => ({ path, part })))
+    assert.deepEqual(
+      parts.filter(({ part }) => banned.test(part)).map(({ path }) => path),
+      [],
+    )
+  })
+
+  it('is named in kebab-case', () => {
+    const odd = SOURCES.filter(
+      ({ path }) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test)?\.ts$/.test(basename(path)),
+    )
+    assert.deepEqual(
+      odd.map(({ path }) => path),
+      [],
+    )
+  })
+
+  it('exports by name, and admits no any', () => {
+    assert.deepEqual(findInCode(SOURCES, /^export default\b/, /^$/), [])
+    // The linter refuses any everywhere; tests that read any shape say so line by line.
+    const silenced = PRODUCT.filter(({ text }) =>
+      /biome-ignore lint\/suspicious\/noExplicitAny|@ts-(?:ignore|expect-error|nocheck)/.test(text),
+    )
+    assert.deepEqual(
+      silenced.map(({ path }) => path),
+      [],
+    )
+  })
+
+  it('leaves no reminder behind', () => {
+    const reminded = TREE.filter(({ text }) => /\b(?:TODO|FIXME)\b/.test(text)).map(({ path }) => path)
+    assert.deepEqual(
+      reminded.filter((path) => path !== 'test/tidy.test.ts' && path !== 'package-lock.json'),
+      [],
+    )
+  })
+
+  it('fits: no source file is longer than 450 lines', () => {
+    const long = SOURCES.map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    assert.deepEqual(
+      long.filter(({ lines }) => lines > 450),
+      [],
+    )
+  })
+
+  it('names no machine it was written on and no registry it came from', () => {
+    const own = ROOT.replaceAll(/[^\w/-]/g, '\\$&')
+    const machine = new RegExp(`(?<![\\w.])(?:/(?:home|Users)/[a-z]|${own}(?![\\w-]))`)
+    const found = TREE.filter(({ text }) => machine.test(text))
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      [],
+    )
+    const lock = TREE.find(({ path }) => path === 'package-lock.json')
+    assert.doesNotMatch(lock?.text ?? '', /"resolved":/)
+    assert.doesNotMatch(TREE.find(({ path }) => path === '.npmrc')?.text ?? '', /registry/)
+  })
+})
+
+describe('the tests', () => {
+  const TESTS = TREE.filter(isTest)
+
+  it('have names of their own', () => {
+    const names = TESTS.flatMap(testNames)
+    assert.ok(names.length > 100, 'the names were found')
+    const places = Map.groupBy(names, ({ name }) => name)
+    const shared = [...places].filter(([, found]) => found.length > 1)
+    assert.deepEqual(
+      shared.map(([name, found]) => `${name}: ${found.map(({ path }) => path).join(', ')}`),
+      [],
+    )
+  })
+
+  it('all run', () => {
+    const held = /\b(?:it|test|describe|suite)\.(?:only|skip|todo)\b|\{\s*(?:only|skip|todo):/
+    assert.deepEqual(findInCode(TESTS, held, /^test\/tidy\.test\.ts$/), [])
+    // Only what is about the machine itself, such as being root, may be impossible on another one.
+    const given = /\bt\.(?:skip|todo)\(/
+    assert.deepEqual(findInCode(TESTS, given, /^(?:test\/tidy|src\/kit\/embedded-postgres.*)\.test\.ts$/), [])
+  })
+})
+
+/** The full names of a file's tests; the formatter's indentation says which suite a test stands in. */
+function testNames({ path, text }: TreeFile): { path: string; name: string }[] {
+  const suites: { indent: number; name: string }[] = []
+  const names: { path: string; name: string }[] = []
+  for (const match of text.matchAll(/^( *)(it|test|describe|suite)\(\s*(['"`])(.*?)\3,/gm)) {
+    const [, { length: indent } = '', word = '', , name = ''] = match
+    while ((suites.at(-1)?.indent ?? -1) >= indent) suites.pop()
+    if (word === 'describe' || word === 'suite') suites.push({ indent, name })
+    else names.push({ path, name: [...suites.map((suite) => suite.name), name].join(' › ') })
+  }
+  return names
+}
+
+describe('the migrations', () => {
+  const MIGRATIONS = TREE.filter(({ path }) => path.startsWith('migrations/'))
+
+  it('are numbered without a gap', () => {
+    const numbers = MIGRATIONS.map(({ path }) => /^(\d{4})_[a-z0-9_]+\.sql$/.exec(basename(path))?.[1])
+    assert.deepEqual(
+      numbers.toSorted(),
+      MIGRATIONS.map((_, index) => String(index + 1).padStart(4, '0')),
+    )
+  })
+
+  it('say in their first line why they are there', () => {
+    const silent = MIGRATIONS.filter(({ text }) => !/^-- \S+(?: \S+){3,}/.test(text))
+    assert.deepEqual(
+      silent.map(({ path }) => path),
+      [],
+    )
+  })
+})
+
+describe('the documentation', () => {
+  for (const [path, text] of Object.entries(renderDocs())) {
+    it(`is as fresh as the code in ${path}`, () => {
+      const written = TREE.find((file) => file.path === path)?.text
+      assert.ok(written === text, `${path} is stale: run "npm run docs"`)
+    })
+  }
+
+  const PAGES = TREE.filter(({ path }) => path.endsWith('.md'))
+
+  it('is there', () => {
+    const wanted = ['README', 'ARCHITECTURE', 'CONTRIBUTING', 'CHANGELOG', 'SECURITY'].map(
+      (name) => `${name}.md`,
+    )
+    assert.deepEqual(
+      [...wanted, 'LICENSE'].filter((path) => !existsSync(join(ROOT, path))),
+      [],
+    )
+  })
+
+  it('links to what exists', () => {
+    const broken = PAGES.flatMap(({ path, text }) =>
+      [
+        ...text.matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g),
+        ...text.matchAll(/src="(?!https?:)([^"]+)"/g),
+      ]
+        .map(([, target = '']) => posix.join(dirname(path), target))
+        .filter((target) => !existsSync(join(ROOT, target)))
+        .map((target) => `${path} → ${target}`),
+    )
+    assert.deepEqual(broken, [])
+  })
+
+  it('names files and folders that exist', () => {
+    // A name with a placeholder (<name>, …, *) is a pattern.
+    const name = /`((?:src|test|docs|migrations|bench|bin|\.ci)\/[^`\s<>…*{}()]*)`/g
+    const missing = PAGES.flatMap(({ path, text }) =>
+      [...text.matchAll(name)]
+        .filter(([, named = '']) => !existsSync(join(ROOT, named)))
+        .map(([, named]) => `${path} names ${named}`),
+    )
+    assert.deepEqual(missing, [])
+  })
+
+  it('maps the tree as it is', () => {
+    const map =
+      /```text map\n([\s\S]*?)```/.exec(TREE.find(({ path }) => path === 'README.md')?.text ?? '')?.[1] ?? ''
+    const named = [...map.matchAll(/^(\S+) {2}/gm)].map(([, path = '']) => path)
+    assert.ok(named.length > 10, 'the map was found')
+    assert.deepEqual(
+      named.filter((path) => !existsSync(join(ROOT, path))),
+      [],
+    )
+    const folders = new Set(
+      PRODUCT.map(({ path }) => dirname(path)).filter((path) => /^src\/[^/]+$/.test(path)),
+    )
+    assert.deepEqual(
+      [...folders].filter((folder) => !named.includes(`${folder}/`)),
+      [],
+    )
+  })
+})
