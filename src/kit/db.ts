@@ -79,9 +79,15 @@ export function connectDb(options: DbOptions): Db {
     types: typeParsers,
     keepAlive: true,
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (error) => options.onError?.(error))
-  pool.on('connect', watchReplication)
+  let isClosing = false
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process. At our own end
+  // the server may hang up first, and nobody need hear of it.
+  pool.on('error', (error) => isClosing || options.onError?.(error))
+  pool.on('connect', (client) => {
+    // One that breaks while it is in use tells whoever waits for it, and this event besides.
+    client.on('error', () => undefined)
+    watchReplication(client)
+  })
 
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect().catch((error: unknown) => {
@@ -120,7 +126,10 @@ export function connectDb(options: DbOptions): Db {
           throw error
         }
       }),
-    close: () => pool.end(),
+    close: () => {
+      isClosing = true
+      return pool.end()
+    },
   }
 }
 
@@ -171,7 +180,7 @@ function isConnectionError(error: unknown): boolean {
   const code = 'code' in error ? String(error.code) : ''
   return (
     /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENOENT)/.test(code) ||
-    /[Cc]onnection (terminated|ended)/.test(error.message)
+    /[Cc]onnection (terminated|ended|error)|is not queryable/.test(error.message)
   )
 }
 
