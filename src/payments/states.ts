@@ -18,9 +18,11 @@ export type PaymentStatus = keyof typeof PAYMENT_MOVES
 
 export const STATUS_MEANINGS: Readonly<Record<PaymentStatus, string>> = {
   pending: 'The checkout is open and the customer has not paid; a decline comes back here.',
-  processing: 'An attempt is with the gateway: the customer is approving it, or the outcome is not known yet.',
+  processing:
+    'An attempt is with the gateway: the customer is approving it, or the outcome is not known yet.',
   successful: 'Money was collected, proven by the gateway.',
-  failed: 'Declined for good. Late money is money, here and in the next two.',
+  failed:
+    'Declined for good. Late money is money: a proof that comes late still counts, here and in the next two.',
   abandoned: 'The customer cancelled and left.',
   expired: 'The time passed with nothing paid.',
   partially_refunded: 'A part of the money went back.',
