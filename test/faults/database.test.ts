@@ -1,0 +1,114 @@
+// F-14 and F-15: connections to PostgreSQL are lost while money moves. A client is told to come back, never that we broke,
+// and whatever it was told is true.
+
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '../../src/kit/db.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { CHARGED_ONCE, startInstallation } from '../support/installation.ts'
+
+const CHARGE = '/api/v1/charges/recurring'
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const CLIENTS = 8
+const CUTS = 12
+
+const installation = await startInstallation({ after })
+// A charge whose settlement is cut off is looked after when its call could have ended, so that must come soon.
+const start = () => installation.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
+const services = await Promise.all([start(), start()])
+const card = await saveMethod(services[0].api, 'card_success')
+
+const cutConnections = sql<{ pid: number }>`
+select pg_terminate_backend(pid), pid
+from pg_stat_activity
+where datname = current_database() and application_name = 'cowry'`
+
+/** Sends until it is told something final; every answer on the way must be one that a client can act on. */
+async function sendUntilTaken(client: number, path: string, body: unknown): Promise<ApiAnswer> {
+  for (let tries = 0; tries < 50; tries += 1) {
+    const { api } = services[(client + tries) % 2] ?? services[0]
+    const answer = await api.post(path, body)
+    if (answer.http === 201) return answer
+    assert.equal(answer.http, 503, answer.text)
+    assert.equal(answer.body.error.code, 'temporarily_unavailable')
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1)
+    told503 += 1
+    await delay(20)
+  }
+  throw new Error('nobody took the request')
+}
+
+let told503 = 0
+
+it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothing double (F-14, F-15)', async () => {
+  let isOver = false
+  const charged: string[] = []
+  const initiated: string[] = []
+  const client = async (_: unknown, n: number) => {
+    while (!isOver) {
+      const charge = await sendUntilTaken(n, CHARGE, chargeBody(card))
+      charged.push(charge.body.data.uuid)
+      const payment = await sendUntilTaken(n, INITIATE, initiateBody())
+      initiated.push(payment.body.data.uuid)
+    }
+  }
+  const clients = Promise.all(Array.from({ length: CLIENTS }, client))
+  let cut = 0
+  for (let n = 0; n < CUTS; n += 1) {
+    await delay(150)
+    cut += (await installation.db.query(cutConnections)).length
+  }
+  isOver = true
+  await clients
+  assert.ok(cut >= CUTS, `${cut} connections were cut`)
+  assert.ok(told503 > 0, 'some requests were hit')
+
+  // Those whose settlement was cut off are found by the resolver.
+  for (const uuid of charged) assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+  for (const uuid of initiated)
+    assert.deepEqual((await installation.truthAbout(uuid)).events, ['payment.pending'])
+  assert.equal(new Set([...charged, ...initiated]).size, charged.length + initiated.length)
+})
+
+it('is ready again by itself', async () => {
+  await installation.db.query(cutConnections)
+  for (const { url, api } of services) {
+    const { http } = await api.post(CHARGE, chargeBody(card))
+    assert.ok([201, 503].includes(http))
+    assert.equal((await fetch(`${url}/readyz`)).status, 200)
+  }
+})
+
+it('a statement that waits for a lock too long is 503 for that request, and the others go on (F-23)', async () => {
+  const body = initiateBody()
+  const { body: made } = await services[0].api.post(INITIATE, body)
+  const released = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holding = installation.db.transaction(async (tx) => {
+    await tx.query(lockCustomer, [made.data.uuid])
+    locked.resolve()
+    await released.promise
+  })
+  await locked.promise
+  // The same customer must be written for this one, and is held.
+  const [held, free] = await Promise.all([
+    services[0].api.post(INITIATE, initiateBody()),
+    services[1].api.post(INITIATE, initiateBody({ customer: OTHER })),
+  ])
+  released.resolve()
+  await holding
+  assert.equal(held.http, 503, held.text)
+  assert.ok(held.headers.get('retry-after'))
+  assert.equal(free.http, 201, free.text)
+})
+
+const OTHER = { email: 'kofi@example.com', firstname: 'Kofi', lastname: 'Mensah' }
+
+const lockCustomer = sql<unknown>`
+select c.id
+from customers c
+join payments p on p.merchant_id = c.merchant_id and p.customer_id = c.id
+where p.id = $1
+for update of c`
