@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { REFUSALS } from '../../src/core/errors.ts'
+import { codesOf, createJudge, type Document, operationsOf } from '../support/document.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const answer = await service.apiWith(undefined).get('/openapi.json')
+const document: Document = answer.body
+const operations = operationsOf(document)
+
+const FROM_EVERY_KEY = [
+  'missing_api_key',
+  'invalid_api_key',
+  'api_key_expired',
+  'api_key_revoked',
+  'insufficient_scope',
+  'merchant_suspended',
+  'mode_mismatch',
+  'ip_not_allowed',
+  'rate_limited',
+  'internal_error',
+  'temporarily_unavailable',
+]
+const FROM_EVERY_POST = [
+  'validation_failed',
+  'malformed_json',
+  'payload_too_large',
+  'unsupported_media_type',
+  'idempotency_key_reused',
+  'duplicate_reference',
+  'invalid_currency',
+  'amount_out_of_range',
+  'amount_precision',
+  'card_data_not_allowed',
+]
+
+/** The seven operations of the interface: tag, success, and what each may refuse beyond what every one does. */
+const INTERFACE: Record<string, { tag: string; success: number; codes: string[] }> = {
+  'POST /api/v1/checkout/initiate-payment': {
+    tag: 'Checkout',
+    success: 201,
+    codes: [...FROM_EVERY_POST, 'country_required', 'invalid_country', 'no_route_available'],
+  },
+  'GET /api/v1/checkout/verify-payment': {
+    tag: 'Checkout',
+    success: 200,
+    codes: ['validation_failed', 'missing_reference', 'invalid_uuid', 'payment_not_found'],
+  },
+  'POST /api/v1/charges/recurring': {
+    tag: 'Charges',
+    success: 201,
+    codes: [
+      ...FROM_EVERY_POST,
+      'recurring_token_not_found',
+      'recurring_token_inactive',
+      'customer_mismatch',
+      'currency_not_supported_for_token',
+    ],
+  },
+  'GET /api/v1/customers': { tag: 'Customers', success: 200, codes: ['validation_failed'] },
+  'GET /api/v1/customers/{uuid}': {
+    tag: 'Customers',
+    success: 200,
+    codes: ['invalid_uuid', 'customer_not_found'],
+  },
+  'GET /api/v1/customers/{uuid}/payment-methods': {
+    tag: 'Customers',
+    success: 200,
+    codes: ['invalid_uuid', 'customer_not_found'],
+  },
+  'GET /api/v1/wallet/balance': {
+    tag: 'Misc',
+    success: 200,
+    codes: ['validation_failed', 'invalid_currency'],
+  },
+}
+
+const ADDED = [
+  'GET /api/v1/checkout/payments/{uuid}',
+  'GET /api/v1/charges/{uuid}',
+  'POST /api/v1/sandbox/payments/{reference}/complete',
+  'GET /api/v1/sandbox/executions',
+]
+
+describe('the OpenAPI document', () => {
+  it('is 3.1.0, of version 1.0, served without a key', () => {
+    assert.equal(answer.http, 200)
+    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.equal(document.openapi, '3.1.0')
+    assert.equal(document.info.version, '1.0')
+    assert.deepEqual(document.servers, [{ url: service.publicUrl }])
+  })
+
+  it('is what the running service generates', () => {
+    assert.deepEqual(document, JSON.parse(JSON.stringify(service.openApi())))
+  })
+
+  it('has the seven tags of the interface', () => {
+    const tags = document.tags.map(({ name }: { name: string }) => name)
+    assert.deepEqual(tags, ['Checkout', 'P2P', 'Payment Links', 'Customer', 'Customers', 'Misc', 'Charges'])
+    for (const { operation } of operations) assert.ok(tags.includes(operation.tags[0]))
+  })
+
+  it('has every operation, and no other', async () => {
+    assert.deepEqual(operations.map(({ name }) => name).sort(), [...Object.keys(INTERFACE), ...ADDED].sort())
+    for (const { method, path, name } of operations) {
+      const url = path.replaceAll(/\{\w+\}/g, 'x')
+      const knock = await service.apiWith(undefined).send(method, url)
+      assert.equal(knock.body.error.code, 'missing_api_key', `${name} is served`)
+    }
+  })
+
+  it('names the tag, the success and every refusal of each operation', () => {
+    for (const [name, { tag, success, codes }] of Object.entries(INTERFACE)) {
+      const documented = operations.find((operation) => operation.name === name)
+      assert.ok(documented, name)
+      assert.deepEqual(documented.operation.tags, [tag])
+      assert.ok(documented.operation.responses[success], name)
+      const told = Object.values(codesOf(documented)).flat()
+      for (const code of [...FROM_EVERY_KEY, ...codes]) assert.ok(told.includes(code), `${name}: ${code}`)
+    }
+  })
+
+  it('tells each refusal under its own status, once', () => {
+    for (const operation of operations) {
+      const codes = codesOf(operation)
+      for (const [status, group] of Object.entries(codes))
+        for (const code of group) assert.equal(REFUSALS[code as keyof typeof REFUSALS].http, Number(status))
+      const all = Object.values(codes).flat()
+      assert.equal(new Set(all).size, all.length, operation.name)
+    }
+  })
+
+  it('wants the key in the x-api-key header, everywhere', () => {
+    const { type, in: place, name } = document.components.securitySchemes.apiKey
+    assert.deepEqual([type, place, name], ['apiKey', 'header', 'x-api-key'])
+    assert.deepEqual(document.security, [{ apiKey: [] }])
+    for (const { operation } of operations) assert.equal(operation.security, undefined)
+  })
+
+  it('has an id, a summary and parameters that fit the path, for every operation', () => {
+    const ids = operations.map(({ operation }) => operation.operationId)
+    assert.equal(new Set(ids).size, ids.length)
+    for (const { name, path, operation } of operations) {
+      assert.match(operation.operationId, /^[a-z][A-Za-z]+$/)
+      assert.ok(operation.summary.length > 0)
+      const inPath = operation.parameters.filter(({ in: place }: { in?: string }) => place === 'path')
+      assert.deepEqual(
+        inPath.map((parameter: { name: string }) => `{${parameter.name}}`),
+        path.match(/\{\w+\}/g) ?? [],
+        name,
+      )
+      for (const parameter of inPath) assert.equal(parameter.required, true)
+    }
+  })
+
+  it('documents the parameters of lists with their bounds and defaults', () => {
+    const list = operations.find(({ name }) => name === 'GET /api/v1/customers')
+    const parameters: { name: string; schema: object }[] = list?.operation.parameters ?? []
+    const schemaOf = (name: string) => parameters.find((one) => one.name === name)?.schema
+    assert.deepEqual(schemaOf('limit'), { type: 'integer', minimum: 1, maximum: 100, default: 20 })
+    assert.deepEqual(schemaOf('search'), { type: 'string', minLength: 1, maxLength: 100 })
+    for (const name of ['page', 'cursor', 'createdFrom', 'createdTo', 'sort']) assert.ok(schemaOf(name), name)
+  })
+
+  it('has examples for every operation that are themselves right', () => {
+    const { complaints } = createJudge(document)
+    for (const { name, path, method, operation } of operations) {
+      const at = ['paths', path, method.toLowerCase()]
+      const [success = ''] = Object.keys(operation.responses)
+      const content = operation.responses[success].content['application/json']
+      assert.ok(content.example, name)
+      assert.deepEqual(
+        complaints([...at, 'responses', success, 'content', 'application/json', 'schema'], content.example),
+        [],
+        name,
+      )
+      if (method !== 'POST') continue
+      const request = operation.requestBody.content['application/json']
+      assert.deepEqual(
+        complaints([...at, 'requestBody', 'content', 'application/json', 'schema'], request.example),
+        [],
+      )
+    }
+    for (const [code, { value }] of Object.entries<{ value: unknown }>(document.components.examples))
+      assert.deepEqual(complaints(['components', 'schemas', 'Error'], value), [], code)
+    assert.deepEqual(Object.keys(document.components.examples).sort(), Object.keys(REFUSALS).sort())
+  })
+
+  it('refers to nothing that is not there, and shows none of our own keywords', () => {
+    const walk = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return
+      for (const [name, member] of Object.entries(value)) {
+        assert.ok(!name.startsWith('x-') || name === 'x-api-key', name)
+        if (name === '$ref') {
+          const parts = String(member).slice(2).split('/')
+          assert.ok(
+            parts.reduce((node: Document, part) => node?.[part], document),
+            String(member),
+          )
+        }
+        walk(member)
+      }
+    }
+    walk(document)
+  })
+})
