@@ -140,7 +140,8 @@ export async function movePayment(
   to: PaymentRow,
   facts: MoveFacts,
 ): Promise<boolean> {
-  const now = app.clock.now()
+  // The very moment in which its attempt ends or begins, so that the event and the record tell the same time.
+  const now = facts.attempt?.endedAt ?? facts.newAttempt?.startedAt ?? app.clock.now()
   const attempts = from.kind === 'charge' ? [] : await listAttempts(app.db, from.merchantId, from.id)
   const shownAttempts = attempts.map((one) => (one.id === facts.attempt?.id ? facts.attempt : one))
   if (facts.newAttempt) shownAttempts.push(facts.newAttempt)
