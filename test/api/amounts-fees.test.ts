@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { systemRandom } from '../../src/kit/random.ts'
+import { settleDueMoney } from '../../src/ledger/service.ts'
+import type { Api } from '../support/api.ts'
+import { postingsOf } from '../support/books.ts'
+import { chargeBody, payWith, saveMethod } from '../support/builders.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const FEES = {
+  sandbox: {
+    KES: { percent: '1.5', fixed: '10' },
+    XOF: { percent: '1.49' },
+    NGN: { percent: '1.5', fixed: '100' },
+    '*': { percent: '2.9' },
+  },
+}
+const HOUR_MS = 3_600_000
+const clock = movingClock()
+const service = await testService({ after }, { clock, env: { COWRY_FEES: JSON.stringify(FEES) } })
+
+async function balanceOf(api: Api, currency: string) {
+  const { data } = (await api.get(`/api/v1/wallet/balance?currency=${currency}`)).body
+  return { pending: data.pendingBalance, available: data.availableBalance }
+}
+
+describe('a fee', () => {
+  it('is a share and a fixed part, rounded half up; the wallet gets the rest', async () => {
+    const { api } = await service.newMerchant()
+    const data = await payWith(api, 'card_success', { amount: 1250.5, currency: 'KES' })
+    // 1.5 % of 1250.50 is 18.7575, and 10 more.
+    assert.equal(data.amountPaid, '1250.50')
+    assert.equal(data.fee, '28.76')
+    assert.equal(data.netAmount, '1221.74')
+    assert.deepEqual(await balanceOf(api, 'KES'), { pending: '1221.74', available: '0.00' })
+    assert.deepEqual(await postingsOf(service.db, data.uuid), [
+      'capture gateway:sandbox KES -125050',
+      'capture pending KES 122174',
+      'capture fees KES 2876',
+    ])
+  })
+
+  it('is a whole unit where the currency has no decimals: half a franc goes up', async () => {
+    const { api } = await service.newMerchant()
+    const data = await payWith(api, 'card_success', { amount: 5000, currency: 'XOF', country: 'SN' })
+    assert.equal(data.fee, '75.00')
+    assert.equal(data.netAmount, '4925.00')
+    assert.deepEqual(await balanceOf(api, 'XOF'), { pending: '4925.00', available: '0.00' })
+  })
+
+  it('of less than half a minor unit is nothing', async () => {
+    const { api } = await service.newMerchant()
+    const data = await payWith(api, 'card_success', { amount: 0.01, currency: 'USD' })
+    assert.equal(data.fee, '0.00')
+    assert.equal(data.netAmount, '0.01')
+  })
+
+  it('is never above the payment', async () => {
+    const { api } = await service.newMerchant()
+    const data = await payWith(api, 'card_success', { amount: 50, currency: 'NGN' })
+    assert.equal(data.fee, '50.00')
+    assert.equal(data.netAmount, '0.00')
+    assert.deepEqual(await balanceOf(api, 'NGN'), { pending: '0.00', available: '0.00' })
+    assert.deepEqual(await postingsOf(service.db, data.uuid), [
+      'capture gateway:sandbox NGN -5000',
+      'capture fees NGN 5000',
+    ])
+  })
+
+  it('is the same for a recurring charge', async () => {
+    const { api } = await service.newMerchant()
+    const token = await saveMethod(api, 'card_success', { amount: 100, currency: 'KES' })
+    const body = chargeBody(token, { amount: 1250.5 })
+    const { data } = (await api.post('/api/v1/charges/recurring', body)).body
+    assert.equal(data.fee, '28.76')
+    assert.equal(data.netAmount, '1221.74')
+    // 100 less 11.50, and 1250.50 less 28.76.
+    assert.deepEqual(await balanceOf(api, 'KES'), { pending: '1310.24', available: '0.00' })
+  })
+
+  it('is not there before something is paid', async () => {
+    const { api } = await service.newMerchant()
+    const data = await payWith(api, 'card_declined')
+    assert.equal(data.fee, null)
+    assert.equal(data.netAmount, null)
+    assert.deepEqual(await balanceOf(api, 'KES'), { pending: '0.00', available: '0.00' })
+  })
+})
+
+describe('settlement', () => {
+  const app = { db: service.db, clock, random: systemRandom(clock) }
+
+  it('moves the net amount from pending to available after a day, once', async () => {
+    const { api } = await service.newMerchant()
+    await settleDueMoney(app)
+    const data = await payWith(api, 'card_success', { amount: 1000, currency: 'KES' })
+    clock.advance(24 * HOUR_MS - 60_000)
+    await settleDueMoney(app)
+    assert.deepEqual(await balanceOf(api, 'KES'), { pending: '975.00', available: '0.00' })
+    clock.advance(61_000)
+    await Promise.all([settleDueMoney(app), settleDueMoney(app)])
+    await eventually(
+      () => balanceOf(api, 'KES'),
+      ({ pending, available }) => pending === '0.00' && available === '975.00',
+      10_000,
+    )
+    assert.deepEqual((await postingsOf(service.db, data.uuid)).slice(3), [
+      'settlement pending KES -97500',
+      'settlement available KES 97500',
+    ])
+  })
+
+  it('happens by itself, as soon as COWRY_SETTLEMENT_HOURS says', async (t) => {
+    const prompt = await testService(t, { env: { COWRY_SETTLEMENT_HOURS: '0' } })
+    await payWith(prompt.api, 'card_success')
+    await eventually(
+      () => balanceOf(prompt.api, 'KES'),
+      ({ available }) => available === '1250.50',
+      15_000,
+    )
+    assert.equal((await balanceOf(prompt.api, 'KES')).pending, '0.00')
+  })
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db.ts'
+import { assertKeys, ISO_TIME, UUID_V7 } from '../support/answers.ts'
+import { eventsOf, movesOf } from '../support/books.ts'
+import { CUSTOMER, chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { createPayer } from '../support/payer.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api, db } = service
+
+/** A checkout that was declined once and then paid. */
+async function payAtSecondTry() {
+  const declined = await payWith(api, 'card_declined', { metadata: { order: 7 } })
+  const path = `/api/v1/sandbox/payments/${declined.reference}/complete`
+  return (await api.post(path, { instrument: 'card_success' })).body.data
+}
+
+async function charge(instrument: string) {
+  const customer = { ...CUSTOMER, email: `${instrument}@example.com` }
+  const token = await saveMethod(api, instrument, { customer })
+  const answer = await api.post('/api/v1/charges/recurring', chargeBody(token, { customer }))
+  return answer.body.data
+}
+
+describe('an event', () => {
+  it('is written for every move, in the order of the moves', async () => {
+    const { uuid } = await payAtSecondTry()
+    const moves = await movesOf(db, uuid)
+    const events = await eventsOf(db, uuid)
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      [
+        ...['payment.pending', 'payment.processing', 'payment.pending', 'payment.processing'],
+        'payment.successful',
+      ],
+    )
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      moves.map(({ to }) => `payment.${to}`),
+    )
+  })
+
+  it('has a body of the promised shape', async () => {
+    const { uuid } = await payAtSecondTry()
+    for (const { id, type, version, resourceType, createdAt, body } of await eventsOf(db, uuid)) {
+      assertKeys(body, ['id', 'type', 'apiVersion', 'mode', 'createdAt', 'resource', 'data'])
+      assert.match(id, UUID_V7)
+      assert.equal(body.id, id)
+      assert.equal(body.type, type)
+      assert.equal(body.apiVersion, '1.0')
+      assert.equal(body.mode, 'test')
+      assert.match(body.createdAt, ISO_TIME)
+      assert.equal(body.createdAt, createdAt.toISOString())
+      assert.equal(resourceType, 'payment')
+      assert.deepEqual(body.resource, { type: 'payment', uuid, version })
+      assert.equal(body.data.uuid, uuid)
+      assert.equal(`payment.${body.data.status}`, type)
+    }
+  })
+
+  it('carries a version that grows by one, so that a consumer can drop what is stale', async () => {
+    const { uuid } = await payAtSecondTry()
+    const versions = (await eventsOf(db, uuid)).map(({ body }) => body.resource.version)
+    assert.deepEqual(versions, [1, 2, 3, 4, 5])
+  })
+
+  it('tells the record as the API shows it at that moment, but for what opens something', async () => {
+    const shown = await payAtSecondTry()
+    const last = (await eventsOf(db, shown.uuid)).at(-1)
+    assert.deepEqual(last?.body.data, {
+      ...shown,
+      accessCode: null,
+      checkoutUrl: null,
+      paymentMethod: { ...shown.paymentMethod, recurringToken: null },
+    })
+    const [first] = await eventsOf(db, shown.uuid)
+    assert.equal(first?.body.data.customer.uuid, shown.customer.uuid, 'the customer who was known before')
+    assert.deepEqual(first?.body.data.attempts, [])
+    assert.deepEqual(first?.body.data.metadata, { order: 7 })
+  })
+
+  it('of a charge tells the charge', async () => {
+    const paid = await charge('card_success')
+    const events = await eventsOf(db, paid.uuid)
+    assert.deepEqual(
+      events.map(({ type, body }) => `${type} ${body.resource.type} ${body.resource.version}`),
+      ['charge.processing charge 1', 'charge.successful charge 2'],
+    )
+    assert.deepEqual(events.at(-1)?.body.data, paid)
+    assert.equal(events[0]?.body.data.statusReason, 'outcome_unknown')
+  })
+
+  it('of a failed charge tells why', async () => {
+    const failed = await charge('card_declined_later')
+    const last = (await eventsOf(db, failed.uuid)).at(-1)
+    assert.equal(last?.type, 'charge.failed')
+    assert.deepEqual(last?.body.data.failure, failed.failure)
+    assert.equal(last?.body.data.failure.code, 'insufficient_funds')
+  })
+
+  it('tells that the payer cancelled', async () => {
+    const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    const payer = createPayer()
+    await payer.press(await payer.open(data.checkoutUrl), '/cancel')
+    const types = (await eventsOf(db, data.uuid)).map(({ type }) => type)
+    assert.deepEqual(types, ['payment.pending', 'payment.abandoned'])
+    const [, abandoned] = await movesOf(db, data.uuid)
+    assert.equal(abandoned?.proof, 'customer')
+  })
+})
+
+const selectBodies = sql<{ text: string }>`select body::text as text from events`
+
+describe('the stored events', () => {
+  it('open nothing: no access code, no recurring token and no token of the provider is in them', async () => {
+    const paid = await payAtSecondTry()
+    const recovered = await charge('card_auth_required_later')
+    const secrets = [
+      paid.accessCode,
+      paid.paymentMethod.recurringToken,
+      recovered.recovery.checkoutUrl.split('/').at(-1),
+    ]
+    const bodies = await db.query(selectBodies)
+    assert.ok(bodies.length > 10)
+    for (const { text } of bodies) {
+      assert.ok(!secrets.some((secret) => text.includes(secret)))
+      assert.doesNotMatch(text, /rtk_[0-9A-Za-z]|tok_[0-9a-f]|\/pay\//)
+    }
+  })
+})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { type Db, sql } from '../../src/kit/db.ts'
+import { assertRefusal } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { initiateBody } from '../support/builders.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { createPayer, wordsOf } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { startProvider } from '../support/provider.ts'
+import { testService } from '../support/service.ts'
+
+const MINUTE_MS = 60_000
+const clock = movingClock()
+const service = await testService({ after }, { clock })
+const { api } = service
+const payer = createPayer()
+
+async function initiate(from: Api = api) {
+  return (await from.post('/api/v1/checkout/initiate-payment', initiateBody())).body.data
+}
+
+async function choose(checkoutUrl: string, choice: string) {
+  await payer.press(await payer.open(checkoutUrl), '/attempts', { choice })
+}
+
+const arrivesAt = (db: Db, uuid: string, status: string) =>
+  eventually(
+    () => pathOf(db, uuid),
+    (path) => path.at(-1) === status,
+    15_000,
+  )
+
+describe('an open checkout', () => {
+  it('expires when its time has passed with nothing paid, and tells it by one event', async () => {
+    const { uuid, reference } = await initiate()
+    clock.advance(60 * MINUTE_MS)
+    assert.deepEqual(await arrivesAt(service.db, uuid, 'expired'), ['pending', 'expired'])
+    const verified = await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)
+    assert.equal(verified.body.data.status, 'expired')
+    assert.equal(verified.body.data.failure, null)
+    assert.deepEqual(verified.body.data.attempts, [])
+    const types = (await eventsOf(service.db, uuid)).map(({ type }) => type)
+    assert.deepEqual(types, ['payment.pending', 'payment.expired'])
+    const [, expired] = await movesOf(service.db, uuid)
+    assert.equal(expired?.proof, 'time')
+    assert.equal(expired?.source, 'expiry')
+  })
+
+  it('cannot be paid afterwards, by nobody', async () => {
+    const { uuid, reference, checkoutUrl } = await initiate()
+    const page = await payer.open(checkoutUrl)
+    clock.advance(60 * MINUTE_MS)
+    // At once, before the background has looked: the time decides, not the job.
+    const complete = await api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
+      instrument: 'card_success',
+    })
+    assertRefusal(complete, 'invalid_state')
+    await arrivesAt(service.db, uuid, 'expired')
+    await payer.press(page, '/attempts', { choice: 'mobile_money:mobile_success' })
+    const data = (await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
+    assert.deepEqual(data.attempts, [])
+    assert.equal(data.status, 'expired')
+    assert.match(wordsOf(await payer.open(checkoutUrl)), /expired/)
+  })
+
+  it('stays open until then', async () => {
+    const { uuid, reference } = await initiate()
+    clock.advance(59 * MINUTE_MS)
+    const paid = await api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
+      instrument: 'card_success',
+    })
+    assert.equal(paid.body.data.status, 'successful')
+    assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'processing', 'successful'])
+  })
+
+  it('does not expire once it was paid, cancelled or has failed', async () => {
+    const { uuid, checkoutUrl } = await initiate()
+    await payer.press(await payer.open(checkoutUrl), '/cancel')
+    const other = await initiate()
+    clock.advance(60 * MINUTE_MS)
+    await arrivesAt(service.db, other.uuid, 'expired')
+    assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'abandoned'])
+  })
+})
+
+const stopAsking = sql<unknown>`update attempts set due_at = null where payment_id = $1`
+
+describe('a checkout whose payer is acting when its time passes', () => {
+  it('is asked about first: what was paid in time is successful, not expired', async (t) => {
+    // A provider that rings no doorbell, and a background that does not ask: only the expiry can find it out.
+    const provider = await startProvider(t, clock)
+    const unaware = await testService(t, { clock, env: provider.env })
+    const { uuid, checkoutUrl } = await initiate(unaware.api)
+    await choose(checkoutUrl, 'mobile_money:mobile_success')
+    await unaware.db.query(stopAsking, [uuid])
+    clock.advance(60 * MINUTE_MS)
+    assert.deepEqual(await arrivesAt(unaware.db, uuid, 'successful'), ['pending', 'processing', 'successful'])
+    assert.equal((await movesOf(unaware.db, uuid)).at(-1)?.source, 'expiry')
+  })
+
+  it('expires when the gateway says that nothing was paid, and money that comes later outranks it (F-35)', async () => {
+    const { uuid, checkoutUrl } = await initiate()
+    await choose(checkoutUrl, 'mobile_money:mobile_late_success')
+    clock.advance(60 * MINUTE_MS)
+    await arrivesAt(service.db, uuid, 'expired')
+    assert.deepEqual(await postingsOf(service.db, uuid), [])
+    clock.advance(2 * MINUTE_MS)
+    assert.deepEqual(await arrivesAt(service.db, uuid, 'successful'), [
+      ...['pending', 'processing', 'expired', 'successful'],
+    ])
+    assert.equal((await postingsOf(service.db, uuid)).length, 2)
+    const verified = await api.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`)
+    assert.equal(verified.body.data.amountPaid, '1250.50')
+  })
+
+  it('does not expire while the gateway cannot be asked: time proves nothing about money', async (t) => {
+    const provider = await startProvider(t, clock)
+    const cutOff = await testService(t, { clock, env: provider.env })
+    const { uuid, checkoutUrl } = await initiate(cutOff.api)
+    await choose(checkoutUrl, 'mobile_money:mobile_success')
+    await provider.close()
+    const untouched = await initiate(cutOff.api)
+    clock.advance(61 * MINUTE_MS)
+    await arrivesAt(cutOff.db, untouched.uuid, 'expired')
+    assert.deepEqual(await pathOf(cutOff.db, uuid), ['pending', 'processing'])
+  })
+})

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { money } from '../../src/core/money.ts'
+import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
+import { duplicatePostings } from '../../src/ledger/service.ts'
+import { closeAttempt } from '../../src/payments/settle-queries.ts'
+import { assertKeys, assertRefusal } from '../support/answers.ts'
+import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { CUSTOMER, initiateBody, payWith } from '../support/builders.ts'
+import { createPayer } from '../support/payer.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+const completePath = (reference: string) => `/api/v1/sandbox/payments/${reference}/complete`
+const customerFor = (name: string) => ({ ...CUSTOMER, email: `${name}@example.com` })
+
+const CREDIT = ['capture gateway:sandbox KES -125050', 'capture pending KES 125050']
+
+describe('every sandbox instrument', () => {
+  it('is one of the fourteen that were promised', () => {
+    assert.deepEqual(
+      SANDBOX_INSTRUMENTS.map(({ name }) => name),
+      [
+        ...['card_success', 'card_3ds', 'card_declined', 'card_insufficient_funds', 'card_declined_later'],
+        ...['card_auth_required_later', 'card_lost_answer_later', 'card_slow_later', 'mobile_success'],
+        ...['mobile_cancelled', 'mobile_timeout', 'mobile_late_success', 'transfer_success'],
+        'transfer_underpaid',
+      ],
+    )
+  })
+
+  for (const instrument of [
+    'card_success',
+    'card_3ds',
+    'card_declined_later',
+    'card_auth_required_later',
+    'card_lost_answer_later',
+    'card_slow_later',
+  ]) {
+    it(`${instrument} pays and is saved`, async () => {
+      const data = await payWith(api, instrument, { customer: customerFor(instrument) })
+      assert.equal(data.status, 'successful')
+      assert.equal(data.statusReason, null)
+      assert.equal(data.amountPaid, '1250.50')
+      assert.equal(data.paymentMethod.type, 'card')
+      assert.match(data.paymentMethod.recurringToken, /^rtk_/)
+      assert.deepEqual(outline(data.attempts), ['card succeeded null'])
+      assert.deepEqual(await postingsOf(service.db, data.uuid), CREDIT)
+      assert.deepEqual(await pathOf(service.db, data.uuid), ['pending', 'processing', 'successful'])
+    })
+  }
+
+  for (const [instrument, channel] of [
+    ['mobile_success', 'mobile_money'],
+    ['transfer_success', 'bank_transfer'],
+  ] as const) {
+    it(`${instrument} pays and is not saved`, async () => {
+      const data = await payWith(api, instrument)
+      assert.equal(data.status, 'successful')
+      assert.equal(data.paymentMethod, null)
+      assert.deepEqual(outline(data.attempts), [`${channel} succeeded null`])
+      assert.deepEqual(await postingsOf(service.db, data.uuid), CREDIT)
+    })
+  }
+
+  for (const [instrument, channel, code] of [
+    ['card_declined', 'card', 'do_not_honor'],
+    ['card_insufficient_funds', 'card', 'insufficient_funds'],
+    ['mobile_cancelled', 'mobile_money', 'customer_cancelled'],
+    ['mobile_timeout', 'mobile_money', 'customer_timeout'],
+  ] as const) {
+    it(`${instrument} declines with ${code}, and the customer may try again`, async () => {
+      const data = await payWith(api, instrument)
+      assert.equal(data.status, 'pending')
+      assert.equal(data.failure, null, 'the payment itself has not failed')
+      assert.equal(data.amountPaid, null)
+      assert.equal(data.paymentMethod, null)
+      assert.deepEqual(outline(data.attempts), [`${channel} declined ${code}`])
+      assert.deepEqual(await postingsOf(service.db, data.uuid), [])
+      const again = await api.post(completePath(data.reference), { instrument: 'card_success' })
+      assert.equal(again.body.data.status, 'successful')
+      assert.deepEqual(outline(again.body.data.attempts), [
+        `${channel} declined ${code}`,
+        'card succeeded null',
+      ])
+    })
+  }
+
+  it('mobile_late_success pays after the checkout has expired: late money is money', async () => {
+    const data = await payWith(api, 'mobile_late_success')
+    assert.equal(data.status, 'successful')
+    assert.equal(data.amountPaid, '1250.50')
+    assert.equal(data.failure, null)
+    const moves = await movesOf(service.db, data.uuid)
+    assert.deepEqual(
+      moves.map(({ to, proof }) => `${to} ${proof}`),
+      ['pending null', 'processing null', 'expired expired_verified', 'successful gateway'],
+    )
+    assert.deepEqual(await postingsOf(service.db, data.uuid), CREDIT)
+    const types = (await eventsOf(service.db, data.uuid)).map(({ type }) => type)
+    assert.deepEqual(types, [
+      'payment.pending',
+      'payment.processing',
+      'payment.expired',
+      'payment.successful',
+    ])
+  })
+
+  it('transfer_underpaid credits nothing and waits for a person as amount_mismatch', async () => {
+    const data = await payWith(api, 'transfer_underpaid')
+    assert.equal(data.status, 'processing')
+    assert.equal(data.statusReason, 'amount_mismatch')
+    assert.equal(data.amountPaid, null)
+    assert.equal(data.paidAt, null)
+    assert.deepEqual(outline(data.attempts), ['bank_transfer amount_mismatch null'])
+    assert.deepEqual(await postingsOf(service.db, data.uuid), [])
+    const executions = await api.get(`/api/v1/sandbox/executions?reference=${data.reference}`)
+    assert.equal(executions.body.data[0].amount, '1125.45')
+    assertRefusal(
+      await api.post(completePath(data.reference), { instrument: 'card_success' }),
+      'invalid_state',
+    )
+  })
+})
+
+function outline(attempts: { channel: string; status: string; failureCode: string | null }[]): string[] {
+  return attempts.map(({ channel, status, failureCode }) => `${channel} ${status} ${failureCode}`)
+}
+
+describe('one checkout', () => {
+  it('may be tried five times: the fifth decline fails it, with the reason of the last', async () => {
+    const { reference } = initiateBody()
+    await api.post('/api/v1/checkout/initiate-payment', initiateBody({ reference }))
+    const decline = async (instrument: string) =>
+      (await api.post(completePath(reference), { instrument })).body.data
+    for (let n = 1; n <= 4; n += 1) assert.equal((await decline('card_declined')).status, 'pending', `${n}`)
+    const failed = await decline('card_insufficient_funds')
+    assert.equal(failed.status, 'failed')
+    assertKeys(failed.failure, ['code', 'message', 'category', 'retryable'])
+    assert.equal(failed.failure.code, 'insufficient_funds')
+    assert.equal(failed.failure.category, 'soft')
+    assert.equal(failed.attempts.length, 5)
+    assert.equal((await movesOf(service.db, failed.uuid)).at(-1)?.proof, 'declined')
+    assertRefusal(await api.post(completePath(reference), { instrument: 'card_success' }), 'invalid_state')
+  })
+
+  it('gives up the prompt that is open on the payer’s phone before another way is tried', async () => {
+    const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
+    const payer = createPayer()
+    const page = await payer.open(data.checkoutUrl)
+    await payer.press(page, '/attempts', { choice: 'mobile_money:mobile_timeout' })
+    const paid = await api.post(completePath(data.reference), { instrument: 'card_success' })
+    assert.equal(paid.body.data.status, 'successful')
+    assert.deepEqual(outline(paid.body.data.attempts), [
+      'mobile_money declined customer_cancelled',
+      'card succeeded null',
+    ])
+    assert.deepEqual(await postingsOf(service.db, data.uuid), CREDIT)
+  })
+
+  it('shows a second success as duplicate_success and keeps its money away from the wallet', async () => {
+    const shop = await service.newMerchant()
+    const declined = await payWith(shop.api, 'card_declined')
+    await shop.api.post(completePath(declined.reference), { instrument: 'card_success' })
+    // A provider that takes its decline back: the proof of the first attempt arrives when the second has paid.
+    const closed = await closeAttempt(service.db, {
+      merchantId: shop.uuid,
+      attemptId: declined.attempts[0].uuid,
+      status: 'duplicate_success',
+      failureCode: null,
+      failureWords: null,
+      paidMinor: 125_050n,
+      paidCurrency: 'KES',
+      gatewayReference: null,
+      statusReason: null,
+      entryId: declined.attempts[0].uuid,
+      postings: duplicatePostings('sandbox', money(125_050n, 'KES')),
+      at: new Date(),
+    })
+    assert.ok(closed)
+    const data = (await shop.api.get(`/api/v1/checkout/payments/${declined.uuid}`)).body.data
+    assert.equal(data.status, 'successful')
+    assert.deepEqual(outline(data.attempts), ['card duplicate_success null', 'card succeeded null'])
+    assert.deepEqual((await postingsOf(service.db, data.uuid)).sort(), [
+      ...CREDIT,
+      'duplicate_capture duplicates KES 125050',
+      'duplicate_capture gateway:sandbox KES -125050',
+    ])
+    const wallet = await shop.api.get('/api/v1/wallet/balance?currency=KES')
+    assert.equal(wallet.body.data.pendingBalance, '1250.50')
+  })
+})

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import {
+  assertKeys,
+  assertNothingStored,
+  assertRefusal,
+  assertSameRefusal,
+  ISO_TIME,
+  UUID_V7,
+} from '../support/answers.ts'
+import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api } = service
+
+const completePath = (reference: string) =>
+  `/api/v1/sandbox/payments/${encodeURIComponent(reference)}/complete`
+const executionsPath = (reference: string) =>
+  `/api/v1/sandbox/executions?reference=${encodeURIComponent(reference)}`
+const CARD = { instrument: 'card_success' }
+
+async function initiate(changes: Record<string, unknown> = {}) {
+  return (await api.post('/api/v1/checkout/initiate-payment', initiateBody(changes))).body.data
+}
+
+async function makeCharge(): Promise<string> {
+  const body = chargeBody(await saveMethod(api, 'card_success'))
+  await api.post('/api/v1/charges/recurring', body)
+  return body.reference
+}
+
+describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
+  it('refuses a request without a key', async () => {
+    const { reference } = await initiate()
+    assertRefusal(await service.apiWith(undefined).post(completePath(reference), CARD), 'missing_api_key')
+  })
+
+  it('knows another merchant’s payment as little as one that never was, and does not pay it', async () => {
+    const { reference, uuid } = await initiate()
+    const { api: other } = await service.newMerchant()
+    const theirs = await other.post(completePath(reference), CARD)
+    const unknown = await other.post(completePath('nothing'), CARD)
+    assertSameRefusal(theirs, unknown, 'payment_not_found')
+    assert.equal((await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data.status, 'pending')
+  })
+
+  it('needs the scope checkout:write', async () => {
+    const { api: reader } = await service.newMerchant(['checkout:read'])
+    assertRefusal(await reader.post(completePath('r'), CARD), 'insufficient_scope')
+  })
+
+  it('plays the customer to the end and answers 200 with the payment record', async () => {
+    const { reference, uuid } = await initiate({ reference: 'Order 7/ä?&#' })
+    const answer = await api.post(completePath(reference), CARD)
+    assert.equal(answer.http, 200, answer.text)
+    assertKeys(answer.body, ['status', 'message', 'data'])
+    const stored = await api.get(`/api/v1/checkout/payments/${uuid}`)
+    assert.deepEqual(answer.body.data, stored.body.data)
+    assert.equal(answer.body.data.status, 'successful')
+  })
+
+  it('refuses an instrument that there is not, and lists those that there are', async () => {
+    const { reference } = await initiate()
+    await assertNothingStored(service.db, async () => {
+      const answer = await api.post(completePath(reference), { instrument: 'card_free' })
+      assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['instrument: not_allowed'])
+      assert.match(answer.body.error.details[0].message, /card_success, card_3ds, card_declined/)
+      const missing = await api.post(completePath(reference), {})
+      assert.deepEqual(assertRefusal(missing, 'validation_failed'), ['instrument: required'])
+    })
+  })
+
+  it('refuses a payment that is final, and leaves it as it is', async () => {
+    const paid = await payWith(api, 'card_success')
+    const answer = await api.post(completePath(paid.reference), { instrument: 'card_declined' })
+    assertRefusal(answer, 'invalid_state')
+    assert.match(answer.body.message, /successful/)
+    const stored = await api.get(`/api/v1/checkout/payments/${paid.uuid}`)
+    assert.deepEqual(stored.body.data, paid)
+  })
+
+  it('has no page to open for a charge', async () => {
+    assertRefusal(await api.post(completePath(await makeCharge()), CARD), 'payment_not_found')
+  })
+
+  it('lets two customers at once pay one payment once', async () => {
+    const { reference, uuid } = await initiate()
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => api.post(completePath(reference), CARD)),
+    )
+    for (const { http, text } of answers) assert.ok(http === 200 || http === 409, text)
+    assert.equal((await api.get(executionsPath(reference))).body.data.length, 1)
+    assert.equal((await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data.status, 'successful')
+  })
+})
+
+describe('GET /api/v1/sandbox/executions', () => {
+  it('refuses a request without a key', async () => {
+    assertRefusal(await service.apiWith(undefined).get(executionsPath('r')), 'missing_api_key')
+  })
+
+  it('knows another merchant’s payment as little as one that never was', async () => {
+    const { reference } = await payWith(api, 'card_success')
+    const { api: other } = await service.newMerchant()
+    const theirs = await other.get(executionsPath(reference))
+    assertSameRefusal(theirs, await other.get(executionsPath('nothing')), 'payment_not_found')
+  })
+
+  it('needs a reference, and the scope checkout:read', async () => {
+    const answer = await api.get('/api/v1/sandbox/executions')
+    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['reference: required'])
+    const { api: writer } = await service.newMerchant(['checkout:write'])
+    assertRefusal(await writer.get(executionsPath('r')), 'insufficient_scope')
+  })
+
+  it('answers what the provider really took, as a list', async () => {
+    const paid = await payWith(api, 'transfer_success')
+    const answer = await api.get(executionsPath(paid.reference))
+    assert.equal(answer.http, 200)
+    assertKeys(answer.body, ['status', 'message', 'data', 'meta'])
+    const [execution, ...others] = answer.body.data
+    assert.deepEqual(others, [])
+    assertKeys(execution, ['uuid', 'kind', 'amount', 'currency', 'status', 'executedAt'])
+    assert.match(execution.uuid, UUID_V7)
+    assert.match(execution.executedAt, ISO_TIME)
+    assert.deepEqual(
+      { ...execution, uuid: '', executedAt: '' },
+      {
+        uuid: '',
+        kind: 'checkout',
+        amount: '1250.50',
+        currency: 'KES',
+        status: 'successful',
+        executedAt: '',
+      },
+    )
+    assert.equal(answer.body.meta.total, 1)
+  })
+
+  it('is empty while nothing was taken, and after a decline', async () => {
+    const { reference } = await initiate()
+    assert.deepEqual((await api.get(executionsPath(reference))).body.data, [])
+    await api.post(completePath(reference), { instrument: 'card_declined' })
+    assert.deepEqual((await api.get(executionsPath(reference))).body.data, [])
+  })
+
+  it('tells a charge by its kind', async () => {
+    const answer = await api.get(executionsPath(await makeCharge()))
+    assert.deepEqual(
+      answer.body.data.map(({ kind, amount }: { kind: string; amount: string }) => `${kind} ${amount}`),
+      ['charge 100.00'],
+    )
+  })
+})
