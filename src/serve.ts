@@ -8,6 +8,9 @@ import { createLog, errorFields } from './kit/log.ts'
 // A crashed process is crash-safe by design; this much time is for the requests that are not to blame.
 const CRASH_DRAIN_MS = 5_000
 
+// One Ctrl-C comes twice under npm, which passes on what the terminal has sent us already.
+const INSIST_AFTER_MS = 1_000
+
 export interface ServeOptions {
   role: Role
   /** One line of JSON for scripts instead of the words for people. */
@@ -44,12 +47,14 @@ export async function serve(config: Config, { role, json }: ServeOptions): Promi
 }
 
 function watchProcess(end: (code: number) => void, tell: (what: string, error: unknown) => void): void {
-  let signals = 0
+  let mayInsist = false
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      signals += 1
-      // Who asks twice does not want to wait for what is under way.
-      if (signals > 1) process.exit(130)
+      // Who asks again does not want to wait for what is under way.
+      if (mayInsist) process.exit(130)
+      setTimeout(() => {
+        mayInsist = true
+      }, INSIST_AFTER_MS).unref()
       end(0)
     })
   }
