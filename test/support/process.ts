@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,11 +14,12 @@ const START_TIMEOUT_MS = 60_000
 const END_TIMEOUT_MS = 10_000
 
 export interface ProcessOptions {
-  /** Another user, another copy of the program, a process group of its own. */
+  /** What to run instead of the program itself, such as npm start. */
+  command?: readonly [file: string, ...args: string[]]
+  /** Another user, another checkout, a process group of its own. */
   uid?: number
   gid?: number
   root?: string
-  node?: string
   detached?: boolean
 }
 
@@ -94,9 +96,10 @@ function spawnCowry(
   t: Ending,
   args: string[],
   env: Record<string, string>,
-  { root = ROOT, node = process.execPath, ...options }: ProcessOptions,
+  { root = ROOT, command = [process.execPath, 'src/main.ts'], ...options }: ProcessOptions,
 ): Spawned {
-  const child = spawn(node, [join(root, 'src/main.ts'), ...args], {
+  const [file, ...before] = command
+  const child = spawn(file, [...before, ...args], {
     ...options,
     cwd: root,
     env: { PATH: process.env.PATH ?? '', COWRY_LOG_LEVEL: 'warn', ...env },
@@ -173,4 +176,49 @@ export async function eventually<Value>(
       throw new Error(`still not as wanted after ${withinMs} ms: ${JSON.stringify(value)}`)
     await delay(50)
   }
+}
+
+/** The processes below this one, as long as it lives: when it is dead its children are somebody else's. */
+export function descendantsOf(pid: number): number[] {
+  const parents = readFolders().map((name) => ({ pid: Number(name), parent: parentOf(Number(name)) }))
+  const below = (of: number): number[] =>
+    parents.filter(({ parent }) => parent === of).flatMap((one) => [one.pid, ...below(one.pid)])
+  return below(pid)
+}
+
+function readFolders(): string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+}
+
+/** Field 4 of the process's own line; its name, in brackets before that, may hold anything. */
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(statOf(pid)[1])
+  } catch {
+    // It ended while we looked.
+    return undefined
+  }
+}
+
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    // A dead process that nobody has taken note of is dead all the same.
+    return statOf(pid)[0] !== 'Z'
+  } catch {
+    return false
+  }
+}
+
+/** Waits until none of these processes is left. */
+export async function gone(pids: number[], withinMs = 10_000): Promise<void> {
+  await eventually(
+    () => pids.filter(isRunning),
+    ({ length }) => length === 0,
+    withinMs,
+  )
 }

@@ -1,0 +1,137 @@
+// What a stranger sees who starts the program for the first time, and for the second.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { connectDb, sql } from '../../src/kit/db.ts'
+import { findRunningPostgres } from '../../src/kit/embedded-postgres.ts'
+import { createApi } from '../support/api.ts'
+import { payWith } from '../support/builders.ts'
+import type { Ending } from '../support/database.ts'
+import { descendantsOf, gone, startTalking, tempFolder } from '../support/process.ts'
+
+const folder = await tempFolder({ after }, 'first-start')
+const env = { PORT: '0', COWRY_DATA_DIR: join(folder, 'data'), npm_config_update_notifier: 'false' }
+const dataDir = env.COWRY_DATA_DIR
+
+/** As the README says it. */
+const start = (t: Ending) =>
+  startTalking(t, [], env, (output) => /^curl /m.test(output), { command: ['npm', 'start'], detached: true })
+
+/** Ctrl-C: a terminal sends it to everything that was started from it. */
+const interrupt = (pid: number) => process.kill(-pid, 'SIGINT')
+
+function readWelcome(output: string) {
+  const lines = output.split('\n')
+  const find = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line))
+  const address = find(/^Cowry listens on +http:\/\/127\.0\.0\.1:\d+$/)
+  const reference = find(/^API reference +http:\/\/127\.0\.0\.1:\d+\/docs$/)
+  const demoKey = find(/^Demo key +cowry_test_\w+$/)
+  const curl = find(/^curl .*$/)
+  const wordOf = (line: number) => lines[line]?.split(/ +/).at(-1) ?? ''
+  return {
+    order: [address, reference, demoKey, curl],
+    url: wordOf(address),
+    reference: wordOf(reference),
+    demoKey: wordOf(demoKey),
+    curl: lines[curl] ?? '',
+  }
+}
+
+async function paste(command: string) {
+  const { stdout } = await promisify(execFile)('bash', ['-c', `${command} -w '\n%{http_code}'`])
+  const [body = '', http] = stdout.split('\n')
+  return { http, body: JSON.parse(body) }
+}
+
+async function hasCurl(): Promise<boolean> {
+  return promisify(execFile)('curl', ['--version']).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function askDatabase<Row>(t: TestContext, statement: ReturnType<typeof sql<Row>>): Promise<Row[]> {
+  const url = findRunningPostgres(join(dataDir, 'postgres'))
+  assert.ok(url, 'the private PostgreSQL runs')
+  const db = connectDb({ url, poolSize: 1 })
+  t.after(() => db.close())
+  return db.query(statement)
+}
+
+const durability = sql<Record<string, string>>`
+select
+  current_setting('fsync') as fsync,
+  current_setting('full_page_writes') as pages,
+  current_setting('synchronous_commit') as commits`
+
+describe('npm start', () => {
+  const first = { demoKey: '', reference: '' }
+
+  it('on an empty folder says the address, the reference, the demo key and a curl, in this order', async (t) => {
+    const service = await start(t)
+    const welcome = readWelcome(service.output())
+    assert.ok(!welcome.order.includes(-1), service.output())
+    assert.deepEqual(
+      welcome.order.toSorted((a, b) => a - b),
+      welcome.order,
+    )
+    const docs = await fetch(welcome.reference)
+    assert.equal(docs.status, 200)
+    assert.match(docs.headers.get('content-type') ?? '', /^text\/html/)
+
+    const api = createApi(welcome.url, { 'x-api-key': welcome.demoKey })
+    const payment = await payWith(api, 'card_success')
+    assert.equal(payment.status, 'successful')
+    Object.assign(first, { demoKey: welcome.demoKey, reference: payment.reference })
+
+    await t.test(
+      'the curl answers 201 with a checkoutUrl when it is pasted, as often as one likes',
+      async (t) => {
+        if (!(await hasCurl())) return t.skip('curl is not installed here')
+        for (const _ of [1, 2]) {
+          const { http, body } = await paste(welcome.curl)
+          assert.equal(http, '201', JSON.stringify(body))
+          assert.equal((await fetch(body.data.checkoutUrl)).status, 200)
+        }
+      },
+    )
+
+    await t.test('only the owner may read the demo key and the operator token', async () => {
+      for (const name of ['demo-key', 'admin-token'])
+        assert.equal((await stat(join(dataDir, name))).mode & 0o777, 0o600, name)
+      assert.equal((await readFile(join(dataDir, 'demo-key'), 'utf8')).trim(), welcome.demoKey)
+    })
+
+    await t.test('the private PostgreSQL writes to disk before it acknowledges', async (t) => {
+      const [settings] = await askDatabase(t, durability)
+      assert.deepEqual(settings, { fsync: 'on', pages: 'on', commits: 'on' })
+    })
+
+    await t.test('Ctrl-C ends it with 0 and leaves nothing running', async () => {
+      const processes = descendantsOf(service.pid)
+      assert.ok(processes.length > 2, 'there is a database below it')
+      interrupt(service.pid)
+      assert.deepEqual(await service.ended, { code: 0, signal: null })
+      await gone(processes)
+      // npm has words of its own there; a line of ours is JSON.
+      assert.doesNotMatch(service.errors(), /^\{/m)
+    })
+  })
+
+  it('a second time keeps all data and the same demo key', async (t) => {
+    const service = await start(t)
+    const welcome = readWelcome(service.output())
+    assert.equal(welcome.demoKey, first.demoKey)
+    const api = createApi(welcome.url, { 'x-api-key': first.demoKey })
+    const { body } = await api.get(`/api/v1/checkout/verify-payment?reference=${first.reference}`)
+    assert.equal(body.data?.status, 'successful')
+
+    const processes = descendantsOf(service.pid)
+    assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
+    await gone(processes)
+  })
+})
