@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgresBinaries, startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
@@ -42,6 +42,8 @@ async function step(name: string, work: () => Promise<void>): Promise<void> {
 async function withServer(url: string | undefined, major: 15 | 18, patterns: string[]): Promise<void> {
   if (url) return runTests(url, patterns)
   const folder = await mkdtemp(join(tmpdir(), 'cowry-test-'))
+  // As root the server runs as somebody else, and PostgreSQL 15 walks down to its folder by the whole path.
+  await chmod(folder, 0o711)
   const binariesDir = findPostgresBinaries(major)
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), binariesDir })
   try {
