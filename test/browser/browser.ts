@@ -1,4 +1,4 @@
-// A real browser from an npm package, and payers in it who notice everything that a page should not do.
+// A real browser from an npm package, and visitors in it who notice everything that a page should not do.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -51,21 +51,21 @@ async function unpackBrowser(folder: string) {
   }
 }
 
-export interface Payer {
+export interface Visitor {
   page: Page
   newTab(): Promise<Page>
   /** Errors in the console, broken policies and addresses of strangers, in the order they were seen. */
   complaints: string[]
 }
 
-export interface PayerOptions {
+export interface VisitorOptions {
   javaScript?: boolean
   width?: number
   /** The only origins that a page may speak to. */
   origins: string[]
 }
 
-export async function newPayer(t: Ending, browser: Browser, options: PayerOptions): Promise<Payer> {
+export async function newVisitor(t: Ending, browser: Browser, options: VisitorOptions): Promise<Visitor> {
   const context = await browser.newContext({
     javaScriptEnabled: options.javaScript ?? true,
     viewport: { width: options.width ?? 1024, height: 800 },
