@@ -10,7 +10,13 @@ import { findPostgresBinaries, startEmbeddedPostgres } from '../src/kit/embedded
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const EVERY_TEST = ['src/**/*.test.ts', 'test/**/*.test.ts']
+// The npm package of the browser is for this platform alone; elsewhere a Chromium can be named.
+const HAS_BROWSER =
+  Boolean(process.env.COWRY_TEST_BROWSER) || (process.platform === 'linux' && process.arch === 'x64')
+const EVERY_TEST = [
+  'src/**/*.test.ts',
+  HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts',
+]
 const API_TESTS = ['test/api/**/*.test.ts']
 
 const files = process.argv.slice(2)
@@ -19,6 +25,8 @@ const isWhole = files.length === 0
 if (isWhole) {
   await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
 }
+if (isWhole && !HAS_BROWSER)
+  console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
 await step('tests', () => withServer(process.env.DATABASE_URL, 18, isWhole ? EVERY_TEST : files))
 if (isWhole && !process.env.DATABASE_URL) {
   if (findPostgresBinaries(15))

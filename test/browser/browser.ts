@@ -28,7 +28,8 @@ export async function startBrowser(t: Ending): Promise<Browser> {
     await browser?.close()
     await rm(folder, { recursive: true, force: true })
   })
-  const { executablePath, env } = await unpackBrowser(folder)
+  const { COWRY_TEST_BROWSER: given } = process.env
+  const { executablePath, env } = given ? { executablePath: given } : await unpackBrowser(folder)
   browser = await chromium.launch({ executablePath, env, args: ARGUMENTS })
   return browser
 }
