@@ -22,21 +22,24 @@ export async function serve(config: Config, { role, json }: ServeOptions): Promi
   const print = (line: string) => void process.stdout.write(`${line}\n`)
   const log = createLog(config.logLevel)
   const ending = Promise.withResolvers<number>()
+  let isEnding = false
+  void ending.promise.then(() => {
+    isEnding = true
+  })
   watchProcess(ending.resolve, (what, error) => log.error(what, errorFields(error)))
   const service = await startService(config, {
     role,
     log,
     say: json ? () => undefined : print,
     onDatabaseExit: (reason) => {
-      log.error('the private PostgreSQL ended by itself', { reason })
+      // A service manager may tell every process at once to end.
+      if (!isEnding) log.error('the private PostgreSQL ended by itself', { reason })
       ending.resolve(1)
     },
   })
   try {
-    // A worker listens nowhere: beside an API process on the same folder it must not stand in its way.
-    if (role !== 'worker') await writeServerFile(config.dataDir, { url: service.url, pid: process.pid })
-    const lines = json ? [JSON.stringify(facts(role, service))] : welcome(role, service)
-    for (const line of lines) print(line)
+    // Who was asked to end while it started does not welcome anybody.
+    if (!isEnding) await announce(config, { role, json }, service, print)
     const code = await ending.promise
     if (code !== 0) setTimeout(() => process.exit(code), CRASH_DRAIN_MS).unref()
     return code
@@ -44,6 +47,18 @@ export async function serve(config: Config, { role, json }: ServeOptions): Promi
     await service.stop()
     await removeServerFile(config.dataDir, process.pid)
   }
+}
+
+async function announce(
+  { dataDir }: Config,
+  { role, json }: ServeOptions,
+  service: Service,
+  print: (line: string) => void,
+): Promise<void> {
+  // A worker listens nowhere: beside an API process on the same folder it must not stand in its way.
+  if (role !== 'worker') await writeServerFile(dataDir, { url: service.url, pid: process.pid })
+  const lines = json ? [JSON.stringify(facts(role, service))] : welcome(role, service)
+  for (const line of lines) print(line)
 }
 
 function watchProcess(end: (code: number) => void, tell: (what: string, error: unknown) => void): void {
