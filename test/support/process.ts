@@ -59,7 +59,10 @@ export async function startProcess(
   options: ProcessOptions = {},
 ): Promise<RunningProcess> {
   const running = await startTalking(t, [...args, '--json'], env, isJson, options)
-  return { ...running, facts: JSON.parse(running.output()) }
+  const facts = JSON.parse(running.output())
+  // A command that fails prints JSON too, about why.
+  if (facts.status === 'error') throw new Error(`${args.join(' ')} failed: ${facts.message}`)
+  return { ...running, facts }
 }
 
 /** Starts `cowry <args>` as a person would, and waits until what it has printed says that it is ready. */
