@@ -1,0 +1,106 @@
+// The command line as a program of its own, beside a running service.
+
+import assert from 'node:assert/strict'
+import { after, describe, it, type TestContext } from 'node:test'
+import { connectDb } from '../../src/kit/db.ts'
+import { createApi } from '../support/api.ts'
+import { payWith } from '../support/builders.ts'
+import { testDatabaseUrl } from '../support/database.ts'
+import { type ProcessOptions, runCowry, startProcess, tempFolder } from '../support/process.ts'
+
+/** The program as it is installed. */
+const COWRY: ProcessOptions = { command: [process.execPath, 'bin/cowry.js'] }
+
+const dataDir = await tempFolder({ after }, 'commands')
+const databaseUrl = await testDatabaseUrl({ after })
+const db = connectDb({ url: databaseUrl, poolSize: 1 })
+const service = await startProcess({ after }, ['serve'], {
+  PORT: '0',
+  DATABASE_URL: databaseUrl,
+  COWRY_DATA_DIR: dataDir,
+})
+after(() => db.close())
+
+const run = (t: TestContext, ...args: string[]) => runCowry(t, args, { COWRY_DATA_DIR: dataDir }, COWRY)
+
+/** The commands that a help text lists, without the one for help. */
+function commandsIn(help: string): string[] {
+  const [, list = ''] = help.split(/^Commands:\n/m)
+  return [...list.matchAll(/^ {2}([a-z][a-z-]*)/gm)].flatMap(([, name]) =>
+    name && name !== 'help' ? [name] : [],
+  )
+}
+
+describe('cowry --help', { concurrency: 2 }, () => {
+  it('lists the commands, and each of them explains itself', async (t) => {
+    const { code, out, err } = await run(t, '--help')
+    assert.deepEqual({ code, err }, { code: 0, err: '' })
+    const names = commandsIn(out)
+    assert.deepEqual(names, ['serve', 'sandbox', 'merchants', 'keys', 'doctor', 'docs'])
+    for (const name of names) {
+      const help = await run(t, name, '--help')
+      assert.deepEqual({ code: help.code, err: help.err }, { code: 0, err: '' })
+      assert.match(help.out, new RegExp(`^Usage: cowry ${name} `))
+    }
+  })
+
+  it('a command that does not exist ends with 1 and says where to look', async (t) => {
+    const { code, out, err } = await run(t, 'payments')
+    assert.deepEqual({ code, out }, { code: 1, out: '' })
+    assert.match(err, /unknown command 'payments'/)
+    assert.match(err, /--help/)
+  })
+})
+
+describe('beside a running service', () => {
+  it('makes a merchant and a key that works at once', async (t) => {
+    const merchant = JSON.parse((await run(t, 'merchants', 'create', '--name', 'Duka', '--json')).out)
+    assert.equal(merchant.status, 'success')
+    const key = JSON.parse((await run(t, 'keys', 'create', '--merchant', merchant.data.uuid, '--json')).out)
+    const api = createApi(service.facts.url, { 'x-api-key': key.data.apiKey })
+    assert.equal((await api.get('/api/v1/wallet/balance')).http, 200)
+    const listed = JSON.parse((await run(t, 'merchants', 'list', '--json')).out)
+    assert.ok(listed.data.some(({ uuid }: { uuid: string }) => uuid === merchant.data.uuid))
+  })
+
+  it('speaks words to people and one document to scripts, also about an error', async (t) => {
+    const words = await run(t, 'merchants', 'create', '--name', 'Soko')
+    assert.match(words.out, /^uuid +[0-9a-f-]{36}$/m)
+    const unknown = ['keys', 'create', '--merchant', '01890000-0000-7000-8000-000000000000']
+    const told = await run(t, ...unknown)
+    assert.deepEqual({ code: told.code, out: told.out }, { code: 1, out: '' })
+    const document = await run(t, ...unknown, '--json')
+    assert.deepEqual({ code: document.code, err: document.err }, { code: 1, err: '' })
+    assert.equal(JSON.parse(document.out).error.code, 'merchant_not_found')
+  })
+
+  it('doctor passes when the books are right, and names the invariant that is violated when they are not', async (t) => {
+    await payWith(createApi(service.facts.url, { 'x-api-key': service.facts.demoKey }), 'card_success')
+    const healthy = await run(t, 'doctor', '--json')
+    assert.equal(healthy.code, 0, healthy.out)
+    assert.ok(JSON.parse(healthy.out).data.checks.length >= 10)
+
+    // A balance that no posting explains.
+    await db.script(`
+      insert into balance_deltas (merchant_id, currency, account, amount_minor, at)
+      select id, 'KES', 'available', 1, now() from merchants limit 1`)
+    const ill = await run(t, 'doctor', '--json')
+    assert.equal(ill.code, 1)
+    const { checks } = JSON.parse(ill.out).data
+    assert.deepEqual(
+      checks.filter(({ ok }: { ok: boolean }) => !ok).map(({ name }: { name: string }) => name),
+      ['invariant_i03_balances_follow_postings'],
+    )
+    const words = await run(t, 'doctor')
+    assert.equal(words.code, 1)
+    assert.match(words.err, /invariant_i03_balances_follow_postings +FAILED +1 violations/)
+  })
+
+  it('without a service: says what to do, and ends with 1', async (t) => {
+    await service.kill('SIGTERM')
+    const { code, err } = await run(t, 'doctor')
+    assert.equal(code, 1)
+    assert.match(err, /npm start/)
+    assert.doesNotMatch(err, /\n\s+at /)
+  })
+})

@@ -1,0 +1,125 @@
+// Production as a process: refuses to start half configured, and has nothing of staging.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { after, describe, it } from 'node:test'
+import { systemClock } from '../../src/kit/clock.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import { formatApiKey, generateApiKey } from '../../src/merchants/keys.ts'
+import { createApi } from '../support/api.ts'
+import { initiateBody } from '../support/builders.ts'
+import { testDatabaseUrl } from '../support/database.ts'
+import { runCowry, startTalking, tempFolder } from '../support/process.ts'
+
+const SECRETS = ['COWRY_PUBLIC_URL', 'COWRY_ADMIN_TOKEN', 'COWRY_ENCRYPTION_KEYS', 'COWRY_KEY_PEPPER']
+
+const dataDir = await tempFolder({ after }, 'production')
+const bare = {
+  COWRY_ENV: 'production',
+  PORT: '0',
+  COWRY_DATA_DIR: dataDir,
+  DATABASE_URL: await testDatabaseUrl({ after }),
+}
+
+describe('production that is not configured', () => {
+  it('exits with 1 and says everything that is missing, in one message', async (t) => {
+    const { code, out, err } = await runCowry(t, ['serve'], bare)
+    assert.equal(code, 1)
+    assert.equal(out, '')
+    assert.equal(err.match(/The settings are not usable/g)?.length, 1)
+    for (const name of SECRETS) assert.match(err, new RegExp(`- ${name} is missing`))
+    assert.doesNotMatch(err, /\n\s+at /)
+  })
+
+  it('says everything that is wrong, too', async (t) => {
+    const { code, err } = await runCowry(t, ['serve'], {
+      ...bare,
+      COWRY_PUBLIC_URL: 'http://pay.example.com',
+      COWRY_ADMIN_TOKEN: 'changeme',
+      COWRY_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+      COWRY_SANDBOX_SECRET: 'a-secret-of-staging',
+      COWRY_FAILPOINTS: 'charge.after_record=kill',
+    })
+    assert.equal(code, 1)
+    for (const name of [...SECRETS, 'COWRY_SANDBOX_SECRET', 'COWRY_FAILPOINTS'])
+      assert.match(err, new RegExp(`- ${name} `))
+    assert.doesNotMatch(err, /changeme|a-secret-of-staging/, 'a secret is not repeated')
+  })
+
+  it('is one JSON document for scripts', async (t) => {
+    const { code, out } = await runCowry(t, ['serve', '--json'], bare)
+    assert.equal(code, 1)
+    const answer = JSON.parse(out)
+    assert.equal(answer.error.code, 'settings')
+    for (const name of SECRETS) assert.ok(answer.message.includes(name))
+  })
+})
+
+describe('production', async () => {
+  const env = {
+    ...bare,
+    COWRY_PUBLIC_URL: 'https://pay.example.com',
+    COWRY_ADMIN_TOKEN: randomBytes(33).toString('base64'),
+    COWRY_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    COWRY_KEY_PEPPER: randomBytes(32).toString('base64'),
+  }
+  const service = await startTalking({ after }, ['serve'], env, (output) => output.includes('API reference'))
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(service.output())?.[0] ?? ''
+  const testKey = formatApiKey(generateApiKey('test', systemRandom(systemClock)))
+
+  /** A command of the operator, on the machine of the service. */
+  async function operate(...args: string[]) {
+    const { code, out, err } = await runCowry({ after }, [...args, '--json'], env)
+    assert.equal(code, 0, err || out)
+    return JSON.parse(out).data
+  }
+
+  it('is ready, and makes no demo merchant and no files with secrets', async () => {
+    assert.equal((await fetch(`${url}/readyz`)).status, 200)
+    assert.doesNotMatch(service.output(), /Demo key|curl|cowry_/)
+    assert.deepEqual(await readdir(dataDir), ['server.json'])
+  })
+
+  it('refuses a test key with mode_mismatch', async () => {
+    const api = createApi(url, { 'x-api-key': testKey })
+    const answer = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    assert.equal(answer.http, 403)
+    assert.equal(answer.body.error.code, 'mode_mismatch')
+  })
+
+  it('has no sandbox and no staging routes', async () => {
+    const merchant = await operate('merchants', 'create', '--name', 'A Real Shop')
+    const { apiKey } = await operate('keys', 'create', '--merchant', merchant.uuid)
+    assert.match(apiKey, /^cowry_live_/)
+    const api = createApi(url, { 'x-api-key': apiKey })
+    for (const answer of [
+      await api.post('/api/v1/sandbox/payments/x/complete', { instrument: 'card_success' }),
+      await api.get('/api/v1/sandbox/executions?reference=x'),
+      await api.get('/sandbox/v1/executions'),
+      await api.post('/sandbox/v1/faults', {}),
+    ]) {
+      assert.equal(answer.http, 404, answer.text)
+      assert.equal(answer.body.error.code, 'route_not_found')
+    }
+    const unrouted = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    assert.equal(unrouted.http, 422, unrouted.text)
+    assert.equal(unrouted.body.error.code, 'no_route_available')
+    const { body } = await api.get('/openapi.json')
+    assert.deepEqual(
+      Object.keys(body.paths).filter((path) => path.includes('sandbox')),
+      [],
+    )
+  })
+
+  it('refuses another keyring than the one its database was written with', async (t) => {
+    const other = { ...env, COWRY_ENCRYPTION_KEYS: `k2:${randomBytes(32).toString('base64')}` }
+    const { code, err } = await runCowry(t, ['serve'], other)
+    assert.equal(code, 1)
+    assert.match(err, /COWRY_ENCRYPTION_KEYS does not fit this database/)
+  })
+
+  it('ends with 0', async () => {
+    assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
+  })
+})
