@@ -1,6 +1,7 @@
 import { money } from '../core/money.ts'
 import type { Attempt } from '../gateways/gateway.ts'
-import type { AttemptRow, PaymentRow } from './queries.ts'
+import type { AttemptRow } from './attempt-queries.ts'
+import type { PaymentRow } from './queries.ts'
 
 /** An attempt as the connector needs to see it. */
 export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merchantName: string): Attempt {

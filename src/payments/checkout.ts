@@ -9,15 +9,9 @@ import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
 import { toGatewayAttempt } from './attempt.ts'
+import { type AttemptRow, listAttempts, markAwaiting } from './attempt-queries.ts'
 import { MAX_ATTEMPTS } from './decide.ts'
-import {
-  type AttemptRow,
-  findPayment,
-  findPaymentByAccess,
-  listAttempts,
-  markAwaiting,
-  type PaymentRow,
-} from './queries.ts'
+import { findPayment, findPaymentByAccess, type PaymentRow } from './queries.ts'
 import { hashAccessCode } from './record.ts'
 import { isUnsettled, nextQuestionAt, scheduleQuestion } from './schedule.ts'
 import { type Known, movePayment, plainMove, settle } from './settle.ts'

@@ -4,7 +4,8 @@
 import type { FailureCode } from '../core/failures.ts'
 import { equals, type Money, money } from '../core/money.ts'
 import type { Outcome } from '../gateways/gateway.ts'
-import type { AttemptRow, PaymentRow } from './queries.ts'
+import type { AttemptRow } from './attempt-queries.ts'
+import type { PaymentRow } from './queries.ts'
 import { type AttemptStatus, canMove, isOpen, isUnpaid, type PaymentStatus, type Proof } from './states.ts'
 
 /** One checkout, many attempts; after so many declines it fails for good. */

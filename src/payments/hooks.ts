@@ -3,7 +3,7 @@
 
 import type { HookRoute } from '../kit/route.ts'
 import type { PaymentsApp } from './app.ts'
-import { hastenAttempt, noteInboundHook } from './queries.ts'
+import { hastenAttempt, noteInboundHook } from './attempt-queries.ts'
 
 export function gatewayHooks(app: PaymentsApp): HookRoute[] {
   return [

@@ -4,7 +4,7 @@ import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from './app.ts'
-import { type AttemptRow, postponeAttempt } from './queries.ts'
+import { type AttemptRow, postponeAttempt } from './attempt-queries.ts'
 import type { Known } from './settle.ts'
 import { isOpen } from './states.ts'
 

@@ -2,6 +2,7 @@
 
 export { createPaymentWriters, type PaymentsApp } from './app.ts'
 export { verifyAttempt } from './ask.ts'
+export type { AttemptRow } from './attempt-queries.ts'
 export {
   type CheckoutView,
   cancelCheckout,
@@ -14,7 +15,7 @@ export {
 } from './checkout.ts'
 export { PAYMENT_EXAMPLE } from './examples.ts'
 export { expireCheckout } from './expire.ts'
-export type { AttemptRow, PaymentRow } from './queries.ts'
+export type { PaymentRow } from './queries.ts'
 export { PaymentRecord } from './schema.ts'
 export { eventType, isOpen, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './states.ts'
 export { requirePayment } from './verify.ts'

@@ -2,7 +2,8 @@
 
 import { findSavedMethod, labelOf, type MethodRow, toSavedMethod, viewMethod } from '../customers/service.ts'
 import type { PaymentsApp } from './app.ts'
-import { type AttemptRow, findPayment, listAttempts, type PaymentRow } from './queries.ts'
+import { type AttemptRow, listAttempts } from './attempt-queries.ts'
+import { findPayment, type PaymentRow } from './queries.ts'
 import { accessContext } from './record.ts'
 import { type PaymentSecrets, toChargeRecord, toInitiatedPayment, toPaymentRecord } from './schema.ts'
 

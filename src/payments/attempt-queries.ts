@@ -1,0 +1,171 @@
+// Every statement over attempts and the webhooks about them, except what the move of a payment writes.
+
+import type { FailureCode } from '../core/failures.ts'
+import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
+import { type Db, sql } from '../kit/db.ts'
+import type { AttemptStatus } from './states.ts'
+
+export interface AttemptRow {
+  merchantId: string
+  id: string
+  paymentId: string
+  number: number
+  operation: 'checkout' | 'charge'
+  gateway: string
+  channel: string
+  status: AttemptStatus
+  gatewayKey: string
+  gatewayReference: string | null
+  choice: CheckoutChoice | null
+  nextStep: NextStep | null
+  failureCode: FailureCode | null
+  failureWords: string | null
+  paidMinor: bigint | null
+  paidCurrency: string | null
+  startedAt: Date
+  endedAt: Date | null
+  dueAt: Date | null
+  tries: number
+  fence: number
+}
+
+const ATTEMPT_COLUMNS = `
+  a.merchant_id as "merchantId", a.id, a.payment_id as "paymentId", a.number, a.operation, a.gateway, a.channel,
+  a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
+  a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_words as "failureWords",
+  a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.started_at as "startedAt",
+  a.ended_at as "endedAt", a.due_at as "dueAt", a.tries, a.fence`
+
+const selectAttempts = sql<AttemptRow>`
+select ${ATTEMPT_COLUMNS}
+from attempts a
+where a.merchant_id = $1 and a.payment_id = $2
+order by a.number`
+
+export async function listAttempts(db: Db, merchantId: string, paymentId: string): Promise<AttemptRow[]> {
+  return db.query(selectAttempts, [merchantId, paymentId])
+}
+
+const markAwaitingStatement = sql<{ id: string }>`
+with awaiting as (
+  update attempts
+  set
+    status = 'awaiting_customer',
+    gateway_reference = coalesce($4, gateway_reference),
+    next_step = coalesce($5::jsonb, next_step),
+    due_at = $6
+  where merchant_id = $1 and id = $2 and fence = $3 and status in ('started', 'awaiting_customer')
+  returning id, payment_id
+)
+update payments p
+set status_reason = 'awaiting_customer'
+from awaiting a
+where p.merchant_id = $1 and p.id = a.payment_id and p.status = 'processing'
+returning a.id`
+
+/** The gateway has taken the attempt on and the payer is to act. */
+export async function markAwaiting(
+  db: Db,
+  attempt: AttemptRow,
+  gatewayReference: string | null,
+  nextStep: NextStep | null,
+  dueAt: Date | null,
+): Promise<void> {
+  await db.query(markAwaitingStatement, [
+    attempt.merchantId,
+    attempt.id,
+    attempt.fence,
+    gatewayReference,
+    nextStep === null ? null : JSON.stringify(nextStep),
+    dueAt,
+  ])
+}
+
+const postponeAttemptStatement = sql<unknown>`
+update attempts
+set due_at = $4
+where merchant_id = $1 and id = $2 and fence = $3 and due_at is not null`
+
+/** When to ask again, or null for no more; a no-op when another process has claimed the attempt meanwhile. */
+export async function postponeAttempt(db: Db, attempt: AttemptRow, dueAt: Date | null): Promise<void> {
+  await db.query(postponeAttemptStatement, [attempt.merchantId, attempt.id, attempt.fence, dueAt])
+}
+
+const claimQuestionStatement = sql<{ id: string }>`
+update attempts
+set asked_at = $3
+where merchant_id = $1 and id = $2 and (asked_at is null or asked_at <= $4)
+returning id`
+
+/** Whether this caller may ask the gateway now; over all processes only one may in the window. */
+export async function claimQuestion(
+  db: Db,
+  attempt: AttemptRow,
+  now: Date,
+  notSince: Date,
+): Promise<boolean> {
+  const rows = await db.query(claimQuestionStatement, [attempt.merchantId, attempt.id, now, notSince])
+  return rows.length > 0
+}
+
+export interface ClaimedAttempt {
+  merchantId: string
+  paymentId: string
+  id: string
+}
+
+const claimDueAttemptsStatement = sql<ClaimedAttempt>`
+with due as (
+  select merchant_id, id
+  from attempts
+  where due_at <= $1
+  order by due_at
+  limit $3
+  for update skip locked
+)
+update attempts a
+set due_at = $2, asked_at = $1, tries = a.tries + 1, fence = a.fence + 1
+from due d
+where a.merchant_id = d.merchant_id and a.id = d.id
+returning a.merchant_id as "merchantId", a.payment_id as "paymentId", a.id`
+
+/** Attempts whose time has come, leased until `leaseUntil`: a process that dies gives them back by then. */
+export async function claimDueAttempts(
+  db: Db,
+  now: Date,
+  leaseUntil: Date,
+  limit: number,
+): Promise<ClaimedAttempt[]> {
+  return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit])
+}
+
+const hastenAttemptStatement = sql<{ id: string }>`
+update attempts
+set due_at = $3
+where gateway = $1
+  and gateway_key = $2
+  and status in ('started', 'awaiting_customer', 'declined', 'requires_review')
+  and (due_at is null or due_at > $3)
+returning id`
+
+/** A doorbell rang: the resolver looks at once, also after an attempt that was over, because late money is money. */
+export async function hastenAttempt(db: Db, gateway: string, key: string, now: Date): Promise<void> {
+  await db.query(hastenAttemptStatement, [gateway, key, now])
+}
+
+const insertInboundHook = sql<{ eventId: string }>`
+insert into inbound_hooks (gateway, event_id, gateway_key, received_at)
+values ($1, $2, $3, $4)
+on conflict (gateway, event_id) do nothing
+returning event_id as "eventId"`
+
+/** False when this very webhook was noted before. */
+export async function noteInboundHook(
+  db: Db,
+  gateway: string,
+  eventId: string,
+  key: string,
+  now: Date,
+): Promise<boolean> {
+  return (await db.query(insertInboundHook, [gateway, eventId, key, now])).length > 0
+}
