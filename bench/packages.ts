@@ -1,0 +1,32 @@
+// The packages that an installation without the development tools brings to this platform, by the lock file.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+interface LockedPackage {
+  dev?: boolean
+  os?: string | string[]
+  cpu?: string | string[]
+}
+
+/** Their folders, relative to the checkout. */
+export async function runtimePackages(root: string): Promise<string[]> {
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
+  // A boundary: npm's own file, in the form that it has had since version 7.
+  const packages = Object.entries(lock.packages as Record<string, LockedPackage>)
+  return packages
+    .filter(([folder, locked]) => folder !== '' && isForRuntimeHere(locked))
+    .map(([folder]) => folder)
+}
+
+function isForRuntimeHere({ dev, os, cpu }: LockedPackage): boolean {
+  return !dev && allows(os, process.platform) && allows(cpu, process.arch)
+}
+
+/** npm's rule: a list of names, or of names behind an exclamation mark that are left out. */
+function allows(rule: string | string[] | undefined, name: string): boolean {
+  const words = [rule ?? []].flat()
+  if (words.includes(`!${name}`)) return false
+  const wanted = words.filter((word) => !word.startsWith('!'))
+  return wanted.length === 0 || wanted.includes(name)
+}

@@ -1,0 +1,142 @@
+// npm run bench:start: how long a start takes, what an idle service needs, and how much it brings along, each beside the
+// limit that the README promises.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { runtimePackages } from './packages.ts'
+import { descendantsOf, memoryOf } from './processes.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const ROUNDS = 3
+// Long enough for what a start leaves behind to be collected, and for the background work to have looked around.
+const IDLE_MS = 5_000
+const MEGABYTE = 1_000_000
+
+const HELP = `npm run bench:start [-- --json]
+
+Starts the service ${ROUNDS} times on an empty data folder and once more on the same folder, and prints the medians:
+the time to ready of a first and of a second start, the memory of the idle service with its private PostgreSQL,
+and the number of run-time packages. Ends with 1 if a limit is broken.
+
+  --json  one JSON document instead of the table
+  --help  this text
+`
+
+interface Measure {
+  name: string
+  value: number
+  unit: 's' | 'MB' | 'packages'
+  limit: number
+}
+
+interface Round {
+  firstStartMs: number
+  secondStartMs: number
+  idleBytes: number
+}
+
+const { values: options } = parseArgs({ options: { json: { type: 'boolean' }, help: { type: 'boolean' } } })
+if (options.help) {
+  process.stdout.write(HELP)
+} else {
+  const measures = await measure()
+  process.stdout.write(options.json ? renderJson(measures) : renderTable(measures))
+  if (measures.some(isBroken)) process.exitCode = 1
+}
+
+async function measure(): Promise<Measure[]> {
+  const rounds: Round[] = []
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await playRound())
+  const middle = (field: keyof Round) => median(rounds.map((round) => round[field]))
+  const packages = await runtimePackages(ROOT)
+  return [
+    { name: 'first start to ready', value: middle('firstStartMs') / 1_000, unit: 's', limit: 5 },
+    { name: 'second start to ready', value: middle('secondStartMs') / 1_000, unit: 's', limit: 5 },
+    { name: 'idle memory', value: middle('idleBytes') / MEGABYTE, unit: 'MB', limit: 250 },
+    { name: 'run-time packages', value: packages.length, unit: 'packages', limit: 100 },
+  ]
+}
+
+async function playRound(): Promise<Round> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'cowry-bench-'))
+  try {
+    const first = await startService(dataDir)
+    await delay(IDLE_MS)
+    const everything = [first.pid, ...descendantsOf(first.pid)]
+    const idleBytes = everything.reduce((sum, pid) => sum + memoryOf(pid), 0)
+    await first.stop()
+    const second = await startService(dataDir)
+    await second.stop()
+    return { firstStartMs: first.readyMs, secondStartMs: second.readyMs, idleBytes }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** From the command to the first 200 of /readyz: what a user waits for. */
+async function startService(dataDir: string) {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--json'], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, PORT: '0', COWRY_DATA_DIR: dataDir, COWRY_LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  try {
+    const { url } = JSON.parse(await readLine(child, ended))
+    const { status } = await fetch(`${url}/readyz`)
+    if (status !== 200) throw new Error(`the service said that it listens and is not ready: HTTP ${status}`)
+  } catch (error) {
+    child.kill('SIGKILL')
+    throw error
+  }
+  const readyMs = performance.now() - startedAt
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  return { pid: child.pid ?? 0, readyMs, stop }
+}
+
+async function readLine(child: ChildProcess, ended: Promise<unknown[]>): Promise<string> {
+  if (!child.stdout) throw new Error('the output of the service is not read')
+  const failed = ended.then(([code]) => {
+    throw new Error(`the service ended with ${code} before it was ready`)
+  })
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), failed])
+  // It ends by and by, which is no failure any more.
+  failed.catch(() => undefined)
+  return line
+}
+
+function median(numbers: number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
+}
+
+function isBroken({ value, limit }: Measure): boolean {
+  // Not greater: what could not be measured is broken too.
+  return !(value <= limit)
+}
+
+function renderJson(measures: Measure[]): string {
+  const shown = measures.map((one) => ({ ...one, value: round(one), ok: !isBroken(one) }))
+  return `${JSON.stringify({ rounds: ROUNDS, measures: shown }, null, 2)}\n`
+}
+
+function renderTable(measures: Measure[]): string {
+  const lines = measures.map((one) => {
+    const value = `${round(one)} ${one.unit}`
+    return `${one.name.padEnd(24)}${value.padStart(14)}   limit ${one.limit} ${one.unit}${isBroken(one) ? '   BROKEN' : ''}`
+  })
+  return `${lines.join('\n')}\n(medians of ${ROUNDS} rounds)\n`
+}
+
+function round({ value, unit }: Measure): number {
+  return unit === 's' ? Number(value.toFixed(2)) : Math.round(value)
+}
