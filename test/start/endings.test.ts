@@ -6,11 +6,11 @@ import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { descendantsOf } from '../../bench/processes.ts'
 import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
 import type { Ending } from '../support/database.ts'
 import {
-  descendantsOf,
   gone,
   type RunningProcess,
   runCowry,

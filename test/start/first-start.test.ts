@@ -6,12 +6,13 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { descendantsOf } from '../../bench/processes.ts'
 import { connectDb, sql } from '../../src/kit/db.ts'
 import { findRunningPostgres } from '../../src/kit/embedded-postgres.ts'
 import { createApi } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
 import type { Ending } from '../support/database.ts'
-import { descendantsOf, gone, startTalking, tempFolder } from '../support/process.ts'
+import { gone, startTalking, tempFolder } from '../support/process.ts'
 
 const folder = await tempFolder({ after }, 'first-start')
 const env = { PORT: '0', COWRY_DATA_DIR: join(folder, 'data'), npm_config_update_notifier: 'false' }

@@ -2,11 +2,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isRunning } from '../../bench/processes.ts'
 import type { Ending } from './database.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
@@ -178,42 +178,6 @@ export async function eventually<Value>(
     if (Date.now() > until)
       throw new Error(`still not as wanted after ${withinMs} ms: ${JSON.stringify(value)}`)
     await delay(50)
-  }
-}
-
-/** The processes below this one, as long as it lives: when it is dead its children are somebody else's. */
-export function descendantsOf(pid: number): number[] {
-  const parents = readFolders().map((name) => ({ pid: Number(name), parent: parentOf(Number(name)) }))
-  const below = (of: number): number[] =>
-    parents.filter(({ parent }) => parent === of).flatMap((one) => [one.pid, ...below(one.pid)])
-  return below(pid)
-}
-
-function readFolders(): string[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-}
-
-/** Field 4 of the process's own line; its name, in brackets before that, may hold anything. */
-function parentOf(pid: number): number | undefined {
-  try {
-    return Number(statOf(pid)[1])
-  } catch {
-    // It ended while we looked.
-    return undefined
-  }
-}
-
-function statOf(pid: number): string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-}
-
-export function isRunning(pid: number): boolean {
-  try {
-    // A dead process that nobody has taken note of is dead all the same.
-    return statOf(pid)[0] !== 'Z'
-  } catch {
-    return false
   }
 }
 
