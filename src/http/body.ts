@@ -44,9 +44,13 @@ function unsupported(message?: string): Refusal {
   return new Refusal('unsupported_media_type', { message })
 }
 
-export function readJsonBody(bytes: unknown): JsonBody {
+/** `mayBeEmpty` where no field is required: no body then says the same as an empty object. */
+export function readJsonBody(bytes: unknown, mayBeEmpty = false): JsonBody {
   // Without a content type and a body the framework hands over nothing at all.
-  if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw malformed('The body is empty; send a JSON object.')
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+    if (mayBeEmpty) return { value: {}, facts: { lossyNumbers: new Set() } }
+    throw malformed('The body is empty; send a JSON object.')
+  }
   if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8.')
   const text = bytes.toString('utf8')
   // Some editors and languages write a byte order mark; the standard lets a reader skip it.

@@ -80,6 +80,7 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
   const { route, admit, handle } = served
   const check = compileInput(route)
   const takesBody = route.body !== undefined
+  const mayBeEmpty = isSchema(route.body) && !requiresFields(route.body)
   app.route({
     method: route.method,
     url: frameworkPath(route.path),
@@ -91,11 +92,15 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
     },
     handler: (request, reply) =>
       needs.exchanges.work(request, reply, async () => {
-        const body: JsonBody | undefined = takesBody ? readJsonBody(request.body) : undefined
+        const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
         const input = check(request.params, queryTextOf(request.raw.url), body)
         return sendAnswer(reply, await handle(request, input))
       }),
   })
+}
+
+function requiresFields(schema: object): boolean {
+  return 'required' in schema && Array.isArray(schema.required) && schema.required.length > 0
 }
 
 function answerSchema(route: Route | OperatorRoute): object {
@@ -121,13 +126,13 @@ export function frameworkPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const key = headerText(request, 'idempotency-key')
   if (key === undefined || request.method === 'GET' || request.method === 'HEAD') return undefined
   if (IDEMPOTENCY_KEY.test(key)) return key
-  const message = 'Idempotency-Key must be 1 to 255 visible ASCII characters without spaces.'
+  const message = 'Idempotency-Key must be 1 to 255 ASCII characters without control characters.'
   const details = [{ field: 'Idempotency-Key', code: 'invalid_format', message }]
   throw new Refusal('validation_failed', { message: REFUSALS.validation_failed.message, details })
 }

@@ -159,13 +159,17 @@ export function initiateComplaints(allowHttp: boolean) {
     ...amountComplaints(body, facts),
     ...countryComplaints(body),
     ...customerComplaints(body),
-    ...metadataComplaints(body.metadata),
+    ...metadataComplaints(body.metadata, facts),
     ...redirectComplaints(body.redirectUrl, allowHttp),
   ]
 }
 
 export function chargeComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
-  return [...amountComplaints(body, facts), ...customerComplaints(body), ...metadataComplaints(body.metadata)]
+  return [
+    ...amountComplaints(body, facts),
+    ...customerComplaints(body),
+    ...metadataComplaints(body.metadata, facts),
+  ]
 }
 
 function complaint(field: string, code: RefusalCode, message: string = REFUSALS[code].message): Complaint {
@@ -220,7 +224,7 @@ const METADATA_MAX_KEY_LENGTH = 40
 const METADATA_MAX_TEXT_LENGTH = 500
 const METADATA_MAX_BYTES = 16 * 1024
 
-export function metadataComplaints(metadata: unknown): Complaint[] {
+function metadataComplaints(metadata: unknown, facts: BodyFacts): Complaint[] {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return []
   const complaints: Complaint[] = []
   const complain = (field: string, code: string, message: string) => complaints.push({ field, code, message })
@@ -231,6 +235,10 @@ export function metadataComplaints(metadata: unknown): Complaint[] {
     complain('metadata', 'too_long', 'metadata may have at most 16 KB as JSON.')
   }
   walkMetadata('metadata', metadata, complain)
+  // Kept, it would come back as another number than the merchant wrote.
+  for (const path of [...facts.lossyNumbers].filter((one) => one.startsWith('metadata.'))) {
+    complain(path, 'out_of_range', `${path} has more digits than a JSON number can carry; send it as text.`)
+  }
   return complaints
 }
 
@@ -241,9 +249,6 @@ function walkMetadata(
 ): void {
   if (typeof value === 'string' && [...value].length > METADATA_MAX_TEXT_LENGTH) {
     complain(path, 'too_long', `${path} may have at most ${METADATA_MAX_TEXT_LENGTH} characters.`)
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    complain(path, 'out_of_range', `${path} is too large for a number.`)
   }
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {

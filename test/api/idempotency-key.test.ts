@@ -71,12 +71,12 @@ for (const [name, path, makeBody] of [
       assertRefusal(await api.post(path, makeBody(), withKey(key)), 'idempotency_key_reused')
     })
 
-    it('has 1 to 255 visible characters', async () => {
-      const longest = randomUUID().padEnd(255, 'x')
+    it('has 1 to 255 printable characters', async () => {
+      const longest = `${randomUUID()} with spaces `.padEnd(255, 'x')
       const taken = await api.post(path, makeBody(), withKey(longest))
       assert.equal(taken.http, 201, taken.text)
       await assertNothingStored(service.db, async () => {
-        for (const key of [`${longest}x`, 'with space', '', 'é']) {
+        for (const key of [`${longest}x`, '', 'é']) {
           const answer = await api.post(path, makeBody(), withKey(key))
           assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['Idempotency-Key: invalid_format'])
         }

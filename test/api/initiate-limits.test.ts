@@ -162,11 +162,12 @@ describe('metadata', () => {
     assert.deepEqual(read.body.data.metadata, metadata)
   })
 
-  it('holds no number that is too large for one', async () => {
-    const text = JSON.stringify(initiateBody({ metadata: { n: 0 } })).replace('"n":0', '"n":1e400')
-    assert.deepEqual(assertRefusal(await api.postText(INITIATE, text), 'validation_failed'), [
-      'metadata.n: out_of_range',
-    ])
+  it('holds no number that would come back as another one', async () => {
+    for (const literal of ['1e400', '12345678901234567890', '0.10000000000000000001']) {
+      const text = JSON.stringify(initiateBody({ metadata: { n: 0 } })).replace('"n":0', `"n":${literal}`)
+      const answer = await api.postText(INITIATE, text)
+      assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['metadata.n: out_of_range'], literal)
+    }
   })
 })
 

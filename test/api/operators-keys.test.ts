@@ -93,6 +93,12 @@ describe('an operator', () => {
     assert.equal(theirs.body.meta.total, 1)
   })
 
+  it('rotates a key without a body, which has no required field', async () => {
+    const { keyId } = (await admin.post(PATH, {})).body.data
+    const rotated = await admin.send('POST', `/admin/v1/keys/${keyId}/rotate`)
+    assert.equal(rotated.http, 201, rotated.text)
+  })
+
   it('revokes a key, as often as one likes', async () => {
     const { keyId } = (await admin.post(PATH, {})).body.data
     const first = await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`)
