@@ -40,6 +40,7 @@ const CALLER_LEFT = 499
 export function createExchanges(clock: Clock, log: Log): Exchanges {
   const open = new Set<FastifyReply>()
   const waiting: (() => void)[] = []
+  let isClosing = false
 
   const end = (request: FastifyRequest, reply: FastifyReply): void => {
     request.exchange.unfinished -= 1
@@ -53,6 +54,7 @@ export function createExchanges(clock: Clock, log: Log): Exchanges {
     begin(request, reply) {
       request.exchange = { startedAtMs: clock.now().getTime(), unfinished: 1 }
       open.add(reply)
+      if (isClosing) reply.raw.shouldKeepAlive = false
       // Not finish: that never comes when the caller has left.
       reply.raw.once('close', () => {
         request.exchange.callerLeft = !reply.raw.writableEnded
@@ -68,6 +70,7 @@ export function createExchanges(clock: Clock, log: Log): Exchanges {
       }
     },
     closeConnections() {
+      isClosing = true
       for (const reply of open) reply.raw.shouldKeepAlive = false
     },
     finished: () =>
