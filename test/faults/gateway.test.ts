@@ -57,8 +57,9 @@ it('an execution after the question that did not find it is the only one: the ke
   // The first question comes after a second, and finds some of them executed and some not.
   const lateness = [0, 300, 700, 1_000, 1_300, 2_500]
   const uuids = await chargeWith(lateness.map((ms) => onCharge('late_ms', ms)))
+  const latest = delay(3_000)
   await requireChargedOnce(uuids)
-  await delay(2_500)
+  await latest
   await requireChargedOnce(uuids)
 })
 
@@ -150,7 +151,7 @@ describe('a gateway that is down', () => {
     await sandbox.kill()
     for (const { status } of charges) assert.equal(status, 'processing')
     // Long enough for the first questions to find nobody.
-    await delay(2_500)
+    await delay(1_300)
     const waiting = await Promise.all(charges.map(({ uuid }) => api.get(`/api/v1/charges/${uuid}`)))
     for (const { body } of waiting) assert.equal(body.data.status, 'processing')
     await sandbox.startAgain()

@@ -65,6 +65,8 @@ export interface Installation {
   keyOf(paymentId: string): Promise<string>
   /** How often the resolver has claimed its latest attempt. */
   triesOf(paymentId: string): Promise<number>
+  /** As if the lease of its attempt had just run out. */
+  endLease(paymentId: string): Promise<void>
   /** What made each of its moves true. */
   proofsOf(paymentId: string): Promise<(string | null)[]>
 }
@@ -145,6 +147,9 @@ export async function startInstallation(t: Ending): Promise<Installation> {
     },
     keyOf: async (paymentId) => (await latestAttempt(paymentId)).key,
     triesOf: async (paymentId) => (await latestAttempt(paymentId)).tries,
+    async endLease(paymentId) {
+      await db.query(endLease, [paymentId])
+    },
     async proofsOf(paymentId) {
       return (await db.query(selectProofs, [paymentId])).map(({ proof }) => proof)
     },
@@ -173,6 +178,11 @@ from attempts
 where payment_id = $1
 order by number desc
 limit 1`
+
+const endLease = sql<unknown>`
+update attempts
+set due_at = now()
+where payment_id = $1 and due_at is not null`
 
 const selectProofs = sql<{ proof: string | null }>`
 select proof
