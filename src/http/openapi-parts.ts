@@ -92,7 +92,7 @@ export const IDEMPOTENCY_KEY = {
   required: false,
   description:
     'A retry with the same key and body answers the record that the first request created, as it stands now. The same key with another body is refused as idempotency_key_reused.',
-  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 }
 
 const FROM_AUTHENTICATION: RefusalCode[] = [

@@ -225,18 +225,20 @@ describe('the query of a request', () => {
 })
 
 describe('the Idempotency-Key', () => {
-  it('reaches the handler when it is 1 to 255 visible characters', async () => {
+  it('reaches the handler when it is 1 to 255 ASCII characters', async () => {
     const { post, seen } = fakeShell()
     await post(PATH, { name: 'a' }, { 'idempotency-key': 'order-17' })
     assert.equal(seen.input?.idempotencyKey, 'order-17')
     await post(PATH, { name: 'a' })
     assert.equal(seen.input?.idempotencyKey, undefined)
-    assert.equal((await post(PATH, { name: 'a' }, { 'idempotency-key': 'k'.repeat(255) })).http, 201)
+    for (const key of ['two words', 'k'.repeat(255)]) {
+      assert.equal((await post(PATH, { name: 'a' }, { 'idempotency-key': key })).http, 201, key)
+    }
   })
 
   it('is refused otherwise, by the name of the header', async () => {
     const { post } = fakeShell()
-    for (const key of ['', 'k'.repeat(256), 'two words', 'ümlaut']) {
+    for (const key of ['', 'k'.repeat(256), 'ümlaut']) {
       const answer = await post(PATH, { name: 'a' }, { 'idempotency-key': key })
       assert.equal(answer.http, 400, key)
       assert.deepEqual(complaintsIn(answer), ['Idempotency-Key invalid_format'])
