@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { FAILPOINTS, type Failpoint } from '../../src/kit/failpoints.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, type ServiceProcess, startInstallation } from '../support/installation.ts'
 import { eventually } from '../support/process.ts'
@@ -36,10 +37,14 @@ async function look(body: { reference: string }): Promise<Death> {
   return { reference: body.reference, body, left }
 }
 
-const dying = (failpoint: string) =>
-  installation.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` }, 'api')
+const diedAt = new Set<Failpoint>()
 
-async function dieCharging(failpoint: string, token: string): Promise<Death> {
+function dying(failpoint: Failpoint, role: 'api' | 'all' = 'api') {
+  diedAt.add(failpoint)
+  return installation.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` }, role)
+}
+
+async function dieCharging(failpoint: Failpoint, token: string): Promise<Death> {
   const body = chargeBody(token)
   await loseAnswer(await dying(failpoint), CHARGE, body)
   return look(body)
@@ -59,7 +64,7 @@ async function dieDuringCall(): Promise<Death> {
   return look(body)
 }
 
-async function diePaying(failpoint: string): Promise<Death> {
+async function diePaying(failpoint: Failpoint): Promise<Death> {
   const body = initiateBody()
   const { http } = await survivor.api.post('/api/v1/checkout/initiate-payment', body)
   assert.equal(http, 201)
@@ -68,7 +73,10 @@ async function diePaying(failpoint: string): Promise<Death> {
   return look(body)
 }
 
-const [beforeRecord, afterRecord, duringCall, afterCall, declined, afterSettle, checkoutStart, checkoutCall] =
+const CHECKOUT_POINTS = FAILPOINTS.filter((point) => point.startsWith('checkout.'))
+const RECOVERY_POINTS = ['resolver.after_question', 'resolver.after_claim'] as const
+
+const [beforeRecord, afterRecord, duringCall, afterCall, declined, afterSettle, ...checkouts] =
   await Promise.all([
     dieCharging('charge.before_record', card),
     dieCharging('charge.after_record', card),
@@ -76,8 +84,7 @@ const [beforeRecord, afterRecord, duringCall, afterCall, declined, afterSettle, 
     dieCharging('charge.after_call', card),
     saveMethod(survivor.api, 'card_declined_later').then((token) => dieCharging('charge.after_call', token)),
     dieCharging('charge.after_settle', card),
-    diePaying('checkout.after_start'),
-    diePaying('checkout.after_call'),
+    ...CHECKOUT_POINTS.map((point) => diePaying(point)),
   ])
 
 // A client that retries before the service is back gets the record as it stands.
@@ -143,12 +150,10 @@ describe('a service that was killed and started again', { concurrency: true }, (
     assert.deepEqual(await settledAfter(afterSettle), CHARGED_ONCE)
   })
 
-  for (const [when, death] of [
-    ['between record and call (F-02)', checkoutStart],
-    ['between call and settle (F-04)', checkoutCall],
-  ] as const) {
-    it(`a checkout killed ${when} goes on where it was, and is paid once`, async () => {
-      assert.deepEqual(death.left, { status: 'processing', executions: 0, credits: 0 })
+  for (const [n, point] of CHECKOUT_POINTS.entries()) {
+    it(`a checkout killed at ${point} goes on where it was, and is paid once (F-02, F-04)`, async () => {
+      const death = checkouts[n]
+      assert.deepEqual(death?.left, { status: 'processing', executions: 0, credits: 0 })
       const id = await installation.idOf(death.reference)
       assert.ok(id)
       await eventually(
@@ -170,8 +175,8 @@ it('killed again and again while it recovers: it still ends right, once (F-11)',
   const { reference } = await dieCharging('charge.after_record', card)
   const id = await installation.idOf(reference)
   assert.ok(id)
-  for (const failpoint of ['resolver.after_question', 'resolver.after_claim']) {
-    const recovering = await installation.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` })
+  for (const failpoint of RECOVERY_POINTS) {
+    const recovering = await dying(failpoint, 'all')
     assert.deepEqual(await recovering.ended, { code: null, signal: 'SIGKILL' })
     assert.equal((await installation.truthAbout(id)).status, 'processing')
   }
@@ -181,4 +186,8 @@ it('killed again and again while it recovers: it still ends right, once (F-11)',
   await installation.endLease(id)
   await installation.startService(BRIEF)
   assert.deepEqual(await installation.settled(id), CHARGED_ONCE)
+})
+
+it('there is no other place where the service can be made to die', () => {
+  assert.deepEqual([...diedAt].toSorted(), [...FAILPOINTS].toSorted())
 })
