@@ -67,7 +67,12 @@ async function runTests(url: string, patterns: string[]): Promise<void> {
   const found = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
   if (found.length === 0) throw new Error(`no test file matches ${patterns.join(' ')}`)
   try {
-    const options = ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=240000']
+    const options = [
+      '--test',
+      `--test-concurrency=${availableParallelism()}`,
+      '--test-timeout=240000',
+      '--test-force-exit',
+    ]
     await run(process.execPath, [...options, ...found], {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,

@@ -185,20 +185,21 @@ describe('F-10 the provider killed under load', () => {
       }
     }
     const clients = Array.from({ length: 16 }, load)
-    await delay(300)
+    // Enough answers that some are under way at any moment, however slow this machine is.
+    while (attempts.filter((entry) => entry.answered).length < 100) await delay(20)
     child.kill('SIGKILL')
     await Promise.all(clients)
     await http.close()
 
     const cleanups: (() => Promise<void>)[] = []
+    t.after(async () => {
+      for (const cleanup of cleanups) await cleanup()
+    })
     const rig = await startRig(cleanups, { dataDir })
-    const answered = attempts.filter((entry) => entry.answered)
-    assert(answered.length > 50, `only ${answered.length} charges in 300 ms`)
     for (const entry of attempts) {
       const count = (await rig.gateway.executions(entry.paymentId)).length
       if (entry.answered) assert.equal(count, 1)
       else assert(count <= 1)
     }
-    for (const cleanup of cleanups) await cleanup()
   })
 })
