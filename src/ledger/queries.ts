@@ -1,4 +1,7 @@
 // Every statement over the ledger, except the entries that the settle of a payment writes.
+//
+// A locking select with a limit stands in a CTE of its own: inside a condition the planner may run it once per row, and
+// then it takes more rows than the limit.
 
 import type { Currency } from '../core/currency.ts'
 import { type Db, sql } from '../kit/db.ts'
@@ -34,16 +37,18 @@ export async function selectBalances(db: Db, merchantId: string): Promise<Balanc
 }
 
 const foldDeltasStatement = sql<{ folded: number }>`
-with taken as (
-  delete from balance_deltas
-  where id in (
-    select id
-    from balance_deltas
-    order by id
-    limit $1
-    for update skip locked
-  )
-  returning merchant_id, currency, account, amount_minor, at
+with due as (
+  select id
+  from balance_deltas
+  order by id
+  limit $1
+  for update skip locked
+),
+taken as (
+  delete from balance_deltas b
+  using due
+  where b.id = due.id
+  returning b.merchant_id, b.currency, b.account, b.amount_minor, b.at
 ),
 sums as (
   select merchant_id, currency, account, sum(amount_minor) as amount_minor, max(at) as at
@@ -69,17 +74,19 @@ export async function foldDeltas(db: Db, limit: number): Promise<number> {
 }
 
 const claimDueSettlementsStatement = sql<{ settled: number }>`
-with due as (
-  delete from pending_settlements
-  where (merchant_id, payment_id) in (
-    select merchant_id, payment_id
-    from pending_settlements
-    where due_at <= $1
-    order by due_at
-    limit $2
-    for update skip locked
-  )
-  returning merchant_id, payment_id, currency, amount_minor
+with claimed as (
+  select merchant_id, payment_id
+  from pending_settlements
+  where due_at <= $1
+  order by due_at
+  limit $2
+  for update skip locked
+),
+due as (
+  delete from pending_settlements s
+  using claimed c
+  where s.merchant_id = c.merchant_id and s.payment_id = c.payment_id
+  returning s.merchant_id, s.payment_id, s.currency, s.amount_minor
 ),
 numbered as (
   select d.*, ($3::uuid[])[row_number() over ()] as entry_id
