@@ -65,6 +65,7 @@ async function settleBatch<Item, Result>(
       for (const waiting of batch) waiting.reject(error)
       return
     }
-    for (const waiting of batch) await settleBatch(options, [waiting])
+    // Together, so that the one that waits makes nobody else wait.
+    await Promise.all(batch.map((waiting) => settleBatch(options, [waiting])))
   }
 }

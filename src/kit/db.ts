@@ -43,9 +43,13 @@ export interface Db extends Tx {
 
 /** The database could not be asked, or its answer did not arrive: a statement may or may not have been committed. */
 export class DbUnavailable extends Error {
-  constructor(cause: unknown) {
+  /** The server itself gave the statement up, so nothing of it was written and other statements may well go through. */
+  readonly isRolledBack: boolean
+
+  constructor(cause: unknown, isRolledBack = false) {
     super(`the database did not answer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
     this.name = 'DbUnavailable'
+    this.isRolledBack = isRolledBack
   }
 }
 
@@ -59,7 +63,7 @@ export interface DbOptions {
 // A caller that cannot get a connection in this time is told to come back, instead of queueing without end.
 const ACQUIRE_TIMEOUT_MS = 2_000
 const STATEMENT_TIMEOUT_MS = 10_000
-const LOCK_TIMEOUT_MS = 5_000
+const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
 
 const INT8 = 20
@@ -98,7 +102,7 @@ export function connectDb(options: DbOptions): Db {
       return await work(client)
     } catch (error) {
       const translated = translate(error)
-      if (translated instanceof DbUnavailable) broken = translated
+      if (translated instanceof DbUnavailable && !translated.isRolledBack) broken = translated
       throw translated
     } finally {
       client.release(broken)
@@ -164,13 +168,16 @@ async function certain<Result>(client: pg.PoolClient, work: () => Promise<Result
   return result
 }
 
-// Classes of SQLSTATE that are about the server or the connection, not about the statement. 57014 and 55P03 are
-// statements that took too long: the caller is told to come back.
-const UNAVAILABLE_STATES = /^(08|53|57P0|57014|55P03|25006|58)/
+// Classes of SQLSTATE that are about the server or the connection, not about the statement.
+const UNAVAILABLE_STATES = /^(08|53|57P0|25006|58)/
+
+// Statements that took too long, waiting for a lock or at work: the caller is told to come back.
+const GIVEN_UP_STATES = new Set(['55P03', '57014'])
 
 function translate(error: unknown): unknown {
   if (error instanceof DbUnavailable) return error
   const state = sqlStateOf(error)
+  if (state && GIVEN_UP_STATES.has(state)) return new DbUnavailable(error, true)
   if (state) return UNAVAILABLE_STATES.test(state) ? new DbUnavailable(error) : error
   return isConnectionError(error) ? new DbUnavailable(error) : error
 }

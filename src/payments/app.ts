@@ -44,8 +44,9 @@ const BATCH_SIZE = 64
 const BATCHES_AT_ONCE = 4
 
 export function createPaymentWriters(db: Db): PaymentWriters {
-  // When the database did not answer, each row alone would not either; any other error may be one row's own.
-  const isolates = (error: unknown) => !(error instanceof DbUnavailable)
+  // When the connection broke, each row alone would fare no better; any other error may be one row's own, such as a wait
+  // for a lock that somebody holds.
+  const isolates = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
   const options = { maxSize: BATCH_SIZE, concurrency: BATCHES_AT_ONCE, isolates }
   return {
     record: createBatcher({
