@@ -9,6 +9,7 @@ export const FAILPOINTS = [
   'charge.after_call',
   'charge.after_settle',
   'checkout.after_start',
+  'checkout.after_answer',
   'checkout.after_call',
   'resolver.after_claim',
   'resolver.after_question',

@@ -1,28 +1,48 @@
 // Background work: rows that are due, claimed by the job itself with `for update skip locked`, so that any number of
-// processes share it. This module only says when a job looks again.
+// processes share it. This module only says when a job looks again, and how much of it runs at once.
 
 import type { Clock } from './clock.ts'
 import { errorFields, type Log } from './log.ts'
 import { jittered, type Random } from './random.ts'
 
-export interface Job {
+interface Named {
   name: string
   /** How long to wait when nothing was due. */
   everyMs: number
-  /** Claims and does what is due; answers how much that was. More than nothing means: look again at once. */
+}
+
+/** Does what is due in one go; answers how much that was. More than nothing means: look again at once. */
+interface BulkJob extends Named {
   run: () => Promise<number>
 }
 
+/** Claims single pieces of work that may take long. A slow one does not hold the next claim up. */
+interface PieceJob extends Named {
+  concurrency: number
+  claim: (limit: number) => Promise<(() => Promise<void>)[]>
+}
+
+export type Job = BulkJob | PieceJob
+
 export interface JobRunner {
+  /** Nothing new is claimed; what is under way ends first. */
   stop(): Promise<void>
+}
+
+interface Needs {
+  clock: Clock
+  random: Random
+  log: Log
 }
 
 // After an error a job rests, so that a broken database or gateway is not hammered.
 const REST_AFTER_ERROR_MS = 2_000
 
-export function startJobs(app: { clock: Clock; random: Random; log: Log }, jobs: Job[]): JobRunner {
+export function startJobs(app: Needs, jobs: Job[]): JobRunner {
   const stopping = new AbortController()
-  const loops = jobs.map((job) => loop(app, job, stopping.signal))
+  const loops = jobs.map((job) =>
+    'run' in job ? runBulk(app, job, stopping.signal) : runPieces(app, job, stopping.signal),
+  )
   return {
     async stop() {
       stopping.abort()
@@ -31,21 +51,43 @@ export function startJobs(app: { clock: Clock; random: Random; log: Log }, jobs:
   }
 }
 
-async function loop(
-  app: { clock: Clock; random: Random; log: Log },
-  job: Job,
-  signal: AbortSignal,
-): Promise<void> {
+async function runBulk(app: Needs, job: BulkJob, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const done = await runOnce(app, job)
-    if (done === undefined) await app.clock.sleep(jittered(app.random, REST_AFTER_ERROR_MS), signal)
-    else if (done === 0) await app.clock.sleep(jittered(app.random, job.everyMs), signal)
+    const done = await attempt(app, job, job.run)
+    if (done !== undefined && done > 0) continue
+    await rest(app, job, done === undefined, signal)
   }
 }
 
-async function runOnce(app: { log: Log }, job: Job): Promise<number | undefined> {
+async function runPieces(app: Needs, job: PieceJob, signal: AbortSignal): Promise<void> {
+  const underWay = new Set<Promise<void>>()
+  while (!signal.aborted) {
+    const room = job.concurrency - underWay.size
+    if (room === 0) {
+      await Promise.race(underWay)
+      continue
+    }
+    const pieces = await attempt(app, job, () => job.claim(room))
+    for (const piece of pieces ?? []) {
+      const running: Promise<void> = attempt(app, job, piece).then(() => void underWay.delete(running))
+      underWay.add(running)
+    }
+    if (!pieces || pieces.length === 0) await rest(app, job, pieces === undefined, signal)
+  }
+  await Promise.all(underWay)
+}
+
+function rest(app: Needs, job: Named, afterError: boolean, signal: AbortSignal): Promise<void> {
+  return app.clock.sleep(jittered(app.random, afterError ? REST_AFTER_ERROR_MS : job.everyMs), signal)
+}
+
+async function attempt<Result>(
+  app: Needs,
+  job: Named,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
   try {
-    return await job.run()
+    return await work()
   } catch (error) {
     app.log.error('job failed', { job: job.name, ...errorFields(error) })
     return undefined

@@ -1,10 +1,11 @@
 // Asking a gateway what became of an attempt, on behalf of somebody who waits for the answer: the merchant's verify, the
 // payer's return. At most once per three seconds per payment over all processes; parallel callers share one question.
 
-import { money } from '../core/money.ts'
+import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
+import { toQuestion } from './attempt.ts'
 import { claimQuestion, listAttempts } from './attempt-queries.ts'
 import { findPayment, type PaymentRow } from './queries.ts'
 import { isUnsettled } from './schedule.ts'
@@ -49,10 +50,11 @@ export async function verifyAttempt(
   source: MoveSource,
 ): Promise<Known & { answered: boolean }> {
   const { payment, attempt } = known
-  const asked = { key: attempt.gatewayKey, amount: money(payment.amountMinor, payment.currency) }
   try {
-    const outcome = await app.gateways.get(attempt.gateway).verify(asked, attempt.gatewayReference)
-    return { ...(await settle(app, known, outcome, { source })), answered: outcome.kind !== 'unknown' }
+    const outcome = await app.gateways
+      .get(attempt.gateway)
+      .verify(toQuestion(payment, attempt), attempt.gatewayReference)
+    return { ...(await settle(app, known, outcome, { source })), answered: isAnswer(outcome) }
   } catch (error) {
     // A connector that breaks is our own fault, not the caller's: they get what is stored.
     app.log.error('asking the gateway failed', {
@@ -62,4 +64,9 @@ export async function verifyAttempt(
     })
     return { ...known, answered: false }
   }
+}
+
+/** A gateway that no longer knows an attempt has said something too: nothing is under way there. */
+function isAnswer(outcome: Outcome): boolean {
+  return outcome.kind !== 'unknown' || outcome.reason === 'not_found'
 }

@@ -83,12 +83,16 @@ export async function markAwaiting(
 
 const postponeAttemptStatement = sql<unknown>`
 update attempts
-set due_at = $4
-where merchant_id = $1 and id = $2 and fence = $3 and due_at is not null`
+set due_at = $5
+where merchant_id = $1 and id = $2 and fence = $3 and due_at = $4`
 
-/** When to ask again, or null for no more; a no-op when another process has claimed the attempt meanwhile. */
+/**
+ * When to ask again, or null for no more. A no-op when another process has claimed the attempt meanwhile, or a doorbell
+ * has rung since we looked: what it is about may have come after our question.
+ */
 export async function postponeAttempt(db: Db, attempt: AttemptRow, dueAt: Date | null): Promise<void> {
-  await db.query(postponeAttemptStatement, [attempt.merchantId, attempt.id, attempt.fence, dueAt])
+  const { merchantId, id, fence, dueAt: leasedUntil } = attempt
+  await db.query(postponeAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt])
 }
 
 const claimQuestionStatement = sql<{ id: string }>`
@@ -139,33 +143,32 @@ export async function claimDueAttempts(
   return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit])
 }
 
-const hastenAttemptStatement = sql<{ id: string }>`
+const ringDoorbellStatement = sql<{ id: string }>`
+with noted as (
+  insert into inbound_hooks (gateway, event_id, gateway_key, received_at)
+  values ($1, $2, $3, $4)
+  on conflict (gateway, event_id) do nothing
+  returning event_id
+)
 update attempts
-set due_at = $3
+set due_at = $4, tries = 0
 where gateway = $1
-  and gateway_key = $2
+  and gateway_key = $3
   and status in ('started', 'awaiting_customer', 'declined', 'requires_review')
-  and (due_at is null or due_at > $3)
+  and (due_at is null or due_at > $4)
+  and exists (select 1 from noted)
 returning id`
 
-/** A doorbell rang: the resolver looks at once, also after an attempt that was over, because late money is money. */
-export async function hastenAttempt(db: Db, gateway: string, key: string, now: Date): Promise<void> {
-  await db.query(hastenAttemptStatement, [gateway, key, now])
-}
-
-const insertInboundHook = sql<{ eventId: string }>`
-insert into inbound_hooks (gateway, event_id, gateway_key, received_at)
-values ($1, $2, $3, $4)
-on conflict (gateway, event_id) do nothing
-returning event_id as "eventId"`
-
-/** False when this very webhook was noted before. */
-export async function noteInboundHook(
+/**
+ * A webhook rang: it is noted, and the resolver looks at once, also after an attempt that was over, because late money is
+ * money. One statement, so that what is noted was also acted upon; the same webhook again does nothing.
+ */
+export async function ringDoorbell(
   db: Db,
   gateway: string,
   eventId: string,
   key: string,
   now: Date,
-): Promise<boolean> {
-  return (await db.query(insertInboundHook, [gateway, eventId, key, now])).length > 0
+): Promise<void> {
+  await db.query(ringDoorbellStatement, [gateway, eventId, key, now])
 }

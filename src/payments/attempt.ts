@@ -23,3 +23,32 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
     expiresAt: payment.expiresAt,
   }
 }
+
+/** What a gateway is asked about. */
+export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Pick<Attempt, 'key' | 'amount'> {
+  return { key: attempt.gatewayKey, amount: money(payment.amountMinor, payment.currency) }
+}
+
+/** An attempt as its first row has it. */
+export function newAttempt(
+  payment: PaymentRow,
+  facts: Pick<AttemptRow, 'id' | 'number' | 'operation' | 'channel' | 'choice' | 'startedAt' | 'dueAt'>,
+): AttemptRow {
+  return {
+    ...facts,
+    merchantId: payment.merchantId,
+    paymentId: payment.id,
+    gateway: payment.gateway,
+    gatewayKey: facts.id,
+    status: 'started',
+    gatewayReference: null,
+    nextStep: null,
+    failureCode: null,
+    failureWords: null,
+    paidMinor: null,
+    paidCurrency: null,
+    endedAt: null,
+    tries: 0,
+    fence: 1,
+  }
+}

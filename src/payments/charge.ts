@@ -1,24 +1,21 @@
 // Charging a saved method again, without the customer: record, call, settle.
 
+import { defaultCountry, usesCurrency } from '../core/currency.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { type MethodRow, openCredential, requireMethodByToken, statusOf } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
-import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
-import { toGatewayAttempt } from './attempt.ts'
+import { newAttempt, toGatewayAttempt } from './attempt.ts'
 import type { AttemptRow } from './attempt-queries.ts'
 import { type ChargeInput, fingerprintOf } from './input.ts'
 import type { PaymentRow } from './queries.ts'
 import { type Claim, emailKey, type Recorded, recordPayment, replayInsteadOf } from './record.ts'
-import { scheduleQuestion } from './schedule.ts'
+import { firstLeaseEnd, scheduleQuestion } from './schedule.ts'
 import { settle } from './settle.ts'
 import { showAtRest } from './views.ts'
 
 export const CHARGE = 'POST /api/v1/charges/recurring'
-
-// The resolver must not ask while the first call may still be under way.
-const LEASE_SLACK_MS = 2_000
 
 export async function chargeSavedMethod(
   app: PaymentsApp,
@@ -51,7 +48,7 @@ async function chargeOnce(
   // If the process dies during the call, the attempt is on disk and the resolver asks the gateway what happened.
   await app.failpoints.pass('charge.before_record')
   const attemptId = app.random.uuid()
-  const dueAt = addMs(app.clock.now(), app.settings.gatewayTimeoutMs + LEASE_SLACK_MS)
+  const dueAt = firstLeaseEnd(app, app.clock.now())
   const recorded = await recordPayment(
     app,
     merchant.id,
@@ -63,7 +60,7 @@ async function chargeOnce(
       statusReason: 'outcome_unknown',
       amount: input.amount,
       gateway: method.gateway,
-      country: null,
+      country: railsCountry(input),
       description: input.description,
       metadata: input.metadata,
       redirectUrl: null,
@@ -78,7 +75,15 @@ async function chargeOnce(
   if (recorded.replayed) return { ...recorded, method }
 
   await app.failpoints.pass('charge.after_record')
-  const attempt = firstAttempt(recorded.payment, attemptId, dueAt)
+  const attempt = newAttempt(recorded.payment, {
+    id: attemptId,
+    number: 1,
+    operation: 'charge',
+    channel: 'saved',
+    choice: null,
+    startedAt: recorded.payment.createdAt,
+    dueAt,
+  })
   const gateway = app.gateways.get(method.gateway)
   const outcome = await submitCharge(app, gateway, recorded.payment, attempt, method)
   await app.failpoints.pass('charge.after_call')
@@ -123,29 +128,9 @@ async function requireChargeable(
   return method
 }
 
-/** The attempt as the record has just written it. */
-function firstAttempt(payment: PaymentRow, id: string, dueAt: Date): AttemptRow {
-  return {
-    merchantId: payment.merchantId,
-    id,
-    paymentId: payment.id,
-    number: 1,
-    operation: 'charge',
-    gateway: payment.gateway,
-    channel: 'saved',
-    status: 'started',
-    gatewayKey: id,
-    gatewayReference: null,
-    choice: null,
-    nextStep: null,
-    failureCode: null,
-    failureWords: null,
-    paidMinor: null,
-    paidCurrency: null,
-    startedAt: payment.createdAt,
-    endedAt: null,
-    dueAt,
-    tries: 0,
-    fence: 1,
-  }
+/** The token decides the gateway; the country only matters if the customer must be sent to a checkout later. */
+function railsCountry(input: ChargeInput): string | null {
+  const { country } = input.customer
+  const { currency } = input.amount
+  return country !== null && usesCurrency(country, currency) ? country : defaultCountry(currency)
 }

@@ -3,23 +3,19 @@
 
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import { money } from '../core/money.ts'
 import type { Channel, CheckoutChoice, Outcome } from '../gateways/gateway.ts'
-import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
-import { toGatewayAttempt } from './attempt.ts'
+import { newAttempt, toGatewayAttempt, toQuestion } from './attempt.ts'
 import { type AttemptRow, listAttempts, markAwaiting } from './attempt-queries.ts'
 import { MAX_ATTEMPTS } from './decide.ts'
 import { findPayment, findPaymentByAccess, type PaymentRow } from './queries.ts'
 import { hashAccessCode } from './record.ts'
-import { isUnsettled, nextQuestionAt, scheduleQuestion } from './schedule.ts'
+import { firstLeaseEnd, isUnsettled, nextQuestionAt, scheduleQuestion } from './schedule.ts'
 import { type Known, movePayment, plainMove, settle } from './settle.ts'
 import { isOpen, type MoveSource } from './states.ts'
 import { requirePayment } from './verify.ts'
 import { checkoutUrl, openAccessCode } from './views.ts'
-
-const LEASE_SLACK_MS = 2_000
 
 export interface CheckoutView {
   payment: PaymentRow
@@ -63,7 +59,16 @@ export async function startAttempt(
   const { payment } = view
   if (payment.status === 'processing') return view
   requireStartable(app, payment, choice)
-  const attempt = newAttempt(app, payment, choice)
+  const now = app.clock.now()
+  const attempt = newAttempt(payment, {
+    id: app.random.uuid(),
+    number: payment.attemptsUsed + 1,
+    operation: 'checkout',
+    channel: choice.channel,
+    choice,
+    startedAt: now,
+    dueAt: firstLeaseEnd(app, now),
+  })
   const next: PaymentRow = {
     ...plainMove(payment, 'processing'),
     statusReason: 'outcome_unknown',
@@ -99,34 +104,42 @@ export async function submitCheckout(app: PaymentsApp, { payment, attempt }: Kno
       `${checkoutUrl(app, accessCode)}/return`,
     )
   if (started.kind !== 'started') return started
+  await app.failpoints.pass('checkout.after_answer')
+  const outcome: Outcome = { kind: 'pending', gatewayReference: started.gatewayReference }
   const awaiting: Known = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
-  await markAwaiting(app.db, attempt, started.gatewayReference, started.next, nextQuestionAt(app, awaiting))
-  return { kind: 'pending', gatewayReference: started.gatewayReference }
+  const dueAt = nextQuestionAt(app, awaiting, outcome)
+  await markAwaiting(app.db, attempt, started.gatewayReference, started.next, dueAt)
+  return outcome
 }
 
 /** Gives the current attempt up, so that another way can be tried. What was paid meanwhile counts. */
 export async function giveUpAttempt(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
-  const { payment, attempt } = view
-  if (payment.status !== 'processing' || !attempt || !isUnsettled(attempt)) return view
-  const gateway = app.gateways.get(attempt.gateway)
-  const asked = { key: attempt.gatewayKey, amount: money(payment.amountMinor, payment.currency) }
-  const outcome = gateway.cancel
-    ? await gateway.cancel(asked, attempt.gatewayReference)
-    : await gateway.verify(asked, attempt.gatewayReference)
-  await settle(app, { payment, attempt }, outcome, { source: 'checkout' })
+  return (await stopAttempt(app, view)).view
+}
+
+/** The payer leaves. While nobody knows whether they have paid, nothing happens and they see that we do not know. */
+export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
+  const stopped = await stopAttempt(app, view)
+  const { payment, attempt } = stopped.view
+  const mayBePaid =
+    payment.status === 'processing' && (!stopped.answered || attempt?.status !== 'awaiting_customer')
+  if (!isOpen(payment.status) || mayBePaid) return stopped.view
+  await movePayment(app, payment, plainMove(payment, 'abandoned'), { proof: 'customer', source: 'checkout' })
   return refresh(app, payment)
 }
 
-/** The payer leaves. Refused while nobody knows whether they have paid. */
-export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
-  const given = await giveUpAttempt(app, view)
-  const { payment, attempt } = given
-  if (!isOpen(payment.status)) return given
-  if (payment.status === 'processing' && attempt?.status !== 'awaiting_customer') {
-    throw new Refusal('invalid_state', { message: 'We do not know yet whether this payment went through.' })
-  }
-  await movePayment(app, payment, plainMove(payment, 'abandoned'), { proof: 'customer', source: 'checkout' })
-  return refresh(app, payment)
+/** Stops the attempt that is with a gateway; `answered` when the gateway said what became of it. */
+async function stopAttempt(
+  app: PaymentsApp,
+  view: CheckoutView,
+): Promise<{ view: CheckoutView; answered: boolean }> {
+  const { payment, attempt } = view
+  if (payment.status !== 'processing' || !attempt || !isUnsettled(attempt)) return { view, answered: false }
+  const gateway = app.gateways.get(attempt.gateway)
+  const stop = gateway.cancel ?? gateway.verify
+  const outcome = await stop(toQuestion(payment, attempt), attempt.gatewayReference)
+  await settle(app, { payment, attempt }, outcome, { source: 'checkout' })
+  return { view: await refresh(app, payment), answered: outcome.kind !== 'unknown' }
 }
 
 /** The payer came back from the gateway's page, or asks whether it is done. */
@@ -156,33 +169,5 @@ function requireStartable(app: PaymentsApp, payment: PaymentRow, choice: Checkou
     throw new Refusal('validation_failed', {
       details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
     })
-  }
-}
-
-function newAttempt(app: PaymentsApp, payment: PaymentRow, choice: CheckoutChoice): AttemptRow {
-  const id = app.random.uuid()
-  const now = app.clock.now()
-  return {
-    merchantId: payment.merchantId,
-    id,
-    paymentId: payment.id,
-    number: payment.attemptsUsed + 1,
-    operation: 'checkout',
-    gateway: payment.gateway,
-    channel: choice.channel,
-    status: 'started',
-    gatewayKey: id,
-    gatewayReference: null,
-    choice,
-    nextStep: null,
-    failureCode: null,
-    failureWords: null,
-    paidMinor: null,
-    paidCurrency: null,
-    startedAt: now,
-    endedAt: null,
-    dueAt: addMs(now, app.settings.gatewayTimeoutMs + LEASE_SLACK_MS),
-    tries: 0,
-    fence: 1,
   }
 }

@@ -212,10 +212,15 @@ describe('a decline', () => {
   })
 
   it('of an attempt that is over says nothing new', () => {
-    for (const attempt of ['succeeded', 'declined', 'amount_mismatch', 'requires_review'] as const) {
+    for (const attempt of ['succeeded', 'declined', 'amount_mismatch', 'duplicate_success'] as const) {
       const decision = decide(paymentIn('processing'), attemptIn(attempt), decline, later)
       assert.deepEqual(decision, { kind: 'nothing' }, attempt)
     }
+  })
+
+  it("of an attempt that waits for a person settles it by the gateway's own word", () => {
+    const decision = decide(paymentIn('processing'), attemptIn('requires_review'), decline, later)
+    assert.equal(decision.kind, 'move')
   })
 
   it('of an older attempt, or of a payment that is over, ends that attempt alone', () => {

@@ -92,6 +92,9 @@ function decideSuccess(
   }
 }
 
+// What is over is not declined again; what waits for a person may be settled by the gateway's own word.
+const DECLINABLE: AttemptStatus[] = ['started', 'awaiting_customer', 'requires_review']
+
 function decideDecline(
   payment: PaymentRow,
   attempt: AttemptRow,
@@ -100,7 +103,7 @@ function decideDecline(
   gatewayReference: string | null,
   proof: 'declined' | 'not_sent',
 ): Decision {
-  if (attempt.status !== 'started' && attempt.status !== 'awaiting_customer') return NOTHING
+  if (!DECLINABLE.includes(attempt.status)) return NOTHING
   const failure = { code, words }
   const isCurrent = isOpen(payment.status) && attempt.number === payment.attemptsUsed
   const to = nextAfterDecline(payment)

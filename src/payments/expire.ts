@@ -13,13 +13,12 @@ import { isOpen } from './states.ts'
 
 // Who dies meanwhile gives the checkout back by then, and an unknown outcome is looked at again by then.
 const LEASE_MS = 30_000
-const BATCH = 100
 
-export async function expireDueCheckouts(app: PaymentsApp): Promise<number> {
+/** Claims what is due; each answer is the work of ending one checkout. */
+export async function claimExpiries(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
-  const due = await claimDueCheckouts(app.db, now, addMs(now, LEASE_MS), BATCH)
-  await Promise.all(due.map((payment) => expireClaimed(app, payment)))
-  return due.length
+  const due = await claimDueCheckouts(app.db, now, addMs(now, LEASE_MS), limit)
+  return due.map((payment) => () => expireClaimed(app, payment))
 }
 
 async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<void> {

@@ -3,7 +3,7 @@
 
 import type { HookRoute } from '../kit/route.ts'
 import type { PaymentsApp } from './app.ts'
-import { hastenAttempt, noteInboundHook } from './attempt-queries.ts'
+import { ringDoorbell } from './attempt-queries.ts'
 
 export function gatewayHooks(app: PaymentsApp): HookRoute[] {
   return [
@@ -17,16 +17,11 @@ export function gatewayHooks(app: PaymentsApp): HookRoute[] {
           app.log.warn('a webhook was forged', { gateway: gateway.name })
           return { http: 401 }
         }
-        if (reading.kind === 'about') await ring(app, gateway.name, reading.eventId, reading.key)
+        if (reading.kind === 'about') {
+          await ringDoorbell(app.db, gateway.name, reading.eventId, reading.key, app.clock.now())
+        }
         return { http: 200 }
       },
     },
   ]
-}
-
-/** Stored before it is answered; the resolver does the asking, so a flood of doorbells costs one question. */
-async function ring(app: PaymentsApp, gateway: string, eventId: string, key: string): Promise<void> {
-  const now = app.clock.now()
-  const isNew = await noteInboundHook(app.db, gateway, eventId, key, now)
-  if (isNew) await hastenAttempt(app.db, gateway, key, now)
 }

@@ -1,17 +1,30 @@
 import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from './app.ts'
-import { expireDueCheckouts } from './expire.ts'
+import { claimExpiries } from './expire.ts'
 import { forgetIdempotencyKeys } from './queries.ts'
-import { resolveDueAttempts } from './resolve.ts'
+import { claimResolutions } from './resolve.ts'
+
+// Most of them wait for a gateway; those that wait long leave room for the others.
+const CONCURRENCY = 50
 
 // Promised are 24 hours; a week covers a merchant's queue that stood still over a long weekend.
 const KEYS_KEPT_MS = 7 * 24 * 3_600_000
 
 export function paymentJobs(app: PaymentsApp): Job[] {
   return [
-    { name: 'resolve-attempts', everyMs: 500, run: () => resolveDueAttempts(app) },
-    { name: 'expire-checkouts', everyMs: 1_000, run: () => expireDueCheckouts(app) },
+    {
+      name: 'resolve-attempts',
+      everyMs: 500,
+      concurrency: CONCURRENCY,
+      claim: (limit) => claimResolutions(app, limit),
+    },
+    {
+      name: 'expire-checkouts',
+      everyMs: 1_000,
+      concurrency: CONCURRENCY,
+      claim: (limit) => claimExpiries(app, limit),
+    },
     {
       name: 'forget-idempotency-keys',
       everyMs: 600_000,

@@ -106,14 +106,16 @@ export async function releaseIdempotencyKey(
 }
 
 const forgetIdempotencyKeysStatement = sql<{ key: string }>`
-delete from idempotency_keys
-where (merchant_id, key) in (
+with old as materialized (
   select merchant_id, key
   from idempotency_keys
   where created_at < $1
   limit 1000
 )
-returning key`
+delete from idempotency_keys k
+using old
+where k.merchant_id = old.merchant_id and k.key = old.key
+returning k.key`
 
 export async function forgetIdempotencyKeys(db: Db, before: Date): Promise<number> {
   return (await db.query(forgetIdempotencyKeysStatement, [before])).length

@@ -102,7 +102,7 @@ async function replay(
   try {
     const payment = await findReplay(app, merchantId, claim)
     // The claim was lost to a request that has not shown its record: only a lost answer of the database does that.
-    if (!payment) throw new Refusal('temporarily_unavailable', { retryAfterSeconds: 1 })
+    if (!payment) throw new Refusal('temporarily_unavailable')
     return payment
   } catch (error) {
     if (error instanceof Refusal && error.code === 'duplicate_reference' && claim.idempotencyKey !== null) {

@@ -42,7 +42,7 @@ export async function openRecovery(
         lastname: charge.customerLastname,
         country: null,
       },
-      country: null,
+      country: charge.country,
       redirectUrl: null,
       isRecurring: true,
     },

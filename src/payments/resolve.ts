@@ -2,34 +2,38 @@
 // does not know is submitted once more under the same key, inside the time for which that gateway keeps keys, or it
 // waits for a person.
 
-import { money } from '../core/money.ts'
 import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
-import { type ClaimedAttempt, claimDueAttempts, listAttempts } from './attempt-queries.ts'
+import { toQuestion } from './attempt.ts'
+import {
+  type AttemptRow,
+  type ClaimedAttempt,
+  claimDueAttempts,
+  listAttempts,
+  markAwaiting,
+} from './attempt-queries.ts'
 import { submitCharge } from './charge.ts'
 import { submitCheckout } from './checkout.ts'
 import { findPayment } from './queries.ts'
-import { scheduleQuestion } from './schedule.ts'
+import { nextQuestionAt, scheduleQuestion } from './schedule.ts'
 import { type Known, settle } from './settle.ts'
 import { closeAttempt } from './settle-queries.ts'
 import { methodOf } from './views.ts'
 
 // For our own part of a resolution: a few statements, on a machine that may be busy.
 const LEASE_SLACK_MS = 5_000
-const BATCH = 50
 
 const HOUR_MS = 3_600_000
 // A key is trusted only well inside the time for which the gateway promises to keep it.
 const RETENTION_MARGIN = 0.9
 
-/** Claims what is due and resolves it; answers how many attempts that were. */
-export async function resolveDueAttempts(app: PaymentsApp): Promise<number> {
+/** Claims what is due; each answer is the work of resolving one attempt. */
+export async function claimResolutions(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
-  const claimed = await claimDueAttempts(app.db, now, addMs(now, leaseMs(app)), BATCH)
-  await Promise.all(claimed.map((attempt) => resolveClaimed(app, attempt)))
-  return claimed.length
+  const claimed = await claimDueAttempts(app.db, now, addMs(now, leaseMs(app)), limit)
+  return claimed.map((attempt) => () => resolveClaimed(app, attempt))
 }
 
 /** Enough for one question and one submission at their limits; who dies meanwhile gives the attempt back by then. */
@@ -56,21 +60,44 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
 async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
   const { payment, attempt } = known
   const gateway = app.gateways.get(attempt.gateway)
-  const asked = { key: attempt.gatewayKey, amount: money(payment.amountMinor, payment.currency) }
-  let outcome = await gateway.verify(asked, attempt.gatewayReference)
-  if (outcome.kind === 'unknown' && outcome.reason === 'not_found' && attempt.status === 'started') {
+  let outcome = await gateway.verify(toQuestion(payment, attempt), attempt.gatewayReference)
+  if (isNotTaken(attempt, outcome)) {
     if (!mayResubmit(app, known)) return parkForReview(app, known)
     outcome = await resubmit(app, known)
+  } else if (isStartLost(attempt, outcome)) {
+    outcome = await recoverStart(app, known, outcome)
   }
   await app.failpoints.pass('resolver.after_question')
   const settled = await settle(app, known, outcome, { source: 'resolver' })
   await scheduleQuestion(app, settled, outcome)
 }
 
-function mayResubmit(app: PaymentsApp, { attempt }: Known): boolean {
+/** The gateway does not know the attempt, so the submission is still to be made (or on its way). */
+function isNotTaken(attempt: AttemptRow, outcome: Outcome): boolean {
+  return attempt.status === 'started' && outcome.kind === 'unknown' && outcome.reason === 'not_found'
+}
+
+/** The gateway waits for the payer, but its answer that says where to send them never reached us. */
+function isStartLost(attempt: AttemptRow, outcome: Outcome): boolean {
+  return attempt.status === 'started' && attempt.operation === 'checkout' && outcome.kind === 'pending'
+}
+
+/** The same key again brings the same answer; past the key's time the payer has to choose another way. */
+async function recoverStart(app: PaymentsApp, known: Known, pending: Outcome): Promise<Outcome> {
+  if (mayResubmit(app, known)) return submitCheckout(app, known)
+  const awaiting: Known = { ...known, attempt: { ...known.attempt, status: 'awaiting_customer' } }
+  await markAwaiting(app.db, known.attempt, null, null, nextQuestionAt(app, awaiting, pending))
+  return pending
+}
+
+function mayResubmit(app: PaymentsApp, { payment, attempt }: Known): boolean {
+  const now = app.clock.now()
   const { keyRetentionHours } = app.gateways.get(attempt.gateway).recovery
-  const trustedUntil = addMs(attempt.startedAt, keyRetentionHours * HOUR_MS * RETENTION_MARGIN)
-  return app.clock.now() < trustedUntil
+  const isTrusted = now < addMs(attempt.startedAt, keyRetentionHours * HOUR_MS * RETENTION_MARGIN)
+  // Nobody's phone rings for a checkout that is over.
+  const isLatePrompt =
+    attempt.channel === 'mobile_money' && payment.expiresAt !== null && payment.expiresAt <= now
+  return isTrusted && !isLatePrompt
 }
 
 async function resubmit(app: PaymentsApp, known: Known): Promise<Outcome> {
@@ -88,7 +115,7 @@ async function parkForReview(app: PaymentsApp, { payment, attempt }: Known): Pro
     attemptId: attempt.id,
     status: 'requires_review',
     failureCode: null,
-    failureWords: 'The gateway does not know this attempt, and its keys are no longer kept.',
+    failureWords: 'The gateway does not know this attempt, and it is too late to submit it again.',
     paidMinor: null,
     paidCurrency: null,
     gatewayReference: null,

@@ -25,11 +25,11 @@ const LATE_DELAYS_MS = [MINUTE, 15 * MINUTE, HOUR]
 const LATE_WATCH_MS = 7 * 24 * HOUR
 
 /** Null when there is nothing left to ask by ourselves. */
-export function nextQuestionAt(app: PaymentsApp, known: Known): Date | null {
-  if (!isUnsettled(known.attempt)) return null
+export function nextQuestionAt(app: PaymentsApp, known: Known, outcome: Outcome): Date | null {
   const now = app.clock.now()
-  if (isOver(known, now)) return null
-  const delays = delaysOf(known)
+  const isEnded = !isUnsettled(known.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
+  if (isEnded || isOver(known, now)) return null
+  const delays = delaysOf(known, outcome)
   const delayMs = delays[Math.min(known.attempt.tries, delays.length - 1)] ?? HOUR
   return addMs(now, jittered(app.random, delayMs))
 }
@@ -39,18 +39,29 @@ function isOver({ payment, attempt }: Known, now: Date): boolean {
   return addMs(payment.expiresAt ?? payment.createdAt, LATE_WATCH_MS) <= now
 }
 
-function delaysOf({ payment, attempt }: Known): number[] {
-  if (attempt.status === 'started') return UNKNOWN_DELAYS_MS
+function delaysOf({ payment, attempt }: Known, outcome: Outcome): number[] {
+  if (attempt.status === 'started' || outcome.kind === 'unknown') return UNKNOWN_DELAYS_MS
   return isOpen(payment.status) ? AWAITING_DELAYS_MS : LATE_DELAYS_MS
 }
 
-/** After a call whose outcome does not end the attempt: when to ask next. */
+/**
+ * After a question or call that did not end the attempt: when to ask next. Also after one about an attempt that was over,
+ * when a doorbell made us look and the gateway did not answer.
+ */
 export async function scheduleQuestion(app: PaymentsApp, known: Known, outcome: Outcome): Promise<void> {
   if (known.attempt.dueAt === null) return
   const { merchantId, id: attemptId, gateway } = known.attempt
   const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
   app.log.info('outcome not known yet', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
-  await postponeAttempt(app.db, known.attempt, nextQuestionAt(app, known))
+  await postponeAttempt(app.db, known.attempt, nextQuestionAt(app, known, outcome))
+}
+
+// The longest call and some slack: the resolver must not ask while the first call may still be under way.
+const LEASE_SLACK_MS = 2 * SECOND
+
+/** When the resolver may look at an attempt that starts now. */
+export function firstLeaseEnd(app: PaymentsApp, now: Date): Date {
+  return addMs(now, app.settings.gatewayTimeoutMs + LEASE_SLACK_MS)
 }
 
 export function isUnsettled(attempt: AttemptRow): boolean {

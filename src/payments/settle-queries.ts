@@ -267,7 +267,7 @@ with closed as (
     and id = $2
     and status not in ('succeeded', 'amount_mismatch', 'duplicate_success')
     and status <> $3
-  returning id, payment_id, paid_currency
+  returning id, payment_id, number, paid_currency
 ),
 reason as (
   update payments p
@@ -276,6 +276,7 @@ reason as (
   where p.merchant_id = $1
     and p.id = c.payment_id
     and p.status in ('pending', 'processing')
+    and p.attempts_used = c.number
     and $9::text is not null
 ),
 entry as (

@@ -3,6 +3,7 @@
 // when this was decided. Two parallel proofs make one credit and one event.
 
 import { money } from '../core/money.ts'
+import { plainText } from '../core/plain-text.ts'
 import { type MethodRow, saveMethod } from '../customers/service.ts'
 import { toEventBody } from '../events/service.ts'
 import type { Outcome } from '../gateways/gateway.ts'
@@ -33,15 +34,13 @@ export interface SettleHow {
 // Each round lost means that another writer has moved the payment on; a payment has far fewer moves than this.
 const MAX_ROUNDS = 10
 
-export async function settle(
-  app: PaymentsApp,
-  known: Known,
-  outcome: Outcome,
-  how: SettleHow,
-): Promise<Known> {
+export async function settle(app: PaymentsApp, known: Known, told: Outcome, how: SettleHow): Promise<Known> {
   let current = known
+  const outcome = cleaned(told)
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const decision = decide(current.payment, current.attempt, outcome, { firstCall: how.firstCall ?? false })
+    // Who lost the attempt to the resolver meanwhile does not speak for the first call any more.
+    const firstCall = (how.firstCall ?? false) && current.attempt.fence === known.attempt.fence
+    const decision = decide(current.payment, current.attempt, outcome, { firstCall })
     if (decision.kind === 'nothing') return current
     const settled =
       decision.kind === 'move'
@@ -51,6 +50,20 @@ export async function settle(
     current = await reload(app, current)
   }
   throw new Error(`payment ${known.payment.id} moved ${MAX_ROUNDS} times while one outcome was settled`)
+}
+
+/** What a provider says of itself is kept, so it must be text that can be kept. */
+function cleaned(outcome: Outcome): Outcome {
+  if (outcome.kind === 'unknown') return { ...outcome, words: plainText(outcome.words) }
+  const gatewayReference = outcome.gatewayReference === null ? null : plainText(outcome.gatewayReference)
+  switch (outcome.kind) {
+    case 'succeeded':
+      return { ...outcome, gatewayReference: gatewayReference ?? '' }
+    case 'declined':
+      return { ...outcome, gatewayReference, words: plainText(outcome.words) }
+    case 'pending':
+      return { ...outcome, gatewayReference }
+  }
 }
 
 export async function reload(app: PaymentsApp, known: Known): Promise<Known> {
