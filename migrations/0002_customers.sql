@@ -34,7 +34,7 @@ create table payment_methods (
   status text not null default 'active' check (status in ('active', 'expired', 'revoked')),
   gateway text not null,
   fingerprint text not null,
-  -- Ours: looked up by its keyed hash, shown to the merchant again from the sealed text.
+  -- Ours: looked up by its hash (256 random bits need no key), shown to the merchant again from the sealed text.
   token_hash bytea not null unique,
   token_sealed text not null check (token_sealed like 'v1.%'),
   -- The provider's own token: sealed, and never answered by any operation.

@@ -112,7 +112,9 @@ export class Refusal extends Error {
     this.name = 'Refusal'
     this.code = code
     this.details = options.details ?? []
-    this.retryAfterSeconds = options.retryAfterSeconds
+    // Whoever is told that we are busy for the moment is also told when to come back.
+    const fallback = code === 'temporarily_unavailable' ? 1 : undefined
+    this.retryAfterSeconds = options.retryAfterSeconds ?? fallback
   }
 }
 

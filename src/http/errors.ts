@@ -18,13 +18,10 @@ export interface RefusedRequest {
   publicUrl: string
 }
 
-const DATABASE_RETRY_SECONDS = 1
-
 /** The refusal for anything thrown, or undefined when it was our own mistake. The limit is that of the route's body. */
 export function refusalFor(error: unknown, bodyLimit: number): Refusal | undefined {
   if (error instanceof Refusal) return error
-  if (error instanceof DbUnavailable)
-    return new Refusal('temporarily_unavailable', { retryAfterSeconds: DATABASE_RETRY_SECONDS, cause: error })
+  if (error instanceof DbUnavailable) return new Refusal('temporarily_unavailable', { cause: error })
   return refusalForFramework(error, bodyLimit)
 }
 
