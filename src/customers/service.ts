@@ -26,6 +26,7 @@ import {
 } from './queries.ts'
 import { type SavedMethodView, toSavedMethod } from './schema.ts'
 
+export { METHOD_EXAMPLE } from './examples.ts'
 export type { MethodRow } from './queries.ts'
 export { labelOf, SavedMethodRecord, type SavedMethodView, statusOf, toSavedMethod } from './schema.ts'
 

@@ -1,5 +1,7 @@
 // What the document shows beside the shapes.
 
+import { METHOD_EXAMPLE } from '../customers/service.ts'
+
 const CUSTOMER = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
 const CUSTOMER_UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 const METADATA = { orderId: 'A-1042' }
@@ -35,24 +37,6 @@ export const INITIATED_EXAMPLE = {
   createdAt: '2026-03-14T09:26:53.589Z',
 }
 
-const METHOD = {
-  uuid: '0197a3c2-8f10-7a44-b1f2-7f4c54f0a9d1',
-  type: 'card',
-  status: 'active',
-  label: 'Visa •••• 4242',
-  recurringToken: 'rtk_4fV9aQ2kLm8ZxT1uYwB7cN3dR6sE0gHjPqKvXiOoUyA',
-  isDefault: true,
-  paymentGateway: 'sandbox',
-  currencies: ['KES', 'USD'],
-  card: { brand: 'Visa', last4: '4242', expiryMonth: 12, expiryYear: 2031, country: 'US' },
-  mobileMoney: null,
-  bankAccount: null,
-  isRecurringIntent: true,
-  expiresAt: '2032-01-01T00:00:00.000Z',
-  lastUsedAt: '2026-03-14T09:27:31.020Z',
-  createdAt: '2026-03-14T09:27:31.020Z',
-}
-
 const RESULT = {
   statusReason: null,
   amountPaid: '1250.50',
@@ -78,7 +62,7 @@ export const PAYMENT_EXAMPLE = {
     },
   ],
   refundedAmount: '0.00',
-  paymentMethod: METHOD,
+  paymentMethod: METHOD_EXAMPLE,
 }
 
 export const CHARGE_BODY_EXAMPLE = {
@@ -87,7 +71,7 @@ export const CHARGE_BODY_EXAMPLE = {
   metadata: METADATA,
   currency: 'KES',
   amount: 1250.5,
-  recurringToken: METHOD.recurringToken,
+  recurringToken: METHOD_EXAMPLE.recurringToken,
   description: 'Coffee subscription, March',
 }
 
@@ -103,6 +87,6 @@ export const CHARGE_EXAMPLE = {
   ...RESULT,
   description: 'Coffee subscription, March',
   metadata: METADATA,
-  paymentMethod: { uuid: METHOD.uuid, type: 'card', label: METHOD.label },
+  paymentMethod: { uuid: METHOD_EXAMPLE.uuid, type: 'card', label: METHOD_EXAMPLE.label },
   recovery: null,
 }
