@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from './clock.ts'
+import { type Job, startJobs } from './jobs.ts'
+import type { Log } from './log.ts'
+import type { Random } from './random.ts'
+
+const EVERY_MS = 500
+
+/** Jobs whose sleeps are recorded and end when the test says so. */
+function rig(jobs: Job[]) {
+  const sleeps: { ms: number; end: () => void }[] = []
+  const errors: string[] = []
+  const clock: Clock = {
+    now: () => new Date(0),
+    sleep: (ms, signal) =>
+      new Promise((end) => {
+        sleeps.push({ ms, end })
+        if (signal?.aborted) end()
+        signal?.addEventListener('abort', () => end())
+      }),
+  }
+  // The middle of the spread, so that a delay is what it says.
+  const random: Random = { fraction: () => 0.5, bytes: (count) => new Uint8Array(count), uuid: () => '' }
+  const silent = () => undefined
+  const log: Log = {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: (message, fields) => void errors.push(`${message}: ${fields?.job}: ${fields?.error}`),
+  }
+  const runner = startJobs({ clock, random, log }, jobs)
+  return {
+    runner,
+    errors,
+    delays: () => sleeps.map(({ ms }) => ms),
+    async wake() {
+      sleeps.at(-1)?.end()
+      await settle()
+    },
+  }
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn()
+}
+
+/** A piece of work that ends when the test says so. */
+function longPiece() {
+  const end = Promise.withResolvers<void>()
+  const piece = { isStarted: false, isEnded: false, end: end.resolve, fail: end.reject, run: async () => {} }
+  piece.run = async () => {
+    piece.isStarted = true
+    await end.promise
+    piece.isEnded = true
+  }
+  return piece
+}
+
+/** A job that claims from a queue, and tells how much room it was told of. */
+function pieceJob(queue: (() => Promise<void>)[], concurrency: number) {
+  const limits: number[] = []
+  const job: Job = {
+    name: 'pieces',
+    everyMs: EVERY_MS,
+    concurrency,
+    claim: async (limit) => {
+      limits.push(limit)
+      return queue.splice(0, limit)
+    },
+  }
+  return { job, limits }
+}
+
+describe('a job that works in bulk', () => {
+  it('looks again at once while there is something to do, and rests when there is nothing', async () => {
+    const amounts = [3, 2, 0, 0]
+    let runs = 0
+    const run = async () => amounts[runs++] ?? 0
+    const { runner, delays, wake } = rig([{ name: 'bulk', everyMs: EVERY_MS, run }])
+    await settle()
+    assert.equal(runs, 3)
+    assert.deepEqual(delays(), [EVERY_MS])
+    await wake()
+    assert.equal(runs, 4)
+    await runner.stop()
+    assert.equal(runs, 4)
+  })
+
+  it('rests longer after an error, says so, and goes on', async () => {
+    let runs = 0
+    const run = async () => {
+      runs += 1
+      if (runs === 1) throw new Error('no server')
+      return 0
+    }
+    const { runner, delays, errors, wake } = rig([{ name: 'bulk', everyMs: EVERY_MS, run }])
+    await settle()
+    assert.deepEqual(errors, ['job failed: bulk: no server'])
+    assert.deepEqual(delays(), [2_000])
+    await wake()
+    assert.equal(runs, 2)
+    await runner.stop()
+  })
+
+  it('that fails does not stop the others', async () => {
+    let runs = 0
+    const broken: Job = { name: 'broken', everyMs: EVERY_MS, run: () => Promise.reject(new Error('broken')) }
+    const sound: Job = { name: 'sound', everyMs: EVERY_MS, run: async () => (runs++ < 3 ? 1 : 0) }
+    const { runner } = rig([broken, sound])
+    await settle()
+    assert.equal(runs, 4)
+    await runner.stop()
+  })
+})
+
+describe('a job that works in pieces', () => {
+  it('claims on while a piece hangs', async () => {
+    const hanging = longPiece()
+    const queue = [hanging.run]
+    const { job, limits } = pieceJob(queue, 3)
+    const { runner, wake } = rig([job])
+    await settle()
+    assert.ok(hanging.isStarted)
+    const next = longPiece()
+    queue.push(next.run)
+    await wake()
+    assert.ok(next.isStarted, 'the next piece did not wait')
+    assert.deepEqual(limits, [3, 2, 2, 1], 'each claim is as large as there is room')
+    hanging.end()
+    next.end()
+    await runner.stop()
+  })
+
+  it('claims nothing while there is no room, and goes on as soon as a piece ends', async () => {
+    const [first, second, third] = [longPiece(), longPiece(), longPiece()]
+    const { job, limits } = pieceJob([first.run, second.run, third.run], 2)
+    const { runner } = rig([job])
+    await settle()
+    assert.deepEqual([first.isStarted, second.isStarted, third.isStarted], [true, true, false])
+    assert.deepEqual(limits, [2])
+    second.end()
+    await settle()
+    assert.ok(third.isStarted)
+    for (const piece of [first, third]) piece.end()
+    await runner.stop()
+  })
+
+  it('ends what is under way before it stops, and claims nothing more', async () => {
+    const hanging = longPiece()
+    const { job, limits } = pieceJob([hanging.run], 2)
+    const { runner } = rig([job])
+    await settle()
+    let isStopped = false
+    const stopping = runner.stop().then(() => {
+      isStopped = true
+    })
+    await settle()
+    assert.equal(isStopped, false)
+    const claims = limits.length
+    hanging.end()
+    await stopping
+    assert.ok(hanging.isEnded)
+    assert.equal(limits.length, claims)
+  })
+
+  it('stops also while there is no room', async () => {
+    const hanging = longPiece()
+    const { job, limits } = pieceJob([hanging.run], 1)
+    const { runner } = rig([job])
+    await settle()
+    const stopping = runner.stop()
+    hanging.end()
+    await stopping
+    assert.ok(hanging.isEnded)
+    assert.deepEqual(limits, [1])
+  })
+
+  it('says that a piece failed, and goes on with the others', async () => {
+    const [broken, sound] = [longPiece(), longPiece()]
+    const { job } = pieceJob([broken.run, sound.run], 2)
+    const { runner, errors } = rig([job])
+    await settle()
+    broken.fail(new Error('broken'))
+    sound.end()
+    await settle()
+    assert.deepEqual(errors, ['job failed: pieces: broken'])
+    assert.ok(sound.isEnded)
+    await runner.stop()
+  })
+
+  it('rests longer when it could not claim, and goes on', async () => {
+    const piece = longPiece()
+    let claims = 0
+    const claim = async () => {
+      claims += 1
+      if (claims === 1) throw new Error('no server')
+      return claims === 2 ? [piece.run] : []
+    }
+    const { runner, delays, errors, wake } = rig([{ name: 'p', everyMs: EVERY_MS, concurrency: 2, claim }])
+    await settle()
+    assert.deepEqual(errors, ['job failed: p: no server'])
+    assert.deepEqual(delays(), [2_000])
+    await wake()
+    assert.ok(piece.isStarted)
+    piece.end()
+    await runner.stop()
+  })
+})
