@@ -4,7 +4,15 @@ const MAX_LENGTH = 500
 const CONTROL_CHARACTERS = /\p{Cc}/gu
 
 export function plainText(text: string): string {
-  const plain = text.toWellFormed().replaceAll(CONTROL_CHARACTERS, ' ')
   // The cut may fall between the two halves of a character.
-  return plain.slice(0, MAX_LENGTH).toWellFormed()
+  return plain(text).slice(0, MAX_LENGTH).toWellFormed()
+}
+
+/** The same for every text of a JSON value, without the cut: an address must stay whole. */
+export function plainTexts<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value), (_, part) => (typeof part === 'string' ? plain(part) : part))
+}
+
+function plain(text: string): string {
+  return text.toWellFormed().replaceAll(CONTROL_CHARACTERS, ' ')
 }

@@ -3,6 +3,7 @@
 
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import { plainTexts } from '../core/plain-text.ts'
 import type { Channel, CheckoutChoice, Outcome } from '../gateways/gateway.ts'
 import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
@@ -105,10 +106,12 @@ export async function submitCheckout(app: PaymentsApp, { payment, attempt }: Kno
     )
   if (started.kind !== 'started') return started
   await app.failpoints.pass('checkout.after_answer')
-  const outcome: Outcome = { kind: 'pending', gatewayReference: started.gatewayReference }
+  // What a provider writes is kept, so it must be text that can be kept.
+  const { gatewayReference, next } = plainTexts(started)
+  const outcome: Outcome = { kind: 'pending', gatewayReference }
   const awaiting: Known = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
   const dueAt = nextQuestionAt(app, awaiting, outcome)
-  await markAwaiting(app.db, attempt, started.gatewayReference, started.next, dueAt)
+  await markAwaiting(app.db, attempt, gatewayReference, next, dueAt)
   return outcome
 }
 

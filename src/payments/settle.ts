@@ -3,10 +3,10 @@
 // when this was decided. Two parallel proofs make one credit and one event.
 
 import { money } from '../core/money.ts'
-import { plainText } from '../core/plain-text.ts'
+import { plainText, plainTexts } from '../core/plain-text.ts'
 import { type MethodRow, saveMethod } from '../customers/service.ts'
 import { toEventBody } from '../events/service.ts'
-import type { Outcome } from '../gateways/gateway.ts'
+import type { Outcome, SavedMethod } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { capturePostings, duplicatePostings, feeOf, type Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
@@ -58,12 +58,21 @@ function cleaned(outcome: Outcome): Outcome {
   const gatewayReference = outcome.gatewayReference === null ? null : plainText(outcome.gatewayReference)
   switch (outcome.kind) {
     case 'succeeded':
-      return { ...outcome, gatewayReference: gatewayReference ?? '' }
+      return {
+        ...outcome,
+        gatewayReference: gatewayReference ?? '',
+        savedMethod: outcome.savedMethod && cleanedMethod(outcome.savedMethod),
+      }
     case 'declined':
       return { ...outcome, gatewayReference, words: plainText(outcome.words) }
     case 'pending':
       return { ...outcome, gatewayReference }
   }
+}
+
+/** The credential alone stays as it came: it is sealed, and the provider wants it back to the letter. */
+function cleanedMethod(method: SavedMethod): SavedMethod {
+  return { ...plainTexts(method), credential: method.credential }
 }
 
 export async function reload(app: PaymentsApp, known: Known): Promise<Known> {
