@@ -1,0 +1,210 @@
+// F-07 and F-28 to F-31: answers that get lost on their way, or come to somebody who no longer may act on them. Nothing
+// fails without proof, nothing is credited twice, and what was paid is credited in the end.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import type { Outcome } from '../../src/gateways/gateway.ts'
+import { startAttempt } from '../../src/payments/checkout.ts'
+import { verifyPayment } from '../../src/payments/verify.ts'
+import { pathOf } from '../support/books.ts'
+import {
+  CARD,
+  NO_ANSWER,
+  NOT_FOUND,
+  NOT_SENT,
+  PENDING,
+  paid,
+  paymentsRig,
+  STARTED,
+} from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { clock, gateway } = rig
+
+const HOUR_MS = 3_600_000
+// Longer than any lease here.
+const A_LEASE_MS = 60_000
+
+afterEach(async () => {
+  gateway.recovery = { ...gateway.recovery, keyRetentionHours: 24 }
+  await rig.forgetDue()
+})
+
+async function statusOf(id: string) {
+  const { status, statusReason } = await rig.payment(id)
+  return {
+    status,
+    reason: statusReason,
+    attempt: (await rig.attempt(id)).status,
+    credits: await rig.credits(id),
+  }
+}
+
+const PAID_ONCE = { status: 'successful', reason: null, attempt: 'succeeded', credits: 1 }
+const UNKNOWN = { status: 'processing', reason: 'outcome_unknown', attempt: 'started', credits: 0 }
+const PARKED = { status: 'processing', reason: 'requires_review', attempt: 'requires_review', credits: 0 }
+
+describe('a caller that stalled and was taken over', () => {
+  it('does not fail the charge that the resolver submitted meanwhile (F-07)', async () => {
+    const stalls = async (): Promise<Outcome> => {
+      clock.advance(A_LEASE_MS)
+      gateway.answers('verify', NOT_FOUND)
+      // The resolver's own submission: executed, and its answer lost.
+      gateway.answers('chargeSaved', NO_ANSWER)
+      assert.equal(await rig.resolve(), 1)
+      return NOT_SENT
+    }
+    gateway.answers('chargeSaved', stalls)
+    const { id } = await rig.charge()
+    assert.deepEqual(await statusOf(id), UNKNOWN)
+
+    clock.advance(A_LEASE_MS)
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.deepEqual(await statusOf(id), PAID_ONCE)
+    assert.deepEqual(await pathOf(rig.db, id), ['processing', 'successful'])
+  })
+
+  it('does not reopen the checkout that the resolver started meanwhile (F-07)', async () => {
+    const payment = await rig.checkout()
+    const stalls = async (): Promise<Outcome> => {
+      clock.advance(A_LEASE_MS)
+      gateway.answers('verify', NOT_FOUND)
+      gateway.answers('startCheckout', STARTED)
+      assert.equal(await rig.resolve(), 1)
+      return NOT_SENT
+    }
+    gateway.answers('startCheckout', stalls)
+    await startAttempt(rig.app, { payment, attempt: undefined }, { channel: 'card' })
+    assert.deepEqual(await statusOf(payment.id), {
+      status: 'processing',
+      reason: 'awaiting_customer',
+      attempt: 'awaiting_customer',
+      credits: 0,
+    })
+  })
+
+  it('fails the charge when nobody took over: what never left us did nothing (F-27)', async () => {
+    gateway.answers('chargeSaved', NOT_SENT)
+    const { id } = await rig.charge()
+    assert.deepEqual(await statusOf(id), { status: 'failed', reason: null, attempt: 'declined', credits: 0 })
+  })
+})
+
+describe('a charge that its gateway does not know', () => {
+  const unanswered = async () => {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    return (await rig.charge()).id
+  }
+
+  it('is submitted again under its key while the gateway surely keeps keys (F-29)', async () => {
+    const id = await unanswered()
+    const { gatewayKey } = await rig.attempt(id)
+    clock.advance(24 * 0.9 * HOUR_MS - 1_000)
+    gateway.answers('verify', NOT_FOUND)
+    gateway.answers('chargeSaved', paid())
+    await rig.resolve()
+    assert.deepEqual(await statusOf(id), PAID_ONCE)
+    assert.deepEqual(gateway.calls.filter((call) => call === `chargeSaved ${gatewayKey}`).length, 2)
+  })
+
+  it('waits for a person once the key may be forgotten, and a success that is proven later settles it (F-30)', async () => {
+    const id = await unanswered()
+    clock.advance(24 * 0.9 * HOUR_MS + 1_000)
+    gateway.answers('verify', NOT_FOUND)
+    await rig.resolve()
+    assert.deepEqual(await statusOf(id), PARKED)
+    assert.equal(await rig.resolve(), 0, 'nobody asks by himself any more')
+
+    await rig.ring(await rig.attempt(id))
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.deepEqual(await statusOf(id), PAID_ONCE)
+  })
+
+  it('waits for a person at once where the gateway keeps no keys at all (F-30)', async () => {
+    gateway.recovery = { ...gateway.recovery, keyRetentionHours: 0 }
+    const id = await unanswered()
+    clock.advance(A_LEASE_MS)
+    gateway.answers('verify', NOT_FOUND)
+    await rig.resolve()
+    assert.deepEqual(await statusOf(id), PARKED)
+    assert.deepEqual(await pathOf(rig.db, id), ['processing'])
+  })
+})
+
+describe('two processes', () => {
+  it('ask a gateway once in three seconds between them (F-31)', async () => {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const { id } = await rig.charge()
+    const { gatewayKey } = await rig.attempt(id)
+    const apps = [rig.app, rig.anotherApp(), rig.anotherApp()]
+    const verifyEverywhere = () =>
+      Promise.all(apps.flatMap((app) => [1, 2].map(() => verifyPayment(app, rig.merchant, { uuid: id }))))
+    const questions = () => gateway.calls.filter((call) => call === `verify ${gatewayKey}`).length
+
+    gateway.answers('verify', PENDING)
+    await verifyEverywhere()
+    assert.equal(questions(), 1)
+    clock.advance(2_900)
+    await verifyEverywhere()
+    assert.equal(questions(), 1, 'the window is not over')
+    clock.advance(200)
+    gateway.answers('verify', paid())
+    await verifyEverywhere()
+    assert.equal(questions(), 2)
+    assert.deepEqual(await statusOf(id), PAID_ONCE)
+  })
+})
+
+describe('what a provider writes', () => {
+  const WORDS = 'nul \0, half \ud83d, bell \u0007'
+  const KEPT = 'nul  , half \ufffd, bell  '
+
+  it('is kept without what cannot be kept, and a decline settles all the same', async () => {
+    gateway.answers('chargeSaved', {
+      kind: 'declined',
+      code: 'do_not_honor',
+      words: WORDS,
+      gatewayReference: WORDS,
+    })
+    const { id } = await rig.charge()
+    const { status, failureWords } = await rig.payment(id)
+    assert.deepEqual({ status, failureWords }, { status: 'failed', failureWords: KEPT })
+    assert.equal((await rig.attempt(id)).gatewayReference, KEPT)
+  })
+
+  it('does not keep a credit back', async () => {
+    gateway.answers('chargeSaved', paid({ gatewayReference: WORDS }))
+    const { id } = await rig.charge()
+    assert.deepEqual(await statusOf(id), PAID_ONCE)
+    assert.equal((await rig.attempt(id)).gatewayReference, KEPT)
+  })
+
+  it('does not keep a credit back when it is about the method to save', async () => {
+    const card = { brand: WORDS, last4: '42\0', expiryMonth: 1, expiryYear: 2098, country: WORDS }
+    gateway.answers('chargeSaved', paid({ savedMethod: { ...CARD, fingerprint: WORDS, card } }))
+    const { id } = await rig.charge()
+    assert.deepEqual(await statusOf(id), PAID_ONCE)
+  })
+
+  it('does not stop a checkout from starting', async () => {
+    const payment = await rig.checkout()
+    gateway.answers('startCheckout', {
+      kind: 'started',
+      gatewayReference: WORDS,
+      next: {
+        kind: 'transfer',
+        bankName: WORDS,
+        accountNumber: '0123456789',
+        accountName: WORDS,
+        narration: WORDS,
+        expiresAt: '2030-01-01T00:00:00.000Z',
+      },
+    })
+    const view = await startAttempt(rig.app, { payment, attempt: undefined }, { channel: 'card' })
+    assert.equal(view.attempt?.status, 'awaiting_customer')
+    assert.equal(view.attempt.gatewayReference, KEPT)
+    assert.equal(view.attempt.nextStep?.kind === 'transfer' && view.attempt.nextStep.bankName, KEPT)
+  })
+})

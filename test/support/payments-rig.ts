@@ -1,0 +1,250 @@
+// The real payments code on a real database, behind it a gateway that answers what a test has scripted, and in front of
+// it a clock that stands still until the test moves it. Nothing runs by itself: the test says when the resolver looks.
+
+import assert from 'node:assert/strict'
+import type { Merchant } from '../../src/core/merchant.ts'
+import { money } from '../../src/core/money.ts'
+import { saveMethod, viewMethod } from '../../src/customers/service.ts'
+import type { Attempt, Gateway, Outcome, SavedMethod, Started } from '../../src/gateways/gateway.ts'
+import { createGateways } from '../../src/gateways/registry.ts'
+import { createSigner, createVault } from '../../src/kit/crypto.ts'
+import { connectDb, type Db, sql } from '../../src/kit/db.ts'
+import { createLog } from '../../src/kit/log.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import { type AttemptRow, listAttempts, ringDoorbell } from '../../src/payments/attempt-queries.ts'
+import { chargeSavedMethod } from '../../src/payments/charge.ts'
+import { claimExpiries } from '../../src/payments/expire.ts'
+import { initiatePayment } from '../../src/payments/initiate.ts'
+import { findPayment, type PaymentRow } from '../../src/payments/queries.ts'
+import { claimResolutions } from '../../src/payments/resolve.ts'
+import { createPaymentWriters, type PaymentsApp } from '../../src/payments/service.ts'
+import { CUSTOMER, newReference } from './builders.ts'
+import { type Ending, testDatabaseUrl } from './database.ts'
+import { type MovingClock, stoppedClock } from './moving-clock.ts'
+import { requireInvariants } from './service.ts'
+
+export type Asked = Pick<Attempt, 'key' | 'amount'>
+type Verb = 'chargeSaved' | 'startCheckout' | 'verify' | 'cancel'
+type Answer = Outcome | Started
+/** What the gateway answers, or what happens before it does. */
+export type Scripted = Answer | ((asked: Asked) => Answer | Promise<Answer>)
+
+const unknown = (reason: Extract<Outcome, { kind: 'unknown' }>['reason']): Outcome => ({
+  kind: 'unknown',
+  reason,
+  words: reason,
+})
+
+export const NOT_SENT = unknown('not_sent')
+export const NOT_FOUND = unknown('not_found')
+export const NO_ANSWER = unknown('no_answer')
+export const PENDING: Outcome = { kind: 'pending', gatewayReference: null }
+export const CANCELLED: Outcome = {
+  kind: 'declined',
+  code: 'customer_cancelled',
+  words: 'Cancelled.',
+  gatewayReference: null,
+}
+export const STARTED: Started = {
+  kind: 'started',
+  gatewayReference: 'gw-1',
+  next: { kind: 'redirect', url: 'https://gateway.example/pay/1' },
+}
+
+/** The gateway collected what was asked for, unless changed. */
+export const paid =
+  (changes: Partial<Extract<Outcome, { kind: 'succeeded' }>> = {}) =>
+  ({ key, amount }: Asked): Outcome => ({
+    kind: 'succeeded',
+    gatewayReference: `gw-${key}`,
+    paid: amount,
+    key,
+    savedMethod: null,
+    paidAt: new Date(),
+    ...changes,
+  })
+
+export const CARD: SavedMethod = {
+  type: 'card',
+  credential: 'a-token-of-the-gateway',
+  fingerprint: 'the-same-card',
+  card: { brand: 'Visa', last4: '4242', expiryMonth: 12, expiryYear: 2099, country: 'KE' },
+  mobileMoney: null,
+  currencies: ['KES'],
+}
+
+export interface ScriptedGateway extends Gateway {
+  /** The next answers, each given once, in this order. */
+  answers(verb: Verb, ...scripted: Scripted[]): void
+  /** Every call so far, each as "verify <key>". */
+  readonly calls: string[]
+  recovery: Gateway['recovery']
+}
+
+export const NAME = 'scripted'
+
+function scriptedGateway(): ScriptedGateway {
+  const scripts = new Map<Verb, Scripted[]>()
+  const calls: string[] = []
+  const answer = async (verb: Verb, asked: Asked): Promise<Answer> => {
+    calls.push(`${verb} ${asked.key}`)
+    const scripted = scripts.get(verb)?.shift()
+    if (!scripted) throw new Error(`nobody said what ${verb} answers`)
+    return typeof scripted === 'function' ? scripted(asked) : scripted
+  }
+  // A boundary: the script says `started` only where a checkout is started.
+  const outcome = async (verb: Verb, asked: Asked) => (await answer(verb, asked)) as Outcome
+  return {
+    name: NAME,
+    rails: [{ currency: 'KES', channels: ['card', 'mobile_money'] }],
+    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    calls,
+    answers: (verb, ...scripted) => void scripts.set(verb, [...(scripts.get(verb) ?? []), ...scripted]),
+    startCheckout: (attempt) => answer('startCheckout', attempt),
+    verify: (asked) => outcome('verify', asked),
+    cancel: (asked) => outcome('cancel', asked),
+    chargeSaved: (attempt) => outcome('chargeSaved', attempt),
+    readWebhook: (_headers, rawBody) => ({ kind: 'about', ...JSON.parse(rawBody.toString()) }),
+  }
+}
+
+export interface PaymentsRig {
+  app: PaymentsApp
+  db: Db
+  clock: MovingClock
+  merchant: Merchant
+  gateway: ScriptedGateway
+  /** The same service in another process: another pool and another memory over the same database. */
+  anotherApp(): PaymentsApp
+  /** Charges the saved card of a new customer. */
+  charge(): Promise<PaymentRow>
+  /** Opens a checkout, of a new customer or of this one. */
+  checkout(email?: string): Promise<PaymentRow>
+  payment(id: string): Promise<PaymentRow>
+  /** The attempt with this number. */
+  attempt(paymentId: string, number?: number): Promise<AttemptRow>
+  /** All that is due is asked about, once. */
+  resolve(): Promise<number>
+  expire(): Promise<number>
+  /** A webhook about the attempt rings, each time a new one. */
+  ring(attempt: AttemptRow): Promise<void>
+  /** How often the payment was credited. */
+  credits(paymentId: string): Promise<number>
+  /** What a test leaves open is not asked about in the next one. */
+  forgetDue(): Promise<void>
+}
+
+// The lease of a first call is this and two seconds.
+const GATEWAY_TIMEOUT_MS = 10_000
+const HOUR_MS = 3_600_000
+const LIMIT = 100
+
+const insertMerchant = sql<unknown>`
+insert into merchants (id, name, mode, base_currency, created_at, updated_at)
+values ($1, 'Shop', 'test', 'KES', $2, $2)`
+
+const countCredits = sql<{ credits: number }>`
+select count(*)::integer as credits
+from ledger_entries
+where payment_id = $1 and kind = 'capture'`
+
+const forgetDueStatement = sql<unknown>`
+update attempts
+set due_at = timestamptz '2999-01-01T00:00:00Z'
+where due_at is not null`
+
+export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
+  const pools: Db[] = []
+  t.after(async () => {
+    const [first] = pools
+    try {
+      if (first) await requireInvariants({ db: first })
+    } finally {
+      for (const pool of pools) await pool.close()
+    }
+  })
+  const url = await testDatabaseUrl(t)
+  const clock = stoppedClock()
+  const random = systemRandom(clock)
+  const gateway = scriptedGateway()
+  const vault = createVault([{ id: 'k1', key: random.bytes(32) }], random)
+  const cursors = createSigner(random.bytes(32))
+
+  const anotherApp = (): PaymentsApp => {
+    const db = connectDb({ url, poolSize: 8 })
+    pools.push(db)
+    return {
+      db,
+      clock,
+      random,
+      log: createLog('silent'),
+      vault,
+      cursors,
+      gateways: createGateways([gateway]),
+      writers: createPaymentWriters(db),
+      failpoints: { pass: () => Promise.resolve() },
+      merchantName: () => Promise.resolve('Shop'),
+      settings: {
+        mode: 'test',
+        publicUrl: () => 'http://cowry.example',
+        checkoutMs: HOUR_MS,
+        settlementMs: 24 * HOUR_MS,
+        gatewayTimeoutMs: GATEWAY_TIMEOUT_MS,
+        fees: new Map(),
+      },
+    }
+  }
+  const app = anotherApp()
+  const { db } = app
+  const merchant: Merchant = { id: random.uuid(), name: 'Shop', mode: 'test', baseCurrency: 'KES' }
+  await db.query(insertMerchant, [merchant.id, clock.now()])
+
+  const runAll = async (pieces: (() => Promise<void>)[]) => {
+    await Promise.all(pieces.map((piece) => piece()))
+    return pieces.length
+  }
+  const inputFor = (email: string) => ({
+    reference: newReference(),
+    amount: money(10_000n, 'KES'),
+    description: null,
+    metadata: {},
+    customer: { ...CUSTOMER, email, country: null },
+  })
+  const checkout = async (email = `${random.uuid()}@example.com`) => {
+    const input = { ...inputFor(email), country: 'KE', redirectUrl: null, isRecurring: false }
+    return (await initiatePayment(app, merchant, input, null)).payment
+  }
+  const rig: PaymentsRig = {
+    app,
+    db,
+    clock,
+    merchant,
+    gateway,
+    anotherApp,
+    checkout,
+    async charge() {
+      const { customerId, customerEmail } = await checkout()
+      const owner = { merchantId: merchant.id, customerId, gateway: NAME, isRecurring: true }
+      const { recurringToken } = viewMethod(app, await saveMethod(app, owner, CARD))
+      assert.ok(recurringToken)
+      const input = { ...inputFor(customerEmail), recurringToken }
+      return (await chargeSavedMethod(app, merchant, input, null)).payment
+    },
+    async payment(id) {
+      const payment = await findPayment(db, merchant.id, id)
+      assert.ok(payment)
+      return payment
+    },
+    async attempt(paymentId, number = 1) {
+      const attempt = (await listAttempts(db, merchant.id, paymentId)).find((one) => one.number === number)
+      assert.ok(attempt)
+      return attempt
+    },
+    resolve: async () => runAll(await claimResolutions(app, LIMIT)),
+    expire: async () => runAll(await claimExpiries(app, LIMIT)),
+    ring: (attempt) => ringDoorbell(db, NAME, random.uuid(), attempt.gatewayKey, clock.now()),
+    credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,
+    forgetDue: async () => void (await db.query(forgetDueStatement)),
+  }
+  return rig
+}
