@@ -1,0 +1,211 @@
+// F-35 and F-41: webhooks that ring about attempts that seemed over, that ring while somebody is asking, and whose note
+// gets lost. Late money is money, whatever else was tried meanwhile.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { money } from '../../src/core/money.ts'
+import { viewMethod } from '../../src/customers/service.ts'
+import type { Outcome } from '../../src/gateways/gateway.ts'
+import { sql } from '../../src/kit/db.ts'
+import { ringDoorbell } from '../../src/payments/attempt-queries.ts'
+import { giveUpAttempt, requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
+import { gatewayHooks } from '../../src/payments/hooks.ts'
+import type { PaymentRow } from '../../src/payments/queries.ts'
+import { methodOf } from '../../src/payments/views.ts'
+import { pathOf } from '../support/books.ts'
+import {
+  CANCELLED,
+  CARD,
+  NAME,
+  NO_ANSWER,
+  NOT_FOUND,
+  PENDING,
+  paid,
+  paymentsRig,
+  STARTED,
+} from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { app, clock, db, gateway } = rig
+
+const HOUR_MS = 3_600_000
+// Longer than any lease and than the longest wait between two questions.
+const LATER_MS = 2 * HOUR_MS
+
+afterEach(() => rig.forgetDue())
+
+const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
+
+async function start(payment: PaymentRow): Promise<void> {
+  gateway.answers('startCheckout', STARTED)
+  await startAttempt(app, await look(payment), { channel: 'card' })
+}
+
+async function giveUp(payment: PaymentRow): Promise<void> {
+  gateway.answers('cancel', CANCELLED)
+  await giveUpAttempt(app, await look(payment))
+}
+
+/** A checkout whose first attempt the payer gave up. */
+async function givenUp(): Promise<PaymentRow> {
+  const payment = await rig.checkout()
+  await start(payment)
+  await giveUp(payment)
+  const attempt = await rig.attempt(payment.id)
+  assert.deepEqual([attempt.status, attempt.dueAt], ['declined', null])
+  return payment
+}
+
+/** One question after another, each answered so. */
+async function askLater(...outcomes: (Outcome | ReturnType<typeof paid>)[]): Promise<void> {
+  for (const outcome of outcomes) {
+    gateway.answers('verify', outcome)
+    assert.equal(await rig.resolve(), 1, 'the resolver looks')
+    clock.advance(LATER_MS)
+  }
+}
+
+describe('a doorbell about an attempt that was over', () => {
+  it('is asked about until the gateway answers, and late money is money (F-35)', async () => {
+    const payment = await givenUp()
+    await rig.ring(await rig.attempt(payment.id))
+    await askLater(NO_ANSWER, NO_ANSWER, paid())
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+    assert.equal((await rig.attempt(payment.id)).status, 'succeeded')
+    assert.equal(await rig.credits(payment.id), 1)
+    assert.deepEqual(await pathOf(db, payment.id), ['pending', 'processing', 'pending', 'successful'])
+  })
+
+  it('ends when the gateway says again that it is off', async () => {
+    const payment = await givenUp()
+    await rig.ring(await rig.attempt(payment.id))
+    await askLater(NO_ANSWER, CANCELLED)
+    assert.equal(await rig.resolve(), 0)
+    assert.equal((await rig.attempt(payment.id)).dueAt, null)
+    assert.equal((await rig.payment(payment.id)).status, 'pending')
+  })
+
+  it('settles a charge that waits for a person, as soon as the gateway answers (F-30, F-35)', async () => {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const { id } = await rig.charge()
+    clock.advance(24 * HOUR_MS)
+    await askLater(NOT_FOUND)
+    assert.equal((await rig.attempt(id)).status, 'requires_review')
+
+    await rig.ring(await rig.attempt(id))
+    await askLater(NO_ANSWER, paid())
+    assert.equal((await rig.payment(id)).status, 'successful')
+    assert.equal(await rig.credits(id), 1)
+  })
+
+  it('about another amount does not touch the payment while a newer attempt runs (F-34)', async () => {
+    const payment = await givenUp()
+    await start(payment)
+    const before = await rig.payment(payment.id)
+    assert.equal(before.statusReason, 'awaiting_customer')
+    await rig.ring(await rig.attempt(payment.id, 1))
+    gateway.answers('verify', paid({ paid: money(1n, 'KES') }))
+    assert.equal(await rig.resolve(), 1)
+    assert.equal((await rig.attempt(payment.id, 1)).status, 'amount_mismatch')
+    assert.deepEqual(await rig.payment(payment.id), before)
+
+    clock.advance(60_000)
+    await askLater(paid())
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+    assert.equal((await rig.attempt(payment.id, 2)).status, 'succeeded')
+    assert.equal(await rig.credits(payment.id), 1)
+  })
+})
+
+describe('a doorbell that rings while the resolver asks', () => {
+  for (const [what, outcome] of Object.entries({
+    'no answer': NO_ANSWER,
+    'an answer from before': PENDING,
+  })) {
+    it(`is not forgotten over ${what}`, async () => {
+      const payment = await rig.checkout()
+      await start(payment)
+      clock.advance(60_000)
+      const attempt = await rig.attempt(payment.id)
+      gateway.answers('verify', async () => {
+        await rig.ring(attempt)
+        return outcome
+      })
+      assert.equal(await rig.resolve(), 1)
+      gateway.answers('verify', paid())
+      assert.equal(await rig.resolve(), 1, 'the resolver looks again at once')
+      assert.equal((await rig.payment(payment.id)).status, 'successful')
+    })
+  }
+
+  it('is not forgotten over an attempt that is given up in that moment', async () => {
+    const payment = await givenUp()
+    const attempt = await rig.attempt(payment.id)
+    await rig.ring(attempt)
+    gateway.answers('verify', async () => {
+      await rig.ring(attempt)
+      return CANCELLED
+    })
+    assert.equal(await rig.resolve(), 1)
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+  })
+})
+
+describe('the note of a doorbell', () => {
+  const countHooks = sql<{ hooks: number }>`
+    select count(*)::integer as hooks from inbound_hooks where event_id = $1`
+  const hooksOf = async (eventId: string) => (await db.query(countHooks, [eventId]))[0]?.hooks
+
+  it('is not kept when nothing came of it, so that the second delivery still counts (F-41)', async () => {
+    const payment = await givenUp()
+    const { gatewayKey: key } = await rig.attempt(payment.id)
+    const [hook] = gatewayHooks(app)
+    assert.ok(hook)
+    const rawBody = Buffer.from(JSON.stringify({ key, eventId: 'evt-1' }))
+    const deliver = () => hook.handle({ params: { gateway: NAME }, headers: {}, rawBody })
+
+    await db.script(`
+      create function refuse_attempts() returns trigger language plpgsql as $$
+      begin raise exception 'a test broke this'; end $$;
+      create trigger broken before update on attempts for each row execute function refuse_attempts()`)
+    await assert.rejects(deliver(), /a test broke this/)
+    await db.script('drop trigger broken on attempts; drop function refuse_attempts')
+    assert.equal(await hooksOf('evt-1'), 0)
+
+    assert.deepEqual(await deliver(), { http: 200 })
+    assert.equal(await hooksOf('evt-1'), 1)
+    await askLater(paid())
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+  })
+
+  it('makes the same webhook ring once', async () => {
+    const payment = await givenUp()
+    const { gatewayKey } = await rig.attempt(payment.id)
+    await ringDoorbell(db, NAME, 'evt-2', gatewayKey, clock.now())
+    await askLater(CANCELLED)
+    await ringDoorbell(db, NAME, 'evt-2', gatewayKey, clock.now())
+    assert.equal(await rig.resolve(), 0)
+    assert.equal(await hooksOf('evt-2'), 1)
+  })
+})
+
+it('a renewed card is the same method with a later end', async () => {
+  const payWith = async (savedMethod: typeof CARD) => {
+    const payment = await rig.checkout('renewed@example.com')
+    await start(payment)
+    clock.advance(60_000)
+    await askLater(paid({ savedMethod }))
+    const method = await methodOf(app, await rig.payment(payment.id))
+    assert.ok(method)
+    return viewMethod(app, method)
+  }
+  const expiring = (expiryYear: number) => ({ ...CARD, card: CARD.card && { ...CARD.card, expiryYear } })
+  const before = await payWith(expiring(2031))
+  const renewed = await payWith(expiring(2036))
+  assert.equal(before.expiresAt, '2032-01-01T00:00:00.000Z')
+  assert.equal(renewed.expiresAt, '2037-01-01T00:00:00.000Z')
+  assert.equal(renewed.card?.expiryYear, 2036)
+  assert.deepEqual([renewed.uuid, renewed.recurringToken], [before.uuid, before.recurringToken])
+})
