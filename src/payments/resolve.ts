@@ -119,6 +119,7 @@ async function parkForReview(app: PaymentsApp, { payment, attempt }: Known): Pro
     paidMinor: null,
     paidCurrency: null,
     gatewayReference: null,
+    dueAt: attempt.dueAt,
     statusReason: 'requires_review',
     entryId: null,
     postings: [],

@@ -2,6 +2,9 @@
 // move, the event, and where money was collected the ledger entry, the customer's totals and the settlement to come.
 // Nothing else in this service writes payments.status after the record.
 //
+// An attempt that ends unpaid is looked at once more when a doorbell has rung since the caller looked: what it is about
+// may have come after the question.
+//
 // It is a compare-and-set: the caller decided on what it knew, and where the payment's version or the attempt's fence
 // has moved on since, nothing is written and the caller looks again. It takes many rows at once, so that callers who
 // wait together share a commit.
@@ -49,6 +52,8 @@ export interface MoveInput {
   attempt_failure_code: string | null
   attempt_failure_words: string | null
   expected_fence: number | null
+  /** When the attempt was due as the caller saw it: an earlier time is a doorbell that rang since. */
+  attempt_due_at: Date | null
   gateway_reference: string | null
   new_attempt: AttemptInput | null
   entry_id: string | null
@@ -74,7 +79,7 @@ with input as (
     status_reason text, proof text, source text, failure_code text, failure_words text, paid_minor bigint,
     paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
     recovery_payment_id uuid, payment_due_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
-    attempt_failure_words text, expected_fence integer,
+    attempt_failure_words text, expected_fence integer, attempt_due_at timestamptz,
     gateway_reference text, new_attempt jsonb, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
     settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
   )
@@ -126,7 +131,10 @@ ended_attempt as (
     paid_minor = d.paid_minor,
     paid_currency = d.paid_currency,
     ended_at = d.at,
-    due_at = null
+    due_at = case
+      when d.attempt_status = 'declined' and a.due_at < coalesce(d.attempt_due_at, 'infinity')
+      then a.due_at
+    end
   from done d
   where a.merchant_id = d.merchant_id and a.id = d.attempt_id
 ),
@@ -245,6 +253,8 @@ export interface AttemptClosing {
   paidMinor: bigint | null
   paidCurrency: string | null
   gatewayReference: string | null
+  /** When it was due as the caller saw it: an earlier time is a doorbell that rang since. */
+  dueAt: Date | null
   statusReason: string | null
   entryId: string | null
   postings: PostingInput[]
@@ -262,7 +272,10 @@ with closed as (
     paid_currency = $7,
     gateway_reference = coalesce($8, gateway_reference),
     ended_at = $12,
-    due_at = null
+    due_at = case
+      when $3 in ('declined', 'requires_review') and due_at < coalesce($13::timestamptz, 'infinity')
+      then due_at
+    end
   where merchant_id = $1
     and id = $2
     and status not in ('succeeded', 'amount_mismatch', 'duplicate_success')
@@ -309,6 +322,7 @@ export async function closeAttempt(db: Db, closing: AttemptClosing): Promise<boo
     closing.entryId,
     JSON.stringify(closing.postings),
     closing.at,
+    closing.dueAt,
   ])
   return rows.length > 0
 }

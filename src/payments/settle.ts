@@ -83,7 +83,8 @@ export async function reload(app: PaymentsApp, known: Known): Promise<Known> {
   ])
   const attempt = attempts.find((one) => one.id === known.attempt.id)
   if (!payment || !attempt) throw new Error(`payment ${id} has vanished`)
-  return { payment, attempt }
+  // The lease stays the caller's own: who rang since then has not been answered by the caller's question.
+  return { payment, attempt: { ...attempt, dueAt: attempt.dueAt && known.attempt.dueAt } }
 }
 
 async function applyDecision(
@@ -137,6 +138,7 @@ async function applyDecision(
     method,
     attempt: nextAttempt,
     expectedFence: decision.fenced ? attempt.fence : null,
+    attemptDueAt: attempt.dueAt,
     postings: decision.paid && fee ? capturePostings(attempt.gateway, decision.paid, fee) : null,
     settleMinor: decision.paid && fee ? decision.paid.minor - fee.minor : null,
   })
@@ -152,6 +154,8 @@ export interface MoveFacts {
   /** The attempt that starts with this move. */
   newAttempt?: AttemptRow
   expectedFence?: number | null
+  /** When the attempt that ends was due as the caller saw it. */
+  attemptDueAt?: Date | null
   postings?: Posting[] | null
   settleMinor?: bigint | null
 }
@@ -194,6 +198,7 @@ export async function movePayment(
     attempt_failure_code: facts.attempt?.failureCode ?? null,
     attempt_failure_words: facts.attempt?.failureWords ?? null,
     expected_fence: facts.expectedFence ?? null,
+    attempt_due_at: facts.attemptDueAt ?? null,
     gateway_reference: facts.attempt?.gatewayReference ?? null,
     new_attempt: facts.newAttempt ? toAttemptInput(facts.newAttempt) : null,
     entry_id: facts.postings ? app.random.uuid() : null,
@@ -249,6 +254,7 @@ async function applyClosing(
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
     gatewayReference: decision.gatewayReference,
+    dueAt: attempt.dueAt,
     statusReason: decision.statusReason,
     entryId: isDuplicate ? app.random.uuid() : null,
     postings: isDuplicate ? duplicatePostings(attempt.gateway, paid) : [],

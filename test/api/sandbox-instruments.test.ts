@@ -173,6 +173,7 @@ describe('one checkout', () => {
       paidMinor: 125_050n,
       paidCurrency: 'KES',
       gatewayReference: null,
+      dueAt: null,
       statusReason: null,
       entryId: declined.attempts[0].uuid,
       postings: duplicatePostings('sandbox', money(125_050n, 'KES')),
