@@ -32,7 +32,7 @@ const HOUR_MS = 3_600_000
 // Longer than any lease and than the longest wait between two questions.
 const LATER_MS = 2 * HOUR_MS
 
-afterEach(() => rig.forgetDue())
+afterEach(() => rig.endTest())
 
 const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
 
@@ -118,6 +118,21 @@ describe('a doorbell about an attempt that was over', () => {
 })
 
 describe('a doorbell that rings while the resolver asks', () => {
+  const rings = async (payment: PaymentRow, outcome: Outcome) => {
+    const attempt = await rig.attempt(payment.id)
+    gateway.answers('verify', async () => {
+      await rig.ring(attempt)
+      return outcome
+    })
+    assert.equal(await rig.resolve(), 1)
+  }
+  const findsPaid = async (payment: PaymentRow) => {
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1, 'the resolver looks again at once')
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+    assert.equal(await rig.credits(payment.id), 1)
+  }
+
   for (const [what, outcome] of Object.entries({
     'no answer': NO_ANSWER,
     'an answer from before': PENDING,
@@ -126,30 +141,45 @@ describe('a doorbell that rings while the resolver asks', () => {
       const payment = await rig.checkout()
       await start(payment)
       clock.advance(60_000)
-      const attempt = await rig.attempt(payment.id)
-      gateway.answers('verify', async () => {
-        await rig.ring(attempt)
-        return outcome
-      })
-      assert.equal(await rig.resolve(), 1)
-      gateway.answers('verify', paid())
-      assert.equal(await rig.resolve(), 1, 'the resolver looks again at once')
-      assert.equal((await rig.payment(payment.id)).status, 'successful')
+      await rings(payment, outcome)
+      await findsPaid(payment)
     })
   }
 
-  it('is not forgotten over an attempt that is given up in that moment', async () => {
+  it('is not forgotten over a decline from before', async () => {
+    const payment = await rig.checkout()
+    await start(payment)
+    clock.advance(60_000)
+    await rings(payment, CANCELLED)
+    assert.equal((await rig.attempt(payment.id)).status, 'declined')
+    await findsPaid(payment)
+  })
+
+  it('is not forgotten over a decline of an attempt that was over', async () => {
     const payment = await givenUp()
-    const attempt = await rig.attempt(payment.id)
-    await rig.ring(attempt)
-    gateway.answers('verify', async () => {
-      await rig.ring(attempt)
-      return CANCELLED
-    })
-    assert.equal(await rig.resolve(), 1)
-    gateway.answers('verify', paid())
-    assert.equal(await rig.resolve(), 1)
-    assert.equal((await rig.payment(payment.id)).status, 'successful')
+    await rig.ring(await rig.attempt(payment.id))
+    await rings(payment, CANCELLED)
+    await findsPaid(payment)
+  })
+
+  it('is not forgotten over a decline of an attempt whose checkout is over', async () => {
+    const payment = await rig.checkout()
+    await start(payment)
+    clock.advance(HOUR_MS)
+    gateway.answers('verify', PENDING)
+    await rig.expire()
+    assert.equal((await rig.payment(payment.id)).status, 'expired')
+    await rings(payment, CANCELLED)
+    await findsPaid(payment)
+  })
+
+  it('is not forgotten over a charge that is put aside for a person', async () => {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const charge = await rig.charge()
+    clock.advance(24 * HOUR_MS)
+    await rings(charge, NOT_FOUND)
+    assert.equal((await rig.attempt(charge.id)).status, 'requires_review')
+    await findsPaid(charge)
   })
 })
 

@@ -27,7 +27,7 @@ const A_LEASE_MS = 60_000
 
 afterEach(async () => {
   gateway.recovery = { ...gateway.recovery, keyRetentionHours: 24 }
-  await rig.forgetDue()
+  await rig.endTest()
 })
 
 async function statusOf(id: string) {

@@ -76,6 +76,7 @@ export const CARD: SavedMethod = {
 export interface ScriptedGateway extends Gateway {
   /** The next answers, each given once, in this order. */
   answers(verb: Verb, ...scripted: Scripted[]): void
+  forgetAnswers(): void
   /** Every call so far, each as "verify <key>". */
   readonly calls: string[]
   recovery: Gateway['recovery']
@@ -100,6 +101,7 @@ function scriptedGateway(): ScriptedGateway {
     recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     calls,
     answers: (verb, ...scripted) => void scripts.set(verb, [...(scripts.get(verb) ?? []), ...scripted]),
+    forgetAnswers: () => scripts.clear(),
     startCheckout: (attempt) => answer('startCheckout', attempt),
     verify: (asked) => outcome('verify', asked),
     cancel: (asked) => outcome('cancel', asked),
@@ -130,8 +132,8 @@ export interface PaymentsRig {
   ring(attempt: AttemptRow): Promise<void>
   /** How often the payment was credited. */
   credits(paymentId: string): Promise<number>
-  /** What a test leaves open is not asked about in the next one. */
-  forgetDue(): Promise<void>
+  /** What a test leaves open is not asked about in the next one, nor is what it scripted answered. */
+  endTest(): Promise<void>
 }
 
 // The lease of a first call is this and two seconds.
@@ -244,7 +246,10 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
     expire: async () => runAll(await claimExpiries(app, LIMIT)),
     ring: (attempt) => ringDoorbell(db, NAME, random.uuid(), attempt.gatewayKey, clock.now()),
     credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,
-    forgetDue: async () => void (await db.query(forgetDueStatement)),
+    async endTest() {
+      gateway.forgetAnswers()
+      await db.query(forgetDueStatement)
+    },
   }
   return rig
 }
