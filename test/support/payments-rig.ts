@@ -132,7 +132,7 @@ export interface PaymentsRig {
   ring(attempt: AttemptRow): Promise<void>
   /** How often the payment was credited. */
   credits(paymentId: string): Promise<number>
-  /** What a test leaves open is not asked about in the next one, nor is what it scripted answered. */
+  /** What a test leaves open or scripted is not looked at in the next one. */
   endTest(): Promise<void>
 }
 
@@ -150,8 +150,13 @@ select count(*)::integer as credits
 from ledger_entries
 where payment_id = $1 and kind = 'capture'`
 
-const forgetDueStatement = sql<unknown>`
-update attempts
+const postponeAll = sql<unknown>`
+with attempt as (
+  update attempts
+  set due_at = timestamptz '2999-01-01T00:00:00Z'
+  where due_at is not null
+)
+update payments
 set due_at = timestamptz '2999-01-01T00:00:00Z'
 where due_at is not null`
 
@@ -248,7 +253,7 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
     credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,
     async endTest() {
       gateway.forgetAnswers()
-      await db.query(forgetDueStatement)
+      await db.query(postponeAll)
     },
   }
   return rig

@@ -1,0 +1,89 @@
+// F-35 and F-52, through the pages: an attempt that the payer gave up turns out to be paid when another one has paid
+// already. The wallet is credited once, and the second payment waits to be sent back.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, it } from 'node:test'
+import { sign } from '../../src/gateways/sandbox/hooks.ts'
+import { sql } from '../../src/kit/db.ts'
+import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
+import { postingsOf } from '../support/books.ts'
+import { createPayer, openCheckout } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const SECRET = 'the-secret-of-a-provider-of-the-tests'
+const service = await testService({ after }, { env: { COWRY_SANDBOX_SECRET: SECRET } })
+const shop = await service.newMerchant()
+
+const selectKey = sql<{ key: string }>`
+select gateway_key as key
+from attempts
+where payment_id = $1 and number = 1`
+
+// A provider that takes its word back: the payer's bank had approved before the payer gave up.
+const takeBack = sql<unknown>`
+update sandbox.records
+set
+  version = version + 1,
+  record = record || jsonb_build_object(
+    'status', 'succeeded', 'declineCode', null, 'paid', record ->> 'amount', 'instrument', 'card_success',
+    'version', version + 1
+  )
+where key = $1`
+
+async function ring(key: string): Promise<void> {
+  const createdAt = new Date().toISOString()
+  const body = JSON.stringify({ id: randomUUID(), type: 'checkout.succeeded', key, order: 'x', createdAt })
+  const signature = sign(sandboxWebhookSecretOf(SECRET), new Date(), body)
+  const rung = await service.apiWith(undefined).postText('/hooks/sandbox', body, {
+    'cowry-sandbox-signature': signature,
+  })
+  assert.equal(rung.http, 200, rung.text)
+}
+
+const payer = createPayer()
+
+/** A checkout whose first attempt the payer gave up on our page, while the bank was about to approve it. */
+async function givenUp() {
+  const checkout = await openCheckout(shop.api, payer)
+  await payer.goToCardPage(checkout.page)
+  const open = await payer.submit(await payer.open(checkout.checkoutUrl), '/other')
+  const [attempt] = await service.db.query(selectKey, [checkout.uuid])
+  assert.ok(attempt)
+  return { ...checkout, open, key: attempt.key }
+}
+
+const statusesOf = (payment: { attempts: { status: string }[] }) =>
+  payment.attempts.map(({ status }) => status)
+
+it('an attempt that was given up and turns out paid pays a checkout that is still open', async () => {
+  const { key, read } = await givenUp()
+  await service.db.query(takeBack, [key])
+  await ring(key)
+  const payment = await eventually(read, ({ status }) => status === 'successful', 10_000)
+  assert.deepEqual(statusesOf(payment), ['succeeded'])
+})
+
+it('it is a duplicate when another attempt has paid: one credit, and the rest waits to be sent back', async () => {
+  const before = (await shop.api.get('/api/v1/wallet/balance?currency=KES')).body.data
+  const { uuid, key, open, read } = await givenUp()
+  await payer.payByCard(open, 'card_success')
+  assert.equal((await eventually(read, ({ status }) => status === 'successful', 10_000)).attempts.length, 2)
+
+  await service.db.query(takeBack, [key])
+  await ring(key)
+  const payment = await eventually(read, (one) => statusesOf(one)[0] === 'duplicate_success', 10_000)
+  assert.deepEqual(statusesOf(payment), ['duplicate_success', 'succeeded'])
+  assert.equal(payment.status, 'successful')
+  assert.equal(payment.amountPaid, '1250.50')
+  assert.deepEqual((await postingsOf(service.db, uuid)).sort(), [
+    'capture gateway:sandbox KES -125050',
+    'capture pending KES 125050',
+    'duplicate_capture duplicates KES 125050',
+    'duplicate_capture gateway:sandbox KES -125050',
+  ])
+  const wallet = (await shop.api.get('/api/v1/wallet/balance?currency=KES')).body.data
+  assert.equal(Number(wallet.pendingBalance) - Number(before.pendingBalance), 1250.5)
+  assert.equal(wallet.availableBalance, before.availableBalance)
+})

@@ -1,0 +1,143 @@
+// F-02, F-28 and F-35 in front of the payer: a start, a cancellation or a success whose answer gets lost. The payer sees
+// that we do not know, and nothing is abandoned or ended while they may have paid.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { pageRoutes } from '../../src/pages/routes.ts'
+import { cancelCheckout, requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
+import type { PaymentRow } from '../../src/payments/queries.ts'
+import { openAccessCode } from '../../src/payments/views.ts'
+import { pathOf } from '../support/books.ts'
+import {
+  CANCELLED,
+  NO_ANSWER,
+  NOT_FOUND,
+  PENDING,
+  paid,
+  paymentsRig,
+  STARTED,
+} from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { app, clock, gateway } = rig
+
+const HOUR_MS = 3_600_000
+// Longer than any lease here.
+const A_LEASE_MS = 60_000
+
+afterEach(() => rig.endTest())
+
+const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
+
+async function started(
+  answer: typeof STARTED | typeof NO_ANSWER = STARTED,
+  channel: 'card' | 'mobile_money' = 'card',
+) {
+  const payment = await rig.checkout()
+  gateway.answers('startCheckout', answer)
+  await startAttempt(app, await look(payment), { channel })
+  return payment
+}
+
+async function statusOf({ id }: PaymentRow): Promise<string> {
+  const { status, statusReason } = await rig.payment(id)
+  return `${status} ${statusReason} ${(await rig.attempt(id)).status}`
+}
+
+/** The payer's own address of this checkout, as the server answers it. */
+async function payerAsks(payment: PaymentRow, method: 'GET' | 'POST', verb = '') {
+  const route = pageRoutes(app).find(
+    (one) => one.method === method && one.path === `/pay/{accessCode}${verb}`,
+  )
+  assert.ok(route)
+  const accessCode = openAccessCode(app, payment) ?? ''
+  const rest = { query: {}, form: {}, headers: {}, requestId: 'r', styleNonce: 'n' }
+  const answer = await route.handle({ params: { accessCode }, ...rest })
+  return { accessCode, answer }
+}
+
+describe('cancelling while the gateway does not answer', () => {
+  it('leaves the payment with its gateway, and the payer before the waiting screen', async () => {
+    const payment = await started()
+    gateway.answers('cancel', NO_ANSWER)
+    const { accessCode, answer } = await payerAsks(payment, 'POST', '/cancel')
+    assert.deepEqual(answer, { http: 303, redirectTo: `/pay/${accessCode}` })
+    assert.equal(await statusOf(payment), 'processing awaiting_customer awaiting_customer')
+    const page = (await payerAsks(payment, 'GET')).answer
+    assert.match(('html' in page && page.html?.toString()) || '', /Waiting for your payment/)
+    assert.deepEqual(await pathOf(rig.db, payment.id), ['pending', 'processing'])
+
+    // They had paid.
+    clock.advance(A_LEASE_MS)
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+  })
+
+  it('abandons nothing either when nobody knows whether the attempt ever started', async () => {
+    for (const answer of [NO_ANSWER, NOT_FOUND, PENDING]) {
+      const payment = await started(NO_ANSWER)
+      gateway.answers('cancel', answer)
+      await cancelCheckout(app, await look(payment))
+      assert.equal(await statusOf(payment), 'processing outcome_unknown started')
+    }
+  })
+
+  it('abandons when the gateway says that it is off, and counts what came too late', async () => {
+    const payment = await started()
+    gateway.answers('cancel', CANCELLED)
+    await cancelCheckout(app, await look(payment))
+    assert.equal((await rig.payment(payment.id)).status, 'abandoned')
+
+    const late = await started()
+    gateway.answers('cancel', paid())
+    await cancelCheckout(app, await look(late))
+    assert.equal((await rig.payment(late.id)).status, 'successful')
+  })
+})
+
+describe('a checkout whose start was executed and whose answer got lost', () => {
+  it('gets its next step by the same key, and ends when its time is over (F-28)', async () => {
+    const payment = await started(NO_ANSWER)
+    assert.equal(await statusOf(payment), 'processing outcome_unknown started')
+    clock.advance(A_LEASE_MS)
+    gateway.answers('verify', PENDING)
+    gateway.answers('startCheckout', STARTED)
+    assert.equal(await rig.resolve(), 1)
+    assert.equal(await statusOf(payment), 'processing awaiting_customer awaiting_customer')
+    const { nextStep, gatewayReference, gatewayKey } = await rig.attempt(payment.id)
+    assert.deepEqual(nextStep, STARTED.next)
+    assert.equal(gatewayReference, STARTED.gatewayReference)
+    const submissions = gateway.calls.filter((call) => call === `startCheckout ${gatewayKey}`)
+    assert.equal(submissions.length, 2, 'under the same key')
+
+    clock.advance(HOUR_MS)
+    gateway.answers('verify', PENDING)
+    assert.equal(await rig.expire(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'expired')
+  })
+
+  it('rings no phone for a checkout that is over, and still ends (F-28)', async () => {
+    const payment = await started(NO_ANSWER, 'mobile_money')
+    clock.advance(HOUR_MS)
+    gateway.answers('verify', PENDING)
+    assert.equal(await rig.resolve(), 1)
+    const { gatewayKey } = await rig.attempt(payment.id)
+    assert.equal(gateway.calls.filter((call) => call === `startCheckout ${gatewayKey}`).length, 1)
+    assert.equal(await statusOf(payment), 'processing awaiting_customer awaiting_customer')
+    gateway.answers('verify', PENDING)
+    assert.equal(await rig.expire(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'expired')
+  })
+
+  it('does not end for time while nobody knows whether it was paid', async () => {
+    const payment = await started(NO_ANSWER)
+    clock.advance(HOUR_MS)
+    gateway.answers('verify', NO_ANSWER)
+    assert.equal(await rig.expire(), 1)
+    assert.equal(await statusOf(payment), 'processing outcome_unknown started')
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+  })
+})
