@@ -40,7 +40,21 @@ async function askOnce(app: PaymentsApp, payment: PaymentRow, source: MoveSource
     return (await verifyAttempt(app, { payment, attempt }, source)).payment
   }
   // Somebody else asked, and may have settled it since we looked.
-  return (await findPayment(app.db, merchantId, id)) ?? payment
+  const stored = (await findPayment(app.db, merchantId, id)) ?? payment
+  return source === 'return' && attempt ? awaitAnswer(app, stored) : stored
+}
+
+const PATIENCE_MS = 1_500
+const LOOK_EVERY_MS = 150
+
+/** A payer who comes back should see the end: whoever is asking the gateway at this moment is given time to settle it. */
+async function awaitAnswer(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
+  for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
+    await app.clock.sleep(LOOK_EVERY_MS)
+    const stored = await findPayment(app.db, payment.merchantId, payment.id)
+    if (stored && stored.version !== payment.version) return stored
+  }
+  return payment
 }
 
 /** Asks now, whatever was asked before, and settles what the gateway says; `answered` when it said anything at all. */

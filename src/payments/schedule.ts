@@ -35,7 +35,8 @@ export function nextQuestionAt(app: PaymentsApp, known: Known, outcome: Outcome)
 }
 
 function isOver({ payment, attempt }: Known, now: Date): boolean {
-  if (attempt.status === 'started' || isOpen(payment.status)) return false
+  const isUnderWay = attempt.status === 'awaiting_customer' && isOpen(payment.status)
+  if (attempt.status === 'started' || isUnderWay) return false
   return addMs(payment.expiresAt ?? payment.createdAt, LATE_WATCH_MS) <= now
 }
 
