@@ -11,7 +11,7 @@ import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { createHttpShell } from './http/server.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
-import { connectDb, type Db } from './kit/db.ts'
+import { connectDb, type Db, DbUnavailable } from './kit/db.ts'
 import { startEmbeddedPostgres } from './kit/embedded-postgres.ts'
 import { createHttpClient } from './kit/http-client.ts'
 import { checkInvariants } from './kit/invariants.ts'
@@ -110,7 +110,7 @@ async function openDatabase(
   const onError = (error: Error) => log.warn('a database connection broke', errorFields(error))
   const db = connectDb({ url, poolSize: config.poolSize, onError })
   stops.push(() => db.close())
-  await requireUsableServer(db, config.environment === 'production')
+  await requireUsableServer(db, config.environment === 'production').catch(explainDatabase)
   const { applied } = await migrate(db)
   if (applied.length > 0) log.info('migrations applied', { count: applied.length })
   return db
@@ -256,6 +256,17 @@ async function readiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: s
     log.warn('not ready', errorFields(error))
     return { ready: false, reasons: ['The database does not answer.'] }
   }
+}
+
+function explainDatabase(error: unknown): never {
+  if (!(error instanceof DbUnavailable)) throw error
+  const words = error.cause instanceof Error ? error.cause.message : error.message
+  throw new Error(
+    `the database of DATABASE_URL cannot be used: ${words}. It must exist, run and let this user in.`,
+    {
+      cause: error,
+    },
+  )
 }
 
 const LISTEN_ADVICE: Record<string, string> = {

@@ -203,7 +203,8 @@ export function renderEnvExample(): string {
   )
   const head = [
     '# Every setting of Cowry, written from src/settings.ts by "npm run docs". Staging needs none of them.',
-    '# Where a value reads $(…), run the command and write what it printed.',
+    '# Where a value reads $(…), run the command and write what it printed. Settings are read from the environment alone:',
+    '# copy this file to .env and load it with "set -a; . ./.env; set +a" before npm start.',
     '',
   ].join('\n')
   return [head, ...blocks].join('\n')

@@ -46,6 +46,7 @@ export async function serve(config: Config, { role, json }: ServeOptions): Promi
   } finally {
     await service.stop()
     await removeServerFile(config.dataDir, process.pid)
+    if (!json) print('Cowry has stopped.')
   }
 }
 

@@ -39,6 +39,7 @@ export async function connectOperator(config: ClientConfig, http: HttpClient): P
       const answer = await request(method, path, token, body)
       if (!isEnvelope(answer.body)) throw notCowry(url, answer.status)
       if (answer.body.status === 'success') return answer.body
+      if (answer.status === 401) throw wrongToken(config, url)
       throw new CommandError('refused', explain(answer.body), answer.body)
     },
     async isReady() {
@@ -49,10 +50,29 @@ export async function connectOperator(config: ClientConfig, http: HttpClient): P
   }
 }
 
+function wrongToken(config: ClientConfig, url: string): CommandError {
+  const source = config.adminToken === null ? `The token in ${config.dataDir}` : 'COWRY_ADMIN_TOKEN'
+  return new CommandError(
+    'wrong_admin_token',
+    `${source} is not the operator token of the service at ${url}.`,
+  )
+}
+
+async function readToken(dataDir: string): Promise<string | undefined> {
+  try {
+    return await readAdminToken(dataDir)
+  } catch (error) {
+    throw new CommandError(
+      'unreadable_admin_token',
+      `The operator token in ${dataDir} cannot be read (${error instanceof Error ? error.message : error}). Run this as the user who runs the service, or set COWRY_ADMIN_TOKEN.`,
+    )
+  }
+}
+
 /** The token of the data folder is for the service on this machine, so it is never sent anywhere else. */
 async function findToken(config: ClientConfig, url: string): Promise<string> {
   const isHere = ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)
-  const token = config.adminToken ?? (isHere ? await readAdminToken(config.dataDir) : undefined)
+  const token = config.adminToken ?? (isHere ? await readToken(config.dataDir) : undefined)
   if (token) return token
   throw new CommandError(
     'no_admin_token',

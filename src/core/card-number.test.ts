@@ -27,8 +27,9 @@ describe('a text that people write', () => {
     }
   })
 
-  it('holds it also when the digits stand in groups', () => {
-    for (const text of ['4242 4242 4242 4242', '4242-4242-4242-4242', '3782 822463 10005']) {
+  it('holds it also when the digits stand in groups or are full-width', () => {
+    const fullWidth = '４２４２４２４２４２４２４２４２'
+    for (const text of ['4242 4242 4242 4242', '4242-4242-4242-4242', '3782 822463 10005', fullWidth]) {
       assert.ok(containsCardNumber(text), text)
     }
   })

@@ -11,7 +11,10 @@ const MAX_DIGITS = 19
 const GROUPS = /\d+(?:[ -]\d+)*/g
 
 export function containsCardNumber(text: string): boolean {
-  return [...text.matchAll(GROUPS)].some(([groups]) => holdsCardNumber(groups.split(/[ -]/)))
+  // Full-width digits and the like are the same number to whoever reads them.
+  return [...text.normalize('NFKC').matchAll(GROUPS)].some(([groups]) =>
+    holdsCardNumber(groups.split(/[ -]/)),
+  )
 }
 
 /** Any neighbouring groups may be the card: an order number or an expiry date often stands beside it. */

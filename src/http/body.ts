@@ -74,7 +74,10 @@ function readJsonText(text: string): JsonBody {
 }
 
 function malformed(message: string): Refusal {
-  return new Refusal('malformed_json', { details: [{ field: 'body', code: 'malformed_json', message }] })
+  return new Refusal('malformed_json', {
+    message,
+    details: [{ field: 'body', code: 'malformed_json', message }],
+  })
 }
 
 /** Enough to find the fault; a hostile body could name thousands. */

@@ -1,4 +1,3 @@
-import { Refusal } from '../core/errors.ts'
 import type { Channel, CheckoutChoice } from '../gateways/gateway.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
 import {
@@ -73,7 +72,9 @@ function formRoutes(app: PaymentsApp): PageRoute[] {
       handle: async ({ params, form }) => {
         const view = await open(app, params)
         if (view.payment.status !== 'pending') return backToCheckout(params)
-        const { attempt } = await startAttempt(app, view, readChoice(app, view.payment, form.choice ?? ''))
+        const choice = readChoice(app, view.payment, form.choice ?? '')
+        if (!choice) return backToCheckout(params)
+        const { attempt } = await startAttempt(app, view, choice)
         const isRedirect = attempt?.status === 'awaiting_customer' && attempt.nextStep?.kind === 'redirect'
         return backToCheckout(params, isRedirect ? '/continue' : '')
       },
@@ -150,18 +151,16 @@ function returnUrlOf(payment: PaymentRow): string | null {
     : returnAddress(payment.redirectUrl, payment.reference, payment.status)
 }
 
-/** The chosen way to pay, as the page offers it: a channel, and with a sandbox the instrument to play. */
-function readChoice(app: PaymentsApp, payment: PaymentRow, text: string): CheckoutChoice {
+/**
+ * The chosen way to pay, as the page offers it: a channel, and with a sandbox the instrument to play. Undefined for
+ * anything else, and then the page is shown again.
+ */
+function readChoice(app: PaymentsApp, payment: PaymentRow, text: string): CheckoutChoice | undefined {
   const [name = '', instrument] = text.split(':')
   const channel = channelsOf(app, payment).find((one) => one === name)
-  if (channel && (instrument === undefined || isOffered(app, payment, channel, instrument))) {
-    return { channel, instrument }
-  }
-  const message = 'Please choose one of the ways to pay.'
-  throw new Refusal('validation_failed', {
-    message,
-    details: [{ field: 'choice', code: 'not_allowed', message }],
-  })
+  if (!channel) return undefined
+  if (instrument !== undefined && !isOffered(app, payment, channel, instrument)) return undefined
+  return { channel, instrument }
 }
 
 function isOffered(app: PaymentsApp, payment: PaymentRow, channel: Channel, instrument: string): boolean {

@@ -151,7 +151,12 @@ function refuseCardNumbers(body: {
 
 /** The same request has the same fingerprint, whatever the order of its keys; null and absent are the same. */
 export function fingerprintOf(operation: string, input: InitiateInput | ChargeInput): string {
-  return createHash('sha256').update(operation).update(canonicalJson(input)).digest('hex')
+  return createHash('sha256')
+    .update(operation)
+    .update(
+      canonicalJson({ ...input, customer: { ...input.customer, email: input.customer.email.toLowerCase() } }),
+    )
+    .digest('hex')
 }
 
 export function initiateComplaints(allowHttp: boolean) {

@@ -91,8 +91,11 @@ export const ChargeRecord = Type.Object({
   paymentMethod: Nullable(Type.Object({ uuid: Uuid, type: Type.String(), label: Type.String() })),
   recovery: Nullable(
     Type.Object(
-      { checkoutUrl: Type.String() },
-      { description: 'Where the customer can approve the payment, when the bank wants them present.' },
+      { uuid: Uuid, reference: Type.String(), checkoutUrl: Type.String() },
+      {
+        description:
+          'The open checkout where the customer can approve the payment, when the bank wants them present. Verify it by its own reference.',
+      },
     ),
   ),
 })
@@ -142,7 +145,7 @@ export function toPaymentRecord(
 export function toChargeRecord(
   charge: PaymentRow,
   method: { uuid: string; type: string; label: string } | null,
-  recoveryUrl: string | null,
+  recovery: { uuid: string; reference: string; checkoutUrl: string } | null,
 ) {
   return {
     uuid: charge.id,
@@ -157,7 +160,7 @@ export function toChargeRecord(
     description: charge.description,
     metadata: charge.metadata,
     paymentMethod: method,
-    recovery: recoveryUrl === null ? null : { checkoutUrl: recoveryUrl },
+    recovery,
   }
 }
 

@@ -34,7 +34,7 @@ export async function showPayment(app: PaymentsApp, payment: PaymentRow) {
 
 export async function showCharge(app: PaymentsApp, charge: PaymentRow, method?: MethodRow) {
   const used = method ?? (await methodOf(app, charge))
-  return toChargeRecord(charge, used ? summarise(used) : null, await recoveryUrl(app, charge))
+  return toChargeRecord(charge, used ? summarise(used) : null, await recoveryOf(app, charge))
 }
 
 /** The record as a stored event tells it: nothing in it opens anything. */
@@ -58,8 +58,10 @@ function summarise(method: MethodRow) {
   return { uuid: method.id, type: method.type, label: labelOf(method) }
 }
 
-async function recoveryUrl(app: PaymentsApp, charge: PaymentRow): Promise<string | null> {
+async function recoveryOf(app: PaymentsApp, charge: PaymentRow) {
   if (charge.recoveryPaymentId === null) return null
   const recovery = await findPayment(app.db, charge.merchantId, charge.recoveryPaymentId)
-  return recovery ? (secretsOf(app, recovery)?.checkoutUrl ?? null) : null
+  const secrets = recovery ? secretsOf(app, recovery) : null
+  if (!recovery || !secrets) return null
+  return { uuid: recovery.id, reference: recovery.reference, checkoutUrl: secrets.checkoutUrl }
 }

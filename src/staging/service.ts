@@ -30,12 +30,17 @@ export async function completePayment(
   choice: CheckoutChoice & { instrument: string },
 ): Promise<PaymentRow> {
   const opened = await requireCheckoutPayment(app, merchant, reference)
-  const view = await readyToPay(app, opened)
+  const view = isUnderWay(opened, choice) ? opened : await readyToPay(app, opened)
   const { payment, attempt } = await startAttempt(app, view, choice)
   if (!attempt || !isOpen(payment.status)) return payment
   const expired = choice.instrument === 'mobile_late_success' ? await expireCheckout(app, payment) : payment
   await app.sandbox.play(attempt.gatewayKey, choice.instrument)
   return (await verifyAttempt(app, { payment: expired, attempt }, 'checkout')).payment
+}
+
+/** Another call plays the same way to pay at this moment: both play the one attempt. */
+function isUnderWay({ payment, attempt }: CheckoutView, choice: CheckoutChoice): boolean {
+  return payment.status === 'processing' && attempt?.channel === choice.channel && attempt.endedAt === null
 }
 
 async function readyToPay(app: StagingApp, opened: CheckoutView): Promise<CheckoutView> {

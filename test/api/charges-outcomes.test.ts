@@ -52,7 +52,8 @@ describe('a charge for which the bank wants the customer', () => {
     const { data } = await chargeWith(service.api, 'card_auth_required_later')
     assert.equal(data.status, 'failed')
     assert.equal(data.failure.code, 'authentication_required')
-    assertKeys(data.recovery, ['checkoutUrl'])
+    assertKeys(data.recovery, ['uuid', 'reference', 'checkoutUrl'])
+    assert.equal(data.recovery.reference, `recovery-${data.uuid}`)
     assert.ok(data.recovery.checkoutUrl.startsWith(`${service.publicUrl}/pay/`))
 
     const payer = createPayer()

@@ -88,7 +88,7 @@ describe('the same reference with the same body', () => {
       metadata: {},
       description: null,
       redirectUrl: null,
-      customer: { ...customer, country: null },
+      customer: { ...customer, email: customer.email.toUpperCase(), country: null },
     })
     const written = initiateBody({ isRecurring: false, metadata: {}, currency: 'USD' })
     await assertReplays(INITIATE, written, {

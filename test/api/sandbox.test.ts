@@ -30,6 +30,24 @@ async function makeCharge(): Promise<string> {
   return body.reference
 }
 
+describe('many who play the customer of one payment at once', () => {
+  it('play one attempt to one end', async () => {
+    const { reference } = await initiate()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => api.post(completePath(reference), CARD)),
+    )
+    // Whoever comes after the end is told so; everybody else sees the end.
+    for (const answer of answers) {
+      if (answer.http === 200) assert.equal(answer.body.data.status, 'successful', answer.text)
+      else assertRefusal(answer, 'invalid_state')
+    }
+    const verified = await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)
+    assert.equal(verified.body.data.status, 'successful')
+    assert.equal(verified.body.data.attempts.length, 1)
+    assert.equal((await api.get(executionsPath(reference))).body.data.length, 1)
+  })
+})
+
 describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
   it('refuses a request without a key', async () => {
     const { reference } = await initiate()

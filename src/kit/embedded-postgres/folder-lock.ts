@@ -32,7 +32,7 @@ export class DataFolderHeld extends Error {
       : 'another process that is just starting'
     super(
       `The data folder ${dataDir} is held by ${who}. Only one service at a time may use a data folder. Stop that ` +
-        'process first, or give this service a data folder of its own.',
+        'process first, or give this service a data folder of its own (COWRY_DATA_DIR).',
     )
     this.dataDir = dataDir
     this.holder = holder
