@@ -110,7 +110,7 @@ async function openDatabase(
   const onError = (error: Error) => log.warn('a database connection broke', errorFields(error))
   const db = connectDb({ url, poolSize: config.poolSize, onError })
   stops.push(() => db.close())
-  await requireUsableServer(db, config.environment === 'production').catch(explainDatabase)
+  await requireUsableServer(db, config.environment === 'production').catch(explainDatabase(config))
   const { applied } = await migrate(db)
   if (applied.length > 0) log.info('migrations applied', { count: applied.length })
   return db
@@ -258,15 +258,14 @@ async function readiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: s
   }
 }
 
-function explainDatabase(error: unknown): never {
-  if (!(error instanceof DbUnavailable)) throw error
-  const words = error.cause instanceof Error ? error.cause.message : error.message
-  throw new Error(
-    `the database of DATABASE_URL cannot be used: ${words}. It must exist, run and let this user in.`,
-    {
-      cause: error,
-    },
-  )
+/** The private server explains itself; about somebody else's we can only say what it must be. */
+function explainDatabase({ databaseUrl }: Config): (error: unknown) => never {
+  return (error) => {
+    if (databaseUrl === null || !(error instanceof DbUnavailable)) throw error
+    const words = error.cause instanceof Error ? error.cause.message : error.message
+    const advice = 'It must exist, run and let this user in.'
+    throw new Error(`the database of DATABASE_URL cannot be used: ${words}. ${advice}`, { cause: error })
+  }
 }
 
 const LISTEN_ADVICE: Record<string, string> = {
