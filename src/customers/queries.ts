@@ -202,7 +202,6 @@ values (
 )
 on conflict (merchant_id, customer_id, gateway, fingerprint) do update
 set
-  last_used_at = excluded.last_used_at,
   card = excluded.card,
   expires_at = excluded.expires_at,
   is_recurring_intent = m.is_recurring_intent or excluded.is_recurring_intent
