@@ -19,6 +19,8 @@ const EVERY_TEST = [
 ]
 const API_TESTS = ['test/api/**/*.test.ts']
 
+const LONGEST_STEP_MS = 30 * 60_000
+
 const files = process.argv.slice(2)
 const isWhole = files.length === 0
 
@@ -67,12 +69,7 @@ async function runTests(url: string, patterns: string[]): Promise<void> {
   const found = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
   if (found.length === 0) throw new Error(`no test file matches ${patterns.join(' ')}`)
   try {
-    const options = [
-      '--test',
-      `--test-concurrency=${availableParallelism()}`,
-      '--test-timeout=240000',
-      '--test-force-exit',
-    ]
+    const options = ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=240000']
     await run(process.execPath, [...options, ...found], {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,
@@ -84,7 +81,14 @@ async function runTests(url: string, patterns: string[]): Promise<void> {
 
 function run(command: string, args: string[], env: Record<string, string> = {}): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...env } })
+    // A file that leaves something open would otherwise keep the run waiting for ever.
+    const timeout = LONGEST_STEP_MS
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, ...env },
+      timeout,
+    })
     child.on('error', reject)
     child.on('exit', (code, signal) => {
       if (code === 0) resolve()
