@@ -99,9 +99,10 @@ async function applyDecision(
   const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
   // The method is kept before the move, so that the move can name it; keeping it twice is keeping it once.
   const owner = { merchantId: payment.merchantId, customerId: payment.customerId, gateway: attempt.gateway }
-  const method = savedMethod
+  const kept = savedMethod
     ? await saveMethod(app, { ...owner, isRecurring: payment.isRecurring }, savedMethod)
     : (known.method ?? (await methodOf(app, payment)))
+  const method = kept && decision.paid ? usedAt(kept, now) : kept
   const recovery = await openRecovery(app, payment, decision, method)
   const fee = decision.paid === null ? null : feeOf(app.settings.fees, attempt.gateway, decision.paid)
 
@@ -143,6 +144,12 @@ async function applyDecision(
     settleMinor: decision.paid && fee ? decision.paid.minor - fee.minor : null,
   })
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
+}
+
+/** The method as the move leaves it: a capture is a use. */
+function usedAt(method: MethodRow, now: Date): MethodRow {
+  const isLater = method.lastUsedAt === null || method.lastUsedAt < now
+  return isLater ? { ...method, lastUsedAt: now } : method
 }
 
 export interface MoveFacts {
