@@ -36,9 +36,9 @@ describe('many who play the customer of one payment at once', () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => api.post(completePath(reference), CARD)),
     )
-    // Whoever comes after the end is told so; everybody else sees the end.
+    // Whoever comes after the end is told so, and who came before the provider had the attempt sees it under way.
     for (const answer of answers) {
-      if (answer.http === 200) assert.equal(answer.body.data.status, 'successful', answer.text)
+      if (answer.http === 200) assert.match(answer.body.data.status, /^(processing|successful)$/, answer.text)
       else assertRefusal(answer, 'invalid_state')
     }
     const verified = await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)
