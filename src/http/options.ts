@@ -6,7 +6,7 @@ import type { GrantedScope, Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
-import type { HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
+import type { ErrorPage, HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** Who a key belongs to and what it may do. A rate limit of null is the service's own; one of 0 per second is none. */
@@ -24,6 +24,8 @@ export interface HttpShellOptions {
   routes: Route[]
   operatorRoutes: OperatorRoute[]
   pageRoutes: PageRoute[]
+  /** What people see when something goes wrong; without it, a small page of the shell's own. */
+  errorPage?: ErrorPage
   hookRoutes: HookRoute[]
   /** By path prefix, such as /sandbox. */
   mounts: Record<string, Mount>

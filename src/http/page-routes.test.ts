@@ -55,6 +55,68 @@ describe('a page', () => {
     assert.equal(nonces.size, 2)
   })
 
+  it('gets the cookies of its visitor, and leaves its own for no script and no other site', async () => {
+    const seen: PageInput[] = []
+    const page = async (input: PageInput) => {
+      seen.push(input)
+      const language = { name: 'lang', value: 'fr; é', path: '/pay/a%20b', maxAgeSeconds: 31_536_000 }
+      return {
+        http: 200,
+        html: '',
+        cookies: [language, { name: 'old', value: '', path: '/', maxAgeSeconds: 0 }],
+      }
+    }
+    const answer = await pageShell(page).get('/pay/abc', { cookie: 'lang=fr%3B%20%C3%A9; nonsense' })
+    assert.equal(JSON.stringify(seen[0]?.cookies), '{"lang":"fr; é"}')
+    assert.deepEqual(answer.headers['set-cookie'], [
+      'lang=fr%3B%20%C3%A9; Path=/pay/a%20b; Max-Age=31536000; HttpOnly; SameSite=Lax',
+      'old=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    ])
+  })
+
+  it('leaves cookies also with a redirect, and in production only over https', async () => {
+    const { shell } = fakeShell({
+      environment: 'production',
+      pageRoutes: [
+        {
+          method: 'POST',
+          path: '/lang',
+          handle: async () => ({
+            http: 303,
+            redirectTo: '/',
+            cookies: [{ name: 'lang', value: 'sw', path: '/' }],
+          }),
+        },
+      ],
+    })
+    const answer = await shell.inject({ method: 'POST', url: '/lang' })
+    assert.equal(answer.http, 303)
+    assert.deepEqual(answer.headers['set-cookie'], ['lang=sw; Path=/; HttpOnly; SameSite=Lax; Secure'])
+  })
+
+  it('is kept for ever only when its answer says so, and then leaves no cookie', async () => {
+    const content = { type: 'text/javascript; charset=utf-8', body: 'go()' }
+    const kept = await pageShell(async () => ({ http: 200, content, cache: 'immutable' })).get('/pay/abc')
+    assert.equal(kept.headers['cache-control'], 'public, max-age=31536000, immutable')
+    const cookies = [{ name: 'lang', value: 'fr', path: '/' }]
+    const both = await pageShell(async () => ({ http: 200, content, cache: 'immutable', cookies })).get(
+      '/pay/x',
+    )
+    assert.equal(both.http, 500)
+    assert.equal(both.headers['cache-control'], 'no-store')
+    assert.equal(both.headers['set-cookie'], undefined)
+  })
+
+  it('may answer bytes, such as those of an image', async () => {
+    const body = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00])
+    const { shell } = pageShell(async () => ({ http: 200, content: { type: 'image/png', body } }))
+    const { port } = await shell.listen('127.0.0.1', 0)
+    const answer = await fetch(`http://127.0.0.1:${port}/pay/logo`)
+    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), body)
+    assert.equal(answer.headers.get('content-type'), 'image/png')
+    await shell.stop()
+  })
+
   it('redirects with 303', async () => {
     const { post } = pageShell(async () => ({
       http: 200,

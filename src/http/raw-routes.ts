@@ -7,7 +7,7 @@ import type { HookRoute } from '../kit/route.ts'
 import type { Exchanges } from './exchange.ts'
 import { frameworkPath } from './json-routes.ts'
 import type { Mount } from './options.ts'
-import { headerTexts } from './page-routes.ts'
+import { headerTexts } from './page-input.ts'
 
 interface Needs {
   exchanges: Exchanges

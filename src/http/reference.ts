@@ -8,7 +8,7 @@ import { REFUSALS } from '../core/errors.ts'
 import type { Random } from '../kit/random.ts'
 import type { SecurityHeaders } from './headers.ts'
 import { escapeHtml, htmlPage } from './html.ts'
-import { newNonce } from './page-routes.ts'
+import { newNonce } from './page-answers.ts'
 
 interface Needs {
   headers: SecurityHeaders

@@ -159,12 +159,18 @@ interface Parts {
 function registerRoutes(app: FastifyInstance, options: HttpShellOptions, parts: Parts): void {
   const methods = collectMethods(app)
   const needs = { ...parts, random: options.random }
-  const refuseOnPage = (error: unknown, request: FastifyRequest) => refuse(options, error, request)
+  const pageNeeds = {
+    ...needs,
+    environment: options.environment,
+    errorPage: options.errorPage,
+    log: options.log,
+    refuse: (error: unknown, request: FastifyRequest) => refuse(options, error, request),
+  }
   registerHealth(app, options.ready, parts.isStopping)
   registerReference(app, needs)
   registerMounts(app, options.mounts, options.log)
   registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, options.operatorRoutes)
-  registerPageRoutes(app, { ...needs, refuse: refuseOnPage }, options.pageRoutes)
+  registerPageRoutes(app, pageNeeds, options.pageRoutes)
   registerHookRoutes(app, needs, options.hookRoutes)
   // Last: by then every other path is known.
   app.register(async (scope) => registerOtherMethods(scope, new Map(methods)))

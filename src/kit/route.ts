@@ -2,7 +2,7 @@
 // wraps the answer in the envelope and writes the OpenAPI document from the same objects. No web framework in here.
 
 import type { Static, TSchema } from 'typebox'
-import type { Complaint, RefusalCode } from '../core/errors.ts'
+import type { Complaint, Refusal, RefusalCode } from '../core/errors.ts'
 import type { Merchant, Scope } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 
@@ -105,14 +105,28 @@ export interface OperatorRoute {
   }) => Promise<Answer>
 }
 
+/** A cookie that a page leaves with the payer: no script reads it, and no other site sends it along. */
+export interface PageCookie {
+  name: string
+  /** Any text; it is percent-encoded on its way. */
+  value: string
+  /** As it stands in the address, percent-encoded where that is. */
+  path: string
+  /** Without it the cookie goes with the browser's session; 0 deletes it. */
+  maxAgeSeconds?: number
+}
+
 /** What a page answers: HTML, or a 303 to somewhere else. */
 export interface PageAnswer {
   http: number
   html?: string
   redirectTo?: string
-  /** Another body than HTML, such as a script or a JSON status for it. */
-  content?: { type: string; body: string }
+  /** Another body than HTML, such as a script, a JSON status for it or an image. */
+  content?: { type: string; body: string | Buffer }
   headers?: Record<string, string>
+  cookies?: readonly PageCookie[]
+  /** Anybody may keep it for ever: for what has a digest of itself in its address. Otherwise nobody keeps anything. */
+  cache?: 'immutable'
   /** Origins beside our own that a form on this page may lead to, for the content security policy. */
   formActions?: string[]
 }
@@ -126,11 +140,28 @@ export interface PageRoute {
     query: Record<string, string>
     form: Record<string, string>
     headers: Record<string, string>
+    cookies: Record<string, string>
     requestId: string
     /** For the nonce attribute of an inline style element: the content security policy allows this one only. */
     styleNonce: string
   }) => Promise<PageAnswer>
 }
+
+/**
+ * The page that tells a person what went wrong. The status is decided already. What of the query and the cookies could
+ * not be read is left out, because that may be the very thing that went wrong.
+ */
+export type ErrorPage = (input: {
+  refusal: Refusal
+  http: number
+  /** Of the address, as it came: percent-encoded, perhaps wrongly, and as long as the sender liked. */
+  path: string
+  query: Record<string, string>
+  headers: Record<string, string>
+  cookies: Record<string, string>
+  requestId: string
+  styleNonce: string
+}) => PageAnswer
 
 /** A machine's doorbell outside the merchants' API: raw bytes in, a bare status out. */
 export interface HookRoute {

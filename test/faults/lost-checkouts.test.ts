@@ -51,7 +51,7 @@ async function payerAsks(payment: PaymentRow, method: 'GET' | 'POST', verb = '')
   )
   assert.ok(route)
   const accessCode = openAccessCode(app, payment) ?? ''
-  const rest = { query: {}, form: {}, headers: {}, requestId: 'r', styleNonce: 'n' }
+  const rest = { query: {}, form: {}, headers: {}, cookies: {}, requestId: 'r', styleNonce: 'n' }
   const answer = await route.handle({ params: { accessCode }, ...rest })
   return { accessCode, answer }
 }

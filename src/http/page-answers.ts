@@ -1,0 +1,46 @@
+// From what a page answers to what goes over the wire: its headers, cookies and body.
+
+import type { FastifyReply } from 'fastify'
+import type { Random } from '../kit/random.ts'
+import type { PageAnswer } from '../kit/route.ts'
+import { cookieText } from './cookies.ts'
+import type { SecurityHeaders } from './headers.ts'
+import type { HttpShellOptions } from './options.ts'
+
+export interface PageNeeds {
+  headers: SecurityHeaders
+  environment: HttpShellOptions['environment']
+}
+
+const HTML = 'text/html; charset=utf-8'
+const FOR_EVER = 'public, max-age=31536000, immutable'
+
+export function newNonce(random: Random): string {
+  return Buffer.from(random.bytes(16)).toString('base64')
+}
+
+export function sendPage(
+  needs: PageNeeds,
+  reply: FastifyReply,
+  answer: PageAnswer,
+  styleNonce: string,
+): FastifyReply {
+  reply.headers(needs.headers.page(styleNonce, answer.formActions))
+  if (answer.cache === 'immutable') reply.header('cache-control', FOR_EVER)
+  if (answer.headers) reply.headers(answer.headers)
+  setCookies(needs, reply, answer)
+  if (answer.redirectTo !== undefined) return reply.code(303).header('location', answer.redirectTo).send()
+  const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
+  return reply.code(answer.http).type(type).send(body)
+}
+
+function setCookies(needs: PageNeeds, reply: FastifyReply, { cookies = [], cache }: PageAnswer): void {
+  if (cookies.length === 0) return
+  // A cache would hand one payer's cookie to the next.
+  if (cache !== undefined) throw new Error('an answer that anybody may keep cannot set a cookie')
+  const isSecure = needs.environment === 'production'
+  reply.header(
+    'set-cookie',
+    cookies.map((cookie) => cookieText(cookie, isSecure)),
+  )
+}
