@@ -26,7 +26,7 @@ import { operatorRoutes } from './merchants/routes.ts'
 import {
   authenticate,
   createKeyCache,
-  createMerchantNames,
+  createMerchantProfiles,
   ensureAdminToken,
   ensureDemoMerchant,
   isAdminToken,
@@ -184,7 +184,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     mode,
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache(),
-    merchantName: createMerchantNames({ db, clock }),
+    merchantProfile: createMerchantProfiles({ db, clock }),
     writers: createPaymentWriters(db),
     failpoints: config.failpoints,
     settings: {

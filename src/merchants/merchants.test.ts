@@ -65,8 +65,11 @@ describe('merchants', () => {
   it('change what is named and keep the rest', async (t) => {
     const { app, merchant } = await office(t)
     const later = { ...app, clock: at(5_000) }
-    const settings = { supportEmail: 'help@shop.example' }
-    const changed = await updateMerchant(later, merchant.id, { baseCurrency: 'XOF', settings })
+    const supportEmail = 'help@shop.example'
+    const changes = { baseCurrency: 'XOF' as const, settings: { branding: { supportEmail } } }
+    const changed = await updateMerchant(later, merchant.id, changes)
+    const branding = { ...merchant.settings.branding, supportEmail }
+    const settings = { ...merchant.settings, branding }
     assert.deepEqual(changed, { ...merchant, baseCurrency: 'XOF', settings, updatedAt: at(5_000).now() })
     assert.equal((await suspendMerchant(app, merchant.id)).status, 'suspended')
     assert.equal((await activateMerchant(app, merchant.id)).status, 'active')

@@ -3,6 +3,7 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
+import type { SettingsPatch } from './settings.ts'
 
 export interface MerchantRow {
   id: string
@@ -64,14 +65,21 @@ export async function countMerchants(db: Tx): Promise<number> {
   return requireRow(await db.query(countMerchantsStatement)).total
 }
 
+// The settings are merged here, so that of two changes at once neither undoes the other.
 const updateMerchantStatement = sql<MerchantRow>`
 update merchants
 set
   name = coalesce($2, name),
   base_currency = coalesce($3, base_currency),
-  settings = coalesce($4::jsonb, settings),
-  status = coalesce($5, status),
-  updated_at = $6
+  settings = case
+    when $4::jsonb is null then settings
+    else settings || $4::jsonb || jsonb_build_object(
+      'branding',
+      case jsonb_typeof(settings -> 'branding') when 'object' then settings -> 'branding' else '{}' end || $5::jsonb
+    )
+  end,
+  status = coalesce($6, status),
+  updated_at = $7
 where id = $1
 returning ${MERCHANT_COLUMNS}`
 
@@ -79,11 +87,13 @@ returning ${MERCHANT_COLUMNS}`
 export async function updateMerchantRow(
   db: Tx,
   merchantId: string,
-  changes: Partial<Pick<MerchantRow, 'name' | 'base_currency' | 'settings' | 'status'>>,
+  changes: Partial<Pick<MerchantRow, 'name' | 'base_currency' | 'status'>> & { settings?: SettingsPatch },
   updatedAt: Date,
 ): Promise<MerchantRow | undefined> {
-  const settings = changes.settings && JSON.stringify(changes.settings)
-  const values = [merchantId, changes.name, changes.base_currency, settings, changes.status, updatedAt]
+  const { name, base_currency, settings, status } = changes
+  const texts = settings && [JSON.stringify(settings.fields), JSON.stringify(settings.branding)]
+  const [fields, branding] = texts ?? []
+  const values = [merchantId, name, base_currency, fields, branding, status, updatedAt]
   return (await db.query(updateMerchantStatement, values))[0]
 }
 

@@ -1,18 +1,18 @@
 // What enters and leaves the operators' routes over merchants and keys.
 
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { type GrantedScope, SCOPES } from '../core/merchant.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
 import {
   CurrencyCode,
   CurrencyFilter,
   CurrencyInput,
-  Metadata,
   Nullable,
   Timestamp,
   Uuid,
   Words,
 } from '../kit/schema.ts'
+import { LOGO_WORDS } from './logo.ts'
 
 const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
 
@@ -20,6 +20,64 @@ const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
 export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => scope !== 'keys:write')
 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+
+/** The languages of the payer's pages. */
+export const LOCALES = ['en', 'fr', 'pt', 'sw', 'ar', 'am', 'bn'] as const
+
+/** Null clears the field. The words stand on the union, where a complaint looks for them. */
+const Clearable = <Schema extends TSchema>(schema: Schema, words: string) =>
+  Type.Union([schema, Type.Null()], { 'x-message': words })
+
+// Longer than any that is acceptable, so that the rule, which knows the decoded length, can say what is wrong.
+const LOGO_MAX_TEXT = 40_000
+const MAX_ORIGINS = 20
+
+/** What payers see of a merchant. Each can be cleared with null. */
+export const BRANDING = {
+  displayName: Clearable(Name, 'must be 1 to 100 characters, not only spaces; null shows the name.'),
+  logo: Clearable(Type.String({ maxLength: LOGO_MAX_TEXT }), LOGO_WORDS),
+  supportEmail: Clearable(
+    Type.String({ maxLength: 254, format: 'email' }),
+    'must be an e-mail address, such as help@shop.example.',
+  ),
+  supportPhone: Clearable(
+    Type.String({ pattern: '^\\+[1-9]\\d{6,14}$' }),
+    'must be a number with its country code and nothing but digits, such as +254700123456.',
+  ),
+  supportUrl: Clearable(Type.String({ maxLength: 500 }), 'must be an address of at most 500 characters.'),
+  accentColor: Clearable(
+    Type.String({ pattern: '^#[0-9a-fA-F]{6}$' }),
+    'must be a colour with six hexadecimal digits, such as #0b6b57.',
+  ),
+}
+
+export const Locale = Clearable(Words(LOCALES), `must be one of ${LOCALES.join(', ')}, or null.`)
+
+const SettingsInput = Type.Partial(
+  Type.Object({
+    locale: Locale,
+    redirectOrigins: Clearable(
+      Type.Array(Type.String({ maxLength: 300 }), { maxItems: MAX_ORIGINS }),
+      `must be a list of at most ${MAX_ORIGINS} origins, such as ["https://shop.example"].`,
+    ),
+    branding: Nullable(Type.Partial(Type.Object(BRANDING))),
+  }),
+)
+export type SettingsChanges = Static<typeof SettingsInput>
+
+const SettingsRecord = Type.Object({
+  locale: Nullable(Words(LOCALES)),
+  redirectOrigins: Type.Array(Type.String()),
+  branding: Type.Object({
+    displayName: Nullable(Type.String()),
+    logo: Nullable(Type.String()),
+    supportEmail: Nullable(Type.String()),
+    supportPhone: Nullable(Type.String()),
+    supportUrl: Nullable(Type.String()),
+    accentColor: Nullable(Type.String()),
+  }),
+})
+export type MerchantSettings = Static<typeof SettingsRecord>
 
 const RateLimit = Type.Object({
   perSecond: Type.Integer({ minimum: 1, maximum: 100_000 }),
@@ -32,7 +90,7 @@ export const MerchantRecord = Type.Object({
   mode: Words(['test', 'live']),
   baseCurrency: CurrencyCode,
   status: Words(['active', 'suspended']),
-  settings: Metadata,
+  settings: SettingsRecord,
   createdAt: Timestamp,
   updatedAt: Timestamp,
 })
@@ -40,7 +98,7 @@ export const MerchantRecord = Type.Object({
 export const CreateMerchantBody = Type.Object({
   name: Name,
   baseCurrency: Type.Optional(CurrencyInput),
-  settings: Type.Optional(Metadata),
+  settings: Type.Optional(Nullable(SettingsInput)),
 })
 export type CreateMerchant = Static<typeof CreateMerchantBody>
 

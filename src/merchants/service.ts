@@ -37,12 +37,14 @@ import {
   type CreateMerchant,
   DEFAULT_SCOPES,
   type ListWindow,
+  type MerchantSettings,
   type UpdateMerchant,
 } from './schema.ts'
+import { complainOfSettings, patchOf, readSettings } from './settings.ts'
 
 export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts'
 export { authenticate, createKeyCache, isSecretGuess } from './authenticate.ts'
-export { createMerchantNames } from './names.ts'
+export { createMerchantProfiles, type MerchantProfile } from './profiles.ts'
 export { loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
 
 export interface Needs {
@@ -56,7 +58,7 @@ export interface Needs {
 
 export interface ManagedMerchant extends Merchant {
   readonly status: 'active' | 'suspended'
-  readonly settings: Readonly<Record<string, unknown>>
+  readonly settings: MerchantSettings
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -73,12 +75,14 @@ export interface Listed<Item> {
 }
 
 export async function createMerchant(app: Needs, input: CreateMerchant): Promise<ManagedMerchant> {
+  refuseBadSettings(app, input)
+  const { fields, branding } = patchOf(input.settings ?? {})
   const row = await insertMerchant(app.db, {
     id: app.random.uuid(),
     name: input.name,
     mode: app.mode,
     base_currency: input.baseCurrency ?? DEFAULT_CURRENCY,
-    settings: input.settings ?? {},
+    settings: { ...fields, branding },
     created_at: app.clock.now(),
   })
   return toMerchant(row)
@@ -99,9 +103,21 @@ export async function requireMerchant(app: Pick<Needs, 'db'>, merchantId: string
 
 type Changing = Pick<Needs, 'db' | 'clock'>
 
-export function updateMerchant(app: Changing, merchantId: string, changes: UpdateMerchant) {
+/** Payers see the change within half a minute, when the remembered profiles have aged. */
+export async function updateMerchant(
+  app: Changing & Pick<Needs, 'mode'>,
+  merchantId: string,
+  changes: UpdateMerchant,
+): Promise<ManagedMerchant> {
+  refuseBadSettings(app, changes)
   const { name, settings, baseCurrency } = changes
-  return changeMerchant(app, merchantId, { name, settings, base_currency: baseCurrency })
+  const patch = settings === undefined ? undefined : patchOf(settings)
+  return changeMerchant(app, merchantId, { name, settings: patch, base_currency: baseCurrency })
+}
+
+function refuseBadSettings(app: Pick<Needs, 'mode'>, { settings }: Pick<UpdateMerchant, 'settings'>): void {
+  const complaints = complainOfSettings(settings, app.mode)
+  if (complaints.length > 0) throw refusalOf(complaints)
 }
 
 /** Its keys stop working in every process as soon as their caches have aged, within seconds. */
@@ -272,7 +288,7 @@ function toMerchant(row: MerchantRow): ManagedMerchant {
     mode: row.mode,
     baseCurrency: row.base_currency,
     status: row.status,
-    settings: row.settings,
+    settings: readSettings(row.settings, row.mode),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }

@@ -127,7 +127,7 @@ async function showCheckout(app: PaymentsApp, params: Params, styleNonce: string
   const facts: CheckoutFacts = {
     payment,
     attempt,
-    merchantName: await app.merchantName(payment.merchantId),
+    merchantName: (await app.merchantProfile(payment.merchantId)).name,
     channels: channelsOf(app, payment),
     instruments: gateway?.instruments ?? [],
     path: `/pay/${encodeURIComponent(params.accessCode ?? '')}`,

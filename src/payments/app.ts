@@ -8,6 +8,7 @@ import { type Db, DbUnavailable, retryDeadlocks } from '../kit/db.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { FeeTable } from '../ledger/service.ts'
+import type { MerchantProfile } from '../merchants/service.ts'
 import { type RecordInput, recordPayments } from './record-queries.ts'
 import { applyMoves, type MoveInput } from './settle-queries.ts'
 
@@ -35,8 +36,8 @@ export interface PaymentsApp extends CustomersApp {
   settings: PaymentSettings
   writers: PaymentWriters
   failpoints: Failpoints
-  /** The name payers know the merchant by. */
-  merchantName(merchantId: string): Promise<string>
+  /** What payers see of a merchant; at most half a minute old. */
+  merchantProfile(merchantId: string): Promise<MerchantProfile>
 }
 
 // Larger batches no longer make a commit cheaper, and two at once keep the server busy while one waits for its disk.

@@ -105,8 +105,8 @@ export async function submitCharge(
   method: MethodRow,
 ): Promise<Outcome> {
   if (!gateway.chargeSaved) throw new Error(`${gateway.name} saved a method that it cannot charge`)
-  const merchantName = await app.merchantName(payment.merchantId)
-  return gateway.chargeSaved(toGatewayAttempt(payment, attempt, merchantName), openCredential(app, method))
+  const { name } = await app.merchantProfile(payment.merchantId)
+  return gateway.chargeSaved(toGatewayAttempt(payment, attempt, name), openCredential(app, method))
 }
 
 async function requireChargeable(

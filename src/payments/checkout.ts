@@ -96,11 +96,11 @@ export async function submitCheckout(app: PaymentsApp, { payment, attempt }: Kno
   const accessCode = openAccessCode(app, payment)
   if (attempt.choice === null || accessCode === null)
     throw new Error(`attempt ${attempt.id} is not of a checkout`)
-  const merchantName = await app.merchantName(payment.merchantId)
+  const { name } = await app.merchantProfile(payment.merchantId)
   const started = await app.gateways
     .get(attempt.gateway)
     .startCheckout(
-      toGatewayAttempt(payment, attempt, merchantName),
+      toGatewayAttempt(payment, attempt, name),
       attempt.choice,
       `${checkoutUrl(app, accessCode)}/return`,
     )

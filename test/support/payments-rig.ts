@@ -11,6 +11,7 @@ import { createSigner, createVault } from '../../src/kit/crypto.ts'
 import { connectDb, type Db, sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
+import { createMerchantProfiles } from '../../src/merchants/service.ts'
 import { type AttemptRow, listAttempts, ringDoorbell } from '../../src/payments/attempt-queries.ts'
 import { chargeSavedMethod } from '../../src/payments/charge.ts'
 import { claimExpiries } from '../../src/payments/expire.ts'
@@ -190,7 +191,7 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
       gateways: createGateways([gateway]),
       writers: createPaymentWriters(db),
       failpoints: { pass: () => Promise.resolve() },
-      merchantName: () => Promise.resolve('Shop'),
+      merchantProfile: createMerchantProfiles({ db, clock }),
       settings: {
         mode: 'test',
         publicUrl: () => 'http://cowry.example',

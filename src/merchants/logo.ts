@@ -1,0 +1,82 @@
+// A merchant's logo, kept as a data: URI. What it is, its first bytes tell, whatever the URI claims. It is only ever
+// shown inside <img>, where nothing in it can run; the rules for SVG are there for whoever opens its address alone.
+
+import { createHash } from 'node:crypto'
+
+export interface Logo {
+  /** Names these very bytes in an address, so that they can be cached for good. */
+  readonly digest: string
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+/** What the page can afford on a slow network, beside its own few kilobytes. */
+export const LOGO_MAX_BYTES = 3072
+
+const DATA_URI = /^data:(image\/[a-z+]{1,20});base64,([A-Za-z0-9+/]+={0,2})$/
+const DIGEST_LENGTH = 16
+
+export const LOGO_WORDS = `must be a data: URI in base64 of a PNG, WebP, JPEG or SVG of at most ${LOGO_MAX_BYTES} bytes, such as data:image/png;base64,iVBORw0KGgo….`
+
+/** The logo, or the rest of a sentence that says what to change about it. */
+export function readLogo(dataUri: string): Logo | string {
+  const [, claimed, base64 = ''] = DATA_URI.exec(dataUri) ?? []
+  const bytes = Buffer.from(base64, 'base64')
+  // The decoder forgives; only the one right way to write these bytes is taken.
+  if (claimed === undefined || bytes.toString('base64') !== base64) return LOGO_WORDS
+  if (bytes.length > LOGO_MAX_BYTES)
+    return `has ${bytes.length} bytes and may have at most ${LOGO_MAX_BYTES}; make the picture smaller.`
+  const type = imageTypeOf(bytes)
+  if (type === undefined) return 'does not hold a PNG, WebP, JPEG or SVG, by its first bytes.'
+  if (type !== claimed) return `says ${claimed} and holds ${type}; begin it with data:${type};base64,.`
+  const wrong = type === SVG ? wrongInSvg(bytes.toString('utf8')) : undefined
+  return wrong ?? { digest: digestOf(bytes), type, bytes }
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, DIGEST_LENGTH)
+}
+
+const SVG = 'image/svg+xml'
+
+export function imageTypeOf(bytes: Buffer): string | undefined {
+  const begins = (hex: string, at = 0) =>
+    bytes.subarray(at, at + hex.length / 2).equals(Buffer.from(hex, 'hex'))
+  if (begins('89504e470d0a1a0a')) return 'image/png'
+  if (begins('ffd8ff')) return 'image/jpeg'
+  if (begins('52494646') && begins('57454250', 8)) return 'image/webp'
+  // Only spaces may come before it, and before an XML declaration not even they.
+  return /^(?:<\?xml\s|\s*<svg[\s>])/.test(bytes.toString('utf8')) ? SVG : undefined
+}
+
+/** What an SVG may not have, and what to do about it. A logo of a few paths and colours has none of these. */
+const SVG_RULES: readonly [RegExp, string][] = [
+  [/<!(?:doctype|entity)/i, 'has a document type; remove the <!DOCTYPE …> line.'],
+  [/<\?xml-stylesheet/i, 'has a stylesheet of its own; write the colours into the shapes.'],
+  [/<(?:[\w.-]+:)?script/i, 'has a script; remove it.'],
+  [
+    /<(?:[\w.-]+:)?(?:foreignobject|iframe|embed|object|audio|video)/i,
+    'has a foreignObject or another embedded document; remove it.',
+  ],
+  [/[\s"'/]on[a-z]+\s*=/i, 'has an event handler, such as onload; remove it.'],
+  [/xml:base/i, 'has xml:base; remove it.'],
+  [
+    /href\s*=(?!\s*["']#)/i,
+    'has a link to something outside itself; only links to its own parts (#…) may stay.',
+  ],
+  [
+    /url\((?!\s*["']?#)|@import/i,
+    'takes something from outside itself; only its own parts, url(#…), may be named.',
+  ],
+]
+
+function wrongInSvg(text: string): string | undefined {
+  if (text.includes('\ufffd') || text.includes('\0')) return 'is an SVG that is not UTF-8; save it as UTF-8.'
+  const forbidden = SVG_RULES.find(([pattern]) => pattern.test(text))
+  if (forbidden) return forbidden[1]
+  if (!/^(?:<\?xml[^>]*\?>)?(?:\s|<!--(?:(?!-->)[\s\S])*-->)*<svg[\s>]/.test(text))
+    return 'begins like XML and is no SVG; its first element must be <svg>.'
+  if (!text.includes('"http://www.w3.org/2000/svg"') && !text.includes("'http://www.w3.org/2000/svg'"))
+    return 'has no xmlns="http://www.w3.org/2000/svg" on its <svg>, without which no browser shows it.'
+  return undefined
+}

@@ -1,0 +1,78 @@
+// What payers see of a merchant, remembered for a while: it stands on every page and in every gateway call.
+
+import { Refusal } from '../core/errors.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Db } from '../kit/db.ts'
+import { type Logo, readLogo } from './logo.ts'
+import { findMerchant, type MerchantRow } from './queries.ts'
+import { readSettings } from './settings.ts'
+
+export interface MerchantProfile {
+  readonly id: string
+  /** The name payers know the merchant by. */
+  readonly name: string
+  readonly locale: string | null
+  /** Where payers may be sent back to. Empty: anywhere. */
+  readonly redirectOrigins: readonly string[]
+  readonly logo: Logo | null
+  readonly support: {
+    readonly email: string | null
+    readonly phone: string | null
+    readonly url: string | null
+  }
+  readonly accentColor: string | null
+}
+
+const REMEMBERED_MS = 30_000
+// With its logo a profile takes up to some 8 KB.
+const MAX_PROFILES = 2_000
+
+interface Entry {
+  startedAt: number
+  profile: Promise<MerchantProfile>
+}
+
+/** Callers that miss together share one question. */
+export function createMerchantProfiles(app: {
+  db: Db
+  clock: Clock
+}): (merchantId: string) => Promise<MerchantProfile> {
+  const entries = new Map<string, Entry>()
+  return (merchantId) => {
+    const now = app.clock.now().getTime()
+    const entry = entries.get(merchantId)
+    // A clock that was set back must not make an entry live longer.
+    if (entry && now >= entry.startedAt && now - entry.startedAt < REMEMBERED_MS) return entry.profile
+    const fresh: Entry = { startedAt: now, profile: readProfile(app.db, merchantId) }
+    // Deleted first, so that the map stays in the order of age and its first entry is the oldest.
+    entries.delete(merchantId)
+    entries.set(merchantId, fresh)
+    const [oldest] = entries.keys()
+    if (entries.size > MAX_PROFILES && oldest !== undefined) entries.delete(oldest)
+    fresh.profile.catch(() => {
+      // The callers are told by the promise itself; the next one asks again instead of sharing a failure.
+      if (entries.get(merchantId) === fresh) entries.delete(merchantId)
+    })
+    return fresh.profile
+  }
+}
+
+async function readProfile(db: Db, merchantId: string): Promise<MerchantProfile> {
+  const row = await findMerchant(db, merchantId)
+  if (!row) throw new Refusal('merchant_not_found')
+  return profileOf(row)
+}
+
+function profileOf(row: MerchantRow): MerchantProfile {
+  const { locale, redirectOrigins, branding } = readSettings(row.settings, row.mode)
+  const logo = branding.logo === null ? null : readLogo(branding.logo)
+  return {
+    id: row.id,
+    name: branding.displayName ?? row.name,
+    locale,
+    redirectOrigins,
+    logo: typeof logo === 'string' ? null : logo,
+    support: { email: branding.supportEmail, phone: branding.supportPhone, url: branding.supportUrl },
+    accentColor: branding.accentColor,
+  }
+}

@@ -1,0 +1,105 @@
+// A merchant's settings: what a stored document says, what is wrong with a change, and what the change writes.
+
+import type { Static, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Complaint } from '../core/errors.ts'
+import type { Mode } from '../core/merchant.ts'
+import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
+import { readLogo } from './logo.ts'
+import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from './schema.ts'
+
+/**
+ * Settings were once free-form, so a document may hold anything: a field that is not acceptable reads as not set, and
+ * what has no meaning here is left out.
+ */
+export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mode): MerchantSettings {
+  const branding: Record<string, unknown> = { ...(isRecord(stored.branding) && stored.branding) }
+  const { redirectOrigins } = stored
+  const field = (name: keyof typeof BRANDING) => accepted(BRANDING[name], branding[name])
+  const logo = field('logo')
+  const supportUrl = field('supportUrl')
+  return {
+    locale: accepted(Locale, stored.locale),
+    // Not checked again: an origin that is none equals none, so the list is only narrower and never empty by mistake.
+    redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.filter(isText) : [],
+    branding: {
+      displayName: field('displayName'),
+      logo: logo !== null && typeof readLogo(logo) !== 'string' ? logo : null,
+      supportEmail: field('supportEmail'),
+      supportPhone: field('supportPhone'),
+      supportUrl: supportUrl !== null && isTrusted(readWebAddress(supportUrl), mode) ? supportUrl : null,
+      accentColor: field('accentColor'),
+    },
+  }
+}
+
+function accepted<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> | null {
+  return Value.Check(schema, value) ? value : null
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What is wrong with a change beyond its shape. */
+export function complainOfSettings(changes: SettingsChanges | null | undefined, mode: Mode): Complaint[] {
+  const complaints: Complaint[] = []
+  const complain = (field: string, words: string) =>
+    complaints.push({
+      field: `settings.${field}`,
+      code: 'invalid_format',
+      message: `settings.${field} ${words}`,
+    })
+  for (const [index, text] of (changes?.redirectOrigins ?? []).entries()) {
+    const words = wrongInOrigin(text, mode)
+    if (words) complain(`redirectOrigins.${index}`, words)
+  }
+  const { logo, supportUrl } = changes?.branding ?? {}
+  const read = logo ? readLogo(logo) : undefined
+  if (typeof read === 'string') complain('branding.logo', read)
+  if (supportUrl && !isTrusted(readWebAddress(supportUrl), mode))
+    complain('branding.supportUrl', `must be ${ADDRESS_WORDS[mode]}, such as https://shop.example/help.`)
+  return complaints
+}
+
+const ADDRESS_WORDS: Record<Mode, string> = {
+  live: 'an https address',
+  test: 'an https address, or an http address of localhost',
+}
+
+/** What a change writes: fields beside the branding, and fields of it. Null stands for a field that is cleared. */
+export interface SettingsPatch {
+  fields: Record<string, unknown>
+  branding: Record<string, unknown>
+}
+
+/** A merge: what is not named stays, null clears, and null for a group clears all that is in it. */
+export function patchOf(changes: SettingsChanges | null): SettingsPatch {
+  const { branding, ...fields } = changes ?? { ...CLEARED, branding: null }
+  const { redirectOrigins } = fields
+  const { accentColor } = branding ?? {}
+  return {
+    fields: { ...fields, ...(redirectOrigins && { redirectOrigins: [...new Set(redirectOrigins)] }) },
+    branding: {
+      ...(branding === null ? CLEARED_BRANDING : branding),
+      ...(accentColor && { accentColor: accentColor.toLowerCase() }),
+    },
+  }
+}
+
+const CLEARED = { locale: null, redirectOrigins: null }
+const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
+
+function wrongInOrigin(text: string, mode: Mode): string | undefined {
+  const url = readWebAddress(text)
+  if (!url || !isTrusted(url, mode))
+    return `must be the origin of ${ADDRESS_WORDS[mode]}, such as https://shop.example.`
+  return url.origin === text ? undefined : `must be the origin alone: write ${url.origin}.`
+}
+
+function isTrusted(url: URL | undefined, mode: Mode): boolean {
+  if (!url) return false
+  return url.protocol === 'https:' || (mode === 'test' && isOwnMachine(url))
+}
