@@ -1,0 +1,119 @@
+// Phone numbers as payers write them, read with the world's numbering plans, and written back as people of the country
+// group them. Only mobile numbers are read: a fixed line cannot approve a payment.
+
+import parsePhoneNumber, {
+  type CountryCode,
+  getCountryCallingCode,
+  getExampleNumber,
+  isSupportedCountry,
+  type PhoneNumber,
+} from 'libphonenumber-js/mobile'
+import EXAMPLES from 'libphonenumber-js/mobile/examples'
+
+export interface Phone {
+  e164: string
+  /** Grouped as people write it, such as 0712 345 678; a number from abroad with its country's code. */
+  national: string
+  /** Where the number belongs, as far as its digits tell. */
+  country: string | null
+}
+
+// The longest number has 15 digits; twice that leaves room for any grouping, and nothing longer is worth reading.
+const MAX_TEXT = 40
+
+// The zeros of the digits that keyboards of the served countries type; NFKC makes those of full width plain before.
+// Ethiopic numerals have no zero and no places, so nobody can write a phone number with them.
+const ZEROS = [0x0660, 0x06f0, 0x0966, 0x09e6]
+
+// Marks that a contact list adds around a number in a text that runs from right to left.
+const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+const SEPARATORS = /[\s\p{Pd}\u2212.·/()[\]]/gu
+
+/**
+ * The mobile number that a payer of a country meant, or undefined. A number from abroad must be written with its
+ * country's code; where no country is known, every number must.
+ */
+export function readPhone(text: string, country: string | null): Phone | undefined {
+  const home = knownCountry(country)
+  const digits = plainDigits(text)
+  if (digits === undefined) return undefined
+  const isInternational = digits.startsWith('+')
+  if (!isInternational && home === undefined) return undefined
+  const number = parsePhoneNumber(digits, isInternational ? undefined : home)
+  if (!number?.isValid()) return undefined
+  const isForeign = home === undefined || getCountryCallingCode(home) !== number.countryCallingCode
+  return {
+    e164: number.number,
+    national: isForeign ? grouped(number.formatInternational()) : nationalOf(number),
+    country: number.country ?? null,
+  }
+}
+
+/** Enough for the owner to recognise the number, too little for anybody else: 0712 ••• 678. */
+export function maskPhone(e164: string): string {
+  const number = parsePhoneNumber(e164)
+  return mask(number ? nationalOf(number) : e164.replace(/\D/g, ''))
+}
+
+/** A number that nobody has, written as people of the country write theirs. */
+export function examplePhone(country: string | null): string | null {
+  const home = knownCountry(country)
+  const example = home && getExampleNumber(home, EXAMPLES)
+  return example ? nationalOf(example) : null
+}
+
+function knownCountry(country: string | null): CountryCode | undefined {
+  return country !== null && isSupportedCountry(country) ? country : undefined
+}
+
+/** Digits with a leading + when the number names its country; undefined when the text is no number. */
+function plainDigits(text: string): string | undefined {
+  if (text.length > MAX_TEXT) return undefined
+  const plain = [...text.normalize('NFKC').replace(DIRECTION_MARKS, '').replace(SEPARATORS, '')]
+    .map(asciiDigit)
+    .join('')
+  if (!/^\+?\d+$/.test(plain)) return undefined
+  // 00 is understood everywhere, also where the network itself wants 000 or 009 in front of a number from abroad.
+  return plain.replace(/^0{2,3}(?=[1-9])/, '+')
+}
+
+function asciiDigit(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  const zero = ZEROS.find((first) => code >= first && code <= first + 9)
+  return zero === undefined ? character : String(code - zero)
+}
+
+function nationalOf(number: PhoneNumber): string {
+  return grouped(number.formatNational())
+}
+
+/** Spaces between the groups and nothing else, and no group longer than can be read aloud in one go. */
+function grouped(formatted: string): string {
+  const [first = '', ...rest] = formatted
+    .replace(/[^\d+]+/g, ' ')
+    .trim()
+    .split(' ')
+  return [first, ...rest.flatMap(splitGroup)].join(' ')
+}
+
+function splitGroup(group: string): string[] {
+  if (group.length < 6) return [group]
+  const half = Math.floor(group.length / 2)
+  return [group.slice(0, half), group.slice(half)]
+}
+
+const SHOWN_AT_START = 4
+const SHOWN_AT_END = 3
+const HIDDEN_AT_LEAST = 3
+
+function mask(national: string): string {
+  const total = national.replace(/\D/g, '').length
+  const first = national.split(' ')[0] ?? ''
+  const start = Math.min(first.length, SHOWN_AT_START, total - SHOWN_AT_END - HIDDEN_AT_LEAST)
+  let position = 0
+  return national.replace(/\d/g, (digit) => {
+    const isShown = position < start || position >= total - SHOWN_AT_END
+    position += 1
+    return isShown ? digit : '•'
+  })
+}
