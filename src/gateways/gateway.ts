@@ -30,14 +30,25 @@ export interface CheckoutChoice {
   channel: Channel
   /** Sandbox only: the test instrument. */
   instrument?: string
+  /** E.164, such as +254712345678. */
   phone?: string
+  /** The code of a network of core/networks.ts. */
   network?: string
 }
 
 /** What to do with the payer next, when the gateway has taken the attempt on. */
 export type NextStep =
   | { kind: 'redirect'; url: string }
-  | { kind: 'prompt'; phone: string; network: string; expiresAt: string }
+  | {
+      kind: 'prompt'
+      /** E.164. */
+      phone: string
+      /** The network's name as payers know it. */
+      network: string
+      expiresAt: string
+      /** The company that the payer's phone names in the request; absent where the provider does not tell. */
+      promptName?: string
+    }
   | {
       kind: 'transfer'
       bankName: string
