@@ -24,7 +24,7 @@ export function sendErrorPage(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply {
+): Promise<FastifyReply> {
   const refusal = needs.refuse(error, request)
   const { http } = REFUSALS[refusal.code]
   const styleNonce = newNonce(needs.random)

@@ -3,6 +3,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Random } from '../kit/random.ts'
 import type { PageAnswer } from '../kit/route.ts'
+import type { Compress } from './compression.ts'
 import { cookieText } from './cookies.ts'
 import type { SecurityHeaders } from './headers.ts'
 import type { HttpShellOptions } from './options.ts'
@@ -10,6 +11,7 @@ import type { HttpShellOptions } from './options.ts'
 export interface PageNeeds {
   headers: SecurityHeaders
   environment: HttpShellOptions['environment']
+  compress: Compress
 }
 
 const HTML = 'text/html; charset=utf-8'
@@ -19,19 +21,37 @@ export function newNonce(random: Random): string {
   return Buffer.from(random.bytes(16)).toString('base64')
 }
 
-export function sendPage(
+export async function sendPage(
   needs: PageNeeds,
   reply: FastifyReply,
   answer: PageAnswer,
   styleNonce: string,
-): FastifyReply {
+): Promise<FastifyReply> {
   reply.headers(needs.headers.page(styleNonce, answer.formActions))
   if (answer.cache === 'immutable') reply.header('cache-control', FOR_EVER)
   if (answer.headers) reply.headers(answer.headers)
   setCookies(needs, reply, answer)
   if (answer.redirectTo !== undefined) return reply.code(303).header('location', answer.redirectTo).send()
   const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
-  return reply.code(answer.http).type(type).send(body)
+  return reply
+    .code(answer.http)
+    .type(type)
+    .send(await compressedBody(needs, reply, type, body, answer.cache))
+}
+
+async function compressedBody(
+  needs: PageNeeds,
+  reply: FastifyReply,
+  type: string,
+  body: string | Buffer,
+  cache: PageAnswer['cache'],
+): Promise<string | Buffer> {
+  const [acceptEncoding] = [reply.request.headers['accept-encoding']].flat()
+  const isLasting = cache === 'immutable'
+  const { body: sent, encoding, varies } = await needs.compress({ body, type, acceptEncoding, isLasting })
+  if (encoding) reply.header('content-encoding', encoding)
+  if (varies) reply.header('vary', [reply.getHeader('vary'), 'accept-encoding'].filter(Boolean).join(', '))
+  return sent
 }
 
 function setCookies(needs: PageNeeds, reply: FastifyReply, { cookies = [], cache }: PageAnswer): void {

@@ -5,6 +5,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Refusal } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
+import { createCompress } from './compression.ts'
 import { badRequest, errorAnswer, refusalFor } from './errors.ts'
 import { createExchanges, type Exchanges } from './exchange.ts'
 import { createGate } from './gate.ts'
@@ -162,6 +163,7 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, parts: 
   const pageNeeds = {
     ...needs,
     environment: options.environment,
+    compress: createCompress(),
     errorPage: options.errorPage,
     log: options.log,
     refuse: (error: unknown, request: FastifyRequest) => refuse(options, error, request),
