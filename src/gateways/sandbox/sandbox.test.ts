@@ -120,6 +120,42 @@ describe('what happens away from the page happens by the clock', () => {
     })
   }
 
+  it('prompts the phone it was given, by the name of its network and of the merchant', async () => {
+    const choice = { channel: 'mobile_money' as const, phone: '+254712345678', network: 'mpesa_ke' }
+    const started = await rig.gateway.startCheckout(makeAttempt(), choice, RETURN_URL)
+    assert(started.kind === 'started' && started.next.kind === 'prompt')
+    const { expiresAt, ...shown } = started.next
+    assert.deepEqual(shown, {
+      kind: 'prompt',
+      phone: '+254712345678',
+      network: 'M-Pesa',
+      promptName: 'Duka <b>La</b> Vitabu',
+    })
+    assert.equal(Date.parse(expiresAt), rig.clock.now().getTime() + 300_000)
+  })
+
+  it('prompts nobody in particular when only the instrument is named', async () => {
+    const { started } = await startWith('mobile_success')
+    assert(started.kind === 'started' && started.next.kind === 'prompt')
+    assert.equal(started.next.phone, '+254700000000')
+    assert.equal(started.next.network, 'Sandbox Mobile')
+  })
+
+  it('takes no phone and no network that are not written as the contract says', async () => {
+    const prompts = [
+      { phone: '0712345678' },
+      { phone: `+254${'7'.repeat(20)}` },
+      { network: 'M-Pesa' },
+      { network: `${'m'.repeat(21)}_ke` },
+    ]
+    for (const prompt of prompts) {
+      const choice = { channel: 'mobile_money' as const, ...prompt }
+      const outcome = await rig.gateway.startCheckout(makeAttempt(), choice, RETURN_URL)
+      assert(outcome.kind === 'unknown', JSON.stringify(prompt))
+      assert.equal(outcome.words, 'the sandbox answered HTTP 400')
+    }
+  })
+
   it('underpays by at least one minor unit', async () => {
     const attempt = makeAttempt({ amount: money(5n, 'XOF') })
     const choice = { channel: 'bank_transfer' as const, instrument: 'transfer_underpaid' }

@@ -1,8 +1,9 @@
 // A record as the provider's API shows it.
 
 import { FAILURES } from '../../core/failures.ts'
+import { findNetwork } from '../../core/networks.ts'
 import { factsOf } from './instruments.ts'
-import { fingerprintOf, isFinal, type SandboxRecord, tokenOf } from './record.ts'
+import { type CheckoutFacts, fingerprintOf, isFinal, type SandboxRecord, tokenOf } from './record.ts'
 import type { RecordBody } from './wire.ts'
 
 /** `pagesUrl` is where the payers' pages are: the page's token follows it. */
@@ -33,7 +34,7 @@ function showNext(record: SandboxRecord, pagesUrl: string): RecordBody['next'] {
     case 'card':
       return { kind: 'redirect', url: `${pagesUrl}/${checkout.pageToken}` }
     case 'mobile_money':
-      return { kind: 'prompt', phone: checkout.phone, network: checkout.network, expiresAt }
+      return { ...showPrompt(checkout), expiresAt }
     case 'bank_transfer':
       return {
         kind: 'transfer',
@@ -43,6 +44,18 @@ function showNext(record: SandboxRecord, pagesUrl: string): RecordBody['next'] {
         narration: checkout.pageToken.slice(0, 8).toUpperCase(),
         expiresAt,
       }
+  }
+}
+
+// Whom the provider prompts when nobody was named: a number that no operator gives out.
+const NOBODYS_PHONE = '+254700000000'
+
+function showPrompt({ phone, network, merchantName }: CheckoutFacts) {
+  return {
+    kind: 'prompt' as const,
+    phone: phone ?? NOBODYS_PHONE,
+    network: (network === null ? undefined : findNetwork(network)?.name) ?? 'Sandbox Mobile',
+    promptName: merchantName,
   }
 }
 

@@ -14,7 +14,15 @@ import { openJournalStore } from './journal-store.ts'
 import { createPostgresStore } from './postgres-store.ts'
 import { cancelled, draftCharge, draftCheckout, type SandboxRecord } from './record.ts'
 import type { SandboxStore } from './store.ts'
-import { makeAttempt, makeTempDir, RETURN_URL, SECRET, startRig, WEBHOOK_SECRET } from './test-rig.ts'
+import {
+  callApi,
+  makeAttempt,
+  makeTempDir,
+  RETURN_URL,
+  SECRET,
+  startRig,
+  WEBHOOK_SECRET,
+} from './test-rig.ts'
 import { toChargeBody, toCheckoutBody } from './wire.ts'
 
 const random = systemRandom(systemClock)
@@ -126,6 +134,23 @@ describe('the journal', () => {
       record: charge,
       created: false,
     })
+  })
+
+  it('is read when an older version wrote it, with the name of a network instead of its code', async (t) => {
+    const dataDir = await tempDirOf(t)
+    const record = makeCheckout()
+    const older = { ...record.checkout, phone: '+254700000000', network: 'Sandbox Mobile' }
+    await writeFile(
+      path.join(dataDir, 'sandbox.jsonl'),
+      `${JSON.stringify({ ...record, checkout: older })}\n`,
+    )
+    const cleanups: (() => Promise<void>)[] = []
+    const rig = await startRig(cleanups, { dataDir })
+    t.after(() => rig.close())
+    const answer = await callApi(rig, 'GET', `/payments/${record.key}`)
+    assert(answer.kind === 'answered')
+    const { next } = JSON.parse(answer.body.toString())
+    assert.deepEqual([next.kind, next.phone, next.network], ['prompt', '+254700000000', 'Sandbox Mobile'])
   })
 
   it('cuts off a torn last line, and goes on behind it', async (t) => {

@@ -9,7 +9,12 @@ import type { HttpAnswer } from '../../kit/http-client.ts'
 import { CurrencyCode, Nullable, Words } from '../../kit/schema.ts'
 import type { Attempt, CheckoutChoice, NextStep, Outcome, SavedMethod, Started } from '../gateway.ts'
 
+// Every text has an end: what does not fit was not written by this provider.
 const Text = (maxLength: number) => Type.String({ maxLength })
+const Identity = Type.String({ minLength: 1, maxLength: 255 })
+const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{5,14}$' })
+const NetworkCode = Type.String({ pattern: '^[a-z]{1,20}_[a-z]{2}$' })
+const MAX_URL = 2_048
 const MinorUnits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
 const Instant = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
 
@@ -29,9 +34,9 @@ export const CheckoutBody = Type.Object({
   merchantName: Text(200),
   channel: Words(['card', 'mobile_money', 'bank_transfer']),
   instrument: Nullable(Text(50)),
-  phone: Nullable(Text(50)),
-  network: Nullable(Text(50)),
-  returnUrl: Type.String({ maxLength: 2_048, pattern: '^https?://' }),
+  phone: Nullable(Phone),
+  network: Nullable(NetworkCode),
+  returnUrl: Type.String({ maxLength: MAX_URL, pattern: '^https?://' }),
   expiresAt: Nullable(Instant),
 })
 export type CheckoutBody = Static<typeof CheckoutBody>
@@ -40,45 +45,47 @@ export const ChargeBody = Type.Object({ ...REQUEST, token: Text(200) })
 export type ChargeBody = Static<typeof ChargeBody>
 
 const NextBody = Type.Union([
-  Type.Object({ kind: Type.Literal('redirect'), url: Type.String() }),
+  Type.Object({ kind: Type.Literal('redirect'), url: Text(MAX_URL) }),
   Type.Object({
     kind: Type.Literal('prompt'),
-    phone: Type.String(),
-    network: Type.String(),
+    phone: Text(50),
+    network: Text(100),
     expiresAt: Instant,
+    // A provider of an older version does not tell.
+    promptName: Type.Optional(Text(200)),
   }),
   Type.Object({
     kind: Type.Literal('transfer'),
-    bankName: Type.String(),
-    accountNumber: Type.String(),
-    accountName: Type.String(),
-    narration: Type.String(),
+    bankName: Text(200),
+    accountNumber: Text(50),
+    accountName: Text(200),
+    narration: Text(50),
     expiresAt: Instant,
   }),
 ])
 
 const CardBody = Type.Object({
-  token: Type.String({ minLength: 1 }),
-  fingerprint: Type.String({ minLength: 1 }),
-  brand: Type.String(),
+  token: Identity,
+  fingerprint: Identity,
+  brand: Text(50),
   last4: Type.String({ pattern: '^\\d{4}$' }),
   expiryMonth: Type.Integer({ minimum: 1, maximum: 12 }),
   expiryYear: Type.Integer(),
-  country: Nullable(Type.String()),
+  country: Nullable(Text(2)),
 })
 
 /** A checkout or a charge as the provider shows it. Status is any text here: what we do not know is for the switch. */
 export const RecordBody = Type.Object({
-  id: Type.String({ minLength: 1 }),
-  key: Type.String(),
-  order: Type.String(),
-  kind: Type.String(),
-  status: Type.String(),
+  id: Identity,
+  key: Text(255),
+  order: Text(100),
+  kind: Text(50),
+  status: Text(50),
   amount: MinorUnits,
-  currency: Type.String(),
+  currency: Text(50),
   paid: Nullable(MinorUnits),
-  declineCode: Nullable(Type.String()),
-  message: Nullable(Type.String()),
+  declineCode: Nullable(Text(100)),
+  message: Nullable(Text(1_000)),
   createdAt: Instant,
   endedAt: Nullable(Instant),
   next: Nullable(NextBody),
@@ -87,9 +94,9 @@ export const RecordBody = Type.Object({
 export type RecordBody = Static<typeof RecordBody>
 
 export const ExecutionBody = Type.Object({
-  uuid: Type.String(),
+  uuid: Text(100),
   kind: Words(['checkout', 'charge']),
-  amount: Type.String(),
+  amount: Text(50),
   currency: CurrencyCode,
   status: Words(['successful']),
   executedAt: Instant,
@@ -97,10 +104,10 @@ export const ExecutionBody = Type.Object({
 export type ExecutionBody = Static<typeof ExecutionBody>
 
 export const HookBody = Type.Object({
-  id: Type.String({ minLength: 1 }),
-  type: Type.String(),
-  key: Type.String({ minLength: 1 }),
-  order: Type.String(),
+  id: Identity,
+  type: Text(100),
+  key: Identity,
+  order: Text(100),
   createdAt: Instant,
 })
 export type HookBody = Static<typeof HookBody>
