@@ -7,6 +7,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from './app.ts'
 import { fingerprintOf, type InitiateInput } from './input.ts'
 import { type Claim, type NewPayment, type Recorded, recordPayment, replayInsteadOf } from './record.ts'
+import { requireAllowedReturn } from './return-url.ts'
 import { showAtRest } from './views.ts'
 
 export const INITIATE = 'POST /api/v1/checkout/initiate-payment'
@@ -23,12 +24,15 @@ export async function initiatePayment(
     fingerprint: fingerprintOf(INITIATE, input),
     idempotencyKey,
   }
+  let gateway: string
   try {
-    return await openCheckout(app, merchant.id, claim, input, chooseGateway(app, input))
+    await requireAllowedReturn(app, merchant, input.redirectUrl)
+    gateway = chooseGateway(app, input)
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'no_route_available') throw error
+    // What is configured may have changed since this very request was accepted, and a retry is never an error.
     return { payment: await replayInsteadOf(app, merchant, claim, error), replayed: true }
   }
+  return openCheckout(app, merchant.id, claim, input, gateway)
 }
 
 /** Records an open checkout on a gateway that was chosen already. */

@@ -18,6 +18,7 @@ import { type Complaint, REFUSALS, Refusal, type RefusalCode } from '../core/err
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata } from '../kit/schema.ts'
+import { readReturnUrl } from './return-url.ts'
 
 const Reference = Type.String({
   minLength: 1,
@@ -67,7 +68,8 @@ export const InitiateBody = Type.Object({
   redirectUrl: Type.Optional(
     Type.String({
       maxLength: 2048,
-      description: 'Where the customer is sent after completing or abandoning checkout.',
+      description:
+        'Where the customer is sent after completing or abandoning checkout, with reference and status appended. The status is a hint: verify the payment before you deliver. An https address; http only in staging. If the operator has registered origins for you (settings.redirectOrigins), it must be on one of them; in staging, localhost always may.',
     }),
   ),
   isRecurring: Type.Optional(
@@ -267,15 +269,7 @@ function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Complaint
   if (typeof redirectUrl !== 'string') return []
   const wanted = allowHttp ? 'an https or http address' : 'an https address'
   const message = `redirectUrl must be ${wanted} without user name, spaces or backslashes.`
-  return isRedirectTarget(redirectUrl, allowHttp)
+  return readReturnUrl(redirectUrl, allowHttp)
     ? []
     : [{ field: 'redirectUrl', code: 'invalid_format', message }]
-}
-
-/** Checked on the raw text as well, because the URL parser forgives what a browser may read in another way. */
-function isRedirectTarget(text: string, allowHttp: boolean): boolean {
-  if (/[\s\\]/.test(text) || !/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return false
-  const url = new URL(text)
-  if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) return false
-  return url.protocol === 'https:' || (allowHttp && url.protocol === 'http:')
 }

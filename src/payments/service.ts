@@ -16,6 +16,7 @@ export {
 export { PAYMENT_EXAMPLE } from './examples.ts'
 export { expireCheckout } from './expire.ts'
 export type { PaymentRow } from './queries.ts'
+export { isAllowedReturn } from './return-url.ts'
 export { PaymentRecord } from './schema.ts'
 export { eventType, isOpen, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './states.ts'
 export { requirePayment } from './verify.ts'

@@ -1,0 +1,42 @@
+// Where a payer may be sent back to: what the address must be, and whether its origin is one that the merchant has
+// registered. Checked when a payment is initiated, and again when the payer is sent.
+
+import { refusalOf } from '../core/errors.ts'
+import type { Merchant, Mode } from '../core/merchant.ts'
+import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
+import type { MerchantProfile } from '../merchants/service.ts'
+import type { PaymentsApp } from './app.ts'
+
+/** An https address; in test mode http as well, since a developer's shop has no certificate. */
+export function readReturnUrl(text: string, allowHttp: boolean): URL | undefined {
+  const url = readWebAddress(text)
+  return url && (url.protocol === 'https:' || allowHttp) ? url : undefined
+}
+
+/**
+ * A merchant that has registered no origin may send its payers anywhere. In test mode the developer's own machine
+ * is always allowed.
+ */
+export function isAllowedReturn(
+  profile: Pick<MerchantProfile, 'redirectOrigins'>,
+  url: string,
+  mode: Mode,
+): boolean {
+  const target = readReturnUrl(url, mode === 'test')
+  if (!target) return false
+  if (profile.redirectOrigins.length === 0 || (mode === 'test' && isOwnMachine(target))) return true
+  return profile.redirectOrigins.includes(target.origin)
+}
+
+export async function requireAllowedReturn(
+  app: Pick<PaymentsApp, 'merchantProfile' | 'settings'>,
+  merchant: Merchant,
+  redirectUrl: string | null,
+): Promise<void> {
+  if (redirectUrl === null) return
+  const profile = await app.merchantProfile(merchant.id)
+  if (isAllowedReturn(profile, redirectUrl, app.settings.mode)) return
+  const { origin } = new URL(redirectUrl)
+  const message = `redirectUrl leads to ${origin}, which is not a registered origin of this merchant. Ask the operator to add it to settings.redirectOrigins of the merchant.`
+  throw refusalOf([{ field: 'redirectUrl', code: 'not_allowed', message }])
+}
