@@ -1,0 +1,183 @@
+// French, as payment pages in West and Central Africa write it. The texts are machine-drafted and not yet reviewed by a
+// native speaker. The space before : ; ? ! is U+00A0, so that no line begins with the sign.
+
+import type { Words } from './en.ts'
+
+export const FR: Words = {
+  // The frame
+  testMode: 'Mode test : aucun mouvement d’argent réel',
+  language: 'Langue',
+  help: 'Besoin d’aide ? Contactez {merchant}',
+  helpWebsite: 'Site web',
+  securedBy: 'Paiements gérés avec Cowry',
+  neverSharePin: 'Ne communiquez jamais votre code PIN. Nous ne le demandons jamais sur cette page.',
+
+  // The open checkout
+  payTitle: 'Payer {amount} à {merchant}',
+  payButton: 'Payer {amount}',
+  howToPay: 'Comment souhaitez-vous payer ?',
+  card: 'Carte',
+  cardHint: 'Vous saisissez les données de votre carte sur la page sécurisée du prestataire de paiement.',
+  cardButton: 'Continuer vers la page carte',
+  mobileMoney: 'Mobile Money',
+  mobileMoneyHint: 'Une demande s’affiche sur votre téléphone. Vous la validez avec votre code PIN.',
+  bankTransfer: 'Virement bancaire',
+  bankTransferHint: 'Nous vous indiquons un compte où envoyer l’argent.',
+  phone: 'Numéro Mobile Money',
+  phoneExample: 'Par exemple {example}',
+  phoneInternational: 'Avec l’indicatif du pays, par exemple +254 712 345 678',
+  network: 'Opérateur mobile',
+  networkFromNumber: 'Trouver d’après mon numéro',
+  testOutcome: 'Mode test : que doit-il se passer ?',
+  cancelAndReturn: 'Annuler et revenir',
+  cancelPayment: 'Annuler le paiement',
+  details: 'Détails du paiement',
+  paymentFor: 'Motif',
+  reference: 'Référence',
+  amount: 'Montant',
+  paidTo: 'Bénéficiaire',
+  openUntil: 'Dernier délai pour payer ici : {time}.',
+  closesSoon:
+    'Cette page se ferme dans {minutes, plural, =0 {moins d’une minute} one {# minute} many {# de minutes} other {# minutes}}.',
+  moreTime: 'Il me faut plus de temps',
+
+  // What has to be corrected
+  problemTitle: 'Veuillez vérifier ceci',
+  problemChoice: 'Choisissez comment vous souhaitez payer.',
+  problemPhone: 'Saisissez un numéro mobile qui peut recevoir une demande de paiement.',
+  problemNetwork: 'Choisissez votre opérateur mobile : ce numéro ne permet pas de le reconnaître.',
+  problemWaitMinutes:
+    'Trop de demandes ont été envoyées à ce numéro. Réessayez dans {minutes, plural, one {# minute} many {# de minutes} other {# minutes}}, ou payez autrement.',
+  problemWaitSeconds:
+    'Une demande vient d’être envoyée à ce numéro. Réessayez dans {seconds, plural, one {# seconde} many {# de secondes} other {# secondes}}.',
+
+  // Why an attempt was declined
+  failureInsufficientFunds: 'Le solde ne suffit pas pour {amount} et les frais de votre banque ou opérateur.',
+  failureDoNotHonor: 'Votre banque a refusé ce paiement.',
+  failureCardExpired: 'Cette carte a expiré.',
+  failureInvalidCard: 'Cette carte ne peut pas être utilisée ici.',
+  failureAuthenticationRequired: 'Votre banque vous demande de valider ce paiement.',
+  failureAuthenticationFailed: 'Votre banque n’a pas pu confirmer que c’était bien vous.',
+  failureLimitExceeded: 'Ce paiement dépasse une limite de votre carte ou de votre portefeuille mobile.',
+  failureSuspectedFraud: 'Ce paiement a été refusé.',
+  failureCustomerCancelled: 'Le paiement n’a pas été validé.',
+  failureCustomerTimeout: 'Nous n’avons pas reçu votre validation à temps.',
+  failureWalletNotFound: 'Ce numéro n’a pas de compte Mobile Money.',
+  failureProviderUnavailable: 'Le prestataire de paiement ne répond pas.',
+  failureDuplicate: 'Le prestataire de paiement connaît déjà ce paiement.',
+  failureUnknown: 'Le paiement n’a pas été accepté.',
+  adviceAgain: 'Réessayez, ou payez autrement.',
+  adviceWhenReady: 'Réessayez quand vous aurez votre téléphone à portée de main.',
+  adviceAnotherWay: 'Veuillez payer autrement.',
+  adviceDifferentCard: 'Essayez une autre carte ou un autre moyen de paiement.',
+  adviceTopUp: 'Rechargez votre compte et réessayez, ou payez autrement.',
+  adviceApprove: 'Réessayez et validez le paiement.',
+  adviceChangeNumber: 'Vérifiez le numéro, ou payez autrement.',
+  notCharged: 'Aucun montant n’a été débité.',
+
+  // Waiting for the approval on the phone
+  promptTitle: 'Regardez votre téléphone',
+  promptOpen: 'Ouvrez sur votre téléphone la demande envoyée par {name}.',
+  promptPin: 'Saisissez votre code PIN sur le téléphone.',
+  promptWait: 'Attendez ici. Cette page affiche le résultat automatiquement.',
+  promptSentTo: 'Envoyée au {phone}, {network}',
+  promptDeadline: 'Validez-la avant {time}. C’est {network} qui fixe cette limite.',
+  timeLeft: 'Temps restant',
+  minuteLeft: 'Il reste une minute',
+  secondsLeft: 'Il reste dix secondes',
+  promptMissing: 'Vous n’avez pas reçu la demande ?',
+  promptSignal: 'Vérifiez que votre téléphone est allumé et capte le réseau.',
+  promptDial: 'Composez {code} et cherchez un paiement qui attend votre validation.',
+  dial: 'Composer {code}',
+  changeNumber: 'Changer de numéro ou payer autrement',
+  onlyWithoutPin: 'Continuez seulement si vous n’avez pas saisi votre code PIN.',
+  anotherWay: 'Payer autrement',
+  onlyIfNotPaid: 'Continuez seulement si vous n’avez pas payé sur l’autre page.',
+  onlyIfNotSent: 'Continuez seulement si vous n’avez pas envoyé l’argent.',
+  checkNow: 'Vérifier maintenant',
+  waiting: 'Nous attendons le résultat. Cette page l’affiche automatiquement.',
+
+  // Waiting for a transfer
+  transferTitle: 'Envoyez exactement {amount}',
+  bank: 'Banque',
+  accountNumber: 'Numéro de compte',
+  accountName: 'Nom du compte',
+  transferReference: 'Référence à indiquer',
+  copy: 'Copier',
+  copyWhat: 'Copier : {what}',
+  copied: 'Copié',
+  transferDeadline: 'Ce compte reçoit votre argent jusqu’à {time}. C’est la banque qui fixe cette limite.',
+  transferLate: 'L’argent qui arrive plus tard est rattaché au paiement ou rendu.',
+  haveSent: 'J’ai envoyé l’argent',
+  lookingTitle: 'Nous cherchons votre virement',
+  lookingText:
+    'La plupart des banques ont besoin de quelques minutes. Cette page affiche le résultat automatiquement ; vous pouvez aussi la fermer.',
+  showAccount: 'Revoir le compte',
+
+  // Going to the provider's page, and not knowing
+  continueTitle: 'Continuez sur la page de paiement',
+  continueText:
+    'Vous payez {amount} à {merchant} sur {site}, la page du prestataire de paiement, puis vous revenez ici.',
+  continueButton: 'Continuer vers {site}',
+  momentTitle: 'Un instant',
+  momentText:
+    'Nous ne savons pas encore si ce paiement a abouti. Veuillez patienter et ne payez pas une deuxième fois.',
+  slowTitle: 'Cela prend plus de temps que d’habitude',
+  slowText:
+    'Vous pouvez fermer cette page. {merchant} reçoit le résultat, et cette adresse l’affiche. Ne payez pas une deuxième fois, sauf si nous indiquons que le paiement a échoué.',
+
+  // The end
+  paidTitle: 'Paiement effectué',
+  paidText: 'Vous avez payé {amount} à {merchant}.',
+  method: 'Moyen de paiement',
+  receiptNumber: 'Numéro de reçu',
+  time: 'Date et heure',
+  status: 'Statut',
+  returnTo: 'Retourner chez {merchant}',
+  returnSoon:
+    'Vous retournez chez {merchant} dans {seconds, plural, one {# seconde} many {# de secondes} other {# secondes}}.',
+  stay: 'Rester ici',
+  receipt: 'Reçu',
+  showReceipt: 'Voir le reçu',
+  print: 'Imprimer ou enregistrer',
+  backToPayment: 'Retour au paiement',
+  alreadyPaidTitle: 'Déjà payé le {time}',
+  alreadyPaidText: 'Ce paiement est terminé. Il n’y a plus rien à payer.',
+  paidLateTitle: 'Payé après le délai',
+  paidLateText:
+    'Votre argent est arrivé après la clôture de ce paiement. Nous avons prévenu {merchant} : veuillez demander ce que devient votre commande.',
+  refundedText: 'Ce paiement a été remboursé.',
+  partlyRefundedText: 'Une partie de ce paiement a été remboursée : {amount}.',
+  disputedText: 'Votre banque examine ce paiement.',
+  reversedText: 'Le prestataire de paiement a annulé ce paiement après coup.',
+  failedTitle: 'Le paiement n’a pas abouti',
+  failedText: 'Ce paiement est clos. Retournez chez {merchant} pour recommencer.',
+  underpaidTitle: 'Nous avons reçu {paid} sur {amount}',
+  underpaidText:
+    'Il manque une partie de l’argent. Veuillez demander à {merchant} comment envoyer le reste ou récupérer votre argent. Ne payez pas une deuxième fois avant cela.',
+  overpaidTitle: 'Nous avons reçu {paid} au lieu de {amount}',
+  overpaidText:
+    'C’est plus que le montant demandé. Veuillez demander à {merchant} comment récupérer la différence. Ne payez pas une deuxième fois.',
+  mismatchTitle: 'Nous avons reçu un montant différent',
+  mismatchText: 'Veuillez demander à {merchant} que faire. Ne payez pas une deuxième fois avant cela.',
+  expiredTitle: 'Ce lien de paiement a expiré',
+  expiredText: 'Retournez chez {merchant} pour obtenir un nouveau lien.',
+  cancelledTitle: 'Paiement annulé',
+  cancelledText: 'Vous pouvez fermer cette page, ou retourner chez {merchant} pour recommencer.',
+  ifSentMoney:
+    'Si vous avez déjà validé ou envoyé de l’argent, il est rattaché au paiement ou rendu. Demandez à {merchant} avant de payer une deuxième fois.',
+
+  // When there is nothing to show
+  notFoundTitle: 'Nous ne trouvons pas ce paiement',
+  notFoundText: 'Vérifiez l’adresse, ou demandez un nouveau lien à la boutique.',
+  missingTitle: 'Il n’y a rien ici',
+  missingText: 'Vérifiez l’adresse.',
+  refusedTitle: 'Ce n’est pas possible',
+  refusedText: 'Revenez en arrière et réessayez.',
+  busyTitle: 'Trop de requêtes',
+  busyText: 'Attendez un instant et réessayez.',
+  errorTitle: 'Cela n’a pas fonctionné',
+  errorText:
+    'L’erreur vient de nous, pas de vous. Rouvrez cette page dans un instant pour voir où en est le paiement.',
+  requestId: 'Requête {id}',
+}
