@@ -1,6 +1,8 @@
 // A few lines of routing over node:http, so that the provider can be mounted in any server and needs no web framework.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { Clock } from '../../kit/clock.ts'
 
 export type Reply = (
@@ -78,30 +80,54 @@ export async function send(res: ServerResponse, reply: Reply, clock: Clock): Pro
       res.socket?.destroy()
       return
     case 'redirect':
-      res.writeHead(303, { location: reply.url, 'cache-control': 'no-store', 'content-length': 0 })
+      // The page that led here has a secret in its address, which is nobody else's business.
+      res.writeHead(303, { ...CAREFUL, location: reply.url, 'content-length': 0 })
       res.end()
       return
     case 'json':
-      write(res, reply.http, 'application/json', JSON.stringify(reply.body))
+      write(res, reply.http, 'application/json', Buffer.from(JSON.stringify(reply.body)))
       return
     case 'text':
-      write(res, reply.http, reply.type, reply.text, reply.headers)
+      await writeText(res, reply)
   }
+}
+
+const CAREFUL = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+const zip = promisify(gzip)
+
+/**
+ * Smaller for slow networks, and gzip alone is enough: browsers take nothing better without TLS, as a test provider is
+ * mostly reached. Length gives nothing away: the only secret in a page is the one in its own address.
+ */
+async function writeText(res: ServerResponse, reply: Reply & { kind: 'text' }): Promise<void> {
+  const isZipped = acceptsGzip(res.req)
+  const body = isZipped ? await zip(reply.text) : Buffer.from(reply.text)
+  const headers: Record<string, string> = { ...reply.headers, vary: 'accept-encoding' }
+  if (isZipped) headers['content-encoding'] = 'gzip'
+  write(res, reply.http, reply.type, body, headers)
+}
+
+function acceptsGzip({ headers }: IncomingMessage): boolean {
+  const [accepted] = /\bgzip\b[^,]*/.exec(String(headers['accept-encoding'] ?? '')) ?? []
+  return accepted !== undefined && !/q=0(?:\.0*)?\s*$/.test(accepted)
 }
 
 function write(
   res: ServerResponse,
   http: number,
   type: string,
-  text: string,
+  body: Buffer,
   headers: Record<string, string> = {},
 ): void {
-  const body = Buffer.from(text)
   res.writeHead(http, {
     'content-type': `${type}; charset=utf-8`,
     'content-length': body.length,
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
+    ...CAREFUL,
     ...headers,
   })
   res.end(body)
