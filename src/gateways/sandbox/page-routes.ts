@@ -1,63 +1,79 @@
 // The payer's way through the provider's pages: every step is a form, a 303 and a page, so it needs no JavaScript, and
 // a reload always shows where the payment stands.
 
-import { factsOf, isInstrumentName } from './instruments.ts'
-import { approvalPage, missingPage, payPage } from './page.ts'
+import { type Asking, approvalPage, CARD_NAMES, missingPage, overPage, payPage } from './page.ts'
 import { approveOnPage, cancelOnPage, type ProviderNeeds, payOnPage, readByPage } from './provider.ts'
 import type { SandboxRecord } from './record.ts'
-import type { ProviderRoute, Reply } from './router.ts'
+import type { ProviderRoute, Reply, RouteRequest } from './router.ts'
 
 export interface PageNeeds extends ProviderNeeds {
   readonly pagesUrl: string
 }
 
+const PAY_PATH = /^\/pay\/(\w+)$/
+const APPROVAL_PATH = /^\/pay\/(\w+)\/approval$/
+
 export function pageRoutes(app: PageNeeds): ProviderRoute[] {
   return [
-    {
-      method: 'GET',
-      path: /^\/pay\/(\w+)$/,
-      handle: async ({ params: [token = ''] }) => showPage(app, await readByPage(app, token), 'pay'),
-    },
-    {
-      method: 'POST',
-      path: /^\/pay\/(\w+)$/,
-      handle: async ({ params: [token = ''], text }) =>
-        goOn(app, await answerPay(app, token, new URLSearchParams(text))),
-    },
-    {
-      method: 'GET',
-      path: /^\/pay\/(\w+)\/approval$/,
-      handle: async ({ params: [token = ''] }) => showPage(app, await readByPage(app, token), 'approval'),
-    },
-    {
-      method: 'POST',
-      path: /^\/pay\/(\w+)\/approval$/,
-      handle: async ({ params: [token = ''], text }) => {
-        const approves = new URLSearchParams(text).get('action') === 'approve'
-        return goOn(app, await approveOnPage(app, token, approves))
-      },
-    },
+    { method: 'GET', path: PAY_PATH, handle: (request) => show(app, 'open', request) },
+    { method: 'POST', path: PAY_PATH, handle: (request) => answerPay(app, request) },
+    { method: 'GET', path: APPROVAL_PATH, handle: (request) => show(app, 'authenticating', request) },
+    { method: 'POST', path: APPROVAL_PATH, handle: (request) => answerApproval(app, request) },
+    // A link that was cut or mistyped is opened by a person too.
+    { method: 'GET', path: /^\/pay(?:\/.*)?$/, handle: async () => missingPage() },
   ]
 }
 
-async function answerPay(app: PageNeeds, token: string, form: URLSearchParams) {
-  const instrument = form.get('instrument')
-  if (form.get('action') === 'cancel') return cancelOnPage(app, token)
-  // A form without a choice is one that we did not make: the page is shown again.
-  if (!isInstrumentName(instrument) || factsOf(instrument).channel !== 'card') return readByPage(app, token)
-  return payOnPage(app, token, instrument)
-}
+/** The states in which a page asks the payer something. */
+const ASKING_PAGES = { open: payPage, authenticating: approvalPage } as const
+type AskingStatus = keyof typeof ASKING_PAGES
 
 /** The page that was asked for, if the payment stands there; otherwise the way to where it stands. */
-function showPage(app: PageNeeds, record: SandboxRecord | undefined, asked: 'pay' | 'approval'): Reply {
-  if (asked === 'pay' && record?.status === 'open') return payPage(record, placeOf(app, record))
-  if (asked === 'approval' && record?.status === 'authenticating')
-    return approvalPage(record, placeOf(app, record))
-  return goOn(app, record)
+async function show(app: PageNeeds, asked: AskingStatus, request: RouteRequest): Promise<Reply> {
+  const record = await readByPage(app, tokenOf(request))
+  if (record && isOver(record)) return overPage(record)
+  if (record?.status !== asked) return goOn(app, record)
+  const asking: Asking = { action: placeOf(app, record), hasProblem: request.query.has('problem') }
+  return ASKING_PAGES[asked](record, asking)
+}
+
+async function answerPay(app: PageNeeds, request: RouteRequest): Promise<Reply> {
+  const token = tokenOf(request)
+  const form = new URLSearchParams(request.text)
+  const action = form.get('action')
+  const card = CARD_NAMES.find((name) => name === form.get('instrument'))
+  if (action === 'cancel') return goOn(app, await cancelOnPage(app, token))
+  if (action === 'pay' && card) return goOn(app, await payOnPage(app, token, card))
+  return askAgain(app, 'open', token)
+}
+
+async function answerApproval(app: PageNeeds, request: RouteRequest): Promise<Reply> {
+  const token = tokenOf(request)
+  const action = new URLSearchParams(request.text).get('action')
+  if (action === 'approve') return goOn(app, await approveOnPage(app, token, true))
+  if (action === 'refuse') return goOn(app, await approveOnPage(app, token, false))
+  return askAgain(app, 'authenticating', token)
+}
+
+/** For an answer that the form does not offer: nothing happens, and the page says what it wants. */
+async function askAgain(app: PageNeeds, asked: AskingStatus, token: string): Promise<Reply> {
+  const record = await readByPage(app, token)
+  if (record?.status !== asked) return goOn(app, record)
+  return { kind: 'redirect', url: `${placeOf(app, record)}?problem=choice` }
 }
 
 function goOn(app: PageNeeds, record: SandboxRecord | undefined): Reply {
   return record?.checkout ? { kind: 'redirect', url: placeOf(app, record) } : missingPage()
+}
+
+const tokenOf = ({ params: [token = ''] }: RouteRequest): string => token
+
+/**
+ * Nobody acted in time. Whoever paid, refused or cancelled is sent back at once, because the shop's page knows how it
+ * ended; whoever comes too late is told so first.
+ */
+function isOver({ declineCode }: SandboxRecord): boolean {
+  return declineCode === 'customer_timeout'
 }
 
 /** Where the payer belongs in this state. */
@@ -70,7 +86,8 @@ function placeOf(app: PageNeeds, record: SandboxRecord): string {
       return `${app.pagesUrl}/${pageToken}/approval`
     case 'pending':
     case 'succeeded':
-    case 'declined':
       return returnUrl
+    case 'declined':
+      return isOver(record) ? `${app.pagesUrl}/${pageToken}` : returnUrl
   }
 }

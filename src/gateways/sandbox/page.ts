@@ -1,116 +1,182 @@
 // The provider's hosted pages, as HTML. They take no card number: the payer chooses among test instruments.
 
-import { createHash } from 'node:crypto'
 import { formatAmount, money } from '../../core/money.ts'
 import { type Html, html, trusted } from '../../kit/html.ts'
-import { DEFAULT_INSTRUMENTS, factsOf, INSTRUMENT_NAMES } from './instruments.ts'
+import { DEFAULT_INSTRUMENTS, factsOf, INSTRUMENT_NAMES, type InstrumentName } from './instruments.ts'
+import { STYLE, STYLE_HASH } from './page-style.ts'
 import type { SandboxRecord } from './record.ts'
 import type { Reply } from './router.ts'
 
-const STYLE = `
-:root { color-scheme: light dark; --ink: #1c1917; --soft: #57534e; --line: #d6d3d1; --paper: #fff; --ground: #f5f5f4; --go: #0f5c4a; --on-go: #fff }
-@media (prefers-color-scheme: dark) { :root { --ink: #fafaf9; --soft: #c7c2bd; --line: #57534e; --paper: #292524; --ground: #1c1917; --go: #7fd6bd; --on-go: #10231e } }
-* { box-sizing: border-box }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
-.bar { background: #fbbf24; color: #1c1917; padding: .5rem 1rem; text-align: center; font-weight: 600 }
-main { width: calc(100% - 1.5rem); max-width: 28rem; margin: 1.5rem auto; padding: 1.5rem; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem }
-h1 { margin: 0; font-size: 1rem; font-weight: 400; color: var(--soft) }
-.amount { margin: 0; font-size: 2rem; font-weight: 700; font-variant-numeric: tabular-nums; overflow-wrap: anywhere }
-.soft { color: var(--soft); overflow-wrap: anywhere }
-fieldset { margin: 1.5rem 0; padding: 0; border: 0 }
-legend { margin-bottom: .5rem; font-weight: 600 }
-label { display: flex; gap: .75rem; align-items: center; min-height: 3rem; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .5rem; margin-bottom: .5rem }
-input { width: 1.25rem; height: 1.25rem; flex: none; accent-color: var(--go) }
-button { width: 100%; min-height: 3rem; margin-top: .5rem; border: 1px solid var(--line); border-radius: .5rem; background: none; color: inherit; font: inherit; cursor: pointer }
-button.go { background: var(--go); border-color: var(--go); color: var(--on-go); font-weight: 600 }
-:focus-visible { outline: 3px solid #f59e0b; outline-offset: 2px }
-`
-
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
-
-export function payPage(record: SandboxRecord, action: string): Reply {
-  const chosen = record.instrument ?? DEFAULT_INSTRUMENTS.card
-  const cards = INSTRUMENT_NAMES.filter((name) => factsOf(name).channel === 'card')
-  const choices = cards.map(
-    (name) =>
-      html`<label><input type="radio" name="instrument" value="${name}"${
-        name === chosen && trusted(' checked')
-      }> <span>${factsOf(name).label}</span></label>`,
-  )
-  return page(
-    record,
-    html`
-    <form method="post" action="${action}">
-      <fieldset><legend>Choose a test card</legend>${choices}</fieldset>
-      <button class="go" name="action" value="pay">Pay ${amountOf(record)}</button>
-      <button name="action" value="cancel">Cancel and return</button>
-    </form>`,
-  )
+/** A page that asks: where its form leads, and whether the last answer was none. */
+export interface Asking {
+  action: string
+  hasProblem: boolean
 }
 
-export function approvalPage(record: SandboxRecord, action: string): Reply {
-  return page(
-    record,
-    html`
-    <p>Your bank asks whether it is you who pays.</p>
-    <form method="post" action="${action}">
-      <button class="go" name="action" value="approve">Approve</button>
-      <button name="action" value="refuse">Refuse</button>
-    </form>`,
-  )
+export const CARD_NAMES = INSTRUMENT_NAMES.filter((name) => factsOf(name).channel === 'card')
+
+export function payPage(record: SandboxRecord, { action, hasProblem }: Asking): Reply {
+  const { merchantName, description } = record.checkout ?? {}
+  const amount = amountOf(record)
+  // After a problem nothing is chosen for the payer, so that what they are asked for is what they see.
+  const chosen = hasProblem ? null : (record.instrument ?? DEFAULT_INSTRUMENTS.card)
+  return askingPage(record, {
+    title: `Pay ${amount} to ${merchantName}`,
+    hasProblem,
+    layout: 'split',
+    main: html`<section class="summary">
+<h1>Pay ${merchantName}</h1>
+<p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
+${description && html`<p class="for">${description}</p>`}
+</section>
+<section class="choose">
+<form method="post" action="${action}">
+${hasProblem && problem('Choose a card, then press Pay.')}
+<fieldset aria-describedby="hint"><legend>Choose a test card</legend>
+<p class="hint" id="hint">Test cards only. No card number is needed.</p>
+${CARD_NAMES.map((name) => choice(name, name === chosen))}
+</fieldset>
+<div class="pay"><button name="action" value="pay">Pay ${amount}</button></div>
+<button class="quiet" name="action" value="cancel" formnovalidate>Cancel and return</button>
+</form>
+</section>`,
+  })
+}
+
+// "KES 999,999.99" is the longest that fits a phone of 320 px in large type.
+const LONG_AMOUNT = 14
+
+/** The label in two lines; its own words stay the accessible name. */
+function choice(name: InstrumentName, isChosen: boolean): Html {
+  const { label, ending } = factsOf(name)
+  const [card, does] = linesOf(label)
+  return html`<label class="card${'declines' in ending && ' refused'}"><input type="radio" name="instrument" value="${name}" aria-label="${label}" required${
+    isChosen && trusted(' checked')
+  }><span class="glyph"></span><span><strong>${card}</strong><span class="does">${does}</span></span></label>
+`
+}
+
+function linesOf(label: string): [card: string, does: string] {
+  const [card = '', ...does] = label.split(': ')
+  return [card, does.join(': ')]
+}
+
+/** The bank's own step, as 3-D Secure shows it: a whole page, never a frame. */
+export function approvalPage(record: SandboxRecord, { action, hasProblem }: Asking): Reply {
+  const [card] = linesOf(record.instrument ? factsOf(record.instrument).label : '')
+  return askingPage(record, {
+    title: "Your bank is checking it's you",
+    hasProblem,
+    main: html`<section class="sheet issuer">
+<p class="bank">Sandbox Bank <span>Identity check</span></p>
+${hasProblem && problem('Choose Approve or Refuse.')}
+<h1>Your bank is checking it's you</h1>
+<p>Your bank asks whether it is you who pays.</p>
+<dl>
+<dt>Merchant</dt><dd>${record.checkout?.merchantName}</dd>
+<dt>Amount</dt><dd>${amountOf(record)}</dd>
+<dt>Card</dt><dd>${card}</dd>
+</dl>
+<p class="note">Approve only what you are buying yourself. If you refuse, nothing is paid.</p>
+<form method="post" action="${action}">
+<button name="action" value="approve">Approve</button>
+<button class="quiet" name="action" value="refuse">Refuse</button>
+</form>
+</section>`,
+  })
+}
+
+/** For whoever comes when the time to pay has passed. */
+export function overPage(record: SandboxRecord): Reply {
+  const { merchantName, returnUrl } = record.checkout ?? {}
+  return htmlReply(410, {
+    title: 'This session is over',
+    main: html`<section class="sheet">
+<h1>This session is over</h1>
+<p>The time to pay ${amountOf(record)} to ${merchantName} has passed. You have not been charged.</p>
+<a class="button" href="${returnUrl}">Return and see what to do</a>
+</section>`,
+  })
 }
 
 export function missingPage(): Reply {
-  const body = html`<main><p>We cannot find this payment.</p></main>`
-  return htmlReply(404, body, "form-action 'none'")
+  return htmlReply(404, {
+    title: "We can't find this payment",
+    main: html`<section class="sheet">
+<h1>We can't find this payment</h1>
+<p>Check that the whole link was opened, or go back to the shop and start the payment again there.</p>
+</section>`,
+  })
 }
 
-function page(record: SandboxRecord, content: Html): Reply {
-  const { checkout } = record
-  const body = html`<main>
-    <h1>${checkout?.merchantName}</h1>
-    <p class="amount">${amountOf(record)}</p>
-    <p class="soft">${checkout?.description}</p>
-    ${content}
-  </main>`
+/** Takes the focus, so that a screen reader says it first; there is no script that could move the focus. */
+function problem(words: string): Html {
+  return html`<p class="problem" role="alert" tabindex="-1" autofocus>${words}</p>`
+}
+
+/** "KES 1,250.50": the code, not a symbol that three countries share, and no line break after it. */
+function amountOf({ amount, currency }: SandboxRecord): string {
+  const number = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' })
+  // A boundary: formatAmount writes exactly the decimal text that Intl takes without going through a float.
+  return number.format(formatAmount(money(BigInt(amount), currency)) as `${number}`)
+}
+
+interface Document {
+  title: string
+  main: Html
+  layout?: 'split'
+  /** Where its forms may lead; absent: it has none. */
+  formAction?: string
+}
+
+function askingPage(record: SandboxRecord, document: Document & { hasProblem: boolean }): Reply {
+  const title = document.hasProblem ? `Problem: ${document.title}` : document.title
   // Browsers hold the redirects after a form against this list too, so the way back must be on it.
-  const wayBack = checkout ? new URL(checkout.returnUrl).origin : ''
-  return htmlReply(200, body, `form-action 'self' ${wayBack}`)
+  const wayBack = record.checkout ? new URL(record.checkout.returnUrl).origin : ''
+  return htmlReply(200, { ...document, title, formAction: `'self' ${wayBack}`.trim() })
 }
 
-function amountOf(record: SandboxRecord): string {
-  return `${record.currency} ${formatAmount(money(BigInt(record.amount), record.currency))}`
-}
-
-function htmlReply(http: number, body: Html, formAction: string): Reply {
+function htmlReply(http: number, { title, main, layout, formAction = "'none'" }: Document): Reply {
   const document = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<meta name="theme-color" content="#ffc53d">
 <link rel="icon" href="data:,">
-<title>Sandbox payment</title>
+<title>${title} · Sandbox Pay</title>
 <style>${trusted(STYLE)}</style>
 </head>
-<body>
-<div class="bar">Test mode: no money moves</div>
-${body}
+<body class="${layout}">
+<header>
+<p class="bar">Test mode: no real money moves</p>
+<p class="brand">Sandbox Pay</p>
+</header>
+<main>${main}</main>
+<footer><p>Sandbox Pay plays a payment provider for tests. It takes no card numbers and moves no money.</p></footer>
 </body>
-</html>`
+</html>
+`
+  return { kind: 'text', http, type: 'text/html', text: String(document), headers: pageHeaders(formAction) }
+}
+
+function pageHeaders(formAction: string): Record<string, string> {
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,
     'img-src data:',
-    formAction.trim(),
+    `form-action ${formAction}`,
     "base-uri 'none'",
+    "object-src 'none'",
     "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
   ]
   return {
-    kind: 'text',
-    http,
-    type: 'text/html',
-    text: String(document),
-    headers: { 'content-security-policy': policy.join('; '), 'referrer-policy': 'no-referrer' },
+    'content-security-policy': policy.join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy':
+      'accelerometer=(), camera=(), geolocation=(), gyroscope=(), microphone=(), payment=(), usb=()',
   }
 }
