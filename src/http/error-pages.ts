@@ -1,13 +1,14 @@
 // What people see when something goes wrong: the page that the service gives us for it, or a small one of our own.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { REFUSALS, type Refusal } from '../core/errors.ts'
+import { REFUSALS, Refusal } from '../core/errors.ts'
 import { errorFields, type Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
-import type { ErrorPage, PageAnswer } from '../kit/route.ts'
+import type { ErrorPage, PageAnswer, PageRoute } from '../kit/route.ts'
 import { readCookies } from './cookies.ts'
+import type { ErrorAnswer } from './errors.ts'
 import { escapeHtml, htmlPage } from './html.ts'
-import { newNonce, type PageNeeds, sendPage } from './page-answers.ts'
+import { HTML, newNonce, type PageNeeds, sendPage } from './page-answers.ts'
 import { headerTexts, readableTexts } from './page-input.ts'
 import { queryTextOf } from './query.ts'
 
@@ -15,44 +16,88 @@ export interface ErrorPageNeeds extends PageNeeds {
   random: Random
   log: Log
   errorPage: ErrorPage | undefined
-  /** Notes the refusal in the exchange and logs what is our own mistake. */
-  refuse(error: unknown, request: FastifyRequest): Refusal
 }
 
-export function sendErrorPage(
+/** Links are printed and sent around: who follows one is a person, also where no route serves it. */
+const ALWAYS_FOR_PEOPLE = ['l']
+
+/** By the first part of the path: whatever lies under an address of pages is looked at by people, or by nobody. */
+export function peoplesAddresses(routes: readonly PageRoute[]): (address: string | undefined) => boolean {
+  const sections = new Set([...routes.map(({ path }) => sectionOf(path)), ...ALWAYS_FOR_PEOPLE])
+  return (address) => address !== undefined && sections.has(sectionOf(address))
+}
+
+function sectionOf(address: string): string | undefined {
+  return /^\/([^/?]*)/.exec(address)?.[1]
+}
+
+export async function sendErrorPage(
   needs: ErrorPageNeeds,
-  error: unknown,
+  refusal: Refusal,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const refusal = needs.refuse(error, request)
-  const { http } = REFUSALS[refusal.code]
-  const styleNonce = newNonce(needs.random)
-  if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds)
   const { url = '/' } = request.raw
   const headers = headerTexts(request)
-  const answer = renderErrorPage(needs, {
-    refusal,
+  if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds)
+  const { http } = REFUSALS[refusal.code]
+  const input = errorInput(needs, { refusal, http, url, headers, requestId: request.id })
+  return firstThatWorks(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
+}
+
+/** The same for a request of which at most the first line could be read, and that has no reply yet. */
+export function errorPageAsText(needs: ErrorPageNeeds, fault: Omit<Fault, 'headers'>): Promise<ErrorAnswer> {
+  const input = errorInput(needs, { ...fault, headers: {} })
+  return firstThatWorks(needs, input, async ({ http, html = '', formActions }) => ({
+    http,
+    contentType: HTML,
+    headers: needs.headers.page(input.styleNonce, formActions),
+    body: html,
+  }))
+}
+
+interface Fault {
+  refusal: Refusal
+  http: number
+  /** Path and query, as they came. */
+  url: string
+  headers: Record<string, string>
+  requestId: string
+}
+
+function errorInput(needs: ErrorPageNeeds, { refusal, http, url, headers, requestId }: Fault) {
+  return {
+    refusal: speakingOfForms(refusal),
     http,
     path: url.split('?', 1)[0] ?? url,
     query: readableTexts(queryTextOf(url)),
     headers,
     cookies: readCookies(headers.cookie),
-    requestId: request.id,
-    styleNonce,
-  })
-  // The status says what happened, whatever the page looks like.
-  return sendPage(needs, reply, { ...answer, http }, styleNonce)
+    requestId,
+    styleNonce: newNonce(needs.random),
+  }
 }
 
-/** A page about a mistake must not fail over one of its own. */
-function renderErrorPage(needs: ErrorPageNeeds, input: Parameters<ErrorPage>[0]): PageAnswer {
+/** The table speaks of JSON there, which is what everybody else sends. */
+function speakingOfForms(refusal: Refusal): Refusal {
+  if (refusal.code !== 'unsupported_media_type') return refusal
+  const message = 'Send the form as application/x-www-form-urlencoded.'
+  return new Refusal(refusal.code, { message, cause: refusal.cause })
+}
+
+/** A page about a mistake must not fail over one of its own. The status says what happened, whatever it looks like. */
+async function firstThatWorks<Result>(
+  needs: ErrorPageNeeds,
+  input: Parameters<ErrorPage>[0],
+  use: (answer: PageAnswer) => Promise<Result>,
+): Promise<Result> {
+  const { http, requestId } = input
   try {
-    if (needs.errorPage) return needs.errorPage(input)
+    if (needs.errorPage) return await use({ ...needs.errorPage(input), http })
   } catch (error) {
-    needs.log.error('the error page failed', { requestId: input.requestId, ...errorFields(error) })
+    needs.log.error('the error page failed', { requestId, ...errorFields(error) })
   }
-  return smallErrorPage(input)
+  return use(smallErrorPage(input))
 }
 
 const smallErrorPage: ErrorPage = ({ refusal, http, requestId, styleNonce }) => {

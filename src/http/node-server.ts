@@ -3,6 +3,7 @@
 
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
+import { type ErrorPageNeeds, errorPageAsText, peoplesAddresses } from './error-pages.ts'
 import { badRequest, errorAnswer } from './errors.ts'
 import type { HttpShellOptions } from './options.ts'
 
@@ -40,25 +41,30 @@ const STATUS_OF_ERROR: Readonly<Record<string, [http: number, message: string]>>
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 
-type Needs = Pick<HttpShellOptions, 'publicUrl' | 'random' | 'log'>
+type Needs = Pick<HttpShellOptions, 'publicUrl' | 'pageRoutes'>
 
 /** Answers bytes that are no request and closes: where the next one would begin, nobody knows. */
-export function answerClientError(
-  needs: Needs,
-  headers: Readonly<Record<string, string>>,
-  error: NodeJS.ErrnoException,
+export async function answerClientError(
+  options: Needs,
+  parts: ErrorPageNeeds,
+  error: ClientError,
   socket: Socket,
-): void {
+): Promise<void> {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const requestId = needs.random.uuid()
+  const requestId = parts.random.uuid()
   const [http, message] = STATUS_OF_ERROR[error.code ?? ''] ?? [400, 'The request is not well-formed HTTP.']
-  const request = { requestId, accept: undefined, publicUrl: needs.publicUrl() }
-  const answer = errorAnswer(badRequest('request', message), request, http)
+  const refusal = badRequest('request', message)
+  const url = addressIn(error.rawPacket)
+  const answer =
+    url !== undefined && peoplesAddresses(options.pageRoutes)(url)
+      ? await errorPageAsText(parts, { refusal, http, url, requestId })
+      : errorAnswer(refusal, { requestId, accept: undefined, publicUrl: options.publicUrl() }, http)
   const lines = {
-    ...headers,
+    ...parts.headers.api,
+    ...answer.headers,
     'x-request-id': requestId,
     'content-type': answer.contentType,
     'content-length': String(Buffer.byteLength(answer.body)),
@@ -68,5 +74,16 @@ export function answerClientError(
   socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${head.join('')}\r\n${answer.body}`, () =>
     socket.destroy(),
   )
-  needs.log.info('request', { requestId, http, reason: error.code })
+  parts.log.info('request', { requestId, http, reason: error.code })
+}
+
+interface ClientError {
+  code?: string
+  /** The bytes that were read last, which usually begin with the request. The framework gives them another type. */
+  rawPacket?: unknown
+}
+
+/** The address of somebody whose request could not be read to its end, if the bytes still hold its beginning. */
+function addressIn(bytes: unknown): string | undefined {
+  return Buffer.isBuffer(bytes) ? /^[A-Z]+ (\/\S*)/.exec(bytes.toString('latin1'))?.[1] : undefined
 }

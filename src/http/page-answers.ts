@@ -14,7 +14,7 @@ export interface PageNeeds {
   compress: Compress
 }
 
-const HTML = 'text/html; charset=utf-8'
+export const HTML = 'text/html; charset=utf-8'
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 export function newNonce(random: Random): string {

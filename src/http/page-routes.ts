@@ -1,15 +1,16 @@
-// Pages for people: forms in, HTML or a redirect out, and a page instead of an envelope when something is refused.
+// Pages for people: forms in, HTML or a redirect out. What is refused becomes a page as well: see error-pages.ts.
 
 import type { FastifyInstance } from 'fastify'
+import type { Random } from '../kit/random.ts'
 import type { PageRoute } from '../kit/route.ts'
-import { type ErrorPageNeeds, sendErrorPage } from './error-pages.ts'
 import type { Exchanges } from './exchange.ts'
 import { frameworkPath } from './json-routes.ts'
-import { newNonce, sendPage } from './page-answers.ts'
+import { newNonce, type PageNeeds, sendPage } from './page-answers.ts'
 import { readPageRequest } from './page-input.ts'
 
-interface Needs extends ErrorPageNeeds {
+interface Needs extends PageNeeds {
   exchanges: Exchanges
+  random: Random
 }
 
 const FORM_LIMIT = 16_384
@@ -22,7 +23,6 @@ export function registerPageRoutes(app: FastifyInstance, needs: Needs, routes: r
       { parseAs: 'string', bodyLimit: FORM_LIMIT },
       (_request, body, done) => done(null, body),
     )
-    scope.setErrorHandler((error, request, reply) => sendErrorPage(needs, error, request, reply))
     for (const route of routes) {
       scope.route({
         method: route.method,

@@ -6,10 +6,11 @@ import { Refusal } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import { createCompress } from './compression.ts'
+import { type ErrorPageNeeds, peoplesAddresses, sendErrorPage } from './error-pages.ts'
 import { badRequest, errorAnswer, refusalFor } from './errors.ts'
 import { createExchanges, type Exchanges } from './exchange.ts'
 import { createGate } from './gate.ts'
-import { type SecurityHeaders, securityHeaders } from './headers.ts'
+import { securityHeaders } from './headers.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
 import { answerClientError, createNodeServer } from './node-server.ts'
@@ -27,9 +28,11 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
   const headers = securityHeaders(options.environment)
   const exchanges = createExchanges(options.clock, options.log)
   let stopping = false
-  const app = createFramework(options, exchanges, headers)
+  const { environment, random, log, errorPage } = options
+  const parts = { exchanges, headers, environment, random, log, errorPage, compress: createCompress() }
+  const app = createFramework(options, parts)
   const openApi = rememberedDocument(options)
-  registerRoutes(app, options, { exchanges, headers, openApi, isStopping: () => stopping })
+  registerRoutes(app, options, { ...parts, openApi, isStopping: () => stopping })
   return {
     async listen(host, port) {
       await app.listen({ host, port })
@@ -66,15 +69,17 @@ async function drain(clock: Clock, exchanges: Exchanges, closed: Promise<void>):
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
 
-function createFramework(
-  options: HttpShellOptions,
-  exchanges: Exchanges,
-  headers: SecurityHeaders,
-): FastifyInstance {
+/** What every kind of route is served with. */
+interface Parts extends ErrorPageNeeds {
+  exchanges: Exchanges
+}
+
+function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstance {
+  const sendError = createErrorSender(options, parts)
   const app = fastify({
     logger: false,
     serverFactory: createNodeServer,
-    clientErrorHandler: (error, socket) => answerClientError(options, headers.api, error, socket),
+    clientErrorHandler: (error, socket) => void answerClientError(options, parts, error, socket),
     genReqId: (request: IncomingMessage) => requestIdOf(request) ?? options.random.uuid(),
     // One hop: the proxy in front of us adds the address it saw, and what stands before that anybody can write.
     trustProxy: options.trustProxy && ((_address: string, hop: number) => hop === 0),
@@ -91,19 +96,12 @@ function createFramework(
     },
     frameworkErrors: (error, request, reply) => {
       openExchange(request, reply)
-      sendError(error, request, reply)
+      void sendError(error, request, reply)
     },
   })
   const openExchange = (request: FastifyRequest, reply: FastifyReply): void => {
-    exchanges.begin(request, reply)
-    reply.headers(headers.api).header('x-request-id', request.id)
-  }
-  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const refusal = refuse(options, error, request)
-    const accept = request.headers.accept
-    const answer = errorAnswer(refusal, { requestId: request.id, accept, publicUrl: options.publicUrl() })
-    if (refusal.code === 'payload_too_large') lingerOverBody(reply)
-    return reply.code(answer.http).headers(answer.headers).type(answer.contentType).send(answer.body)
+    parts.exchanges.begin(request, reply)
+    reply.headers(parts.headers.api).header('x-request-id', request.id)
   }
   app.decorateRequest('exchange')
   app.addHook('onRequest', (request, reply, done) => {
@@ -112,6 +110,22 @@ function createFramework(
   })
   app.setErrorHandler(sendError)
   return app
+}
+
+type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** A person gets a page, a program the envelope. */
+function createErrorSender(options: HttpShellOptions, parts: Parts): SendError {
+  const isForPeople = peoplesAddresses(options.pageRoutes)
+  return async (error, request, reply) => {
+    const refusal = refuse(options, error, request)
+    if (refusal.code === 'payload_too_large') lingerOverBody(reply)
+    if (isForPeople(request.routeOptions.url ?? request.raw.url))
+      return sendErrorPage(parts, refusal, request, reply)
+    const accept = request.headers.accept
+    const answer = errorAnswer(refusal, { requestId: request.id, accept, publicUrl: options.publicUrl() })
+    return reply.code(answer.http).headers(answer.headers).type(answer.contentType).send(answer.body)
+  }
 }
 
 /**
@@ -150,29 +164,18 @@ function refuse(options: HttpShellOptions, error: unknown, request: FastifyReque
   return refusal
 }
 
-interface Parts {
-  exchanges: Exchanges
-  headers: SecurityHeaders
+interface Needs extends Parts {
   openApi(): object
   isStopping(): boolean
 }
 
-function registerRoutes(app: FastifyInstance, options: HttpShellOptions, parts: Parts): void {
+function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: Needs): void {
   const methods = collectMethods(app)
-  const needs = { ...parts, random: options.random }
-  const pageNeeds = {
-    ...needs,
-    environment: options.environment,
-    compress: createCompress(),
-    errorPage: options.errorPage,
-    log: options.log,
-    refuse: (error: unknown, request: FastifyRequest) => refuse(options, error, request),
-  }
-  registerHealth(app, options.ready, parts.isStopping)
+  registerHealth(app, options.ready, needs.isStopping)
   registerReference(app, needs)
   registerMounts(app, options.mounts, options.log)
   registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, options.operatorRoutes)
-  registerPageRoutes(app, pageNeeds, options.pageRoutes)
+  registerPageRoutes(app, needs, options.pageRoutes)
   registerHookRoutes(app, needs, options.hookRoutes)
   // Last: by then every other path is known.
   app.register(async (scope) => registerOtherMethods(scope, new Map(methods)))
