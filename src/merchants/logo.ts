@@ -46,7 +46,7 @@ export function imageTypeOf(bytes: Buffer): string | undefined {
   if (begins('ffd8ff')) return 'image/jpeg'
   if (begins('52494646') && begins('57454250', 8)) return 'image/webp'
   // Only spaces may come before it, and before an XML declaration not even they.
-  return /^(?:<\?xml\s|\s*<svg[\s>])/.test(bytes.toString('utf8')) ? SVG : undefined
+  return /^\ufeff?(?:<\?xml\s|\s*<svg[\s>])/.test(bytes.toString('utf8')) ? SVG : undefined
 }
 
 /** What an SVG may not have, and what to do about it. A logo of a few paths and colours has none of these. */
@@ -58,6 +58,7 @@ const SVG_RULES: readonly [RegExp, string][] = [
     /<(?:[\w.-]+:)?(?:foreignobject|iframe|embed|object|audio|video)/i,
     'has a foreignObject or another embedded document; remove it.',
   ],
+  [/<(?:[\w.-]+:)?(?:animate|set)/i, 'has an animation; a logo stands still, remove it.'],
   [/[\s"'/]on[a-z]+\s*=/i, 'has an event handler, such as onload; remove it.'],
   [/xml:base/i, 'has xml:base; remove it.'],
   [
@@ -74,7 +75,7 @@ function wrongInSvg(text: string): string | undefined {
   if (text.includes('\ufffd') || text.includes('\0')) return 'is an SVG that is not UTF-8; save it as UTF-8.'
   const forbidden = SVG_RULES.find(([pattern]) => pattern.test(text))
   if (forbidden) return forbidden[1]
-  if (!/^(?:<\?xml[^>]*\?>)?(?:\s|<!--(?:(?!-->)[\s\S])*-->)*<svg[\s>]/.test(text))
+  if (!/^\ufeff?(?:<\?xml[^>]*\?>)?(?:\s|<!--(?:(?!-->)[\s\S])*-->)*<svg[\s>]/.test(text))
     return 'begins like XML and is no SVG; its first element must be <svg>.'
   if (!text.includes('"http://www.w3.org/2000/svg"') && !text.includes("'http://www.w3.org/2000/svg'"))
     return 'has no xmlns="http://www.w3.org/2000/svg" on its <svg>, without which no browser shows it.'

@@ -11,6 +11,8 @@ export interface InstallationSecrets {
   keyPepper: Uint8Array
   /** Signs list cursors, the same in every process. */
   cursorKey: Uint8Array
+  /** What phone numbers are hashed with where they are only counted. */
+  promptKey: Uint8Array
   /** What our connector and the sandbox gateway share; empty in production, which has no sandbox. */
   sandboxSecret: string
   sandboxWebhookSecret: string
@@ -37,6 +39,7 @@ export async function loadSecrets(db: Tx, config: Settings, random: Random): Pro
     encryptionKeys,
     keyPepper,
     cursorKey: deriveSecret(keyPepper, 'list cursors'),
+    promptKey: deriveSecret(keyPepper, 'phone prompts'),
     sandboxSecret,
     sandboxWebhookSecret: sandboxSecret && sandboxWebhookSecretOf(sandboxSecret),
   }

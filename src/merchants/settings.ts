@@ -13,15 +13,15 @@ import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from '.
  * what has no meaning here is left out.
  */
 export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mode): MerchantSettings {
-  const branding: Record<string, unknown> = { ...(isRecord(stored.branding) && stored.branding) }
+  const branding = isRecord(stored.branding) ? stored.branding : {}
   const { redirectOrigins } = stored
   const field = (name: keyof typeof BRANDING) => accepted(BRANDING[name], branding[name])
   const logo = field('logo')
   const supportUrl = field('supportUrl')
   return {
     locale: accepted(Locale, stored.locale),
-    // Not checked again: an origin that is none equals none, so the list is only narrower and never empty by mistake.
-    redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.filter(isText) : [],
+    // Not checked again: an entry that is no origin equals none. Left out, it could make the list empty, which allows all.
+    redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
     branding: {
       displayName: field('displayName'),
       logo: logo !== null && typeof readLogo(logo) !== 'string' ? logo : null,
@@ -36,8 +36,6 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
 function accepted<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> | null {
   return Value.Check(schema, value) ? value : null
 }
-
-const isText = (value: unknown): value is string => typeof value === 'string'
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -57,9 +55,9 @@ export function complainOfSettings(changes: SettingsChanges | null | undefined, 
     if (words) complain(`redirectOrigins.${index}`, words)
   }
   const { logo, supportUrl } = changes?.branding ?? {}
-  const read = logo ? readLogo(logo) : undefined
+  const read = typeof logo === 'string' ? readLogo(logo) : undefined
   if (typeof read === 'string') complain('branding.logo', read)
-  if (supportUrl && !isTrusted(readWebAddress(supportUrl), mode))
+  if (typeof supportUrl === 'string' && !isTrusted(readWebAddress(supportUrl), mode))
     complain('branding.supportUrl', `must be ${ADDRESS_WORDS[mode]}, such as https://shop.example/help.`)
   return complaints
 }

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { stoppedClock } from '../../test/support/moving-clock.ts'
+import { dataUriOf, pictureOf, SVG } from '../../test/support/pictures.ts'
+import { Refusal } from '../core/errors.ts'
+import { systemClock } from '../kit/clock.ts'
+import { type Db, sql } from '../kit/db.ts'
+import { systemRandom } from '../kit/random.ts'
+import { createMerchantProfiles, type MerchantProfile } from './profiles.ts'
+import { createMerchant, requireMerchant, updateMerchant } from './service.ts'
+
+const random = systemRandom(systemClock)
+
+async function office(t: TestContext) {
+  const db = await testDatabase(t)
+  const clock = stoppedClock()
+  const asked: string[] = []
+  const counted: Db = {
+    ...db,
+    query: (statement, values) => {
+      asked.push(statement.text)
+      return db.query(statement, values)
+    },
+  }
+  const app = { db, clock, random, mode: 'test' as const, keyPepper: random.bytes(32) }
+  return { app, clock, asked, profileOf: createMerchantProfiles({ db: counted, clock }) }
+}
+
+const writeSettings = sql<unknown>`
+update merchants
+set settings = $2::jsonb
+where id = $1`
+
+const readStored = sql<{ settings: unknown }>`
+select settings
+from merchants
+where id = $1`
+
+const PLAIN: Omit<MerchantProfile, 'id' | 'name'> = {
+  locale: null,
+  redirectOrigins: [],
+  logo: null,
+  support: { email: null, phone: null, url: null },
+  accentColor: null,
+}
+
+describe('the profile of a merchant', () => {
+  it('has the name alone when nothing is set', async (t) => {
+    const { app, profileOf } = await office(t)
+    const { id } = await createMerchant(app, { name: 'Corner Shop' })
+    assert.deepEqual(await profileOf(id), { ...PLAIN, id, name: 'Corner Shop' })
+  })
+
+  it('has everything that the settings say', async (t) => {
+    const { app, profileOf } = await office(t)
+    const { id } = await createMerchant(app, {
+      name: 'Corner Shop Ltd',
+      settings: {
+        locale: 'sw',
+        redirectOrigins: ['https://shop.example', 'http://localhost:3000', 'https://shop.example'],
+        branding: {
+          displayName: 'Duka la Vitabu',
+          logo: dataUriOf(SVG),
+          supportEmail: 'help@shop.example',
+          supportPhone: '+254700123456',
+          supportUrl: 'https://shop.example/help',
+          accentColor: '#FF8800',
+        },
+      },
+    })
+    const { logo, ...profile } = await profileOf(id)
+    assert.deepEqual(profile, {
+      id,
+      name: 'Duka la Vitabu',
+      locale: 'sw',
+      redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
+      support: { email: 'help@shop.example', phone: '+254700123456', url: 'https://shop.example/help' },
+      accentColor: '#ff8800',
+    })
+    assert.equal(logo?.bytes.toString(), SVG)
+    assert.equal(logo?.type, 'image/svg+xml')
+    assert.match(logo?.digest ?? '', /^[0-9a-f]{16}$/)
+  })
+
+  it('is asked for once in half a minute, however many ask together', async (t) => {
+    const { app, clock, asked, profileOf } = await office(t)
+    const { id } = await createMerchant(app, { name: 'Before' })
+    await Promise.all(Array.from({ length: 20 }, () => profileOf(id)))
+    await updateMerchant(app, id, { name: 'After' })
+    clock.advance(29_999)
+    assert.equal((await profileOf(id)).name, 'Before')
+    assert.equal(asked.length, 1)
+    clock.advance(1)
+    assert.equal((await profileOf(id)).name, 'After')
+    assert.equal(asked.length, 2)
+    clock.advance(-60_000)
+    await profileOf(id)
+    assert.equal(asked.length, 3)
+  })
+
+  it('is refused for a merchant that is not there, and asked for again the next time', async (t) => {
+    const { asked, profileOf } = await office(t)
+    const nobody = random.uuid()
+    for (const times of [1, 2]) {
+      await assert.rejects(
+        profileOf(nobody),
+        (error: unknown) => error instanceof Refusal && error.code === 'merchant_not_found',
+      )
+      assert.equal(asked.length, times)
+    }
+  })
+
+  it('takes nothing from free-form settings of before that it could not show', async (t) => {
+    const { app, profileOf } = await office(t)
+    const old = {
+      theme: 'dark',
+      locale: 'tlh',
+      redirectOrigins: [7, 'nonsense'],
+      branding: {
+        displayName: '  ',
+        logo: 'https://cdn.example/logo.png',
+        supportEmail: 'nobody',
+        supportPhone: 254700123456,
+        supportUrl: 'javascript:alert(1)',
+        accentColor: 'red;}',
+        slogan: 'Cheap',
+      },
+    }
+    const { id } = await createMerchant(app, { name: 'Old Shop' })
+    await app.db.query(writeSettings, [id, JSON.stringify(old)])
+    // The list stays a list, so that it allows nobody rather than everybody.
+    assert.deepEqual(await profileOf(id), {
+      ...PLAIN,
+      id,
+      name: 'Old Shop',
+      redirectOrigins: ['7', 'nonsense'],
+    })
+
+    await updateMerchant(app, id, { settings: { branding: { accentColor: '#112233' } } })
+    const [row] = await app.db.query(readStored, [id])
+    const branding = { ...old.branding, accentColor: '#112233' }
+    assert.deepEqual(row?.settings, { ...old, branding }, 'what has no meaning here is left where it is')
+  })
+
+  it('bears settings of any shape', async (t) => {
+    const { app } = await office(t)
+    const { id, settings } = await createMerchant(app, { name: 'Old Shop' })
+    for (const branding of [null, 'text', 7, [], ['a'], true]) {
+      await app.db.query(writeSettings, [id, JSON.stringify({ branding, redirectOrigins: branding })])
+      assert.deepEqual((await requireMerchant(app, id)).settings.branding, settings.branding)
+      const changed = await updateMerchant(app, id, { settings: { branding: { accentColor: '#112233' } } })
+      assert.deepEqual(changed.settings.branding, { ...settings.branding, accentColor: '#112233' })
+    }
+  })
+})
+
+describe('a change of settings', () => {
+  it('does not undo another that is made at the same time', async (t) => {
+    const { app } = await office(t)
+    const { id } = await createMerchant(app, { name: 'Corner Shop' })
+    const logo = pictureOf('image/png')
+    await Promise.all([
+      updateMerchant(app, id, { settings: { branding: { accentColor: '#112233' } } }),
+      updateMerchant(app, id, { settings: { branding: { logo } } }),
+      updateMerchant(app, id, { settings: { branding: { supportEmail: 'help@shop.example' } } }),
+      updateMerchant(app, id, { settings: { locale: 'fr' } }),
+      updateMerchant(app, id, { settings: { redirectOrigins: ['https://shop.example'] } }),
+    ])
+    const { settings } = await requireMerchant(app, id)
+    assert.deepEqual(settings, {
+      locale: 'fr',
+      redirectOrigins: ['https://shop.example'],
+      branding: {
+        ...settings.branding,
+        logo,
+        accentColor: '#112233',
+        supportEmail: 'help@shop.example',
+      },
+    })
+  })
+})
