@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { IntlMessageFormat } from 'intl-messageformat'
+import { EN, type WordId } from './words/en.ts'
+import { LANGUAGE_CODES, LANGUAGES, type Language, say, type WordValues } from './words.ts'
+
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+const WORD_IDS = Object.keys(EN) as WordId[]
+const TRANSLATIONS = LANGUAGE_CODES.filter((language) => language !== 'en')
+/** Between them they select every plural form of the seven languages. */
+const COUNTS = [0, 1, 2, 3, 11, 100, 1_000_000]
+
+const FIRST_STRONG_ISOLATE = '\u2068'
+const END_OF_ISOLATE = '\u2069'
+const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+const isolate = (text: string) => `${FIRST_STRONG_ISOLATE}${text}${END_OF_ISOLATE}`
+
+type Elements = ReturnType<IntlMessageFormat['getAst']>
+
+interface Plural {
+  name: string
+  branches: string[]
+}
+
+/** What a message is made of, as its parser understands it. */
+interface Message {
+  literals: string[]
+  /** The names of the values that are shown as they come. */
+  values: string[]
+  plurals: Plural[]
+}
+
+// The parser's own numbers: its package is not ours to import.
+const LITERAL = 0
+const ARGUMENT = 1
+const PLURAL = 6
+const COUNT_SIGN = 7
+
+function readMessage(language: Language, id: WordId): Message {
+  const { words, locale } = LANGUAGES[language]
+  const text: string = words[id]
+  const message: Message = { literals: [], values: [], plurals: [] }
+  collect(message, new IntlMessageFormat(text, locale, undefined, { ignoreTag: true }).getAst())
+  return message
+}
+
+function collect(message: Message, elements: Elements): void {
+  for (const element of elements) {
+    if ('pluralType' in element && element.type === PLURAL) {
+      message.plurals.push({ name: element.value, branches: Object.keys(element.options).toSorted() })
+      for (const { value } of Object.values(element.options)) collect(message, value)
+    } else if ('value' in element && element.type === LITERAL) {
+      message.literals.push(element.value)
+    } else if ('value' in element && element.type === ARGUMENT) {
+      message.values.push(element.value)
+    } else {
+      assert.equal(element.type, COUNT_SIGN, 'a text has values, plurals and nothing else')
+    }
+  }
+}
+
+function everyText(languages: readonly Language[]): { language: Language; id: WordId; message: Message }[] {
+  return languages.flatMap((language) =>
+    WORD_IDS.map((id) => ({ language, id, message: readMessage(language, id) })),
+  )
+}
+
+const TEXTS = everyText(LANGUAGE_CODES)
+const TRANSLATED = everyText(TRANSLATIONS)
+
+/** The texts that break a rule, by name, so that one run tells them all. */
+function assertNone<Text extends { language: Language; id: WordId }>(broken: readonly Text[]): void {
+  assert.deepEqual(
+    broken.map(({ language, id }) => `${language}.${id}: ${LANGUAGES[language].words[id]}`),
+    [],
+  )
+}
+
+/** A value for every name in the message: its own name, or the count. */
+function valuesFor({ values, plurals }: Message, count: number): WordValues {
+  return Object.fromEntries([
+    ...values.map((name) => [name, `value of ${name}`]),
+    ...plurals.map(({ name }) => [name, count]),
+  ])
+}
+
+function digitsIn({ literals }: Message): string[] {
+  return [...new Set(literals.flatMap((text) => text.match(/\p{Nd}+/gu) ?? []))].toSorted()
+}
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+
+describe('the texts of the payer’s pages', () => {
+  it('have the names of the source in every language, in its order', () => {
+    for (const language of TRANSLATIONS) {
+      assert.deepEqual(Object.keys(LANGUAGES[language].words), WORD_IDS, language)
+    }
+  })
+
+  it('are all there', () => {
+    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].words[id].trim() === ''))
+  })
+
+  it('take the same values as the source', () => {
+    const names = ({ values, plurals }: Message) => [
+      values.toSorted(),
+      plurals.map(({ name }) => name).toSorted(),
+    ]
+    assertNone(TRANSLATED.filter(({ id, message }) => !isSame(names(message), names(readMessage('en', id)))))
+  })
+
+  it('have a branch of their own for every plural form of the language', () => {
+    const broken = TEXTS.filter(({ language, id, message }) => {
+      const forms = new Intl.PluralRules(LANGUAGES[language].locale).resolvedOptions().pluralCategories
+      return message.plurals.some(({ name, branches }) => {
+        const source = readMessage('en', id).plurals.find((plural) => plural.name === name)
+        const exact = source?.branches.filter((branch) => branch.startsWith('=')) ?? []
+        return !isSame(branches, [...forms, ...exact].toSorted())
+      })
+    })
+    assertNone(broken)
+  })
+
+  it('are tried with every plural form that there is', () => {
+    for (const { locale } of Object.values(LANGUAGES)) {
+      const rules = new Intl.PluralRules(locale)
+      const tried = new Set(COUNTS.map((count) => rules.select(count)))
+      assert.deepEqual([...tried].toSorted(), rules.resolvedOptions().pluralCategories.toSorted(), locale)
+    }
+  })
+
+  it('can be said with their values, and show each of them', () => {
+    const broken = TEXTS.filter(({ language, id, message }) => {
+      const values = valuesFor(message, 1)
+      const said = say(language, id, values)
+      const shown = Object.values(values).filter((value) => typeof value === 'string')
+      return /[{}]/.test(said) || shown.some((value) => !said.includes(value))
+    })
+    assertNone(broken)
+  })
+
+  it('say another sentence for every number, with the number in Latin digits from three on', () => {
+    const counted = TEXTS.filter(({ message }) => message.plurals.length > 0)
+    assert.ok(counted.length >= LANGUAGE_CODES.length, 'the texts with numbers were found')
+    const broken = counted.filter(({ language, id, message }) => {
+      const said = COUNTS.map((count) => say(language, id, valuesFor(message, count)))
+      const isUnclear = new Set(said).size < COUNTS.length
+      const isSilent = COUNTS.some(
+        (count, index) => count >= 3 && said[index]?.replaceAll(/\P{Nd}/gu, '') !== String(count),
+      )
+      return isUnclear || isSilent
+    })
+    assertNone(broken)
+  })
+
+  it('are not left in English', () => {
+    // The name under which French speakers know it, too.
+    const shared = new Set(['fr.mobileMoney'])
+    const isEnglish = ({ language, id }: { language: Language; id: WordId }) =>
+      LANGUAGES[language].words[id].toLowerCase() === EN[id].toLowerCase()
+    const english = TRANSLATED.filter(isEnglish)
+    assertNone(english.filter(({ language, id }) => !shared.has(`${language}.${id}`)))
+    assert.equal(english.length, shared.size, 'every exception is needed')
+  })
+
+  it('write no digits but those of the source', () => {
+    assertNone(
+      TRANSLATED.filter(({ id, message }) => !isSame(digitsIn(message), digitsIn(readMessage('en', id)))),
+    )
+  })
+
+  it('keep the word PIN', () => {
+    const hasPin = ({ literals }: Message) => literals.some((text) => text.includes('PIN'))
+    assertNone(TRANSLATED.filter(({ id, message }) => hasPin(readMessage('en', id)) && !hasPin(message)))
+  })
+
+  it('have no apostrophe that the message syntax would read as a quote', () => {
+    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].words[id].includes("'")))
+  })
+
+  it('begin no line with a sign in French', () => {
+    assertNone(
+      everyText(['fr']).filter(({ message }) =>
+        message.literals.some((text) => /(?<!\u00a0)[:;?!]/.test(text)),
+      ),
+    )
+  })
+})
+
+describe('a value in a text', () => {
+  it('stands in an isolate of its own in Arabic', () => {
+    const arabic = TEXTS.filter(({ language, message }) => language === 'ar' && message.values.length > 0)
+    assert.ok(arabic.length > 20, 'the texts with values were found')
+    const broken = arabic.filter(({ language, id, message }) => {
+      const said = say(language, id, valuesFor(message, 3))
+      return message.values.some((name) => !said.includes(isolate(`value of ${name}`)))
+    })
+    assertNone(broken)
+  })
+
+  it('stands in an isolate in English when it is Arabic or Hebrew, and in none when it is not', () => {
+    assert.equal(say('en', 'returnTo', { merchant: 'متجر أمينة' }), `Return to ${isolate('متجر أمينة')}`)
+    assert.equal(say('en', 'returnTo', { merchant: 'החנות 24' }), `Return to ${isolate('החנות 24')}`)
+    assert.equal(say('en', 'returnTo', { merchant: 'አሚና & Co' }), 'Return to አሚና & Co')
+  })
+
+  it('loses the controls that could turn the text around it', () => {
+    const merchant = 'Shop\u202egro.live\u202c\u2069\u2067\u200f\u061c'
+    assert.equal(say('en', 'returnTo', { merchant }), 'Return to Shopgro.live')
+    assert.equal(
+      say('en', 'returnTo', { merchant: `${merchant}متجر` }),
+      `Return to ${isolate('Shopgro.liveمتجر')}`,
+    )
+    const arabic = say('ar', 'returnTo', { merchant })
+    assert.ok(arabic.includes(isolate('Shopgro.live')))
+    assert.equal(arabic.match(DIRECTION_CONTROLS)?.length, 2)
+  })
+
+  it('is shown as it is, whatever the message syntax would make of it', () => {
+    for (const merchant of [
+      '{merchant}',
+      '<b>Amina</b>',
+      "Amina's {0} '{'",
+      '# {n, plural, other {#}}',
+      '</script>',
+    ]) {
+      assert.equal(say('en', 'returnTo', { merchant }), `Return to ${merchant}`)
+      assert.ok(say('ar', 'returnSoon', { merchant, seconds: 3 }).includes(isolate(merchant)))
+    }
+  })
+
+  it('never changes a word around it', () => {
+    // What the syntax, the markup and the direction could stumble over.
+    const unit = fc.constantFrom(
+      '{',
+      '}',
+      '<',
+      '>',
+      "'",
+      '#',
+      ',',
+      ' ',
+      'a',
+      '7',
+      'م',
+      'አ',
+      '\u202e',
+      '\u2069',
+    )
+    fc.assert(
+      fc.property(fc.string({ unit }), fc.constantFrom(...LANGUAGE_CODES), (merchant, language) => {
+        const plain = merchant.replaceAll(DIRECTION_CONTROLS, '')
+        const shown = language === 'ar' || plain.includes('م') ? isolate(plain) : plain
+        const text: string = LANGUAGES[language].words.slowText
+        // A function, because a text would be searched for dollar signs.
+        assert.equal(
+          say(language, 'slowText', { merchant }),
+          text.replace('{merchant}', () => shown),
+        )
+      }),
+    )
+  })
+})
