@@ -124,7 +124,7 @@ export const FR: Words = {
     'Nous ne savons pas encore si ce paiement a abouti. Veuillez patienter et ne payez pas une deuxième fois.',
   slowTitle: 'Cela prend plus de temps que d’habitude',
   slowText:
-    'Vous pouvez fermer cette page. {merchant} reçoit le résultat, et cette adresse l’affiche. Ne payez pas une deuxième fois, sauf si nous indiquons que le paiement a échoué.',
+    'Vous pouvez fermer cette page. Nous communiquons le résultat à {merchant}, et cette adresse l’affiche. Ne payez pas une deuxième fois, sauf si nous indiquons que le paiement a échoué.',
 
   // The end
   paidTitle: 'Paiement effectué',
@@ -154,12 +154,12 @@ export const FR: Words = {
   failedText: 'Ce paiement est clos. Retournez chez {merchant} pour recommencer.',
   underpaidTitle: 'Nous avons reçu {paid} sur {amount}',
   underpaidText:
-    'Il manque une partie de l’argent. Veuillez demander à {merchant} comment envoyer le reste ou récupérer votre argent. Ne payez pas une deuxième fois avant cela.',
+    'Il manque une partie de l’argent. Veuillez demander à {merchant} comment envoyer le reste ou récupérer votre argent. Ne payez pas une deuxième fois d’ici là.',
   overpaidTitle: 'Nous avons reçu {paid} au lieu de {amount}',
   overpaidText:
     'C’est plus que le montant demandé. Veuillez demander à {merchant} comment récupérer la différence. Ne payez pas une deuxième fois.',
   mismatchTitle: 'Nous avons reçu un montant différent',
-  mismatchText: 'Veuillez demander à {merchant} que faire. Ne payez pas une deuxième fois avant cela.',
+  mismatchText: 'Veuillez demander à {merchant} que faire. Ne payez pas une deuxième fois d’ici là.',
   expiredTitle: 'Ce lien de paiement a expiré',
   expiredText: 'Retournez chez {merchant} pour obtenir un nouveau lien.',
   cancelledTitle: 'Paiement annulé',

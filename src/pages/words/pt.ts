@@ -123,7 +123,7 @@ export const PT: Words = {
   momentText: 'Ainda não sabemos se este pagamento foi concluído. Por favor, aguarde e não pague de novo.',
   slowTitle: 'Está a demorar mais do que o habitual',
   slowText:
-    'Pode fechar esta página. {merchant} recebe o resultado, e este endereço mostra-o. Não pague de novo, a não ser que indiquemos que o pagamento falhou.',
+    'Pode fechar esta página. Comunicamos o resultado a {merchant}, e este endereço mostra-o. Não pague de novo, a não ser que indiquemos que o pagamento falhou.',
 
   // The end
   paidTitle: 'Pagamento concluído',
