@@ -34,6 +34,7 @@ import {
   loadSecrets,
   requireKeyring,
 } from './merchants/service.ts'
+import { errorPage } from './pages/error-page.ts'
 import { pageRoutes } from './pages/routes.ts'
 import { gatewayHooks } from './payments/hooks.ts'
 import { paymentJobs } from './payments/jobs.ts'
@@ -187,10 +188,12 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     merchantProfile: createMerchantProfiles({ db, clock }),
     writers: createPaymentWriters(db),
     failpoints: config.failpoints,
+    promptKey: secrets.promptKey,
     settings: {
       mode,
       publicUrl,
       checkoutMs: config.checkoutMinutes * 60_000,
+      promptsPerNumber: config.promptsPerNumber,
       settlementMs: config.settlementHours * 3_600_000,
       gatewayTimeoutMs: config.gatewayTimeoutMs,
       fees: config.fees,
@@ -201,6 +204,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     routes: merchantRoutes(app),
     operatorRoutes: operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
     pageRoutes: pageRoutes(app),
+    errorPage: errorPage({ isTest: mode === 'test' }),
     hookRoutes: gatewayHooks(app),
     mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
     authenticate: (request) => authenticate(app, request),

@@ -1,20 +1,50 @@
-import { html } from '../kit/html.ts'
-import type { PaymentsApp } from '../payments/service.ts'
-import type { Screen } from './checkout-page.ts'
+// For whoever opens the address in a browser: what this is, and where to go on.
 
-/** For whoever opens the address in a browser: what this is, and where to go on. */
-export function landingScreen(app: PaymentsApp): Screen {
+import { html } from '../kit/html.ts'
+import type { PageAnswer } from '../kit/route.ts'
+import type { PaymentsApp } from '../payments/service.ts'
+import { paletteOf } from './accent.ts'
+import { renderPage } from './layout.ts'
+import { speechOf } from './speech.ts'
+
+export function landingPage(app: PaymentsApp, styleNonce: string): PageAnswer {
   const isTest = app.settings.mode === 'test'
   return {
-    title: 'Cowry',
-    body: html`<section class="sheet">
-<h1>Cowry collects payments</h1>
-<p>One JSON API for merchants: hosted checkout, saved methods that can be charged again, customers and a wallet, over
-the gateway that serves each currency and country.</p>
-<p><a class="button" href="/docs">Read the API reference</a></p>
-<p class="dim"><a href="/openapi.json">OpenAPI document</a> · <a href="/docs/errors">Error codes</a> ·
-<a href="/healthz">Health</a> · <a href="/readyz">Readiness</a></p>
-${isTest && html`<p class="dim">This is a staging environment. The first start printed a demo key and a curl to try.</p>`}
-</section>`,
+    http: 200,
+    html: renderPage({
+      title: 'Cowry: payment collection service',
+      // For developers and operators, who read English documentation next.
+      speech: speechOf('en', null),
+      styleNonce,
+      isTest,
+      palette: paletteOf(null),
+      merchant: null,
+      languageLinks: null,
+      hasScript: false,
+      body: html`<div class="columns"><section class="summary"><h1 class="big">One API for payments across Africa and beyond</h1>
+<p>Cowry takes each payment to the gateway that serves its currency and country, shows the payer a checkout that works on
+every phone, and keeps customers, saved methods and a wallet.</p>
+<a class="button" href="/docs">Read the API reference</a></section>
+<section class="sheet"><h2>Start here</h2>
+<pre tabindex="0" aria-label="A request that opens a checkout"><code>${exampleFor(app.settings.publicUrl())}</code></pre>
+<p>The answer has a <code>checkoutUrl</code>: open it and pay.</p>
+${
+  isTest &&
+  html`<p class="dim">This is a staging environment: a sandbox gateway takes the payments. The first start printed a demo key; it also
+stands in the file <code>demo-key</code> of the data folder.</p>`
+}
+<ul class="links"><li><a href="/docs">API reference</a></li><li><a href="/openapi.json">OpenAPI document</a></li>
+<li><a href="/docs/errors">Error codes</a></li><li><a href="/healthz">Health</a></li><li><a href="/readyz">Readiness</a></li></ul></section></div>`,
+    }),
   }
+}
+
+function exampleFor(publicUrl: string): string {
+  return `curl ${publicUrl}/api/v1/checkout/initiate-payment \\
+  -H 'x-api-key: YOUR_KEY' \\
+  -H 'content-type: application/json' \\
+  -d '{"amount": 1250.5, "currency": "KES",
+       "reference": "order-1042",
+       "customer": {"email": "amina@example.com",
+         "firstname": "Amina", "lastname": "Odhiambo"}}'`
 }

@@ -1,6 +1,6 @@
 /**
- * The merchant's address with our result appended; its own query and fragment stay to the letter. The status is a hint
- * for the page that opens, never proof: the merchant verifies.
+ * The merchant's address with our result appended; its own query and fragment stay to the letter, and a name that it uses
+ * itself is left to it. The status is a hint for the page that opens, never proof: the merchant verifies.
  */
 export function returnAddress(redirectUrl: string, reference: string, status: string): string {
   const target = inAscii(redirectUrl)
@@ -8,7 +8,10 @@ export function returnAddress(redirectUrl: string, reference: string, status: st
   const address = hash === -1 ? target : target.slice(0, hash)
   const fragment = hash === -1 ? '' : target.slice(hash)
   const separator = address.includes('?') ? (/[?&]$/.test(address) ? '' : '&') : '?'
-  const result = `reference=${encodeURIComponent(reference)}&status=${encodeURIComponent(status)}`
+  const own = new URL(target).searchParams
+  const result = Object.entries({ reference, status })
+    .map(([name, value]) => `${own.has(name) ? `payment_${name}` : name}=${encodeURIComponent(value)}`)
+    .join('&')
   return `${address}${separator}${result}${fragment}`
 }
 

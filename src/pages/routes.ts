@@ -1,169 +1,277 @@
-import type { Channel, CheckoutChoice } from '../gateways/gateway.ts'
+// The addresses of our pages. Every step of the payer is a form: POST, 303, GET.
+
+import { Refusal } from '../core/errors.ts'
+import { isUuid } from '../core/ids.ts'
+import { findSavedMethod, labelOf } from '../customers/service.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
 import {
   type CheckoutView,
   cancelCheckout,
   channelsOf,
+  extendCheckout,
   giveUpAttempt,
+  isAllowedReturn,
+  mayGiveUp,
   type PaymentRow,
   type PaymentsApp,
   refreshCheckout,
   requireCheckout,
   startAttempt,
 } from '../payments/service.ts'
-import {
-  type CheckoutFacts,
-  checkoutScreen,
-  continueScreen,
-  type Screen,
-  shownState,
-} from './checkout-page.ts'
-import { CHECKOUT_SCRIPT } from './checkout-script.ts'
-import { landingScreen } from './landing-page.ts'
-import { renderPage } from './layout.ts'
+import { SCRIPT } from './assets.ts'
+import { receiptScreen, returnsNow } from './checkout/end-screens.ts'
+import { type CheckoutFacts, screenOf, shownState } from './checkout/facts.ts'
+import { networkOfNumber, type Offer, problemAnswer, readChoice, readFormState } from './checkout/form.ts'
+import { checkoutScreen, renderCheckout } from './checkout/page.ts'
+import type { Screen } from './checkout/pieces.ts'
+import { continueScreen } from './checkout/waiting-screens.ts'
+import { landingPage } from './landing-page.ts'
+import { chooseLanguage, languageCookies, rememberedLanguages } from './language.ts'
 import { returnAddress } from './return-address.ts'
+import { speechOf } from './speech.ts'
+import { isLanguage } from './words.ts'
+
+type Visit = Parameters<PageRoute['handle']>[0]
 
 export function pageRoutes(app: PaymentsApp): PageRoute[] {
   return [
-    { method: 'GET', path: '/', handle: async ({ styleNonce }) => show(app, landingScreen(app), styleNonce) },
-    { method: 'GET', path: '/assets/checkout.js', handle: async () => CHECKOUT_SCRIPT_ANSWER },
+    { method: 'GET', path: '/', handle: async ({ styleNonce }) => landingPage(app, styleNonce) },
+    { method: 'GET', path: SCRIPT.path, handle: async () => SCRIPT_ANSWER },
+    { method: 'GET', path: '/assets/logos/{merchant}/{digest}', handle: (visit) => showLogo(app, visit) },
     {
       method: 'GET',
       path: '/pay/{accessCode}',
-      handle: async ({ params, styleNonce }) => showCheckout(app, params, styleNonce),
+      handle: async (visit) => {
+        const facts = await factsOf(app, visit)
+        return show(facts, checkoutScreen(facts), visit)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/pay/{accessCode}/receipt',
+      handle: async (visit) => {
+        const facts = await factsOf(app, visit)
+        if (facts.payment.paidAt === null) return backToCheckout(visit)
+        return show(facts, receiptScreen(facts), visit)
+      },
     },
     {
       method: 'GET',
       path: '/pay/{accessCode}/continue',
-      handle: async ({ params, styleNonce }) => {
-        const { attempt } = await open(app, params)
-        const step = attempt?.status === 'awaiting_customer' ? attempt.nextStep : null
-        if (step?.kind !== 'redirect') return backToCheckout(params)
-        return show(app, continueScreen(step.url), styleNonce)
+      handle: async (visit) => {
+        const facts = await factsOf(app, visit)
+        const step = redirectOf(facts)
+        if (!step) return backToCheckout(visit)
+        return show(facts, continueScreen(facts, step.url), visit)
       },
     },
     {
       method: 'GET',
       path: '/pay/{accessCode}/return',
-      handle: async ({ params }) => {
-        await refreshCheckout(app, await open(app, params), 'return')
-        return backToCheckout(params)
+      handle: async (visit) => {
+        await refreshCheckout(app, await open(app, visit), 'return')
+        return backToCheckout(visit)
       },
     },
     {
       method: 'GET',
       path: '/pay/{accessCode}/status',
-      handle: async ({ params }) => {
-        const view = await open(app, params)
-        const body = JSON.stringify({ status: view.payment.status, shown: shownState(view) })
-        return { http: 200, content: { type: 'application/json; charset=utf-8', body } }
+      handle: async (visit) => {
+        const { payment, attempt } = await open(app, visit)
+        return json({ status: payment.status, shown: shownState({ payment, attempt, now: app.clock.now() }) })
       },
     },
     ...formRoutes(app),
   ]
 }
 
-/** Every step of the payer is a form: POST, 303, GET. */
 function formRoutes(app: PaymentsApp): PageRoute[] {
   return [
     {
       method: 'POST',
       path: '/pay/{accessCode}/attempts',
-      handle: async ({ params, form }) => {
-        const view = await open(app, params)
-        if (view.payment.status !== 'pending') return backToCheckout(params)
-        const choice = readChoice(app, view.payment, form.choice ?? '')
-        if (!choice) return backToCheckout(params)
-        const { attempt } = await startAttempt(app, view, choice)
-        const isRedirect = attempt?.status === 'awaiting_customer' && attempt.nextStep?.kind === 'redirect'
-        return backToCheckout(params, isRedirect ? '/continue' : '')
+      handle: async (visit) => tryToPay(app, await open(app, visit), visit),
+    },
+    {
+      method: 'POST',
+      path: '/pay/{accessCode}/network',
+      handle: async (visit) => {
+        const { payment } = await open(app, visit)
+        return json({ network: networkOfNumber(visit.form.phone ?? '', payment.country) })
       },
     },
     {
       method: 'POST',
       path: '/pay/{accessCode}/check',
-      handle: async ({ params }) => {
-        await refreshCheckout(app, await open(app, params), 'checkout')
-        return backToCheckout(params)
+      handle: async (visit) => {
+        await refreshCheckout(app, await open(app, visit), 'checkout')
+        return backToCheckout(visit)
+      },
+    },
+    {
+      method: 'POST',
+      path: '/pay/{accessCode}/sent',
+      handle: async (visit) => {
+        await refreshCheckout(app, await open(app, visit), 'checkout')
+        return backToCheckout(visit, '?sent=1')
+      },
+    },
+    {
+      method: 'POST',
+      path: '/pay/{accessCode}/extend',
+      handle: async (visit) => {
+        await extendCheckout(app, await open(app, visit))
+        return backToCheckout(visit)
       },
     },
     {
       method: 'POST',
       path: '/pay/{accessCode}/other',
-      handle: async ({ params }) => {
-        await giveUpAttempt(app, await open(app, params))
-        return backToCheckout(params)
+      handle: async (visit) => {
+        await giveUpAttempt(app, await open(app, visit))
+        return backToCheckout(visit)
       },
     },
     {
       method: 'POST',
       path: '/pay/{accessCode}/cancel',
-      handle: async ({ params }) => {
-        const { payment } = await cancelCheckout(app, await open(app, params))
-        const returnUrl = payment.status === 'abandoned' ? returnUrlOf(payment) : null
-        return returnUrl === null ? backToCheckout(params) : { http: 303, redirectTo: returnUrl }
+      handle: async (visit) => {
+        const { payment } = await cancelCheckout(app, await open(app, visit))
+        const returnUrl = payment.status === 'abandoned' ? await returnUrlOf(app, payment) : null
+        return returnUrl === null ? backToCheckout(visit) : { http: 303, redirectTo: returnUrl }
       },
     },
   ]
 }
 
-const CHECKOUT_SCRIPT_ANSWER: PageAnswer = {
-  http: 200,
-  content: { type: 'text/javascript; charset=utf-8', body: CHECKOUT_SCRIPT },
-}
-
-type Params = Record<string, string>
-
-const open = (app: PaymentsApp, params: Params): Promise<CheckoutView> =>
-  requireCheckout(app, params.accessCode ?? '')
-
-function backToCheckout(params: Params, where = ''): PageAnswer {
-  return { http: 303, redirectTo: `/pay/${encodeURIComponent(params.accessCode ?? '')}${where}` }
-}
-
-async function showCheckout(app: PaymentsApp, params: Params, styleNonce: string): Promise<PageAnswer> {
-  const { payment, attempt } = await open(app, params)
-  const gateway = app.gateways.all().find((one) => one.name === payment.gateway)
-  const facts: CheckoutFacts = {
-    payment,
-    attempt,
-    merchantName: (await app.merchantProfile(payment.merchantId)).name,
-    channels: channelsOf(app, payment),
-    instruments: gateway?.instruments ?? [],
-    path: `/pay/${encodeURIComponent(params.accessCode ?? '')}`,
-    returnUrl: returnUrlOf(payment),
+async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Promise<PageAnswer> {
+  if (screenOf({ ...view, now: app.clock.now() }) !== 'open') return backToCheckout(visit)
+  const choice = readChoice(offerOf(app, view.payment), visit.form)
+  if ('kind' in choice) return problemAnswer(pathOf(visit), visit.form, choice)
+  try {
+    const { attempt } = await startAttempt(app, view, choice)
+    return backToCheckout(visit, redirectOf({ attempt }) ? '/continue' : '')
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Somebody else moved the payment on, or its time is up: the page shows how it stands.
+    if (error.code === 'invalid_state') return backToCheckout(visit)
+    if (error.code !== 'rate_limited') throw error
+    return problemAnswer(pathOf(visit), visit.form, { kind: 'wait', seconds: error.retryAfterSeconds ?? 60 })
   }
-  const formActions = payment.redirectUrl === null ? [] : [new URL(payment.redirectUrl).origin]
-  return show(app, checkoutScreen(facts), styleNonce, formActions)
 }
 
-function show(app: PaymentsApp, screen: Screen, styleNonce: string, formActions: string[] = []): PageAnswer {
+function redirectOf({ attempt }: Pick<CheckoutView, 'attempt'>) {
+  const step = attempt?.status === 'awaiting_customer' ? attempt.nextStep : null
+  return step?.kind === 'redirect' ? step : null
+}
+
+const SCRIPT_ANSWER: PageAnswer = {
+  http: 200,
+  cache: 'immutable',
+  content: { type: 'text/javascript; charset=utf-8', body: SCRIPT.source },
+}
+
+function json(body: unknown): PageAnswer {
+  return { http: 200, content: { type: 'application/json; charset=utf-8', body: JSON.stringify(body) } }
+}
+
+/** Under the digest of its bytes, so that a browser asks for it once. */
+async function showLogo(app: PaymentsApp, { params }: Visit): Promise<PageAnswer> {
+  const { merchant = '', digest } = params
+  const logo = isUuid(merchant) ? (await app.merchantProfile(merchant)).logo : null
+  if (logo?.digest !== digest || !logo) throw new Refusal('route_not_found')
   return {
     http: 200,
-    formActions,
-    html: renderPage({ ...screen, styleNonce, isTest: app.settings.mode === 'test' }),
+    cache: 'immutable',
+    content: { type: logo.type, body: logo.bytes },
+    headers: IMAGE_HEADERS,
   }
 }
 
-function returnUrlOf(payment: PaymentRow): string | null {
-  return payment.redirectUrl === null
-    ? null
-    : returnAddress(payment.redirectUrl, payment.reference, payment.status)
+// A drawing that is opened by itself must not act either.
+const IMAGE_HEADERS = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" }
+
+const open = (app: PaymentsApp, { params }: Visit): Promise<CheckoutView> =>
+  requireCheckout(app, params.accessCode ?? '')
+
+function pathOf({ params }: Visit): string {
+  return `/pay/${encodeURIComponent(params.accessCode ?? '')}`
 }
 
-/**
- * The chosen way to pay, as the page offers it: a channel, and with a sandbox the instrument to play. Undefined for
- * anything else, and then the page is shown again.
- */
-function readChoice(app: PaymentsApp, payment: PaymentRow, text: string): CheckoutChoice | undefined {
-  const [name = '', instrument] = text.split(':')
-  const channel = channelsOf(app, payment).find((one) => one === name)
-  if (!channel) return undefined
-  if (instrument !== undefined && !isOffered(app, payment, channel, instrument)) return undefined
-  return { channel, instrument }
+function backToCheckout(visit: Visit, where = ''): PageAnswer {
+  return { http: 303, redirectTo: `${pathOf(visit)}${where}` }
 }
 
-function isOffered(app: PaymentsApp, payment: PaymentRow, channel: Channel, instrument: string): boolean {
-  const { instruments = [] } = app.gateways.get(payment.gateway)
-  return instruments.some((one) => one.name === instrument && one.channel === channel)
+function offerOf(app: PaymentsApp, payment: PaymentRow): Offer {
+  const gateway = app.gateways.all().find((one) => one.name === payment.gateway)
+  return {
+    channels: channelsOf(app, payment),
+    instruments: gateway?.instruments ?? [],
+    country: payment.country,
+  }
+}
+
+/** Shown once by itself: a payer who comes back with the back button stays. */
+const RETURNED = 'cowry_returned'
+
+async function factsOf(app: PaymentsApp, visit: Visit): Promise<CheckoutFacts> {
+  const view = await open(app, visit)
+  const { payment } = view
+  const now = app.clock.now()
+  const merchant = await app.merchantProfile(payment.merchantId)
+  const { chosen, last } = rememberedLanguages(visit.cookies)
+  const language = chooseLanguage({
+    chosen: isLanguage(visit.query.lang) ? visit.query.lang : chosen,
+    merchant: merchant.locale,
+    last,
+    accept: visit.headers['accept-language'],
+    country: payment.country,
+  })
+  const offer = offerOf(app, payment)
+  return {
+    ...view,
+    ...offer,
+    merchant,
+    now,
+    methodLabel: await methodLabelOf(app, payment),
+    path: pathOf(visit),
+    returnUrl: await returnUrlOf(app, payment),
+    mayGiveUp: mayGiveUp(view, now),
+    isTest: app.settings.mode === 'test',
+    form: readFormState(offer.channels, visit.query, visit.cookies),
+    saysSent: visit.query.sent === '1',
+    returnsByItself: visit.cookies[RETURNED] === undefined,
+    speech: speechOf(language, payment.country),
+  }
+}
+
+async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
+  if (payment.paymentMethodId === null) return null
+  const method = await findSavedMethod(app, payment.merchantId, payment.paymentMethodId)
+  // The provider writes the brand in small letters.
+  return method ? labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase()) : null
+}
+
+function show(facts: CheckoutFacts, screen: Screen, visit: Visit): PageAnswer {
+  const { path, speech, returnUrl } = facts
+  const isChosen = isLanguage(visit.query.lang)
+  return {
+    http: 200,
+    // A cancelled payment leads its form to the merchant.
+    formActions: returnUrl === null ? [] : [new URL(returnUrl).origin],
+    html: renderCheckout(facts, screen, visit.styleNonce),
+    cookies: [
+      ...(isChosen ? languageCookies(speech.language, path) : []),
+      ...(returnsNow(facts) ? [{ name: RETURNED, value: '1', path }] : []),
+    ],
+  }
+}
+
+/** The way back, if the merchant still allows it; the list may have changed since the payment was made. */
+async function returnUrlOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
+  const { redirectUrl, reference, status } = payment
+  if (redirectUrl === null) return null
+  const profile = await app.merchantProfile(payment.merchantId)
+  if (!isAllowedReturn(profile, redirectUrl, app.settings.mode)) return null
+  return returnAddress(redirectUrl, reference, status)
 }

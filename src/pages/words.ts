@@ -79,7 +79,11 @@ const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
  * name end in somebody else's words.
  */
 export function isolated(value: string, direction: 'ltr' | 'rtl'): string {
-  const plain = value.replaceAll(DIRECTION_CONTROLS, '')
+  const plain = withoutControls(value)
   if (direction === 'ltr' && !RIGHT_TO_LEFT.test(plain)) return plain
   return `${FIRST_STRONG_ISOLATE}${plain}${END_OF_ISOLATE}`
+}
+
+export function withoutControls(text: string): string {
+  return text.replaceAll(DIRECTION_CONTROLS, '')
 }

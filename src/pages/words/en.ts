@@ -113,7 +113,8 @@ export const EN = {
 
   // Going to the provider's page, and not knowing
   continueTitle: 'Continue on the payment page',
-  continueText: 'You pay {amount} to {merchant} on {site}, the page of the payment provider, and come back here.',
+  continueText:
+    'You pay {amount} to {merchant} on {site}, the page of the payment provider, and come back here.',
   continueButton: 'Continue to {site}',
   momentTitle: 'One moment',
   momentText: 'We do not know yet whether this payment went through. Please wait and do not pay again.',
@@ -150,14 +151,16 @@ export const EN = {
   underpaidText:
     'Part of the money is missing. Please ask {merchant} how to send the rest or get your money back. Do not pay again before that.',
   overpaidTitle: 'We received {paid} instead of {amount}',
-  overpaidText: 'It was more than asked for. Please ask {merchant} how to get the rest back. Do not pay again.',
+  overpaidText:
+    'It was more than asked for. Please ask {merchant} how to get the rest back. Do not pay again.',
   mismatchTitle: 'We received a different amount',
   mismatchText: 'Please ask {merchant} what to do. Do not pay again before that.',
   expiredTitle: 'This payment link has expired',
   expiredText: 'Go back to {merchant} for a new one.',
   cancelledTitle: 'Payment cancelled',
   cancelledText: 'You can close this page, or go back to {merchant} to start again.',
-  ifSentMoney: 'If you already approved or sent money, it is matched or returned. Ask {merchant} before you pay again.',
+  ifSentMoney:
+    'If you already approved or sent money, it is matched or returned. Ask {merchant} before you pay again.',
 
   // When there is nothing to show
   notFoundTitle: 'We cannot find this payment',
@@ -169,7 +172,8 @@ export const EN = {
   busyTitle: 'Too many requests',
   busyText: 'Wait a moment and try again.',
   errorTitle: 'This did not work',
-  errorText: 'The mistake is ours, not yours. Open this page again in a moment to see how the payment stands.',
+  errorText:
+    'The mistake is ours, not yours. Open this page again in a moment to see how the payment stands.',
   requestId: 'Request {id}',
 } as const
 

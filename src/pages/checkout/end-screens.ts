@@ -1,0 +1,180 @@
+// How a checkout ends: paid, or not, and what the payer can hold in their hand.
+
+import { isCurrency } from '../../core/currency.ts'
+import { money } from '../../core/money.ts'
+import { findNetwork } from '../../core/networks.ts'
+import { type Html, html } from '../../kit/html.ts'
+import { maskPhone } from '../../kit/phone.ts'
+import { type CheckoutFacts, mayHaveSentMoney, screenOf } from './facts.ts'
+import { FAILURE_WORDS } from './failures.ts'
+import { amountOf, CHANNEL_WORDS, factList, leftToRight, returnLink, type Screen, sign } from './pieces.ts'
+
+const RETURN_SECONDS = 5
+
+export function paidScreen(facts: CheckoutFacts): Screen {
+  const { speech } = facts
+  const { title, words } = paidWords(facts)
+  return {
+    title,
+    head: returnByItself(facts),
+    body: html`${sign('paid')}<h1>${title}</h1><p>${words}</p>${moneyBack(facts)}
+${receiptFacts(facts)}
+${returnNotice(facts)}${returnLink(facts)}
+<p class="foot"><a href="${facts.path}/receipt">${speech.say('showReceipt')}</a></p>`,
+  }
+}
+
+function paidWords(facts: CheckoutFacts): { title: string; words: string } {
+  const { speech, payment, merchant } = facts
+  const values = { amount: amountOf(facts), merchant: merchant.name }
+  switch (screenOf(facts)) {
+    case 'paid_late':
+      return { title: speech.say('paidLateTitle'), words: speech.say('paidLateText', values) }
+    case 'already_paid':
+      return {
+        title: speech.say('alreadyPaidTitle', { time: payment.paidAt ? speech.time(payment.paidAt) : '' }),
+        words: speech.say('alreadyPaidText'),
+      }
+    default:
+      return { title: speech.say('paidTitle'), words: speech.say('paidText', values) }
+  }
+}
+
+/** What happened to the money after it was paid. */
+function moneyBack({ payment, speech }: CheckoutFacts): Html | null {
+  switch (payment.status) {
+    case 'refunded':
+      return html`<p>${speech.say('refundedText')}</p>`
+    case 'partially_refunded': {
+      const amount = speech.amount(money(payment.refundedMinor, payment.currency))
+      return html`<p>${speech.say('partlyRefundedText', { amount })}</p>`
+    }
+    case 'disputed':
+      return html`<p>${speech.say('disputedText')}</p>`
+    case 'reversed':
+      return html`<p>${speech.say('reversedText')}</p>`
+    default:
+      return null
+  }
+}
+
+/** Once, after a pause that reading stops: without JavaScript by the head, with it by the script. */
+function returnByItself(facts: CheckoutFacts): Html | undefined {
+  if (!returnsNow(facts)) return undefined
+  return html`<noscript><meta http-equiv="refresh" content="${RETURN_SECONDS};url=${facts.returnUrl}"></noscript>`
+}
+
+export function returnsNow(facts: CheckoutFacts): boolean {
+  return facts.returnUrl !== null && facts.returnsByItself && screenOf(facts) === 'paid'
+}
+
+function returnNotice(facts: CheckoutFacts): Html | null {
+  if (!returnsNow(facts)) return null
+  const { speech, merchant, path, returnUrl } = facts
+  return html`<p class="notice" data-return="${returnUrl}" data-after="${RETURN_SECONDS}">${speech.say('returnSoon', { merchant: merchant.name, seconds: RETURN_SECONDS })}
+<a href="${path}/receipt">${speech.say('stay')}</a></p>`
+}
+
+/** The proof of a payment, at an address that stays. */
+export function receiptScreen(facts: CheckoutFacts): Screen {
+  const { speech, path } = facts
+  const title = speech.say('receipt')
+  return {
+    title,
+    body: html`<h1>${title}</h1>${moneyBack(facts)}
+${receiptFacts(facts)}
+<div class="screen-only"><button type="button" class="plain" hidden data-print>${speech.say('print')}</button>${returnLink(facts)}
+<p class="foot"><a href="${path}">${speech.say('backToPayment')}</a></p></div>`,
+  }
+}
+
+function receiptFacts(facts: CheckoutFacts): Html {
+  const { speech, payment, merchant } = facts
+  return factList([
+    [speech.say('amount'), amountOf(facts)],
+    [speech.say('paidTo'), merchant.name],
+    [speech.say('paymentFor'), payment.description],
+    [speech.say('method'), methodOf(facts)],
+    [speech.say('time'), payment.paidAt && speech.time(payment.paidAt)],
+    [speech.say('reference'), leftToRight(payment.reference)],
+    [speech.say('receiptNumber'), leftToRight(receiptNumberOf(facts))],
+    [speech.say('status'), facts.isTest && speech.say('testMode')],
+  ])
+}
+
+/** The provider's own number where it gave one: it is what their support asks for. */
+function receiptNumberOf({ payment, attempts }: CheckoutFacts): string {
+  return attempts.find(({ status }) => status === 'succeeded')?.gatewayReference ?? payment.id
+}
+
+function methodOf({ attempts, methodLabel, speech }: CheckoutFacts): Html | string | null {
+  if (methodLabel !== null) return leftToRight(methodLabel)
+  const paid = attempts.find(({ status }) => status === 'succeeded')
+  if (!paid?.choice) return null
+  const { phone, network, channel } = paid.choice
+  if (phone === undefined) return speech.say(CHANNEL_WORDS[channel].name)
+  const name = findNetwork(network ?? '')?.name ?? speech.say('mobileMoney')
+  return html`${name} ${leftToRight(maskPhone(phone))}`
+}
+
+export function failedScreen(facts: CheckoutFacts): Screen {
+  const { speech, payment, merchant } = facts
+  const title = speech.say('failedTitle')
+  const { happened } = FAILURE_WORDS[payment.failureCode ?? 'unknown']
+  return endScreen(facts, 'stopped', title, [
+    `${speech.say(happened, { amount: amountOf(facts) })} ${speech.say('notCharged')}`,
+    speech.say('failedText', { merchant: merchant.name }),
+  ])
+}
+
+export function expiredScreen(facts: CheckoutFacts): Screen {
+  const { speech, merchant } = facts
+  return endScreen(facts, 'waiting', speech.say('expiredTitle'), [
+    chargedWords(facts),
+    speech.say('expiredText', { merchant: merchant.name }),
+  ])
+}
+
+export function cancelledScreen(facts: CheckoutFacts): Screen {
+  const { speech, merchant } = facts
+  return endScreen(facts, 'stopped', speech.say('cancelledTitle'), [
+    chargedWords(facts),
+    speech.say('cancelledText', { merchant: merchant.name }),
+  ])
+}
+
+/** That nothing was charged is said only when every attempt is known to have failed. */
+function chargedWords(facts: CheckoutFacts): string {
+  const { speech, merchant } = facts
+  return mayHaveSentMoney(facts)
+    ? speech.say('ifSentMoney', { merchant: merchant.name })
+    : speech.say('notCharged')
+}
+
+export function mismatchScreen(facts: CheckoutFacts): Screen {
+  const { speech, payment, attempt, merchant } = facts
+  const { paidMinor, paidCurrency } = attempt ?? {}
+  const asked = money(payment.amountMinor, payment.currency)
+  const to = { merchant: merchant.name }
+  if (paidMinor == null || !isCurrency(paidCurrency) || paidCurrency !== payment.currency) {
+    return endScreen(facts, 'attention', speech.say('mismatchTitle'), [speech.say('mismatchText', to)])
+  }
+  const paid = money(paidMinor, paidCurrency)
+  const values = { paid: speech.amount(paid), amount: speech.amount(asked) }
+  const isLess = paid.minor < asked.minor
+  return endScreen(facts, 'attention', speech.say(isLess ? 'underpaidTitle' : 'overpaidTitle', values), [
+    speech.say(isLess ? 'underpaidText' : 'overpaidText', to),
+  ])
+}
+
+function endScreen(
+  facts: CheckoutFacts,
+  look: 'stopped' | 'waiting' | 'attention',
+  title: string,
+  words: readonly string[],
+): Screen {
+  return {
+    title,
+    body: html`${sign(look)}<h1>${title}</h1>${words.map((one) => html`<p>${one}</p>`)}${returnLink(facts)}`,
+  }
+}

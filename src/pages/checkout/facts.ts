@@ -1,0 +1,112 @@
+// What a screen of the checkout is made from, and which screen that is: a pure function of the server's state and the
+// time, so that a reload, the back button, a second tab and a killed browser show the right one.
+
+import type { Channel, Instrument } from '../../gateways/gateway.ts'
+import type { MerchantProfile } from '../../merchants/service.ts'
+import type { AttemptRow, PaymentRow } from '../../payments/service.ts'
+import type { Speech } from '../speech.ts'
+import type { FormState } from './form.ts'
+
+export interface CheckoutFacts {
+  payment: PaymentRow
+  /** The latest attempt, whatever became of it. */
+  attempt: AttemptRow | undefined
+  attempts: readonly AttemptRow[]
+  merchant: MerchantProfile
+  channels: readonly Channel[]
+  /** Test instruments to choose from; empty with a real gateway. */
+  instruments: readonly Instrument[]
+  /** "Visa •••• 4242" when the provider told, otherwise null. */
+  methodLabel: string | null
+  /** The payer's own address, without a slash at the end. */
+  path: string
+  /** Where the merchant wants the payer back, with reference and status; null without redirectUrl. */
+  returnUrl: string | null
+  /** Whether the payer may give the attempt that is under way up already. */
+  mayGiveUp: boolean
+  isTest: boolean
+  now: Date
+  form: FormState
+  /** The payer says that they have sent the money: only words, never proof. */
+  saysSent: boolean
+  /** Not yet sent back to the merchant by itself; that happens once. */
+  returnsByItself: boolean
+  speech: Speech
+}
+
+export type ScreenName =
+  | 'open'
+  | 'prompt'
+  | 'transfer'
+  | 'redirect'
+  | 'moment'
+  | 'slow'
+  | 'mismatch'
+  | 'paid'
+  | 'already_paid'
+  | 'paid_late'
+  | 'failed'
+  | 'expired'
+  | 'cancelled'
+
+type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'now'>
+
+export function screenOf(facts: StateFacts): ScreenName {
+  const { payment, now } = facts
+  switch (payment.status) {
+    case 'pending':
+      return payment.expiresAt !== null && payment.expiresAt <= now ? 'expired' : 'open'
+    case 'processing':
+      return waitingScreenOf(facts)
+    case 'failed':
+      return 'failed'
+    case 'abandoned':
+      return 'cancelled'
+    case 'expired':
+      return 'expired'
+    default:
+      return paidScreenOf(facts)
+  }
+}
+
+// Long enough for every answer that a provider gives at once.
+const MOMENT_MS = 20_000
+// Most payers have typed their PIN by then; later answers do come, so the page stays.
+const PROMPT_SLOW_MS = 120_000
+
+function waitingScreenOf({ payment, attempt, now }: StateFacts): ScreenName {
+  if (payment.statusReason === 'amount_mismatch') return 'mismatch'
+  const step = attempt?.nextStep ?? null
+  const ageMs = attempt ? now.getTime() - attempt.startedAt.getTime() : 0
+  switch (step?.kind) {
+    case 'redirect':
+      return 'redirect'
+    case 'prompt':
+      return ageMs > PROMPT_SLOW_MS || new Date(step.expiresAt) <= now ? 'slow' : 'prompt'
+    case 'transfer':
+      return new Date(step.expiresAt) <= now ? 'slow' : 'transfer'
+    default:
+      return ageMs > MOMENT_MS ? 'slow' : 'moment'
+  }
+}
+
+// The one who has just paid reads "Paid"; who opens the address again later reads that it was.
+const JUST_PAID_MS = 600_000
+
+function paidScreenOf({ payment, now }: StateFacts): ScreenName {
+  const { paidAt, expiresAt } = payment
+  if (paidAt === null) return 'paid'
+  if (expiresAt !== null && paidAt > expiresAt) return 'paid_late'
+  return now.getTime() - paidAt.getTime() > JUST_PAID_MS ? 'already_paid' : 'paid'
+}
+
+/** Changes whenever the screen would look different, also while the payment stays where it is. */
+export function shownState(facts: StateFacts): string {
+  const { payment, attempt } = facts
+  return [screenOf(facts), payment.version, payment.statusReason ?? '', attempt?.status ?? ''].join('.')
+}
+
+/** An attempt whose end nobody knows: money may still come. */
+export function mayHaveSentMoney({ attempts }: Pick<CheckoutFacts, 'attempts'>): boolean {
+  return attempts.some(({ status }) => status !== 'declined')
+}

@@ -1,0 +1,101 @@
+// The form of the open checkout: what the payer chose and typed, what is wrong with it, and how both survive the way
+// POST, 303, GET. The address carries the choice and the problem; what was typed is personal and goes by a cookie.
+
+import { findNetwork, guessNetwork, networksOf } from '../../core/networks.ts'
+import type { Channel, CheckoutChoice, Instrument } from '../../gateways/gateway.ts'
+import { readPhone } from '../../kit/phone.ts'
+
+/** What the open screen shows again. */
+export interface FormState {
+  channel: Channel | null
+  network: string | null
+  phone: string
+  problem: Problem | null
+}
+
+export type Problem =
+  | { kind: 'choice' | 'phone' | 'network' }
+  /** How long the payer has to wait before the number may be prompted again. */
+  | { kind: 'wait'; seconds: number }
+
+export interface Offer {
+  channels: readonly Channel[]
+  instruments: readonly Instrument[]
+  country: string | null
+}
+
+type Texts = Readonly<Record<string, string>>
+
+/** The choice that was made, as a gateway takes it; or what is wrong. */
+export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem {
+  const channel = offer.channels.find((one) => one === form.channel)
+  if (!channel) return { kind: 'choice' }
+  const instrument = readInstrument(offer, channel, form[instrumentField(channel)] ?? '')
+  if (channel !== 'mobile_money') return { channel, instrument }
+
+  const phone = readPhone(form.phone ?? '', offer.country)
+  if (!phone) return { kind: 'phone' }
+  const networks = networksOf(offer.country)
+  const chosen = networks.find(({ code }) => code === form.network)
+  const network = chosen ?? guessed(phone.e164, offer.country)
+  if (!network && networks.length > 0) return { kind: 'network' }
+  return { channel, instrument, phone: phone.e164, network: network?.code }
+}
+
+function guessed(e164: string, country: string | null) {
+  const networks = networksOf(country)
+  if (networks.length === 1) return networks[0]
+  return country === null ? undefined : guessNetwork(e164, country)
+}
+
+/** What a number suggests, for the script that chooses the network while the payer types. */
+export function networkOfNumber(text: string, country: string | null): string | null {
+  const phone = readPhone(text, country)
+  return (phone && guessed(phone.e164, country)?.code) ?? null
+}
+
+/** Each channel has a field of its own: those of the channels that are not chosen are sent too. */
+export function instrumentField(channel: Channel): string {
+  return `${channel}_instrument`
+}
+
+function readInstrument(offer: Offer, channel: Channel, name: string): string | undefined {
+  return offer.instruments.find((one) => one.name === name && one.channel === channel)?.name
+}
+
+const TYPED = 'cowry_typed'
+// Long enough for a slow network, short enough to be forgotten on a shared phone.
+const TYPED_SECONDS = 120
+const MAX_TYPED = 40
+
+/** Back to the form with what is wrong. */
+export function problemAnswer(path: string, form: Texts, problem: Problem) {
+  const query = new URLSearchParams({ problem: problem.kind })
+  if (problem.kind === 'wait') query.set('seconds', String(problem.seconds))
+  if (form.channel) query.set('channel', form.channel.slice(0, MAX_TYPED))
+  if (form.network) query.set('network', form.network.slice(0, MAX_TYPED))
+  const phone = (form.phone ?? '').slice(0, MAX_TYPED)
+  return {
+    http: 303,
+    redirectTo: `${path}?${query}`,
+    cookies: phone === '' ? [] : [{ name: TYPED, value: phone, path, maxAgeSeconds: TYPED_SECONDS }],
+  }
+}
+
+export function readFormState(channels: readonly Channel[], query: Texts, cookies: Texts): FormState {
+  const problem = readProblem(query)
+  return {
+    channel: channels.find((one) => one === query.channel) ?? null,
+    network: findNetwork(query.network ?? '')?.code ?? null,
+    phone: problem ? (cookies[TYPED] ?? '').slice(0, MAX_TYPED) : '',
+    problem,
+  }
+}
+
+const MAX_WAIT_SECONDS = 86_400
+
+function readProblem({ problem, seconds }: Texts): Problem | null {
+  if (problem === 'choice' || problem === 'phone' || problem === 'network') return { kind: problem }
+  const wait = /^\d{1,5}$/.test(seconds ?? '') ? Number(seconds) : Number.NaN
+  return problem === 'wait' && wait > 0 && wait <= MAX_WAIT_SECONDS ? { kind: 'wait', seconds: wait } : null
+}

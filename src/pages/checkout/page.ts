@@ -1,0 +1,63 @@
+// The whole checkout page: what the payment is about beside what there is to do, under the merchant's name and colours.
+
+import { type Html, html } from '../../kit/html.ts'
+import { paletteOf } from '../accent.ts'
+import { renderPage } from '../layout.ts'
+import { cancelledScreen, expiredScreen, failedScreen, mismatchScreen, paidScreen } from './end-screens.ts'
+import { type CheckoutFacts, type ScreenName, screenOf } from './facts.ts'
+import { openScreen } from './open-screen.ts'
+import { amountOf, factList, leftToRight, type Screen } from './pieces.ts'
+import { waitingScreen } from './waiting-screens.ts'
+
+const SCREENS: Readonly<Record<ScreenName, (facts: CheckoutFacts) => Screen>> = {
+  open: openScreen,
+  prompt: waitingScreen,
+  transfer: waitingScreen,
+  redirect: waitingScreen,
+  moment: waitingScreen,
+  slow: waitingScreen,
+  mismatch: mismatchScreen,
+  paid: paidScreen,
+  already_paid: paidScreen,
+  paid_late: paidScreen,
+  failed: failedScreen,
+  expired: expiredScreen,
+  cancelled: cancelledScreen,
+}
+
+export function checkoutScreen(facts: CheckoutFacts): Screen {
+  return SCREENS[screenOf(facts)](facts)
+}
+
+export function renderCheckout(facts: CheckoutFacts, screen: Screen, styleNonce: string): string {
+  const { merchant, speech, isTest } = facts
+  return renderPage({
+    title: screen.title,
+    head: screen.head,
+    styleNonce,
+    speech,
+    isTest,
+    merchant,
+    palette: paletteOf(merchant.accentColor),
+    languageLinks: facts.path,
+    hasScript: true,
+    body: html`<div class="columns"><section class="summary">${summary(facts)}</section>
+<section class="sheet">${screen.body}</section></div>`,
+  })
+}
+
+/** The heading of the page while it asks for money; beside a screen with a heading of its own only the facts. */
+function summary(facts: CheckoutFacts): Html {
+  const { speech, payment, merchant } = facts
+  const amount = html`<span class="amount">${amountOf(facts)}</span>`
+  const lead =
+    screenOf(facts) === 'open'
+      ? html`<h1>${speech.sayAround('payTitle', { merchant: merchant.name }, 'amount', amount)}</h1>`
+      : html`<p>${amount}</p>`
+  // A paid payment lists all of it in the receipt.
+  if (payment.paidAt !== null) return lead
+  return html`${lead}${factList([
+    [speech.say('paymentFor'), payment.description],
+    [speech.say('reference'), leftToRight(payment.reference)],
+  ])}`
+}

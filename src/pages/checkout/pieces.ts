@@ -1,0 +1,106 @@
+// Small pieces that several screens share.
+
+import { money } from '../../core/money.ts'
+import { type Html, html, trusted } from '../../kit/html.ts'
+import type { AttemptRow } from '../../payments/service.ts'
+import type { WordId } from '../words/en.ts'
+import type { CheckoutFacts } from './facts.ts'
+
+export interface Screen {
+  title: string
+  head?: Html
+  /** The sheet in the middle. */
+  body: Html
+}
+
+export function amountOf({ payment, speech }: CheckoutFacts): string {
+  return speech.amount(money(payment.amountMinor, payment.currency))
+}
+
+export type Fact = readonly [label: string, value: string | Html | null | false]
+
+/** Names and values; what is not known is left out. */
+export function factList(facts: readonly Fact[], extraClass = ''): Html {
+  const rows = facts.map(
+    ([label, value]) =>
+      value &&
+      html`<div><dt>${label}</dt><dd>${typeof value === 'string' ? html`<bdi>${value}</bdi>` : value}</dd></div>`,
+  )
+  return html`<dl class="facts ${extraClass}">${rows}</dl>`
+}
+
+/** Digits, codes and numbers keep their order in every language. */
+export function leftToRight(text: string): Html {
+  return html`<bdi dir="ltr">${text}</bdi>`
+}
+
+export function postButton(action: string, label: string, look: 'main' | 'plain' | 'link' = 'main'): Html {
+  return html`<form method="post" action="${action}"><button class="${look}">${label}</button></form>`
+}
+
+export function returnLink(
+  { returnUrl, merchant, speech }: CheckoutFacts,
+  look: 'main' | 'plain' = 'main',
+): Html | null {
+  if (returnUrl === null) return null
+  return html`<a class="button ${look}" href="${returnUrl}" rel="noreferrer">${speech.say('returnTo', { merchant: merchant.name })}</a>`
+}
+
+/** Leaves the checkout: to the merchant where there is a way back. */
+export function cancelForm({ path, returnUrl, speech }: CheckoutFacts): Html {
+  return postButton(
+    `${path}/cancel`,
+    speech.say(returnUrl === null ? 'cancelPayment' : 'cancelAndReturn'),
+    'link',
+  )
+}
+
+const ICONS = {
+  card: '<rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M2.5 10h19M6 15h4"/>',
+  mobile_money: '<rect x="7" y="2.5" width="10" height="19" rx="2.5"/><path d="M11 18.5h2"/>',
+  bank_transfer: '<path d="M3 9.5 12 4l9 5.5zM5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/>',
+  paid: '<path d="m5 12.5 4.5 4.5L19 7.5"/>',
+  stopped: '<path d="m7 7 10 10M17 7 7 17"/>',
+  waiting: '<path d="M12 6.5V12l3.5 2"/><circle cx="12" cy="12" r="9"/>',
+  attention: '<path d="M12 6v7m0 4.2v.3"/>',
+} as const
+
+export type IconName = keyof typeof ICONS
+
+export function icon(name: IconName): Html {
+  return html`<svg viewBox="0 0 24 24" aria-hidden="true">${trusted(ICONS[name])}</svg>`
+}
+
+/** A round sign above the heading of an end or a wait. */
+export function sign(name: 'paid' | 'stopped' | 'waiting' | 'attention' | 'mobile_money'): Html {
+  return html`<div class="sign ${name}">${icon(name)}</div>`
+}
+
+/** A time limit as a time and as a countdown that only eyes follow; a script announces the last minute. */
+export function deadline({ speech, now }: CheckoutFacts, words: string, expiresAt: Date): Html {
+  const leftMs = Math.max(0, expiresAt.getTime() - now.getTime())
+  return html`<div class="deadline"><p>${words}</p>
+<p class="left">${speech.say('timeLeft')} <b data-left="${leftMs}" data-minute="${speech.say('minuteLeft')}" data-seconds="${speech.say('secondsLeft')}"><bdi dir="ltr">${minutesAndSeconds(leftMs)}</bdi></b></p></div>`
+}
+
+function minutesAndSeconds(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}
+
+/** Shown from the given age of the attempt on: by a script to the second, without one at the next reload. */
+export function revealedAfter(
+  { now }: Pick<CheckoutFacts, 'now'>,
+  attempt: Pick<AttemptRow, 'startedAt'>,
+  afterMs: number,
+  content: Html,
+): Html {
+  const leftMs = attempt.startedAt.getTime() + afterMs - now.getTime()
+  return leftMs <= 0 ? content : html`<div hidden data-reveal="${leftMs}">${content}</div>`
+}
+
+export const CHANNEL_WORDS = {
+  card: { name: 'card', hint: 'cardHint' },
+  mobile_money: { name: 'mobileMoney', hint: 'mobileMoneyHint' },
+  bank_transfer: { name: 'bankTransfer', hint: 'bankTransferHint' },
+} as const satisfies Record<string, { name: WordId; hint: WordId }>

@@ -1,0 +1,208 @@
+// While an attempt is with the gateway. A wait is explained, never a bare spinner, and nobody is led into paying twice.
+
+import { formatAmount, money } from '../../core/money.ts'
+import { findNetwork } from '../../core/networks.ts'
+import type { NextStep } from '../../gateways/gateway.ts'
+import { type Html, html } from '../../kit/html.ts'
+import { maskPhone } from '../../kit/phone.ts'
+import type { AttemptRow } from '../../payments/service.ts'
+import { type CheckoutFacts, screenOf, shownState } from './facts.ts'
+import {
+  amountOf,
+  cancelForm,
+  deadline,
+  factList,
+  leftToRight,
+  postButton,
+  returnLink,
+  revealedAfter,
+  type Screen,
+  sign,
+} from './pieces.ts'
+
+type Prompt = Extract<NextStep, { kind: 'prompt' }>
+type Transfer = Extract<NextStep, { kind: 'transfer' }>
+
+export function waitingScreen(facts: CheckoutFacts): Screen {
+  const { speech, path } = facts
+  const content = contentOf(facts)
+  return {
+    title: content.title,
+    // Those without JavaScript come back by themselves; with it the script asks more often and more quietly.
+    head: html`<noscript><meta http-equiv="refresh" content="10"></noscript>`,
+    body: html`<div data-status="${path}/status" data-shown="${shownState(facts)}">
+${content.body}
+<p class="dim" role="status">${speech.say('waiting')}</p>
+${postButton(`${path}/check`, speech.say('checkNow'), content.isCheckMain ? 'main' : 'plain')}
+${screenOf(facts) === 'slow' && returnLink(facts, 'plain')}
+${content.otherWay}
+</div>`,
+  }
+}
+
+interface Content {
+  title: string
+  body: Html
+  isCheckMain: boolean
+  otherWay: Html | null
+}
+
+function contentOf(facts: CheckoutFacts): Content {
+  const { attempt } = facts
+  const step = attempt?.nextStep
+  if (!attempt || !step) return notKnown(facts)
+  switch (step.kind) {
+    case 'redirect':
+      return onTheWay(facts, attempt, step.url)
+    case 'prompt':
+      return onThePhone(facts, attempt, step)
+    case 'transfer':
+      return byTransfer(facts, step)
+  }
+}
+
+/** The gateway has not answered: nothing to do but wait, and to be told so. */
+function notKnown(facts: CheckoutFacts): Content {
+  const { speech, merchant } = facts
+  const isSlow = screenOf(facts) === 'slow'
+  const title = speech.say(isSlow ? 'slowTitle' : 'momentTitle')
+  return {
+    title,
+    isCheckMain: true,
+    otherWay: null,
+    body: html`${sign('waiting')}<h1>${title}</h1><p>${speech.say('momentText')}</p>
+${isSlow && html`<p>${speech.say('slowText', { merchant: merchant.name })}</p>`}`,
+  }
+}
+
+function onTheWay(facts: CheckoutFacts, attempt: AttemptRow, url: string): Content {
+  const { speech } = facts
+  const title = speech.say('continueTitle')
+  return {
+    title,
+    isCheckMain: false,
+    otherWay: otherWay(facts, attempt, speech.say('anotherWay'), speech.say('onlyIfNotPaid')),
+    body: html`${sign('waiting')}<h1>${title}</h1>${continueParts(facts, url)}`,
+  }
+}
+
+/** For the moment between our page and the gateway's: a form may not lead to another origin, a link may. */
+export function continueScreen(facts: CheckoutFacts, url: string): Screen {
+  const title = facts.speech.say('continueTitle')
+  return {
+    title,
+    head: html`<meta http-equiv="refresh" content="0;url=${url}">`,
+    body: html`${sign('waiting')}<h1>${title}</h1>${continueParts(facts, url)}`,
+  }
+}
+
+function continueParts(facts: CheckoutFacts, url: string): Html {
+  const { speech, merchant } = facts
+  const site = new URL(url).host
+  const values = { amount: amountOf(facts), merchant: merchant.name, site }
+  return html`<p>${speech.say('continueText', values)}</p>
+<a class="button" href="${url}">${speech.say('continueButton', { site })}</a>`
+}
+
+// By then a prompt has reached every phone that is on.
+const MISSING_AFTER_MS = 20_000
+
+function onThePhone(facts: CheckoutFacts, attempt: AttemptRow, step: Prompt): Content {
+  const { speech, merchant, now } = facts
+  const isSlow = screenOf(facts) === 'slow'
+  const title = speech.say(isSlow ? 'slowTitle' : 'promptTitle')
+  const endsAt = new Date(step.expiresAt)
+  const steps = [
+    speech.say('promptOpen', { name: step.promptName ?? step.network }),
+    speech.say('promptPin'),
+    speech.say('promptWait'),
+  ]
+  return {
+    title,
+    isCheckMain: true,
+    otherWay: otherWay(facts, attempt, speech.say('changeNumber'), speech.say('onlyWithoutPin')),
+    body: html`${sign(isSlow ? 'waiting' : 'mobile_money')}<h1>${title}</h1>
+${isSlow ? html`<p>${speech.say('slowText', { merchant: merchant.name })}</p>` : html`<ol class="steps">${steps.map((one) => html`<li>${one}</li>`)}</ol>`}
+<p class="dim">${speech.sayAround('promptSentTo', { network: step.network }, 'phone', leftToRight(maskPhone(step.phone)))}</p>
+${endsAt > now && deadline(facts, speech.say('promptDeadline', { time: speech.clock(endsAt), network: step.network }), endsAt)}
+${revealedAfter(facts, attempt, MISSING_AFTER_MS, missingHelp(facts, attempt))}
+<p class="dim">${speech.say('neverSharePin')}</p>`,
+  }
+}
+
+function missingHelp({ speech }: CheckoutFacts, attempt: AttemptRow): Html {
+  const ussd = findNetwork(attempt.choice?.network ?? '')?.ussd ?? null
+  return html`<details><summary>${speech.say('promptMissing')}</summary><p>${speech.say('promptSignal')}</p>
+${
+  ussd !== null &&
+  html`<p>${speech.sayAround('promptDial', {}, 'code', leftToRight(ussd))}</p>
+<p class="copyable"><a class="button plain" href="tel:${encodeURIComponent(ussd)}">${speech.sayAround('dial', {}, 'code', leftToRight(ussd))}</a>${copyButton(speech, ussd, ussd)}</p>`
+}</details>`
+}
+
+function byTransfer(facts: CheckoutFacts, step: Transfer): Content {
+  const { speech, saysSent, attempt, path } = facts
+  const amount = amountOf(facts)
+  const isSlow = screenOf(facts) === 'slow'
+  const sendTitle = speech.say('transferTitle', { amount })
+  const account = html`${factList(
+    [
+      [speech.say('amount'), copyable(facts, speech.say('amount'), amount, plainAmount(facts))],
+      [speech.say('bank'), step.bankName],
+      [speech.say('accountNumber'), copyable(facts, speech.say('accountNumber'), step.accountNumber)],
+      [speech.say('accountName'), step.accountName],
+      [speech.say('transferReference'), copyable(facts, speech.say('transferReference'), step.narration)],
+    ],
+    'account',
+  )}${transferLimit(facts, step)}`
+  const other = attempt
+    ? otherWay(facts, attempt, speech.say('anotherWay'), speech.say('onlyIfNotSent'))
+    : null
+  if (!saysSent && !isSlow) {
+    return {
+      title: sendTitle,
+      isCheckMain: false,
+      otherWay: other,
+      body: html`<h1>${sendTitle}</h1>${account}${postButton(`${path}/sent`, speech.say('haveSent'))}`,
+    }
+  }
+  const title = speech.say(isSlow ? 'slowTitle' : 'lookingTitle')
+  const words = isSlow ? speech.say('slowText', { merchant: facts.merchant.name }) : speech.say('lookingText')
+  return {
+    title,
+    isCheckMain: true,
+    otherWay: other,
+    body: html`${sign('waiting')}<h1>${title}</h1><p>${words}</p>
+<details><summary>${speech.say('showAccount')}</summary>${account}</details>`,
+  }
+}
+
+function transferLimit(facts: CheckoutFacts, step: Transfer): Html | null {
+  const { speech, now } = facts
+  const endsAt = new Date(step.expiresAt)
+  if (endsAt <= now) return html`<p class="dim">${speech.say('transferLate')}</p>`
+  const words = `${speech.say('transferDeadline', { time: speech.clock(endsAt) })} ${speech.say('transferLate')}`
+  return deadline(facts, words, endsAt)
+}
+
+/** As a banking app takes it: digits and a point, no code and no separators. */
+function plainAmount({ payment }: CheckoutFacts): string {
+  return formatAmount(money(payment.amountMinor, payment.currency))
+}
+
+function copyable({ speech }: CheckoutFacts, what: string, shown: string, copied = shown): Html {
+  return html`${leftToRight(shown)}${copyButton(speech, what, copied)}`
+}
+
+/** Only a script can copy, so only a script shows the button. */
+function copyButton(speech: CheckoutFacts['speech'], what: string, text: string): Html {
+  return html`<button type="button" class="copy" hidden data-copy="${text}" data-copied="${speech.say('copied')}" aria-label="${speech.say('copyWhat', { what })}">${speech.say('copy')}</button>`
+}
+
+// A live prompt may still be approved: for a minute nothing tempts the payer to start a second one.
+const OTHER_WAY_AFTER_MS = 60_000
+
+function otherWay(facts: CheckoutFacts, attempt: AttemptRow, label: string, warning: string): Html {
+  const content = html`<div class="other"><p class="dim">${warning}</p>${postButton(`${facts.path}/other`, label, 'plain')}${cancelForm(facts)}</div>`
+  return facts.mayGiveUp ? content : revealedAfter(facts, attempt, OTHER_WAY_AFTER_MS, content)
+}

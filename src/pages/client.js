@@ -1,0 +1,118 @@
+// Comfort only: every step works without this script. It asks for the result by itself, copies, counts down, reveals
+// what becomes useful later, guesses the network while the payer types, and sends a form once.
+
+const all = (selector) => document.querySelectorAll(selector)
+
+const setButtons = (disabled) => {
+  for (const button of all('form button')) button.disabled = disabled
+}
+
+for (const form of document.forms) {
+  // After the browser has collected the fields, or the pressed button's own value would be lost.
+  form.addEventListener('submit', () => setTimeout(setButtons, 0, true))
+}
+// Back from another page, or the network failed: the payer may press again.
+addEventListener('pageshow', () => setButtons(false))
+
+for (const part of all('[data-reveal]')) {
+  setTimeout(() => {
+    part.hidden = false
+  }, Number(part.dataset.reveal))
+}
+
+for (const button of all('[data-copy]')) {
+  if (!navigator.clipboard) break
+  button.hidden = false
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(button.dataset.copy)
+    announce(button.dataset.copied)
+    const before = button.textContent
+    button.textContent = button.dataset.copied
+    setTimeout(() => {
+      button.textContent = before
+    }, 2000)
+  })
+}
+
+for (const button of all('[data-print]')) {
+  button.hidden = false
+  button.addEventListener('click', () => print())
+}
+
+function announce(words) {
+  const place = document.createElement('p')
+  place.className = 'hush'
+  place.setAttribute('role', 'status')
+  document.querySelector('main').append(place)
+  // A live region must stand before its text changes.
+  setTimeout(() => {
+    place.textContent = words
+  }, 100)
+}
+
+for (const counter of all('[data-left]')) {
+  const endsAt = Date.now() + Number(counter.dataset.left)
+  const place = counter.firstElementChild
+  let last = Number.POSITIVE_INFINITY
+  const tick = () => {
+    const left = Math.max(0, Math.floor((endsAt - Date.now()) / 1000))
+    place.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`
+    if (left <= 60 && last > 60 && last < Number.POSITIVE_INFINITY) announce(counter.dataset.minute)
+    if (left <= 10 && last > 10 && last < Number.POSITIVE_INFINITY) announce(counter.dataset.seconds)
+    last = left
+    if (left > 0) setTimeout(tick, 1000)
+  }
+  tick()
+}
+
+const phone = document.getElementById('phone')
+const network = document.getElementById('network')
+if (phone && network) {
+  let isChosen = network.value !== ''
+  network.addEventListener('change', () => {
+    isChosen = network.value !== ''
+  })
+  phone.addEventListener('input', () => {
+    clearTimeout(phone.timer)
+    phone.timer = setTimeout(async () => {
+      if (isChosen) return
+      try {
+        const body = new URLSearchParams({ phone: phone.value })
+        const answer = await fetch(phone.form.dataset.network, { method: 'POST', body })
+        if (answer.ok && !isChosen) network.value = (await answer.json()).network ?? ''
+      } catch {
+        // The server guesses again when the form is sent.
+      }
+    }, 400)
+  })
+}
+
+for (const notice of all('[data-return]')) {
+  setTimeout(() => location.replace(notice.dataset.return), Number(notice.dataset.after) * 1000)
+}
+
+const waiting = document.querySelector('[data-status]')
+if (waiting) {
+  const startedAt = Date.now()
+  let timer
+  const next = () => {
+    const age = Date.now() - startedAt
+    clearTimeout(timer)
+    timer = setTimeout(ask, age < 30_000 ? 2000 : age < 120_000 ? 5000 : 15_000)
+  }
+  const ask = async () => {
+    clearTimeout(timer)
+    if (document.hidden) return
+    try {
+      const answer = await fetch(waiting.dataset.status, { cache: 'no-store' })
+      if (answer.ok && (await answer.json()).shown !== waiting.dataset.shown) return location.reload()
+    } catch {
+      // No network for a moment: ask again later.
+    }
+    next()
+  }
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) ask()
+  })
+  next()
+}
