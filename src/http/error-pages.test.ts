@@ -168,14 +168,15 @@ describe('what goes wrong on the wire', () => {
     assert.match(long, /content-security-policy: default-src 'none'; script-src/)
     assert.match(long, /x-request-id: /)
     assert.match(told.at(-1)?.path ?? '', /^\/pay\/a+$/)
-    const strange = await exchange('GET /pay/abc HTTP/7.0\r\n\r\n')
-    assert.match(strange, /^HTTP\/1\.1 400 [\s\S]*<p>400 validation_failed<\/p>$/)
+    const manyCookies = `GET /pay/abc HTTP/1.1\r\nHost: x\r\nCookie: a=${'b'.repeat(17_000)}\r\n\r\n`
+    assert.match(await exchange(manyCookies), /^HTTP\/1\.1 431 [\s\S]*<p>431 validation_failed<\/p>$/)
   })
 
-  it('is told by an envelope when a program asked, or nobody knows who', async () => {
+  it('is told by an envelope when a program asked, or no browser', async () => {
     const program = await exchange(requestFor(`/api/v1/${'a'.repeat(17_000)}`))
     assert.match(program, /^HTTP\/1\.1 431 [\s\S]*"status":"error"/)
-    assert.match(await exchange('\x16\x03\x01'), /^HTTP\/1\.1 400 [\s\S]*"status":"error"/)
+    for (const bytes of ['\x16\x03\x01', 'GET /pay/abc HTTP/7.0\r\n\r\n'])
+      assert.match(await exchange(bytes), /^HTTP\/1\.1 400 [\s\S]*"status":"error"/)
   })
 
   it('F-60: reaches a browser that is still sending a form which is too large', async () => {

@@ -57,7 +57,8 @@ export async function answerClientError(
   const requestId = parts.random.uuid()
   const [http, message] = STATUS_OF_ERROR[error.code ?? ''] ?? [400, 'The request is not well-formed HTTP.']
   const refusal = badRequest('request', message)
-  const url = addressIn(error.rawPacket)
+  // Browsers write good HTTP; only their addresses and cookies may be too long.
+  const url = http === 431 ? addressIn(error.rawPacket) : undefined
   const answer =
     url !== undefined && peoplesAddresses(options.pageRoutes)(url)
       ? await errorPageAsText(parts, { refusal, http, url, requestId })
@@ -83,7 +84,7 @@ interface ClientError {
   rawPacket?: unknown
 }
 
-/** The address of somebody whose request could not be read to its end, if the bytes still hold its beginning. */
+/** The address in a request that could not be read to its end, if the bytes still hold its beginning. */
 function addressIn(bytes: unknown): string | undefined {
   return Buffer.isBuffer(bytes) ? /^[A-Z]+ (\/\S*)/.exec(bytes.toString('latin1'))?.[1] : undefined
 }
