@@ -91,6 +91,7 @@ const CLEARED = { locale: null, redirectOrigins: null }
 const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
 
 function wrongInOrigin(text: string, mode: Mode): string | undefined {
+  if (text.includes('*')) return 'must be one origin; there are no wildcards, so name each that you use.'
   const url = readWebAddress(text)
   if (!url || !isTrusted(url, mode))
     return `must be the origin of ${ADDRESS_WORDS[mode]}, such as https://shop.example.`

@@ -60,6 +60,19 @@ describe('the operators’ API', () => {
   })
 })
 
+const NO_SETTINGS = {
+  locale: null,
+  redirectOrigins: [],
+  branding: {
+    displayName: null,
+    logo: null,
+    supportEmail: null,
+    supportPhone: null,
+    supportUrl: null,
+    accentColor: null,
+  },
+}
+
 describe('a merchant', () => {
   it('is created with a name alone', async () => {
     const merchant = await create({ name: 'Corner Shop' })
@@ -70,7 +83,7 @@ describe('a merchant', () => {
       mode: 'test',
       baseCurrency: 'USD',
       status: 'active',
-      settings: {},
+      settings: NO_SETTINGS,
       createdAt,
       updatedAt: createdAt,
     })
@@ -104,18 +117,24 @@ describe('a merchant', () => {
   })
 
   it('is changed in what a patch names, and in nothing else', async () => {
-    const merchant = await create({ name: 'Before', baseCurrency: 'KES', settings: { theme: 'dark' } })
+    const merchant = await create({ name: 'Before', baseCurrency: 'KES', settings: { locale: 'sw' } })
     const renamed = await patch(merchant.uuid, { name: 'After' })
     assert.equal(renamed.http, 200, renamed.text)
     assert.deepEqual({ ...renamed.body.data, updatedAt: '' }, { ...merchant, name: 'After', updatedAt: '' })
     const moved = await patch(merchant.uuid, {
       baseCurrency: 'GHS',
-      settings: { theme: 'light' },
+      settings: { locale: 'fr' },
       status: 'suspended',
     })
     assert.deepEqual(
       { ...moved.body.data, updatedAt: '' },
-      { ...merchant, name: 'After', baseCurrency: 'GHS', settings: { theme: 'light' }, updatedAt: '' },
+      {
+        ...merchant,
+        name: 'After',
+        baseCurrency: 'GHS',
+        settings: { ...NO_SETTINGS, locale: 'fr' },
+        updatedAt: '',
+      },
     )
     const same = await patch(merchant.uuid, {})
     assert.deepEqual({ ...same.body.data, updatedAt: '' }, { ...moved.body.data, updatedAt: '' })

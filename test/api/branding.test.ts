@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { initiateBody } from '../support/builders.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { dataUriOf, pictureOf, SVG } from '../support/pictures.ts'
+import { type TestService, testService } from '../support/service.ts'
+
+const clock = movingClock()
+const staging = await testService({ after }, { clock })
+const secret = () => randomBytes(32).toString('base64')
+const production = await testService(
+  { after },
+  {
+    env: {
+      COWRY_ENV: 'production',
+      COWRY_PUBLIC_URL: 'https://pay.example.com',
+      COWRY_ENCRYPTION_KEYS: `k1:${secret()}`,
+      COWRY_KEY_PEPPER: secret(),
+    },
+  },
+)
+const INITIATE = '/api/v1/checkout/initiate-payment'
+/** How long a process may remember a merchant's profile. */
+const REMEMBERED_MS = 30_000
+
+const EMPTY = {
+  locale: null,
+  redirectOrigins: [],
+  branding: {
+    displayName: null,
+    logo: null,
+    supportEmail: null,
+    supportPhone: null,
+    supportUrl: null,
+    accentColor: null,
+  },
+}
+
+const FULL = {
+  locale: 'am',
+  redirectOrigins: ['https://shop.example', 'https://pay.shop.example:8443'],
+  branding: {
+    displayName: 'የመጻሕፍት ቤት',
+    logo: dataUriOf(SVG),
+    supportEmail: 'help@shop.example',
+    supportPhone: '+251911123456',
+    supportUrl: 'https://shop.example/help?from=pay#top',
+    accentColor: '#7a1f5c',
+  },
+}
+
+const change = (service: TestService, uuid: string, settings: unknown) =>
+  service.admin.send('PATCH', `/admin/v1/merchants/${uuid}`, {
+    body: JSON.stringify({ settings }),
+    headers: { 'content-type': 'application/json' },
+  })
+
+async function changed(uuid: string, settings: unknown) {
+  const answer = await change(staging, uuid, settings)
+  assert.equal(answer.http, 200, answer.text)
+  return answer.body.data.settings
+}
+
+async function shopWith(settings: unknown, service = staging) {
+  const shop = await service.newMerchant()
+  const answer = await change(service, shop.uuid, settings)
+  assert.equal(answer.http, 200, answer.text)
+  return shop
+}
+
+describe('the settings of a merchant', () => {
+  it('are taken with the merchant, and answered as they were sent', async () => {
+    const answer = await staging.admin.post('/admin/v1/merchants', { name: 'Book House', settings: FULL })
+    assert.equal(answer.http, 201, answer.text)
+    assert.deepEqual(answer.body.data.settings, FULL)
+    const read = await staging.admin.get(`/admin/v1/merchants/${answer.body.data.uuid}`)
+    assert.deepEqual(read.body.data.settings, FULL)
+  })
+
+  it('are merged by a change: what is not named stays, null clears', async () => {
+    const { uuid } = await staging.newMerchant()
+    assert.deepEqual(await changed(uuid, {}), EMPTY)
+    assert.deepEqual(await changed(uuid, FULL), FULL)
+    assert.deepEqual(await changed(uuid, { locale: 'fr' }), { ...FULL, locale: 'fr' })
+    const branding = { ...FULL.branding, supportPhone: null, accentColor: '#00aaff' }
+    assert.deepEqual(await changed(uuid, { branding: { supportPhone: null, accentColor: '#00AAFF' } }), {
+      ...FULL,
+      locale: 'fr',
+      branding,
+    })
+    assert.deepEqual(await changed(uuid, { locale: null, redirectOrigins: null }), { ...EMPTY, branding })
+    assert.deepEqual(await changed(uuid, { branding: null }), EMPTY)
+    await changed(uuid, FULL)
+    assert.deepEqual(await changed(uuid, { redirectOrigins: [] }), { ...FULL, redirectOrigins: [] })
+    assert.deepEqual(await changed(uuid, null), EMPTY)
+  })
+
+  it('do not change when the merchant is renamed or suspended', async () => {
+    const { uuid } = await shopWith(FULL)
+    await staging.admin.send('POST', `/admin/v1/merchants/${uuid}/suspend`)
+    const renamed = await staging.admin.send('PATCH', `/admin/v1/merchants/${uuid}`, {
+      body: '{"name": "Renamed"}',
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.deepEqual([renamed.body.data.name, renamed.body.data.settings], ['Renamed', FULL])
+  })
+
+  it('drop what they do not know, as every body does', async () => {
+    const { uuid } = await staging.newMerchant()
+    const unknown = { theme: 'dark', branding: { slogan: 'x', accentColor: '#112233' } }
+    assert.deepEqual(await changed(uuid, unknown), {
+      ...EMPTY,
+      branding: { ...EMPTY.branding, accentColor: '#112233' },
+    })
+  })
+
+  it('are refused field by field, each with what to do', async () => {
+    const wrong: [unknown, string, RegExp][] = [
+      [[], 'settings: invalid_type', /object/],
+      [{ locale: 'de' }, 'settings.locale: not_allowed', /one of en, fr, pt, sw, ar, am, bn/],
+      [
+        { redirectOrigins: 'https://shop.example' },
+        'settings.redirectOrigins: invalid_type',
+        /a list of at most 20/,
+      ],
+      [{ branding: 'blue' }, 'settings.branding: invalid_type', /object/],
+      [{ branding: { displayName: '' } }, 'settings.branding.displayName: too_short', /1 to 100/],
+      [{ branding: { displayName: ' ' } }, 'settings.branding.displayName: invalid_format', /only spaces/],
+      [{ branding: { displayName: 'x'.repeat(101) } }, 'settings.branding.displayName: too_long', /1 to 100/],
+      [{ branding: { displayName: 'a\nb' } }, 'settings.branding.displayName: invalid_characters', /U\+000A/],
+      [{ branding: { logo: '' } }, 'settings.branding.logo: invalid_format', /data: URI/],
+      [
+        { branding: { logo: 'https://a.example/a.png' } },
+        'settings.branding.logo: invalid_format',
+        /data: URI/,
+      ],
+      [{ branding: { logo: 'x'.repeat(50_000) } }, 'settings.branding.logo: too_long', /data: URI/],
+      [{ branding: { supportEmail: 'help' } }, 'settings.branding.supportEmail: invalid_format', /e-mail/],
+      [
+        { branding: { supportPhone: '0700123456' } },
+        'settings.branding.supportPhone: invalid_format',
+        /\+254/,
+      ],
+      [
+        { branding: { supportPhone: '+254 700 1' } },
+        'settings.branding.supportPhone: invalid_format',
+        /digits/,
+      ],
+      [{ branding: { supportUrl: '' } }, 'settings.branding.supportUrl: invalid_format', /https/],
+      [{ branding: { supportUrl: 'javascript:1' } }, 'settings.branding.supportUrl: invalid_format', /https/],
+      [
+        { branding: { supportUrl: 'http://a.example/' } },
+        'settings.branding.supportUrl: invalid_format',
+        /localhost/,
+      ],
+      [{ branding: { accentColor: 'red' } }, 'settings.branding.accentColor: invalid_format', /#0b6b57/],
+      [{ branding: { accentColor: '#fff' } }, 'settings.branding.accentColor: invalid_format', /six/],
+    ]
+    const { uuid } = await shopWith(FULL)
+    for (const [settings, complaint, words] of wrong) {
+      const answer = await change(staging, uuid, settings)
+      assert.deepEqual(assertRefusal(answer, 'validation_failed'), [complaint], answer.text)
+      const { field, message } = answer.body.error.details[0]
+      assert.match(message, words)
+      assert.ok(message.startsWith(`${field} `), message)
+      const posted = await staging.admin.post('/admin/v1/merchants', { name: 'New', settings })
+      assert.deepEqual(assertRefusal(posted, 'validation_failed'), [complaint])
+    }
+    assert.deepEqual((await staging.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.settings, FULL)
+  })
+
+  it('are refused with all complaints at once', async () => {
+    const { uuid } = await staging.newMerchant()
+    const answer = await change(staging, uuid, {
+      redirectOrigins: ['https://shop.example/', 'https://good.example', 'http://shop.example'],
+      branding: { logo: pictureOf('image/png').replace('png', 'jpeg'), supportUrl: 'http://shop.example' },
+    })
+    assert.deepEqual(assertRefusal(answer, 'validation_failed'), [
+      'settings.redirectOrigins.0: invalid_format',
+      'settings.redirectOrigins.2: invalid_format',
+      'settings.branding.logo: invalid_format',
+      'settings.branding.supportUrl: invalid_format',
+    ])
+  })
+
+  it('have http addresses of the developer’s own machine in staging only', async () => {
+    const local = {
+      redirectOrigins: ['http://localhost:3000'],
+      branding: { supportUrl: 'http://127.0.0.1:3000/' },
+    }
+    const { uuid } = await shopWith(local)
+    assert.deepEqual(
+      (await staging.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.settings.redirectOrigins,
+      ['http://localhost:3000'],
+    )
+    const live = await production.newMerchant()
+    assert.deepEqual(assertRefusal(await change(production, live.uuid, local), 'validation_failed'), [
+      'settings.redirectOrigins.0: invalid_format',
+      'settings.branding.supportUrl: invalid_format',
+    ])
+  })
+})
+
+describe('registered origins', () => {
+  it('are exact origins, at most 20 of them', async () => {
+    const { uuid } = await staging.newMerchant()
+    const twenty = Array.from({ length: 20 }, (_, index) => `https://shop-${index}.example`)
+    assert.deepEqual((await changed(uuid, { redirectOrigins: twenty })).redirectOrigins, twenty)
+    const many = await change(staging, uuid, { redirectOrigins: [...twenty, 'https://one.more.example'] })
+    assert.deepEqual(assertRefusal(many, 'validation_failed'), ['settings.redirectOrigins: too_long'])
+    const wrong: [string, RegExp][] = [
+      ['https://shop.example/', /write https:\/\/shop\.example\.$/],
+      ['https://Shop.Example', /write https:\/\/shop\.example\.$/],
+      ['https://shop.example:443', /write https:\/\/shop\.example\.$/],
+      ['https://bücher.example', /write https:\/\/xn--bcher-kva\.example\.$/],
+      ['https://shop.example/thanks', /write https:\/\/shop\.example\.$/],
+      ['https://*.shop.example', /no wildcards/],
+      ['shop.example', /must be the origin of an https address/],
+      ['https://user@shop.example', /must be the origin of an https address/],
+      ['null', /must be the origin of an https address/],
+      ['*', /no wildcards/],
+      ['', /must be the origin of an https address/],
+    ]
+    for (const [origin, words] of wrong) {
+      const answer = await change(staging, uuid, { redirectOrigins: [origin] })
+      assert.deepEqual(assertRefusal(answer, 'validation_failed'), [
+        'settings.redirectOrigins.0: invalid_format',
+      ])
+      assert.match(answer.body.error.details[0].message, words)
+    }
+  })
+
+  it('are the only ones that payers are sent back to, in production and in staging', async () => {
+    const registered = { redirectOrigins: ['https://shop.example'] }
+    for (const service of [production, staging]) {
+      const { api } = await shopWith(registered, service)
+      for (const redirectUrl of [
+        'https://evil.example/thanks',
+        'https://shop.example.evil.example/',
+        'https://www.shop.example/',
+        'https://shop.example:8443/',
+      ])
+        await assertNothingStored(service.db, async () => {
+          const answer = await api.post(INITIATE, initiateBody({ redirectUrl }))
+          assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
+          assert.match(answer.body.error.details[0].message, /settings\.redirectOrigins/)
+          assert.ok(answer.body.error.details[0].message.includes(new URL(redirectUrl).origin))
+        })
+    }
+  })
+
+  it('let every path of theirs through, and a payment without a way back', async () => {
+    const shop = await shopWith({ redirectOrigins: ['https://shop.example'] })
+    for (const redirectUrl of ['https://shop.example', 'HTTPS://SHOP.example:443/a?b=c#d', undefined, null])
+      assert.equal(
+        (await shop.api.post(INITIATE, initiateBody({ redirectUrl }))).http,
+        201,
+        String(redirectUrl),
+      )
+    // Production has no gateway yet, so what passes the check gets as far as the route.
+    const live = await shopWith({ redirectOrigins: ['https://shop.example'] }, production)
+    const answer = await live.api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/a' }))
+    assertRefusal(answer, 'no_route_available')
+  })
+
+  it('leave the developer’s own machine alone in staging', async () => {
+    const { api } = await shopWith({ redirectOrigins: ['https://shop.example'] })
+    const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'http://localhost:3000/back' }))
+    assert.equal(answer.http, 201, answer.text)
+    const other = await api.post(INITIATE, initiateBody({ redirectUrl: 'http://shop.local/back' }))
+    assert.deepEqual(assertRefusal(other, 'validation_failed'), ['redirectUrl: not_allowed'])
+  })
+
+  it('refuse nobody while there are none', async () => {
+    const { api } = await staging.newMerchant()
+    const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://anywhere.example/' }))
+    assert.equal(answer.http, 201, answer.text)
+  })
+
+  it('of one merchant mean nothing for another', async () => {
+    await shopWith({ redirectOrigins: ['https://shop.example'] })
+    const { api } = await shopWith({ redirectOrigins: ['https://other.example'] })
+    const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/' }))
+    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
+  })
+
+  it('refuse no retry of what was accepted before they changed', async () => {
+    const { uuid, api } = await staging.newMerchant()
+    const body = initiateBody({ redirectUrl: 'https://old.example/' })
+    const first = await api.post(INITIATE, body)
+    assert.equal(first.http, 201, first.text)
+    await changed(uuid, { redirectOrigins: ['https://new.example'] })
+    clock.advance(REMEMBERED_MS)
+    const again = await api.post(INITIATE, body)
+    assert.equal(again.http, 201, again.text)
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    assert.equal(again.body.data.uuid, first.body.data.uuid)
+    const fresh = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://old.example/' }))
+    assert.deepEqual(assertRefusal(fresh, 'validation_failed'), ['redirectUrl: not_allowed'])
+  })
+})
+
+describe('the display name', () => {
+  it('is what the payer reads, whatever characters it has', async () => {
+    const { api } = await shopWith({ branding: { displayName: 'Duka <la> Vitabu' } })
+    const body = initiateBody()
+    const { checkoutUrl } = (await api.post(INITIATE, body)).body.data
+    const page = await (await fetch(checkoutUrl)).text()
+    assert.ok(page.includes('Duka &lt;la&gt; Vitabu'), page)
+    assert.ok(!page.includes('Another Shop'))
+  })
+})
