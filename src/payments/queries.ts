@@ -157,6 +157,29 @@ export async function findPaymentByAccess(db: Db, accessHash: Buffer): Promise<P
   return row
 }
 
+// The version stays, because nothing has moved: it counts moves, and each has its event. Whoever ends a checkout for time
+// compares the time itself (settle-queries), so an expiry that was decided before does not win.
+const extendExpiryStatement = sql<unknown>`
+update payments
+set expires_at = $4, due_at = $4
+where merchant_id = $1
+  and id = $2
+  and kind = 'checkout'
+  and status = 'pending'
+  and expires_at > $3
+  and expires_at < $4`
+
+/** Moves the end of an open checkout on. A no-op when it is over by now, or ends later anyway. */
+export async function extendExpiry(
+  db: Db,
+  merchantId: string,
+  id: string,
+  now: Date,
+  expiresAt: Date,
+): Promise<void> {
+  await db.query(extendExpiryStatement, [merchantId, id, now, expiresAt])
+}
+
 const claimDueCheckoutsStatement = sql<PaymentRow>`
 with due as (
   select merchant_id, id

@@ -45,7 +45,8 @@ export interface MoveInput {
   gateway: string | null
   payment_method_id: string | null
   recovery_payment_id: string | null
-  payment_due_at: Date | null
+  /** Where the move is about time: when the payment ended as the caller saw it. The payer may have extended it since. */
+  expected_expires_at: Date | null
   /** The attempt that the move is about; it changes with the payment. */
   attempt_id: string | null
   attempt_status: string | null
@@ -78,7 +79,7 @@ with input as (
     n integer, merchant_id uuid, payment_id uuid, from_status text, to_status text, expected_version integer,
     status_reason text, proof text, source text, failure_code text, failure_words text, paid_minor bigint,
     paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
-    recovery_payment_id uuid, payment_due_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
+    recovery_payment_id uuid, expected_expires_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
     attempt_failure_words text, expected_fence integer, attempt_due_at timestamptz,
     gateway_reference text, new_attempt jsonb, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
     settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
@@ -106,13 +107,14 @@ moved as (
     gateway = coalesce(i.gateway, p.gateway),
     payment_method_id = coalesce(i.payment_method_id, p.payment_method_id),
     recovery_payment_id = coalesce(i.recovery_payment_id, p.recovery_payment_id),
-    due_at = i.payment_due_at,
+    due_at = case when i.to_status in ('pending', 'processing') then p.expires_at end,
     attempts_used = coalesce((i.new_attempt ->> 'number')::integer, p.attempts_used)
   from input i
   where p.merchant_id = i.merchant_id
     and p.id = i.payment_id
     and p.version = i.expected_version
     and p.status = i.from_status
+    and (i.expected_expires_at is null or p.expires_at = i.expected_expires_at)
     and (i.attempt_id is null or i.n in (select n from held))
   returning i.n, p.customer_id, p.currency, p.version
 ),

@@ -199,7 +199,7 @@ export async function movePayment(
     gateway: to.gateway,
     payment_method_id: to.paymentMethodId,
     recovery_payment_id: to.recoveryPaymentId,
-    payment_due_at: to.dueAt,
+    expected_expires_at: to.status === 'expired' ? from.expiresAt : null,
     attempt_id: facts.attempt?.id ?? null,
     attempt_status: facts.attempt?.status ?? null,
     attempt_failure_code: facts.attempt?.failureCode ?? null,
