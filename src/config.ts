@@ -31,6 +31,8 @@ export interface Config {
   /** Null: no limit. */
   readonly rateLimit: RateLimit | null
   readonly checkoutMinutes: number
+  /** 0: no limit. */
+  readonly promptsPerNumber: number
   readonly settlementHours: number
   readonly fees: Fees
   readonly logLevel: LogLevel

@@ -233,6 +233,8 @@ export const SETTINGS = {
     'Requests per second and API key, as N or N:BURST; the burst is 5 times N by itself. 0 is off.'),
   checkoutMinutes: setting('COWRY_CHECKOUT_MINUTES', '60', whole(5, 1_440),
     'How long a checkout stays open.'),
+  promptsPerNumber: setting('COWRY_PROMPTS_PER_NUMBER', '5', whole(0, 1_000),
+    'How often one phone is asked to approve payments in 15 minutes, over all merchants. 0 is no limit.'),
   settlementHours: setting('COWRY_SETTLEMENT_HOURS', '24', whole(0, 8_760),
     'How long collected money stays pending before it is available.'),
   fees: setting('COWRY_FEES', '{}', readFees,

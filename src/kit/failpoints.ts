@@ -8,6 +8,7 @@ export const FAILPOINTS = [
   'charge.after_record',
   'charge.after_call',
   'charge.after_settle',
+  'checkout.before_start',
   'checkout.after_start',
   'checkout.after_answer',
   'checkout.after_call',

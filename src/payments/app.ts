@@ -17,6 +17,8 @@ export interface PaymentSettings {
   /** Where payers reach this service; known only once the server listens. */
   publicUrl: () => string
   checkoutMs: number
+  /** How often one phone may be asked in a quarter of an hour; 0 is no limit. */
+  promptsPerNumber: number
   settlementMs: number
   /** The longest that one gateway call may take. */
   gatewayTimeoutMs: number
@@ -36,6 +38,8 @@ export interface PaymentsApp extends CustomersApp {
   settings: PaymentSettings
   writers: PaymentWriters
   failpoints: Failpoints
+  /** What phone numbers are hashed with where they are only counted. */
+  promptKey: Uint8Array
   /** What payers see of a merchant; at most half a minute old. */
   merchantProfile(merchantId: string): Promise<MerchantProfile>
 }

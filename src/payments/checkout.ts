@@ -5,12 +5,14 @@ import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { plainTexts } from '../core/plain-text.ts'
 import type { Channel, CheckoutChoice, Outcome } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
 import { newAttempt, toGatewayAttempt, toQuestion } from './attempt.ts'
 import { type AttemptRow, listAttempts, markAwaiting } from './attempt-queries.ts'
 import { MAX_ATTEMPTS } from './decide.ts'
-import { findPayment, findPaymentByAccess, type PaymentRow } from './queries.ts'
+import { isFreshPrompt, requirePromptable, requireRestedPhone, takePrompt } from './prompts.ts'
+import { extendExpiry, findPayment, findPaymentByAccess, type PaymentRow } from './queries.ts'
 import { hashAccessCode } from './record.ts'
 import { firstLeaseEnd, isUnsettled, nextQuestionAt, scheduleQuestion } from './schedule.ts'
 import { type Known, movePayment, plainMove, settle } from './settle.ts'
@@ -20,6 +22,8 @@ import { checkoutUrl, openAccessCode } from './views.ts'
 
 export interface CheckoutView {
   payment: PaymentRow
+  /** Every attempt so far, in order. */
+  attempts: readonly AttemptRow[]
   /** The latest attempt, whatever became of it. */
   attempt: AttemptRow | undefined
 }
@@ -43,7 +47,8 @@ export async function requireCheckoutPayment(
 }
 
 async function withAttempt(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutView> {
-  return { payment, attempt: (await listAttempts(app.db, payment.merchantId, payment.id)).at(-1) }
+  const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
+  return { payment, attempts, attempt: attempts.at(-1) }
 }
 
 export function channelsOf(app: PaymentsApp, payment: PaymentRow): readonly Channel[] {
@@ -59,8 +64,12 @@ export async function startAttempt(
 ): Promise<CheckoutView> {
   const { payment } = view
   if (payment.status === 'processing') return view
-  requireStartable(app, payment, choice)
   const now = app.clock.now()
+  requireStartable(app, payment, choice)
+  requirePromptable(app, payment, choice)
+  requireRestedPhone(view.attempts, choice, now)
+  await takePrompt(app, choice)
+  await app.failpoints.pass('checkout.before_start')
   const attempt = newAttempt(payment, {
     id: app.random.uuid(),
     number: payment.attemptsUsed + 1,
@@ -115,9 +124,31 @@ export async function submitCheckout(app: PaymentsApp, { payment, attempt }: Kno
   return outcome
 }
 
-/** Gives the current attempt up, so that another way can be tried. What was paid meanwhile counts. */
+/** Whether the payer may leave the current attempt for another way to pay. */
+export function mayGiveUp({ payment, attempt }: CheckoutView, now: Date): boolean {
+  const isUnderWay = payment.status === 'processing' && attempt !== undefined && isUnsettled(attempt)
+  return isUnderWay && !isFreshPrompt(attempt, now)
+}
+
+/**
+ * Gives the current attempt up, so that another way can be tried. What was paid meanwhile counts. Nothing happens while
+ * the payer may be typing the PIN.
+ */
 export async function giveUpAttempt(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
-  return (await stopAttempt(app, view)).view
+  return mayGiveUp(view, app.clock.now()) ? (await stopAttempt(app, view)).view : view
+}
+
+// However often it is extended: the merchant's shelf is not held for longer than the longest checkout.
+const LONGEST_MS = 24 * 3_600_000
+
+/** One tap gives the payer the whole time again. An open checkout only gets longer, and one that is over stays over. */
+export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
+  const { payment } = view
+  const now = app.clock.now()
+  const latest = addMs(payment.createdAt, LONGEST_MS)
+  const wanted = addMs(now, app.settings.checkoutMs)
+  await extendExpiry(app.db, payment.merchantId, payment.id, now, wanted < latest ? wanted : latest)
+  return refresh(app, payment)
 }
 
 /** The payer leaves. While nobody knows whether they have paid, nothing happens and they see that we do not know. */
@@ -131,8 +162,10 @@ export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Prom
   return refresh(app, payment)
 }
 
-/** Stops the attempt that is with a gateway; `answered` when the gateway said what became of it. */
-async function stopAttempt(
+/**
+ * Stops the attempt that is with a gateway, however fresh; `answered` when the gateway said what became of it.
+ */
+export async function stopAttempt(
   app: PaymentsApp,
   view: CheckoutView,
 ): Promise<{ view: CheckoutView; answered: boolean }> {

@@ -2,6 +2,7 @@ import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from './app.ts'
 import { claimExpiries } from './expire.ts'
+import { forgetPromptWindows } from './prompt-queries.ts'
 import { forgetIdempotencyKeys } from './queries.ts'
 import { claimResolutions } from './resolve.ts'
 
@@ -29,6 +30,11 @@ export function paymentJobs(app: PaymentsApp): Job[] {
       name: 'forget-idempotency-keys',
       everyMs: 600_000,
       run: () => forgetIdempotencyKeys(app.db, addMs(app.clock.now(), -KEYS_KEPT_MS)),
+    },
+    {
+      name: 'forget-prompt-windows',
+      everyMs: 600_000,
+      run: () => forgetPromptWindows(app.db, app.clock.now()),
     },
   ]
 }

@@ -7,11 +7,14 @@ export {
   type CheckoutView,
   cancelCheckout,
   channelsOf,
+  extendCheckout,
   giveUpAttempt,
+  mayGiveUp,
   refreshCheckout,
   requireCheckout,
   requireCheckoutPayment,
   startAttempt,
+  stopAttempt,
 } from './checkout.ts'
 export { PAYMENT_EXAMPLE } from './examples.ts'
 export { expireCheckout } from './expire.ts'

@@ -8,13 +8,13 @@ import type { Execution, SandboxGateway } from '../gateways/sandbox/index.ts'
 import {
   type CheckoutView,
   expireCheckout,
-  giveUpAttempt,
   isOpen,
   type PaymentRow,
   type PaymentsApp,
   requireCheckoutPayment,
   requirePayment,
   startAttempt,
+  stopAttempt,
   verifyAttempt,
 } from '../payments/service.ts'
 
@@ -44,7 +44,8 @@ function isUnderWay({ payment, attempt }: CheckoutView, choice: CheckoutChoice):
 }
 
 async function readyToPay(app: StagingApp, opened: CheckoutView): Promise<CheckoutView> {
-  const view = await giveUpAttempt(app, opened)
+  // Played at once, so nobody is typing a PIN, however fresh the prompt.
+  const { view } = await stopAttempt(app, opened)
   if (view.payment.status !== 'pending') {
     throw new Refusal('invalid_state', {
       message: `This payment is ${view.payment.status}; it cannot be paid.`,

@@ -75,7 +75,7 @@ describe('a caller that stalled and was taken over', () => {
       return NOT_SENT
     }
     gateway.answers('startCheckout', stalls)
-    await startAttempt(rig.app, { payment, attempt: undefined }, { channel: 'card' })
+    await startAttempt(rig.app, { payment, attempts: [], attempt: undefined }, { channel: 'card' })
     assert.deepEqual(await statusOf(payment.id), {
       status: 'processing',
       reason: 'awaiting_customer',
@@ -202,7 +202,11 @@ describe('what a provider writes', () => {
         expiresAt: '2030-01-01T00:00:00.000Z',
       },
     })
-    const view = await startAttempt(rig.app, { payment, attempt: undefined }, { channel: 'card' })
+    const view = await startAttempt(
+      rig.app,
+      { payment, attempts: [], attempt: undefined },
+      { channel: 'card' },
+    )
     assert.equal(view.attempt?.status, 'awaiting_customer')
     assert.equal(view.attempt.gatewayReference, KEPT)
     assert.equal(view.attempt.nextStep?.kind === 'transfer' && view.attempt.nextStep.bankName, KEPT)

@@ -177,6 +177,7 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
   const gateway = scriptedGateway()
   const vault = createVault([{ id: 'k1', key: random.bytes(32) }], random)
   const cursors = createSigner(random.bytes(32))
+  const promptKey = random.bytes(32)
 
   const anotherApp = (): PaymentsApp => {
     const db = connectDb({ url, poolSize: 8 })
@@ -191,11 +192,13 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
       gateways: createGateways([gateway]),
       writers: createPaymentWriters(db),
       failpoints: { pass: () => Promise.resolve() },
+      promptKey,
       merchantProfile: createMerchantProfiles({ db, clock }),
       settings: {
         mode: 'test',
         publicUrl: () => 'http://cowry.example',
         checkoutMs: HOUR_MS,
+        promptsPerNumber: 5,
         settlementMs: 24 * HOUR_MS,
         gatewayTimeoutMs: GATEWAY_TIMEOUT_MS,
         fees: new Map(),

@@ -1,0 +1,48 @@
+// Every statement over the prompts that phones have received.
+
+import { type Db, sql } from '../kit/db.ts'
+
+export interface PromptSlot {
+  isTaken: boolean
+  windowEndsAt: Date
+}
+
+// A refusal writes too, at most up to one above the limit: so the row is always answered, and the answer is exact also
+// among many who ask at once, which a second look at the row would not be.
+const takePromptSlotStatement = sql<PromptSlot>`
+insert into phone_prompts as p (phone_hash, window_ends_at, prompts)
+values ($1, $3, 1)
+on conflict (phone_hash) do update
+set
+  window_ends_at = case when p.window_ends_at <= $2 then excluded.window_ends_at else p.window_ends_at end,
+  prompts = case when p.window_ends_at <= $2 then 1 else least(p.prompts, $4) + 1 end
+returning prompts <= $4 as "isTaken", window_ends_at as "windowEndsAt"`
+
+/** Takes one of the prompts that a phone may receive in its window, or says when the window ends. */
+export async function takePromptSlot(
+  db: Db,
+  phoneHash: Buffer,
+  now: Date,
+  newWindowEndsAt: Date,
+  limit: number,
+): Promise<PromptSlot> {
+  const [slot] = await db.query(takePromptSlotStatement, [phoneHash, now, newWindowEndsAt, limit])
+  if (!slot) throw new Error('a prompt was neither allowed nor refused')
+  return slot
+}
+
+const forgetPromptWindowsStatement = sql<unknown>`
+with old as materialized (
+  select phone_hash
+  from phone_prompts
+  where window_ends_at <= $1
+  limit 1000
+)
+delete from phone_prompts p
+using old
+where p.phone_hash = old.phone_hash and p.window_ends_at <= $1
+returning 1`
+
+export async function forgetPromptWindows(db: Db, before: Date): Promise<number> {
+  return (await db.query(forgetPromptWindowsStatement, [before])).length
+}

@@ -1,0 +1,399 @@
+// What a payer may ask of a phone: how often it rings, when an open request may be left, and how a checkout gets more
+// time. On the real payments code with a scripted gateway behind it, in the test's own time.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, afterEach, describe, it } from 'node:test'
+import { Refusal } from '../../src/core/errors.ts'
+import type { CheckoutChoice, Started } from '../../src/gateways/gateway.ts'
+import { addMs } from '../../src/kit/clock.ts'
+import { sql } from '../../src/kit/db.ts'
+import { claimExpiries } from '../../src/payments/expire.ts'
+import { paymentJobs } from '../../src/payments/jobs.ts'
+import type { PaymentRow } from '../../src/payments/queries.ts'
+import {
+  type CheckoutView,
+  extendCheckout,
+  giveUpAttempt,
+  mayGiveUp,
+  type PaymentsApp,
+  requireCheckoutPayment,
+  startAttempt,
+} from '../../src/payments/service.ts'
+import { eventsOf, pathOf } from '../support/books.ts'
+import { CANCELLED, NO_ANSWER, paymentsRig, STARTED } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { app, clock, gateway, db } = rig
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const LIMIT = app.settings.promptsPerNumber
+
+afterEach(() => rig.endTest())
+
+let numbers = 0
+/** A number that no other test has asked. */
+function newPhone(): string {
+  numbers += 1
+  return `+2547120${String(numbers).padStart(5, '0')}`
+}
+
+const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
+const prompt = (phone: string): CheckoutChoice => ({ channel: 'mobile_money', phone, network: 'mpesa_ke' })
+
+const prompted = (phone: string, forMs = 5 * MINUTE): Started => ({
+  kind: 'started',
+  gatewayReference: 'gw-1',
+  next: {
+    kind: 'prompt',
+    phone,
+    network: 'M-Pesa',
+    expiresAt: addMs(clock.now(), forMs).toISOString(),
+    promptName: 'Shop',
+  },
+})
+
+/** A new payment asks the phone. */
+async function ask(phone: string, by: PaymentsApp = app): Promise<CheckoutView> {
+  const payment = await rig.checkout()
+  gateway.answers('startCheckout', prompted(phone))
+  return startAttempt(by, await look(payment), prompt(phone))
+}
+
+async function askAgain(view: CheckoutView, phone: string): Promise<CheckoutView> {
+  gateway.answers('startCheckout', prompted(phone))
+  return startAttempt(app, await look(view.payment), prompt(phone))
+}
+
+/** The payer refuses on the phone. */
+async function decline(view: CheckoutView): Promise<CheckoutView> {
+  clock.advance(MINUTE)
+  gateway.answers('cancel', CANCELLED)
+  const left = await giveUpAttempt(app, await look(view.payment))
+  assert.equal(left.payment.status, 'pending')
+  return left
+}
+
+async function refusalOf(starting: Promise<unknown>): Promise<Refusal> {
+  const error = await starting.then(
+    () => assert.fail('nothing was refused'),
+    (reason: unknown) => reason,
+  )
+  assert(error instanceof Refusal)
+  return error
+}
+
+const selectPrompts = sql<{ hash: Buffer; prompts: number }>`
+select phone_hash as hash, prompts
+from phone_prompts`
+
+describe('asking one phone', () => {
+  it('is allowed five times among twenty payments that ask at once, whatever the process', async () => {
+    const phone = newPhone()
+    const apps = [app, rig.anotherApp()]
+    const payments = await Promise.all(Array.from({ length: 20 }, () => rig.checkout()))
+    const views = await Promise.all(payments.map(look))
+    gateway.answers('startCheckout', ...payments.map(() => prompted(phone)))
+    const results = await Promise.allSettled(
+      views.map((view, n) => startAttempt(apps[n % 2] ?? app, view, prompt(phone))),
+    )
+
+    const refused = results.filter((result) => result.status === 'rejected')
+    assert.equal(results.length - refused.length, LIMIT)
+    for (const { reason } of refused) {
+      assert(reason instanceof Refusal)
+      assert.equal(reason.code, 'rate_limited')
+      assert.equal(reason.retryAfterSeconds, 15 * 60)
+      assert.match(reason.message, /asked too often/)
+    }
+    const after = await Promise.all(payments.map(look))
+    const asked = after.filter(({ payment }) => payment.status === 'processing')
+    const untouched = after.filter(({ payment, attempts }) => payment.version === 1 && attempts.length === 0)
+    assert.deepEqual([asked.length, untouched.length], [LIMIT, 20 - LIMIT])
+  })
+
+  it('is allowed again when the quarter of an hour is over, and not before', async () => {
+    const phone = newPhone()
+    for (let n = 0; n < LIMIT; n += 1) {
+      await ask(phone)
+      clock.advance(MINUTE)
+    }
+    clock.advance((15 - LIMIT) * MINUTE - 1)
+    assert.equal((await refusalOf(ask(phone))).retryAfterSeconds, 1)
+    clock.advance(1)
+    gateway.forgetAnswers()
+    assert.equal((await ask(phone)).payment.status, 'processing')
+  })
+
+  it('counts over a restart, and for each number by itself', async () => {
+    const phone = newPhone()
+    for (let n = 0; n < LIMIT; n += 1) await ask(phone)
+    assert.equal((await refusalOf(ask(phone, rig.anotherApp()))).code, 'rate_limited')
+    gateway.forgetAnswers()
+    assert.equal((await ask(newPhone())).payment.status, 'processing')
+  })
+
+  it('is not counted where the limit is off', async () => {
+    const phone = newPhone()
+    const unlimited = { ...app, settings: { ...app.settings, promptsPerNumber: 0 } }
+    for (let n = 0; n <= LIMIT; n += 1)
+      assert.equal((await ask(phone, unlimited)).payment.status, 'processing')
+  })
+
+  it('keeps no number that whoever reads the table could find out', async () => {
+    const phone = newPhone()
+    await ask(phone)
+    const stored = await db.query(selectPrompts)
+    const guess = createHash('sha256').update(phone).digest()
+    assert.ok(stored.length > 0)
+    for (const { hash } of stored) {
+      assert.equal(hash.length, 32)
+      assert.notDeepEqual(hash, guess)
+    }
+  })
+
+  it('counts a prompt whose process died before it was recorded, and harms nothing else', async () => {
+    const phone = newPhone()
+    const payment = await rig.checkout()
+    const dying: PaymentsApp = {
+      ...app,
+      failpoints: {
+        pass: async (point) => {
+          if (point === 'checkout.before_start') throw new Error('died')
+        },
+      },
+    }
+    await assert.rejects(startAttempt(dying, await look(payment), prompt(phone)), /died/)
+    const left = await look(payment)
+    assert.deepEqual([left.payment.status, left.payment.version, left.attempts.length], ['pending', 1, 0])
+
+    gateway.answers('startCheckout', prompted(phone))
+    assert.equal((await startAttempt(app, left, prompt(phone))).payment.status, 'processing')
+    for (let n = 2; n < LIMIT; n += 1) await ask(phone)
+    assert.equal((await refusalOf(ask(phone))).code, 'rate_limited')
+  })
+
+  it('is forgotten when its window is over', async () => {
+    const job = paymentJobs(app).find(({ name }) => name === 'forget-prompt-windows')
+    assert.ok(job && 'run' in job)
+    await ask(newPhone())
+    clock.advance(14 * MINUTE)
+    await ask(newPhone())
+    clock.advance(MINUTE)
+    assert.ok((await job.run()) > 0)
+    assert.deepEqual(
+      (await db.query(selectPrompts)).map(({ prompts }) => prompts),
+      [1],
+    )
+    assert.equal(await job.run(), 0)
+  })
+})
+
+describe('asking the same phone for the same payment again', () => {
+  it('waits until the phone has closed the last request', async () => {
+    const phone = newPhone()
+    const view = await decline(await ask(phone))
+    clock.advance(5 * SECOND)
+    const refusal = await refusalOf(startAttempt(app, view, prompt(phone)))
+    assert.equal(refusal.code, 'rate_limited')
+    assert.equal(refusal.retryAfterSeconds, 15)
+    assert.match(refusal.message, /a moment ago/)
+    assert.equal((await look(view.payment)).attempts.length, 1)
+    clock.advance(15 * SECOND)
+    const again = await askAgain(view, phone)
+    assert.deepEqual(
+      again.attempts.map(({ number, status }) => [number, status]),
+      [
+        [1, 'declined'],
+        [2, 'awaiting_customer'],
+      ],
+    )
+    assert.equal(again.attempt?.number, 2)
+  })
+
+  it('does not wait for another phone, another way to pay, or another payment', async () => {
+    const phone = newPhone()
+    const first = await decline(await ask(phone))
+    assert.equal((await askAgain(first, newPhone())).payment.status, 'processing')
+
+    const second = await decline(await ask(newPhone()))
+    gateway.answers('startCheckout', STARTED)
+    const byCard = await startAttempt(app, second, { channel: 'card' })
+    assert.equal(byCard.payment.status, 'processing')
+
+    assert.equal((await ask(phone)).payment.status, 'processing')
+  })
+})
+
+describe('a prompt', () => {
+  const wrong: [string, CheckoutChoice, string][] = [
+    ['without a number', { channel: 'mobile_money' }, 'phone required'],
+    [
+      'to an instrument that this gateway does not have',
+      { channel: 'mobile_money', instrument: 'x' },
+      'phone required',
+    ],
+    ['to a number that does not name its country', prompt('0712345678'), 'phone invalid_format'],
+    ['to a fixed line', prompt('+254202012345'), 'phone invalid_format'],
+    ['to anything else', prompt('+254712345678 '), 'phone invalid_format'],
+    [
+      'over a network of another country',
+      { ...prompt('+254712345678'), network: 'mtn_ug' },
+      'network not_allowed',
+    ],
+    ['over no network at all', { ...prompt('+254712345678'), network: 'toString' }, 'network not_allowed'],
+  ]
+  for (const [what, choice, complaint] of wrong) {
+    it(`${what} is refused before anything is written`, async () => {
+      const payment = await rig.checkout()
+      const before = await db.query(selectPrompts)
+      const refusal = await refusalOf(startAttempt(app, await look(payment), choice))
+      assert.equal(refusal.code, 'validation_failed')
+      assert.deepEqual(
+        refusal.details.map(({ field, code }) => `${field} ${code}`),
+        [complaint],
+      )
+      assert.equal((await look(payment)).attempts.length, 0)
+      assert.deepEqual(await db.query(selectPrompts), before)
+    })
+  }
+
+  it('reaches the gateway with the number and the network that were chosen', async () => {
+    const phone = newPhone()
+    const { attempt } = await ask(phone)
+    assert.deepEqual(attempt?.choice, prompt(phone))
+    assert(attempt.nextStep?.kind === 'prompt')
+    assert.equal(attempt.nextStep.promptName, 'Shop')
+  })
+})
+
+describe('leaving an attempt for another way to pay', () => {
+  it('is not possible in the first minute of a prompt, while the payer may be typing the PIN', async () => {
+    const view = await ask(newPhone())
+    const calls = gateway.calls.length
+    assert.equal(mayGiveUp(view, clock.now()), false)
+    assert.equal(mayGiveUp(view, addMs(clock.now(), MINUTE - 1)), false)
+    assert.deepEqual(await giveUpAttempt(app, view), view)
+    assert.equal(gateway.calls.length, calls, 'the gateway heard nothing')
+
+    clock.advance(MINUTE)
+    assert.equal(mayGiveUp(view, clock.now()), true)
+    gateway.answers('cancel', CANCELLED)
+    assert.equal((await giveUpAttempt(app, view)).payment.status, 'pending')
+  })
+
+  it('is not possible either when nobody knows whether the phone rang', async () => {
+    const payment = await rig.checkout()
+    gateway.answers('startCheckout', NO_ANSWER)
+    const view = await startAttempt(app, await look(payment), prompt(newPhone()))
+    assert.equal(view.attempt?.status, 'started')
+    assert.equal(mayGiveUp(view, clock.now()), false)
+    assert.equal(mayGiveUp(view, addMs(clock.now(), MINUTE)), true)
+  })
+
+  it('is possible when the prompt has lapsed, and at once when there is none', async () => {
+    const payment = await rig.checkout()
+    const phone = newPhone()
+    gateway.answers('startCheckout', prompted(phone, 30 * SECOND))
+    const short = await startAttempt(app, await look(payment), prompt(phone))
+    assert.equal(mayGiveUp(short, addMs(clock.now(), 30 * SECOND - 1)), false)
+    assert.equal(mayGiveUp(short, addMs(clock.now(), 30 * SECOND)), true)
+
+    gateway.answers('startCheckout', STARTED)
+    const byCard = await startAttempt(app, await look(await rig.checkout()), { channel: 'card' })
+    assert.equal(mayGiveUp(byCard, clock.now()), true)
+    gateway.answers('startCheckout', STARTED)
+    const byWave = await startAttempt(app, await look(await rig.checkout()), prompt(newPhone()))
+    assert.equal(mayGiveUp(byWave, clock.now()), true, 'a wallet that is paid on its own page')
+  })
+
+  it('is nothing to do where no attempt is under way', async () => {
+    const opened = await look(await rig.checkout())
+    assert.equal(mayGiveUp(opened, clock.now()), false)
+    assert.deepEqual(await giveUpAttempt(app, opened), opened)
+    const over = await decline(await ask(newPhone()))
+    assert.equal(mayGiveUp(over, clock.now()), false)
+  })
+})
+
+describe('more time for an open checkout', () => {
+  const leftMs = ({ payment }: CheckoutView) => (payment.expiresAt?.getTime() ?? 0) - clock.now().getTime()
+
+  it('is the whole time again, with one tap', async () => {
+    const payment = await rig.checkout()
+    clock.advance(59 * MINUTE)
+    const extended = await extendCheckout(app, await look(payment))
+    assert.equal(leftMs(extended), HOUR)
+    assert.deepEqual(extended.payment.dueAt, extended.payment.expiresAt)
+    clock.advance(HOUR - 1)
+    assert.equal(await rig.expire(), 0)
+    clock.advance(1)
+    assert.equal(await rig.expire(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'expired')
+  })
+
+  it('is no move: the history and the events stay as they are', async () => {
+    const payment = await rig.checkout()
+    clock.advance(MINUTE)
+    const extended = await extendCheckout(app, await look(payment))
+    assert.equal(extended.payment.version, 1)
+    assert.deepEqual(await pathOf(db, payment.id), ['pending'])
+    assert.equal((await eventsOf(db, payment.id)).length, 1)
+  })
+
+  it('ends a day after the checkout was opened, however often it is asked for', async () => {
+    const payment = await rig.checkout()
+    for (let hour = 0; hour < 24; hour += 0.5) {
+      clock.advance(30 * MINUTE)
+      await extendCheckout(app, await look(payment))
+    }
+    const { expiresAt, createdAt } = await rig.payment(payment.id)
+    assert.equal((expiresAt?.getTime() ?? 0) - createdAt.getTime(), 24 * HOUR)
+    assert.equal(await rig.expire(), 1)
+  })
+
+  it('never makes a checkout shorter', async () => {
+    const payment = await rig.checkout()
+    const hasty = { ...app, settings: { ...app.settings, checkoutMs: MINUTE } }
+    const { expiresAt } = (await extendCheckout(hasty, await look(payment))).payment
+    assert.deepEqual(expiresAt, payment.expiresAt)
+  })
+
+  it('does not bring back what is over, and waits while an attempt is with its gateway', async () => {
+    const over = await rig.checkout()
+    clock.advance(HOUR)
+    assert.equal(leftMs(await extendCheckout(app, await look(over))), 0)
+    assert.equal(await rig.expire(), 1)
+    assert.equal((await extendCheckout(app, await look(over))).payment.status, 'expired')
+
+    const { payment } = await ask(newPhone())
+    clock.advance(MINUTE)
+    assert.equal(leftMs(await extendCheckout(app, await look(payment))), 59 * MINUTE)
+  })
+
+  it('outruns an expiry that was decided before, by a process whose clock is ahead', async () => {
+    const payment = await rig.checkout()
+    clock.advance(HOUR - SECOND)
+    const ahead = { ...app, clock: { ...clock, now: () => addMs(clock.now(), 2 * SECOND) } }
+    const decided = await claimExpiries(ahead, 10)
+    assert.equal(decided.length, 1)
+    const extended = await extendCheckout(app, await look(payment))
+    await Promise.all(decided.map((expire) => expire()))
+    const after = await rig.payment(payment.id)
+    assert.equal(after.status, 'pending')
+    assert.deepEqual([after.expiresAt, after.dueAt], [extended.payment.expiresAt, extended.payment.expiresAt])
+  })
+
+  it('holds also for an attempt that was started on a page from before', async () => {
+    const payment = await rig.checkout()
+    const before = await look(payment)
+    clock.advance(30 * MINUTE)
+    const { expiresAt } = (await extendCheckout(app, before)).payment
+    gateway.answers('startCheckout', STARTED)
+    const started = await startAttempt(app, before, { channel: 'card' })
+    assert.equal(started.payment.status, 'processing')
+    assert.deepEqual([started.payment.expiresAt, started.payment.dueAt], [expiresAt, expiresAt])
+  })
+})
