@@ -21,7 +21,9 @@ import {
   startAttempt,
 } from '../../src/payments/service.ts'
 import { eventsOf, pathOf } from '../support/books.ts'
+import { payWith } from '../support/builders.ts'
 import { CANCELLED, NO_ANSWER, paymentsRig, STARTED } from '../support/payments-rig.ts'
+import { testService } from '../support/service.ts'
 
 const rig = await paymentsRig({ after })
 const { app, clock, gateway, db } = rig
@@ -188,6 +190,15 @@ describe('asking one phone', () => {
       [1],
     )
     assert.equal(await job.run(), 0)
+  })
+})
+
+describe('a tester who only names an instrument', () => {
+  it('asks no phone, so nothing is counted', async (t) => {
+    const service = await testService(t)
+    for (let n = 0; n <= LIMIT; n += 1)
+      assert.equal((await payWith(service.api, 'mobile_success')).status, 'successful')
+    assert.deepEqual(await service.db.query(selectPrompts), [])
   })
 })
 

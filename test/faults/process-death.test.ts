@@ -73,10 +73,10 @@ async function diePaying(failpoint: Failpoint): Promise<Death> {
   return look(body)
 }
 
-const CHECKOUT_POINTS = FAILPOINTS.filter((point) => point.startsWith('checkout.'))
+const CHECKOUT_POINTS = FAILPOINTS.filter((point) => point.startsWith('checkout.after_'))
 const RECOVERY_POINTS = ['resolver.after_question', 'resolver.after_claim'] as const
 
-const [beforeRecord, afterRecord, duringCall, afterCall, declined, afterSettle, ...checkouts] =
+const [beforeRecord, afterRecord, duringCall, afterCall, declined, afterSettle, beforeStart, ...checkouts] =
   await Promise.all([
     dieCharging('charge.before_record', card),
     dieCharging('charge.after_record', card),
@@ -84,6 +84,7 @@ const [beforeRecord, afterRecord, duringCall, afterCall, declined, afterSettle, 
     dieCharging('charge.after_call', card),
     saveMethod(survivor.api, 'card_declined_later').then((token) => dieCharging('charge.after_call', token)),
     dieCharging('charge.after_settle', card),
+    diePaying('checkout.before_start'),
     ...CHECKOUT_POINTS.map((point) => diePaying(point)),
   ])
 
@@ -148,6 +149,18 @@ describe('a service that was killed and started again', { concurrency: true }, (
     assert.equal(retried.body.data.uuid, await installation.idOf(afterSettle.reference))
     assert.equal(retried.body.data.status, 'successful')
     assert.deepEqual(await settledAfter(afterSettle), CHARGED_ONCE)
+  })
+
+  it('killed before an attempt of a checkout is on disk: it stays open, and is paid when it is tried again (F-01)', async () => {
+    assert.deepEqual(beforeStart.left, { status: 'pending', executions: 0, credits: 0 })
+    const path = `/api/v1/sandbox/payments/${beforeStart.reference}/complete`
+    const { body } = await restarted.api.post(path, { instrument: 'card_success' })
+    assert.equal(body.data.status, 'successful')
+    assert.equal(body.data.attempts.length, 1)
+    assert.deepEqual(await settledAfter(beforeStart), {
+      ...CHARGED_ONCE,
+      events: ['payment.pending', 'payment.processing', 'payment.successful'],
+    })
   })
 
   for (const [n, point] of CHECKOUT_POINTS.entries()) {
