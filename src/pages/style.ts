@@ -32,6 +32,7 @@ p.amount{margin-bottom:1rem}
 .facts dd{margin:0;font-weight:500;min-width:0}
 .sheet .facts{margin:0 0 1rem}
 .sheet .facts div{border-block-end:1px solid var(--line);padding:.625rem 0}
+.account div{align-items:center}
 .account dd{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;font-variant-numeric:tabular-nums}
 fieldset{border:0;padding:0;margin:0 0 1rem;min-width:0}
 legend{font-weight:650;padding:0;margin-bottom:.625rem}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { chooseLanguage, languageCookies, rememberedLanguages } from './language.ts'
+
+const NOTHING = { merchant: null, country: null }
+
+describe('the language of a page', () => {
+  it('follows the payer, then the merchant, the last choice, the browser and the country', () => {
+    const hints = { chosen: 'sw', merchant: 'fr', last: 'pt', accept: 'ar', country: 'ET' }
+    assert.equal(chooseLanguage(hints), 'sw')
+    assert.equal(chooseLanguage({ ...hints, chosen: undefined }), 'fr')
+    assert.equal(chooseLanguage({ ...hints, chosen: undefined, merchant: null }), 'pt')
+    const stranger = { accept: 'ar', country: 'ET', merchant: null }
+    assert.equal(chooseLanguage(stranger), 'ar')
+    assert.equal(chooseLanguage({ ...stranger, accept: undefined }), 'am')
+    assert.equal(chooseLanguage(NOTHING), 'en')
+  })
+
+  it('takes what the browser asks for by its weight, whatever the region', () => {
+    const accept = (header: string) => chooseLanguage({ ...NOTHING, accept: header })
+    assert.equal(accept('de-DE,de;q=0.9,fr-CI;q=0.8,en;q=0.7'), 'fr')
+    assert.equal(accept('en;q=0.2, bn-BD;q=0.9'), 'bn')
+    assert.equal(accept('fr;q=0, PT'), 'pt')
+    assert.equal(accept('*'), 'en')
+    assert.equal(accept(';;;,,q=,é'), 'en')
+  })
+
+  it('is English for a language that nobody wrote', () => {
+    assert.equal(chooseLanguage({ ...NOTHING, chosen: '__proto__' }), 'en')
+    assert.equal(chooseLanguage({ merchant: 'xx', country: 'KE' }), 'en')
+  })
+
+  it('is remembered for this checkout and for the next one', () => {
+    const cookies = languageCookies('fr', '/pay/abc')
+    assert.deepEqual(
+      cookies.map(({ path }) => path),
+      ['/pay/abc', '/pay'],
+    )
+    const sent = Object.fromEntries(cookies.map(({ name, value }) => [name, value]))
+    assert.deepEqual(rememberedLanguages(sent), { chosen: 'fr', last: 'fr' })
+    assert.deepEqual(rememberedLanguages({}), { chosen: undefined, last: undefined })
+  })
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { returnAddress } from './return-address.ts'
+
+const back = (address: string) => returnAddress(address, 'order 1', 'successful')
+
+describe('the way back to the merchant', () => {
+  it("appends reference and status and keeps the merchant's own query and fragment to the letter", () => {
+    assert.equal(
+      back('https://shop.example/done'),
+      'https://shop.example/done?reference=order%201&status=successful',
+    )
+    assert.equal(
+      back('https://shop.example/done?cart=%7e7&x=#top?'),
+      'https://shop.example/done?cart=%7e7&x=&reference=order%201&status=successful#top?',
+    )
+    assert.equal(
+      back('https://shop.example/?'),
+      'https://shop.example/?reference=order%201&status=successful',
+    )
+  })
+
+  it('leaves a name that the merchant uses to the merchant', () => {
+    assert.equal(
+      back('https://shop.example/?status=cart&reference=9'),
+      'https://shop.example/?status=cart&reference=9&payment_reference=order%201&payment_status=successful',
+    )
+    assert.equal(
+      back('https://shop.example/?st%61tus=cart'),
+      'https://shop.example/?st%61tus=cart&reference=order%201&payment_status=successful',
+    )
+  })
+
+  it('writes other letters as a header can carry them', () => {
+    assert.equal(
+      back('https://bücher.example/ü'),
+      'https://xn--bcher-kva.example/%C3%BC?reference=order%201&status=successful',
+    )
+  })
+})
