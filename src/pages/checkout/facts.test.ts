@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { NextStep } from '../../gateways/gateway.ts'
+import { addMs } from '../../kit/clock.ts'
+import type { AttemptRow, PaymentRow } from '../../payments/service.ts'
+import { mayHaveSentMoney, screenOf, shownState } from './facts.ts'
+
+const START = new Date('2026-11-14T10:00:00Z')
+const END = addMs(START, 3_600_000)
+const MINUTE = 60_000
+
+// Only what the choice of a screen reads.
+const payment = (changes: Partial<PaymentRow>) =>
+  ({
+    status: 'pending',
+    statusReason: null,
+    version: 1,
+    expiresAt: END,
+    paidAt: null,
+    ...changes,
+  }) as PaymentRow
+const attempt = (changes: Partial<AttemptRow> = {}) =>
+  ({ status: 'awaiting_customer', nextStep: null, startedAt: START, ...changes }) as AttemptRow
+
+const prompt: NextStep = {
+  kind: 'prompt',
+  phone: '+254712345678',
+  network: 'M-Pesa',
+  expiresAt: addMs(START, 5 * MINUTE).toISOString(),
+}
+const transfer: NextStep = {
+  kind: 'transfer',
+  bankName: 'Bank',
+  accountNumber: '1',
+  accountName: 'Shop',
+  narration: 'A',
+  expiresAt: END.toISOString(),
+}
+
+const shown = (status: PaymentRow['status'], step: NextStep | null, ageMs: number) =>
+  screenOf({
+    payment: payment({ status }),
+    attempt: attempt({ nextStep: step }),
+    now: addMs(START, ageMs),
+  })
+
+describe('the screen of a payment', () => {
+  it('is open until its time is up, also before anybody has noticed', () => {
+    assert.equal(shown('pending', null, 0), 'open')
+    assert.equal(shown('pending', null, 60 * MINUTE), 'expired')
+  })
+
+  it('explains what the payer waits for', () => {
+    assert.equal(shown('processing', prompt, MINUTE), 'prompt')
+    assert.equal(shown('processing', transfer, 30 * MINUTE), 'transfer')
+    assert.equal(
+      shown('processing', { kind: 'redirect', url: 'https://pay.example' }, 30 * MINUTE),
+      'redirect',
+    )
+    assert.equal(shown('processing', null, 5_000), 'moment')
+  })
+
+  it('says so when it takes longer than usual', () => {
+    assert.equal(shown('processing', null, 21_000), 'slow')
+    assert.equal(shown('processing', prompt, 121_000), 'slow')
+    assert.equal(shown('processing', transfer, 61 * MINUTE), 'slow')
+  })
+
+  it('tells of a different amount, whatever the payer waited for', () => {
+    const wrong = payment({ status: 'processing', statusReason: 'amount_mismatch' })
+    assert.equal(
+      screenOf({ payment: wrong, attempt: attempt({ nextStep: transfer }), now: START }),
+      'mismatch',
+    )
+  })
+
+  it('is another one for who has just paid, who comes back later and who paid too late', () => {
+    const paidAt = addMs(START, MINUTE)
+    const paid = (changes: Partial<PaymentRow>, now: Date) =>
+      screenOf({ payment: payment({ status: 'successful', paidAt, ...changes }), attempt: undefined, now })
+    assert.equal(paid({}, addMs(paidAt, 9 * MINUTE)), 'paid')
+    assert.equal(paid({}, addMs(paidAt, 11 * MINUTE)), 'already_paid')
+    assert.equal(paid({ paidAt: addMs(END, 1) }, addMs(END, MINUTE)), 'paid_late')
+    assert.equal(paid({ status: 'refunded' }, addMs(paidAt, 11 * MINUTE)), 'already_paid')
+  })
+
+  it('has an end for every status', () => {
+    assert.equal(shown('failed', null, 0), 'failed')
+    assert.equal(shown('abandoned', null, 0), 'cancelled')
+    assert.equal(shown('expired', null, 0), 'expired')
+  })
+})
+
+describe('what the script compares', () => {
+  it('changes with time alone when the screen does', () => {
+    const facts = { payment: payment({ status: 'processing' }), attempt: attempt({ nextStep: prompt }) }
+    const early = shownState({ ...facts, now: START })
+    assert.equal(shownState({ ...facts, now: addMs(START, MINUTE) }), early)
+    assert.notEqual(shownState({ ...facts, now: addMs(START, 3 * MINUTE) }), early)
+  })
+
+  it('changes with the attempt while the payment stays', () => {
+    const facts = { payment: payment({ status: 'processing' }), now: START }
+    assert.notEqual(
+      shownState({ ...facts, attempt: attempt({ status: 'started' }) }),
+      shownState({ ...facts, attempt: attempt({ nextStep: prompt }) }),
+    )
+  })
+})
+
+describe('money that may have been sent', () => {
+  it('is ruled out only when every attempt is known to have failed', () => {
+    assert.equal(mayHaveSentMoney({ attempts: [] }), false)
+    assert.equal(mayHaveSentMoney({ attempts: [attempt({ status: 'declined' })] }), false)
+    for (const status of ['started', 'awaiting_customer', 'amount_mismatch', 'requires_review'] as const)
+      assert.equal(
+        mayHaveSentMoney({ attempts: [attempt({ status: 'declined' }), attempt({ status })] }),
+        true,
+      )
+  })
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { networkOfNumber, type Offer, problemAnswer, readChoice, readFormState } from './form.ts'
+
+const OFFER: Offer = {
+  channels: ['card', 'mobile_money', 'bank_transfer'],
+  instruments: [
+    { name: 'mobile_success', channel: 'mobile_money', label: 'approved' },
+    { name: 'transfer_success', channel: 'bank_transfer', label: 'arrives' },
+  ],
+  country: 'KE',
+}
+
+describe('the choice of a payer', () => {
+  it('is a channel that is offered, and nothing else', () => {
+    assert.deepEqual(readChoice(OFFER, { channel: 'card' }), { channel: 'card', instrument: undefined })
+    assert.deepEqual(readChoice(OFFER, {}), { kind: 'choice' })
+    assert.deepEqual(readChoice(OFFER, { channel: 'cash' }), { kind: 'choice' })
+    assert.deepEqual(readChoice({ ...OFFER, channels: ['card'] }, { channel: 'bank_transfer' }), {
+      kind: 'choice',
+    })
+  })
+
+  it('needs a number, from which the network is guessed', () => {
+    assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money', phone: '0712 345-678' }), {
+      channel: 'mobile_money',
+      instrument: undefined,
+      phone: '+254712345678',
+      network: 'mpesa_ke',
+    })
+    assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money', phone: '12' }), { kind: 'phone' })
+    assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money' }), { kind: 'phone' })
+  })
+
+  it('may name another network than the guess, but none of another country', () => {
+    const form = { channel: 'mobile_money', phone: '0712345678' }
+    const network = (code: string) => {
+      const choice = readChoice(OFFER, { ...form, network: code })
+      return 'network' in choice ? choice.network : choice
+    }
+    assert.equal(network('airtel_ke'), 'airtel_ke')
+    assert.equal(network('mtn_ug'), 'mpesa_ke')
+    assert.equal(network('<script>'), 'mpesa_ke')
+  })
+
+  it('needs no network where there is none to choose', () => {
+    const choice = readChoice(
+      { ...OFFER, country: 'CA' },
+      { channel: 'mobile_money', phone: '+1 506 234 5678' },
+    )
+    assert.deepEqual(choice, {
+      channel: 'mobile_money',
+      instrument: undefined,
+      phone: '+15062345678',
+      network: undefined,
+    })
+  })
+
+  it('plays only an instrument of the chosen channel', () => {
+    const form = { mobile_money_instrument: 'transfer_success', bank_transfer_instrument: 'transfer_success' }
+    const played = (channel: string) => {
+      const choice = readChoice(OFFER, { ...form, channel, phone: '0712345678' })
+      return 'instrument' in choice ? choice.instrument : choice
+    }
+    assert.equal(played('mobile_money'), undefined)
+    assert.equal(played('bank_transfer'), 'transfer_success')
+    assert.equal(played('card'), undefined)
+  })
+})
+
+describe('the network of a number', () => {
+  it('is told while the payer types, if it can be', () => {
+    assert.equal(networkOfNumber('0712345678', 'KE'), 'mpesa_ke')
+    assert.equal(networkOfNumber('0712', 'KE'), null)
+    assert.equal(networkOfNumber('hello', null), null)
+  })
+})
+
+describe('a problem with the form', () => {
+  const path = '/pay/abc'
+  const form = { channel: 'mobile_money', network: 'airtel_ke', phone: '0712' }
+
+  it('comes back with what was chosen, and without the number in the address', () => {
+    const { redirectTo, cookies } = problemAnswer(path, form, { kind: 'phone' })
+    assert.equal(redirectTo, '/pay/abc?problem=phone&channel=mobile_money&network=airtel_ke')
+    assert.deepEqual(
+      cookies.map(({ value, path: where }) => [value, where]),
+      [['0712', path]],
+    )
+    const query = Object.fromEntries(new URL(redirectTo, 'https://x.example').searchParams)
+    const sent = Object.fromEntries(cookies.map(({ name, value }) => [name, value]))
+    assert.deepEqual(readFormState(OFFER.channels, query, sent), {
+      channel: 'mobile_money',
+      network: 'airtel_ke',
+      phone: '0712',
+      problem: { kind: 'phone' },
+    })
+  })
+
+  it('says how long to wait', () => {
+    const { redirectTo } = problemAnswer(path, form, { kind: 'wait', seconds: 90 })
+    const query = Object.fromEntries(new URL(redirectTo, 'https://x.example').searchParams)
+    assert.deepEqual(readFormState(OFFER.channels, query, {}).problem, { kind: 'wait', seconds: 90 })
+  })
+
+  it('is none when the address was made up', () => {
+    const state = (query: Record<string, string>) => readFormState(OFFER.channels, query, {})
+    assert.equal(state({ problem: 'wait', seconds: '-5' }).problem, null)
+    assert.equal(state({ problem: 'wait', seconds: '99999' }).problem, null)
+    assert.equal(state({ problem: '<b>' }).problem, null)
+    assert.deepEqual(state({ channel: 'cash', network: 'none' }), {
+      channel: null,
+      network: null,
+      phone: '',
+      problem: null,
+    })
+  })
+
+  it('keeps only as much of what was typed as a number can be', () => {
+    const { cookies } = problemAnswer(path, { phone: '7'.repeat(5_000) }, { kind: 'phone' })
+    assert.equal(cookies[0]?.value.length, 40)
+  })
+})
