@@ -12,27 +12,57 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }
 
+// The colours of the payer's pages, which are of the same floor and so cannot be asked for theirs. Every text has a
+// contrast of 7 or more with its ground.
 const STYLE = `
-  :root { color-scheme: light dark }
-  body { font: 16px/1.55 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1.25rem }
-  h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-  code { font-family: ui-monospace, monospace } small { opacity: .7 }
-  section { border-top: 1px solid color-mix(in srgb, currentColor 20%, transparent); padding: .75rem 0 }
-  section:target { outline: 2px solid; outline-offset: .5rem } h3 { margin: 0; font-size: 1rem }
-  p { margin: .35rem 0 }`
+:root { color-scheme: light dark; --ink: #14201d; --dim: #414e4b; --page: #f4f6f5; --card: #fff; --line: #d5dddb;
+  --soft: #eef2f1; --accent: #0a5a49; --on-accent: #fff }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #edf3f1; --dim: #b3c0bc; --page: #101715; --card: #18211f; --line: #33403c; --soft: #202b28;
+    --accent: #5fd0b4; --on-accent: #101715 }
+}
+* { box-sizing: border-box }
+html { -webkit-text-size-adjust: 100%; scroll-padding-top: 1rem }
+body { margin: 0; background: var(--page); color: var(--ink); overflow-wrap: anywhere;
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif }
+header, main { width: calc(100% - 2rem); max-width: 46rem; margin: 0 auto }
+header { padding: 1.25rem 0 .75rem; font-size: 1.125rem; font-weight: 600 }
+header a { display: inline-flex; gap: .75rem; align-items: center; color: inherit; text-decoration: none }
+header a::before { content: "C" / ""; display: grid; place-items: center; width: 2.75rem; height: 2.75rem;
+  border-radius: .625rem; background: var(--accent); color: var(--on-accent); font-size: 1.25rem }
+main { margin-bottom: 2rem; padding: 1.5rem 1.25rem; background: var(--card); border: 1px solid var(--line);
+  border-radius: 1rem }
+h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.3 }
+h2 { margin: 0; font-size: 1.0625rem }
+p { margin: .35rem 0 }
+a { color: var(--accent); text-underline-offset: .15em }
+code { padding: .1em .3em; border-radius: .3em; background: var(--soft);
+  font-family: ui-monospace, monospace; font-size: .9375em }
+small { color: var(--dim); font-size: .9375rem }
+section { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line) }
+section:target { margin-inline: -1.25rem; padding: 1rem 1.25rem; background: var(--soft);
+  box-shadow: inset .25rem 0 var(--accent) }
+section:target code { background: var(--card) }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px }
+@media (min-width: 40rem) { main { padding: 2rem } section:target { margin-inline: -2rem; padding-inline: 2rem } }
+`
 
-/** `body` is HTML already. */
+/** `body` is HTML already, and has the heading. */
 export function htmlPage(title: string, body: string, styleNonce: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>${escapeHtml(title)}</title>
 <style nonce="${escapeHtml(styleNonce)}">${STYLE}</style>
 </head>
 <body>
+<header><a href="/">Cowry</a></header>
+<main>
 ${body}
+</main>
 </body>
 </html>
 `

@@ -107,7 +107,7 @@ function errorsPage(nonce: string): string {
       ? 'The same request may succeed later.'
       : 'The same request will be refused again; change it first.'
     return `<section id="${code}">
-<h3><code>${code}</code></h3>
+<h2><code>${code}</code></h2>
 <p>${escapeHtml(message)}</p>
 <p><small>HTTP ${http} · <code>${type}</code> · ${retry}</small></p>
 </section>`

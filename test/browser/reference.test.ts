@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
+import { AxeBuilder } from '@axe-core/playwright'
 import { testService } from '../support/service.ts'
 import { newVisitor, startBrowser } from './browser.ts'
 
@@ -21,5 +22,20 @@ it('explains every error where its docUrl leads', async (t) => {
   const refused = await service.apiWith(undefined).get('/api/v1/wallet/balance')
   await page.goto(refused.body.error.docUrl)
   await page.getByRole('heading', { name: 'missing_api_key' }).waitFor()
+  assert.deepEqual(complaints, [])
+})
+
+it('shows the errors readably in light and dark, also on a narrow phone', async (t) => {
+  const { page, complaints } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.goto(`${service.url}/docs/errors#payment_not_found`)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    assert.deepEqual(
+      violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]),
+      [],
+    )
+  }
   assert.deepEqual(complaints, [])
 })
