@@ -59,7 +59,7 @@ input { flex: none; width: 1.25rem; height: 1.25rem; margin: 0; accent-color: va
 .refused .glyph { background: linear-gradient(#0000 20%, #0006 20% 40%, #0000 40%), linear-gradient(135deg, #918e9d, #524f61) }
 .pay { padding: .75rem 0; background: var(--ground); box-shadow: 0 -.625rem .625rem -.25rem var(--ground) }
 /* The amount and the button stay in sight while the cards scroll, unless a zoomed page has no room for that. */
-@media (min-height: 36rem) { .pay { position: sticky; bottom: 0 } }
+@media (min-height: 32rem) { .pay { position: sticky; bottom: 0 } }
 button, .button { display: block; width: 100%; min-height: 3.25rem; padding: .75rem 1rem; border: 1px solid var(--accent);
   border-radius: .75rem; background: var(--accent); color: var(--on-accent); font: inherit; font-size: 1.0625rem;
   font-weight: 650; line-height: 1.5; text-align: center; text-decoration: none; overflow-wrap: anywhere; cursor: pointer }
