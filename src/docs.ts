@@ -8,8 +8,10 @@ import { renderEnvExample } from './config.ts'
 import { CURRENCIES } from './core/currency.ts'
 import { REFUSALS } from './core/errors.ts'
 import { FAILURES } from './core/failures.ts'
+import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi.ts'
+import { LANGUAGES } from './pages/words.ts'
 import { eventType, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
 import { ALL_SETTINGS } from './settings.ts'
 import type { StagingApp } from './staging/service.ts'
@@ -26,6 +28,8 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/events.md': renderEvents(),
     'docs/generated/failures.md': renderFailures(),
     'docs/generated/instruments.md': renderInstruments(),
+    'docs/generated/languages.md': renderLanguages(),
+    'docs/generated/networks.md': renderNetworks(),
     'docs/generated/refusals.md': renderRefusals(),
     'docs/generated/states.md': renderStates(),
   }
@@ -96,6 +100,37 @@ function renderInstruments(): string {
   const rows = SANDBOX_INSTRUMENTS.map(({ name, channel, label }) => [code(name), channel, label])
   const source = 'src/gateways/sandbox/instruments.ts'
   return page('Test instruments of the sandbox', source, ['Instrument', 'Channel', 'On the page'], rows)
+}
+
+function renderLanguages(): string {
+  const rows = Object.entries(LANGUAGES).map(([name, { name: ownName, direction, isReviewed }]) => [
+    code(name),
+    ownName,
+    direction === 'rtl' ? 'right to left' : 'left to right',
+    isReviewed ? 'source text' : 'machine-drafted, not yet reviewed by a native speaker',
+  ])
+  return page(
+    "Languages of the payer's pages",
+    'src/pages/words.ts',
+    ['Code', 'Name', 'Direction', 'State'],
+    rows,
+  )
+}
+
+function renderNetworks(): string {
+  const countries = [
+    ...new Set(Object.values(CURRENCIES).flatMap(({ countries }) => [...countries])),
+  ].toSorted()
+  const rows = countries
+    .flatMap((country) => networksOf(country))
+    .map(({ country, code: name, name: ownName, ussd }) => [
+      country,
+      code(name),
+      ownName,
+      ussd ? code(ussd) : '–',
+    ])
+  const heads = ['Country', 'Code', 'Network', 'Menu that payers dial']
+  return page('Mobile-money networks', 'src/core/networks.ts', heads, rows)
 }
 
 function renderRefusals(): string {
