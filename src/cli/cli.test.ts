@@ -14,6 +14,7 @@ const COMMANDS = [
   ['serve'],
   ['sandbox'],
   ['merchants', 'create'],
+  ['merchants', 'brand'],
   ['merchants', 'list'],
   ['merchants', 'suspend'],
   ['merchants', 'activate'],

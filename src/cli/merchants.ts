@@ -1,6 +1,7 @@
 // cowry merchants …
 
 import type { Command } from 'commander'
+import { addBrandCommand } from './brand.ts'
 import { type JsonOption, type WindowOptions, windowQuery, withJson, withWindow } from './options.ts'
 import type { Shell } from './shell.ts'
 import { renderRecord, renderTable } from './terminal.ts'
@@ -14,7 +15,9 @@ interface Merchant {
 }
 
 export function addMerchantCommands(program: Command, shell: Shell): void {
-  const merchants = program.command('merchants').description('Create, list, suspend and activate merchants.')
+  const merchants = program
+    .command('merchants')
+    .description('Create, brand, list, suspend and activate merchants.')
 
   withJson(merchants.command('create'))
     .description('Create a merchant. Give it a key with "cowry keys create".')
@@ -24,6 +27,8 @@ export function addMerchantCommands(program: Command, shell: Shell): void {
       const { name, baseCurrency } = options
       await change(shell, options, '/admin/v1/merchants', { name, baseCurrency })
     })
+
+  addBrandCommand(merchants, shell)
 
   withJson(withWindow(merchants.command('list')))
     .description('List merchants, newest first.')
@@ -51,8 +56,9 @@ const VERBS = {
 
 async function change(shell: Shell, options: JsonOption, path: string, body?: object): Promise<void> {
   const answer = await shell.withOperator((operator) => operator.call('POST', path, body))
-  // A boundary: the operators' API answers a record here.
-  shell.show(answer, options, () => renderRecord(answer.data as Record<string, unknown>))
+  // A boundary: the operators' API answers a record here. Its settings are what "merchants brand" shows.
+  const { settings: _, ...record } = answer.data as Record<string, unknown>
+  shell.show(answer, options, () => renderRecord(record))
 }
 
 function renderMerchants(merchants: Merchant[]): string {

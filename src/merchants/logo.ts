@@ -11,12 +11,14 @@ export interface Logo {
 }
 
 /** What the page can afford on a slow network, beside its own few kilobytes. */
-export const LOGO_MAX_BYTES = 3072
+const LOGO_MAX_BYTES = 3072
 
 const DATA_URI = /^data:(image\/[a-z+]{1,20});base64,([A-Za-z0-9+/]+={0,2})$/
 const DIGEST_LENGTH = 16
 
 export const LOGO_WORDS = `must be a data: URI in base64 of a PNG, WebP, JPEG or SVG of at most ${LOGO_MAX_BYTES} bytes, such as data:image/png;base64,iVBORw0KGgo….`
+
+const NO_PICTURE = 'does not hold a PNG, WebP, JPEG or SVG, by its first bytes.'
 
 /** The logo, or the rest of a sentence that says what to change about it. */
 export function readLogo(dataUri: string): Logo | string {
@@ -27,10 +29,19 @@ export function readLogo(dataUri: string): Logo | string {
   if (bytes.length > LOGO_MAX_BYTES)
     return `has ${bytes.length} bytes and may have at most ${LOGO_MAX_BYTES}; make the picture smaller.`
   const type = imageTypeOf(bytes)
-  if (type === undefined) return 'does not hold a PNG, WebP, JPEG or SVG, by its first bytes.'
+  if (type === undefined) return NO_PICTURE
   if (type !== claimed) return `says ${claimed} and holds ${type}; begin it with data:${type};base64,.`
   const wrong = type === SVG ? wrongInSvg(bytes.toString('utf8')) : undefined
   return wrong ?? { digest: digestOf(bytes), type, bytes }
+}
+
+/** The data: URI of a picture, or the rest of a sentence that says what is wrong with it. */
+export function logoUriOf(bytes: Buffer): { dataUri: string } | string {
+  const type = imageTypeOf(bytes)
+  if (type === undefined) return NO_PICTURE
+  const dataUri = `data:${type};base64,${bytes.toString('base64')}`
+  const logo = readLogo(dataUri)
+  return typeof logo === 'string' ? logo : { dataUri }
 }
 
 function digestOf(bytes: Buffer): string {
@@ -39,7 +50,7 @@ function digestOf(bytes: Buffer): string {
 
 const SVG = 'image/svg+xml'
 
-export function imageTypeOf(bytes: Buffer): string | undefined {
+function imageTypeOf(bytes: Buffer): string | undefined {
   const begins = (hex: string, at = 0) =>
     bytes.subarray(at, at + hex.length / 2).equals(Buffer.from(hex, 'hex'))
   if (begins('89504e470d0a1a0a')) return 'image/png'

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, describe, it } from 'node:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it, type TestContext } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
 import { assertNothingStored, assertRefusal } from '../support/answers.ts'
 import { initiateBody } from '../support/builders.ts'
 import { movingClock } from '../support/moving-clock.ts'
@@ -310,5 +314,92 @@ describe('the display name', () => {
     const page = await (await fetch(checkoutUrl)).text()
     assert.ok(page.includes('Duka &lt;la&gt; Vitabu'), page)
     assert.ok(!page.includes('Another Shop'))
+  })
+})
+
+describe('cowry merchants brand', () => {
+  const token = 'a-token-of-the-tests-0123456789abcdef'
+
+  async function brand(...argv: string[]) {
+    let out = ''
+    const take = (text: string) => {
+      out += text
+    }
+    const env = { COWRY_URL: staging.url, COWRY_ADMIN_TOKEN: token }
+    const code = await runCommandLine(['merchants', 'brand', ...argv], { out: take, err: take }, env)
+    return { code, out }
+  }
+
+  async function fileWith(t: TestContext, name: string, content: string | Buffer): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'cowry-brand-'))
+    t.after(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, name), content)
+    return join(folder, name)
+  }
+
+  it('sets what is named, reads the logo from a file, and clears', async (t) => {
+    const { uuid } = await staging.newMerchant()
+    const set = await brand(
+      ...[uuid, '--json', '--display-name', 'Duka', '--logo', await fileWith(t, 'logo.svg', SVG)],
+      ...['--accent', '#0A0B0C', '--support-email', 'help@shop.example', '--support-phone', '+254700123456'],
+      ...['--support-url', 'https://shop.example/help', '--locale', 'sw'],
+      ...['--redirect-origins', 'https://shop.example, http://localhost:3000'],
+    )
+    const settings = {
+      locale: 'sw',
+      redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
+      branding: {
+        displayName: 'Duka',
+        logo: dataUriOf(SVG),
+        supportEmail: 'help@shop.example',
+        supportPhone: '+254700123456',
+        supportUrl: 'https://shop.example/help',
+        accentColor: '#0a0b0c',
+      },
+    }
+    assert.equal(set.code, 0, set.out)
+    assert.deepEqual(JSON.parse(set.out).data.settings, settings)
+
+    const shown = await brand(uuid)
+    assert.match(shown.out, /^displayName +Duka$/m)
+    assert.match(shown.out, new RegExp(`^logo +image/svg\\+xml, ${SVG.length} bytes$`, 'm'))
+    assert.match(shown.out, /^redirectOrigins +https:\/\/shop\.example, http:\/\/localhost:3000$/m)
+
+    const cleared = await brand(
+      uuid,
+      '--json',
+      '--clear',
+      'display-name,accent,redirect-origins',
+      '--locale',
+      'fr',
+    )
+    assert.deepEqual(JSON.parse(cleared.out).data.settings, {
+      locale: 'fr',
+      redirectOrigins: [],
+      branding: { ...settings.branding, displayName: null, accentColor: null },
+    })
+  })
+
+  it('says what is wrong with a file or a value, and changes nothing', async (t) => {
+    const { uuid } = await staging.newMerchant()
+    const big = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(3065)])
+    const wrong: [string[], RegExp][] = [
+      [['--logo', await fileWith(t, 'logo.txt', 'hello')], /logo\.txt does not hold a PNG/],
+      [['--logo', await fileWith(t, 'empty.png', '')], /empty\.png does not hold a PNG/],
+      [['--logo', await fileWith(t, 'big.png', big)], /big\.png has 3073 bytes/],
+      [['--logo', join(tmpdir(), 'no-such-logo.png')], /cannot be read/],
+      [['--clear', 'everything'], /"everything" cannot be cleared; it is one of display-name/],
+      [
+        ['--accent', 'red', '--locale', 'de'],
+        /accentColor must be[\s\S]*locale must be|locale must be[\s\S]*accent/,
+      ],
+    ]
+    for (const [argv, words] of wrong) {
+      const { code, out } = await brand(uuid, ...argv)
+      assert.equal(code, 1, out)
+      assert.match(out, words)
+    }
+    const read = await staging.admin.get(`/admin/v1/merchants/${uuid}`)
+    assert.deepEqual(read.body.data.settings, EMPTY)
   })
 })

@@ -106,8 +106,11 @@ describe('the operators’ API', () => {
     })
     assert.equal(merchant.mode, 'test')
     assert.equal(merchant.status, 'active')
-    const settings = { supportEmail: 'help@shop.example' }
-    const changed = await ask('PATCH', `/merchants/${merchant.uuid}`, { settings, baseCurrency: 'KES' })
+    const changed = await ask('PATCH', `/merchants/${merchant.uuid}`, {
+      settings: { locale: 'pt', theme: 'dark' },
+      baseCurrency: 'KES',
+    })
+    const settings = { ...merchant.settings, locale: 'pt' }
     assert.deepEqual(
       { ...changed.data, updatedAt: '' },
       { ...merchant, settings, baseCurrency: 'KES', updatedAt: '' },
