@@ -65,16 +65,15 @@ ${networkField(facts)}
 }
 
 function networkField(facts: CheckoutFacts): Html | null {
-  const { speech, form, payment, attempt } = facts
+  const { speech, form, payment } = facts
   const networks = networksOf(payment.country)
   if (networks.length < 2) return null
   const isWrong = form.problem?.kind === 'network'
-  const chosen = form.network ?? attempt?.choice?.network
   return html`<label for="network">${speech.say('network')}</label>
 ${isWrong && html`<p class="wrong" id="network-problem">${problemWords(facts, form.problem)}</p>`}
 <select id="network" name="network"${isWrong && html` aria-invalid="true" aria-describedby="network-problem"`}>
 <option value="">${speech.say('networkFromNumber')}</option>
-${networks.map(({ code, name }) => html`<option value="${code}"${code === chosen && html` selected`}>${name}</option>`)}
+${networks.map(({ code, name }) => html`<option value="${code}"${code === form.network && html` selected`}>${name}</option>`)}
 </select>`
 }
 
