@@ -98,7 +98,10 @@ function receiptFacts(facts: CheckoutFacts): Html {
     [speech.say('time'), payment.paidAt && speech.time(payment.paidAt)],
     [speech.say('reference'), leftToRight(payment.reference)],
     [speech.say('receiptNumber'), leftToRight(receiptNumberOf(facts))],
-    [speech.say('status'), facts.isTest && speech.say('testMode')],
+    [
+      speech.say('status'),
+      facts.isTest ? `${speech.say('paidTitle')} · ${speech.say('testMode')}` : speech.say('paidTitle'),
+    ],
   ])
 }
 
