@@ -44,7 +44,7 @@ import { complainOfSettings, patchOf, readSettings } from './settings.ts'
 
 export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts'
 export { authenticate, createKeyCache, isSecretGuess } from './authenticate.ts'
-export { type Logo, logoUriOf, readLogo } from './logo.ts'
+export { logoUriOf, readLogo } from './logo.ts'
 export { createMerchantProfiles, type MerchantProfile } from './profiles.ts'
 export type { MerchantSettings } from './schema.ts'
 export { loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
