@@ -59,7 +59,7 @@ describe('a charge for which the bank wants the customer', () => {
     const payer = createPayer()
     const page = await payer.open(data.recovery.checkoutUrl)
     assert.match(wordsOf(page), /KES 100\.00/)
-    await payer.press(page, '/attempts', { choice: 'mobile_money:mobile_success' })
+    await payer.choose(page, 'mobile_success')
     const readStatus = async () => (await fetch(`${data.recovery.checkoutUrl}/status`)).json()
     await eventually(readStatus, (answer) => (answer as { status: string }).status === 'successful', 15_000)
     assert.deepEqual(await executionsOf(service.api, data.reference), [], 'the charge itself took nothing')

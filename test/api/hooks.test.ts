@@ -46,7 +46,7 @@ async function paidUnheard() {
   const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const page = new URL(data.checkoutUrl).pathname
-  assert.equal((await anonymous.postText(`${page}/attempts`, 'choice=card', form)).http, 303)
+  assert.equal((await anonymous.postText(`${page}/attempts`, 'channel=card', form)).http, 303)
   const [attempt] = await service.db.query(postpone, [data.uuid])
   const key = attempt?.key ?? ''
   assert.equal((await provider.post(`/v1/payments/${key}/play`, { instrument: 'card_success' })).http, 200)
@@ -133,7 +133,7 @@ describe('POST /hooks/{gateway}', () => {
     const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const page = new URL(data.checkoutUrl).pathname
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
-    await anonymous.postText(`${page}/attempts`, 'choice=card', form)
+    await anonymous.postText(`${page}/attempts`, 'channel=card', form)
     const [attempt] = await service.db.query(postpone, [data.uuid])
     const body = hookAbout(attempt?.key ?? '')
     assert.equal((await ring(body, signed(body))).http, 200)

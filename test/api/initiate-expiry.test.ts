@@ -21,8 +21,8 @@ async function initiate(from: Api = api) {
   return (await from.post('/api/v1/checkout/initiate-payment', initiateBody())).body.data
 }
 
-async function choose(checkoutUrl: string, choice: string) {
-  await payer.press(await payer.open(checkoutUrl), '/attempts', { choice })
+async function choose(checkoutUrl: string, instrument: string) {
+  await payer.choose(await payer.open(checkoutUrl), instrument)
 }
 
 const arrivesAt = (db: Db, uuid: string, status: string) =>
@@ -58,7 +58,7 @@ describe('an open checkout', () => {
     })
     assertRefusal(complete, 'invalid_state')
     await arrivesAt(service.db, uuid, 'expired')
-    await payer.press(page, '/attempts', { choice: 'mobile_money:mobile_success' })
+    await payer.choose(page, 'mobile_success')
     const data = (await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
     assert.deepEqual(data.attempts, [])
     assert.equal(data.status, 'expired')
@@ -93,7 +93,7 @@ describe('a checkout whose payer is acting when its time passes', () => {
     const provider = await startProvider(t, clock)
     const unaware = await testService(t, { clock, env: provider.env })
     const { uuid, checkoutUrl } = await initiate(unaware.api)
-    await choose(checkoutUrl, 'mobile_money:mobile_success')
+    await choose(checkoutUrl, 'mobile_success')
     await unaware.db.query(stopAsking, [uuid])
     clock.advance(60 * MINUTE_MS)
     assert.deepEqual(await arrivesAt(unaware.db, uuid, 'successful'), ['pending', 'processing', 'successful'])
@@ -102,7 +102,7 @@ describe('a checkout whose payer is acting when its time passes', () => {
 
   it('expires when the gateway says that nothing was paid, and money that comes later outranks it (F-35)', async () => {
     const { uuid, checkoutUrl } = await initiate()
-    await choose(checkoutUrl, 'mobile_money:mobile_late_success')
+    await choose(checkoutUrl, 'mobile_late_success')
     clock.advance(60 * MINUTE_MS)
     await arrivesAt(service.db, uuid, 'expired')
     assert.deepEqual(await postingsOf(service.db, uuid), [])
@@ -119,7 +119,7 @@ describe('a checkout whose payer is acting when its time passes', () => {
     const provider = await startProvider(t, clock)
     const cutOff = await testService(t, { clock, env: provider.env })
     const { uuid, checkoutUrl } = await initiate(cutOff.api)
-    await choose(checkoutUrl, 'mobile_money:mobile_success')
+    await choose(checkoutUrl, 'mobile_success')
     await provider.close()
     const untouched = await initiate(cutOff.api)
     clock.advance(61 * MINUTE_MS)

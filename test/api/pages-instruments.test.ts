@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { movingClock } from '../support/moving-clock.ts'
-import { createPayer, openCheckout, type Page, wordsOf } from '../support/payer.ts'
+import { createPayer, headingOf, openCheckout, type Page, wordsOf } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -13,7 +13,7 @@ const payer = createPayer()
 
 const MINUTE_MS = 60_000
 
-const isPaid = (page: Page) => wordsOf(page).startsWith('Paid ')
+const isPaid = (page: Page) => headingOf(page).startsWith('Paid')
 
 /** Reloads, as a waiting page does by itself. */
 const reloadUntil = (url: string, isWanted: (page: Page) => boolean, withinMs = 15_000) =>
@@ -25,12 +25,14 @@ describe('the checkout page without JavaScript', () => {
     const cardPage = await payer.goToCardPage(page)
     for (const { name, channel, label } of SANDBOX_INSTRUMENTS) {
       const place = channel === 'card' ? cardPage : page
-      const value = channel === 'card' ? name : `${channel}:${name}`
-      assert.ok(place.html.includes(`value="${value}"`), name)
+      assert.ok(place.html.includes(`value="${name}"`), name)
       assert.ok(place.html.includes(label), label)
     }
     assert.equal([...page.html.matchAll(/ checked/g)].length, 1)
-    assert.ok(!/<input(?![^>]*type="radio")/.test(page.html + cardPage.html), 'nobody asks for a card number')
+    const fields = [...(page.html + cardPage.html).matchAll(/<(?:input|textarea)[^>]*>/g)].map(([tag]) => tag)
+    const asked = fields.filter((tag) => !tag.includes('type="radio"'))
+    assert.equal(asked.length, 1, 'nobody asks for a card number')
+    assert.match(asked[0] ?? '', /type="tel" id="phone"/)
   })
 
   for (const { name } of SANDBOX_INSTRUMENTS.filter(({ channel }) => channel === 'card')) {
@@ -40,7 +42,7 @@ describe('the checkout page without JavaScript', () => {
       const receipt = await payer.payByCard(page, name)
       assert.ok(isPaid(receipt), wordsOf(receipt))
       assert.equal(receipt.url, checkoutUrl)
-      assert.match(wordsOf(receipt), new RegExp(`KES 1,250\\.50.*Demo Shop.*${reference}`))
+      assert.match(wordsOf(receipt), new RegExp(`KES 1,250\\.50.*Demo Shop.*Visa •••• \\d{4}.*${reference}`))
       const payment = await read()
       assert.equal(payment.status, 'successful')
       assert.match(payment.paymentMethod.recurringToken, /^rtk_/)
@@ -48,8 +50,14 @@ describe('the checkout page without JavaScript', () => {
   }
 
   for (const [name, words] of [
-    ['card_declined', 'Your bank declined this payment.'],
-    ['card_insufficient_funds', 'There is not enough money for this payment.'],
+    [
+      'card_declined',
+      'Your bank declined this payment. You have not been charged. Try a different card or another way to pay.',
+    ],
+    [
+      'card_insufficient_funds',
+      'There is not enough money for KES 1,250.50 and the fee of your bank or operator. You have not been charged. Top up and try again, or pay another way.',
+    ],
   ] as const) {
     it(`tells why ${name} was declined, and lets the payer try again`, async () => {
       const { page, read } = await openCheckout(api, payer)
@@ -78,7 +86,7 @@ describe('the checkout page without JavaScript', () => {
 
   it('says to look at the phone, and shows the result of mobile_success by itself', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
-    const waiting = await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_success' })
+    const waiting = await payer.choose(page, 'mobile_success')
     assert.match(wordsOf(waiting), /Check your phone/)
     assert.match(waiting.html, /<noscript><meta http-equiv="refresh"/)
     await reloadUntil(checkoutUrl, isPaid)
@@ -87,42 +95,57 @@ describe('the checkout page without JavaScript', () => {
 
   it('tells that mobile_cancelled was not approved', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
-    await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_cancelled' })
+    await payer.choose(page, 'mobile_cancelled')
     const open = await reloadUntil(checkoutUrl, (one) => one.html.includes('role="alert"'))
-    assert.ok(wordsOf(open).includes('You did not approve the payment.'), wordsOf(open))
+    assert.ok(
+      wordsOf(open).includes('The payment was not approved. You have not been charged.'),
+      wordsOf(open),
+    )
     assert.ok(isPaid(await payer.payByCard(open, 'card_success')))
   })
 
   it('shows where to send transfer_success, and the result by itself', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
-    const waiting = await payer.submit(page, '/attempts', { choice: 'bank_transfer:transfer_success' })
-    assert.match(wordsOf(waiting), /Send exactly KES 1,250\.50 Bank Sandbox Bank Account number \d{10} /)
+    const waiting = await payer.choose(page, 'transfer_success')
+    assert.equal(headingOf(waiting), 'Send exactly KES 1,250.50')
+    assert.match(
+      wordsOf(waiting),
+      /Bank Sandbox Bank Account number \d{10} .*Account name Demo Shop Write this reference \S{8} /,
+    )
     await reloadUntil(checkoutUrl, isPaid)
   })
 
   it('says what arrived with transfer_underpaid, and credits nothing', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
-    await payer.submit(page, '/attempts', { choice: 'bank_transfer:transfer_underpaid' })
-    const short = await reloadUntil(checkoutUrl, (one) => wordsOf(one).includes('different amount'))
-    assert.match(wordsOf(short), /KES 1,125\.45 of KES 1,250\.50/)
+    await payer.choose(page, 'transfer_underpaid')
+    const short = await reloadUntil(checkoutUrl, (one) => headingOf(one).startsWith('We received'))
+    assert.equal(headingOf(short), 'We received KES 1,125.45 of KES 1,250.50')
+    assert.match(
+      wordsOf(short),
+      /ask Demo Shop how to send the rest or get your money back\. Do not pay again/,
+    )
     const payment = await read()
     assert.deepEqual([payment.statusReason, payment.amountPaid], ['amount_mismatch', null])
   })
 
   it('lets the payer try again after mobile_timeout', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
-    await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_timeout' })
+    await payer.choose(page, 'mobile_timeout')
     clock.advance(5 * MINUTE_MS)
     const open = await reloadUntil(checkoutUrl, (one) => one.html.includes('role="alert"'))
-    assert.ok(wordsOf(open).includes('The payment was not approved in time.'), wordsOf(open))
+    assert.ok(
+      wordsOf(open).includes('We did not get your approval in time. You have not been charged.'),
+      wordsOf(open),
+    )
   })
 
   it('takes the money of mobile_late_success after the checkout expired', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
-    await payer.submit(page, '/attempts', { choice: 'mobile_money:mobile_late_success' })
+    await payer.choose(page, 'mobile_late_success')
     clock.advance(60 * MINUTE_MS)
-    await reloadUntil(checkoutUrl, (one) => /has expired|^Paid /.test(wordsOf(one)))
-    await reloadUntil(checkoutUrl, isPaid)
+    await reloadUntil(checkoutUrl, (one) => isPaid(one) || headingOf(one).includes('expired'))
+    const paid = await reloadUntil(checkoutUrl, isPaid)
+    assert.equal(headingOf(paid), 'Paid after the time was up')
     assert.equal((await read()).status, 'successful')
   })
 })

@@ -149,7 +149,7 @@ describe('one checkout', () => {
     const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const payer = createPayer()
     const page = await payer.open(data.checkoutUrl)
-    await payer.press(page, '/attempts', { choice: 'mobile_money:mobile_timeout' })
+    await payer.choose(page, 'mobile_timeout')
     const paid = await api.post(completePath(data.reference), { instrument: 'card_success' })
     assert.equal(paid.body.data.status, 'successful')
     assert.deepEqual(outline(paid.body.data.attempts), [

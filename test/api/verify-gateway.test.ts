@@ -5,7 +5,7 @@ import type { Api } from '../support/api.ts'
 import { movesOf, pathOf, postingsOf } from '../support/books.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { movingClock } from '../support/moving-clock.ts'
-import { createPayer } from '../support/payer.ts'
+import { choiceOf, createPayer } from '../support/payer.ts'
 import { startProvider } from '../support/provider.ts'
 import { testService } from '../support/service.ts'
 
@@ -14,9 +14,9 @@ const provider = await startProvider({ after }, clock)
 const service = await testService({ after }, { clock, env: provider.env })
 const { api } = service
 
-async function chooseOnPage(checkoutUrl: string, choice: string): Promise<void> {
+async function chooseOnPage(checkoutUrl: string, instrument: string): Promise<void> {
   const payer = createPayer()
-  const pressed = await payer.press(await payer.open(checkoutUrl), '/attempts', { choice })
+  const pressed = await payer.press(await payer.open(checkoutUrl), '/attempts', choiceOf(instrument))
   assert.equal(pressed.http, 303)
 }
 
@@ -25,7 +25,7 @@ const stopAsking = sql<unknown>`update attempts set due_at = null where payment_
 /** A payment with a prompt on the payer's phone, about which the background does not ask: only verify finds out. */
 async function prompted(db: Db, from: Api, instrument: string) {
   const { data } = (await from.post('/api/v1/checkout/initiate-payment', initiateBody())).body
-  await chooseOnPage(data.checkoutUrl, `mobile_money:${instrument}`)
+  await chooseOnPage(data.checkoutUrl, instrument)
   await db.query(stopAsking, [data.uuid])
   const verify = async () => {
     const answer = await from.get(`/api/v1/checkout/verify-payment?reference=${data.reference}`)

@@ -185,7 +185,7 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
   async function paidUnnoticed() {
     const { body } = await api.post(INITIATE, initiateBody())
     const { uuid, accessCode } = body.data
-    const choice = new URLSearchParams({ choice: 'card:card_success' })
+    const choice = new URLSearchParams({ channel: 'card' })
     const form = { method: 'POST', body: choice, redirect: 'manual' } as const
     const started = await fetch(`${services[0].url}/pay/${accessCode}/attempts`, form)
     assert.equal(started.status, 303)

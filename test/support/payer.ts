@@ -1,6 +1,8 @@
-// A payer whose browser has no JavaScript: opens pages, fills in the forms that stand on them, follows 303s.
+// A payer whose browser has no JavaScript: opens pages, keeps their cookies, fills in the forms that stand on them,
+// follows 303s.
 
 import assert from 'node:assert/strict'
+import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import type { Api } from './api.ts'
 import { initiateBody } from './builders.ts'
 
@@ -14,11 +16,13 @@ export interface Page {
 }
 
 export interface Payer {
-  open(url: string): Promise<Page>
+  open(url: string, headers?: Record<string, string>): Promise<Page>
   /** Presses the button of the form on this page whose action ends so, and stays before where it leads. */
   press(page: Page, action: string, fields?: Record<string, string>): Promise<Page>
   /** Presses, and follows where it leads. */
   submit(page: Page, action: string, fields?: Record<string, string>): Promise<Page>
+  /** Presses Pay on the open checkout with the instrument, or with a card that is chosen later. */
+  choose(checkout: Page, instrument: string): Promise<Page>
   /** From the open checkout to the gateway's page for cards. */
   goToCardPage(checkout: Page): Promise<Page>
   /** From the open checkout through the gateway's pages, and back. */
@@ -28,8 +32,14 @@ export interface Payer {
 const MAX_REDIRECTS = 5
 
 export function createPayer(): Payer {
+  const cookies = createCookies()
   const ask = async (url: string, init: RequestInit = {}): Promise<Page> => {
-    const answer = await fetch(url, { redirect: 'manual', ...init })
+    const answer = await fetch(url, {
+      redirect: 'manual',
+      ...init,
+      headers: { ...init.headers, ...cookies.sentTo(url) },
+    })
+    cookies.keep(answer)
     const location = answer.headers.get('location')
     return {
       http: answer.status,
@@ -51,7 +61,7 @@ export function createPayer(): Payer {
   }
 
   const payer: Payer = {
-    open: async (url) => follow(await ask(url)),
+    open: async (url, headers) => follow(await ask(url, { headers })),
     async press(page, action, fields = {}) {
       const target = actionsOf(page).find((one) => one.endsWith(action))
       assert.ok(target, `there is no form to ${action} on the page:\n${page.html}`)
@@ -60,9 +70,9 @@ export function createPayer(): Payer {
       return ask(new URL(target, page.url).href, { method: 'POST', body, headers })
     },
     submit: async (page, action, fields) => follow(await payer.press(page, action, fields)),
+    choose: (checkout, instrument) => payer.submit(checkout, '/attempts', choiceOf(instrument)),
     async goToCardPage(checkout) {
-      const between = await payer.submit(checkout, '/attempts', { choice: 'card' })
-      return payer.open(linkOf(between))
+      return payer.open(linkOf(await payer.choose(checkout, 'card')))
     },
     async payByCard(checkout, instrument) {
       const cardPage = await payer.goToCardPage(checkout)
@@ -74,6 +84,57 @@ export function createPayer(): Payer {
   return payer
 }
 
+interface Cookies {
+  keep(answer: Response): void
+  sentTo(url: string): { cookie: string } | undefined
+}
+
+/** By name and path; nothing here lives long enough to expire. */
+function createCookies(): Cookies {
+  const kept = new Map<string, { pair: string; path: string }>()
+  return {
+    keep(answer) {
+      for (const text of answer.headers.getSetCookie()) {
+        const [pair = ''] = text.split(';')
+        const path = /; Path=([^;]+)/.exec(text)?.[1] ?? '/'
+        kept.set(`${pair.split('=')[0]} ${path}`, { pair, path })
+      }
+    },
+    sentTo(url) {
+      const { pathname } = new URL(url)
+      const fitting = [...kept.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`))
+      return fitting.length === 0 ? undefined : { cookie: fitting.map(({ pair }) => pair).join('; ') }
+    },
+  }
+}
+
+let phones = 0
+
+/** A number of its own for every prompt, as a number may be asked only so often. As people of Kenya write it. */
+export function newPhone(): string {
+  phones += 1
+  return `0712 ${String(phones)
+    .padStart(6, '0')
+    .replace(/^(...)/, '$1 ')}`
+}
+
+/** What the form of an open checkout sends when the payer has chosen this: 'card', or a test instrument. */
+export function choiceOf(instrument: string): Record<string, string> {
+  const found = SANDBOX_INSTRUMENTS.find(({ name }) => name === instrument)
+  const channel = found?.channel ?? instrument
+  const untouched = {
+    mobile_money_instrument: 'mobile_success',
+    bank_transfer_instrument: 'transfer_success',
+  }
+  return {
+    channel,
+    phone: channel === 'mobile_money' ? newPhone() : '',
+    network: '',
+    ...untouched,
+    ...(found && { [`${channel}_instrument`]: found.name }),
+  }
+}
+
 function actionsOf(page: Page): string[] {
   return [...page.html.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, action = '']) =>
     unescapeHtml(action),
@@ -82,21 +143,34 @@ function actionsOf(page: Page): string[] {
 
 /** Where the big link of a page leads. */
 export function linkOf(page: Page): string {
-  const [, href] = /<a class="button" href="([^"]+)"/.exec(page.html) ?? []
+  const [, href] = /<a class="button[^"]*" href="([^"]+)"/.exec(page.html) ?? []
   assert.ok(href, `there is no link on the page:\n${page.html}`)
   return unescapeHtml(href)
 }
 
+const ENTITIES = { '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' }
+
 function unescapeHtml(text: string): string {
-  return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')
+  return Object.entries(ENTITIES).reduce((read, [entity, sign]) => read.replaceAll(entity, sign), text)
 }
 
-/** What a page says, without its markup. */
-export function wordsOf(page: Page): string {
-  const [, main = ''] = /<main>([\s\S]*)<\/main>/.exec(page.html) ?? []
-  return unescapeHtml(main.replaceAll(/<[^>]+>/g, ' '))
+/** What a piece of a page says, without its markup. */
+function textOf(html: string): string {
+  return unescapeHtml(html.replaceAll(/<[^>]+>/g, ' '))
     .replaceAll(/[\s\u00a0]+/g, ' ')
     .trim()
+}
+
+/** What a page says between the merchant's name and the foot. */
+export function wordsOf(page: Page): string {
+  return textOf(/<main[^>]*>([\s\S]*)<\/main>/.exec(page.html)?.[1] ?? '')
+}
+
+/** The one heading that tells which screen it is. */
+export function headingOf(page: Page): string {
+  const headings = [...page.html.matchAll(/<h1[^>]*>([\s\S]*?)<\/h1>/g)]
+  assert.equal(headings.length, 1, page.html)
+  return textOf(headings[0]?.[1] ?? '')
 }
 
 /** A new payment, its open page, and what the merchant reads of it. */
