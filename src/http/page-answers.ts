@@ -27,16 +27,28 @@ export async function sendPage(
   answer: PageAnswer,
   styleNonce: string,
 ): Promise<FastifyReply> {
-  reply.headers(needs.headers.page(styleNonce, answer.formActions))
+  const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
+  reply.headers(headersFor(needs.headers, answer, type, styleNonce))
   if (answer.cache === 'immutable') reply.header('cache-control', FOR_EVER)
   if (answer.headers) reply.headers(answer.headers)
   setCookies(needs, reply, answer)
   if (answer.redirectTo !== undefined) return reply.code(303).header('location', answer.redirectTo).send()
-  const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
   return reply
     .code(answer.http)
     .type(type)
     .send(await compressedBody(needs, reply, type, body, answer.cache))
+}
+
+/** What a page needs takes a kilobyte, so only documents get it: a payer who waits asks for the status many times. */
+function headersFor(
+  headers: SecurityHeaders,
+  { redirectTo, formActions }: PageAnswer,
+  type: string,
+  styleNonce: string,
+): Readonly<Record<string, string>> {
+  if (redirectTo !== undefined) return headers.api
+  if (type.startsWith('text/html')) return headers.page(styleNonce, formActions)
+  return type.startsWith('image/') ? headers.picture : headers.api
 }
 
 async function compressedBody(

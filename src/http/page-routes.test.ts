@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Refusal } from '../core/errors.ts'
-import type { PageRoute } from '../kit/route.ts'
+import type { PageAnswer, PageRoute } from '../kit/route.ts'
 import { fakeShell } from './fake-shell.ts'
 
 type PageInput = Parameters<PageRoute['handle']>[0]
@@ -45,14 +45,28 @@ describe('a page', () => {
     const answer = await get('/pay/abc')
     assert.equal(
       answer.headers['content-security-policy'],
-      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${answer.body}'; img-src 'self' data:; connect-src 'self'; form-action 'self' https://gateway.example; base-uri 'none'; frame-ancestors 'none'`,
+      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${answer.body}'; img-src 'self' data:; connect-src 'self'; form-action 'self' https://gateway.example; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; report-uri /csp-reports; report-to csp`,
     )
     assert.equal(answer.headers['cache-control'], 'no-store')
     assert.equal(answer.headers['referrer-policy'], 'no-referrer')
     assert.equal(answer.headers['cross-origin-opener-policy'], 'same-origin')
-    assert.match(String(answer.headers['permissions-policy']), /camera=\(\)/)
+    assert.equal(answer.headers['reporting-endpoints'], 'csp="/csp-reports"')
+    assert.match(String(answer.headers['permissions-policy']), /camera=\(\), .*payment=\(\), .*usb=\(\)/)
+    assert.doesNotMatch(String(answer.headers['permissions-policy']), /clipboard-write/)
     await get('/pay/abc')
     assert.equal(nonces.size, 2)
+  })
+
+  it('F-81: gives what is no document nothing to do, and a picture not even that', async () => {
+    const policyOf = async (answer: PageAnswer) =>
+      (await pageShell(async () => answer).get('/pay/abc')).headers['content-security-policy']
+    const none = "default-src 'none'; frame-ancestors 'none'"
+    assert.equal(await policyOf({ http: 200, content: { type: 'application/json', body: '{}' } }), none)
+    assert.equal(await policyOf({ http: 303, redirectTo: '/' }), none)
+    for (const type of ['image/png', 'image/svg+xml'])
+      assert.equal(await policyOf({ http: 200, content: { type, body: 'x' } }), `${none}; sandbox`)
+    const headers = { 'content-security-policy': 'sandbox' }
+    assert.equal(await policyOf({ http: 200, content: { type: 'text/css', body: '' }, headers }), 'sandbox')
   })
 
   it('gets the cookies of its visitor, and leaves its own for no script and no other site', async () => {

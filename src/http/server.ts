@@ -17,6 +17,7 @@ import { answerClientError, createNodeServer } from './node-server.ts'
 import { openApiDocument } from './openapi.ts'
 import type { HttpShell, HttpShellOptions } from './options.ts'
 import { registerPageRoutes } from './page-routes.ts'
+import { registerPolicyReports } from './policy-reports.ts'
 import { registerHookRoutes, registerMounts } from './raw-routes.ts'
 import { registerReference } from './reference.ts'
 
@@ -176,6 +177,7 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerMounts(app, options.mounts, options.log)
   registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, options.operatorRoutes)
   registerPageRoutes(app, needs, options.pageRoutes)
+  registerPolicyReports(app, options.clock, options.log)
   registerHookRoutes(app, needs, options.hookRoutes)
   // Last: by then every other path is known.
   app.register(async (scope) => registerOtherMethods(scope, new Map(methods)))

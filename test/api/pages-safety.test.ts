@@ -94,7 +94,11 @@ describe('a page', () => {
       "connect-src 'self'",
       "form-action 'self' https://shop.example:8443",
       "base-uri 'none'",
+      "object-src 'none'",
       "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      'report-uri /csp-reports',
+      'report-to csp',
     ])
     assert.ok(nonce.length >= 22)
     assert.equal(page.headers.get('cache-control'), 'no-store')
