@@ -34,8 +34,7 @@ import {
   loadSecrets,
   requireKeyring,
 } from './merchants/service.ts'
-import { errorPage } from './pages/error-page.ts'
-import { pageRoutes } from './pages/routes.ts'
+import { errorPage, pageRoutes } from './pages/routes.ts'
 import { gatewayHooks } from './payments/hooks.ts'
 import { paymentJobs } from './payments/jobs.ts'
 import { paymentRoutes } from './payments/routes.ts'

@@ -31,6 +31,10 @@ import { returnAddress } from './return-address.ts'
 import { speechOf } from './speech.ts'
 import { isLanguage } from './words.ts'
 
+// With the routes these are what the composition root and the documentation take from here.
+export { errorPage } from './error-page.ts'
+export { LANGUAGES } from './words.ts'
+
 type Visit = Parameters<PageRoute['handle']>[0]
 
 export function pageRoutes(app: PaymentsApp): PageRoute[] {
