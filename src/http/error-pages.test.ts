@@ -153,7 +153,7 @@ describe('what goes wrong on the wire', () => {
     `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
 
   it('is told to HEAD by the same headers, and nothing after them', async () => {
-    for (const path of ['/', '/pay/abc', '/pay/abc/nowhere', '/pay/abc/attempts', '/pay/%zz']) {
+    for (const path of ['/pay/abc/nowhere', '/pay/abc/attempts', '/pay/%zz']) {
       const headers = (answer: string) =>
         (answer.split('\r\n\r\n')[0] ?? '').replace(/(?<=nonce-|x-request-id: |Date: )[^'\r]+/g, '')
       const head = await exchange(requestFor(path, 'HEAD'))

@@ -131,6 +131,22 @@ describe('a page', () => {
     await shell.stop()
   })
 
+  it('answers HEAD like GET, without the body', async () => {
+    const answers: PageAnswer[] = [
+      { http: 200, html: '<p>hello</p>', cookies: [{ name: 'lang', value: 'fr', path: '/' }] },
+      { http: 200, content: { type: 'image/png', body: Buffer.alloc(700) }, cache: 'immutable' },
+      { http: 303, redirectTo: 'https://shop.example/back' },
+    ]
+    for (const given of answers) {
+      const { shell } = pageShell(async () => given)
+      const got = await shell.inject({ method: 'GET', url: '/pay/abc' })
+      const head = await shell.inject({ method: 'HEAD', url: '/pay/abc' })
+      assert.deepEqual([head.http, head.body], [got.http, ''])
+      for (const name of ['content-length', 'content-type', 'cache-control', 'set-cookie', 'location'])
+        assert.deepEqual(head.headers[name], got.headers[name], name)
+    }
+  })
+
   it('redirects with 303', async () => {
     const { post } = pageShell(async () => ({
       http: 200,
