@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { UUID_V7 } from '../support/answers.ts'
-import { newReference } from '../support/builders.ts'
-import { createPayer, openCheckout, wordsOf } from '../support/payer.ts'
+import { initiateBody, newReference } from '../support/builders.ts'
+import { choiceOf, createPayer, headingOf, openCheckout, wordsOf } from '../support/payer.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -23,6 +23,7 @@ describe('an unknown address', () => {
       `${near}/status`,
       `${near}/continue`,
       `${near}/return`,
+      `${near}/receipt`,
       '/pay/x',
       `/pay/${code.toLowerCase()}x`,
       `/pay/${'a'.repeat(2_000)}`,
@@ -37,7 +38,7 @@ describe('an unknown address', () => {
       assert.match(requestId, UUID_V7)
       pages.add(text.replace(requestId, '').replace(/nonce="[^"]+"/, ''))
     }
-    for (const step of ['attempts', 'check', 'other', 'cancel'])
+    for (const step of ['attempts', 'network', 'check', 'sent', 'extend', 'other', 'cancel'])
       assert.equal((await anonymous.postText(`${near}/${step}`, '', FORM)).http, 404, step)
     assert.equal(pages.size, 1)
   })
@@ -70,12 +71,13 @@ describe('a page', () => {
       customer: { email: 'x@example.com', firstname: '<i>A', lastname: '"><svg onload=alert(4)>' },
     })
     const cardPage = await payer.goToCardPage(page)
-    const receipt = await payer.submit(cardPage, '', { instrument: 'card_success', action: 'pay' })
+    const paid = await payer.submit(cardPage, '', { instrument: 'card_success', action: 'pay' })
     assert.equal((await read()).status, 'successful')
-    for (const { html } of [page, cardPage, receipt]) {
-      assert.ok(!/<script>|<img|<b>|<svg|<i>/.test(html), html)
+    const receipt = await payer.open(`${paid.url}/receipt`)
+    for (const { html } of [page, cardPage, paid, receipt]) {
+      assert.ok(!/<script>|<img|<b>|<svg (?!viewBox="0 0 24 24")|<i>/.test(html), html)
       // Whatever stands in an attribute cannot leave it: no quote but those of our own markup.
-      assert.ok(!/="[^"]*"[^\s>]/.test(html.replace(/<style[\s\S]*?<\/style>/, '')), html)
+      assert.ok(!/="[^"]*"[^\s/>]/.test(html.replace(/<style[\s\S]*?<\/style>/, '')), html)
     }
     assert.ok(page.html.includes('&lt;script&gt;alert(document.domain)&lt;/script&gt;'))
     assert.ok(wordsOf(page).includes('<b>Shop</b>') || page.html.includes('&lt;b&gt;Shop&lt;/b&gt;'))
@@ -108,7 +110,7 @@ describe('a page', () => {
     const again = await payer.open(checkoutUrl)
     assert.ok(!again.html.includes(nonce), 'a nonce is used once')
     assert.ok(
-      !/ on\w+=| style="|javascript:|<script(?! src="\/assets\/checkout\.js" defer><\/script>)/.test(
+      !/ on\w+=| style="|javascript:|<script(?! src="\/assets\/\S+" integrity="sha384-[^"]{64}" defer><\/script>)/.test(
         page.html,
       ),
     )
@@ -119,7 +121,7 @@ describe('a page', () => {
   it('has the same care in its steps and its refusals', async () => {
     const { page } = await openCheckout(api, payer)
     const refused = await anonymous.get('/pay/nothing')
-    for (const { headers } of [await payer.press(page, '/attempts', { choice: 'card' }), refused]) {
+    for (const { headers } of [await payer.press(page, '/attempts', choiceOf('card')), refused]) {
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.equal(headers.get('referrer-policy'), 'no-referrer')
       assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/)
@@ -131,27 +133,32 @@ describe('a page', () => {
     const path = `${new URL(checkoutUrl).pathname}/attempts`
     const post = (text: string, type = 'application/x-www-form-urlencoded') =>
       anonymous.postText(path, text, { 'content-type': type })
-    const notOffered = [
-      '',
-      'choice=',
-      'choice=cash',
-      'choice=card:mobile_success',
-      'choice=mobile_money:card_success',
-    ]
-    for (const form of [...notOffered, 'choice=mobile_money:__proto__']) {
+    const problems = [
+      ['', 'choice'],
+      ['channel=', 'choice'],
+      ['channel=cash', 'choice'],
+      ['channel=__proto__', 'choice'],
+      ['channel=mobile_money', 'phone'],
+      ['channel=mobile_money&phone=12&mobile_money_instrument=mobile_success', 'phone'],
+      ['channel=mobile_money&phone=%2B256712345678&network=__proto__', 'network'],
+      // The place for the phone ends in the middle of this character.
+      [`channel=mobile_money&phone=${'x'.repeat(39)}%F0%9F%98%80`, 'phone'],
+    ] as const
+    for (const [form, problem] of problems) {
       const answer = await post(form)
+      const location = new URL(answer.headers.get('location') ?? '', checkoutUrl)
       assert.deepEqual(
-        [answer.http, answer.headers.get('location')],
-        [303, new URL(checkoutUrl).pathname],
+        [answer.http, location.pathname, location.searchParams.get('problem')],
+        [303, new URL(checkoutUrl).pathname, problem],
         form,
       )
     }
     const refusals: [number, Promise<{ http: number; text: string }>][] = [
-      [400, post('choice=card%00')],
-      [400, post('choice=%ff')],
-      [413, post(`choice=card&x=${'y'.repeat(17_000)}`)],
-      [415, post('{"choice":"card"}', 'application/json')],
-      [415, post('choice=card', 'text/plain')],
+      [400, post('channel=card%00')],
+      [400, post('channel=%ff')],
+      [413, post(`channel=card&x=${'y'.repeat(17_000)}`)],
+      [415, post('{"channel":"card"}', 'application/json')],
+      [415, post('channel=card', 'text/plain')],
     ]
     for (const [http, answer] of refusals) {
       const { http: answered, text } = await answer
@@ -160,14 +167,57 @@ describe('a page', () => {
     }
     const payment = await read()
     assert.deepEqual([payment.status, payment.attempts], ['pending', []])
-    assert.match(wordsOf(await payer.payByCard(page, 'card_success')), /^Paid /)
+    assert.equal(headingOf(await payer.payByCard(page, 'card_success')), 'Paid')
+  })
+
+  it('plays no instrument of another channel: that is a field like any other', async () => {
+    const { page, read } = await openCheckout(api, payer)
+    const fields = { ...choiceOf('mobile_success'), mobile_money_instrument: 'card_declined' }
+    assert.equal(headingOf(await payer.submit(page, '/attempts', fields)), 'Check your phone')
+    assert.equal((await read()).attempts[0].channel, 'mobile_money')
+  })
+
+  it('leaves what was typed in no address, and for two minutes in a cookie of this page alone', async () => {
+    const { page, checkoutUrl } = await openCheckout(api, payer)
+    const typed = '0712 34 "><i>'
+    const fields = { ...choiceOf('mobile_success'), phone: typed, network: 'airtel_ke' }
+    const answer = await payer.press(page, '/attempts', fields)
+    assert.equal(answer.http, 303)
+    assert.ok(!decodeURIComponent(answer.location ?? '').includes('0712'))
+    const [cookie = ''] = answer.headers.getSetCookie()
+    assert.match(cookie, /^cowry_typed=[^;]+; Path=\/pay\/[^;]+; Max-Age=120; HttpOnly; SameSite=Lax$/)
+    assert.ok(cookie.includes(`Path=${new URL(checkoutUrl).pathname};`))
+    const again = await payer.open(answer.location ?? '')
+    assert.match(wordsOf(again), /Please check this Enter a mobile number/)
+    assert.ok(again.html.includes('value="0712 34 &quot;&gt;&lt;i&gt;"'), again.html)
+    assert.match(again.html, /<option value="airtel_ke" selected>/)
+    assert.match(again.html, /value="mobile_money"[^>]* checked>/)
+  })
+
+  it('adds nothing to its policy but an origin, whatever the merchant calls its host', async () => {
+    for (const host of ['shop;sandbox', 'shop,default-src', "shop'", 'shop*', 'shop"', 'shop$', '(shop)']) {
+      const body = initiateBody({ redirectUrl: `https://${host}.example/` })
+      const answer = await api.post('/api/v1/checkout/initiate-payment', body)
+      assert.equal(`${answer.http} ${answer.body.error?.details[0].field}`, '400 redirectUrl', host)
+    }
+    for (const host of [
+      'bücher.example',
+      'a_b.example',
+      '192.0.2.7',
+      '[2001:db8::1]',
+      'xn--bcher-kva.example',
+    ]) {
+      const { page } = await openCheckout(api, payer, { redirectUrl: `https://${host}:8443/` })
+      const policy = page.headers.get('content-security-policy') ?? ''
+      assert.ok(policy.includes(`form-action 'self' ${new URL(`https://${host}:8443/`).origin};`), policy)
+    }
   })
 
   it('shows each amount in the way of its currency', async () => {
     const francs = await openCheckout(api, payer, { amount: 5000, currency: 'XOF', country: 'SN' })
-    assert.match(wordsOf(francs.page), /^Pay XOF 5,000 to Demo Shop/)
+    assert.match(headingOf(francs.page), /5 000 XOF/, 'as Senegal writes it')
     const large = await openCheckout(api, payer, { amount: 999_999_999_999.99, currency: 'NGN' })
-    assert.match(wordsOf(large.page), /^Pay NGN 999,999,999,999\.99 to/)
+    assert.equal(headingOf(large.page), 'Pay NGN 999,999,999,999.99 to Demo Shop')
   })
 
   it('says in staging that no real money moves', async () => {
@@ -179,15 +229,18 @@ describe('the landing page', () => {
   it('says what this is and leads on, to pages that exist', async () => {
     const page = await payer.open(`${service.url}/`)
     assert.equal(page.http, 200)
-    assert.match(wordsOf(page), /collects payments/)
+    assert.equal(headingOf(page), 'One API for payments across Africa and beyond')
     const links = [...page.html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, href = '']) => href)
     assert.ok(links.includes('/docs') && links.includes('/openapi.json'))
     for (const href of links) assert.equal((await anonymous.get(href)).http, 200, href)
   })
 
   it('has a script for the checkout, which is served by us', async () => {
-    const script = await anonymous.get('/assets/checkout.js')
+    const { page } = await openCheckout(api, payer)
+    const [, src = ''] = /<script src="([^"]+)"/.exec(page.html) ?? []
+    const script = await anonymous.get(src)
     assert.equal(script.http, 200)
+    assert.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable')
     assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
     assert.equal(script.headers.get('x-content-type-options'), 'nosniff')
   })

@@ -74,7 +74,8 @@ export function problemAnswer(path: string, form: Texts, problem: Problem) {
   if (problem.kind === 'wait') query.set('seconds', String(problem.seconds))
   if (form.channel) query.set('channel', form.channel.slice(0, MAX_TYPED))
   if (form.network) query.set('network', form.network.slice(0, MAX_TYPED))
-  const phone = (form.phone ?? '').slice(0, MAX_TYPED)
+  // The cut may fall between the two halves of a character.
+  const phone = (form.phone ?? '').slice(0, MAX_TYPED).toWellFormed()
   return {
     http: 303,
     redirectTo: `${path}?${query}`,
