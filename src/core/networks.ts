@@ -2,7 +2,8 @@
 //
 // A prefix tells who issued a number, and since numbers can be ported it is a guess that the payer can always change.
 // The prefixes are public numbering plans and common knowledge; no operator has confirmed them. Wallets that any
-// number can have (bKash, Wave, OPay, ...) have none. A menu code stands here only where it is well known.
+// number can have (bKash, Wave, OPay, ...) have none. A menu code stands here only where public sources agree on it; a
+// wrong one would send the payer to somebody else's menu.
 
 export interface Network {
   /** Stable: it is stored with attempts and sent to gateways. */
@@ -33,11 +34,11 @@ const TABLE: Record<string, CountryNetworks> = {
     ['moov', 'Moov Money', '01 02 03 50 51 52 53 60 61 62 63 70 71 72 73', '*555#'],
   ]),
   BI: served('BI', '257', [
-    ['lumicash', 'Lumicash', '61 62 65 66 67 68 69', null],
+    ['lumicash', 'Lumicash', '61 62 65 66 67 68 69', '*163#'],
     ['ecocash', 'EcoCash', '71 72 76 79', null],
   ]),
   BJ: served('BJ', '229', [
-    ['mtn', 'MTN MoMo', '0142 0146 015 0161 0162 0166 0167 0169 0190 0191 0196 0197', '*880#'],
+    ['mtn', 'MTN MoMo', '0142 0146 015 0161 0162 0166 0167 0169 0190 0191 0196 0197', null],
     ['moov', 'Moov Money', '0145 0155 0158 0160 0163 0164 0165 0168 0194 0195 0198 0199', '*855#'],
     ['celtiis', 'Celtiis Cash', '0140 0141 0143 0144 0147', null],
   ]),
@@ -49,18 +50,18 @@ const TABLE: Record<string, CountryNetworks> = {
       '*145#',
     ],
     ['myzaka', 'Mascom MyZaka', '71 74 754 755 756 759 760 761 762 766 767 770 771 776 777 778', '*167#'],
-    ['smega', 'BTC Smega', '73 749 758 768 772', null],
+    ['smega', 'BTC Smega', '73 749 758 768 772', '*173#'],
   ]),
   CD: served('CD', '243', [
     ['mpesa', 'M-Pesa', '81 82 83 86', '*1122#'],
     ['airtel', 'Airtel Money', '97 98 99', '*501#'],
-    ['orange', 'Orange Money', '80 84 85 89', null],
+    ['orange', 'Orange Money', '80 84 85 89', '*144#'],
     ['afrimoney', 'Afrimoney', '90 91', null],
   ]),
   CF: served('CF', '236', [['orange', 'Orange Money', '72', null]]),
   CG: served('CG', '242', [
     ['mtn', 'MTN MoMo', '06', '*105#'],
-    ['airtel', 'Airtel Money', '04 05', null],
+    ['airtel', 'Airtel Money', '04 05', '*128#'],
   ]),
   CI: served('CI', '225', [
     ['orange', 'Orange Money', '07', '#144#'],
@@ -84,13 +85,13 @@ const TABLE: Record<string, CountryNetworks> = {
     ['mpesa', 'M-Pesa', '7', '*733#'],
   ]),
   GA: served('GA', '241', [
-    ['airtel', 'Airtel Money', '04 07 74 76 77', '*150#'],
+    ['airtel', 'Airtel Money', '04 07 74 76 77', null],
     ['moov', 'Moov Money', '02 05 06 60 62 65 66', null],
   ]),
   GH: served('GH', '233', [
     ['mtn', 'MTN MoMo', '24 25 53 54 55 59', '*170#'],
     ['telecel', 'Telecel Cash (Vodafone)', '20 50', '*110#'],
-    ['at', 'AT Money (AirtelTigo)', '26 27 56 57', '*110#'],
+    ['at', 'AT Money (AirtelTigo)', '26 27 56 57', null],
   ]),
   GM: served('GM', '220', [
     ['wave', 'Wave', '', null],
@@ -103,8 +104,8 @@ const TABLE: Record<string, CountryNetworks> = {
   ]),
   KE: served('KE', '254', [
     ['mpesa', 'M-Pesa', '70 71 72 740 741 742 743 745 746 748 757 758 759 768 769 79 11', '*334#'],
-    ['airtel', 'Airtel Money', '73 750 751 752 753 754 755 756 762 78 10', null],
-    ['equitel', 'Equitel', '763 764 765 766', '*247#'],
+    ['airtel', 'Airtel Money', '73 750 751 752 753 754 755 756 762 78 10', '*334#'],
+    ['equitel', 'Equitel', '763 764 765 766', null],
     ['tkash', 'T-Kash', '77', null],
   ]),
   LR: served('LR', '231', [
@@ -112,7 +113,7 @@ const TABLE: Record<string, CountryNetworks> = {
     ['mtn', 'Lonestar MTN MoMo', '55 88', '*156#'],
   ]),
   LS: served('LS', '266', [
-    ['mpesa', 'M-Pesa', '5', '*200#'],
+    ['mpesa', 'M-Pesa', '5', null],
     ['ecocash', 'EcoCash', '6', null],
   ]),
   ML: served('ML', '223', [
@@ -149,13 +150,13 @@ const TABLE: Record<string, CountryNetworks> = {
     ['airtel', 'Airtel Money', '72 73', null],
   ]),
   SL: served('SL', '232', [
-    ['orange', 'Orange Money', '72 73 74 75 76 78 79', '#144#'],
+    ['orange', 'Orange Money', '72 73 74 75 76 78 79', null],
     ['afrimoney', 'Afrimoney', '30 33 77 80 88 90 99', null],
   ]),
   SN: served('SN', '221', [
     ['wave', 'Wave', '', null],
     ['orange', 'Orange Money', '77 78', '#144#'],
-    ['free', 'Mixx by Yas (Free Money)', '76', '#150#'],
+    ['free', 'Mixx by Yas (Free Money)', '76', null],
   ]),
   SS: served('SS', '211', [
     ['mgurush', 'm-Gurush', '91', null],
