@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, afterEach, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Refusal } from '../../src/core/errors.ts'
 import type { CheckoutChoice, Started } from '../../src/gateways/gateway.ts'
 import { addMs } from '../../src/kit/clock.ts'
@@ -91,6 +92,10 @@ const selectPrompts = sql<{ hash: Buffer; prompts: number }>`
 select phone_hash as hash, prompts
 from phone_prompts`
 
+const renewWindows = sql<unknown>`
+update phone_prompts
+set window_ends_at = $1`
+
 describe('asking one phone', () => {
   it('is allowed five times among twenty payments that ask at once, whatever the process', async () => {
     const phone = newPhone()
@@ -144,16 +149,16 @@ describe('asking one phone', () => {
       assert.equal((await ask(phone, unlimited)).payment.status, 'processing')
   })
 
-  it('keeps no number that whoever reads the table could find out', async () => {
+  it('keeps no number that whoever reads the table could find out by trying them all', async () => {
     const phone = newPhone()
+    const hashes = async () => (await db.query(selectPrompts)).map(({ hash }) => hash.toString('hex'))
+    const before = await hashes()
     await ask(phone)
-    const stored = await db.query(selectPrompts)
-    const guess = createHash('sha256').update(phone).digest()
-    assert.ok(stored.length > 0)
-    for (const { hash } of stored) {
-      assert.equal(hash.length, 32)
-      assert.notDeepEqual(hash, guess)
-    }
+    // Only the installation's own secret leads from a number to its row.
+    await ask(phone, { ...app, promptKey: app.random.bytes(32) })
+    const added = (await hashes()).filter((hash) => !before.includes(hash))
+    assert.equal(added.length, 2)
+    assert.ok(!added.includes(createHash('sha256').update(phone).digest('hex')))
   })
 
   it('counts a prompt whose process died before it was recorded, and harms nothing else', async () => {
@@ -190,6 +195,24 @@ describe('asking one phone', () => {
       [1],
     )
     assert.equal(await job.run(), 0)
+  })
+
+  it('is not forgotten when a new window begins while the old one is swept away', async () => {
+    const job = paymentJobs(app).find(({ name }) => name === 'forget-prompt-windows')
+    assert.ok(job && 'run' in job)
+    clock.advance(HOUR)
+    await job.run()
+    await ask(newPhone())
+    clock.advance(HOUR)
+    let swept: Promise<number> | undefined
+    await db.transaction(async (tx) => {
+      await tx.query(renewWindows, [addMs(clock.now(), MINUTE)])
+      swept = job.run()
+      // Long enough for the sweep to find the row and to wait for it.
+      await delay(200)
+    })
+    assert.equal(await swept, 0)
+    assert.equal((await db.query(selectPrompts)).length, 1)
   })
 })
 
