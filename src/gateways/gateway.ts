@@ -11,6 +11,7 @@ export type Channel = 'card' | 'mobile_money' | 'bank_transfer'
 export interface Attempt {
   /** Our key at the gateway: idempotency key and reference in one, the same for every try of this attempt. */
   key: string
+  operation: 'checkout' | 'charge'
   paymentId: string
   merchantId: string
   merchantName: string
@@ -24,6 +25,9 @@ export interface Attempt {
   /** When our checkout closes, for providers that can close theirs with it; null for a charge without the payer. */
   expiresAt: Date | null
 }
+
+/** What a gateway is asked about: an attempt as far as its books know it. */
+export type Question = Pick<Attempt, 'key' | 'operation' | 'amount' | 'startedAt' | 'expiresAt'>
 
 /** What the payer chose on our page: the channel, and what the channel asks for. */
 export interface CheckoutChoice {
@@ -95,7 +99,17 @@ export type Outcome =
       savedMethod: SavedMethod | null
       paidAt: Date
     }
-  | { kind: 'declined'; code: FailureCode; words: string; gatewayReference: string | null }
+  | {
+      kind: 'declined'
+      code: FailureCode
+      words: string
+      gatewayReference: string | null
+      /**
+       * The gateway refused the request itself (a currency that the account does not take, a key that is wrong) and
+       * provably began nothing: another gateway may be tried for the same attempt to pay.
+       */
+      refused?: true
+    }
   | { kind: 'pending'; gatewayReference: string | null }
   | {
       kind: 'unknown'
@@ -113,12 +127,15 @@ export type WebhookReading =
   | { kind: 'ignored'; reason: string }
   | { kind: 'forged' }
 
-/** Every minor unit of a currency over these countries can be collected through these channels. */
+/** A currency over these countries can be collected through these channels. */
 export interface Rail {
   currency: Currency
   /** Absent: any country that uses the currency. */
   countries?: readonly string[]
   channels: readonly Channel[]
+  /** The smallest amount and the step between amounts, where the provider cannot take every minor unit. */
+  minimumMinor?: bigint
+  stepMinor?: bigint
 }
 
 export interface RecoveryProperties {
@@ -132,15 +149,40 @@ export interface Gateway {
   readonly name: string
   readonly rails: readonly Rail[]
   readonly recovery: RecoveryProperties
+  /** Mobile money goes to the phone by a prompt, so our page asks for the number; otherwise the gateway's page does. */
+  readonly promptsPhone?: true
   /** Test instruments to choose from; only a sandbox has them. */
   readonly instruments?: readonly Instrument[]
   startCheckout(attempt: Attempt, choice: CheckoutChoice, returnUrl: string): Promise<Started | Outcome>
-  verify(attempt: Pick<Attempt, 'key' | 'amount'>, gatewayReference: string | null): Promise<Outcome>
+  verify(question: Question, gatewayReference: string | null): Promise<Outcome>
   readWebhook(headers: Record<string, string>, rawBody: Buffer): WebhookReading
   chargeSaved?(attempt: Attempt, credential: string): Promise<Outcome>
   /** Stops an attempt that the payer has not paid; `declined` when it is off, `succeeded` when it came too late. */
-  cancel?(attempt: Pick<Attempt, 'key' | 'amount'>, gatewayReference: string | null): Promise<Outcome>
+  cancel?(question: Question, gatewayReference: string | null): Promise<Outcome>
+  refund?(refund: RefundRequest): Promise<RefundOutcome>
+  verifyRefund?(refund: RefundRequest, gatewayReference: string | null): Promise<RefundOutcome>
+  /** A call that changes nothing, to try credentials before they are kept. */
+  probe?(): Promise<'works' | 'refused' | 'unreachable'>
 }
+
+/** Money back to the payer of a succeeded attempt: all of it or a part. On disk before any verb is called with it. */
+export interface RefundRequest {
+  /** Our key of this refund, the same for every try. */
+  key: string
+  attemptKey: string
+  /** The gateway's own reference of the attempt that was paid. */
+  attemptReference: string
+  amount: Money
+  /** False for a part of what was paid. */
+  isFull: boolean
+}
+
+/** As with outcomes: after `unknown` only asking, or the same request under the same key, is allowed. */
+export type RefundOutcome =
+  | { kind: 'succeeded'; gatewayReference: string }
+  | { kind: 'failed'; words: string; gatewayReference: string | null }
+  | { kind: 'pending'; gatewayReference: string | null }
+  | { kind: 'unknown'; reason: 'not_sent' | 'not_found' | 'no_answer' | 'unreadable'; words: string }
 
 export interface Instrument {
   name: string

@@ -212,6 +212,7 @@ function offerOf(app: PaymentsApp, payment: PaymentRow): Offer {
     channels: channelsOf(app, payment),
     instruments: gateway?.instruments ?? [],
     country: payment.country,
+    asksPhone: gateway?.promptsPhone ?? false,
   }
 }
 

@@ -1,5 +1,5 @@
 import { money } from '../core/money.ts'
-import type { Attempt } from '../gateways/gateway.ts'
+import type { Attempt, Question } from '../gateways/gateway.ts'
 import type { AttemptRow } from './attempt-queries.ts'
 import type { PaymentRow } from './queries.ts'
 
@@ -7,6 +7,7 @@ import type { PaymentRow } from './queries.ts'
 export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merchantName: string): Attempt {
   return {
     key: attempt.gatewayKey,
+    operation: attempt.operation,
     paymentId: payment.id,
     merchantId: payment.merchantId,
     merchantName,
@@ -25,8 +26,10 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
 }
 
 /** What a gateway is asked about. */
-export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Pick<Attempt, 'key' | 'amount'> {
-  return { key: attempt.gatewayKey, amount: money(payment.amountMinor, payment.currency) }
+export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Question {
+  const { gatewayKey: key, operation, startedAt } = attempt
+  const { amountMinor, currency, expiresAt } = payment
+  return { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
 }
 
 /** An attempt as its first row has it. */

@@ -34,8 +34,9 @@ export function requirePromptable(app: PaymentsApp, payment: PaymentRow, choice:
 function complainOfPhone(app: PaymentsApp, payment: PaymentRow, choice: CheckoutChoice): Complaint[] {
   const { phone, instrument } = choice
   if (phone === undefined) {
-    const isPlayed = instrument !== undefined && app.gateways.get(payment.gateway).instruments !== undefined
-    return isPlayed ? [] : [{ field: 'phone', code: 'required', message: 'A phone number is needed.' }]
+    const { instruments, promptsPhone } = app.gateways.get(payment.gateway)
+    const isPlayed = instrument !== undefined && instruments !== undefined
+    return isPlayed || !promptsPhone ? [] : [{ field: 'phone', code: 'required', message: 'A phone number is needed.' }]
   }
   if (readPhone(phone, null)?.e164 === phone) return []
   return [{ field: 'phone', code: 'invalid_format', message: 'This is not the number of a mobile phone.' }]

@@ -25,7 +25,8 @@ export interface SandboxGatewayOptions {
 /** One time that the provider really took money. */
 export type Execution = ExecutionBody
 
-export interface SandboxGateway extends Required<Gateway> {
+/** Everything but refunds and a probe. */
+export interface SandboxGateway extends Required<Omit<Gateway, 'refund' | 'verifyRefund' | 'probe'>> {
   /** Plays the payer of the attempt to the end, and time with it. */
   play(key: string, instrument?: string): Promise<Outcome>
   /** What the provider executed for a payment, under whatever keys. */
@@ -57,6 +58,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
       channels: ['card', 'mobile_money', 'bank_transfer'],
     })),
     recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    promptsPhone: true,
     instruments: SANDBOX_INSTRUMENTS,
 
     startCheckout: async (attempt, choice, returnUrl) =>

@@ -85,6 +85,7 @@ export type Rig = Awaited<ReturnType<typeof startRig>>
 export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
   return {
     key: random.uuid(),
+    operation: 'checkout',
     paymentId: random.uuid(),
     merchantId: random.uuid(),
     merchantName: 'Duka <b>La</b> Vitabu',

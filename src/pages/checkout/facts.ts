@@ -16,6 +16,8 @@ export interface CheckoutFacts {
   channels: readonly Channel[]
   /** Test instruments to choose from; empty with a real gateway. */
   instruments: readonly Instrument[]
+  /** Whether our page asks for the phone number, or the gateway's own. */
+  asksPhone: boolean
   /** "Visa •••• 4242" when the provider told, otherwise null. */
   methodLabel: string | null
   /** The payer's own address, without a slash at the end. */

@@ -9,6 +9,7 @@ const OFFER: Offer = {
     { name: 'transfer_success', channel: 'bank_transfer', label: 'arrives' },
   ],
   country: 'KE',
+  asksPhone: true,
 }
 
 describe('the choice of a payer', () => {
@@ -54,6 +55,11 @@ describe('the choice of a payer', () => {
       phone: '+15062345678',
       network: undefined,
     })
+  })
+
+  it('needs no number where the gateway asks for it', () => {
+    const choice = readChoice({ ...OFFER, asksPhone: false }, { channel: 'mobile_money' })
+    assert.deepEqual(choice, { channel: 'mobile_money', instrument: undefined })
   })
 
   it('plays only an instrument of the chosen channel', () => {

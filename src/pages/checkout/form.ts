@@ -22,6 +22,8 @@ export interface Offer {
   channels: readonly Channel[]
   instruments: readonly Instrument[]
   country: string | null
+  /** Otherwise the gateway's own page asks for the number. */
+  asksPhone: boolean
 }
 
 type Texts = Readonly<Record<string, string>>
@@ -31,7 +33,7 @@ export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem 
   const channel = offer.channels.find((one) => one === form.channel)
   if (!channel) return { kind: 'choice' }
   const instrument = readInstrument(offer, channel, form[instrumentField(channel)] ?? '')
-  if (channel !== 'mobile_money') return { channel, instrument }
+  if (channel !== 'mobile_money' || !offer.asksPhone) return { channel, instrument }
 
   const phone = readPhone(form.phone ?? '', offer.country)
   if (!phone) return { kind: 'phone' }

@@ -48,7 +48,7 @@ function way(facts: CheckoutFacts, channel: Channel, isChecked: boolean): Html {
   const id = `way-${channel}`
   return html`<div class="way"><input type="radio" name="channel" id="${id}" value="${channel}" aria-describedby="${id}-hint"${isChecked && html` checked`}>
 <label for="${id}">${icon(channel)}<span>${speech.say(name)}</span></label>
-<div class="fields"><p class="dim" id="${id}-hint">${speech.say(hint)}</p>${channel === 'mobile_money' && phoneFields(facts)}${testOutcome(facts, channel)}</div></div>`
+<div class="fields"><p class="dim" id="${id}-hint">${speech.say(hint)}</p>${channel === 'mobile_money' && facts.asksPhone && phoneFields(facts)}${testOutcome(facts, channel)}</div></div>`
 }
 
 function phoneFields(facts: CheckoutFacts): Html {
