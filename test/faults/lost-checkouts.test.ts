@@ -64,7 +64,7 @@ describe('cancelling while the gateway does not answer', () => {
     assert.deepEqual(answer, { http: 303, redirectTo: `/pay/${accessCode}` })
     assert.equal(await statusOf(payment), 'processing awaiting_customer awaiting_customer')
     const page = (await payerAsks(payment, 'GET')).answer
-    assert.match(('html' in page && page.html?.toString()) || '', /Waiting for your payment/)
+    assert.match(('html' in page && page.html?.toString()) || '', /data-status=/)
     assert.deepEqual(await pathOf(rig.db, payment.id), ['pending', 'processing'])
 
     // They had paid.
