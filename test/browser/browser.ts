@@ -1,6 +1,6 @@
 // A real browser from an npm package, and visitors in it who notice everything that a page should not do.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -45,11 +45,19 @@ async function unpackBrowser(folder: string) {
   try {
     const { default: packaged } = await import('@sparticuz/chromium')
     const executablePath = await packaged.executablePath()
+    await nameFonts(join(folder, 'fonts'))
     return { executablePath, env: { ...process.env, HOME: folder } as Record<string, string> }
   } finally {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
     Object.assign(process.env, before)
   }
+}
+
+/** The package unpacks its fonts here and looks for them in /tmp: without them no text has a width. */
+async function nameFonts(folder: string): Promise<void> {
+  const list = join(folder, 'fonts.conf')
+  const text = await readFile(list, 'utf8')
+  await writeFile(list, text.replaceAll('/tmp/fonts', folder))
 }
 
 export interface Visitor {
@@ -62,6 +70,8 @@ export interface Visitor {
 export interface VisitorOptions {
   javaScript?: boolean
   width?: number
+  /** What the browser asks for, such as fr-CI; English unless told. */
+  locale?: string
   /** The only origins that a page may speak to. */
   origins: string[]
 }
@@ -70,6 +80,7 @@ export async function newVisitor(t: Ending, browser: Browser, options: VisitorOp
   const context = await browser.newContext({
     javaScriptEnabled: options.javaScript ?? true,
     viewport: { width: options.width ?? 1024, height: 800 },
+    locale: options.locale ?? 'en-US',
   })
   t.after(() => context.close())
   context.setDefaultTimeout(30_000)

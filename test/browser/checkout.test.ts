@@ -1,232 +1,310 @@
-// The payer's way in a real browser, with JavaScript and without it.
+// The payer's way in a real browser, with JavaScript and without it: with every test instrument to its end, and back to
+// the shop.
 
 import assert from 'node:assert/strict'
-import { after, afterEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
+import { after, describe, it } from 'node:test'
 import { serveSandbox } from '../../src/gateways/sandbox/serve.ts'
 import { addMs, systemClock } from '../../src/kit/clock.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { sandboxWebhookSecretOf } from '../../src/merchants/service.ts'
 import { initiateBody } from '../support/builders.ts'
-import type { Ending } from '../support/database.ts'
 import { movingClock } from '../support/moving-clock.ts'
+import { newPhone } from '../support/payer.ts'
 import { eventually, tempFolder } from '../support/process.ts'
 import { testService } from '../support/service.ts'
-import { newVisitor, startBrowser, startShop, type Visitor } from './browser.ts'
+import {
+  alertOf,
+  choose,
+  heading,
+  labelOf,
+  type OpenedCheckout,
+  PAY,
+  payWith,
+  press,
+  startRig,
+} from './payers.ts'
 
 const clock = movingClock()
 let stoppedAt: Date | undefined
 const now = () => stoppedAt ?? clock.now()
-const service = await testService({ after }, { clock: { ...clock, now } })
-const shop = await startShop({ after })
-const browser = await startBrowser({ after })
-
-const visitors: Visitor[] = []
-afterEach(() => {
-  const complaints = visitors.flatMap((visitor) => visitor.complaints)
-  assert.deepEqual(complaints, [], 'no error in the console, no broken policy, no request to a stranger')
-})
-
-interface Opened extends Visitor {
-  reference: string
-  checkoutUrl: string
-  expiresAt: string
-}
-
-async function openCheckout(
-  t: Ending,
-  {
-    javaScript = true,
-    width = 1024,
-    changes = {},
-  }: { javaScript?: boolean; width?: number; changes?: object } = {},
-): Promise<Opened> {
-  const body = initiateBody({ redirectUrl: `${shop}/back?cart=7#top`, ...changes })
-  const initiated = await service.api.post('/api/v1/checkout/initiate-payment', body)
-  assert.equal(initiated.http, 201, initiated.text)
-  const { checkoutUrl, expiresAt } = initiated.body.data
-  const payer = await newVisitor(t, browser, { javaScript, width, origins: [service.url, shop] })
-  visitors.push(payer)
-  await payer.page.goto(checkoutUrl)
-  return { ...payer, reference: body.reference, checkoutUrl, expiresAt }
-}
-
-const labelOf = (instrument: string) =>
-  SANDBOX_INSTRUMENTS.find(({ name }) => name === instrument)?.label ?? ''
-
-async function pressPay(page: Page, label: string): Promise<void> {
-  await page.getByLabel(label, { exact: true }).check()
-  await page.getByRole('button', { name: /^Pay KES/ }).click()
-}
-
-/** From the open checkout over the gateway's page, where it has one, to the screen that follows. */
-async function payWith(page: Page, instrument: string): Promise<void> {
-  if (!instrument.startsWith('card_')) return pressPay(page, labelOf(instrument))
-  await pressPay(page, 'Card')
-  await page.getByText('Choose a test card').waitFor()
-  await pressPay(page, labelOf(instrument))
-  if (instrument === 'card_3ds') await page.getByRole('button', { name: 'Approve' }).click()
-}
-
-const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name }).waitFor()
-const alertOf = (page: Page) => page.getByRole('alert').textContent()
-const press = (page: Page, name: string) => page.getByRole('button', { name }).click()
-
-const statusOf = async (reference: string): Promise<string> =>
-  (await service.api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)).body.data.status
-
-async function executionsOf(reference: string): Promise<number> {
-  const answer = await service.api.get(`/api/v1/sandbox/executions?reference=${reference}`)
-  return answer.body.data.length
-}
+const { open, visit, shop, service } = await startRig({ after }, { clock: { ...clock, now } })
 
 interface Expected {
   instrument: string
   /** What the payer sees while they wait, if they do. */
   waiting?: string
-  ends: 'Paid' | 'We received a different amount' | RegExp
+  ends: string | RegExp
   says?: RegExp
   status: string
   executions: number
+  /** How the payer gets back to the shop, and what its page is told. */
+  leaves: (checkout: OpenedCheckout) => Promise<void>
+  home: string
 }
 
-const paid = { ends: 'Paid', status: 'successful', executions: 1 } as const
-const declined = { ends: /^Pay KES/, status: 'pending', executions: 0 } as const
+const byLink = ({ page }: OpenedCheckout) => page.getByRole('link', { name: 'Return to Demo Shop' }).click()
+const byCancelling = ({ page }: OpenedCheckout) => press(page, 'Cancel and return')
 
-const underpaid = { ends: 'We received a different amount', status: 'processing', executions: 1 } as const
+const paid = {
+  ends: 'Paid',
+  says: /You paid KES 1,250\.50 to Demo Shop\./,
+  status: 'successful',
+  executions: 1,
+  leaves: byLink,
+  home: 'successful',
+} as const
+const declined = {
+  ends: PAY,
+  status: 'pending',
+  executions: 0,
+  leaves: byCancelling,
+  home: 'abandoned',
+} as const
+const underpaid = {
+  ends: 'We received KES 1,125.45 of KES 1,250.50',
+  says: /ask Demo Shop how to send the rest or get your money back\. Do not pay again before that\./,
+  status: 'processing',
+  executions: 1,
+  leaves: byLink,
+  home: 'processing',
+} as const
 
+/** What would take a payer to the shop by itself, with JavaScript or without. */
+const LEADS_AWAY = /http-equiv="refresh"|data-return/
+
+const onPhone = { waiting: 'Check your phone' }
+const byTransfer = { waiting: 'Send exactly KES 1,250.50' }
+
+// What the two that end by the hour do is shown below, where the clock moves.
 const EXPECTED: Expected[] = [
   { instrument: 'card_success', ...paid },
   { instrument: 'card_3ds', ...paid },
-  { instrument: 'card_declined', ...declined, says: /declined this payment/ },
-  { instrument: 'card_insufficient_funds', ...declined, says: /not enough money/ },
+  {
+    instrument: 'card_declined',
+    ...declined,
+    says: /^Your bank declined this payment\. You have not been charged\. Try a different card/,
+  },
+  {
+    instrument: 'card_insufficient_funds',
+    ...declined,
+    says: /^There is not enough money .* You have not been charged\. Top up and try again/,
+  },
   { instrument: 'card_declined_later', ...paid },
   { instrument: 'card_auth_required_later', ...paid },
   { instrument: 'card_lost_answer_later', ...paid },
   { instrument: 'card_slow_later', ...paid },
-  { instrument: 'mobile_success', ...paid, waiting: 'Check your phone' },
-  { instrument: 'mobile_cancelled', ...declined, waiting: 'Check your phone', says: /did not approve/ },
-  { instrument: 'transfer_success', ...paid, waiting: 'Send exactly KES 1,250.50' },
-  { instrument: 'transfer_underpaid', ...underpaid, waiting: 'Send exactly KES 1,250.50' },
+  { instrument: 'mobile_success', ...paid, ...onPhone },
+  {
+    instrument: 'mobile_cancelled',
+    ...declined,
+    ...onPhone,
+    says: /^The payment was not approved\. You have not been charged\. Try again/,
+  },
+  { instrument: 'transfer_success', ...paid, ...byTransfer },
+  { instrument: 'transfer_underpaid', ...underpaid, ...byTransfer },
 ]
 
-for (const javaScript of [true, false]) {
-  describe(`a payer ${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 8 }, () => {
-    for (const { instrument, waiting, ends, says, status, executions } of EXPECTED) {
-      it(`uses ${instrument} and sees by itself what became of it`, async (t) => {
-        const { page, reference } = await openCheckout(t, { javaScript })
-        await payWith(page, instrument)
-        if (waiting) await heading(page, waiting)
-        await heading(page, ends)
-        if (says) assert.match((await alertOf(page)) ?? '', says)
-        assert.equal(await statusOf(reference), status)
-        assert.equal(await executionsOf(reference), executions)
+describe('a payer', { concurrency: 2 }, () => {
+  for (const javaScript of [true, false]) {
+    describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 5 }, () => {
+      for (const { instrument, waiting, ends, says, status, executions, leaves, home } of EXPECTED) {
+        it(`uses ${instrument}, sees by itself what became of it, and goes back to the shop`, async (t) => {
+          const checkout = await open(t, { javaScript })
+          const { page } = checkout
+          await payWith(page, instrument)
+          if (waiting) await heading(page, waiting)
+          await heading(page, ends)
+          const words = status === 'pending' ? await alertOf(page) : await page.locator('main').innerText()
+          assert.match(words.replaceAll('\u00a0', ' '), says ?? /./)
+          assert.equal((await checkout.read()).status, status)
+          assert.equal(await checkout.executions(), executions)
+          await leaves(checkout)
+          await page.waitForURL(`${shop}/**`)
+          assert.equal(page.url(), checkout.homeWith(home))
+        })
+      }
+
+      it('is declined, tries again and pays', async (t) => {
+        const { page, executions } = await open(t, { javaScript })
+        await payWith(page, 'card_declined')
+        await page.getByRole('alert').waitFor()
+        await payWith(page, 'card_success')
+        await heading(page, 'Paid')
+        assert.equal(await executions(), 1)
       })
-    }
 
-    it('is declined, tries again and pays', async (t) => {
-      const { page, reference } = await openCheckout(t, { javaScript })
-      await payWith(page, 'card_declined')
-      await page.getByRole('alert').waitFor()
-      await payWith(page, 'card_success')
-      await heading(page, 'Paid')
-      assert.equal(await executionsOf(reference), 1)
-    })
+      it('refuses at the bank and may choose again', async (t) => {
+        const { page, read } = await open(t, { javaScript })
+        await choose(page, 'card')
+        await press(page, PAY)
+        await page.getByRole('radio', { name: labelOf('card_3ds'), exact: true }).check()
+        await press(page, PAY)
+        await press(page, 'Refuse')
+        await heading(page, PAY)
+        assert.match(await alertOf(page), /could not confirm that it was you\. You have not been charged\./)
+        assert.equal((await read()).status, 'pending')
+      })
 
-    it('refuses at the bank and may choose again', async (t) => {
-      const { page } = await openCheckout(t, { javaScript })
-      await pressPay(page, 'Card')
-      await pressPay(page, labelOf('card_3ds'))
-      await press(page, 'Refuse')
-      await page.getByRole('alert').waitFor()
-      assert.match((await alertOf(page)) ?? '', /could not confirm that it was you/)
-    })
+      it('is told after five declines that it is over', async (t) => {
+        const { page, reference, read, homeWith } = await open(t, { javaScript })
+        for (let round = 1; round <= 4; round += 1) {
+          const path = `/api/v1/sandbox/payments/${reference}/complete`
+          assert.equal((await service.api.post(path, { instrument: 'card_declined' })).http, 200)
+        }
+        await payWith(page, 'card_insufficient_funds')
+        await heading(page, 'Payment did not go through')
+        await page.getByText('You have not been charged.').waitFor()
+        assert.equal((await read()).status, 'failed')
+        await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
+        await page.waitForURL(`${shop}/**`)
+        assert.equal(page.url(), homeWith('failed'))
+      })
 
-    it('returns to the shop after paying, by itself', async (t) => {
-      const { page, reference } = await openCheckout(t, { javaScript })
-      await payWith(page, 'card_success')
-      await page.waitForURL(`${shop}/**`)
-      assert.equal(page.url(), `${shop}/back?cart=7&reference=${reference}&status=successful#top`)
-    })
+      it('returns to the shop after paying by itself, and only once', async (t) => {
+        const { page, checkoutUrl, homeWith } = await open(t, { javaScript })
+        await payWith(page, 'card_success')
+        await page.getByText('You return to Demo Shop in 5 seconds.').waitFor()
+        await page.waitForURL(`${shop}/**`)
+        assert.equal(page.url(), homeWith('successful'))
+        await page.goBack()
+        assert.notEqual(new URL(page.url()).origin, shop)
+        await page.goto(checkoutUrl)
+        await heading(page, 'Paid')
+        assert.equal(await page.getByText('You return to').count(), 0)
+      })
 
-    it('cancels on our page and returns to the shop', async (t) => {
-      const { page, reference } = await openCheckout(t, { javaScript })
-      await press(page, 'Cancel and return')
-      await page.waitForURL(`${shop}/**`)
-      assert.equal(page.url(), `${shop}/back?cart=7&reference=${reference}&status=abandoned#top`)
-    })
+      it('stays here when asked to, and keeps the receipt', async (t) => {
+        const { page, checkoutUrl, reference } = await open(t, { javaScript })
+        await payWith(page, 'card_success')
+        await page.getByRole('link', { name: 'Stay here' }).click()
+        await heading(page, 'Receipt')
+        assert.equal(page.url(), `${checkoutUrl}/receipt`)
+        await page.getByText(reference).waitFor()
+        assert.doesNotMatch(await page.content(), LEADS_AWAY)
+        await page.getByRole('link', { name: 'Back to the payment' }).click()
+        await heading(page, 'Paid')
+        assert.doesNotMatch(await page.content(), LEADS_AWAY)
+      })
 
-    it("cancels on the gateway's page and may choose again", async (t) => {
-      const { page, reference } = await openCheckout(t, { javaScript })
-      await pressPay(page, 'Card')
-      await press(page, 'Cancel and return')
-      await heading(page, /^Pay KES/)
-      assert.equal(await statusOf(reference), 'pending')
-    })
+      it('cancels on our page and returns to the shop', async (t) => {
+        const { page, read, homeWith } = await open(t, { javaScript })
+        await press(page, 'Cancel and return')
+        await page.waitForURL(`${shop}/**`)
+        assert.equal(page.url(), homeWith('abandoned'))
+        assert.equal((await read()).status, 'abandoned')
+      })
 
-    it('gives a phone prompt up for a card', async (t) => {
-      const { page, reference } = await openCheckout(t, { javaScript })
-      await payWith(page, 'mobile_timeout')
-      await heading(page, 'Check your phone')
-      await press(page, 'Pay another way')
-      await payWith(page, 'card_success')
-      await heading(page, 'Paid')
-      assert.equal(await executionsOf(reference), 1)
-    })
+      it('cancels on our page and stays there where the shop named no address', async (t) => {
+        const { page, checkoutUrl, read } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
+        await press(page, 'Cancel payment')
+        await heading(page, 'Payment cancelled')
+        await page.getByText('You have not been charged.').waitFor()
+        assert.equal(page.url(), checkoutUrl)
+        assert.equal((await read()).status, 'abandoned')
+      })
 
-    it('pays in one tab and sees it in the other', async (t) => {
-      const { page, newTab, checkoutUrl, reference } = await openCheckout(t, { javaScript })
-      const other = await newTab()
-      await other.goto(checkoutUrl)
-      await payWith(page, 'card_success')
-      await heading(page, 'Paid')
-      await pressPay(other, 'Card')
-      await heading(other, 'Paid')
-      assert.equal(await executionsOf(reference), 1)
-    })
+      it('pays and stays on the receipt where the shop named no address', async (t) => {
+        const { page, checkoutUrl } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
+        await payWith(page, 'card_success')
+        await heading(page, 'Paid')
+        assert.equal(await page.getByRole('link', { name: /^Return to/ }).count(), 0)
+        assert.doesNotMatch(await page.content(), LEADS_AWAY)
+        await page.getByRole('link', { name: 'Show the receipt' }).click()
+        await heading(page, 'Receipt')
+        assert.equal(page.url(), `${checkoutUrl}/receipt`)
+      })
 
-    it('goes back after paying and is not asked to pay again', async (t) => {
-      const { page, reference } = await openCheckout(t, { javaScript, changes: { redirectUrl: undefined } })
-      await payWith(page, 'card_success')
-      await heading(page, 'Paid')
-      await page.goBack()
-      await heading(page, 'Paid')
-      assert.equal(await executionsOf(reference), 1)
-    })
+      it("cancels on the gateway's page and may choose again", async (t) => {
+        const { page, read } = await open(t, { javaScript })
+        await choose(page, 'card')
+        await press(page, PAY)
+        await press(page, 'Cancel and return')
+        await heading(page, PAY)
+        assert.equal((await read()).status, 'pending')
+      })
 
-    it('leaves the page of the gateway by the back button and finds the way on', async (t) => {
-      const { page } = await openCheckout(t, { javaScript })
-      await pressPay(page, 'Card')
-      await page.getByText('Choose a test card').waitFor()
-      await page.goto(page.url().replace(/\/sandbox.*/, '/'))
-      await page.goBack()
-      await page.getByText('Choose a test card').waitFor()
+      it('pays in one tab and sees it in the other', async (t) => {
+        const { page, newTab, checkoutUrl, executions } = await open(t, { javaScript })
+        const other = await newTab()
+        await other.goto(checkoutUrl)
+        await payWith(page, 'card_success')
+        await heading(page, 'Paid')
+        await choose(other, 'card')
+        await press(other, PAY)
+        await heading(other, 'Paid')
+        assert.equal(await executions(), 1)
+      })
+
+      it('presses Pay in two tabs at once, and one phone rings once', async (t) => {
+        const { page, newTab, checkoutUrl, read, executions } = await open(t, { javaScript })
+        const other = await newTab()
+        await other.goto(checkoutUrl)
+        const phone = newPhone()
+        for (const tab of [page, other]) await choose(tab, 'mobile_success', phone)
+        await Promise.all([page, other].map((tab) => press(tab, PAY)))
+        await Promise.all([page, other].map((tab) => heading(tab, 'Paid')))
+        assert.equal((await read()).attempts.length, 1)
+        assert.equal(await executions(), 1)
+      })
+
+      it('goes back after paying and is not asked to pay again', async (t) => {
+        const { page, executions } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
+        await payWith(page, 'card_success')
+        await heading(page, 'Paid')
+        await page.goBack()
+        await heading(page, 'Paid')
+        assert.equal(await executions(), 1)
+      })
+
+      it('goes back from a prompt and still sees the prompt', async (t) => {
+        const { page, read } = await open(t, { javaScript })
+        await payWith(page, 'mobile_timeout')
+        await heading(page, 'Check your phone')
+        await page.goBack()
+        if (await page.getByRole('button', { name: PAY }).isVisible()) await press(page, PAY)
+        await heading(page, 'Check your phone')
+        assert.equal((await read()).attempts.length, 1)
+      })
+
+      it('leaves the page of the gateway by the back button and finds the way on', async (t) => {
+        const { page } = await open(t, { javaScript })
+        await choose(page, 'card')
+        await press(page, PAY)
+        await page.getByText('Choose a test card').waitFor()
+        await page.goto(page.url().replace(/\/sandbox.*/, '/'))
+        await page.goBack()
+        await page.getByText('Choose a test card').waitFor()
+      })
     })
-  })
-}
+  }
+})
 
 describe('the page', { concurrency: 8 }, () => {
   it('takes a double click for one', async (t) => {
-    const { page, reference } = await openCheckout(t)
-    await page.getByLabel(labelOf('mobile_success'), { exact: true }).check()
-    await page.getByRole('button', { name: /^Pay KES/ }).dblclick()
+    const { page, read, executions } = await open(t)
+    await choose(page, 'mobile_success')
+    await page.getByRole('button', { name: PAY }).dblclick()
     await heading(page, 'Paid')
-    assert.equal(await executionsOf(reference), 1)
+    assert.equal((await read()).attempts.length, 1)
+    assert.equal(await executions(), 1)
   })
 
-  it('fails for good after five declines', async (t) => {
-    const { page, reference } = await openCheckout(t)
-    for (let round = 1; round <= 5; round += 1) await payWith(page, 'card_insufficient_funds')
-    await heading(page, 'Payment did not go through')
-    await page.getByText('You have not been charged.').waitFor()
-    assert.equal(await statusOf(reference), 'failed')
+  it('lets a payer press again when the network failed', async (t) => {
+    const { page } = await open(t)
+    await choose(page, 'card')
+    await page.context().setOffline(true)
+    await press(page, PAY)
+    await page.context().setOffline(false)
+    await page.goBack()
+    await heading(page, PAY)
+    await payWith(page, 'card_success')
+    await heading(page, 'Paid')
   })
 
   it('fits a narrow screen, whatever the merchant wrote', async (t) => {
     const changes = { amount: 999_999_999_999.99, description: 'W'.repeat(255) }
-    const { page } = await openCheckout(t, { width: 320, changes })
+    const { page } = await open(t, { width: 320, changes })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
   })
 })
@@ -248,52 +326,66 @@ it('pays over a gateway on another origin and comes back', async (t) => {
   const env = { COWRY_SANDBOX_URL: gateway.url, COWRY_SANDBOX_SECRET: secret }
   const { api, url } = await testService(t, { env })
   const initiated = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
-  const payer = await newVisitor(t, browser, { origins: [url, gateway.url] })
-  visitors.push(payer)
-  await payer.page.goto(initiated.body.data.checkoutUrl)
-  await payWith(payer.page, 'card_3ds')
-  await heading(payer.page, 'Paid')
+  const { page } = await visit(t, { origins: [url, gateway.url] })
+  await page.goto(initiated.body.data.checkoutUrl)
+  await payWith(page, 'card_success')
+  await heading(page, 'Paid')
 })
 
 // These move the clock that all checkouts share, so they come last and one by one.
 describe('time', () => {
+  const SECOND_MS = 1_000
+  const MINUTE_MS = 60 * SECOND_MS
+
   it('ends a checkout that nobody paid, also for the one who presses Pay too late', async (t) => {
-    const { page, reference } = await openCheckout(t)
-    clock.advance(61 * 60_000)
-    await eventually(
-      () => statusOf(reference),
-      (status) => status === 'expired',
-      10_000,
-    )
-    await pressPay(page, 'Card')
-    await heading(page, 'This payment has expired')
+    const { page, read, homeWith } = await open(t)
+    await choose(page, 'card')
+    clock.advance(61 * MINUTE_MS)
+    await eventually(read, ({ status }) => status === 'expired', 10_000)
+    await press(page, PAY)
+    await heading(page, 'This payment link has expired')
+    await page.getByText('You have not been charged.').waitFor()
+    await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
+    await page.waitForURL(`${shop}/**`)
+    assert.equal(page.url(), homeWith('expired'))
   })
 
-  it('ends a prompt that nobody answered, and the payer may choose again', async (t) => {
-    const { page } = await openCheckout(t)
-    await payWith(page, 'mobile_timeout')
-    await heading(page, 'Check your phone')
-    clock.advance(6 * 60_000)
-    await heading(page, /^Pay KES/)
-    assert.match((await alertOf(page)) ?? '', /not approved in time/)
-  })
+  for (const javaScript of [true, false]) {
+    const manner = javaScript ? 'with' : 'without'
 
-  it('shows money that came after the end as paid', async (t) => {
-    const { page, reference, expiresAt } = await openCheckout(t)
-    await payWith(page, 'mobile_late_success')
-    await heading(page, 'Check your phone')
-    // The money comes two seconds after the end: time stands still until the page has shown the end.
-    stoppedAt = addMs(new Date(expiresAt), 1_000)
-    await heading(page, 'This payment has expired')
-    stoppedAt = undefined
-    clock.advance(120 * 60_000)
-    await eventually(
-      () => statusOf(reference),
-      (status) => status === 'successful',
-      10_000,
-    )
-    await page.reload()
-    await heading(page, 'Paid')
-    assert.equal(await executionsOf(reference), 1)
-  })
+    it(`ends a prompt that nobody answered (mobile_timeout), ${manner} JavaScript`, async (t) => {
+      const { page, read, homeWith } = await open(t, { javaScript })
+      await payWith(page, 'mobile_timeout')
+      await heading(page, 'Check your phone')
+      clock.advance(5 * MINUTE_MS + SECOND_MS)
+      if (!javaScript) await press(page, 'Check status now')
+      await heading(page, PAY)
+      assert.match(await alertOf(page), /^We did not get your approval in time\. You have not been charged\./)
+      assert.equal((await read()).attempts[0].failureCode, 'customer_timeout')
+      await press(page, 'Cancel and return')
+      await page.waitForURL(`${shop}/**`)
+      assert.equal(page.url(), homeWith('abandoned'))
+    })
+
+    it(`shows money that came after the end (mobile_late_success), ${manner} JavaScript`, async (t) => {
+      const { page, read, executions, expiresAt, homeWith } = await open(t, { javaScript })
+      await payWith(page, 'mobile_late_success')
+      await heading(page, 'Check your phone')
+      // The money comes two seconds after the end: time stands still until the page has shown the end.
+      stoppedAt = addMs(new Date(expiresAt), SECOND_MS)
+      await eventually(read, ({ status }) => status === 'expired', 10_000)
+      if (!javaScript) await press(page, 'Check status now')
+      await heading(page, 'This payment link has expired')
+      await page.getByText('If you already approved or sent money, it is matched or returned.').waitFor()
+      stoppedAt = undefined
+      clock.advance(120 * MINUTE_MS)
+      await eventually(read, ({ status }) => status === 'successful', 10_000)
+      await page.reload()
+      await heading(page, 'Paid after the time was up')
+      assert.equal(await executions(), 1)
+      await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
+      await page.waitForURL(`${shop}/**`)
+      assert.equal(page.url(), homeWith('successful'))
+    })
+  }
 })

@@ -1,0 +1,121 @@
+// Payers in a real browser, and the service, shop and provider that they meet: what they open, press and read.
+
+import assert from 'node:assert/strict'
+import { afterEach } from 'node:test'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import type { Api } from '../support/api.ts'
+import { initiateBody } from '../support/builders.ts'
+import type { Ending } from '../support/database.ts'
+import { newPhone } from '../support/payer.ts'
+import { type TestService, testService } from '../support/service.ts'
+import { newVisitor, startBrowser, startShop, type Visitor, type VisitorOptions } from './browser.ts'
+
+export interface OpenOptions extends Partial<VisitorOptions> {
+  /** Of the body that the merchant sends. */
+  changes?: Record<string, unknown>
+  /** Another merchant's. */
+  api?: Api
+}
+
+export interface OpenedCheckout extends Visitor {
+  reference: string
+  checkoutUrl: string
+  expiresAt: string
+  /** What the merchant reads of it. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
+  read(): Promise<any>
+  /** How often the provider took the money. */
+  executions(): Promise<number>
+  /** Where the shop expects its payer back with this status. */
+  homeWith(status: string): string
+}
+
+export interface Rig {
+  service: TestService
+  shop: string
+  browser: Browser
+  /** A browser of its own for a payer who has opened nothing yet. */
+  visit(t: Ending, options?: Partial<VisitorOptions>): Promise<Visitor>
+  /** A new payment, and its payer before the open page. */
+  open(t: Ending, options?: OpenOptions): Promise<OpenedCheckout>
+}
+
+export async function startRig(t: Ending, options: { clock?: Clock } = {}): Promise<Rig> {
+  const service = await testService(t, options)
+  const shop = await startShop(t)
+  const browser = await startBrowser(t)
+
+  const visitors: Visitor[] = []
+  afterEach(() => {
+    const complaints = visitors.flatMap((visitor) => visitor.complaints)
+    assert.deepEqual(complaints, [], 'no error in the console, no broken policy, no request to a stranger')
+  })
+
+  const visit: Rig['visit'] = async (ending, wishes = {}) => {
+    const visitor = await newVisitor(ending, browser, { origins: [service.url, shop], ...wishes })
+    visitors.push(visitor)
+    return visitor
+  }
+  const open: Rig['open'] = async (ending, { changes, api = service.api, ...wishes } = {}) => {
+    const body = initiateBody({ redirectUrl: `${shop}/back?cart=7#top`, ...changes })
+    const initiated = await api.post('/api/v1/checkout/initiate-payment', body)
+    assert.equal(initiated.http, 201, initiated.text)
+    const { uuid, checkoutUrl, expiresAt, reference } = initiated.body.data
+    const visitor = await visit(ending, wishes)
+    await visitor.page.goto(checkoutUrl)
+    return {
+      ...visitor,
+      reference,
+      checkoutUrl,
+      expiresAt,
+      read: async () => (await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data,
+      executions: async () =>
+        (await api.get(`/api/v1/sandbox/executions?reference=${encodeURIComponent(reference)}`)).body.data
+          .length,
+      homeWith: (status) =>
+        `${shop}/back?cart=7&reference=${encodeURIComponent(reference)}&status=${status}#top`,
+    }
+  }
+  return { service, shop, browser, visit, open }
+}
+
+export const heading = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('heading', { name, level: 1 }).waitFor()
+
+export const alertOf = (page: Page): Promise<string> => page.getByRole('alert').innerText()
+
+export const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('button', { name }).click()
+
+export const PAY = /^Pay KES/
+
+/** The field of the way to pay that is chosen; the others are not shown. */
+function shownField(page: Page, label: string): Locator {
+  return page.getByLabel(label).filter({ visible: true })
+}
+
+/** Fills the open checkout in for a test instrument, and leaves Pay to be pressed. */
+export async function choose(page: Page, instrument: string, phone = newPhone()): Promise<void> {
+  const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === instrument)?.channel ?? 'card'
+  const way = { card: 'Card', mobile_money: 'Mobile money', bank_transfer: 'Bank transfer' }[channel]
+  await page.getByRole('radio', { name: way, exact: true }).check()
+  if (channel === 'mobile_money') await shownField(page, 'Mobile money number').fill(phone)
+  if (channel !== 'card') await shownField(page, 'Test mode: what should happen?').selectOption(instrument)
+}
+
+/** From the open checkout over the gateway's page, where it has one, to the screen that follows. */
+export async function payWith(page: Page, instrument: string, phone?: string): Promise<void> {
+  await choose(page, instrument, phone)
+  await press(page, PAY)
+  if (!instrument.startsWith('card_')) return
+  await page.getByText('Choose a test card').waitFor()
+  await page.getByRole('radio', { name: labelOf(instrument), exact: true }).check()
+  await press(page, PAY)
+  if (instrument === 'card_3ds') await press(page, 'Approve')
+}
+
+export function labelOf(instrument: string): string {
+  return SANDBOX_INSTRUMENTS.find(({ name }) => name === instrument)?.label ?? ''
+}
