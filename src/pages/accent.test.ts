@@ -3,7 +3,10 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Palette, paletteOf } from './accent.ts'
 
-const BACKGROUNDS = { light: ['#ffffff', '#f4f6f5'], dark: ['#18211f', '#101715'] } as const
+const BACKGROUNDS = {
+  light: ['#ffffff', '#f4f6f5', '#eef2f1'],
+  dark: ['#18211f', '#101715', '#202b28'],
+} as const
 const SCHEMES = ['light', 'dark'] as const
 
 const channelsOf = (text: string) => [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16))
@@ -87,8 +90,8 @@ describe('the palette of a merchant', () => {
 
   it('changes a colour no further than it must', () => {
     const { light, dark } = paletteOf('#f7931a')
-    assert.ok(contrast(light.accent, '#f4f6f5') < 4.8, light.accent)
+    assert.ok(contrast(light.accent, '#eef2f1') < 4.8, light.accent)
     assert.equal(dark.accent, '#f7931a')
-    assert.ok(contrast(paletteOf('#1a237e').dark.accent, '#18211f') < 4.8)
+    assert.ok(contrast(paletteOf('#1a237e').dark.accent, '#202b28') < 4.8)
   })
 })

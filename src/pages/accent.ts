@@ -15,7 +15,7 @@ export interface Palette {
 type Colour = readonly [red: number, green: number, blue: number]
 
 interface Scheme {
-  /** The card and the page, on which the accent is read. */
+  /** The card, the page and a notice, on which the accent is read. */
   backgrounds: readonly Colour[]
   /** Where a colour is moved that cannot be read there; it can be read itself, so the way always ends well. */
   towards: Colour
@@ -24,15 +24,15 @@ interface Scheme {
 
 const MIN_CONTRAST = 4.5
 
-// What can be read on the card and the page can carry their colours as its text: white on the light scheme's accents,
+// What can be read on these backgrounds can carry their colours as its text: white on the light scheme's accents,
 // the dark page's own colour on the dark scheme's.
 const LIGHT: Scheme = {
-  backgrounds: [parse('#ffffff'), parse('#f4f6f5')],
+  backgrounds: [parse('#ffffff'), parse('#f4f6f5'), parse('#eef2f1')],
   towards: parse('#000000'),
   onAccent: '#ffffff',
 }
 const DARK: Scheme = {
-  backgrounds: [parse('#18211f'), parse('#101715')],
+  backgrounds: [parse('#18211f'), parse('#101715'), parse('#202b28')],
   towards: parse('#ffffff'),
   onAccent: '#101715',
 }

@@ -67,6 +67,7 @@ div.wrong{background:var(--bad-soft);border-color:var(--bad);color:var(--bad)}
 .wrong,.wrong a{color:var(--bad);font-weight:600}
 .dim{color:var(--dim);font-size:.9375rem}
 .foot{margin:1rem 0 0;text-align:center}
+.foot a,.notice a{display:inline-block;padding:.25rem 0}
 .sign{width:3.5rem;height:3.5rem;border-radius:50%;display:grid;place-items:center;margin:.25rem 0 1rem;background:var(--soft);color:var(--accent)}
 .sign svg{width:2rem;height:2rem}
 .sign.paid{background:var(--good);color:var(--card)}
