@@ -100,6 +100,7 @@ function scriptedGateway(): ScriptedGateway {
     name: NAME,
     rails: [{ currency: 'KES', channels: ['card', 'mobile_money'] }],
     recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    promptsPhone: true,
     calls,
     answers: (verb, ...scripted) => void scripts.set(verb, [...(scripts.get(verb) ?? []), ...scripted]),
     forgetAnswers: () => scripts.clear(),
