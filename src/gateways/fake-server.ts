@@ -1,0 +1,219 @@
+// For tests: the frame of a fake provider. It listens on a real socket, so that the real connector and the real HTTP
+// client run against it, and it can be told to break in the ways that providers and networks break.
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * How an exchange goes wrong. Without `_after_acting` the provider never saw the request, except where the trouble is
+ * in the answer alone: garbage, truncated, huge_body and slow come after the provider has acted.
+ */
+export type Trouble =
+  | 'hang'
+  | 'hang_after_acting'
+  | 'cut_off'
+  | 'cut_off_after_acting'
+  | 'http_500'
+  | 'http_500_after_acting'
+  | 'html_503'
+  | 'garbage'
+  | 'truncated'
+  | 'huge_body'
+  | 'slow'
+  | 'http_409'
+  | 'http_429'
+
+export interface FakeRequest {
+  method: string
+  /** Without the query. */
+  path: string
+  query: URLSearchParams
+  /** By their names in small letters. */
+  headers: Record<string, string>
+  text: string
+}
+
+export interface FakeReply {
+  http: number
+  /** A text goes out as it is, anything else as JSON. */
+  body: unknown
+  headers?: Record<string, string>
+}
+
+export interface FakeServer {
+  /** Without a slash at the end. */
+  readonly url: string
+  /** What arrived, oldest first, also what ran into trouble. */
+  readonly requests: FakeRequest[]
+  /** From now on requests run into this: `times` of them or all, of those whose "METHOD /path" matches `on`. */
+  trouble(kind: Trouble, options?: { times?: number; on?: RegExp }): void
+  /** Ends every trouble. */
+  calm(): void
+  /** From now on a connection is refused. */
+  close(): Promise<void>
+}
+
+export interface FakeServerOptions {
+  /** The provider's own JSON for an error of its front door. */
+  errorBody?(http: number): unknown
+}
+
+interface Planned {
+  kind: Trouble
+  left: number
+  on: RegExp | undefined
+}
+
+const HUGE_BYTES = 10_000_000
+const SLOW_MS = 250
+const GARBAGE = Buffer.from('00ff7b225ad0fe0a3c212d2d8f1b', 'hex')
+
+export async function startFakeServer(
+  t: Pick<TestContext, 'after'>,
+  handle: (request: FakeRequest) => Promise<FakeReply>,
+  { errorBody = (http) => ({ error: `HTTP ${http}` }) }: FakeServerOptions = {},
+): Promise<FakeServer> {
+  const requests: FakeRequest[] = []
+  const plans: Planned[] = []
+  const broken: unknown[] = []
+
+  const take = (request: FakeRequest): Trouble | undefined => {
+    const plan = plans.find(
+      ({ left, on }) => left > 0 && (on?.test(`${request.method} ${request.path}`) ?? true),
+    )
+    if (plan) plan.left -= 1
+    return plan?.kind
+  }
+  const server = createServer(async (incoming, response) => {
+    try {
+      const request = await readRequest(incoming)
+      requests.push(request)
+      await answer(response, take(request), () => handle(request), errorBody)
+    } catch (error) {
+      // A fake that throws is wrong itself: the test must not take it for the provider's trouble.
+      if (!incoming.destroyed || !response.destroyed) broken.push(error)
+      response.destroy()
+    }
+  })
+  const url = await listen(server)
+  const close = () => stop(server)
+  t.after(async () => {
+    await close()
+    if (broken.length > 0) throw new AggregateError(broken, 'the fake provider broke')
+  })
+  return {
+    url,
+    requests,
+    trouble: (kind, { times = Number.POSITIVE_INFINITY, on } = {}) => plans.push({ kind, left: times, on }),
+    calm: () => plans.splice(0),
+    close,
+  }
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (!address || typeof address === 'string') throw new Error('the fake provider does not listen')
+  return `http://127.0.0.1:${address.port}`
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    // A second close complains that the server is not running, which is what was wanted.
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
+  const url = new URL(incoming.url ?? '/', 'http://fake')
+  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])
+  return {
+    method: incoming.method ?? '',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: Object.fromEntries(headers),
+    text: await readText(incoming),
+  }
+}
+
+async function answer(
+  response: ServerResponse,
+  trouble: Trouble | undefined,
+  act: () => Promise<FakeReply>,
+  errorBody: (http: number) => unknown,
+): Promise<void> {
+  switch (trouble) {
+    case undefined:
+      return reply(response, await act())
+    case 'hang':
+      return
+    case 'hang_after_acting':
+      await act()
+      return
+    case 'cut_off':
+      response.destroy()
+      return
+    case 'cut_off_after_acting':
+      await act()
+      response.destroy()
+      return
+    case 'http_500':
+      return reply(response, { http: 500, body: errorBody(500) })
+    case 'http_500_after_acting':
+      await act()
+      return reply(response, { http: 500, body: errorBody(500) })
+    case 'html_503':
+      return replyPage(response, 503)
+    case 'garbage':
+      return reply(response, { ...(await act()), body: GARBAGE })
+    case 'truncated':
+      return replyTruncated(response, await act())
+    case 'huge_body':
+      return replyHuge(response, await act())
+    case 'slow': {
+      const whole = await act()
+      await delay(SLOW_MS)
+      return reply(response, whole)
+    }
+    case 'http_409':
+      return reply(response, { http: 409, body: errorBody(409) })
+    case 'http_429':
+      return reply(response, { http: 429, body: errorBody(429), headers: { 'retry-after': '1' } })
+  }
+}
+
+function reply(response: ServerResponse, { http, body, headers = {} }: FakeReply): void {
+  response.writeHead(http, { 'content-type': 'application/json', ...headers })
+  response.end(toBytes(body))
+}
+
+function replyPage(response: ServerResponse, http: number): void {
+  response.writeHead(http, { 'content-type': 'text/html' })
+  response.end('<!doctype html><title>Service Unavailable</title><h1>503</h1><p>Please come back later.</p>')
+}
+
+/** Half of the body under a length that fits the half, so that only who reads the JSON can notice. */
+function replyTruncated(response: ServerResponse, { body, ...rest }: FakeReply): void {
+  const whole = toBytes(body)
+  reply(response, { ...rest, body: whole.subarray(0, Math.floor(whole.length / 2)) })
+}
+
+/** The right answer after ten megabytes of white space: whoever read all of it would believe it. */
+async function replyHuge(response: ServerResponse, { http, body, headers = {} }: FakeReply): Promise<void> {
+  response.writeHead(http, { 'content-type': 'application/json', ...headers })
+  const chunk = Buffer.alloc(65_536, ' ')
+  for (let sent = 0; sent < HUGE_BYTES && !response.destroyed; sent += chunk.length) {
+    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+  }
+  response.end(toBytes(body))
+}
+
+function toBytes(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
