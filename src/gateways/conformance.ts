@@ -2,70 +2,12 @@
 // fake of its provider, and the real connector runs against it over a real socket. A verb that the connector does not
 // have is not tested: capabilities are told by absence.
 
-import type { TestContext } from 'node:test'
-import type { FailureCode } from '../core/failures.ts'
-import type { Mode } from '../core/merchant.ts'
-import type { Money } from '../core/money.ts'
-import type { Connection } from './definition.ts'
-import type { FakeServer } from './fake-server.ts'
-import type { CheckoutChoice, Gateway } from './gateway.ts'
-
-/** Where the provider's webhooks reach us in these tests: signatures over the host are made for it. */
-export const PUBLIC_URL = 'https://pay.example.com'
-
-/** How a checkout ends at the provider. What is given differs from what was asked for, in the provider's own record. */
-export type Ending =
-  | { kind: 'pays'; minor?: bigint; currency?: string; key?: string }
-  | { kind: 'declines'; how: string }
-  | { kind: 'waits' }
-
-/** What a saved method does when it is charged again. */
-export type ChargeManner = 'approves' | 'waits' | 'wants_customer' | { declines: string }
-
-export type RefundManner = 'succeeds' | 'waits' | 'fails'
-
-/** A provider that a test can play with: its API on a socket, its payers and its books in our hands. */
-export interface FakeProvider {
-  readonly server: FakeServer
-  /** Plays the payer of an open checkout: on the hosted page, on the phone, wherever this provider has payers. */
-  finish(key: string, ending: Ending): void | Promise<void>
-  /** How often the provider really took money under this key, by checkout or by charge. */
-  executions(key: string): number | Promise<number>
-  /** What the provider answers about a webhook's matter: the signed request as it would arrive, for any key. */
-  webhook(key: string, event?: string): Webhook | Promise<Webhook>
-  /** A credential as the connector itself would have saved it. Needed where the connector has chargeSaved. */
-  savedCredential?(manner: ChargeManner): string | Promise<string>
-  /** How the refunds that come from now on end. Needed where the connector has refund. */
-  endRefunds?(manner: RefundManner): void
-  /** How often the provider really gave money back for the attempt with this key. Needed where it has refund. */
-  refunds?(attemptKey: string): number | Promise<number>
-}
-
-export interface Webhook {
-  /** Beside content-type only what the signature check reads: each of them is forged in turn. */
-  headers: Record<string, string>
-  body: Buffer
-}
-
-/** A gateway and its fake provider, as the suite needs to see them. */
-export interface Subject {
-  readonly name: string
-  /** As an operator would give them: well-formed and made up. The suite looks for their values where they must not be. */
-  readonly credentials: Readonly<Record<string, string>>
-  /** Another account's, just as well-formed: with them the provider refuses and its webhooks are forged. */
-  readonly otherCredentials: Readonly<Record<string, string>>
-  /** What is collected; its rail must take nine tenths of it too. */
-  readonly amount: Money
-  /** Card when absent. */
-  readonly choice?: CheckoutChoice
-  /** The attempt's country; null when absent. */
-  readonly country?: string
-  /** Test mode when absent. */
-  readonly mode?: Mode
-  /** Every reason to decline that the provider knows, by the provider's own name for it, and what we call it. */
-  readonly declines: readonly { how: string; code: FailureCode; on: 'checkout' | 'charge' }[]
-  /** Why a changed body passes, for a provider whose webhooks prove who sends and not what. */
-  readonly unsignedBody?: string
-  start(t: TestContext): Promise<FakeProvider>
-  open(connection: Connection): Gateway
-}
+export {
+  type ChargeManner,
+  type Ending,
+  type FakeProvider,
+  PUBLIC_URL,
+  type RefundManner,
+  type Subject,
+  type Webhook,
+} from './conformance/subject.ts'

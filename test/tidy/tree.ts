@@ -29,9 +29,20 @@ function isText(path: string): boolean {
   return !/\.(?:png|svg|ico|woff2)$/.test(path)
 }
 
+/** What stands in src and is never part of the product. */
+const TEST_SUPPORT: readonly { path: RegExp; reason: string }[] = [
+  { path: /\.test\.ts$/, reason: 'tests stand beside what they test' },
+  { path: /\/test-[\w-]+\.ts$/, reason: 'what the tests of one folder stand on' },
+  { path: /\/fake(?:-[\w-]+)?\.ts$/, reason: 'what plays the other side in tests' },
+  {
+    path: /^src\/gateways\/conformance(?:\.ts$|\/)/,
+    reason: 'the test of every gateway stands beside the contract that it tests',
+  },
+]
+
 /** Code of the product, without its tests and what only they use. */
 export function isProduct({ path }: TreeFile): boolean {
-  return path.startsWith('src/') && !/(?:\.test|\/test-[\w-]+|\/fake-[\w-]+)\.ts$/.test(path)
+  return path.startsWith('src/') && !TEST_SUPPORT.some((support) => support.path.test(path))
 }
 
 export function isTest({ path }: TreeFile): boolean {
