@@ -86,6 +86,6 @@ function languages({ languageLinks, speech }: PageFrame): Html | null {
   if (languageLinks === null) return null
   return html`<nav aria-label="${speech.say('language')}"><ul>${LANGUAGE_CODES.map(
     (code) =>
-      html`<li><a href="${languageLinks}?lang=${code}" lang="${code}" hreflang="${code}" dir="${LANGUAGES[code].direction}"${code === speech.language && html` aria-current="true"`}>${LANGUAGES[code].name}</a></li>`,
+      html`<li><a href="${languageLinks}${languageLinks.includes('?') ? '&' : '?'}lang=${code}" lang="${code}" hreflang="${code}" dir="${LANGUAGES[code].direction}"${code === speech.language && html` aria-current="true"`}>${LANGUAGES[code].name}</a></li>`,
   )}</ul></nav>`
 }

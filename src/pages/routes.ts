@@ -56,7 +56,7 @@ export function pageRoutes(app: PaymentsApp): PageRoute[] {
       handle: async (visit) => {
         const facts = await factsOf(app, visit)
         if (facts.payment.paidAt === null) return backToCheckout(visit)
-        return show(facts, receiptScreen(facts), visit)
+        return show(facts, receiptScreen(facts), visit, '/receipt')
       },
     },
     {
@@ -257,19 +257,30 @@ async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<str
   return method ? labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase()) : null
 }
 
-function show(facts: CheckoutFacts, screen: Screen, visit: Visit): PageAnswer {
+function show(facts: CheckoutFacts, screen: Screen, visit: Visit, where = ''): PageAnswer {
   const { path, speech, returnUrl } = facts
   const isChosen = isLanguage(visit.query.lang)
   return {
     http: 200,
     // A cancelled payment leads its form to the merchant.
     formActions: returnUrl === null ? [] : [new URL(returnUrl).origin],
-    html: renderCheckout(facts, screen, visit.styleNonce),
+    html: renderCheckout(facts, screen, {
+      styleNonce: visit.styleNonce,
+      here: `${path}${where}${screenQuery(visit)}`,
+    }),
     cookies: [
       ...(isChosen ? languageCookies(speech.language, path) : []),
       ...(returnsNow(facts) ? [{ name: RETURNED, value: '1', path }] : []),
     ],
   }
+}
+
+const SCREEN_QUERY: ReadonlySet<string> = new Set(['sent', 'problem', 'seconds', 'channel', 'network'])
+
+/** What of the query makes the screen: another language must not ask for money again that the payer says is sent. */
+function screenQuery({ query }: Visit): string {
+  const kept = new URLSearchParams(Object.entries(query).filter(([name]) => SCREEN_QUERY.has(name)))
+  return kept.size === 0 ? '' : `?${kept}`
 }
 
 /** The way back, if the merchant still allows it; the list may have changed since the payment was made. */

@@ -29,7 +29,12 @@ export function checkoutScreen(facts: CheckoutFacts): Screen {
   return SCREENS[screenOf(facts)](facts)
 }
 
-export function renderCheckout(facts: CheckoutFacts, screen: Screen, styleNonce: string): string {
+/** `here` is the address of this very screen, which the language switcher keeps. */
+export function renderCheckout(
+  facts: CheckoutFacts,
+  screen: Screen,
+  { styleNonce, here }: { styleNonce: string; here: string },
+): string {
   const { merchant, speech, isTest } = facts
   return renderPage({
     title: screen.title,
@@ -39,7 +44,7 @@ export function renderCheckout(facts: CheckoutFacts, screen: Screen, styleNonce:
     isTest,
     merchant,
     palette: paletteOf(merchant.accentColor),
-    languageLinks: facts.path,
+    languageLinks: here,
     hasScript: true,
     body: html`<div class="columns"><section class="summary">${summary(facts)}</section>
 <section class="sheet">${screen.body}</section></div>`,

@@ -1,0 +1,170 @@
+// Which language a payer is spoken to in, and that a choice holds: over the flow, a reload, and to the next checkout.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { LANGUAGE_CODES, LANGUAGES, type Language, say } from '../../src/pages/words.ts'
+import { newPhone } from '../support/payer.ts'
+import { newVisitor } from './browser.ts'
+import { choose, heading, labelOf, press, startRig } from './payers.ts'
+
+const { open, service, shop, browser } = await startRig({ after })
+
+const languageOf = (page: Page) => page.locator('html').getAttribute('lang')
+
+const switchTo = (page: Page, language: Language) =>
+  page.getByRole('navigation').getByRole('link', { name: LANGUAGES[language].name, exact: true }).click()
+
+async function merchantSpeaking(locale: Language) {
+  const { uuid, api } = await service.newMerchant()
+  const answer = await service.admin.send('PATCH', `/admin/v1/merchants/${uuid}`, {
+    body: JSON.stringify({ settings: { locale } }),
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.equal(answer.http, 200, answer.text)
+  return api
+}
+
+const IN_IVORY_COAST = { currency: 'XOF', country: 'CI', amount: 5_000 }
+
+describe('the language of a checkout', { concurrency: 5 }, () => {
+  it('is the one of the country when the browser asks for none of ours', async (t) => {
+    const { page } = await open(t, { locale: 'de-DE', changes: IN_IVORY_COAST })
+    assert.equal(await languageOf(page), 'fr')
+    const { page: kenyan } = await open(t, { locale: 'de-DE' })
+    assert.equal(await languageOf(kenyan), 'en')
+  })
+
+  it('is the one that the browser asks for, before the one of the country', async (t) => {
+    const { page } = await open(t, { locale: 'pt-MZ', changes: IN_IVORY_COAST })
+    assert.equal(await languageOf(page), 'pt')
+  })
+
+  it("is the payer's last choice before the browser's, the merchant's before that, the switcher's first", async (t) => {
+    const first = await open(t, { locale: 'pt-MZ', changes: IN_IVORY_COAST })
+    const { page } = first
+    await switchTo(page, 'sw')
+    assert.equal(await languageOf(page), 'sw')
+
+    // The same browser, another checkout of the same merchant and one of a merchant that speaks Arabic.
+    const next = await open(t)
+    await page.goto(next.checkoutUrl)
+    assert.equal(await languageOf(page), 'sw')
+    const arabic = await open(t, { api: await merchantSpeaking('ar') })
+    assert.equal(await languageOf(arabic.page), 'ar')
+    await page.goto(arabic.checkoutUrl)
+    assert.equal(await languageOf(page), 'ar')
+    assert.equal(await page.locator('html').getAttribute('dir'), 'rtl')
+
+    await switchTo(page, 'en')
+    await page.goto(arabic.checkoutUrl)
+    assert.equal(await languageOf(page), 'en', 'what was chosen on this page')
+    await page.goto(first.checkoutUrl)
+    assert.equal(await languageOf(page), 'sw', 'what was chosen on that page')
+  })
+
+  it('has a switcher that names each language in itself, and each of them works', async (t) => {
+    const { page } = await open(t)
+    for (const language of LANGUAGE_CODES) {
+      await switchTo(page, language)
+      const { direction, name } = LANGUAGES[language]
+      assert.equal(await languageOf(page), language)
+      assert.equal(await page.locator('html').getAttribute('dir'), direction)
+      assert.equal(await page.locator('nav [aria-current]').innerText(), name)
+      assert.equal(await page.getByText(say(language, 'howToPay')).isVisible(), true)
+      // The digits of the amount are the same everywhere, so that they match the prompt on the phone.
+      assert.match((await page.locator('h1').innerText()).replaceAll(/[\s.,]/g, ''), /125050/)
+    }
+  })
+
+  it('is none that the address makes up', async (t) => {
+    const { page, checkoutUrl } = await open(t)
+    for (const wish of ['xx', '__proto__', 'constructor', '<script>', 'fr%0d%0aSet-Cookie:%20x=1', '']) {
+      await page.goto(`${checkoutUrl}?lang=${wish}`).catch((error) => assert.fail(`${wish}: ${error}`))
+      assert.equal(await languageOf(page), 'en', wish)
+    }
+    assert.deepEqual(await page.context().cookies(), [])
+  })
+
+  it('is spoken also where there is nothing to show', async (t) => {
+    const { page, complaints } = await newVisitor(t, browser, { locale: 'fr-CI', origins: [service.url] })
+    const answer = await page.goto(`${service.url}/pay/nothing`)
+    assert.equal(answer?.status(), 404)
+    await heading(page, say('fr', 'notFoundTitle'))
+    await switchTo(page, 'ar')
+    await heading(page, say('ar', 'notFoundTitle'))
+    // The browser itself says in the console that the page was not found, and nothing else.
+    for (const complaint of complaints) assert.match(complaint, /status of 404/)
+  })
+})
+
+for (const javaScript of [true, false]) {
+  describe(`a payer who chose Swahili, ${javaScript ? 'with' : 'without'} JavaScript`, {
+    concurrency: 5,
+  }, () => {
+    const inSwahili = (page: Page, id: Parameters<typeof say>[1], values?: Record<string, string>) =>
+      heading(page, say('sw', id, values))
+
+    async function openInSwahili(t: Parameters<typeof open>[0]) {
+      const checkout = await open(t, { javaScript, locale: 'fr-FR' })
+      await switchTo(checkout.page, 'sw')
+      assert.equal(await languageOf(checkout.page), 'sw')
+      return checkout
+    }
+
+    it('is spoken to in it from the form to the receipt, over a reload and a mistake', async (t) => {
+      const { page, checkoutUrl } = await openInSwahili(t)
+      await page.reload()
+      assert.equal(await languageOf(page), 'sw')
+      await press(page, say('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await page.getByRole('alert').getByText(say('sw', 'problemPhone')).waitFor()
+      await page.locator('#phone').fill(newPhone())
+      await press(page, say('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await inSwahili(page, 'promptTitle')
+      await page.waitForTimeout(2_100)
+      await press(page, say('sw', 'checkNow'))
+      await inSwahili(page, 'paidTitle')
+      await page.getByRole('link', { name: say('sw', 'stay') }).click()
+      await inSwahili(page, 'receipt')
+      assert.equal(page.url(), `${checkoutUrl}/receipt`)
+      await switchTo(page, 'pt')
+      await heading(page, say('pt', 'receipt'))
+      assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
+    })
+
+    it('is spoken to in it again after the pages of the gateway', async (t) => {
+      const { page } = await openInSwahili(t)
+      await page.locator('#way-card').check()
+      await press(page, say('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await page.getByText('Choose a test card').waitFor()
+      await page.getByRole('radio', { name: labelOf('card_success'), exact: true }).check()
+      await press(page, /^Pay KES/)
+      await inSwahili(page, 'paidTitle')
+    })
+
+    it('switches on a problem and on a sent transfer without losing either', async (t) => {
+      const { page } = await open(t, { javaScript })
+      await choose(page, 'mobile_success', '0712')
+      await press(page, /^Pay KES/)
+      await page.getByRole('alert').waitFor()
+      await switchTo(page, 'sw')
+      await page.getByRole('alert').getByText(say('sw', 'problemPhone')).waitFor()
+      assert.equal(await page.locator('#phone').inputValue(), '0712')
+      await switchTo(page, 'en')
+      await choose(page, 'transfer_success')
+      await press(page, /^Pay KES/)
+      await press(page, 'I have sent the money')
+      await heading(page, /We are looking for your transfer|Paid/)
+      await switchTo(page, 'sw')
+      const titles = [say('sw', 'lookingTitle'), say('sw', 'paidTitle')]
+      assert.ok(titles.includes(await page.locator('h1').innerText()))
+    })
+  })
+}
+
+it('goes back to the shop from every language', async (t) => {
+  const { page, homeWith } = await open(t, { locale: 'ar-EG' })
+  await press(page, say('ar', 'cancelAndReturn'))
+  await page.waitForURL(`${shop}/**`)
+  assert.equal(page.url(), homeWith('abandoned'))
+})
