@@ -9,7 +9,15 @@ import type { HttpAnswer, HttpClient } from '../../kit/http-client.ts'
 import type { Gateway, Outcome } from '../gateway.ts'
 import { readSignedHook } from './hooks.ts'
 import { SANDBOX_INSTRUMENTS } from './instruments.ts'
-import { ExecutionBody, fromAnswer, fromStart, reader, toChargeBody, toCheckoutBody } from './wire.ts'
+import {
+  ExecutionBody,
+  fromAnswer,
+  fromCharge,
+  fromStart,
+  reader,
+  toChargeBody,
+  toCheckoutBody,
+} from './wire.ts'
 
 export { SANDBOX_INSTRUMENTS }
 
@@ -65,7 +73,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
       fromStart(await ask('POST', '/checkouts', toCheckoutBody(attempt, choice, returnUrl), attempt.key)),
 
     chargeSaved: async (attempt, credential) =>
-      fromAnswer(await ask('POST', '/charges', toChargeBody(attempt, credential), attempt.key)),
+      fromCharge(await ask('POST', '/charges', toChargeBody(attempt, credential), attempt.key)),
 
     verify: async ({ key }) => fromAnswer(await ask('GET', pathOf(key))),
 

@@ -151,8 +151,8 @@ describe('what happens away from the page happens by the clock', () => {
     for (const prompt of prompts) {
       const choice = { channel: 'mobile_money' as const, ...prompt }
       const outcome = await rig.gateway.startCheckout(makeAttempt(), choice, RETURN_URL)
-      assert(outcome.kind === 'unknown', JSON.stringify(prompt))
-      assert.equal(outcome.words, 'the sandbox answered HTTP 400')
+      assert(outcome.kind === 'declined' && outcome.refused, JSON.stringify(prompt))
+      assert.equal(outcome.words, 'the sandbox does not accept the request')
     }
   })
 
@@ -277,7 +277,10 @@ describe('the API', () => {
   it('takes nothing without the right secret', async () => {
     const stranger = rig.connect('wrong')
     const attempt = makeAttempt()
-    assert.equal((await stranger.startCheckout(attempt, CARD, RETURN_URL)).kind, 'unknown')
+    const refused = await stranger.startCheckout(attempt, CARD, RETURN_URL)
+    assert(refused.kind === 'declined' && refused.refused)
+    assert.match(refused.words, /COWRY_SANDBOX_SECRET/)
+    assert.equal((await stranger.verify(attempt, null)).kind, 'unknown')
     assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'not_found')
     await assert.rejects(stranger.executions(attempt.paymentId))
   })

@@ -189,18 +189,38 @@ function unknown(reason: Unknown['reason'], words: string): Unknown {
   return { kind: 'unknown', reason, words }
 }
 
+// What an answer to a submission says when nothing was begun. Not 409: under a key that was used before, something was.
+const REFUSALS_TO_BEGIN: Readonly<Record<number, string>> = {
+  400: 'the sandbox does not accept the request',
+  401: 'the sandbox does not know the secret: COWRY_SANDBOX_SECRET must be the same on both sides',
+  429: 'the sandbox has too much to do',
+}
+
+type Declined = Extract<Outcome, { kind: 'declined' }>
+
+function readSubmission(answer: HttpAnswer): RecordBody | Declined | Unknown {
+  const words = answer.kind === 'answered' ? REFUSALS_TO_BEGIN[answer.status] : undefined
+  if (words === undefined) return readAnswer(answer)
+  return { kind: 'declined', code: 'provider_unavailable', words, gatewayReference: null, refused: true }
+}
+
 export function fromStart(answer: HttpAnswer): Started | Outcome {
-  const body = readAnswer(answer)
-  if ('reason' in body) return body
+  const body = readSubmission(answer)
+  if ('words' in body) return body
   const outcome = fromRecord(body)
   if (outcome.kind !== 'pending' || !body.next) return outcome
   const next: NextStep = body.next
   return { kind: 'started', gatewayReference: body.id, next }
 }
 
+export function fromCharge(answer: HttpAnswer): Outcome {
+  const body = readSubmission(answer)
+  return 'words' in body ? body : fromRecord(body)
+}
+
 export function fromAnswer(answer: HttpAnswer): Outcome {
   const body = readAnswer(answer)
-  return 'reason' in body ? body : fromRecord(body)
+  return 'words' in body ? body : fromRecord(body)
 }
 
 function fromRecord(body: RecordBody): Outcome {
