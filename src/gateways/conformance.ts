@@ -2,6 +2,20 @@
 // fake of its provider, and the real connector runs against it over a real socket. A verb that the connector does not
 // have is not tested: capabilities are told by absence.
 
+import assert from 'node:assert/strict'
+import { after, before, describe, it, mock } from 'node:test'
+import { inspect } from 'node:util'
+import { systemClock } from '../kit/clock.ts'
+import { createHttpClient } from '../kit/http-client.ts'
+import { testCancel } from './conformance/cancel.ts'
+import { testCharge } from './conformance/charge.ts'
+import { testCheckout } from './conformance/checkout.ts'
+import { testProbe } from './conformance/probe.ts'
+import { testRefund } from './conformance/refund.ts'
+import { PUBLIC_URL, type Subject } from './conformance/subject.ts'
+import { testWebhook } from './conformance/webhook.ts'
+import type { Gateway } from './gateway.ts'
+
 export {
   type ChargeManner,
   type Ending,
@@ -11,3 +25,56 @@ export {
   type Subject,
   type Webhook,
 } from './conformance/subject.ts'
+
+const CONSOLE_WORDS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const
+
+export function testConformance(subject: Subject): void {
+  const gateway = openNowhere(subject)
+  describe(`the gateway ${subject.name}`, () => {
+    watchConsole()
+    testDeclaration(subject, gateway)
+    testCheckout(subject)
+    testWebhook(subject)
+    if (gateway.chargeSaved) testCharge(subject)
+    if (gateway.refund) testRefund(subject)
+    if (gateway.cancel) testCancel(subject)
+    if (gateway.probe) testProbe(subject)
+  })
+}
+
+/** Only to see which verbs there are: nobody is asked. */
+function openNowhere(subject: Subject): Gateway {
+  return subject.open({
+    credentials: subject.credentials,
+    baseUrl: 'http://127.0.0.1:1',
+    mode: subject.mode ?? 'test',
+    http: createHttpClient(),
+    clock: systemClock,
+    publicUrl: () => PUBLIC_URL,
+  })
+}
+
+/** A connector has no log, so the console is the only place where it could tell secrets to a log reader. */
+function watchConsole(): void {
+  const watches = CONSOLE_WORDS.map((word) => ({
+    word,
+    watch: undefined as ReturnType<typeof mock.method> | undefined,
+  }))
+  before(() => {
+    for (const one of watches) one.watch = mock.method(console, one.word)
+  })
+  after(() => {
+    const written = watches.flatMap(({ watch }) => watch?.mock.calls.map((call) => call.arguments) ?? [])
+    for (const { watch } of watches) watch?.mock.restore()
+    assert.deepEqual(written, [], 'a connector writes nothing to the console')
+  })
+}
+
+function testDeclaration(subject: Subject, gateway: Gateway): void {
+  it('declares a rail for what it collects, and how it recovers', () => {
+    const rail = gateway.rails.find(({ currency }) => currency === subject.amount.currency)
+    assert.ok(rail?.channels.includes(subject.choice?.channel ?? 'card'), inspect(rail))
+    assert.ok(gateway.recovery.keyRetentionHours >= 0)
+    assert.match(gateway.name, /^[a-z][a-z0-9_]*$/)
+  })
+}

@@ -31,8 +31,11 @@ export interface FakeProvider {
   executions(key: string): number | Promise<number>
   /** The signed request as it would arrive, about any key, known to the provider or not; a success unless told. */
   webhook(key: string, event?: string): Webhook | Promise<Webhook>
-  /** A credential as the connector itself would have saved it. Needed where the connector has chargeSaved. */
-  savedCredential?(manner: ChargeManner): string | Promise<string>
+  /**
+   * A credential as the connector itself would have saved it, or null where no charge of this provider goes that way.
+   * Needed where the connector has chargeSaved.
+   */
+  savedCredential?(manner: ChargeManner): string | null | Promise<string | null>
   /** How the refunds that come from now on end. Needed where the connector has refund. */
   endRefunds?(manner: RefundManner): void
   /** What the provider really gave back for the attempt with this key, in minor units. Needed where it has refund. */

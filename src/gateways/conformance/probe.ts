@@ -1,0 +1,44 @@
+// The harmless call that tries credentials before they are kept.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Trouble } from '../fake-server.ts'
+import type { Gateway } from '../gateway.ts'
+import { startRig } from './rig.ts'
+import type { Subject } from './subject.ts'
+import { askInTrouble, closeProvider } from './troubles.ts'
+
+// Trouble that says nothing about the credentials: an operator must not hear that they are wrong.
+const SAYS_NOTHING: readonly Trouble[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
+
+export function testProbe(subject: Subject): void {
+  describe('a probe', { concurrency: true }, () => {
+    it('works with the right credentials', async (t) => {
+      const { gateway } = await startRig(t, subject)
+      assert.equal(await probe(gateway), 'works')
+    })
+
+    it('is refused with credentials that the provider does not know', async (t) => {
+      const rig = await startRig(t, subject)
+      assert.equal(await probe(rig.open({ credentials: subject.otherCredentials })), 'refused')
+    })
+
+    it('reaches nobody when the connection is refused', async (t) => {
+      const rig = await startRig(t, subject)
+      await closeProvider(rig)
+      assert.equal(await probe(rig.gateway), 'unreachable')
+    })
+
+    for (const kind of SAYS_NOTHING) {
+      it(`blames no credential for ${kind}`, async (t) => {
+        const rig = await startRig(t, subject)
+        assert.equal(await askInTrouble(rig, kind, probe), 'unreachable')
+      })
+    }
+  })
+}
+
+function probe(gateway: Gateway): Promise<'works' | 'refused' | 'unreachable'> {
+  assert.ok(gateway.probe, 'the gateway can be probed')
+  return gateway.probe()
+}

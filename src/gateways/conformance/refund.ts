@@ -1,0 +1,150 @@
+// Money back: all of it, a part, later, not at all, and once however often the answer gets lost.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import { inspect } from 'node:util'
+import { type Money, subtract } from '../../core/money.ts'
+import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import { type Rig, startRig } from './rig.ts'
+import type { RefundManner, Subject } from './subject.ts'
+import { askInTrouble, assertUnknown, closeProvider, DARK_TROUBLES } from './troubles.ts'
+
+export function testRefund(subject: Subject): void {
+  describe('a refund', { concurrency: true }, () => {
+    testEndings(subject)
+    testTroubles(subject)
+  })
+}
+
+function testEndings(subject: Subject): void {
+  it('gives all of it back', async (t) => {
+    const { rig, request, given } = await prepare(t, subject)
+    assert.equal((await finish(rig, request)).kind, 'succeeded')
+    assert.deepEqual(await given(), [subject.amount.minor])
+  })
+
+  it('gives back a part, and later the rest', async (t) => {
+    const { rig, request, given } = await prepare(t, subject)
+    const part = { ...subject.amount, minor: (subject.amount.minor * 9n) / 10n }
+    const rest = subtract(subject.amount, part)
+    for (const amount of [part, rest])
+      assert.equal((await finish(rig, partOf(request, amount))).kind, 'succeeded')
+    assert.deepEqual(await given(), [part.minor, rest.minor])
+  })
+
+  it('is given once, however often it is submitted', async (t) => {
+    const { rig, request, given } = await prepare(t, subject)
+    await refund(rig.gateway, request)
+    assertNotFailed(await refund(rig.gateway, request))
+    assert.equal((await given()).length, 1)
+  })
+
+  it('is pending while the provider is at work', async (t) => {
+    const { rig, request } = await prepare(t, subject, 'waits')
+    const outcome = await refund(rig.gateway, request)
+    assert.ok(outcome.kind === 'pending', inspect(outcome))
+    assert.equal((await verify(rig, request, outcome.gatewayReference)).kind, 'pending')
+  })
+
+  it('that the provider cannot give has failed', async (t) => {
+    const { rig, request, given } = await prepare(t, subject, 'fails')
+    const outcome = await finish(rig, request)
+    assert.ok(outcome.kind === 'failed', inspect(outcome))
+    assert.notEqual(outcome.words, '')
+    assert.deepEqual(await given(), [])
+  })
+
+  it('that the provider does not know is not found', async (t) => {
+    const { rig, request } = await prepare(t, subject)
+    if (rig.gateway.verifyRefund) assertUnknown(await verify(rig, request, null), ['not_found'])
+  })
+}
+
+function testTroubles(subject: Subject): void {
+  it('was not sent when the connection is refused', async (t) => {
+    const { rig, request } = await prepare(t, subject)
+    await closeProvider(rig)
+    assertUnknown(await refund(rig.gateway, request), ['not_sent'])
+  })
+
+  it('gives nothing with credentials that the provider does not know', async (t) => {
+    const { rig, request, given } = await prepare(t, subject)
+    const outcome = await refund(rig.open({ credentials: subject.otherCredentials }), request)
+    assert.ok(outcome.kind === 'failed' || outcome.kind === 'unknown', inspect(outcome))
+    assert.deepEqual(await given(), [])
+  })
+
+  for (const { kind, title, reasons } of DARK_TROUBLES) {
+    it(`is unknown when ${title}, and is given once`, async (t) => {
+      const { rig, request, given } = await prepare(t, subject)
+      const outcome = await askInTrouble(rig, kind, (gateway) => refund(gateway, request))
+      assertUnknown(outcome, reasons)
+      const resolved = await resolve(rig, request)
+      assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
+      assert.deepEqual(await given(), [subject.amount.minor])
+    })
+
+    it(`that is asked about is unknown when ${title}`, async (t) => {
+      const { rig, request } = await prepare(t, subject)
+      if (!rig.gateway.verifyRefund) return
+      const made = await refund(rig.gateway, request)
+      assert.ok(made.kind === 'succeeded' || made.kind === 'pending', inspect(made))
+      const ask = async (gateway: Gateway) => gateway.verifyRefund?.(request, made.gatewayReference)
+      const outcome = await askInTrouble(rig, kind, ask)
+      assert.ok(outcome)
+      assertUnknown(outcome, reasons)
+    })
+  }
+}
+
+/** A paid checkout and the request to give all of it back. */
+async function prepare(t: TestContext, subject: Subject, manner: RefundManner = 'succeeds') {
+  const rig = await startRig(t, subject)
+  const { attempt, paid } = await rig.payNew()
+  assert.ok(rig.provider.endRefunds, 'the fake provider ends refunds')
+  rig.provider.endRefunds(manner)
+  const request: RefundRequest = {
+    key: randomUUID(),
+    attemptKey: attempt.key,
+    attemptReference: paid.gatewayReference,
+    amount: subject.amount,
+    isFull: true,
+  }
+  const given = async () => {
+    assert.ok(rig.provider.refunds, 'the fake provider tells its refunds')
+    return [...(await rig.provider.refunds(attempt.key))]
+  }
+  return { rig, request, given }
+}
+
+function partOf(request: RefundRequest, amount: Money): RefundRequest {
+  return { ...request, key: randomUUID(), amount, isFull: false }
+}
+
+function refund(gateway: Gateway, request: RefundRequest): Promise<RefundOutcome> {
+  assert.ok(gateway.refund, 'the gateway refunds')
+  return gateway.refund(request)
+}
+
+async function verify(rig: Rig, request: RefundRequest, reference: string | null): Promise<RefundOutcome> {
+  assert.ok(rig.gateway.verifyRefund, 'a gateway whose refunds take time can be asked about them')
+  return rig.gateway.verifyRefund(request, reference)
+}
+
+/** The end of a refund: at once, or when it is asked about. */
+async function finish(rig: Rig, request: RefundRequest): Promise<RefundOutcome> {
+  const outcome = await refund(rig.gateway, request)
+  return outcome.kind === 'pending' ? verify(rig, request, outcome.gatewayReference) : outcome
+}
+
+/** What the service does after `unknown`: it asks, and only for what is not there submits the same once more. */
+async function resolve(rig: Rig, request: RefundRequest): Promise<RefundOutcome> {
+  const outcome = rig.gateway.verifyRefund && (await verify(rig, request, null))
+  if (outcome && outcome.kind !== 'unknown') return outcome
+  return refund(rig.gateway, request)
+}
+
+function assertNotFailed(outcome: RefundOutcome): void {
+  assert.notEqual(outcome.kind, 'failed', inspect(outcome))
+}

@@ -1,0 +1,110 @@
+// One test's own world: a fresh fake provider, the connector opened on it with the real HTTP client, and a watch over
+// everything that the connector says.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { inspect } from 'node:util'
+import { addMs, systemClock } from '../../kit/clock.ts'
+import { createHttpClient } from '../../kit/http-client.ts'
+import type { Attempt, Gateway, Outcome, Started } from '../gateway.ts'
+import { type FakeProvider, PUBLIC_URL, type Subject } from './subject.ts'
+
+const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
+const RETURN_URL = `${PUBLIC_URL}/pay/return`
+
+// Long enough that a busy machine does not make answers late, which would look like a broken connector.
+const PATIENCE_MS = 10_000
+
+export interface Rig {
+  readonly provider: FakeProvider
+  readonly gateway: Gateway
+  /** The same gateway as another operator would have opened it, or one in a hurry. */
+  open(options: { credentials?: Subject['credentials']; timeoutMs?: number }): Gateway
+  makeAttempt(operation?: Attempt['operation']): Attempt
+  start(attempt: Attempt, gateway?: Gateway): Promise<Started | Outcome>
+  /** A started checkout, with the provider's reference of it. */
+  startNew(): Promise<{ attempt: Attempt; reference: string }>
+  /** A checkout that was paid as asked, with its outcome. */
+  payNew(): Promise<{ attempt: Attempt; paid: Extract<Outcome, { kind: 'succeeded' }> }>
+}
+
+export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
+  const provider = await subject.start(t)
+  const open: Rig['open'] = ({ credentials = subject.credentials, timeoutMs = PATIENCE_MS }) => {
+    const http = createHttpClient({ totalTimeoutMs: timeoutMs })
+    t.after(() => http.close())
+    const { url: baseUrl } = provider.server
+    const mode = subject.mode ?? 'test'
+    const publicUrl = () => PUBLIC_URL
+    const gateway = subject.open({ credentials, baseUrl, mode, http, clock: systemClock, publicUrl })
+    return watched(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
+  }
+  const gateway = open({})
+
+  const rig: Rig = {
+    provider,
+    gateway,
+    open,
+    makeAttempt: (operation = 'checkout') => makeAttempt(subject, operation),
+    start: (attempt, by = gateway) =>
+      by.startCheckout(attempt, subject.choice ?? { channel: 'card' }, RETURN_URL),
+    async startNew() {
+      const attempt = rig.makeAttempt()
+      const started = await rig.start(attempt)
+      assert.ok(started.kind === 'started', inspect(started))
+      return { attempt, reference: started.gatewayReference }
+    },
+    async payNew() {
+      const { attempt, reference } = await rig.startNew()
+      await provider.finish(attempt.key, { kind: 'pays' })
+      const paid = await gateway.verify(attempt, reference)
+      assert.ok(paid.kind === 'succeeded', inspect(paid))
+      return { attempt, paid }
+    },
+  }
+  return rig
+}
+
+function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt {
+  const startedAt = systemClock.now()
+  return {
+    key: randomUUID(),
+    operation,
+    paymentId: randomUUID(),
+    merchantId: randomUUID(),
+    merchantName: 'Duka La Vitabu',
+    reference: 'A-1042 & more',
+    amount: subject.amount,
+    country: subject.country ?? null,
+    description: 'Two books, one of them “new”',
+    customer: CUSTOMER,
+    startedAt,
+    expiresAt: operation === 'checkout' ? addMs(startedAt, 60 * 60_000) : null,
+  }
+}
+
+type AnyVerb = (...given: unknown[]) => unknown
+
+/** The same gateway, whose every answer is searched for what nobody may read in it. */
+function watched(gateway: Gateway, secrets: readonly string[]): Gateway {
+  const watch = (name: string, verb: AnyVerb): AnyVerb => {
+    // readWebhook answers at once, all others later.
+    if (name === 'readWebhook') return (...given) => checkSilence(name, verb(...given), secrets)
+    return async (...given) => checkSilence(name, await verb(...given), secrets)
+  }
+  const entries = Object.entries(gateway).map(([name, value]) => [
+    name,
+    typeof value === 'function' ? watch(name, value) : value,
+  ])
+  // A boundary: the same names with the same verbs behind them.
+  return Object.fromEntries(entries) as Gateway
+}
+
+function checkSilence(verb: string, answer: unknown, secrets: readonly string[]): unknown {
+  const everything = inspect(answer, { depth: 10, maxStringLength: null })
+  for (const secret of secrets) assert.ok(!everything.includes(secret), `${verb} tells a credential`)
+  const words = answer !== null && typeof answer === 'object' && 'words' in answer ? String(answer.words) : ''
+  assert.ok(!words.includes(CUSTOMER.email), `${verb} tells the payer's e-mail in its words`)
+  return answer
+}

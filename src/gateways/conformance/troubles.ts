@@ -1,0 +1,87 @@
+// What may be said about a request that ran into trouble, as data. The rule behind all of it: whoever cannot know says
+// `unknown`, and only what provably began nothing is a refusal.
+
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
+import type { Trouble } from '../fake-server.ts'
+import type { Gateway, Outcome, RefundOutcome, Started } from '../gateway.ts'
+import type { Rig } from './rig.ts'
+
+type UnknownReason = Extract<Outcome, { kind: 'unknown' }>['reason']
+
+interface TroubleFacts {
+  kind: Trouble
+  title: string
+  /** What a connector may answer for a reason; more than one where both readings are honest. */
+  reasons: readonly UnknownReason[]
+}
+
+const LOST: readonly UnknownReason[] = ['no_answer']
+const UNREADABLE: readonly UnknownReason[] = ['unreadable']
+const EITHER: readonly UnknownReason[] = ['no_answer', 'unreadable']
+
+/** After each of these nobody can know whether the provider acted. */
+export const DARK_TROUBLES: readonly TroubleFacts[] = [
+  { kind: 'hang', title: 'the provider never answers', reasons: LOST },
+  { kind: 'hang_after_acting', title: 'the provider acts and never answers', reasons: LOST },
+  { kind: 'cut_off', title: 'the connection is cut', reasons: LOST },
+  { kind: 'cut_off_after_acting', title: 'the provider acts and the connection is cut', reasons: LOST },
+  { kind: 'http_500', title: 'the provider fails', reasons: LOST },
+  { kind: 'http_500_after_acting', title: 'the provider acts and says that it failed', reasons: LOST },
+  { kind: 'html_503', title: 'a proxy answers with a page', reasons: LOST },
+  { kind: 'garbage', title: 'the answer is garbage', reasons: UNREADABLE },
+  { kind: 'truncated', title: 'the answer is half of one', reasons: UNREADABLE },
+  { kind: 'huge_body', title: 'the answer has ten megabytes', reasons: EITHER },
+  // Another request under the same key may be at work right now, so a conflict is no refusal.
+  { kind: 'http_409', title: 'the provider sees a conflict', reasons: EITHER },
+]
+
+// Short, because every hang costs it; long enough for a request to reach the fake on a busy machine.
+const HURRY_MS = 800
+// A verb may take a second call to find its words, but no more than that.
+const LIMIT_MS = 2 * HURRY_MS + 500
+
+/** What the verb answers in this trouble, within the time that its client allows. Leaves a calm provider behind. */
+export async function askInTrouble<Answer>(
+  rig: Rig,
+  kind: Trouble,
+  ask: (gateway: Gateway) => Promise<Answer>,
+): Promise<Answer> {
+  const { server } = rig.provider
+  const hangs = kind === 'hang' || kind === 'hang_after_acting'
+  const gateway = hangs ? rig.open({ timeoutMs: HURRY_MS }) : rig.gateway
+  server.trouble(kind)
+  const startedMs = performance.now()
+  const answer = await ask(gateway)
+  const tookMs = performance.now() - startedMs
+  if (hangs) assert.ok(tookMs <= LIMIT_MS, `answered after ${Math.round(tookMs)} ms`)
+  server.calm()
+  return answer
+}
+
+export function assertUnknown(
+  outcome: Started | Outcome | RefundOutcome,
+  reasons: readonly UnknownReason[],
+): void {
+  assert.ok(outcome.kind === 'unknown', inspect(outcome))
+  assert.ok(reasons.includes(outcome.reason), inspect(outcome))
+  assert.notEqual(outcome.words, '')
+}
+
+/** Not an ending of any kind: asking again stays the only legal next step. */
+export function assertOpen(outcome: Started | Outcome | RefundOutcome): void {
+  const open: readonly string[] = ['started', 'pending', 'unknown']
+  assert.ok(open.includes(outcome.kind), inspect(outcome))
+}
+
+/** The provider would not even begin, and another gateway may be tried. */
+export function assertRefused(outcome: Started | Outcome): void {
+  assert.ok(outcome.kind === 'declined', inspect(outcome))
+  assert.equal(outcome.code, 'provider_unavailable')
+  assert.equal(outcome.refused, true)
+  assert.notEqual(outcome.words, '')
+}
+
+export async function closeProvider(rig: Rig): Promise<void> {
+  await rig.provider.server.close()
+}

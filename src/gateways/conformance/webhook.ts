@@ -1,0 +1,143 @@
+// The provider's doorbell: whom it is from, and about which key. Nothing else in it is believed.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import type { WebhookReading } from '../gateway.ts'
+import { startRig } from './rig.ts'
+import type { Subject, Webhook } from './subject.ts'
+
+export function testWebhook(subject: Subject): void {
+  describe('a webhook', { concurrency: true }, () => {
+    testReading(subject)
+    testForgery(subject)
+  })
+}
+
+function testReading(subject: Subject): void {
+  it('is about our key', async (t) => {
+    const rig = await startRig(t, subject)
+    const { attempt } = await rig.payNew()
+    const hook = await rig.provider.webhook(attempt.key)
+    assertAbout(rig.gateway.readWebhook(hook.headers, hook.body), attempt.key)
+  })
+
+  it('that comes before the payment is known is about its key too', async (t) => {
+    const rig = await startRig(t, subject)
+    const key = randomUUID()
+    const hook = await rig.provider.webhook(key)
+    assertAbout(rig.gateway.readWebhook(hook.headers, hook.body), key)
+  })
+
+  it('that comes again has the same event id', async (t) => {
+    const rig = await startRig(t, subject)
+    const { attempt } = await rig.payNew()
+    const hook = await rig.provider.webhook(attempt.key)
+    const [first, second] = [hook, hook].map(({ headers, body }) => rig.gateway.readWebhook(headers, body))
+    assert.deepEqual(first, second)
+  })
+
+  it('is read alone: in another order they say the same', async (t) => {
+    const rig = await startRig(t, subject)
+    const keys = [(await rig.payNew()).attempt.key, (await rig.payNew()).attempt.key]
+    const hooks = await Promise.all(keys.map((key) => rig.provider.webhook(key)))
+    const read = ({ headers, body }: Webhook) => rig.gateway.readWebhook(headers, body)
+    const there = hooks.map(read)
+    assert.deepEqual(hooks.toReversed().map(read).toReversed(), there)
+    const [first, second] = there
+    assert.ok(first?.kind === 'about' && second?.kind === 'about')
+    assert.deepEqual([first.key, second.key], keys)
+    assert.notEqual(first.eventId, second.eventId)
+  })
+}
+
+function testForgery(subject: Subject): void {
+  const { unsignedBody } = subject
+
+  if (unsignedBody === undefined)
+    it('with a changed body is forged', async (t) => {
+      const { gateway, hook } = await ring(t, subject)
+      for (const place of [0, Math.floor(hook.body.length / 2), hook.body.length - 1])
+        assertForged(gateway.readWebhook(hook.headers, flipBit(hook.body, place)))
+      assertForged(gateway.readWebhook(hook.headers, Buffer.concat([hook.body, Buffer.from(' ')])))
+    })
+  else
+    it('with a changed body is about a key or ignored, and breaks nothing', async (t) => {
+      const { gateway, hook } = await ring(t, subject)
+      for (let place = 0; place < hook.body.length; place += 1) {
+        const { kind } = gateway.readWebhook(hook.headers, flipBit(hook.body, place))
+        assert.ok(kind === 'about' || kind === 'ignored', kind)
+      }
+    })
+
+  it('with any changed word of its signature is forged', async (t) => {
+    const { gateway, hook } = await ring(t, subject)
+    const names = proofHeaders(hook)
+    assert.ok(names.length > 0, 'the webhook proves where it comes from')
+    for (const name of names)
+      for (const value of changedWords(hook.headers[name] ?? ''))
+        assertForged(gateway.readWebhook({ ...hook.headers, [name]: value }, hook.body))
+  })
+
+  it('without its signature is forged', async (t) => {
+    const { gateway, hook } = await ring(t, subject)
+    for (const name of proofHeaders(hook)) {
+      const { [name]: _left, ...headers } = hook.headers
+      assertForged(gateway.readWebhook(headers, hook.body))
+      assertForged(gateway.readWebhook({ ...headers, [name]: '' }, hook.body))
+    }
+    assertForged(gateway.readWebhook({}, hook.body))
+  })
+
+  it('of another account is forged', async (t) => {
+    const rig = await startRig(t, subject)
+    const hook = await rig.provider.webhook(randomUUID())
+    const stranger = rig.open({ credentials: subject.otherCredentials })
+    assertForged(stranger.readWebhook(hook.headers, hook.body))
+  })
+
+  it('of nothing but noise is forged', async (t) => {
+    const { gateway, hook } = await ring(t, subject)
+    const noise = Buffer.from('ff00fe7b22', 'hex')
+    const headers = Object.fromEntries(proofHeaders(hook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
+    assertForged(gateway.readWebhook(headers, noise))
+    assertForged(gateway.readWebhook(headers, Buffer.alloc(0)))
+  })
+}
+
+async function ring(t: TestContext, subject: Subject) {
+  const { gateway, provider } = await startRig(t, subject)
+  const hook = await provider.webhook(randomUUID())
+  assert.equal(gateway.readWebhook(hook.headers, hook.body).kind, 'about')
+  return { gateway, hook }
+}
+
+function proofHeaders({ headers }: Webhook): string[] {
+  return Object.keys(headers).filter((name) => name !== 'content-type')
+}
+
+/** The value with one letter or digit changed, in the middle of each run of them: ends may be padding. */
+function changedWords(value: string): string[] {
+  return [...value.matchAll(/[A-Za-z0-9]+/g)].map(({ 0: word, index }) => {
+    const place = index + Math.floor(word.length / 2)
+    // Never the same letter in the other case, which hexadecimal digits may be written in.
+    const changed = value[place] === '0' ? '1' : '0'
+    return `${value.slice(0, place)}${changed}${value.slice(place + 1)}`
+  })
+}
+
+function flipBit(body: Buffer, place: number): Buffer {
+  const changed = Buffer.from(body)
+  changed.writeUInt8(body.readUInt8(place) ^ 1, place)
+  return changed
+}
+
+function assertAbout(reading: WebhookReading, key: string): void {
+  assert.ok(reading.kind === 'about', reading.kind)
+  assert.equal(reading.key, key)
+  assert.notEqual(reading.eventId, '')
+}
+
+function assertForged(reading: WebhookReading): void {
+  assert.deepEqual(reading, { kind: 'forged' })
+}

@@ -1,0 +1,116 @@
+// For tests: the real sandbox provider behind the frame of the fakes, so that it can also break in the ways that it
+// never does by itself.
+
+import { randomUUID } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import type { Ending, FakeProvider, Webhook } from '../conformance.ts'
+import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { sign } from './hooks.ts'
+import { makeAttempt, type Rig, SECRET, startRig, WEBHOOK_SECRET } from './test-rig.ts'
+import type { HookBody, RecordBody } from './wire.ts'
+
+const CANCELS = 'cancel'
+const UNKNOWN_CARD = 'unknown card'
+
+export const SANDBOX_DECLINES = [
+  { how: 'card_declined', code: 'do_not_honor', on: 'checkout' },
+  { how: 'card_insufficient_funds', code: 'insufficient_funds', on: 'checkout' },
+  { how: CANCELS, code: 'customer_cancelled', on: 'checkout' },
+  { how: 'card_declined_later', code: 'insufficient_funds', on: 'charge' },
+  { how: UNKNOWN_CARD, code: 'invalid_card', on: 'charge' },
+] as const
+
+export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
+  const cleanups: (() => Promise<void>)[] = []
+  t.after(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup()
+  })
+  const rig = await startRig(cleanups)
+  const misreports = new Map<string, Partial<RecordBody>>()
+  const server = await startFakeServer(t, async (request) => misreport(await pass(rig, request), misreports))
+
+  return {
+    server,
+    async finish(key, ending) {
+      if (ending.kind === 'pays') misreports.set(key, toMisreport(ending))
+      await play(rig, key, ending)
+    },
+    async executions(key) {
+      const submitted = server.requests.find(({ headers }) => headers['idempotency-key'] === key)
+      if (!submitted) return 0
+      return (await rig.gateway.executions(JSON.parse(submitted.text).order)).length
+    },
+    savedCredential(manner) {
+      if (manner === 'waits') return null
+      if (manner === 'approves') return tokenOf('card_success')
+      if (manner === 'wants_customer') return tokenOf('card_auth_required_later')
+      return tokenOf(manner.declines === UNKNOWN_CARD ? 'card_nobody_saved' : manner.declines)
+    },
+    webhook: (key, event = 'checkout.succeeded') => ring(rig, key, event),
+  }
+}
+
+function tokenOf(instrument: string): string {
+  return `tok_${randomUUID().replaceAll('-', '')}.${instrument}`
+}
+
+async function pass(rig: Rig, { method, path, query, headers, text }: FakeRequest): Promise<FakeReply> {
+  const { authorization = '', 'idempotency-key': key } = headers
+  const answer = await rig.http.request({
+    // A boundary: the connector that asks uses no other methods.
+    method: method as 'GET' | 'POST',
+    url: `${rig.url}${path}${query.size > 0 ? `?${query}` : ''}`,
+    headers: { authorization, ...(key !== undefined && { 'idempotency-key': key }) },
+    body: text || undefined,
+  })
+  if (answer.kind !== 'answered') throw new Error(answer.error)
+  return { http: answer.status, body: answer.body }
+}
+
+/** The provider's record as a test wants it told. */
+function misreport(reply: FakeReply, misreports: ReadonlyMap<string, Partial<RecordBody>>): FakeReply {
+  const record = JSON.parse(String(reply.body))
+  const changes = misreports.get(record.key)
+  return changes ? { ...reply, body: { ...record, ...changes } } : reply
+}
+
+function toMisreport({ minor, currency, key }: Ending & { kind: 'pays' }): Partial<RecordBody> {
+  return {
+    ...(minor !== undefined && { paid: String(minor) }),
+    ...(currency !== undefined && { currency }),
+    ...(key !== undefined && { key }),
+  }
+}
+
+async function play(rig: Rig, key: string, ending: Ending): Promise<void> {
+  if (ending.kind === 'pays') await rig.gateway.play(key, 'card_success')
+  else if (ending.kind === 'waits') await press(rig, key, 'card_3ds')
+  else if (ending.how === CANCELS) await rig.gateway.cancel(makeAttempt({ key }), null)
+  else await rig.gateway.play(key, ending.how)
+}
+
+/** Presses Pay on the hosted page. */
+async function press(rig: Rig, key: string, instrument: string): Promise<void> {
+  const headers = { authorization: `Bearer ${SECRET}` }
+  const answer = await rig.http.request({ method: 'GET', url: `${rig.url}/v1/payments/${key}`, headers })
+  if (answer.kind !== 'answered') throw new Error(answer.error)
+  await rig.http.request({
+    method: 'POST',
+    url: JSON.parse(answer.body.toString()).next.url,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ action: 'pay', instrument }).toString(),
+  })
+}
+
+function ring(rig: Rig, key: string, event: string): Webhook {
+  const createdAt = rig.clock.now()
+  const hook: HookBody = {
+    id: randomUUID(),
+    type: event,
+    key,
+    order: randomUUID(),
+    createdAt: createdAt.toISOString(),
+  }
+  const body = Buffer.from(JSON.stringify(hook))
+  return { headers: { 'cowry-sandbox-signature': sign(WEBHOOK_SECRET, createdAt, body) }, body }
+}
