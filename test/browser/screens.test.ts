@@ -1,0 +1,165 @@
+// Every screen in every language, in light and dark, on the narrowest phone and on a desk: for eyes, thumbs, screen
+// readers, and readers from right to left.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { networksOf } from '../../src/core/networks.ts'
+import { LANGUAGE_CODES, LANGUAGES, type Language } from '../../src/pages/words.ts'
+import { BRAND } from './brand.ts'
+import { startBrowser } from './browser.ts'
+import { type Lane, NARROW, openLanes } from './lanes.ts'
+import { DESCRIPTION, type StagedScreen, setStage } from './stage.ts'
+
+// Nobody answers there: the shop is only named.
+const SHOP = 'http://localhost:9'
+const DESK = { width: 1280, height: 800 }
+// One more than the usual two cores: while one page waits for the service, another computes.
+const LANES = 3
+
+const browser = await startBrowser({ after })
+const { screens } = await setStage({ after }, SHOP)
+const inLane = await openLanes(browser, LANES, [`${SHOP}/**`])
+// The page between ours and the provider's leads there at once, so the provider has to be away for it.
+const inStillLane = await openLanes(browser, 1, ['**/sandbox/pay/**'])
+
+/** All that is wrong with the screen, and all that it says. */
+async function lookAt(lane: Lane, { url }: StagedScreen, language: Language) {
+  const { page, ask, visit } = lane
+  await visit(url, language)
+  const complaints = [...(await ask('broken()')), ...(await ask('layout()'))]
+  if (LANGUAGES[language].direction === 'rtl') complaints.push(...(await ask('mirrored()')))
+  const words = await ask('words()')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.setViewportSize(DESK)
+  // The page is the same in both schemes; only what has to do with colour can differ.
+  complaints.push(...(await ask(`broken(['color-contrast', 'link-in-text-block'])`)))
+  return { words, complaints: complaints.map((complaint) => `${language}: ${complaint}`) }
+}
+
+// What others wrote, and what is a code, is the same in every language.
+const NETWORKS = ['KE', 'NG'].flatMap((country) => networksOf(country)).map(({ name }) => name)
+const NAMES = [
+  ...Object.values(BRAND),
+  DESCRIPTION,
+  ...NETWORKS,
+  'Visa',
+  'Sandbox Bank',
+  'Demo Shop',
+  'Cowry',
+]
+const CODES = /KES|NGN|USD|GMT|ref-[\w-]+|^[\dA-Z]{8}$|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
+
+function leftInEnglish(language: Language, english: readonly string[], words: readonly string[]): string[] {
+  const own = new Set<string>(Object.values(LANGUAGES[language].words))
+  const isEnglish = (text: string) => {
+    const rest = NAMES.reduce((left, name) => left.replaceAll(name, ''), text).replaceAll(CODES, '')
+    return /[a-z]{2}/i.test(rest) && !own.has(text)
+  }
+  return words
+    .filter((text) => english.includes(text) && isEnglish(text))
+    .map((text) => `${language}: "${text}" is in English`)
+}
+
+describe('everybody can use the screen', { concurrency: LANES }, () => {
+  for (const screen of screens) {
+    const languages = screen.isEnglishOnly ? (['en'] as const) : LANGUAGE_CODES
+    it(`"${screen.name}", in ${languages.join(', ')}`, async () => {
+      const complaints: string[] = []
+      let english: string[] = []
+      for (const language of languages) {
+        const choose = screen.name === 'continue' ? inStillLane : inLane
+        const seen = await choose((lane) => lookAt(lane, screen, language))
+        if (language === 'en') english = seen.words
+        else complaints.push(...leftInEnglish(language, english, seen.words))
+        complaints.push(...seen.complaints)
+      }
+      assert.deepEqual(complaints, [])
+      assert.ok(english.length > 3, 'the screen says something')
+    })
+  }
+})
+
+const screenNamed = (name: string): StagedScreen => {
+  const screen = screens.find((one) => one.name === name)
+  assert.ok(screen, name)
+  return screen
+}
+
+/** Wrong in every way that is looked for, so that silence about the others means something. */
+const WRONG = `<!doctype html><html lang="en"><title>Wrong</title><main><h1>Wrong</h1>
+<p id="wide" style="width:700px">Wide</p>
+<div id="cut" style="height:5px;overflow:hidden">A text</div>
+<button id="narrow" style="width:50px;white-space:nowrap">A text that is too long for it</button>
+<a id="small" href="#" style="display:block;height:10px;font-size:8px">Small</a>
+<p style="color:#ccc">Pale</p><input>
+<input type="radio" id="one" name="one"><label for="one">One</label>
+<div id="bar" style="position:fixed;bottom:0;height:200px;width:100%;background:#fff">Bar</div>
+<a id="under" href="#">Under</a></main>`
+
+describe('a reader', { concurrency: LANES }, () => {
+  for (const name of ['open', 'open, a wrong phone', 'prompt, a minute later']) {
+    it(`who spaces letters and lines out loses nothing of "${name}" (WCAG 1.4.12)`, async () => {
+      for (const language of LANGUAGE_CODES) {
+        const complaints = await inLane(async ({ visit, ask }) => {
+          await visit(screenNamed(name).url, language)
+          const before = await ask<number>('height()')
+          await ask('spaceOut()')
+          assert.ok((await ask<number>('height()')) > before, 'the spacing took effect')
+          return ask('layout()')
+        })
+        assert.deepEqual(complaints, [], language)
+      }
+    })
+  }
+
+  it('from right to left reads amounts, numbers and codes from left to right', async () => {
+    const read = async (name: string) =>
+      inLane(async ({ visit, ask }) => {
+        await visit(screenNamed(name).url, 'ar')
+        return ask<{ text: string; isInOrder: boolean }[]>('ordered()')
+      })
+    const wanted = {
+      open: [/^KES\u00a01,250\.50$/, /^ref-/, /^0712 123 456$/],
+      'prompt, a minute later': [/^0712 ••• \d{3}$/, /^\*334#$/],
+      transfer: [/^NGN\u00a01,250\.50$/, /^\d{10}$/],
+      underpaid: [/^KES\u00a01,125\.45$/],
+      receipt: [/^KES\u00a01,250\.50$/, /^ref-/],
+    }
+    for (const [name, patterns] of Object.entries(wanted)) {
+      const found = await read(name)
+      assert.deepEqual(
+        found.filter(({ isInOrder }) => !isInOrder),
+        [],
+        name,
+      )
+      for (const pattern of patterns)
+        assert.ok(
+          found.some(({ text }) => pattern.test(text)),
+          `${pattern} stands on "${name}": ${JSON.stringify(found)}`,
+        )
+    }
+  })
+
+  it('of a page that is wrong in every way is told so', async () => {
+    const complaints = await inLane(async ({ page, ask }) => {
+      await page.setViewportSize(NARROW)
+      await page.goto(`data:text/html;charset=utf-8,${encodeURIComponent(WRONG)}`)
+      return [...(await ask('layout()')), ...(await ask('mirrored()')), ...(await ask('broken()'))].join('\n')
+    })
+    for (const wrong of [
+      /the page is 708 wide in 320/,
+      /<p#wide> .* goes from/,
+      /<div#cut> .* is cut/,
+      /"A text that is too long for it" leaves <button#narrow>/,
+      /<a#small> .* is \d+ by 10/,
+      /<a#under> .* lies under <div#bar>/,
+      /200 of 256 stay covered/,
+      /the page is not right to left/,
+      /starts at/,
+      /has its radio button on the left/,
+      /color-contrast:/,
+      /label:/,
+    ])
+      assert.match(complaints, wrong)
+  })
+})

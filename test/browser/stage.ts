@@ -1,0 +1,315 @@
+// One real payment for every screen that a payer can see, brought there over the API and the page's own forms. The clock
+// stands still between the acts, so a screen stays what it is however long it is looked at.
+
+import assert from 'node:assert/strict'
+import { createApi } from '../support/api.ts'
+import type { Ending } from '../support/database.ts'
+import { stoppedClock } from '../support/moving-clock.ts'
+import {
+  choiceOf,
+  createPayer,
+  headingOf,
+  linkOf,
+  newPhone,
+  openCheckout,
+  type Page,
+  type Payer,
+} from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { type TestService, testService } from '../support/service.ts'
+import { brandedMerchant } from './brand.ts'
+
+export interface StagedScreen {
+  /** "prompt", or "prompt, a minute later". */
+  name: string
+  url: string
+  /** How its heading begins in English. */
+  heading: string
+  /** The provider's own pages and the one for developers. */
+  isEnglishOnly?: true
+}
+
+export interface Stage {
+  service: TestService
+  screens: StagedScreen[]
+}
+
+/** What the merchant wrote: it stays as it is in every language. */
+export const DESCRIPTION = 'Kamusi ya Kiswahili, 2'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const SANDBOX_SECRET = 'a-secret-of-the-stage-0123456789abcdef'
+// A number that was asked so often has to wait; nobody on this stage is asked more often by accident.
+const PROMPTS_PER_NUMBER = 1
+
+/** Payers could return to the shop, of which nothing but the address is needed. */
+export async function setStage(t: Ending, shop: string): Promise<Stage> {
+  const clock = stoppedClock()
+  const service = await testService(t, {
+    clock,
+    env: {
+      COWRY_RATE_LIMIT: '0',
+      COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
+      COWRY_PROMPTS_PER_NUMBER: String(PROMPTS_PER_NUMBER),
+    },
+  })
+  const provider = createApi(`${service.url}/sandbox`, { authorization: `Bearer ${SANDBOX_SECRET}` })
+  const actor: Actor = {
+    service,
+    api: await brandedMerchant(service),
+    payer: createPayer(),
+    redirectUrl: `${shop}/back`,
+    pass: (ms) => clock.advance(ms),
+    async breakProvider(kind, on, times = 1) {
+      const answer = await provider.post('/v1/faults', { kind, on, times })
+      assert.equal(answer.http, 201, answer.text)
+    },
+    async mendProvider() {
+      await provider.send('DELETE', '/v1/faults')
+    },
+  }
+  const screens: StagedScreen[] = []
+  const curtainMs = clock.now().getTime() + (ACTS[0]?.beforeMs ?? 0)
+  for (const act of ACTS) {
+    clock.advance(curtainMs - act.beforeMs - clock.now().getTime())
+    screens.push(...(await act.play(actor, screens)))
+  }
+  for (const screen of screens) await requireHeading(screen)
+  return { service, screens }
+}
+
+/** What happens in the background takes its time. */
+async function requireHeading({ name, url, heading }: StagedScreen): Promise<void> {
+  const read = async () => headingOf(await createPayer().open(url, { 'accept-language': 'en' }))
+  await eventually(read, (shown) => shown.startsWith(heading), 15_000).catch((error: unknown) => {
+    throw new Error(`the screen "${name}" did not come to "${heading}"`, { cause: error })
+  })
+}
+
+interface Actor {
+  service: TestService
+  api: TestService['api']
+  payer: Payer
+  redirectUrl: string
+  pass(ms: number): void
+  /** The next so many answers of the provider are lost or wrong. */
+  breakProvider(kind: string, on: 'checkout' | 'verify', times?: number): Promise<void>
+  mendProvider(): Promise<void>
+}
+
+interface Act {
+  /** How long before the screens are looked at. */
+  beforeMs: number
+  play(actor: Actor, staged: readonly StagedScreen[]): Promise<StagedScreen[]>
+}
+
+// In this order, the oldest first. The last act but one takes the provider's voice away for good, so that nobody can
+// find out what has become of the payments from then on.
+const ACTS: readonly Act[] = [
+  { beforeMs: 90 * MINUTE, play: receiveOtherAmounts },
+  { beforeMs: 80 * MINUTE, play: payLate },
+  { beforeMs: 61 * MINUTE, play: letExpire },
+  { beforeMs: 55 * MINUTE, play: leaveLittleTime },
+  { beforeMs: 5 * MINUTE, play: end },
+  { beforeMs: 3 * MINUTE, play: askTooOften },
+  { beforeMs: 130 * SECOND, play: waitLong },
+  { beforeMs: 70 * SECOND, play: waitAMinute },
+  { beforeMs: 59 * SECOND, play: loseTheAnswer },
+  { beforeMs: 0, play: waitNow },
+  { beforeMs: 0, play: open },
+  { beforeMs: 0, play: lookElsewhere },
+]
+
+const PAYS = 'Pay KES 1,250.50'
+const EXPIRED = 'This payment link has expired'
+const PAID_LATE = 'Paid after the time was up'
+
+const checkout = ({ api, payer, redirectUrl }: Actor, changes: Record<string, unknown> = {}) =>
+  openCheckout(api, payer, { description: DESCRIPTION, redirectUrl, ...changes })
+
+/** Opens a checkout and presses Pay with the instrument. */
+async function start(actor: Actor, instrument: string, changes: Record<string, unknown> = {}) {
+  const opened = await checkout(actor, changes)
+  return { ...opened, page: await actor.payer.choose(opened.page, instrument) }
+}
+
+/** Wrong answers come first, while no other payment could take them. */
+async function receiveOtherAmounts(actor: Actor): Promise<StagedScreen[]> {
+  const pay = async (fault?: string) => {
+    const { page, checkoutUrl } = await checkout(actor)
+    if (fault) await actor.breakProvider(fault, 'verify', 10)
+    await actor.payer.payByCard(page, 'card_success')
+    await actor.mendProvider()
+    return checkoutUrl
+  }
+  const overpaid = await pay('wrong_amount')
+  const another = await pay('wrong_currency')
+  const { checkoutUrl } = await start(actor, 'transfer_underpaid')
+  actor.pass(3 * SECOND)
+  const underpaid = { name: 'underpaid', url: checkoutUrl, heading: 'We received KES 1,125.45 of' }
+  // Before the hour is over: a checkout that nobody has looked at by then just expires.
+  await requireHeading(underpaid)
+  return [
+    { name: 'overpaid', url: overpaid, heading: 'We received KES 1,250.51 instead of' },
+    { name: 'paid in another currency', url: another, heading: 'We received a different amount' },
+    underpaid,
+  ]
+}
+
+async function payLate(actor: Actor): Promise<StagedScreen[]> {
+  const { checkoutUrl: late } = await start(actor, 'mobile_late_success')
+  const { checkoutUrl: already, reference } = await checkout(actor)
+  await complete(actor, reference, 'card_success')
+  return [
+    { name: 'paid late', url: late, heading: PAID_LATE },
+    { name: 'already paid', url: already, heading: 'Already paid on' },
+  ]
+}
+
+async function complete({ api }: Actor, reference: string, instrument: string): Promise<void> {
+  const answer = await api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument })
+  assert.equal(answer.http, 200, answer.text)
+  assert.notEqual(answer.body.data.status, 'processing', answer.text)
+}
+
+async function letExpire(actor: Actor): Promise<StagedScreen[]> {
+  const { checkoutUrl: unused } = await checkout(actor)
+  // Its money would come after the end; by then nobody can ask the provider.
+  const { checkoutUrl: perhapsPaid } = await start(actor, 'mobile_late_success')
+  return [
+    { name: 'expired', url: unused, heading: EXPIRED },
+    { name: 'expired, perhaps paid', url: perhapsPaid, heading: EXPIRED },
+  ]
+}
+
+async function leaveLittleTime(actor: Actor): Promise<StagedScreen[]> {
+  const { checkoutUrl } = await checkout(actor)
+  return [{ name: 'open, with little time left', url: checkoutUrl, heading: PAYS }]
+}
+
+async function end(actor: Actor): Promise<StagedScreen[]> {
+  const paid = await checkout(actor)
+  await complete(actor, paid.reference, 'card_success')
+  const declined = await checkout(actor)
+  await complete(actor, declined.reference, 'card_insufficient_funds')
+  const failed = await checkout(actor)
+  for (let round = 1; round <= 5; round += 1) await complete(actor, failed.reference, 'card_declined')
+  const cancelled = await checkout(actor, { redirectUrl: undefined })
+  await actor.payer.submit(cancelled.page, '/cancel')
+  return [
+    { name: 'paid', url: paid.checkoutUrl, heading: 'Paid' },
+    { name: 'receipt', url: `${paid.checkoutUrl}/receipt`, heading: 'Receipt' },
+    { name: 'open, after a decline', url: declined.checkoutUrl, heading: PAYS },
+    { name: 'failed', url: failed.checkoutUrl, heading: 'Payment did not go through' },
+    { name: 'cancelled', url: cancelled.checkoutUrl, heading: 'Payment cancelled' },
+  ]
+}
+
+/** The same phone: at once after it refused, and more often than it may be asked. */
+async function askTooOften(actor: Actor): Promise<StagedScreen[]> {
+  const { payer } = actor
+  const choice = { ...choiceOf('mobile_cancelled'), phone: newPhone() }
+  const { page: opened, checkoutUrl } = await checkout(actor)
+  await payer.submit(opened, '/attempts', choice)
+  actor.pass(2 * SECOND)
+  const refused = await eventually(
+    () => payer.open(checkoutUrl),
+    (page) => page.html.includes('role="alert"'),
+    10_000,
+  )
+  const soon = await pressWrongly(actor, refused, choice)
+  const { page: another } = await checkout(actor)
+  const often = await pressWrongly(actor, another, choice)
+  return [
+    { name: 'open, a phone was asked a moment ago', url: soon, heading: PAYS },
+    { name: 'open, a phone was asked too often', url: often, heading: PAYS },
+  ]
+}
+
+/** The address at which the form says what is wrong. */
+async function pressWrongly({ payer }: Actor, page: Page, fields: Record<string, string>): Promise<string> {
+  const { location } = await payer.press(page, '/attempts', fields)
+  assert.match(location ?? '', /\?problem=/)
+  return location ?? ''
+}
+
+async function waitLong(actor: Actor): Promise<StagedScreen[]> {
+  const { checkoutUrl } = await start(actor, 'mobile_timeout')
+  return [{ name: 'slow', url: checkoutUrl, heading: 'This is taking longer than usual' }]
+}
+
+async function waitAMinute(actor: Actor): Promise<StagedScreen[]> {
+  const { checkoutUrl } = await start(actor, 'mobile_timeout')
+  return [{ name: 'prompt, a minute later', url: checkoutUrl, heading: 'Check your phone' }]
+}
+
+/** From here on nobody learns anything new, so what has ended must be known. */
+async function loseTheAnswer(actor: Actor, staged: readonly StagedScreen[]): Promise<StagedScreen[]> {
+  for (const screen of staged.filter(({ heading }) => [EXPIRED, PAID_LATE].includes(heading)))
+    await requireHeading(screen)
+  await actor.breakProvider('drop_after', 'checkout')
+  const { checkoutUrl } = await start(actor, 'mobile_success')
+  await actor.breakProvider('500_before', 'verify', 1_000_000)
+  return [{ name: 'slow, nobody knows', url: checkoutUrl, heading: 'This is taking longer than usual' }]
+}
+
+async function waitNow(actor: Actor): Promise<StagedScreen[]> {
+  const { payer } = actor
+  const prompt = await start(actor, 'mobile_timeout')
+  const transfer = await start(actor, 'transfer_success', { currency: 'NGN' })
+  const sent = await payer.submit(transfer.page, '/sent')
+  const card = await start(actor, 'card')
+  const approval = await approvalPageOf(actor)
+  await actor.breakProvider('drop_after', 'checkout')
+  const lost = await start(actor, 'mobile_success')
+  const continuing = 'Continue on the payment page'
+  return [
+    { name: 'prompt', url: prompt.checkoutUrl, heading: 'Check your phone' },
+    { name: 'transfer', url: transfer.checkoutUrl, heading: 'Send exactly NGN 1,250.50' },
+    { name: 'transfer, sent', url: sent.url, heading: 'We are looking for your transfer' },
+    { name: 'redirect', url: card.checkoutUrl, heading: continuing },
+    { name: 'continue', url: `${card.checkoutUrl}/continue`, heading: continuing },
+    { name: 'moment', url: lost.checkoutUrl, heading: 'One moment' },
+    { name: 'card page', url: linkOf(card.page), heading: 'Pay Duka la Vitabu', isEnglishOnly: true },
+    { name: '3-D Secure page', url: approval, heading: 'Your bank is checking', isEnglishOnly: true },
+  ]
+}
+
+async function approvalPageOf(actor: Actor): Promise<string> {
+  const { page } = await checkout(actor)
+  const cardPage = await actor.payer.goToCardPage(page)
+  const { url } = await actor.payer.submit(cardPage, '', { instrument: 'card_3ds', action: 'pay' })
+  return url
+}
+
+async function open(actor: Actor): Promise<StagedScreen[]> {
+  const { checkoutUrl, page } = await checkout(actor)
+  const { checkoutUrl: nigerian } = await checkout(actor, { currency: 'NGN' })
+  const { checkoutUrl: anywhere } = await checkout(actor, { currency: 'USD' })
+  // The demo merchant has no brand and said nothing about what is paid.
+  const { checkoutUrl: bare } = await openCheckout(actor.service.api, actor.payer)
+  const prompt = choiceOf('mobile_success')
+  const wrongly = (fields: Record<string, string>) => pressWrongly(actor, page, { ...prompt, ...fields })
+  return [
+    { name: 'open', url: checkoutUrl, heading: PAYS },
+    { name: 'open, transfer first', url: nigerian, heading: 'Pay NGN 1,250.50' },
+    { name: 'open, from any country', url: anywhere, heading: 'Pay USD 1,250.50' },
+    { name: 'open, without a brand', url: bare, heading: PAYS },
+    { name: 'open, nothing chosen', url: await wrongly({ channel: '' }), heading: PAYS },
+    { name: 'open, a wrong phone', url: await wrongly({ phone: '0712' }), heading: PAYS },
+    { name: 'open, an unknown network', url: await wrongly({ phone: '+15005550006' }), heading: PAYS },
+  ]
+}
+
+async function lookElsewhere(actor: Actor): Promise<StagedScreen[]> {
+  const { url } = actor.service
+  const { checkoutUrl } = await checkout(actor)
+  return [
+    { name: 'not found', url: `${url}/pay/nothing`, heading: 'We cannot find this payment' },
+    { name: 'missing', url: `${url}/assets/nothing`, heading: 'There is nothing here' },
+    // An address that only forms send to, typed by hand.
+    { name: 'refused', url: `${checkoutUrl}/attempts`, heading: 'This is not possible' },
+    { name: 'landing page', url: `${url}/`, heading: 'One API for payments', isEnglishOnly: true },
+  ]
+}
