@@ -24,7 +24,12 @@ for (const button of all('[data-copy]')) {
   if (!navigator.clipboard) break
   button.hidden = false
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(button.dataset.copy)
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy)
+    } catch {
+      // Some apps forbid it to the pages they show: the payer finds the text selected, to copy it by hand.
+      return getSelection().selectAllChildren(button.previousElementSibling)
+    }
     announce(button.dataset.copied)
     const before = button.textContent
     button.textContent = button.dataset.copied
