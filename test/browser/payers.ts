@@ -1,7 +1,6 @@
 // Payers in a real browser, and the service, shop and provider that they meet: what they open, press and read.
 
 import assert from 'node:assert/strict'
-import { afterEach } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -47,15 +46,12 @@ export async function startRig(t: Ending, options: { clock?: Clock } = {}): Prom
   const shop = await startShop(t)
   const browser = await startBrowser(t)
 
-  const visitors: Visitor[] = []
-  afterEach(() => {
-    const complaints = visitors.flatMap((visitor) => visitor.complaints)
-    assert.deepEqual(complaints, [], 'no error in the console, no broken policy, no request to a stranger')
-  })
-
   const visit: Rig['visit'] = async (ending, wishes = {}) => {
     const visitor = await newVisitor(ending, browser, { origins: [service.url, shop], ...wishes })
-    visitors.push(visitor)
+    ending.after(async () => {
+      const wanted = 'no error in the console, no broken policy, no request to a stranger'
+      assert.deepEqual(visitor.complaints, [], wanted)
+    })
     return visitor
   }
   const open: Rig['open'] = async (ending, { changes, api = service.api, ...wishes } = {}) => {

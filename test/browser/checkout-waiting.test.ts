@@ -1,0 +1,309 @@
+// Waiting without paying twice: when another way is offered, what a phone may be asked again, whose deadline can be
+// moved, and how the page asks for the result. The service's clock stands still unless a test moves it; the page's own
+// clock is moved on its own.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { Page, Response } from 'playwright-core'
+import { stoppedClock } from '../support/moving-clock.ts'
+import { choiceOf, createPayer, newPhone, openCheckout } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { alertOf, choose, heading, PAY, payWith, press, startRig } from './payers.ts'
+
+const clock = stoppedClock()
+const { open, service, shop } = await startRig({ after }, { clock })
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+
+const CHANGE = 'Change the number or pay another way'
+const PIN_WARNING = 'Only continue if you did not enter your PIN.'
+
+/** Posts a form of the page by hand, as it would be sent, whatever the page shows. */
+async function postByHand(page: Page, url: string): Promise<void> {
+  const answer = await page.context().request.post(url, { form: {}, maxRedirects: 0 })
+  assert.equal(answer.status(), 303)
+}
+
+const isShown = (page: Page, name: string) => page.getByRole('button', { name }).isVisible()
+
+/** Before a prompt, a second or a little more after the page came; from then on its own clock goes when it is told. */
+async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page> {
+  const { page } = await open(t)
+  await page.clock.install()
+  await payWith(page, 'mobile_timeout')
+  await heading(page, 'Check your phone')
+  await page.clock.pauseAt(Date.now() + SECOND_MS)
+  return page
+}
+
+describe('while a prompt is fresh', { concurrency: 6 }, () => {
+  it('offers no other way, and refuses one that is posted by hand', async (t) => {
+    const { page, read, checkoutUrl } = await open(t)
+    await payWith(page, 'mobile_timeout')
+    await heading(page, 'Check your phone')
+    assert.equal(await isShown(page, CHANGE), false)
+    await postByHand(page, `${checkoutUrl}/other`)
+    await page.reload()
+    await heading(page, 'Check your phone')
+    assert.deepEqual(
+      (await read()).attempts.map(({ status }: { status: string }) => status),
+      ['awaiting_customer'],
+    )
+  })
+
+  it('starts no second one for whoever posts the form again and again', async (t) => {
+    const { page, read, checkoutUrl } = await open(t)
+    const form = choiceOf('mobile_timeout')
+    const { request } = page.context()
+    const posts = Array.from({ length: 6 }, () =>
+      request.post(`${checkoutUrl}/attempts`, { form, maxRedirects: 0 }),
+    )
+    for (const answer of await Promise.all(posts)) assert.equal(answer.status(), 303)
+    await page.reload()
+    await heading(page, 'Check your phone')
+    assert.equal((await read()).attempts.length, 1)
+  })
+
+  it('shows help after twenty seconds and another way after sixty, by itself', async (t) => {
+    const page = await openPromptInPageTime(t)
+    const help = page.getByText('Did you not get the request?')
+    await page.clock.runFor(10 * SECOND_MS)
+    assert.equal(await help.isVisible(), false)
+    await page.clock.runFor(10 * SECOND_MS)
+    await help.click()
+    assert.equal(await page.getByRole('link', { name: 'Dial *334#' }).getAttribute('href'), 'tel:*334%23')
+    await page.clock.runFor(30 * SECOND_MS)
+    assert.equal(await isShown(page, CHANGE), false)
+    await page.clock.runFor(10 * SECOND_MS)
+    assert.equal(await isShown(page, CHANGE), true)
+    await page.getByText(PIN_WARNING).waitFor()
+  })
+
+  it('counts down, and says it aloud twice', async (t) => {
+    const page = await openPromptInPageTime(t)
+    const left = page.locator('[data-left]')
+    assert.match(await left.innerText(), /^(5:00|4:5\d)$/)
+    const aloud = left.locator('xpath=ancestor-or-self::*[@aria-live or @role]')
+    assert.equal(await aloud.count(), 0, 'nobody has to listen to every second')
+    const announced = page.locator('main > .hush[role=status]')
+    await page.clock.runFor(3 * MINUTE_MS)
+    assert.match(await left.innerText(), /^(2:00|1:5\d)$/)
+    assert.deepEqual(await announced.allTextContents(), [])
+    await page.clock.runFor(MINUTE_MS + SECOND_MS)
+    assert.deepEqual(await announced.allTextContents(), ['One minute left'])
+    await page.clock.runFor(MINUTE_MS)
+    assert.deepEqual(await announced.allTextContents(), ['One minute left', 'Ten seconds left'])
+    assert.equal(await left.innerText(), '0:00')
+  })
+
+  it('asks for the result every two seconds, then five, then fifteen, and not while nobody looks', async (t) => {
+    const page = await openPromptInPageTime(t)
+    const questions: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/status')) questions.push(request.url())
+    })
+    const isAnswer = (response: Response) => response.url().endsWith('/status')
+    const asksAfter = async (ms: number) => {
+      const before = questions.length
+      await page.clock.runFor(ms - 100)
+      assert.equal(questions.length, before, `not before ${ms} ms`)
+      await Promise.all([page.waitForResponse(isAnswer), page.clock.runFor(100)])
+      // The next one is planned when this one is read.
+      await page.evaluate('1')
+    }
+    await Promise.all([page.waitForResponse(isAnswer), page.clock.runFor(2 * SECOND_MS)])
+    await asksAfter(2 * SECOND_MS)
+    await Promise.all([page.waitForResponse(isAnswer), page.clock.fastForward(30 * SECOND_MS)])
+    await page.evaluate('1')
+    await asksAfter(5 * SECOND_MS)
+    await Promise.all([page.waitForResponse(isAnswer), page.clock.fastForward(90 * SECOND_MS)])
+    await page.evaluate('1')
+    await asksAfter(15 * SECOND_MS)
+
+    const look = (isHidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`)
+    const before = questions.length
+    await look(true)
+    await page.clock.runFor(MINUTE_MS)
+    assert.equal(questions.length, before, 'nobody looks')
+    await Promise.all([page.waitForResponse(isAnswer), look(false)])
+    assert.equal(questions.length, before + 1, 'at once when the payer is back')
+  })
+
+  it('finds the network while the payer types, and leaves a choice alone', async (t) => {
+    const { page } = await open(t)
+    const phone = page.getByLabel('Mobile money number')
+    const network = page.getByLabel('Mobile network')
+    const guessed = async (number: string) => {
+      await Promise.all([
+        page.waitForResponse((response) => response.url().endsWith('/network')),
+        phone.fill(number),
+      ])
+      await page.evaluate('1')
+      return network.inputValue()
+    }
+    assert.equal(await guessed('0733 123 456'), 'airtel_ke')
+    assert.equal(await guessed('0712 123 456'), 'mpesa_ke')
+    await network.selectOption('T-Kash')
+    await phone.fill('0733 123 456')
+    await page.waitForTimeout(600)
+    assert.equal(await network.inputValue(), 'tkash_ke')
+  })
+
+  it('copies what a transfer needs', async (t) => {
+    const { page } = await open(t)
+    await payWith(page, 'transfer_success')
+    await heading(page, 'Send exactly KES 1,250.50')
+    const account = await page.getByText(/^\d{10}$/).innerText()
+    const phone = (await open(t)).page.getByLabel('Mobile money number')
+    await page.context().grantPermissions(['clipboard-write'])
+    for (const [what, text] of [
+      ['Account number', account],
+      ['Amount', '1250.50'],
+    ] as const) {
+      await page.bringToFront()
+      await page.getByRole('button', { name: `Copy: ${what}` }).click()
+      await page.locator('.hush', { hasText: 'Copied' }).first().waitFor({ state: 'attached' })
+      await phone.page().bringToFront()
+      await phone.fill('')
+      await phone.press('Control+V')
+      assert.equal(await phone.inputValue(), text)
+    }
+  })
+
+  it('selects what it may not copy', async (t) => {
+    const { page } = await open(t)
+    await payWith(page, 'transfer_success')
+    await page.getByRole('button', { name: 'Copy: Account number' }).click()
+    const selected = () => page.evaluate('getSelection().toString()')
+    await eventually(selected, (text) => /^\d{10}$/.test(String(text)), 5_000)
+  })
+
+  it('is limited to five in a quarter of an hour for one number, whatever the payment', async (t) => {
+    const phone = newPhone()
+    const stranger = createPayer()
+    for (let round = 1; round <= 5; round += 1) {
+      const { page } = await openCheckout(service.api, stranger)
+      await stranger.submit(page, '/attempts', { ...choiceOf('mobile_timeout'), phone })
+    }
+    const { page, read } = await open(t)
+    await payWith(page, 'mobile_success', phone)
+    assert.match(await alertOf(page), /Too many requests were sent to this number\. Try again in 15 minutes/)
+    assert.equal(await page.getByLabel('Mobile money number').inputValue(), phone)
+    assert.equal((await read()).attempts.length, 0)
+    await payWith(page, 'card_success')
+    await heading(page, 'Paid')
+  })
+})
+
+// These move the clock of the service, so they come one by one.
+describe('when time passes', () => {
+  for (const javaScript of [true, false]) {
+    it(`offers another way after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and the money is taken once`, async (t) => {
+      const { page, read, executions } = await open(t, { javaScript })
+      await payWith(page, 'mobile_timeout')
+      await heading(page, 'Check your phone')
+      clock.advance(59 * SECOND_MS)
+      await page.reload()
+      assert.equal(await isShown(page, CHANGE), false)
+      clock.advance(SECOND_MS)
+      await page.reload()
+      await page.getByText(PIN_WARNING).waitFor()
+      await press(page, CHANGE)
+      await heading(page, PAY)
+      await payWith(page, 'card_success')
+      await heading(page, 'Paid')
+      assert.equal(await executions(), 1)
+      assert.deepEqual(
+        (await read()).attempts.map(({ status }: { status: string }) => status),
+        ['declined', 'succeeded'],
+      )
+    })
+  }
+
+  it('lets a phone rest that has just refused, and then asks it again', async (t) => {
+    const { page, read } = await open(t)
+    const phone = newPhone()
+    await payWith(page, 'mobile_cancelled', phone)
+    await heading(page, 'Check your phone')
+    clock.advance(2 * SECOND_MS)
+    await heading(page, PAY)
+    await payWith(page, 'mobile_success', phone)
+    assert.match(
+      await alertOf(page),
+      /A request was sent to this number a moment ago\. Try again in (19|20) seconds\./,
+    )
+    assert.equal((await read()).attempts.length, 1)
+    clock.advance(20 * SECOND_MS)
+    await payWith(page, 'mobile_success', phone)
+    await heading(page, 'Check your phone')
+    clock.advance(3 * SECOND_MS)
+    await heading(page, 'Paid')
+    assert.equal((await read()).attempts.length, 2)
+  })
+
+  it('says that it is slow, lets the payer go, and shows the end when it comes', async (t) => {
+    const { page, homeWith, read } = await open(t)
+    await payWith(page, 'mobile_timeout')
+    await heading(page, 'Check your phone')
+    clock.advance(121 * SECOND_MS)
+    await heading(page, 'This is taking longer than usual')
+    await page.getByText('Do not pay again unless we say that it failed.').waitFor()
+    await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
+    await page.waitForURL(`${shop}/**`)
+    assert.equal(page.url(), homeWith('processing'))
+    await page.goBack()
+    await heading(page, 'This is taking longer than usual')
+    clock.advance(3 * MINUTE_MS)
+    await heading(page, PAY)
+    assert.match(await alertOf(page), /^We did not get your approval in time\./)
+    assert.equal((await read()).status, 'pending')
+  })
+
+  it('takes "I have sent the money" for words, never for money', async (t) => {
+    const { page, read, executions } = await open(t)
+    await payWith(page, 'transfer_success')
+    await heading(page, 'Send exactly KES 1,250.50')
+    await press(page, 'I have sent the money')
+    await heading(page, 'We are looking for your transfer')
+    await page.reload()
+    await heading(page, 'We are looking for your transfer')
+    assert.equal((await read()).status, 'processing')
+    assert.equal(await executions(), 0)
+    await page.getByText('Show the account again').click()
+    await page.getByText('Sandbox Bank').waitFor()
+    clock.advance(3 * SECOND_MS)
+    await heading(page, 'Paid')
+    assert.equal(await executions(), 1)
+  })
+
+  for (const javaScript of [true, false]) {
+    it(`gives more time with one tap, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
+      const { page, read, expiresAt } = await open(t, { javaScript })
+      assert.equal(await isShown(page, 'Give me more time'), false)
+      clock.advance(51 * MINUTE_MS)
+      await page.reload()
+      await page.getByText('This page closes in 9 minutes.').waitFor()
+      await press(page, 'Give me more time')
+      await page.getByText('You can pay here until').waitFor()
+      assert.equal(Date.parse((await read()).expiresAt) - Date.parse(expiresAt), 51 * MINUTE_MS)
+      clock.advance(10 * MINUTE_MS)
+      await page.reload()
+      await heading(page, PAY)
+      await choose(page, 'card')
+      await press(page, PAY)
+      await page.getByText('Choose a test card').waitFor()
+    })
+  }
+
+  it('gives no more time to a checkout that is over', async (t) => {
+    const { page, checkoutUrl, read } = await open(t)
+    clock.advance(61 * MINUTE_MS)
+    await postByHand(page, `${checkoutUrl}/extend`)
+    await page.reload()
+    await heading(page, 'This payment link has expired')
+    await eventually(read, ({ status }) => status === 'expired', 10_000)
+  })
+})
