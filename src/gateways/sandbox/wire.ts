@@ -14,7 +14,7 @@ const Text = (maxLength: number) => Type.String({ maxLength })
 const Identity = Type.String({ minLength: 1, maxLength: 255 })
 const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{5,14}$' })
 const NetworkCode = Type.String({ pattern: '^[a-z]{1,20}_[a-z]{2}$' })
-const MAX_URL = 2_048
+const WebAddress = Type.String({ maxLength: 2_048, pattern: '^https?://' })
 const MinorUnits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
 const Instant = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
 
@@ -36,7 +36,7 @@ export const CheckoutBody = Type.Object({
   instrument: Nullable(Text(50)),
   phone: Nullable(Phone),
   network: Nullable(NetworkCode),
-  returnUrl: Type.String({ maxLength: MAX_URL, pattern: '^https?://' }),
+  returnUrl: WebAddress,
   expiresAt: Nullable(Instant),
 })
 export type CheckoutBody = Static<typeof CheckoutBody>
@@ -45,7 +45,7 @@ export const ChargeBody = Type.Object({ ...REQUEST, token: Text(200) })
 export type ChargeBody = Static<typeof ChargeBody>
 
 const NextBody = Type.Union([
-  Type.Object({ kind: Type.Literal('redirect'), url: Text(MAX_URL) }),
+  Type.Object({ kind: Type.Literal('redirect'), url: WebAddress }),
   Type.Object({
     kind: Type.Literal('prompt'),
     phone: Text(50),
