@@ -7,6 +7,7 @@ import { after, before, describe, it, mock } from 'node:test'
 import { inspect } from 'node:util'
 import { systemClock } from '../kit/clock.ts'
 import { createHttpClient } from '../kit/http-client.ts'
+import { testAltered } from './conformance/altered.ts'
 import { testCancel } from './conformance/cancel.ts'
 import { testCharge } from './conformance/charge.ts'
 import { testCheckout } from './conformance/checkout.ts'
@@ -34,6 +35,7 @@ export function testConformance(subject: Subject): void {
     watchConsole()
     testDeclaration(subject, gateway)
     testCheckout(subject)
+    testAltered(subject, gateway.chargeSaved !== undefined)
     testWebhook(subject)
     if (gateway.chargeSaved) testCharge(subject)
     if (gateway.refund) testRefund(subject)

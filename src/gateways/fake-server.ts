@@ -51,11 +51,16 @@ export interface FakeServer {
   readonly requests: FakeRequest[]
   /** From now on requests run into this: `times` of them or all, of those whose "METHOD /path" matches `on`. */
   trouble(kind: Trouble, options?: { times?: number; on?: RegExp }): void
-  /** Ends every trouble. */
+  /** From now on the JSON of every answer is changed on its way. */
+  alter(change: Alteration): void
+  /** Ends every trouble and alteration. */
   calm(): void
   /** From now on a connection is refused. */
   close(): Promise<void>
 }
+
+/** Gets the value of an answer's JSON and gives what is sent instead. */
+export type Alteration = (value: unknown) => unknown
 
 export interface FakeServerOptions {
   /** The provider's own JSON for an error of its front door. */
@@ -80,6 +85,7 @@ export async function startFakeServer(
   const requests: FakeRequest[] = []
   const plans: Planned[] = []
   const broken: unknown[] = []
+  let alteration: Alteration | undefined
 
   const take = (request: FakeRequest): Trouble | undefined => {
     const plan = plans.find(
@@ -92,7 +98,8 @@ export async function startFakeServer(
     try {
       const request = await readRequest(incoming)
       requests.push(request)
-      await answer(response, take(request), () => handle(request), errorBody)
+      const act = async () => altered(await handle(request), alteration)
+      await answer(response, { request, trouble: take(request), act, errorBody })
     } catch (error) {
       // A fake that throws is wrong itself: the test must not take it for the provider's trouble.
       if (!incoming.destroyed || !response.destroyed) broken.push(error)
@@ -109,7 +116,13 @@ export async function startFakeServer(
     url,
     requests,
     trouble: (kind, { times = Number.POSITIVE_INFINITY, on } = {}) => plans.push({ kind, left: times, on }),
-    calm: () => plans.splice(0),
+    alter: (change) => {
+      alteration = change
+    },
+    calm: () => {
+      plans.splice(0)
+      alteration = undefined
+    },
     close,
   }
 }
@@ -142,11 +155,16 @@ async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
   }
 }
 
+interface Exchange {
+  request: FakeRequest
+  trouble: Trouble | undefined
+  act(): Promise<FakeReply>
+  errorBody(http: number): unknown
+}
+
 async function answer(
   response: ServerResponse,
-  trouble: Trouble | undefined,
-  act: () => Promise<FakeReply>,
-  errorBody: (http: number) => unknown,
+  { request, trouble, act, errorBody }: Exchange,
 ): Promise<void> {
   switch (trouble) {
     case undefined:
@@ -169,7 +187,7 @@ async function answer(
       await act()
       return reply(response, { http: 500, body: errorBody(500) })
     case 'html_503':
-      return replyPage(response, 503)
+      return replyPage(response, 503, request)
     case 'garbage':
       return reply(response, { ...(await act()), body: GARBAGE })
     case 'truncated':
@@ -193,9 +211,10 @@ function reply(response: ServerResponse, { http, body, headers = {} }: FakeReply
   response.end(toBytes(body))
 }
 
-function replyPage(response: ServerResponse, http: number): void {
+/** Like a careless proxy it tells all that it got, so that whoever repeats the page tells the credentials. */
+function replyPage(response: ServerResponse, http: number, { headers, text }: FakeRequest): void {
   response.writeHead(http, { 'content-type': 'text/html' })
-  response.end('<!doctype html><title>Service Unavailable</title><h1>503</h1><p>Please come back later.</p>')
+  response.end(`<!doctype html><title>${http}</title><pre>${JSON.stringify(headers)}\n\n${text}</pre>`)
 }
 
 /** Half of the body under a length that fits the half, so that only who reads the JSON can notice. */
@@ -219,6 +238,11 @@ function* padded(body: Buffer): Iterable<Buffer> {
   const chunk = Buffer.alloc(HUGE_BYTES / 100, ' ')
   for (let count = 0; count < 100; count += 1) yield chunk
   yield body
+}
+
+function altered(reply: FakeReply, alteration: Alteration | undefined): FakeReply {
+  if (!alteration) return reply
+  return { ...reply, body: JSON.stringify(alteration(JSON.parse(toBytes(reply.body).toString()))) }
 }
 
 function toBytes(body: unknown): Buffer {

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Gateway, Outcome, Question } from '../gateway.ts'
-import { startRig } from './rig.ts'
+import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
-import { askInTrouble, assertUnknown, closeProvider, DARK_TROUBLES } from './troubles.ts'
+import { actInTrouble, assertUnknown, closeProvider, DARK_TROUBLES } from './troubles.ts'
 
 export function testCancel(subject: Subject): void {
-  describe('a cancelled checkout', { concurrency: true }, () => {
+  describe('a cancelled checkout', { concurrency: CONCURRENCY }, () => {
     it('is declined, and stays so when the payer comes', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
@@ -38,7 +38,7 @@ export function testCancel(subject: Subject): void {
         const rig = await startRig(t, subject)
         const { attempt, reference } = await rig.startNew()
         const ask = (gateway: Gateway) => cancel(gateway, attempt, reference)
-        assertUnknown(await askInTrouble(rig, kind, ask), reasons)
+        assertUnknown(await actInTrouble(rig, kind, ask), reasons)
         assertDeclined(await cancel(rig.gateway, attempt, reference))
       })
     }

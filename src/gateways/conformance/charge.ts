@@ -5,10 +5,10 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome } from '../gateway.ts'
-import { type Rig, startRig } from './rig.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { ChargeManner, Subject } from './subject.ts'
 import {
-  askInTrouble,
+  actInTrouble,
   assertOpen,
   assertRefused,
   assertUnknown,
@@ -17,7 +17,7 @@ import {
 } from './troubles.ts'
 
 export function testCharge(subject: Subject): void {
-  describe('a charge', { concurrency: true }, () => {
+  describe('a charge', { concurrency: CONCURRENCY }, () => {
     testSaving(subject)
     testAnswers(subject)
     testLostAnswers(subject)
@@ -108,7 +108,7 @@ function testLostAnswers(subject: Subject): void {
   it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
     const { rig, attempt, credential } = await prepare(t, subject, 'approves')
     const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
-    assertRefused(await askInTrouble(rig, 'http_429', ask))
+    assertRefused(await actInTrouble(rig, 'http_429', ask))
     assertCharged(await charge(rig.gateway, attempt, credential), attempt)
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
@@ -117,7 +117,7 @@ function testLostAnswers(subject: Subject): void {
     it(`is unknown when ${title}, and ends as one execution`, async (t) => {
       const { rig, attempt, credential } = await prepare(t, subject, 'approves')
       const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
-      assertUnknown(await askInTrouble(rig, kind, ask), reasons)
+      assertUnknown(await actInTrouble(rig, kind, ask), reasons)
       assertCharged(await resolve(rig, attempt, credential), attempt)
       assert.equal(await rig.provider.executions(attempt.key), 1)
     })

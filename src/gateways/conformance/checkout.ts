@@ -6,9 +6,10 @@ import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { type Money, money } from '../../core/money.ts'
 import type { Attempt, NextStep, Outcome } from '../gateway.ts'
-import { type Rig, startRig } from './rig.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Ending, Subject } from './subject.ts'
 import {
+  actInTrouble,
   askInTrouble,
   assertOpen,
   assertRefused,
@@ -18,7 +19,7 @@ import {
 } from './troubles.ts'
 
 export function testCheckout(subject: Subject): void {
-  describe('a checkout', { concurrency: true }, () => {
+  describe('a checkout', { concurrency: CONCURRENCY }, () => {
     testStart(subject)
     testVerify(subject)
     testEndings(subject)
@@ -66,7 +67,7 @@ function testStart(subject: Subject): void {
   it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
-    assertRefused(await askInTrouble(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
+    assertRefused(await actInTrouble(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
     assert.equal((await rig.start(attempt)).kind, 'started')
   })
 
@@ -77,7 +78,7 @@ function testStart(subject: Subject): void {
 
   it('starts also when the provider is slow', async (t) => {
     const rig = await startRig(t, subject)
-    const answer = await askInTrouble(rig, 'slow', (gateway) => rig.start(rig.makeAttempt(), gateway))
+    const answer = await actInTrouble(rig, 'slow', (gateway) => rig.start(rig.makeAttempt(), gateway))
     assert.equal(answer.kind, 'started')
   })
 
@@ -85,7 +86,7 @@ function testStart(subject: Subject): void {
     it(`is unknown when ${title}, and pays once when it is submitted again`, async (t) => {
       const rig = await startRig(t, subject)
       const attempt = rig.makeAttempt()
-      assertUnknown(await askInTrouble(rig, kind, (gateway) => rig.start(attempt, gateway)), reasons)
+      assertUnknown(await actInTrouble(rig, kind, (gateway) => rig.start(attempt, gateway)), reasons)
       const again = await rig.start(attempt)
       assertOpen(again)
       const reference = again.kind === 'started' ? again.gatewayReference : null
@@ -103,7 +104,7 @@ async function assertPaysOnce(rig: Rig, attempt: Attempt, reference: string | nu
   assert.equal(await rig.provider.executions(attempt.key), 1)
 }
 
-function assertUsable(next: NextStep): void {
+export function assertUsable(next: NextStep): void {
   switch (next.kind) {
     case 'redirect':
       assert.match(new URL(next.url).protocol, /^https?:$/)
@@ -126,7 +127,7 @@ function assertUndecided(outcome: Outcome): void {
 }
 
 function testVerify(subject: Subject): void {
-  describe('that is asked about', { concurrency: true }, () => {
+  describe('that is asked about', { concurrency: CONCURRENCY }, () => {
     it('is undecided while the provider does not know the key', async (t) => {
       const { gateway, makeAttempt } = await startRig(t, subject)
       assertUndecided(await gateway.verify(makeAttempt(), null))

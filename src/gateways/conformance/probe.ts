@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Trouble } from '../fake-server.ts'
 import type { Gateway } from '../gateway.ts'
-import { startRig } from './rig.ts'
+import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
 import { askInTrouble, closeProvider } from './troubles.ts'
 
@@ -12,7 +12,7 @@ import { askInTrouble, closeProvider } from './troubles.ts'
 const SAYS_NOTHING: readonly Trouble[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
 
 export function testProbe(subject: Subject): void {
-  describe('a probe', { concurrency: true }, () => {
+  describe('a probe', { concurrency: CONCURRENCY }, () => {
     it('works with the right credentials', async (t) => {
       const { gateway } = await startRig(t, subject)
       assert.equal(await probe(gateway), 'works')

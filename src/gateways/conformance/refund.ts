@@ -6,12 +6,12 @@ import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { type Money, subtract } from '../../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
-import { type Rig, startRig } from './rig.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { RefundManner, Subject } from './subject.ts'
-import { askInTrouble, assertUnknown, closeProvider, DARK_TROUBLES } from './troubles.ts'
+import { actInTrouble, askInTrouble, assertUnknown, closeProvider, DARK_TROUBLES } from './troubles.ts'
 
 export function testRefund(subject: Subject): void {
-  describe('a refund', { concurrency: true }, () => {
+  describe('a refund', { concurrency: CONCURRENCY }, () => {
     testEndings(subject)
     testTroubles(subject)
   })
@@ -78,7 +78,7 @@ function testTroubles(subject: Subject): void {
   for (const { kind, title, reasons } of DARK_TROUBLES) {
     it(`is unknown when ${title}, and is given once`, async (t) => {
       const { rig, request, given } = await prepare(t, subject)
-      const outcome = await askInTrouble(rig, kind, (gateway) => refund(gateway, request))
+      const outcome = await actInTrouble(rig, kind, (gateway) => refund(gateway, request))
       assertUnknown(outcome, reasons)
       const resolved = await resolve(rig, request)
       assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))

@@ -16,6 +16,12 @@ const RETURN_URL = `${PUBLIC_URL}/pay/return`
 // Long enough that a busy machine does not make answers late, which would look like a broken connector.
 const PATIENCE_MS = 10_000
 
+// Words are kept with the attempt and shown to operators: a sentence or two, not a provider's whole page.
+const MAX_WORDS = 1_000
+
+/** Most of a test is waiting; more of them at once would wait for the processor instead, which looks like a hang. */
+export const CONCURRENCY = 6
+
 export interface Rig {
   readonly provider: FakeProvider
   readonly gateway: Gateway
@@ -31,6 +37,7 @@ export interface Rig {
 
 export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   const provider = await subject.start(t)
+  t.after(() => checkAddresses(provider, Object.values(subject.credentials)))
   const open: Rig['open'] = ({ credentials = subject.credentials, timeoutMs = PATIENCE_MS }) => {
     const http = createHttpClient({ totalTimeoutMs: timeoutMs })
     t.after(() => http.close())
@@ -84,6 +91,14 @@ function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt
   }
 }
 
+/** Addresses stand in the access logs of everybody on the way. */
+function checkAddresses({ server }: FakeProvider, secrets: readonly string[]): void {
+  for (const { path, query } of server.requests) {
+    const address = decodeURIComponent(`${path}?${query}`)
+    for (const secret of secrets) assert.ok(!address.includes(secret), 'an address tells a credential')
+  }
+}
+
 type AnyVerb = (...given: unknown[]) => unknown
 
 /** The same gateway, whose every answer is searched for what nobody may read in it. */
@@ -106,5 +121,6 @@ function checkSilence(verb: string, answer: unknown, secrets: readonly string[])
   for (const secret of secrets) assert.ok(!everything.includes(secret), `${verb} tells a credential`)
   const words = answer !== null && typeof answer === 'object' && 'words' in answer ? String(answer.words) : ''
   assert.ok(!words.includes(CUSTOMER.email), `${verb} tells the payer's e-mail in its words`)
+  assert.ok(words.length <= MAX_WORDS, `${verb} answers ${words.length} characters of words`)
   return answer
 }

@@ -42,15 +42,27 @@ const HURRY_MS = 800
 const LIMIT_MS = 2 * HURRY_MS + 500
 
 /** What the verb answers in this trouble, within the time that its client allows. Leaves a calm provider behind. */
-export async function askInTrouble<Answer>(
+export function askInTrouble<Answer>(rig: Rig, kind: Trouble, ask: Ask<Answer>): Promise<Answer> {
+  return meetTrouble(rig, kind, undefined, ask)
+}
+
+/** The same for a verb that acts: what it may have to ask before goes well, so that the trouble meets the act. */
+export function actInTrouble<Answer>(rig: Rig, kind: Trouble, act: Ask<Answer>): Promise<Answer> {
+  return meetTrouble(rig, kind, /^(?!GET )/, act)
+}
+
+type Ask<Answer> = (gateway: Gateway) => Promise<Answer>
+
+async function meetTrouble<Answer>(
   rig: Rig,
   kind: Trouble,
-  ask: (gateway: Gateway) => Promise<Answer>,
+  on: RegExp | undefined,
+  ask: Ask<Answer>,
 ): Promise<Answer> {
   const { server } = rig.provider
   const hangs = kind === 'hang' || kind === 'hang_after_acting'
   const gateway = hangs ? rig.open({ timeoutMs: HURRY_MS }) : rig.gateway
-  server.trouble(kind)
+  server.trouble(kind, { on })
   const startedMs = performance.now()
   const answer = await ask(gateway)
   const tookMs = performance.now() - startedMs

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { WebhookReading } from '../gateway.ts'
-import { startRig } from './rig.ts'
+import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject, Webhook } from './subject.ts'
 
 export function testWebhook(subject: Subject): void {
-  describe('a webhook', { concurrency: true }, () => {
+  describe('a webhook', { concurrency: CONCURRENCY }, () => {
     testReading(subject)
     testForgery(subject)
   })
@@ -48,6 +48,12 @@ function testReading(subject: Subject): void {
     assert.ok(first?.kind === 'about' && second?.kind === 'about')
     assert.deepEqual([first.key, second.key], keys)
     assert.notEqual(first.eventId, second.eventId)
+  })
+
+  it('of an event that nobody has heard of breaks nothing, and is no forgery', async (t) => {
+    const rig = await startRig(t, subject)
+    const hook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
+    assert.notEqual(rig.gateway.readWebhook(hook.headers, hook.body).kind, 'forged')
   })
 }
 
