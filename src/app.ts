@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { type Config, publicUrlOf } from './config.ts'
 import { customerRoutes } from './customers/routes.ts'
+import type { GatewayDefinition } from './gateways/definition.ts'
 import { createGateways } from './gateways/registry.ts'
 import { openDoor } from './gateways/sandbox/door.ts'
 import { createSandboxGateway } from './gateways/sandbox/index.ts'
@@ -10,6 +11,7 @@ import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
 import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { createHttpShell } from './http/server.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
+import { createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
 import { connectDb, type Db, DbUnavailable } from './kit/db.ts'
 import { startEmbeddedPostgres } from './kit/embedded-postgres.ts'
@@ -67,6 +69,9 @@ export interface Service {
 }
 
 const SANDBOX_PATH = '/sandbox'
+
+/** Every gateway that can be configured; beside them staging has the sandbox. */
+export const GATEWAYS: readonly GatewayDefinition[] = []
 
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all'
@@ -170,7 +175,18 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     webhookSecret,
     baseUrl: config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : ''),
   })
-  const gateways = createGateways(mode === 'test' ? [sandbox] : [])
+  const gateways = createGateways(
+    { db, clock, vault, log },
+    {
+      definitions: GATEWAYS,
+      access: config.gateways,
+      ready: mode === 'test' ? [sandbox] : [],
+      mode,
+      timeoutMs: config.gatewayTimeoutMs,
+      publicUrl,
+    },
+  )
+  stops.push(() => gateways.close())
 
   const app = {
     db,
@@ -187,6 +203,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     merchantProfile: createMerchantProfiles({ db, clock }),
     writers: createPaymentWriters(db),
     failpoints: config.failpoints,
+    counters: createCounters(),
     promptKey: secrets.promptKey,
     settings: {
       mode,

@@ -6,13 +6,16 @@ import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
 import {
-  ALL_SETTINGS,
+  allSettings,
   CLIENT_SETTINGS,
+  type ConfigurableGateway,
   type Fees,
+  gatewaySettings,
   isWrong,
   type RateLimit,
   SETTINGS,
   type Setting,
+  variableOf,
 } from './settings.ts'
 
 export interface Config {
@@ -43,6 +46,14 @@ export interface Config {
   readonly trustProxy: boolean
   readonly gatewayTimeoutMs: number
   readonly failpoints: Failpoints
+  /** By the gateway's name. */
+  readonly gateways: ReadonlyMap<string, GatewayConfig>
+}
+
+export interface GatewayConfig {
+  /** Null: the installation has no account of its own there. */
+  readonly credentials: Readonly<Record<string, string>> | null
+  readonly baseUrl: string
 }
 
 /** What the command line needs to find the service; what is null it looks for in the data folder. */
@@ -67,17 +78,50 @@ export class ConfigError extends Error {
 type Env = Readonly<Record<string, string | undefined>>
 type Values<Table> = { [Field in keyof Table]: Table[Field] extends Setting<infer Value> ? Value : never }
 
-export function readConfig(env: Env = process.env): Config {
-  const complaints: string[] = [...complainOfUnknown(env)]
+/** The gateways are those whose credentials are read as well. */
+export function readConfig(env: Env = process.env, gateways: readonly ConfigurableGateway[] = []): Config {
+  const complaints: string[] = [...complainOfUnknown(env, gateways)]
   const values = readTable(SETTINGS, env, complaints)
-  if (textOf(env, SETTINGS.environment) === 'production')
-    complaints.push(...complainInProduction(env, values))
+  const mode = isProduction(env) ? 'live' : 'test'
+  const access = gateways.map((one) => [one.name, readGateway(one, env, mode, complaints)] as const)
+  if (isProduction(env)) complaints.push(...complainInProduction(env, values))
   if (complaints.length > 0) throw new ConfigError(complaints)
   return Object.freeze({
     ...values,
     publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
-    mode: values.environment === 'production' ? 'live' : 'test',
+    mode,
+    gateways: new Map(access),
   })
+}
+
+function isProduction(env: Env): boolean {
+  return textOf(env, SETTINGS.environment) === 'production'
+}
+
+/** A gateway of which nothing is set is not used; one of which only a part is set is a mistake. */
+function readGateway(
+  gateway: ConfigurableGateway,
+  env: Env,
+  mode: Mode,
+  complaints: string[],
+): GatewayConfig {
+  const { credentials: table, required, baseUrl } = gatewaySettings(gateway, mode)
+  const given = Object.values(table).filter((setting) => textOf(env, setting) !== null)
+  const missing = required.filter((setting) => !given.includes(setting))
+  if (given.length > 0)
+    complaints.push(
+      ...missing.map(
+        ({ name }) =>
+          `${name} is missing: ${given.map((one) => one.name).join(', ')} is of no use without it`,
+      ),
+    )
+  const values = readTable({ ...table, baseUrl }, env, complaints)
+  const { baseUrl: address, ...texts } = values
+  const credentials = Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== null)
+  return {
+    credentials: given.length > 0 ? Object.fromEntries(credentials) : null,
+    baseUrl: address ?? gateway.baseUrl[mode],
+  }
 }
 
 export function readClientConfig(env: Env = process.env): ClientConfig {
@@ -172,17 +216,22 @@ function isWeakToken(token: string): boolean {
  * A mistyped name would otherwise leave its setting at the default without a word. A name that resembles none is
  * refused in production only: elsewhere it may belong to somebody else's script.
  */
-function complainOfUnknown(env: Env): string[] {
-  const known = ALL_SETTINGS.map(({ name }) => name)
-  const isProduction = textOf(env, SETTINGS.environment) === 'production'
+function complainOfUnknown(env: Env, gateways: readonly ConfigurableGateway[]): string[] {
+  const known = allSettings(gateways).map(({ name }) => name)
+  // Not everything that begins with GATEWAY_ is ours: orchestrators name the addresses of other services so.
+  const ours = ['COWRY_', ...gateways.map(({ name }) => variableOf(name, ''))]
   return (
     Object.keys(env)
       // What begins with COWRY_TEST_ is between the test runner and the tests.
-      .filter((name) => /^COWRY_(?!TEST_)/.test(name) && !known.includes(name))
+      .filter((name) => /^(?:COWRY_(?!TEST_)|GATEWAY_)/.test(name) && !known.includes(name))
       .map((name) => ({ name, near: known.find((candidate) => editDistance(candidate, name) <= 3) }))
-      .filter(({ near }) => isProduction || near !== undefined)
+      .filter(({ name, near }) => near !== undefined || (isProduction(env) && isOurs(name, ours)))
       .map(({ name, near }) => `${name} is not a setting${near ? `; did you mean ${near}?` : ': remove it'}`)
   )
+}
+
+function isOurs(name: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => name.startsWith(prefix))
 }
 
 function editDistance(a: string, b: string): number {
@@ -199,8 +248,8 @@ function editDistance(a: string, b: string): number {
 }
 
 /** The text of .env.example: every setting with its meaning, commented out at its default. */
-export function renderEnvExample(): string {
-  const blocks = ALL_SETTINGS.map(
+export function renderEnvExample(gateways: readonly ConfigurableGateway[]): string {
+  const blocks = allSettings(gateways).map(
     ({ name, fallback, example, meaning }) => `# ${meaning}\n# ${name}=${fallback ?? example}\n`,
   )
   const head = [

@@ -3,7 +3,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { merchantRoutes } from './app.ts'
+import { GATEWAYS, merchantRoutes } from './app.ts'
 import { renderEnvExample } from './config.ts'
 import { CURRENCIES } from './core/currency.ts'
 import { REFUSALS } from './core/errors.ts'
@@ -13,7 +13,7 @@ import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { LANGUAGES } from './pages/routes.ts'
 import { eventType, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
-import { ALL_SETTINGS } from './settings.ts'
+import { allSettings } from './settings.ts'
 import type { StagingApp } from './staging/service.ts'
 
 const ROOT = new URL('../', import.meta.url)
@@ -21,7 +21,7 @@ const ROOT = new URL('../', import.meta.url)
 /** Every generated file, by its path from the root of the repository. */
 export function renderDocs(): Record<string, string> {
   return {
-    '.env.example': renderEnvExample(),
+    '.env.example': renderEnvExample(GATEWAYS),
     'openapi.json': renderOpenApi(),
     'docs/generated/config.md': renderSettings(),
     'docs/generated/currencies.md': renderCurrencies(),
@@ -53,7 +53,7 @@ function renderOpenApi(): string {
 }
 
 function renderSettings(): string {
-  const rows = ALL_SETTINGS.map(({ name, fallback, meaning }) => [
+  const rows = allSettings(GATEWAYS).map(({ name, fallback, meaning }) => [
     code(name),
     fallback === null ? '–' : code(fallback),
     meaning,

@@ -2,6 +2,7 @@
 // environment by this table; .env.example and the documentation are written from it.
 
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
+import type { Mode } from './core/merchant.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
 import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
@@ -265,7 +266,74 @@ export const CLIENT_SETTINGS = {
   ),
 }
 
-export const ALL_SETTINGS: readonly Setting<unknown>[] = [
-  ...Object.values(SETTINGS),
-  ...Object.values(CLIENT_SETTINGS),
-]
+/** What a gateway wants to be given; the definitions of gateways say it. */
+export interface ConfigurableGateway {
+  readonly name: string
+  readonly title: string
+  readonly credentials: readonly {
+    readonly name: string
+    readonly isRequired: boolean
+    readonly meaning: string
+    complain(text: string, mode: Mode): string | undefined
+  }[]
+  readonly baseUrl: Readonly<Record<Mode, string>>
+}
+
+export interface GatewaySettings {
+  /** By the name of the credential. */
+  credentials: Readonly<Record<string, Setting<string | null>>>
+  required: readonly Setting<string | null>[]
+  baseUrl: Setting<string | null>
+}
+
+/** The variables of a gateway, such as GATEWAY_STRIPE_SECRET_KEY. */
+export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): GatewaySettings {
+  const { name, title, credentials, baseUrl } = gateway
+  const settings = credentials.map(({ name: field, isRequired, meaning, complain }) => {
+    const read = (text: string) => {
+      const words = complain(text, mode)
+      return words === undefined ? text : wrong(words)
+    }
+    return { field, isRequired, setting: optional(variableOf(name, field), '', read, `${title}: ${meaning}`) }
+  })
+  const { test, live } = baseUrl
+  const usual = test === live ? live : `${live}, in staging ${test}`
+  return {
+    credentials: Object.fromEntries(settings.map(({ field, setting }) => [field, setting])),
+    required: settings.filter(({ isRequired }) => isRequired).map(({ setting }) => setting),
+    baseUrl: optional(
+      variableOf(name, 'baseUrl'),
+      baseUrl[mode],
+      (text) => readBaseUrl(text, mode),
+      `${title}: where its API is. Default: ${usual}.`,
+    ),
+  }
+}
+
+export function variableOf(gateway: string, field: string): string {
+  const words = field.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
+  return `GATEWAY_${gateway}_${words}`.toUpperCase()
+}
+
+/** Credentials go there, so nobody on the way may read them; only a stand-in for tests does without TLS. */
+function readBaseUrl(text: string, mode: Mode): string | Wrong {
+  const url = URL.parse(text)
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return wrong('must be an http or https address')
+  if (url.username || url.password) return wrong('must not carry a user name or password')
+  if (url.search || url.hash) return wrong('must end after the path')
+  if (url.protocol === 'http:' && mode === 'live' && !isLoopback(url.hostname))
+    return wrong('must begin with https in production')
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)
+}
+
+export function allSettings(gateways: readonly ConfigurableGateway[]): Setting<unknown>[] {
+  const ofGateways = gateways.flatMap((gateway) => {
+    const { credentials, baseUrl } = gatewaySettings(gateway, 'live')
+    return [...Object.values(credentials), baseUrl]
+  })
+  return [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS), ...ofGateways]
+}

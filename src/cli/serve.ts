@@ -18,9 +18,9 @@ export function addServeCommand(program: Command, shell: Shell): void {
         .default('all'),
     )
     .action(async ({ role, json }: JsonOption & { role: Role }) => {
-      const config = readConfig(shell.env)
       // Only here, so that the other commands start without loading the whole service.
-      const { serve } = await import('../serve.ts')
+      const [{ serve }, { GATEWAYS }] = await Promise.all([import('../serve.ts'), import('../app.ts')])
+      const config = readConfig(shell.env, GATEWAYS)
       shell.exitCode = await serve(config, { role, json: json ?? false }).catch(explainStart)
     })
 }

@@ -1,4 +1,5 @@
-// Identifiers are UUIDv7: sortable by time, so that indexes stay dense, and never a capability by themselves.
+// Identifiers are UUIDv7: sortable by time, so that indexes stay dense, and never a capability by themselves. Only what
+// providers know an attempt by is a UUIDv4.
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
@@ -13,6 +14,13 @@ export function uuidV7(now: Date, random: Uint8Array): string {
   const time = now.getTime().toString(16).padStart(12, '0')
   const variant = ((Number.parseInt(hex.slice(3, 4), 16) & 0x3) | 0x8).toString(16)
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
+}
+
+/** A UUIDv4 from sixteen random bytes: says nothing about its time, and some providers take no other. */
+export function uuidV4(random: Uint8Array): string {
+  const hex = Buffer.from(random.subarray(0, 16)).toString('hex')
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
 }
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -107,6 +107,8 @@ export interface MethodRow {
   type: 'card' | 'mobile_money' | 'bank_account'
   status: 'active' | 'expired' | 'revoked'
   gateway: string
+  /** The merchant's own account at the gateway; null is the installation's. */
+  accountId: string | null
   tokenSealed: string
   credentialSealed: string
   currencies: Currency[]
@@ -127,6 +129,7 @@ export interface MethodRow {
 
 const METHOD_COLUMNS = `
   m.merchant_id as "merchantId", m.id, m.customer_id as "customerId", m.type, m.status, m.gateway,
+  m.account_id as "accountId",
   m.token_sealed as "tokenSealed", m.credential_sealed as "credentialSealed", m.currencies, m.card,
   m.mobile_money as "mobileMoney", m.is_default as "isDefault", m.is_recurring_intent as "isRecurringIntent",
   m.expires_at as "expiresAt", m.last_used_at as "lastUsedAt", m.created_at as "createdAt"`
@@ -176,6 +179,7 @@ export interface MethodInput {
   customerId: string
   type: MethodRow['type']
   gateway: string
+  accountId: string | null
   fingerprint: string
   tokenHash: Buffer
   tokenSealed: string
@@ -188,19 +192,21 @@ export interface MethodInput {
   at: Date
 }
 
+// The same card at another account of the gateway is another method: a provider's token is good for one account only.
 // A method that was saved before keeps its id, token and credential: the credential is sealed for its own row, and a
 // provider's older token for the same card stays good.
 const insertMethod = sql<MethodRow>`
 insert into payment_methods as m (
   merchant_id, id, customer_id, type, gateway, fingerprint, token_hash, token_sealed, credential_sealed, currencies,
-  card, mobile_money, is_default, is_recurring_intent, expires_at, last_used_at, created_at
+  card, mobile_money, is_default, is_recurring_intent, expires_at, last_used_at, created_at,
+  account_id
 )
 values (
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
   not exists (select 1 from payment_methods d where d.merchant_id = $1 and d.customer_id = $3 and d.is_default),
-  $13, $14, $15, $15
+  $13, $14, $15, $15, $16
 )
-on conflict (merchant_id, customer_id, gateway, fingerprint) do update
+on conflict (merchant_id, customer_id, gateway, account_id, fingerprint) do update
 set
   card = excluded.card,
   expires_at = excluded.expires_at,
@@ -224,6 +230,7 @@ export async function upsertMethod(db: Db, input: MethodInput): Promise<MethodRo
     input.isRecurringIntent,
     input.expiresAt,
     input.at,
+    input.accountId,
   ])
   if (!row) throw new Error('an upsert returns its row')
   return row

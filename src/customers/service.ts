@@ -105,10 +105,19 @@ export function openCredential(app: CustomersApp, method: MethodRow): string {
 const TOKEN_BYTES = 32
 const TOKEN_CHARACTERS = 43
 
+export interface MethodOwner {
+  merchantId: string
+  customerId: string
+  gateway: string
+  /** The account at the gateway that can charge it; null is the installation's. */
+  accountId: string | null
+  isRecurring: boolean
+}
+
 /** Keeps what the provider let us keep. The same card of the same customer is one record, also in parallel. */
 export async function saveMethod(
   app: CustomersApp,
-  owner: { merchantId: string; customerId: string; gateway: string; isRecurring: boolean },
+  owner: MethodOwner,
   method: SavedMethod,
 ): Promise<MethodRow> {
   const row = { merchantId: owner.merchantId, id: app.random.uuid() }
@@ -119,6 +128,7 @@ export async function saveMethod(
       customerId: owner.customerId,
       type: method.type,
       gateway: owner.gateway,
+      accountId: owner.accountId,
       fingerprint: method.fingerprint,
       tokenHash: hashToken(token),
       tokenSealed: app.vault.seal(token, context(row, 'token_sealed')),

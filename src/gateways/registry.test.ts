@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Currency } from '../core/currency.ts'
 import type { Gateway, Rail } from './gateway.ts'
-import { createGateways } from './registry.ts'
+import { fixedGateways } from './registry.ts'
 
 const notHere = () => Promise.reject(new Error('not in this test'))
 
@@ -22,29 +23,44 @@ const local = gateway('local', [
   { currency: 'XOF', countries: ['SN', 'CI'], channels: ['card', 'mobile_money'] },
 ])
 const wide = gateway('wide', [{ currency: 'XOF', channels: ['card'] }])
-const gateways = createGateways([local, wide])
+const coarse = gateway('coarse', [
+  { currency: 'KES', channels: ['card'], minimumMinor: 500n },
+  { currency: 'KES', channels: ['mobile_money'], stepMinor: 100n },
+])
+const gateways = fixedGateways([local, wide, coarse])
+const MERCHANT = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 
-const names = (currency: 'XOF' | 'KES', country: string | null) =>
-  gateways.candidates(currency, country).map((candidate) => `${candidate.gateway.name} ${candidate.channels}`)
+async function names(currency: Currency, country: string | null, amountMinor = 1000n): Promise<string[]> {
+  const candidates = await gateways.candidates(MERCHANT, { currency, country, amountMinor })
+  return candidates.map((candidate) => `${candidate.gateway.name} ${candidate.channels}`)
+}
 
 describe('the registry', () => {
-  it('finds who serves a currency in a country, in order, each channel once', () => {
-    assert.deepEqual(names('XOF', 'SN'), ['local mobile_money,card', 'wide card'])
-    assert.deepEqual(names('XOF', 'ML'), ['wide card'])
-    assert.deepEqual(names('KES', 'KE'), [])
+  it('finds who serves a currency in a country, in order, each channel once', async () => {
+    assert.deepEqual(await names('XOF', 'SN'), ['local mobile_money,card', 'wide card'])
+    assert.deepEqual(await names('XOF', 'ML'), ['wide card'])
+    assert.deepEqual(await names('ZMW', 'ZM'), [])
   })
 
-  it('takes a rail without countries for the countries of its currency only', () => {
-    assert.deepEqual(names('XOF', 'KE'), [])
+  it('takes a rail without countries for the countries of its currency only', async () => {
+    assert.deepEqual(await names('XOF', 'KE'), [])
   })
 
-  it('promises only rails without countries to a payment that names no country', () => {
-    assert.deepEqual(names('XOF', null), ['wide card'])
+  it('promises only rails without countries to a payment that names no country', async () => {
+    assert.deepEqual(await names('XOF', null), ['wide card'])
   })
 
-  it('throws for a name that it does not know, and for one that is taken twice', () => {
-    assert.equal(gateways.get('wide'), wide)
-    assert.throws(() => gateways.get('nobody'))
-    assert.throws(() => createGateways([wide, wide]))
+  it('leaves out rails that cannot take the amount', async () => {
+    assert.deepEqual(await names('KES', 'KE', 1_000n), ['coarse card,mobile_money'])
+    assert.deepEqual(await names('KES', 'KE', 400n), ['coarse mobile_money'])
+    assert.deepEqual(await names('KES', 'KE', 550n), ['coarse card'])
+    assert.deepEqual(await names('KES', 'KE', 50n), [])
+  })
+
+  it('throws for a name that it does not know, and for one that is taken twice', async () => {
+    assert.equal(await gateways.of(MERCHANT, 'wide', null), wide)
+    assert.equal(await gateways.find(MERCHANT, 'nobody', null), undefined)
+    await assert.rejects(gateways.of(MERCHANT, 'nobody', null), /nobody is not configured here/)
+    assert.throws(() => fixedGateways([wide, wide]), /two gateways are called wide/)
   })
 })

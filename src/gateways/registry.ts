@@ -1,43 +1,214 @@
-// The gateways that this service has, in the order in which they are tried: one line per gateway in app.ts.
+// The gateways that a payment can go through. An installation has accounts of its own, which serve every merchant; a
+// merchant may have an account of its own, which serves it instead. What was begun with an account is asked about with the
+// same one, whatever was changed since.
 
 import { type Currency, usesCurrency } from '../core/currency.ts'
+import { createBatcher } from '../kit/batch.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Vault } from '../kit/crypto.ts'
+import type { Db } from '../kit/db.ts'
+import { errorFields, type Log } from '../kit/log.ts'
+import { createMemory, type Memory } from '../kit/memory.ts'
+import { type AccountRow, listAccountRows } from './account-queries.ts'
 import type { Channel, Gateway, Rail } from './gateway.ts'
+import { createOpener, type Opener, type OpenerOptions } from './opener.ts'
 
-export interface Candidate {
+/** A gateway that is ready for something new, and whose account that is; null is the installation's. */
+export interface OpenGateway {
   gateway: Gateway
+  /** As people know it. */
+  title: string
+  accountId: string | null
+}
+
+export interface Candidate extends OpenGateway {
   channels: readonly Channel[]
 }
 
-export interface Gateways {
-  get(name: string): Gateway
-  all(): readonly Gateway[]
-  /** Who can collect this currency in this country, and how. A null country is one that the payment did not name. */
-  candidates(currency: Currency, country: string | null): Candidate[]
+/** What is to be collected. A null country is one that the payment did not name. */
+export interface Wanted {
+  currency: Currency
+  country: string | null
+  amountMinor: bigint
 }
 
-export function createGateways(list: readonly Gateway[]): Gateways {
-  const byName = new Map(list.map((gateway) => [gateway.name, gateway]))
-  if (byName.size !== list.length) throw new Error('two gateways have the same name')
+export interface Gateways {
+  /** The gateway through which something was begun, with the very account that it was begun with. */
+  of(merchantId: string, name: string, accountId: string | null): Promise<Gateway>
+  /** The same; undefined when its credentials were taken away from the installation. */
+  find(merchantId: string, name: string, accountId: string | null): Promise<Gateway | undefined>
+  /** Who can collect this for the merchant, and how, in the order in which to try. */
+  candidates(merchantId: string, wanted: Wanted): Promise<Candidate[]>
+  /** Every gateway that serves the merchant. */
+  open(merchantId: string): Promise<OpenGateway[]>
+  /**
+   * Who may ring at a webhook address: the installation's account, or with a merchant those of this merchant, also the
+   * ones that were revoked lately. None for an address that is not there.
+   */
+  listeners(name: string, merchantId: string | null): Promise<Pick<OpenGateway, 'gateway' | 'accountId'>[]>
+  /** The accounts of the merchant have changed in this process. */
+  forget(merchantId: string): void
+  close(): Promise<void>
+}
+
+export interface GatewaysApp {
+  db: Db
+  clock: Clock
+  vault: Vault
+  log: Log
+}
+
+export interface GatewaysOptions extends OpenerOptions {
+  /** Open already and for everybody: the sandbox. They are tried last. */
+  ready: readonly Gateway[]
+}
+
+// As long as a revoked API key may still work elsewhere: an account that was changed is in force everywhere by then.
+const REMEMBERED_MS = 5_000
+// Most have no account of their own and take some hundred bytes.
+const MAX_MERCHANTS = 20_000
+const MERCHANTS_AT_ONCE = 200
+
+export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gateways {
+  const opener = createOpener(app, options)
+  const read = createBatcher({
+    run: (merchantIds: readonly string[]) => listAccountRows(app.db, merchantIds),
+    maxSize: MERCHANTS_AT_ONCE,
+    // A flood of webhook addresses that nobody has keeps one connection busy, and no more.
+    concurrency: 1,
+    isolates: () => false,
+  })
+  const accounts = createMemory({
+    clock: app.clock,
+    rememberedMs: REMEMBERED_MS,
+    maxEntries: MAX_MERCHANTS,
+    read,
+  })
+  return createRegistry(app.log, options.ready, opener, accounts)
+}
+
+/** Gateways that are open already, the same for every merchant: for tests and simulations. */
+export function fixedGateways(list: readonly Gateway[]): Gateways {
+  const opener: Opener = {
+    names: [],
+    installed: [],
+    openAccount: () => undefined,
+    close: () => Promise.resolve(),
+  }
+  const accounts = { get: () => Promise.resolve([]), forget: () => undefined }
+  const silent = () => undefined
+  const log = { debug: silent, info: silent, warn: silent, error: silent }
+  return createRegistry(log, list, opener, accounts)
+}
+
+function createRegistry(
+  log: Log,
+  ready: readonly Gateway[],
+  opener: Opener,
+  accounts: Memory<AccountRow[]>,
+): Gateways {
+  const installed = new Map<string, OpenGateway>()
+  for (const { title, gateway } of [...opener.installed, ...ready.map(named)]) {
+    if (installed.has(gateway.name)) throw new Error(`two gateways are called ${gateway.name}`)
+    installed.set(gateway.name, { title, gateway, accountId: null })
+  }
+
+  const names = [...opener.names, ...ready.map(({ name }) => name)]
+  const openAccount = (row: AccountRow): OpenGateway | undefined => {
+    try {
+      const opened = opener.openAccount(row)
+      return opened && { ...opened, accountId: row.id }
+    } catch (error) {
+      // What one merchant's account cannot be opened with (a key that left the keyring) must not stop the others.
+      const { merchantId, gateway } = row
+      log.error('a gateway account cannot be opened', { merchantId, gateway, ...errorFields(error) })
+      return undefined
+    }
+  }
+
+  const open = async (merchantId: string): Promise<OpenGateway[]> => {
+    const live = (await accounts.get(merchantId)).filter(({ revokedAt }) => revokedAt === null)
+    return names
+      .map((name) => {
+        const own = live.find(({ gateway }) => gateway === name)
+        // An own account that does not open is not replaced by the installation's: the money would go elsewhere.
+        return own ? openAccount(own) : installed.get(name)
+      })
+      .filter((one) => one !== undefined)
+  }
+
+  const find: Gateways['find'] = async (merchantId, name, accountId) => {
+    if (accountId === null) return installed.get(name)?.gateway
+    const row = await requireAccount(accounts, merchantId, accountId)
+    return row.gateway === name ? opener.openAccount(row)?.gateway : undefined
+  }
+
   return {
-    get(name) {
-      const gateway = byName.get(name)
-      if (!gateway) throw new Error(`there is no gateway called ${name}`)
-      return gateway
+    open,
+    find,
+    async of(merchantId, name, accountId) {
+      const gateway = await find(merchantId, name, accountId)
+      if (gateway) return gateway
+      throw new Error(`${name} is not configured here with the account ${accountId ?? 'of the installation'}`)
     },
-    all: () => list,
-    candidates: (currency, country) =>
-      list
-        .map((gateway) => ({ gateway, channels: channelsOf(gateway, currency, country) }))
-        .filter(({ channels }) => channels.length > 0),
+    async candidates(merchantId, wanted) {
+      return (await open(merchantId))
+        .map((one) => ({ ...one, channels: channelsOf(one.gateway, wanted) }))
+        .filter(({ channels }) => channels.length > 0)
+    },
+    async listeners(name, merchantId) {
+      if (merchantId === null) {
+        const found = installed.get(name)
+        return found ? [found] : []
+      }
+      const rows = (await accounts.get(merchantId)).filter(({ gateway }) => gateway === name)
+      return listening(rows)
+        .map(openAccount)
+        .filter((one) => one !== undefined)
+    },
+    forget: (merchantId) => accounts.forget(merchantId),
+    close: () => opener.close(),
   }
 }
 
-function channelsOf(gateway: Gateway, currency: Currency, country: string | null): Channel[] {
-  const serving = gateway.rails.filter((rail) => rail.currency === currency && reaches(rail, country))
+const named = (gateway: Gateway) => ({ gateway, title: titled(gateway.name) })
+
+function titled(name: string): string {
+  return name.replace(/^[a-z]/, (letter) => letter.toUpperCase())
+}
+
+/** An account that was made a moment ago by another process is not remembered here yet. */
+async function requireAccount(
+  accounts: Memory<AccountRow[]>,
+  merchantId: string,
+  accountId: string,
+): Promise<AccountRow> {
+  const find = async () => (await accounts.get(merchantId)).find(({ id }) => id === accountId)
+  const known = await find()
+  if (known) return known
+  accounts.forget(merchantId)
+  const found = await find()
+  if (!found) throw new Error(`the merchant ${merchantId} has no gateway account ${accountId}`)
+  return found
+}
+
+// Whoever replaces accounts more often than this while payments are under way is helped by the resolver alone.
+const REVOKED_LISTENERS = 3
+
+/** The live account and the latest of those that were revoked: their payments may still ring. */
+function listening(rows: readonly AccountRow[]): AccountRow[] {
+  const live = rows.filter(({ revokedAt }) => revokedAt === null)
+  const revoked = rows.filter(({ revokedAt }) => revokedAt !== null)
+  return [...live, ...revoked.slice(0, REVOKED_LISTENERS)]
+}
+
+function channelsOf(gateway: Gateway, wanted: Wanted): Channel[] {
+  const serving = gateway.rails.filter((rail) => rail.currency === wanted.currency && reaches(rail, wanted))
   return [...new Set(serving.flatMap((rail) => rail.channels))]
 }
 
-function reaches(rail: Rail, country: string | null): boolean {
+function reaches(rail: Rail, { country, amountMinor }: Wanted): boolean {
+  if (amountMinor < (rail.minimumMinor ?? 0n) || amountMinor % (rail.stepMinor ?? 1n) !== 0n) return false
   // A rail for some countries only cannot be promised to a payment that names none.
   if (country === null) return rail.countries === undefined
   return rail.countries?.includes(country) ?? usesCurrency(country, rail.currency)

@@ -13,7 +13,8 @@ interface Needs {
   exchanges: Exchanges
 }
 
-const HOOK_LIMIT = 262_144
+// Far more than any provider sends, and no more than ten of them at once would hurt.
+const HOOK_LIMIT = 1_048_576
 
 export function registerHookRoutes(app: FastifyInstance, needs: Needs, routes: readonly HookRoute[]): void {
   app.register(async (scope) => {

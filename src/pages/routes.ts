@@ -7,8 +7,8 @@ import type { PageAnswer, PageRoute } from '../kit/route.ts'
 import {
   type CheckoutView,
   cancelCheckout,
-  channelsOf,
   extendCheckout,
+  findCandidate,
   giveUpAttempt,
   isAllowedReturn,
   mayGiveUp,
@@ -150,7 +150,7 @@ function formRoutes(app: PaymentsApp): PageRoute[] {
 
 async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Promise<PageAnswer> {
   if (screenOf({ ...view, now: app.clock.now() }) !== 'open') return backToCheckout(visit)
-  const choice = readChoice(offerOf(app, view.payment), visit.form)
+  const choice = readChoice(await offerOf(app, view.payment), visit.form)
   if ('kind' in choice) return problemAnswer(pathOf(visit), visit.form, choice)
   try {
     const { attempt } = await startAttempt(app, view, choice)
@@ -206,13 +206,13 @@ function backToCheckout(visit: Visit, where = ''): PageAnswer {
   return { http: 303, redirectTo: `${pathOf(visit)}${where}` }
 }
 
-function offerOf(app: PaymentsApp, payment: PaymentRow): Offer {
-  const gateway = app.gateways.all().find((one) => one.name === payment.gateway)
+async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Offer> {
+  const candidate = await findCandidate(app, payment)
   return {
-    channels: channelsOf(app, payment),
-    instruments: gateway?.instruments ?? [],
+    channels: candidate?.channels ?? [],
+    instruments: candidate?.gateway.instruments ?? [],
     country: payment.country,
-    asksPhone: gateway?.promptsPhone ?? false,
+    asksPhone: candidate?.gateway.promptsPhone ?? false,
   }
 }
 
@@ -232,7 +232,7 @@ async function factsOf(app: PaymentsApp, visit: Visit): Promise<CheckoutFacts> {
     accept: visit.headers['accept-language'],
     country: payment.country,
   })
-  const offer = offerOf(app, payment)
+  const offer = await offerOf(app, payment)
   return {
     ...view,
     ...offer,

@@ -4,6 +4,7 @@ import type { Mode } from '../core/merchant.ts'
 import type { CustomersApp } from '../customers/service.ts'
 import type { Gateways } from '../gateways/registry.ts'
 import { createBatcher } from '../kit/batch.ts'
+import type { Counters } from '../kit/counters.ts'
 import { type Db, DbUnavailable, retryDeadlocks } from '../kit/db.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
@@ -38,6 +39,7 @@ export interface PaymentsApp extends CustomersApp {
   settings: PaymentSettings
   writers: PaymentWriters
   failpoints: Failpoints
+  counters: Counters
   /** What phone numbers are hashed with where they are only counted. */
   promptKey: Uint8Array
   /** What payers see of a merchant; at most half a minute old. */

@@ -5,7 +5,7 @@ import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
-import { toQuestion } from './attempt.ts'
+import { gatewayOf, toQuestion } from './attempt.ts'
 import { claimQuestion, listAttempts } from './attempt-queries.ts'
 import { findPayment, type PaymentRow } from './queries.ts'
 import { isUnsettled } from './schedule.ts'
@@ -65,9 +65,8 @@ export async function verifyAttempt(
 ): Promise<Known & { answered: boolean }> {
   const { payment, attempt } = known
   try {
-    const outcome = await app.gateways
-      .get(attempt.gateway)
-      .verify(toQuestion(payment, attempt), attempt.gatewayReference)
+    const gateway = await gatewayOf(app, attempt)
+    const outcome = await gateway.verify(toQuestion(payment, attempt), attempt.gatewayReference)
     return { ...(await settle(app, known, outcome, { source })), answered: isAnswer(outcome) }
   } catch (error) {
     // A connector that breaks is our own fault, not the caller's: they get what is stored.

@@ -1,4 +1,4 @@
-// Every statement over attempts and the webhooks about them, except what the move of a payment writes.
+// Every statement over attempts, except what the move of a payment and the webhooks about it write.
 
 import type { FailureCode } from '../core/failures.ts'
 import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
@@ -12,6 +12,8 @@ export interface AttemptRow {
   number: number
   operation: 'checkout' | 'charge'
   gateway: string
+  /** The merchant's own account at the gateway; null is the installation's. */
+  accountId: string | null
   channel: string
   status: AttemptStatus
   gatewayKey: string
@@ -30,8 +32,8 @@ export interface AttemptRow {
 }
 
 const ATTEMPT_COLUMNS = `
-  a.merchant_id as "merchantId", a.id, a.payment_id as "paymentId", a.number, a.operation, a.gateway, a.channel,
-  a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
+  a.merchant_id as "merchantId", a.id, a.payment_id as "paymentId", a.number, a.operation, a.gateway,
+  a.account_id as "accountId", a.channel, a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
   a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_words as "failureWords",
   a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.started_at as "startedAt",
   a.ended_at as "endedAt", a.due_at as "dueAt", a.tries, a.fence`
@@ -141,34 +143,4 @@ export async function claimDueAttempts(
   limit: number,
 ): Promise<ClaimedAttempt[]> {
   return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit])
-}
-
-const ringDoorbellStatement = sql<{ id: string }>`
-with noted as (
-  insert into inbound_hooks (gateway, event_id, gateway_key, received_at)
-  values ($1, $2, $3, $4)
-  on conflict (gateway, event_id) do nothing
-  returning event_id
-)
-update attempts
-set due_at = $4, tries = 0
-where gateway = $1
-  and gateway_key = $3
-  and status in ('started', 'awaiting_customer', 'declined', 'requires_review')
-  and (due_at is null or due_at > $4)
-  and exists (select 1 from noted)
-returning id`
-
-/**
- * A webhook rang: it is noted, and the resolver looks at once, also after an attempt that was over, because late money is
- * money. One statement, so that what is noted was also acted upon; the same webhook again does nothing.
- */
-export async function ringDoorbell(
-  db: Db,
-  gateway: string,
-  eventId: string,
-  key: string,
-  now: Date,
-): Promise<void> {
-  await db.query(ringDoorbellStatement, [gateway, eventId, key, now])
 }

@@ -1,5 +1,8 @@
+import { uuidV4 } from '../core/ids.ts'
 import { money } from '../core/money.ts'
-import type { Attempt, Question } from '../gateways/gateway.ts'
+import type { Attempt, Gateway, Question } from '../gateways/gateway.ts'
+import type { Random } from '../kit/random.ts'
+import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt-queries.ts'
 import type { PaymentRow } from './queries.ts'
 
@@ -32,17 +35,34 @@ export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Question {
   return { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
 }
 
+/** The gateway that has the attempt, with the account that it was begun with. */
+export function gatewayOf(app: PaymentsApp, attempt: AttemptRow): Promise<Gateway> {
+  return app.gateways.of(attempt.merchantId, attempt.gateway, attempt.accountId)
+}
+
+/** A fresh key for an attempt at a gateway. It stands on disk before the first call and is the same for every try. */
+export function newGatewayKey(random: Random): string {
+  return uuidV4(random.bytes(16))
+}
+
+type FirstFacts =
+  | 'id'
+  | 'number'
+  | 'operation'
+  | 'gateway'
+  | 'accountId'
+  | 'gatewayKey'
+  | 'channel'
+  | 'choice'
+  | 'startedAt'
+  | 'dueAt'
+
 /** An attempt as its first row has it. */
-export function newAttempt(
-  payment: PaymentRow,
-  facts: Pick<AttemptRow, 'id' | 'number' | 'operation' | 'channel' | 'choice' | 'startedAt' | 'dueAt'>,
-): AttemptRow {
+export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, FirstFacts>): AttemptRow {
   return {
     ...facts,
     merchantId: payment.merchantId,
     paymentId: payment.id,
-    gateway: payment.gateway,
-    gatewayKey: facts.id,
     status: 'started',
     gatewayReference: null,
     nextStep: null,

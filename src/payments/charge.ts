@@ -6,7 +6,7 @@ import type { Merchant } from '../core/merchant.ts'
 import { type MethodRow, openCredential, requireMethodByToken, statusOf } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import type { PaymentsApp } from './app.ts'
-import { newAttempt, toGatewayAttempt } from './attempt.ts'
+import { newAttempt, newGatewayKey, toGatewayAttempt } from './attempt.ts'
 import type { AttemptRow } from './attempt-queries.ts'
 import { type ChargeInput, fingerprintOf } from './input.ts'
 import type { PaymentRow } from './queries.ts'
@@ -30,12 +30,14 @@ export async function chargeSavedMethod(
     idempotencyKey,
   }
   let method: MethodRow
+  let gateway: Gateway
   try {
     method = await requireChargeable(app, merchant, input)
+    gateway = await requireGatewayOf(app, method)
   } catch (refusal) {
     return { payment: await replayInsteadOf(app, merchant, claim, refusal), replayed: true }
   }
-  return chargeOnce(app, merchant, claim, input, method)
+  return chargeOnce(app, merchant, claim, input, method, gateway)
 }
 
 async function chargeOnce(
@@ -44,11 +46,16 @@ async function chargeOnce(
   claim: Claim,
   input: ChargeInput,
   method: MethodRow,
+  gateway: Gateway,
 ): Promise<Recorded & { method: MethodRow }> {
   // If the process dies during the call, the attempt is on disk and the resolver asks the gateway what happened.
   await app.failpoints.pass('charge.before_record')
-  const attemptId = app.random.uuid()
-  const dueAt = firstLeaseEnd(app, app.clock.now())
+  const first = {
+    id: app.random.uuid(),
+    gatewayKey: newGatewayKey(app.random),
+    accountId: method.accountId,
+    dueAt: firstLeaseEnd(app, app.clock.now()),
+  }
   const recorded = await recordPayment(
     app,
     merchant.id,
@@ -68,7 +75,7 @@ async function chargeOnce(
       customer: input.customer,
       paymentMethodId: method.id,
       openForMs: null,
-      attempt: { id: attemptId, dueAt },
+      attempt: first,
     },
     (payment) => showAtRest(app, payment, [], method),
   )
@@ -76,15 +83,14 @@ async function chargeOnce(
 
   await app.failpoints.pass('charge.after_record')
   const attempt = newAttempt(recorded.payment, {
-    id: attemptId,
+    ...first,
     number: 1,
     operation: 'charge',
+    gateway: method.gateway,
     channel: 'saved',
     choice: null,
     startedAt: recorded.payment.createdAt,
-    dueAt,
   })
-  const gateway = app.gateways.get(method.gateway)
   const outcome = await submitCharge(app, gateway, recorded.payment, attempt, method)
   await app.failpoints.pass('charge.after_call')
   const known = await settle(app, { payment: recorded.payment, attempt, method }, outcome, {
@@ -126,6 +132,15 @@ async function requireChargeable(
     })
   }
   return method
+}
+
+/** The token decides the gateway and the account, also one that takes nothing new any more. */
+async function requireGatewayOf(app: PaymentsApp, method: MethodRow): Promise<Gateway> {
+  const gateway = await app.gateways.find(method.merchantId, method.gateway, method.accountId)
+  if (gateway) return gateway
+  throw new Refusal('recurring_token_inactive', {
+    message: `The saved method belongs to ${method.gateway}, which is not configured here.`,
+  })
 }
 
 /** The token decides the gateway; the country only matters if the customer must be sent to a checkout later. */

@@ -4,11 +4,12 @@
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { plainTexts } from '../core/plain-text.ts'
-import type { Channel, CheckoutChoice, Outcome } from '../gateways/gateway.ts'
+import type { CheckoutChoice, Gateway, Outcome } from '../gateways/gateway.ts'
+import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
-import { newAttempt, toGatewayAttempt, toQuestion } from './attempt.ts'
+import { gatewayOf, newAttempt, newGatewayKey, toGatewayAttempt, toQuestion } from './attempt.ts'
 import { type AttemptRow, listAttempts, markAwaiting } from './attempt-queries.ts'
 import { MAX_ATTEMPTS } from './decide.ts'
 import { isFreshPrompt, requirePromptable, requireRestedPhone, takePrompt } from './prompts.ts'
@@ -51,9 +52,14 @@ async function withAttempt(app: PaymentsApp, payment: PaymentRow): Promise<Check
   return { payment, attempts, attempt: attempts.at(-1) }
 }
 
-export function channelsOf(app: PaymentsApp, payment: PaymentRow): readonly Channel[] {
-  const candidates = app.gateways.candidates(payment.currency, payment.country)
-  return candidates.find(({ gateway }) => gateway.name === payment.gateway)?.channels ?? []
+/**
+ * Who takes the next attempt, and how: the gateway that was chosen when the checkout was opened, or the next one when
+ * that one serves the merchant no more.
+ */
+export async function findCandidate(app: PaymentsApp, payment: PaymentRow): Promise<Candidate | undefined> {
+  const { merchantId, currency, country, amountMinor } = payment
+  const candidates = await app.gateways.candidates(merchantId, { currency, country, amountMinor })
+  return candidates.find(({ gateway }) => gateway.name === payment.gateway) ?? candidates[0]
 }
 
 /** Starts an attempt, or answers the one that is under way: the same payer is never prompted twice. */
@@ -65,8 +71,9 @@ export async function startAttempt(
   const { payment } = view
   if (payment.status === 'processing') return view
   const now = app.clock.now()
-  requireStartable(app, payment, choice)
-  requirePromptable(app, payment, choice)
+  requireStartable(app, payment)
+  const { gateway, accountId } = await requireOffered(app, payment, choice)
+  requirePromptable(gateway, payment, choice)
   requireRestedPhone(view.attempts, choice, now)
   await takePrompt(app, choice)
   await app.failpoints.pass('checkout.before_start')
@@ -74,6 +81,9 @@ export async function startAttempt(
     id: app.random.uuid(),
     number: payment.attemptsUsed + 1,
     operation: 'checkout',
+    gateway: gateway.name,
+    accountId,
+    gatewayKey: newGatewayKey(app.random),
     channel: choice.channel,
     choice,
     startedAt: now,
@@ -93,7 +103,7 @@ export async function startAttempt(
 
   await app.failpoints.pass('checkout.after_start')
   const known: Known = { payment: next, attempt }
-  const outcome = await submitCheckout(app, known)
+  const outcome = await submitCheckout(app, gateway, known)
   await app.failpoints.pass('checkout.after_call')
   const settled = await settle(app, known, outcome, { source: 'checkout', firstCall: true })
   if (outcome.kind !== 'pending') await scheduleQuestion(app, settled, outcome)
@@ -101,18 +111,20 @@ export async function startAttempt(
 }
 
 /** The one place where a checkout attempt is sent to its gateway, the first time and again under the same key. */
-export async function submitCheckout(app: PaymentsApp, { payment, attempt }: Known): Promise<Outcome> {
+export async function submitCheckout(
+  app: PaymentsApp,
+  gateway: Gateway,
+  { payment, attempt }: Known,
+): Promise<Outcome> {
   const accessCode = openAccessCode(app, payment)
   if (attempt.choice === null || accessCode === null)
     throw new Error(`attempt ${attempt.id} is not of a checkout`)
   const { name } = await app.merchantProfile(payment.merchantId)
-  const started = await app.gateways
-    .get(attempt.gateway)
-    .startCheckout(
-      toGatewayAttempt(payment, attempt, name),
-      attempt.choice,
-      `${checkoutUrl(app, accessCode)}/return`,
-    )
+  const started = await gateway.startCheckout(
+    toGatewayAttempt(payment, attempt, name),
+    attempt.choice,
+    `${checkoutUrl(app, accessCode)}/return`,
+  )
   if (started.kind !== 'started') return started
   await app.failpoints.pass('checkout.after_answer')
   // What a provider writes is kept, so it must be text that can be kept.
@@ -171,7 +183,7 @@ export async function stopAttempt(
 ): Promise<{ view: CheckoutView; answered: boolean }> {
   const { payment, attempt } = view
   if (payment.status !== 'processing' || !attempt || !isUnsettled(attempt)) return { view, answered: false }
-  const gateway = app.gateways.get(attempt.gateway)
+  const gateway = await gatewayOf(app, attempt)
   const stop = gateway.cancel ?? gateway.verify
   const outcome = await stop(toQuestion(payment, attempt), attempt.gatewayReference)
   await settle(app, { payment, attempt }, outcome, { source: 'checkout' })
@@ -193,7 +205,7 @@ async function refresh(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutV
   return withAttempt(app, fresh)
 }
 
-function requireStartable(app: PaymentsApp, payment: PaymentRow, choice: CheckoutChoice): void {
+function requireStartable(app: PaymentsApp, payment: PaymentRow): void {
   const isOver = payment.expiresAt !== null && payment.expiresAt <= app.clock.now()
   if (payment.status !== 'pending' || isOver) {
     throw new Refusal('invalid_state', {
@@ -201,9 +213,16 @@ function requireStartable(app: PaymentsApp, payment: PaymentRow, choice: Checkou
     })
   }
   if (payment.attemptsUsed >= MAX_ATTEMPTS) throw new Refusal('invalid_state')
-  if (!channelsOf(app, payment).includes(choice.channel)) {
-    throw new Refusal('validation_failed', {
-      details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
-    })
-  }
+}
+
+async function requireOffered(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  choice: CheckoutChoice,
+): Promise<Candidate> {
+  const candidate = await findCandidate(app, payment)
+  if (candidate?.channels.includes(choice.channel)) return candidate
+  throw new Refusal('validation_failed', {
+    details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
+  })
 }

@@ -56,6 +56,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     number,
     operation: 'checkout',
     gateway: 'sandbox',
+    accountId: null,
     channel: 'card',
     status,
     gatewayKey: KEY,

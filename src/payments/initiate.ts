@@ -27,7 +27,7 @@ export async function initiatePayment(
   let gateway: string
   try {
     await requireAllowedReturn(app, merchant, input.redirectUrl)
-    gateway = chooseGateway(app, input)
+    gateway = await chooseGateway(app, merchant.id, input)
   } catch (error) {
     // What is configured may have changed since this very request was accepted, and a retry is never an error.
     return { payment: await replayInsteadOf(app, merchant, claim, error), replayed: true }
@@ -62,9 +62,10 @@ export async function openCheckout(
   return recordPayment(app, merchantId, claim, wanted, (payment) => showAtRest(app, payment, [], null))
 }
 
-function chooseGateway(app: PaymentsApp, input: InitiateInput): string {
-  const country = input.country ?? defaultCountry(input.amount.currency)
-  const [first] = app.gateways.candidates(input.amount.currency, country)
+async function chooseGateway(app: PaymentsApp, merchantId: string, input: InitiateInput): Promise<string> {
+  const { currency, minor: amountMinor } = input.amount
+  const country = input.country ?? defaultCountry(currency)
+  const [first] = await app.gateways.candidates(merchantId, { currency, country, amountMinor })
   if (!first) throw new Refusal('no_route_available')
   return first.gateway.name
 }

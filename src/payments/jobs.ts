@@ -2,6 +2,7 @@ import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from './app.ts'
 import { claimExpiries } from './expire.ts'
+import { forgetWebhooks, retryWebhooks } from './hooks.ts'
 import { forgetPromptWindows } from './prompt-queries.ts'
 import { forgetIdempotencyKeys } from './queries.ts'
 import { claimResolutions } from './resolve.ts'
@@ -25,6 +26,16 @@ export function paymentJobs(app: PaymentsApp): Job[] {
       everyMs: 1_000,
       concurrency: CONCURRENCY,
       claim: (limit) => claimExpiries(app, limit),
+    },
+    {
+      name: 'retry-webhooks',
+      everyMs: 15_000,
+      run: () => retryWebhooks(app),
+    },
+    {
+      name: 'forget-webhooks',
+      everyMs: 600_000,
+      run: () => forgetWebhooks(app),
     },
     {
       name: 'forget-idempotency-keys',

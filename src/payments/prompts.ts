@@ -3,7 +3,7 @@
 
 import { type Complaint, Refusal } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
-import type { CheckoutChoice } from '../gateways/gateway.ts'
+import type { CheckoutChoice, Gateway } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { hmacSha256 } from '../kit/crypto.ts'
 import { readPhone } from '../kit/phone.ts'
@@ -25,18 +25,19 @@ const REST_MS = 20 * SECOND_MS
 const SETTLED_IN_MS = 60 * SECOND_MS
 
 /** A prompt needs a number that can be prompted; only a sandbox can do with an instrument alone. */
-export function requirePromptable(app: PaymentsApp, payment: PaymentRow, choice: CheckoutChoice): void {
+export function requirePromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): void {
   if (choice.channel !== 'mobile_money') return
-  const complaints = [...complainOfPhone(app, payment, choice), ...complainOfNetwork(payment, choice)]
+  const complaints = [...complainOfPhone(gateway, choice), ...complainOfNetwork(payment, choice)]
   if (complaints.length > 0) throw new Refusal('validation_failed', { details: complaints })
 }
 
-function complainOfPhone(app: PaymentsApp, payment: PaymentRow, choice: CheckoutChoice): Complaint[] {
+function complainOfPhone({ instruments, promptsPhone }: Gateway, choice: CheckoutChoice): Complaint[] {
   const { phone, instrument } = choice
   if (phone === undefined) {
-    const { instruments, promptsPhone } = app.gateways.get(payment.gateway)
     const isPlayed = instrument !== undefined && instruments !== undefined
-    return isPlayed || !promptsPhone ? [] : [{ field: 'phone', code: 'required', message: 'A phone number is needed.' }]
+    return isPlayed || !promptsPhone
+      ? []
+      : [{ field: 'phone', code: 'required', message: 'A phone number is needed.' }]
   }
   if (readPhone(phone, null)?.e164 === phone) return []
   return [{ field: 'phone', code: 'invalid_format', message: 'This is not the number of a mobile phone.' }]

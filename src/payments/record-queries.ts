@@ -37,6 +37,8 @@ export interface RecordInput {
   expires_at: Date | null
   payment_method_id: string | null
   attempt_id: string | null
+  attempt_key: string | null
+  account_id: string | null
   attempt_due_at: Date | null
   event_id: string
   event_type: string
@@ -58,8 +60,8 @@ with input as (
     operation text, status text, status_reason text, amount_minor bigint, currency text, gateway text, country text,
     description text, metadata jsonb, redirect_url text, is_recurring boolean, customer_id uuid, email text,
     email_key text, firstname text, lastname text, customer_country text, search_text text, access_hash text,
-    access_sealed text, expires_at timestamptz, payment_method_id uuid, attempt_id uuid, attempt_due_at timestamptz,
-    event_id uuid, event_type text, event_body jsonb, source text, at timestamptz
+    access_sealed text, expires_at timestamptz, payment_method_id uuid, attempt_id uuid, attempt_key text, account_id uuid,
+    attempt_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, source text, at timestamptz
   )
 ),
 claimed_keys as (
@@ -125,9 +127,12 @@ payment as (
 ),
 attempt as (
   insert into attempts (
-    merchant_id, id, payment_id, number, operation, gateway, channel, status, gateway_key, started_at, due_at
+    merchant_id, id, payment_id, number, operation, gateway, account_id, channel, status, gateway_key, started_at,
+    due_at
   )
-  select merchant_id, attempt_id, payment_id, 1, kind, gateway, 'saved', 'started', attempt_id::text, at, attempt_due_at
+  select
+    merchant_id, attempt_id, payment_id, 1, kind, gateway, account_id, 'saved', 'started', attempt_key, at,
+    attempt_due_at
   from fresh
   where attempt_id is not null
 ),

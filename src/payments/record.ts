@@ -44,7 +44,7 @@ export interface NewPayment {
   /** How long the checkout is open; null for a charge. */
   openForMs: number | null
   /** The attempt that starts together with a charge, and when the resolver looks after it. */
-  attempt: { id: string; dueAt: Date } | null
+  attempt: { id: string; gatewayKey: string; accountId: string | null; dueAt: Date } | null
 }
 
 export type Recorded = { payment: PaymentRow; replayed: boolean }
@@ -231,6 +231,8 @@ function toRecordInput(
     expires_at: payment.expiresAt,
     payment_method_id: payment.paymentMethodId,
     attempt_id: wanted.attempt?.id ?? null,
+    attempt_key: wanted.attempt?.gatewayKey ?? null,
+    account_id: wanted.attempt?.accountId ?? null,
     attempt_due_at: wanted.attempt?.dueAt ?? null,
     event_id: eventId,
     event_type: type,

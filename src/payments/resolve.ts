@@ -2,11 +2,11 @@
 // does not know is submitted once more under the same key, inside the time for which that gateway keeps keys, or it
 // waits for a person.
 
-import type { Outcome } from '../gateways/gateway.ts'
+import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
-import { toQuestion } from './attempt.ts'
+import { gatewayOf, toQuestion } from './attempt.ts'
 import {
   type AttemptRow,
   type ClaimedAttempt,
@@ -59,13 +59,13 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
 
 async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
   const { payment, attempt } = known
-  const gateway = app.gateways.get(attempt.gateway)
+  const gateway = await gatewayOf(app, attempt)
   let outcome = await gateway.verify(toQuestion(payment, attempt), attempt.gatewayReference)
   if (isNotTaken(attempt, outcome)) {
-    if (!mayResubmit(app, known)) return parkForReview(app, known)
-    outcome = await resubmit(app, known)
+    if (!mayResubmit(app, gateway, known)) return parkForReview(app, known)
+    outcome = await resubmit(app, gateway, known)
   } else if (isStartLost(attempt, outcome)) {
-    outcome = await recoverStart(app, known, outcome)
+    outcome = await recoverStart(app, gateway, known, outcome)
   }
   await app.failpoints.pass('resolver.after_question')
   const settled = await settle(app, known, outcome, { source: 'resolver' })
@@ -83,16 +83,21 @@ function isStartLost(attempt: AttemptRow, outcome: Outcome): boolean {
 }
 
 /** The same key again brings the same answer; past the key's time the payer has to choose another way. */
-async function recoverStart(app: PaymentsApp, known: Known, pending: Outcome): Promise<Outcome> {
-  if (mayResubmit(app, known)) return submitCheckout(app, known)
+async function recoverStart(
+  app: PaymentsApp,
+  gateway: Gateway,
+  known: Known,
+  pending: Outcome,
+): Promise<Outcome> {
+  if (mayResubmit(app, gateway, known)) return submitCheckout(app, gateway, known)
   const awaiting: Known = { ...known, attempt: { ...known.attempt, status: 'awaiting_customer' } }
   await markAwaiting(app.db, known.attempt, null, null, nextQuestionAt(app, awaiting, pending))
   return pending
 }
 
-function mayResubmit(app: PaymentsApp, { payment, attempt }: Known): boolean {
+function mayResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: Known): boolean {
   const now = app.clock.now()
-  const { keyRetentionHours } = app.gateways.get(attempt.gateway).recovery
+  const { keyRetentionHours } = gateway.recovery
   const isTrusted = now < addMs(attempt.startedAt, keyRetentionHours * HOUR_MS * RETENTION_MARGIN)
   // Nobody's phone rings for a checkout that is over.
   const isLatePrompt =
@@ -100,10 +105,9 @@ function mayResubmit(app: PaymentsApp, { payment, attempt }: Known): boolean {
   return isTrusted && !isLatePrompt
 }
 
-async function resubmit(app: PaymentsApp, known: Known): Promise<Outcome> {
+async function resubmit(app: PaymentsApp, gateway: Gateway, known: Known): Promise<Outcome> {
   const { payment, attempt } = known
-  const gateway = app.gateways.get(attempt.gateway)
-  if (attempt.operation === 'checkout') return submitCheckout(app, known)
+  if (attempt.operation === 'checkout') return submitCheckout(app, gateway, known)
   const method = await methodOf(app, payment)
   if (!method) throw new Error(`charge ${payment.id} has no saved method`)
   return submitCharge(app, gateway, payment, attempt, method)

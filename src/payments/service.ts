@@ -6,8 +6,8 @@ export type { AttemptRow } from './attempt-queries.ts'
 export {
   type CheckoutView,
   cancelCheckout,
-  channelsOf,
   extendCheckout,
+  findCandidate,
   giveUpAttempt,
   mayGiveUp,
   refreshCheckout,

@@ -22,6 +22,8 @@ export interface AttemptInput {
   number: number
   operation: string
   gateway: string
+  account_id: string | null
+  gateway_key: string
   channel: string
   choice: unknown
   due_at: Date | null
@@ -142,14 +144,16 @@ ended_attempt as (
 ),
 new_attempt as (
   insert into attempts (
-    merchant_id, id, payment_id, number, operation, gateway, channel, status, gateway_key, choice, started_at, due_at
+    merchant_id, id, payment_id, number, operation, gateway, account_id, channel, status, gateway_key, choice,
+    started_at, due_at
   )
   select
-    d.merchant_id, t.id, d.payment_id, t.number, t.operation, t.gateway, t.channel, 'started', t.id::text, t.choice,
-    d.at, t.due_at
+    d.merchant_id, t.id, d.payment_id, t.number, t.operation, t.gateway, t.account_id, t.channel, 'started',
+    t.gateway_key, t.choice, d.at, t.due_at
   from done d
   cross join lateral jsonb_to_record(d.new_attempt) as t (
-    id uuid, number integer, operation text, gateway text, channel text, choice jsonb, due_at timestamptz
+    id uuid, number integer, operation text, gateway text, account_id uuid, gateway_key text, channel text,
+    choice jsonb, due_at timestamptz
   )
   where d.new_attempt is not null
 ),

@@ -98,7 +98,8 @@ async function applyDecision(
   const now = app.clock.now()
   const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
   // The method is kept before the move, so that the move can name it; keeping it twice is keeping it once.
-  const owner = { merchantId: payment.merchantId, customerId: payment.customerId, gateway: attempt.gateway }
+  const { merchantId, customerId } = payment
+  const owner = { merchantId, customerId, gateway: attempt.gateway, accountId: attempt.accountId }
   const kept = savedMethod
     ? await saveMethod(app, { ...owner, isRecurring: payment.isRecurring }, savedMethod)
     : (known.method ?? (await methodOf(app, payment)))
@@ -234,8 +235,9 @@ export async function movePayment(
 }
 
 function toAttemptInput(attempt: AttemptRow): AttemptInput {
-  const { id, number, operation, gateway, channel, choice, dueAt } = attempt
-  return { id, number, operation, gateway, channel, choice, due_at: dueAt }
+  const { id, number, operation, gateway, accountId, gatewayKey, channel, choice, dueAt } = attempt
+  const account = { account_id: accountId, gateway_key: gatewayKey }
+  return { id, number, operation, gateway, ...account, channel, choice, due_at: dueAt }
 }
 
 /** A move that no attempt takes part in: the payer left, or the time is up. */

@@ -7,8 +7,8 @@ import { money } from '../../src/core/money.ts'
 import { viewMethod } from '../../src/customers/service.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db.ts'
-import { ringDoorbell } from '../../src/payments/attempt-queries.ts'
 import { giveUpAttempt, requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
+import { ringDoorbell } from '../../src/payments/hook-queries.ts'
 import { gatewayHooks } from '../../src/payments/hooks.ts'
 import type { PaymentRow } from '../../src/payments/queries.ts'
 import { methodOf } from '../../src/payments/views.ts'
@@ -185,7 +185,7 @@ describe('a doorbell that rings while the resolver asks', () => {
 
 describe('the note of a doorbell', () => {
   const countHooks = sql<{ hooks: number }>`
-    select count(*)::integer as hooks from inbound_hooks where event_id = $1`
+    select count(*)::integer as hooks from gateway_events where event_id = $1`
   const hooksOf = async (eventId: string) => (await db.query(countHooks, [eventId]))[0]?.hooks
 
   it('is not kept when nothing came of it, so that the second delivery still counts (F-41)', async () => {
@@ -212,10 +212,12 @@ describe('the note of a doorbell', () => {
 
   it('makes the same webhook ring once', async () => {
     const payment = await givenUp()
-    const { gatewayKey } = await rig.attempt(payment.id)
-    await ringDoorbell(db, NAME, 'evt-2', gatewayKey, clock.now())
+    const { gatewayKey: key } = await rig.attempt(payment.id)
+    const ring = () =>
+      ringDoorbell(db, { gateway: NAME, accountId: null, eventId: 'evt-2', key }, clock.now(), clock.now())
+    await ring()
     await askLater(CANCELLED)
-    await ringDoorbell(db, NAME, 'evt-2', gatewayKey, clock.now())
+    await ring()
     assert.equal(await rig.resolve(), 0)
     assert.equal(await hooksOf('evt-2'), 1)
   })

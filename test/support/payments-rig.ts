@@ -6,15 +6,17 @@ import type { Merchant } from '../../src/core/merchant.ts'
 import { money } from '../../src/core/money.ts'
 import { saveMethod, viewMethod } from '../../src/customers/service.ts'
 import type { Attempt, Gateway, Outcome, SavedMethod, Started } from '../../src/gateways/gateway.ts'
-import { createGateways } from '../../src/gateways/registry.ts'
+import { fixedGateways } from '../../src/gateways/registry.ts'
+import { createCounters } from '../../src/kit/counters.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
 import { connectDb, type Db, sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { createMerchantProfiles } from '../../src/merchants/service.ts'
-import { type AttemptRow, listAttempts, ringDoorbell } from '../../src/payments/attempt-queries.ts'
+import { type AttemptRow, listAttempts } from '../../src/payments/attempt-queries.ts'
 import { chargeSavedMethod } from '../../src/payments/charge.ts'
 import { claimExpiries } from '../../src/payments/expire.ts'
+import { ringDoorbell } from '../../src/payments/hook-queries.ts'
 import { initiatePayment } from '../../src/payments/initiate.ts'
 import { findPayment, type PaymentRow } from '../../src/payments/queries.ts'
 import { claimResolutions } from '../../src/payments/resolve.ts'
@@ -190,9 +192,10 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
       log: createLog('silent'),
       vault,
       cursors,
-      gateways: createGateways([gateway]),
+      gateways: fixedGateways([gateway]),
       writers: createPaymentWriters(db),
       failpoints: { pass: () => Promise.resolve() },
+      counters: createCounters(),
       promptKey,
       merchantProfile: createMerchantProfiles({ db, clock }),
       settings: {
@@ -236,7 +239,13 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
     checkout,
     async charge() {
       const { customerId, customerEmail } = await checkout()
-      const owner = { merchantId: merchant.id, customerId, gateway: NAME, isRecurring: true }
+      const owner = {
+        merchantId: merchant.id,
+        customerId,
+        gateway: NAME,
+        accountId: null,
+        isRecurring: true,
+      }
       const { recurringToken } = viewMethod(app, await saveMethod(app, owner, CARD))
       assert.ok(recurringToken)
       const input = { ...inputFor(customerEmail), recurringToken }
@@ -254,7 +263,10 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
     },
     resolve: async () => runAll(await claimResolutions(app, LIMIT)),
     expire: async () => runAll(await claimExpiries(app, LIMIT)),
-    ring: (attempt) => ringDoorbell(db, NAME, random.uuid(), attempt.gatewayKey, clock.now()),
+    ring: ({ gatewayKey, accountId }) => {
+      const ring = { gateway: NAME, accountId, eventId: random.uuid(), key: gatewayKey }
+      return ringDoorbell(db, ring, clock.now(), clock.now())
+    },
     credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,
     async endTest() {
       gateway.forgetAnswers()

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Service, startService } from '../../src/app.ts'
+import { GATEWAYS, type Service, startService } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { checkInvariants } from '../../src/kit/invariants.ts'
@@ -48,14 +48,15 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
   })
   const databaseUrl = options.databaseUrl ?? (await testDatabaseUrl(t))
   const dataDir = await mkdtemp(join(tmpdir(), 'cowry-service-'))
-  const config = readConfig({
+  const env = {
     PORT: '0',
     DATABASE_URL: databaseUrl,
     COWRY_DATA_DIR: dataDir,
     COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
     COWRY_POOL_SIZE: '8',
     ...options.env,
-  })
+  }
+  const config = readConfig(env, GATEWAYS)
   service = await startService(config, {
     clock: options.clock,
     log: options.log ?? createLog('silent'),

@@ -41,7 +41,11 @@ const UPWARD: readonly Rule[] = [
 const FACES: readonly Rule[] = [
   { from: /./, to: /^src\/(?:core|kit)\//, reason: 'words and tools' },
   { from: /./, to: /^src\/[\w-]+\/service\.ts$/, reason: 'a slice is known by its service' },
-  { from: /./, to: /^src\/gateways\/(?:gateway|registry)\.ts$/, reason: 'the contract and the list' },
+  {
+    from: /./,
+    to: /^src\/gateways\/(?:gateway|definition|registry)\.ts$/,
+    reason: 'the contract and the list',
+  },
   { from: /./, to: /^src\/gateways\/[\w-]+\/index\.ts$/, reason: 'a gateway is known by its index' },
   {
     from: /^src\/[\w-]+\.ts$/,

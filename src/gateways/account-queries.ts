@@ -1,0 +1,95 @@
+// Every statement over the merchants' own gateway accounts.
+
+import { type Db, sql } from '../kit/db.ts'
+
+export interface AccountRow {
+  merchantId: string
+  id: string
+  gateway: string
+  sealed: string
+  createdAt: Date
+  updatedAt: Date
+  revokedAt: Date | null
+}
+
+const ACCOUNT_COLUMNS = `
+  merchant_id as "merchantId", id, gateway, sealed, created_at as "createdAt", updated_at as "updatedAt",
+  revoked_at as "revokedAt"`
+
+// The ids are UUIDv7, so their order is the order of creation.
+const selectAccounts = sql<AccountRow>`
+select ${ACCOUNT_COLUMNS}
+from gateway_accounts
+where merchant_id = any($1::uuid[])
+order by id desc`
+
+/** The accounts of each merchant, also revoked ones, the newest first. */
+export async function listAccountRows(db: Db, merchantIds: readonly string[]): Promise<AccountRow[][]> {
+  const rows = await db.query(selectAccounts, [[...new Set(merchantIds)]])
+  const byMerchant = Map.groupBy(rows, ({ merchantId }) => merchantId)
+  return merchantIds.map((merchantId) => byMerchant.get(merchantId) ?? [])
+}
+
+const selectLiveAccount = sql<AccountRow>`
+select ${ACCOUNT_COLUMNS}
+from gateway_accounts
+where merchant_id = $1 and gateway = $2 and revoked_at is null`
+
+export async function findLiveAccount(
+  db: Db,
+  merchantId: string,
+  gateway: string,
+): Promise<AccountRow | undefined> {
+  const [row] = await db.query(selectLiveAccount, [merchantId, gateway])
+  return row
+}
+
+const insertAccountStatement = sql<AccountRow>`
+insert into gateway_accounts (merchant_id, id, gateway, sealed, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $5)
+on conflict (merchant_id, gateway) where revoked_at is null do nothing
+returning ${ACCOUNT_COLUMNS}`
+
+/** Undefined when the merchant has got a live account of this gateway meanwhile. */
+export async function insertAccount(
+  db: Db,
+  account: Pick<AccountRow, 'merchantId' | 'id' | 'gateway' | 'sealed' | 'createdAt'>,
+): Promise<AccountRow | undefined> {
+  const { merchantId, id, gateway, sealed, createdAt } = account
+  const [row] = await db.query(insertAccountStatement, [merchantId, id, gateway, sealed, createdAt])
+  return row
+}
+
+const updateAccountStatement = sql<AccountRow>`
+update gateway_accounts
+set sealed = $3, updated_at = $4
+where merchant_id = $1 and id = $2 and revoked_at is null
+returning ${ACCOUNT_COLUMNS}`
+
+/** Undefined when the account was revoked meanwhile. */
+export async function updateAccount(
+  db: Db,
+  merchantId: string,
+  id: string,
+  sealed: string,
+  now: Date,
+): Promise<AccountRow | undefined> {
+  const [row] = await db.query(updateAccountStatement, [merchantId, id, sealed, now])
+  return row
+}
+
+const revokeAccountStatement = sql<AccountRow>`
+update gateway_accounts
+set revoked_at = $3, updated_at = $3
+where merchant_id = $1 and gateway = $2 and revoked_at is null
+returning ${ACCOUNT_COLUMNS}`
+
+export async function revokeLiveAccount(
+  db: Db,
+  merchantId: string,
+  gateway: string,
+  now: Date,
+): Promise<AccountRow | undefined> {
+  const [row] = await db.query(revokeAccountStatement, [merchantId, gateway, now])
+  return row
+}

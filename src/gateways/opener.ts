@@ -1,0 +1,118 @@
+// Opens gateways with credentials. Each account has an HTTP client of its own, so that a provider that is slow for one
+// slows nobody else, and is opened once for as long as its credentials stay.
+
+import type { Mode } from '../core/merchant.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Vault } from '../kit/crypto.ts'
+import { createHttpClient, type HttpClient } from '../kit/http-client.ts'
+import type { AccountRow } from './account-queries.ts'
+import { type Credentials, openCredentials } from './credentials.ts'
+import type { GatewayDefinition } from './definition.ts'
+import type { Gateway } from './gateway.ts'
+
+export interface Opened {
+  gateway: Gateway
+  title: string
+}
+
+export interface Opener {
+  /** Of every gateway that this version has. */
+  readonly names: readonly string[]
+  /** The gateways of which the installation itself has an account, in the order of their definitions. */
+  readonly installed: readonly Opened[]
+  /** Undefined for a gateway that this version does not have. Throws when the credentials do not open. */
+  openAccount(account: AccountRow): Opened | undefined
+  close(): Promise<void>
+}
+
+interface OpenerApp {
+  clock: Clock
+  vault: Vault
+}
+
+/** What the installation gives a gateway: perhaps credentials, and where the provider is. */
+export interface GatewayAccess {
+  credentials: Credentials | null
+  baseUrl: string
+}
+
+export interface OpenerOptions {
+  definitions: readonly GatewayDefinition[]
+  /** By the gateway's name. */
+  access: ReadonlyMap<string, GatewayAccess>
+  mode: Mode
+  timeoutMs: number
+  publicUrl(): string
+}
+
+// An open account without traffic has no connection and takes some kilobytes.
+const MAX_OPEN = 2_000
+
+interface OpenAccount extends Opened {
+  sealed: string
+  http: HttpClient
+}
+
+export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
+  const clients = new Set<HttpClient>()
+  const newClient = () => {
+    const http = createHttpClient({ totalTimeoutMs: options.timeoutMs })
+    clients.add(http)
+    return http
+  }
+  const byName = new Map(options.definitions.map((definition) => [definition.name, definition]))
+  const accounts = new Map<string, OpenAccount>()
+
+  const connect = (definition: GatewayDefinition, credentials: Credentials, http: HttpClient): Opened => ({
+    title: definition.title,
+    gateway: definition.open({
+      credentials,
+      baseUrl: baseUrlOf(options, definition),
+      mode: options.mode,
+      http,
+      clock: app.clock,
+      publicUrl: options.publicUrl,
+    }),
+  })
+
+  return {
+    names: [...byName.keys()],
+    installed: options.definitions.flatMap((definition) => {
+      const credentials = options.access.get(definition.name)?.credentials
+      return credentials ? [connect(definition, credentials, newClient())] : []
+    }),
+    openAccount(row) {
+      const definition = byName.get(row.gateway)
+      if (!definition) return undefined
+      const known = accounts.get(row.id)
+      if (known?.sealed === row.sealed) return known
+      const credentials = openCredentials(app.vault, row)
+      const http = known?.http ?? newClient()
+      const opened: OpenAccount = {
+        ...connect(definition, credentials, http),
+        sealed: row.sealed,
+        http,
+      }
+      accounts.delete(row.id)
+      accounts.set(row.id, opened)
+      letOldestGo(accounts, clients)
+      return opened
+    },
+    async close() {
+      await Promise.all([...clients].map((http) => http.close()))
+    },
+  }
+}
+
+function baseUrlOf({ access, mode }: OpenerOptions, definition: GatewayDefinition): string {
+  return access.get(definition.name)?.baseUrl ?? definition.baseUrl[mode]
+}
+
+/** Its client is not closed, because somebody may be about to use it: it lets its connections go by itself. */
+function letOldestGo(accounts: Map<string, OpenAccount>, clients: Set<HttpClient>): void {
+  const [oldest] = accounts
+  if (!oldest || accounts.size <= MAX_OPEN) return
+  const [id, { http }] = oldest
+  accounts.delete(id)
+  clients.delete(http)
+}

@@ -1,0 +1,109 @@
+// Every statement over the webhooks that came in, and the bell that they ring at attempts.
+
+import { type Db, sql } from '../kit/db.ts'
+
+/** A webhook as it is kept: how it is known again, at whose address it came, and what it is about. */
+export interface Ring {
+  gateway: string
+  accountId: string | null
+  eventId: string
+  /** Our key of the attempt. */
+  key: string
+}
+
+// Late money is money: an attempt that was over is asked about as well.
+const RINGS = "a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')"
+
+// Only attempts of the very account that the webhook was signed for: nobody rings about another merchant's payment.
+const ringDoorbellStatement = sql<unknown>`
+with known as (
+  select merchant_id, id
+  from attempts
+  where gateway_key = $4 and gateway = $1 and account_id is not distinct from $2
+),
+noted as (
+  insert into gateway_events (gateway, account_id, event_id, gateway_key, received_at, handled_at, due_at)
+  select
+    $1, $2, $3, $4, $5::timestamptz,
+    case when exists (select from known) then $5::timestamptz end,
+    case when not exists (select from known) then $6::timestamptz end
+  on conflict (gateway, event_id, account_id) do nothing
+  returning event_id
+)
+update attempts a
+set due_at = $5, tries = 0
+from known k
+where a.merchant_id = k.merchant_id
+  and a.id = k.id
+  and ${RINGS}
+  and (a.due_at is null or a.due_at > $5)
+  and exists (select from noted)`
+
+/**
+ * A webhook rang: it is noted, and the resolver looks at once. One statement, so that what is noted was also acted upon;
+ * the same webhook again does nothing. One about a key that nobody knows is looked at again later.
+ */
+export async function ringDoorbell(db: Db, ring: Ring, now: Date, retryAt: Date): Promise<void> {
+  const { gateway, accountId, eventId, key } = ring
+  await db.query(ringDoorbellStatement, [gateway, accountId, eventId, key, now, retryAt])
+}
+
+// The wait grows with the age: a webhook that was a minute early and one after a restored backup are both served, and
+// those that are about somebody else's payments cost a dozen looks.
+const retryRingsStatement = sql<{ isHandled: boolean }>`
+with due as (
+  select gateway, account_id, event_id, gateway_key
+  from gateway_events
+  where due_at <= $1
+  order by due_at
+  limit $3
+  for update skip locked
+),
+known as (
+  select d.gateway, d.account_id, d.event_id, a.merchant_id, a.id
+  from due d
+  join attempts a
+    on a.gateway_key = d.gateway_key
+    and a.gateway = d.gateway
+    and a.account_id is not distinct from d.account_id
+),
+rung as (
+  update attempts a
+  set due_at = $1, tries = 0
+  from known k
+  where a.merchant_id = k.merchant_id and a.id = k.id and ${RINGS} and (a.due_at is null or a.due_at > $1)
+)
+update gateway_events e
+set
+  handled_at = case when k.id is not null then $1 end,
+  due_at = case
+    when k.id is null and e.received_at > $2 then $1 + greatest($1 - e.received_at, interval '1 minute')
+  end
+from due d
+left join known k
+  on k.gateway = d.gateway and k.event_id = d.event_id and k.account_id is not distinct from d.account_id
+where e.gateway = d.gateway and e.event_id = d.event_id and e.account_id is not distinct from d.account_id
+returning e.handled_at is not null as "isHandled"`
+
+/** Looks again for the keys of webhooks that came too early; those from before `giveUpBefore` are let go. */
+export async function retryRings(db: Db, now: Date, giveUpBefore: Date, limit: number): Promise<number> {
+  return (await db.query(retryRingsStatement, [now, giveUpBefore, limit])).length
+}
+
+const forgetRingsStatement = sql<unknown>`
+with old as materialized (
+  select gateway, account_id, event_id
+  from gateway_events
+  where received_at < $1
+  limit 1000
+)
+delete from gateway_events e
+using old
+where e.gateway = old.gateway
+  and e.event_id = old.event_id
+  and e.account_id is not distinct from old.account_id
+returning 1`
+
+export async function forgetRings(db: Db, before: Date): Promise<number> {
+  return (await db.query(forgetRingsStatement, [before])).length
+}
