@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 import type { Gateway, Outcome, Question } from '../gateway.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
-import { actInTrouble, assertUnknown, closeProvider, DARK_TROUBLES } from './troubles.ts'
+import { actInTrouble, assertUnknown, DARK_TROUBLES, refuseConnections } from './troubles.ts'
 
 export function testCancel(subject: Subject): void {
   describe('a cancelled checkout', { concurrency: CONCURRENCY }, () => {
@@ -29,8 +29,8 @@ export function testCancel(subject: Subject): void {
     it('was not cancelled when the connection is refused', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
-      await closeProvider(rig)
-      assertUnknown(await cancel(rig.gateway, attempt, reference), ['not_sent'])
+      const gateway = await refuseConnections(rig)
+      assertUnknown(await cancel(gateway, attempt, reference), ['not_sent'])
     })
 
     for (const { kind, title, reasons } of DARK_TROUBLES) {

@@ -12,8 +12,8 @@ import {
   assertOpen,
   assertRefused,
   assertUnknown,
-  closeProvider,
   DARK_TROUBLES,
+  refuseConnections,
 } from './troubles.ts'
 
 export function testCharge(subject: Subject): void {
@@ -95,8 +95,8 @@ function testAnswers(subject: Subject): void {
 function testLostAnswers(subject: Subject): void {
   it('was not sent when the connection is refused', async (t) => {
     const { rig, attempt, credential } = await prepare(t, subject, 'approves')
-    await closeProvider(rig)
-    assertUnknown(await charge(rig.gateway, attempt, credential), ['not_sent'])
+    const gateway = await refuseConnections(rig)
+    assertUnknown(await charge(gateway, attempt, credential), ['not_sent'])
   })
 
   it('is refused with credentials that the provider does not know', async (t) => {

@@ -14,8 +14,8 @@ import {
   assertOpen,
   assertRefused,
   assertUnknown,
-  closeProvider,
   DARK_TROUBLES,
+  refuseConnections,
 } from './troubles.ts'
 
 export function testCheckout(subject: Subject): void {
@@ -60,8 +60,8 @@ function testStart(subject: Subject): void {
 
   it('was not sent when the connection is refused', async (t) => {
     const rig = await startRig(t, subject)
-    await closeProvider(rig)
-    assertUnknown(await rig.start(rig.makeAttempt()), ['not_sent'])
+    const gateway = await refuseConnections(rig)
+    assertUnknown(await rig.start(rig.makeAttempt(), gateway), ['not_sent'])
   })
 
   it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
@@ -144,8 +144,8 @@ function testVerify(subject: Subject): void {
     it('was not asked about when the connection is refused', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
-      await closeProvider(rig)
-      assertUnknown(await rig.gateway.verify(attempt, reference), ['not_sent'])
+      const gateway = await refuseConnections(rig)
+      assertUnknown(await gateway.verify(attempt, reference), ['not_sent'])
     })
 
     // A refusal to tell says nothing about the payment, which may well have been paid.

@@ -6,7 +6,7 @@ import type { Trouble } from '../fake-server.ts'
 import type { Gateway } from '../gateway.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
-import { askInTrouble, closeProvider } from './troubles.ts'
+import { askInTrouble, refuseConnections } from './troubles.ts'
 
 // Trouble that says nothing about the credentials: an operator must not hear that they are wrong.
 const SAYS_NOTHING: readonly Trouble[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
@@ -25,8 +25,8 @@ export function testProbe(subject: Subject): void {
 
     it('reaches nobody when the connection is refused', async (t) => {
       const rig = await startRig(t, subject)
-      await closeProvider(rig)
-      assert.equal(await probe(rig.gateway), 'unreachable')
+      const gateway = await refuseConnections(rig)
+      assert.equal(await probe(gateway), 'unreachable')
     })
 
     for (const kind of SAYS_NOTHING) {

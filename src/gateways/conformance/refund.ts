@@ -8,7 +8,7 @@ import { type Money, subtract } from '../../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { RefundManner, Subject } from './subject.ts'
-import { actInTrouble, askInTrouble, assertUnknown, closeProvider, DARK_TROUBLES } from './troubles.ts'
+import { actInTrouble, askInTrouble, assertUnknown, DARK_TROUBLES, refuseConnections } from './troubles.ts'
 
 export function testRefund(subject: Subject): void {
   describe('a refund', { concurrency: CONCURRENCY }, () => {
@@ -64,8 +64,8 @@ function testEndings(subject: Subject): void {
 function testTroubles(subject: Subject): void {
   it('was not sent when the connection is refused', async (t) => {
     const { rig, request } = await prepare(t, subject)
-    await closeProvider(rig)
-    assertUnknown(await refund(rig.gateway, request), ['not_sent'])
+    const gateway = await refuseConnections(rig)
+    assertUnknown(await refund(gateway, request), ['not_sent'])
   })
 
   it('gives nothing with credentials that the provider does not know', async (t) => {

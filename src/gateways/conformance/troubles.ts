@@ -94,6 +94,8 @@ export function assertRefused(outcome: Started | Outcome): void {
   assert.notEqual(outcome.words, '')
 }
 
-export async function closeProvider(rig: Rig): Promise<void> {
+/** From now on connections are refused, to a gateway that has none in its pool that could break in its hands. */
+export async function refuseConnections(rig: Rig): Promise<Gateway> {
   await rig.provider.server.close()
+  return rig.open({})
 }
