@@ -1,0 +1,104 @@
+// An answer of Paystack's, sorted: what it says, what it refuses, or that we cannot know. Every answer is an envelope:
+// {"status": true, "message": "…", "data": …}, or without data and with status false.
+
+import { Type } from 'typebox'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Outcome } from '../gateway.ts'
+import { Maybe, parseJson, shaped, Text } from './json.ts'
+
+export type Unknown = Extract<Outcome, { kind: 'unknown' }>
+
+export interface Refusal {
+  kind: 'refused'
+  http: number
+  /** As Paystack wrote it: to decide by, never to show. */
+  message: string
+  /** validation_error, api_error, processor_error, or nothing. */
+  type: string
+  code: string
+  /** For those who look after this service. */
+  words: string
+}
+
+export type Answer = { kind: 'said'; data: unknown } | Refusal | Unknown
+
+const readEnvelope = shaped(
+  Type.Object({
+    status: Type.Boolean(),
+    message: Maybe(Text(2_000)),
+    data: Type.Optional(Type.Unknown()),
+    type: Maybe(Text()),
+    code: Maybe(Text()),
+  }),
+)
+
+const BAD_KEY = 'Paystack does not accept the secret key (secretKey, GATEWAY_PAYSTACK_SECRET_KEY)'
+
+export function readAnswer(answer: HttpAnswer): Answer {
+  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
+  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
+  const { status: http } = answer
+  if (http >= 500) return unknown('no_answer', `Paystack answered HTTP ${http}`)
+  const envelope = readEnvelope(parseJson(answer.body.toString()))
+  switch (http) {
+    case 200:
+    case 201:
+      if (envelope?.status) return { kind: 'said', data: envelope.data }
+      return unknown('unreadable', `unreadable answer of Paystack, HTTP ${http}`)
+    case 401:
+    case 403:
+      return refused(http, BAD_KEY)
+    case 429:
+      return refused(http, 'Paystack has too much to do')
+    case 400:
+    case 404:
+    case 422:
+      // A page of whatever stands between us and Paystack is not Paystack's word.
+      if (envelope?.status !== false)
+        return unknown('unreadable', `unreadable answer of Paystack, HTTP ${http}`)
+      if (isBadKey(envelope)) return refused(401, BAD_KEY)
+      return refused(http, `Paystack refuses: ${quote(envelope.message || 'no reason given')}`, envelope)
+    default:
+      // A conflict, for one, may mean that the same reference is at work right now.
+      return unknown('no_answer', `Paystack answered HTTP ${http}`)
+  }
+}
+
+type Envelope = NonNullable<ReturnType<typeof readEnvelope>>
+
+function refused(http: number, words: string, envelope: Partial<Envelope> = {}): Refusal {
+  const { message, type, code } = envelope
+  // Paystack's own description has the same three words under type in one place and under code in another.
+  const told = [type, code].find((word) => word?.endsWith('_error'))
+  return { kind: 'refused', http, message: message ?? '', type: told ?? '', code: code ?? '', words }
+}
+
+/** Some of Paystack's own samples say it with 400 instead of 401. */
+function isBadKey({ message }: Envelope): boolean {
+  return /^invalid key$/i.test(message ?? '')
+}
+
+export function isUnknown(answer: Answer): answer is Unknown {
+  return answer.kind === 'unknown'
+}
+
+/** The reference is taken: Paystack has seen this payment before, and will not do it a second time. */
+export function isDuplicate(answer: Answer): boolean {
+  if (answer.kind !== 'refused') return false
+  return answer.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(answer.message)
+}
+
+export function unknown(reason: Unknown['reason'], words: string): Unknown {
+  return { kind: 'unknown', reason, words }
+}
+
+const MAX_WORDS = 200
+
+/** What others wrote, without what must not be read in a log: addresses, keys, tokens, long numbers. */
+export function quote(text: string): string {
+  return text
+    .replaceAll(/\S+@\S+/g, '…')
+    .replaceAll(/\b(?:sk|pk)_\w+|\bAUTH_\w+/g, '…')
+    .replaceAll(/\d(?:[ -]?\d){8,}/g, '…')
+    .slice(0, MAX_WORDS)
+}

@@ -1,0 +1,19 @@
+import { money } from '../../core/money.ts'
+import { testConformance } from '../conformance.ts'
+import { FAKE_SECRET_KEY, startFakePaystack } from './fake.ts'
+import { PAYSTACK } from './index.ts'
+import { DECLINES } from './test-declines.ts'
+
+testConformance({
+  name: PAYSTACK.name,
+  credentials: { secretKey: FAKE_SECRET_KEY },
+  otherCredentials: { secretKey: 'sk_test_ffffffffffffffffffffffffffffffffffffffff' },
+  amount: money(125_050n, 'NGN'),
+  country: 'NG',
+  declines: DECLINES.flatMap(([how, code]) => [
+    { how, code, on: 'checkout' },
+    { how, code, on: 'charge' },
+  ]),
+  start: startFakePaystack,
+  open: PAYSTACK.open,
+})

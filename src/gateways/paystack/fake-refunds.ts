@@ -1,0 +1,106 @@
+// For tests: the refunds of the fake Paystack. It takes no key with them and would give the same part back twice.
+
+import { systemClock } from '../../kit/clock.ts'
+import type { RefundManner } from '../conformance.ts'
+import type { FakeReply } from '../fake-server.ts'
+import {
+  answerLike,
+  complain,
+  type FakePayment,
+  type Fields,
+  type Json,
+  readFixture,
+  refuse,
+} from './fake.ts'
+
+interface FakeRefund {
+  id: number
+  payment: FakePayment
+  amount: number
+  note: string
+  manner: RefundManner
+  createdAt: string
+}
+
+export interface FakeRefunds {
+  create(body: Fields): FakeReply
+  list(query: URLSearchParams): FakeReply
+  show(id: string): FakeReply
+  end(manner: RefundManner): void
+  given(payment: FakePayment): bigint[]
+}
+
+const STATUSES: Record<RefundManner, string> = { succeeds: 'processed', waits: 'processing', fails: 'failed' }
+
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
+
+const FIELDS = {
+  transaction: isText,
+  amount: (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0,
+  currency: isText,
+  customer_note: isText,
+  merchant_note: isText,
+}
+
+export function keepRefunds(payments: ReadonlyMap<string, FakePayment>): FakeRefunds {
+  const refunds: FakeRefund[] = []
+  let manner: RefundManner = 'succeeds'
+
+  const ofPayment = (payment: FakePayment) =>
+    refunds.filter((one) => one.payment === payment && one.manner !== 'fails')
+  const find = (name: unknown) =>
+    payments.get(String(name)) ?? [...payments.values()].find(({ id }) => String(id) === name)
+
+  return {
+    create(body) {
+      const refusal = complain(body, FIELDS)
+      if (refusal) return refusal
+      const payment = find(body.transaction)
+      if (!payment) return refuse(404, 'Transaction not found')
+      if (payment.executions === 0) return refuse(400, 'Transaction has not been paid')
+      const left = payment.amount - ofPayment(payment).reduce((sum, one) => sum + one.amount, 0)
+      if (left === 0) return refuse(400, 'Transaction has been fully reversed')
+      const amount = Number(body.amount ?? left)
+      if (amount > left) return refuse(400, 'Refund amount cannot be more than transaction amount')
+      const note = String(body.merchant_note ?? 'Refund')
+      const createdAt = systemClock.now().toISOString()
+      const refund = { id: 15_581_137 + refunds.length, payment, amount, note, manner, createdAt }
+      refunds.push(refund)
+      // However it will end, it begins as pending.
+      return answerLike('refund-created', { ...shown(refund), status: 'pending' })
+    },
+    list(query) {
+      const perPage = Number(query.get('perPage') ?? 50)
+      const start = (Number(query.get('page') ?? 1) - 1) * perPage
+      const found = refunds.filter(({ createdAt }) => createdAt >= (query.get('from') ?? '')).toReversed()
+      const data = found.slice(start, start + perPage).map(fetched)
+      const meta = { total: found.length, skipped: start, perPage: String(perPage), page: 1, pageCount: 1 }
+      return { http: 200, body: { status: true, message: 'Refunds retrieved', data, meta } }
+    },
+    show(id) {
+      const refund = refunds.find((one) => String(one.id) === id)
+      return refund ? answerLike('refund', fetched(refund)) : refuse(404, 'Refund not found')
+    },
+    end(wanted) {
+      manner = wanted
+    },
+    given: (payment) =>
+      ofPayment(payment).map(({ amount }) => BigInt(payment.currency === 'XOF' ? amount / 100 : amount)),
+  }
+}
+
+function shown({ id, amount, note, payment, createdAt }: FakeRefund): Json {
+  return { id, amount, currency: payment.currency, merchant_note: note, createdAt }
+}
+
+function fetched(refund: FakeRefund): Json {
+  const { data } = readFixture('refund')
+  const { reference, id } = refund.payment
+  return {
+    ...Object(data),
+    ...shown(refund),
+    status: STATUSES[refund.manner],
+    transaction: id,
+    transaction_reference: reference,
+  }
+}

@@ -1,0 +1,315 @@
+// For tests: Paystack as its sheet describes it, on a real socket. It knows the fields of each request and no others,
+// takes a reference once, and answers in the shapes of the fixtures.
+
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { TestContext } from 'node:test'
+import { systemClock } from '../../kit/clock.ts'
+import type { ChargeManner, FakeProvider, RefundManner } from '../conformance.ts'
+import { type FakeReply, type FakeRequest, type FakeServer, startFakeServer } from '../fake-server.ts'
+import { type FakeRefunds, keepRefunds } from './fake-refunds.ts'
+
+export const FAKE_SECRET_KEY = 'sk_test_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567'
+
+// The fixtures are objects of JSON, and each test knows what is in its own.
+export type Json = Record<string, unknown>
+
+export function readFixture(name: string): Json {
+  return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
+}
+
+/** The data of a fixture with what differs in this answer. */
+export function answerLike(name: string, changes: Json = {}): FakeReply {
+  const { data, ...envelope } = readFixture(name)
+  return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }
+}
+
+export function refuse(http: number, message: string, more: Json = {}): FakeReply {
+  return { http, body: { status: false, message, ...more } }
+}
+
+/** A payment in Paystack's books. */
+export interface FakePayment {
+  id: number
+  /** As it is shown; a test may let it differ from the reference under which it is kept. */
+  reference: string
+  status: string
+  /** Hundredths, whatever the currency. */
+  amount: number
+  requestedAmount: number
+  currency: string
+  email: string
+  gatewayResponse: string
+  paidAt: string | null
+  executions: number
+  /** Fields that a test wants to see in the answers of verify. */
+  more: Json
+}
+
+interface Authorization {
+  email: string
+  manner: ChargeManner
+}
+
+interface Books {
+  payments: Map<string, FakePayment>
+  authorizations: Map<string, Authorization>
+  refunds: FakeRefunds
+}
+
+export interface FakePaystack extends Required<FakeProvider> {
+  readonly server: FakeServer
+  /** The payment under a reference, to be looked at and written into. */
+  payment(key: string): FakePayment
+}
+
+export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<FakePaystack> {
+  const payments = new Map<string, FakePayment>()
+  const books: Books = { payments, authorizations: new Map(), refunds: keepRefunds(payments) }
+  const server = await startFakeServer(t, async (request) => answer(books, request), {
+    errorBody: (http) => ({
+      status: false,
+      message: http === 429 ? 'Please wait a few minutes' : 'An error occurred',
+    }),
+  })
+  const payment = (key: string) => {
+    const found = payments.get(key)
+    if (!found) throw new Error(`the fake Paystack does not know ${key}`)
+    return found
+  }
+  return {
+    server,
+    payment,
+    executions: (key) => payments.get(key)?.executions ?? 0,
+    finish(key, ending) {
+      const record = payment(key)
+      if (ending.kind === 'waits') record.status = 'pending'
+      if (ending.kind === 'declines') decline(record, ending.how)
+      if (ending.kind !== 'pays') return
+      if (ending.currency !== undefined) record.currency = ending.currency
+      if (ending.minor !== undefined) record.amount = toHundredths(ending.minor, record.currency)
+      if (ending.key !== undefined) record.reference = ending.key
+      collect(record)
+    },
+    webhook(key, event = 'charge.success') {
+      const record =
+        payments.get(key) ?? newPayment(books, { reference: key, amount: 125_050, currency: 'NGN' })
+      return signHook({ event, data: show(books, record) })
+    },
+    savedCredential(manner) {
+      const email = 'amina.otieno@example.com'
+      return JSON.stringify({ authorization_code: authorize(books, { email, manner }), email })
+    },
+    endRefunds: (manner: RefundManner) => books.refunds.end(manner),
+    refunds: (key) => books.refunds.given(payment(key)),
+  }
+}
+
+export function signHook(hook: unknown, secretKey = FAKE_SECRET_KEY) {
+  const body = Buffer.from(JSON.stringify(hook))
+  const signature = createHmac('sha512', secretKey).update(body).digest('hex')
+  return { headers: { 'content-type': 'application/json', 'x-paystack-signature': signature }, body }
+}
+
+export function toHundredths(minor: bigint, currency: string): number {
+  return Number(minor) * (currency === 'XOF' ? 100 : 1)
+}
+
+function answer(books: Books, request: FakeRequest): FakeReply {
+  const { authorization } = request.headers
+  if (authorization === undefined) return refuse(401, 'No Authorization Header was found')
+  if (authorization !== `Bearer ${FAKE_SECRET_KEY}`) return { http: 401, body: readFixture('invalid-key') }
+  if (request.method === 'POST' && request.headers['content-type'] !== 'application/json')
+    return refuse(400, 'The body is not JSON')
+  const [resource, name, ...rest] = request.path.slice(1).split('/').map(decodeURIComponent)
+  switch (`${request.method} ${resource}`) {
+    case 'POST transaction':
+      if (name === 'initialize') return initialize(books, readBody(request))
+      if (name === 'charge_authorization') return charge(books, readBody(request))
+      break
+    case 'GET transaction':
+      if (name === 'verify' && rest[0] !== undefined) return verify(books, rest[0])
+      break
+    case 'POST refund':
+      return books.refunds.create(readBody(request))
+    case 'GET refund':
+      return name === undefined ? books.refunds.list(request.query) : books.refunds.show(name)
+    case 'GET balance':
+      return { http: 200, body: readFixture('balance') }
+  }
+  return refuse(404, 'Entity not found')
+}
+
+export type Fields = Record<string, unknown>
+
+function readBody(request: FakeRequest): Fields {
+  return JSON.parse(request.text)
+}
+
+type Check = (value: unknown) => boolean
+
+const isText: Check = (value) => typeof value === 'string' && value !== ''
+const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const CHANNELS = ['card', 'bank', 'ussd', 'qr', 'eft', 'mobile_money', 'bank_transfer']
+
+const PAYMENT_FIELDS: Record<string, Check> = {
+  email: (value) => isText(value) && String(value).includes('@'),
+  amount: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  currency: isText,
+  reference: (value) => /^[A-Za-z0-9.=-]+$/.test(String(value)),
+}
+
+const INITIALIZE_FIELDS: Record<string, Check> = {
+  ...PAYMENT_FIELDS,
+  callback_url: isText,
+  channels: (value) => Array.isArray(value) && value.every((one) => CHANNELS.includes(one)),
+  metadata: isObject,
+}
+
+const CHARGE_FIELDS: Record<string, Check> = {
+  ...PAYMENT_FIELDS,
+  authorization_code: isText,
+  // Text with JSON in it.
+  metadata: (value) => isText(value) && isObject(JSON.parse(String(value))),
+}
+
+/** What is wrong with the fields, in the manner of a validation error. */
+export function complain(body: Fields, fields: Record<string, Check>): FakeReply | undefined {
+  const wrong = Object.entries(body).find(([name, value]) => !fields[name]?.(value))
+  return wrong && refuse(400, `${wrong[0]} is invalid`, { type: 'validation_error', code: 'invalid_params' })
+}
+
+/** The smallest amounts of the currency table, in hundredths; a currency that is not in it is not this account's. */
+const MINIMUMS: Readonly<Record<string, number>> = {
+  NGN: 5_000,
+  USD: 200,
+  GHS: 10,
+  ZAR: 100,
+  KES: 300,
+  XOF: 100,
+}
+
+function refusePayment(books: Books, body: Fields): FakeReply | undefined {
+  const { currency, amount, reference } = body
+  const minimum = MINIMUMS[String(currency)]
+  if (minimum === undefined) return { http: 400, body: readFixture('currency-not-supported') }
+  if (Number(amount) < minimum) return refuse(400, 'Invalid Amount Sent')
+  if (currency === 'XOF' && Number(amount) % 100 !== 0) return refuse(400, 'Invalid Amount Sent')
+  if (books.payments.has(String(reference))) return { http: 400, body: readFixture('duplicate-reference') }
+  return undefined
+}
+
+let nextId = 4_099_260_516
+
+function newPayment(
+  books: Books,
+  { reference, amount, currency, email = 'amina.otieno@example.com' }: Fields,
+): FakePayment {
+  nextId += 1
+  const record: FakePayment = {
+    id: nextId,
+    reference: String(reference),
+    status: 'abandoned',
+    amount: Number(amount),
+    requestedAmount: Number(amount),
+    currency: String(currency),
+    email: String(email),
+    gatewayResponse: 'The transaction was not completed',
+    paidAt: null,
+    executions: 0,
+    more: {},
+  }
+  books.payments.set(record.reference, record)
+  return record
+}
+
+function initialize(books: Books, body: Fields): FakeReply {
+  const refusal = complain(body, INITIALIZE_FIELDS) ?? refusePayment(books, body)
+  if (refusal) return refusal
+  const { reference, id } = newPayment(books, body)
+  const code = `access${id}`
+  return answerLike('initialize', {
+    authorization_url: `https://checkout.paystack.com/${code}`,
+    access_code: code,
+    reference,
+  })
+}
+
+function charge(books: Books, body: Fields): FakeReply {
+  const refusal = complain(body, CHARGE_FIELDS) ?? refusePayment(books, body)
+  if (refusal) return refusal
+  const saved = books.authorizations.get(String(body.authorization_code))
+  if (!saved) return refuse(400, 'Invalid Authorization Code')
+  if (saved.email !== body.email)
+    return refuse(400, 'Email does not match Authorization code. Authorization may be inactive.')
+  const record = newPayment(books, body)
+  const { manner } = saved
+  if (manner === 'wants_customer') return answerLike('charge-paused', { reference: record.reference })
+  if (manner === 'approves') collect(record)
+  else if (manner === 'waits') record.status = 'pending'
+  else decline(record, manner.declines)
+  const { reference, status, amount, currency, gatewayResponse, id } = record
+  const transaction_date = systemClock.now().toISOString()
+  const shown = {
+    reference,
+    status,
+    amount,
+    currency,
+    gateway_response: gatewayResponse,
+    id,
+    transaction_date,
+  }
+  return answerLike('charge-success', { ...shown, ...record.more })
+}
+
+function verify(books: Books, reference: string): FakeReply {
+  const record = books.payments.get(reference)
+  if (!record) return { http: 404, body: readFixture('not-found') }
+  return answerLike('verify-success', show(books, record))
+}
+
+function show(books: Books, record: FakePayment): Json {
+  const { data } = readFixture('verify-success')
+  const { authorization, customer } = Object(data)
+  const isPaid = record.status === 'success'
+  const code = isPaid && authorize(books, { email: record.email, manner: 'approves' })
+  return {
+    ...Object(data),
+    id: record.id,
+    status: record.status,
+    reference: record.reference,
+    amount: record.amount,
+    requested_amount: record.requestedAmount,
+    currency: record.currency,
+    gateway_response: record.gatewayResponse,
+    paid_at: record.paidAt,
+    paidAt: record.paidAt,
+    // Nothing, a number or an object: whatever was sent, Paystack shows it as it likes.
+    metadata: isPaid ? '' : 0,
+    authorization: isPaid ? { ...authorization, authorization_code: code } : {},
+    customer: { ...customer, email: record.email },
+    ...record.more,
+  }
+}
+
+function collect(record: FakePayment): void {
+  if (record.status === 'success') return
+  record.status = 'success'
+  record.gatewayResponse = 'Successful'
+  record.paidAt = systemClock.now().toISOString()
+  record.executions += 1
+}
+
+function decline(record: FakePayment, how: string): void {
+  record.status = 'failed'
+  record.gatewayResponse = how
+}
+
+/** One authorization per e-mail and manner, as a card that is used twice has one. */
+function authorize({ authorizations }: Books, wanted: Authorization): string {
+  const wish = JSON.stringify(wanted)
+  const known = [...authorizations].find(([, one]) => JSON.stringify(one) === wish)
+  const code = known?.[0] ?? `AUTH_fake${authorizations.size}`
+  authorizations.set(code, wanted)
+  return code
+}

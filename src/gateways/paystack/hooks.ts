@@ -1,0 +1,65 @@
+// Paystack's webhooks. They are signed with the secret key itself, over the bytes as they come and without a time, so
+// one from long ago is as good as new: a replay is known by its event id and costs no more than a question.
+
+import { createHash, createHmac } from 'node:crypto'
+import { Type } from 'typebox'
+import { sameBytes } from '../../kit/crypto.ts'
+import type { WebhookReading } from '../gateway.ts'
+import { Digits, Maybe, parseJson, shaped, Text } from './json.ts'
+
+const SIGNATURE_HEADER = 'x-paystack-signature'
+// As Paystack writes it: capitals would be a second way to write the same signature.
+const SIGNATURE = /^[0-9a-f]{128}$/
+
+export function readSignedHook(
+  secretKey: string,
+  headers: Record<string, string>,
+  rawBody: Buffer,
+): WebhookReading {
+  const signature = headers[SIGNATURE_HEADER] ?? ''
+  if (!SIGNATURE.test(signature)) return { kind: 'forged' }
+  const expected = createHmac('sha512', secretKey).update(rawBody).digest()
+  if (!sameBytes(Buffer.from(signature, 'hex'), expected)) return { kind: 'forged' }
+  return readHook(rawBody)
+}
+
+const readEvent = shaped(Type.Object({ event: Text(), data: Type.Unknown() }))
+
+const Reference = Type.String({ minLength: 1, maxLength: 255 })
+const readCharge = shaped(Type.Object({ id: Maybe(Digits), reference: Reference }))
+const readDispute = shaped(
+  Type.Object({ id: Maybe(Digits), transaction: Type.Object({ reference: Reference }) }),
+)
+const readRefund = shaped(Type.Object({ transaction_reference: Reference }))
+
+function readHook(rawBody: Buffer): WebhookReading {
+  const hook = readEvent(parseJson(rawBody.toString()))
+  if (!hook) return { kind: 'ignored', reason: 'not an event that we know' }
+  const subject = findSubject(hook.event, hook.data)
+  if (!subject) return { kind: 'ignored', reason: 'not about a payment' }
+  // Events have no id. What they are about has one in most of them; where it has none, the bytes are their own name.
+  const identity = subject.id ?? createHash('sha256').update(rawBody).digest('hex')
+  return { kind: 'about', key: subject.key, eventId: `${hook.event}:${identity}` }
+}
+
+interface HookSubject {
+  key: string
+  id: string | null
+}
+
+function findSubject(event: string, data: unknown): HookSubject | undefined {
+  if (event.startsWith('charge.dispute.')) {
+    const dispute = readDispute(data)
+    return dispute && { key: dispute.transaction.reference, id: dispute.id ?? null }
+  }
+  if (event.startsWith('charge.')) {
+    const charge = readCharge(data)
+    return charge && { key: charge.reference, id: charge.id ?? null }
+  }
+  if (event.startsWith('refund.')) {
+    const refund = readRefund(data)
+    return refund && { key: refund.transaction_reference, id: null }
+  }
+  // Transfers, subscriptions, invoices: nothing that this service began.
+  return undefined
+}

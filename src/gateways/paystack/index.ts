@@ -1,0 +1,117 @@
+// The connector to Paystack: a hosted page, cards that are charged again, refunds. One address for both modes; the
+// secret key says which.
+
+import type { Mode } from '../../core/merchant.ts'
+import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
+import type { Gateway, Question, RecoveryProperties } from '../gateway.ts'
+import { isDuplicate, readAnswer } from './answer.ts'
+import { readSignedHook } from './hooks.ts'
+import { RAILS } from './rails.ts'
+import { type Ask, openRefunds } from './refunds.ts'
+import { fromCharge, fromInitialize, fromVerify, toChargeBody, toInitializeBody } from './wire.ts'
+
+const NAME = 'paystack'
+const ADDRESS = 'https://api.paystack.co'
+
+const RECOVERY: RecoveryProperties = {
+  // Our key is the reference, which is unique in an account without an end: a second submission is refused as a
+  // duplicate, never executed. So the limit is ours, not Paystack's: what has not begun within a day should not begin
+  // by itself any more.
+  keyRetentionHours: 24,
+  // A request that was refused has not used its reference up, so the same one may succeed later.
+  cachesErrors: false,
+  lookupByReference: true,
+}
+
+const KEY_PREFIX: Record<Mode, string> = { test: 'sk_test_', live: 'sk_live_' }
+
+const SECRET_KEY: CredentialField = {
+  name: 'secretKey',
+  isRequired: true,
+  meaning: 'The secret key of the Paystack account. It also signs the webhooks, so there is no other secret.',
+  complain(text, mode) {
+    const prefix = KEY_PREFIX[mode]
+    const other = KEY_PREFIX[mode === 'test' ? 'live' : 'test']
+    if (text.startsWith('pk_')) return `is a public key; the secret key begins with ${prefix}`
+    if (text.startsWith(other))
+      return `begins with ${other}, but this service runs in ${mode} mode: use the key that begins with ${prefix}`
+    if (!text.startsWith(prefix)) return `must begin with ${prefix}, as Paystack's dashboard shows it`
+    if (!/^sk_[a-z]+_[A-Za-z0-9]+$/.test(text)) return 'must have only letters and digits after its prefix'
+    return undefined
+  },
+}
+
+export const PAYSTACK: GatewayDefinition = {
+  name: NAME,
+  title: 'Paystack',
+  rails: RAILS,
+  recovery: RECOVERY,
+  credentials: [SECRET_KEY],
+  baseUrl: { test: ADDRESS, live: ADDRESS },
+  open: openPaystack,
+}
+
+function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gateway {
+  const { secretKey } = credentials
+  if (!secretKey) throw new Error('Paystack cannot be opened without its secretKey')
+
+  const ask: Ask = (method, path, body) =>
+    http.request({
+      method,
+      url: `${baseUrl}${path}`,
+      headers: {
+        authorization: `Bearer ${secretKey}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+
+  const verify = async (question: Question) =>
+    fromVerify(
+      readAnswer(await ask('GET', `/transaction/verify/${encodeURIComponent(question.key)}`)),
+      question,
+      clock.now(),
+    )
+
+  return {
+    name: NAME,
+    rails: RAILS,
+    recovery: RECOVERY,
+
+    async startCheckout(attempt, choice, returnUrl) {
+      const body = toInitializeBody(attempt, choice, returnUrl)
+      const answer = readAnswer(await ask('POST', '/transaction/initialize', body))
+      // Paystack tells the address of a page once. Who asks again hears what has become of the payment meanwhile.
+      return isDuplicate(answer) ? verify(attempt) : fromInitialize(answer, attempt.key)
+    },
+
+    async chargeSaved(attempt, credential) {
+      const body = toChargeBody(attempt, credential)
+      // Nothing leaves us, so nothing has begun.
+      if (!body) return UNREADABLE_CREDENTIAL
+      const answer = readAnswer(await ask('POST', '/transaction/charge_authorization', body))
+      return isDuplicate(answer) ? verify(attempt) : fromCharge(answer, attempt, clock.now())
+    },
+
+    verify,
+
+    readWebhook: (headers, rawBody) => readSignedHook(secretKey, headers, rawBody),
+
+    ...openRefunds(ask, clock),
+
+    async probe() {
+      const answer = readAnswer(await ask('GET', '/balance'))
+      if (answer.kind === 'said') return 'works'
+      const isRefused = answer.kind === 'refused' && (answer.http === 401 || answer.http === 403)
+      return isRefused ? 'refused' : 'unreachable'
+    },
+  }
+}
+
+const UNREADABLE_CREDENTIAL = {
+  kind: 'declined',
+  code: 'invalid_card',
+  words: 'what was saved of this card is not what Paystack wants back',
+  gatewayReference: null,
+  refused: true,
+} as const

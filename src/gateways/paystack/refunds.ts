@@ -1,0 +1,141 @@
+// Money back. Paystack takes no key with a refund, so each carries ours in its note, and every submission looks for that
+// note first: a refund whose answer was lost is found there instead of being given a second time.
+
+import { Type } from 'typebox'
+import { equals } from '../../core/money.ts'
+import { addMs, type Clock } from '../../kit/clock.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import { type Answer, isUnknown, quote, readAnswer, unknown } from './answer.ts'
+import { Digits, Maybe, shaped, Text } from './json.ts'
+import { fromSubunits, toSubunits } from './wire.ts'
+
+export type Ask = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpAnswer>
+
+const DAY_MS = 24 * 3_600_000
+// Longer than any answer stays lost. The list takes no other filter, so it is read page by page.
+const LOOK_BACK_MS = 30 * DAY_MS
+const PAGE_SIZE = 100
+// Five thousand refunds in a month; who gives back more must look into the dashboard for one that got lost.
+const MAX_PAGES = 50
+
+export function openRefunds(ask: Ask, clock: Clock): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+  const readPage = async (page: number) => {
+    const query = new URLSearchParams({
+      perPage: String(PAGE_SIZE),
+      page: String(page),
+      from: addMs(clock.now(), -LOOK_BACK_MS).toISOString(),
+    })
+    return readAnswer(await ask('GET', `/refund?${query}`))
+  }
+
+  const find = async (refund: RefundRequest): Promise<RefundOutcome> => {
+    for (let page = 1; page <= MAX_PAGES; page += 1) {
+      const answer = await readPage(page)
+      if (isUnknown(answer)) return answer
+      const list = readList(answer)
+      if (!list)
+        return unknown('unreadable', answer.kind === 'refused' ? answer.words : 'Paystack lists no refunds')
+      const found = list.find((one) => carriesKey(one, refund))
+      if (found) return fromRefund(found, refund)
+      if (list.length < PAGE_SIZE) return unknown('not_found', 'Paystack does not know this refund')
+    }
+    return unknown('unreadable', 'Paystack lists more refunds than can be looked through')
+  }
+
+  return {
+    async refund(refund) {
+      const earlier = await find(refund)
+      if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
+      const answer = readAnswer(await ask('POST', '/refund', toRefundBody(refund)))
+      if (isUnknown(answer)) return answer
+      if (answer.kind === 'said') return fromRefund(answer.data, refund)
+      return fromRefusedRefund(answer, () => find(refund))
+    },
+
+    async verifyRefund(refund, gatewayReference) {
+      if (gatewayReference === null) return find(refund)
+      const answer = readAnswer(await ask('GET', `/refund/${encodeURIComponent(gatewayReference)}`))
+      if (isUnknown(answer)) return answer
+      if (answer.kind === 'said') return fromRefund(answer.data, refund)
+      return unknown(answer.http === 404 ? 'not_found' : 'unreadable', answer.words)
+    },
+  }
+}
+
+function toRefundBody({ attemptKey, amount, key }: RefundRequest) {
+  // Without an amount all would go back, also where our books and Paystack's differ on how much that is.
+  return { transaction: attemptKey, amount: toSubunits(amount), merchant_note: `Refund ${key}` }
+}
+
+const readRefunds = shaped(Type.Array(Type.Unknown()))
+
+/** Undefined when it cannot be told; Paystack may call a list without entries not found. */
+function readList(answer: Exclude<Answer, { kind: 'unknown' }>): unknown[] | undefined {
+  if (answer.kind === 'refused') return answer.http === 404 ? [] : undefined
+  return readRefunds(answer.data)
+}
+
+const readRefund = shaped(
+  Type.Object({
+    id: Maybe(Digits),
+    status: Text(),
+    // A number in answers, and sometimes text.
+    amount: Maybe(Digits),
+    currency: Maybe(Text()),
+    merchant_note: Maybe(Text(2_000)),
+  }),
+)
+
+function carriesKey(data: unknown, { key }: RefundRequest): boolean {
+  return readRefund(data)?.merchant_note?.includes(key) ?? false
+}
+
+function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
+  const record = readRefund(data)
+  if (!record) return unknown('unreadable', 'Paystack answered without a refund in it')
+  if (!isOfAmount(record, refund))
+    return unknown(
+      'unreadable',
+      'Paystack answered a refund of another amount than the one that was asked for',
+    )
+  const gatewayReference = record.id ?? null
+  switch (record.status) {
+    case 'pending':
+    case 'processing':
+    case 'needs-attention':
+      // The last waits for the customer's bank account, which a person gives to Paystack. The money is set aside there,
+      // so it has not failed, and another refund would be a second one.
+      return { kind: 'pending', gatewayReference }
+    case 'processed':
+      return { kind: 'succeeded', gatewayReference: gatewayReference ?? refund.key }
+    case 'failed':
+      return { kind: 'failed', words: 'Paystack could not give the money back', gatewayReference }
+    default:
+      return unknown(
+        'unreadable',
+        `Paystack answered a refund with a status that we do not know: ${quote(record.status)}`,
+      )
+  }
+}
+
+function isOfAmount(
+  record: { amount?: string | null; currency?: string | null },
+  { amount }: RefundRequest,
+): boolean {
+  if (record.currency != null && record.currency !== amount.currency) return false
+  if (record.amount == null) return true
+  const given = fromSubunits(record.amount, amount.currency)
+  return given !== undefined && equals(given, amount)
+}
+
+/** Nothing began, except where all has gone back already, which may have been this very refund a moment ago. */
+async function fromRefusedRefund(
+  { http, message, type, words }: Extract<Answer, { kind: 'refused' }>,
+  find: () => Promise<RefundOutcome>,
+): Promise<RefundOutcome> {
+  if (http === 429 || type === 'api_error') return unknown('no_answer', words)
+  const earlier = /revers|refunded/i.test(message) ? await find() : undefined
+  if (earlier && (earlier.kind !== 'unknown' || earlier.reason !== 'not_found')) return earlier
+  return { kind: 'failed', words, gatewayReference: null }
+}

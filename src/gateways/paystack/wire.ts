@@ -1,0 +1,242 @@
+// Paystack's JSON, and the pure translations between it and the gateway contract. Amounts are hundredths in every
+// currency, also in XOF, which has no hundredths.
+
+import { Type } from 'typebox'
+import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
+import { type Money, money } from '../../core/money.ts'
+import type { Attempt, CheckoutChoice, Outcome, Question, Started } from '../gateway.ts'
+import { type Answer, isUnknown, quote, type Refusal, unknown } from './answer.ts'
+import { findWording, toFailureCode } from './declines.ts'
+import { Digits, Maybe, shaped, Text } from './json.ts'
+import { toChannels } from './rails.ts'
+import { Credential, toSavedMethod } from './saved-method.ts'
+
+const SUBUNITS = 100n
+
+/** The amount as Paystack writes it: a whole JSON number, which every amount of the interface fits into exactly. */
+export function toSubunits({ minor, currency }: Money): number {
+  const subunits = Number(decimalsOf(currency) === 0 ? minor * SUBUNITS : minor)
+  if (!Number.isSafeInteger(subunits))
+    throw new Error('an amount is larger than any that the interface takes')
+  return subunits
+}
+
+/** Undefined when there is more to it than the currency can hold, which is a wrong amount and not one to round. */
+export function fromSubunits(digits: string, currency: Currency): Money | undefined {
+  const subunits = BigInt(digits)
+  if (decimalsOf(currency) === 2) return money(subunits, currency)
+  return subunits % SUBUNITS === 0n ? money(subunits / SUBUNITS, currency) : undefined
+}
+
+export function toInitializeBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string) {
+  const channels = toChannels(attempt.amount.currency, choice.channel)
+  return {
+    email: attempt.customer.email,
+    ...toRequest(attempt),
+    callback_url: returnUrl,
+    ...(channels && { channels }),
+    metadata: { cancel_action: returnUrl, ...toMetadata(attempt) },
+  }
+}
+
+/** Undefined when the credential is not one that fromTransaction saved. */
+export function toChargeBody(attempt: Attempt, credential: string) {
+  const saved = Credential.read(credential)
+  if (!saved) return undefined
+  return {
+    // Only the e-mail of the first payment may charge an authorization, whatever the customer's is by now.
+    email: saved.email,
+    ...toRequest(attempt),
+    authorization_code: saved.authorization_code,
+    // An object in an initialize, but text in a charge.
+    metadata: JSON.stringify(toMetadata(attempt)),
+  }
+}
+
+function toRequest({ amount, key }: Attempt) {
+  // A UUID has nothing but letters, digits and hyphens: underscores are what Paystack refuses in a reference.
+  return { amount: toSubunits(amount), currency: amount.currency, reference: key }
+}
+
+/** What a person at Paystack's dashboard sees beside the payment. */
+function toMetadata({ reference, paymentId }: Attempt) {
+  return {
+    custom_fields: [
+      { display_name: 'Reference', variable_name: 'reference', value: reference },
+      { display_name: 'Payment', variable_name: 'payment', value: paymentId },
+    ],
+  }
+}
+
+const readPage = shaped(
+  Type.Object({
+    authorization_url: Type.String({ pattern: '^https?://', maxLength: 2_048 }),
+    reference: Text(),
+  }),
+)
+
+export function fromInitialize(answer: Answer, key: string): Started | Outcome {
+  if (isUnknown(answer)) return answer
+  if (answer.kind === 'refused') return fromRefusal(answer)
+  const page = readPage(answer.data)
+  if (page?.reference !== key) return unknown('unreadable', 'Paystack answered no page for this payment')
+  return {
+    kind: 'started',
+    gatewayReference: page.reference,
+    next: { kind: 'redirect', url: page.authorization_url },
+  }
+}
+
+/** What Paystack would not do, so that nothing has begun; a decline by the processor behind it is the bank's word. */
+function fromRefusal({ message, type, words }: Refusal): Outcome {
+  const declined = { kind: 'declined', words, gatewayReference: null } as const
+  switch (type) {
+    case 'processor_error':
+      return { ...declined, code: toFailureCode(null, message) }
+    case 'api_error':
+      // Trouble of Paystack's own, whatever status it comes with: it may have come after the act.
+      return unknown('no_answer', words)
+    default:
+      // A saved card that is of no use says so; everything else is a matter between the operator and Paystack.
+      return {
+        ...declined,
+        code: isDeadCard(message) ? 'invalid_card' : 'provider_unavailable',
+        refused: true,
+      }
+  }
+}
+
+function isDeadCard(message: string): boolean {
+  return findWording(message) === 'invalid_card'
+}
+
+const readPause = shaped(Type.Object({ paused: Type.Literal(true) }))
+
+export function fromCharge(answer: Answer, attempt: Attempt, now: Date): Outcome {
+  if (isUnknown(answer)) return answer
+  if (answer.kind === 'refused') return fromRefusal(answer)
+  if (readPause(answer.data)) return authenticationRequired(null)
+  return fromTransaction(answer.data, attempt, now)
+}
+
+/** An answer that refuses to tell says nothing about the payment, unless it says that there is none. */
+export function fromVerify(answer: Answer, question: Question, now: Date): Outcome {
+  if (isUnknown(answer)) return answer
+  if (answer.kind === 'refused') return unknown(isNotFound(answer) ? 'not_found' : 'unreadable', answer.words)
+  return fromTransaction(answer.data, question, now)
+}
+
+/** 404 or 400, as it comes; other reasons for 400, such as a bad key, do not speak of a reference. */
+export function isNotFound({ http, message }: Refusal): boolean {
+  return http === 404 || (http === 400 && /reference|not found/i.test(message))
+}
+
+const Transaction = Type.Object({
+  id: Maybe(Digits),
+  // Any text here: what we do not know is for the switch.
+  status: Text(),
+  reference: Text(),
+  amount: Maybe(Digits),
+  currency: Maybe(Text()),
+  gateway_response: Maybe(Text(2_000)),
+  gateway_response_code: Maybe(Text()),
+  response_code: Maybe(Text()),
+  message: Maybe(Text(2_000)),
+  paid_at: Maybe(Text()),
+  transaction_date: Maybe(Text()),
+  // A card that cannot be read must not hide that it has paid.
+  authorization: Type.Optional(Type.Unknown()),
+  customer: Type.Optional(Type.Unknown()),
+})
+type Transaction = Type.Static<typeof Transaction>
+
+const readTransaction = shaped(Transaction)
+
+type About = Pick<Question, 'key' | 'operation' | 'startedAt'>
+
+function fromTransaction(data: unknown, about: About, now: Date): Outcome {
+  const record = readTransaction(data)
+  if (!record) return unknown('unreadable', 'Paystack answered without a payment in it')
+  const gatewayReference = record.id ?? record.reference
+  if (record.status === 'success') return fromSuccess(record, about, now)
+  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  if (record.reference !== about.key)
+    return unknown('unreadable', 'Paystack answered about another payment than the one it was asked about')
+  switch (record.status) {
+    case 'failed':
+      return { kind: 'declined', ...reasonOf(record), gatewayReference }
+    case 'reversed':
+      // Refunded or charged back before we ever saw the money: there is none to credit.
+      return {
+        kind: 'declined',
+        code: 'unknown',
+        words: 'Paystack has given the money back: refunded or charged back',
+        gatewayReference,
+      }
+    case 'abandoned':
+    case 'ongoing':
+      return isLeftAlone(about, now)
+        ? authenticationRequired(gatewayReference)
+        : { kind: 'pending', gatewayReference }
+    case 'pending':
+    case 'processing':
+    case 'queued':
+      return { kind: 'pending', gatewayReference }
+    default:
+      return unknown('unreadable', `Paystack answered a status that we do not know: ${quote(record.status)}`)
+  }
+}
+
+// No bank keeps a charge without its customer waiting for longer: an hour is sixty times the longest answer.
+const UNATTENDED_MS = 3_600_000
+
+/**
+ * Paystack waits for a customer whom nobody has sent there, because its answer that says so was lost. A checkout's payer
+ * may always still come, so that one stays pending for as long as it is asked about.
+ */
+function isLeftAlone({ operation, startedAt }: About, now: Date): boolean {
+  return operation === 'charge' && now.getTime() - startedAt.getTime() > UNATTENDED_MS
+}
+
+function authenticationRequired(gatewayReference: string | null): Outcome {
+  return {
+    kind: 'declined',
+    code: 'authentication_required',
+    words: 'The bank wants the customer to approve this charge',
+    gatewayReference,
+  }
+}
+
+function reasonOf(record: Transaction) {
+  const { response_code, gateway_response_code, gateway_response, message } = record
+  return {
+    code: toFailureCode(response_code, gateway_response_code, gateway_response, message),
+    words: quote(gateway_response || message || gateway_response_code || 'failed'),
+  }
+}
+
+function fromSuccess(record: Transaction, { operation }: About, now: Date): Outcome {
+  const { amount, currency } = record
+  if (amount == null || !isCurrency(currency))
+    return unknown(
+      'unreadable',
+      'Paystack answered a success without an amount or in a currency that we do not know',
+    )
+  const paid = fromSubunits(amount, currency)
+  if (!paid) return unknown('unreadable', `Paystack answered an amount that is not whole in ${currency}`)
+  return {
+    kind: 'succeeded',
+    gatewayReference: record.id ?? record.reference,
+    paid,
+    key: record.reference,
+    // What is charged again was saved when it was first paid with.
+    savedMethod:
+      operation === 'checkout' ? toSavedMethod(record.authorization, record.customer, currency) : null,
+    paidAt: readTime(record.paid_at) ?? readTime(record.transaction_date) ?? now,
+  }
+}
+
+function readTime(text: string | null | undefined): Date | undefined {
+  const time = new Date(text ?? Number.NaN)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
