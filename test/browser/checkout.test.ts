@@ -267,6 +267,43 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal((await read()).attempts.length, 1)
       })
 
+      it('loses the browser at the gateway, and goes on in another one', async (t) => {
+        const { page, checkoutUrl, executions } = await open(t, { javaScript })
+        await choose(page, 'card')
+        await press(page, PAY)
+        await page.getByText('Choose a test card').waitFor()
+        await page.context().close()
+        const { page: another } = await visit(t, { javaScript })
+        await another.goto(checkoutUrl)
+        await heading(another, 'Continue on the payment page')
+        await another.getByRole('link', { name: /^Continue to / }).click()
+        await press(another, PAY)
+        await heading(another, 'Paid')
+        assert.equal(await executions(), 1)
+      })
+
+      it('loses the browser while typing the PIN, and sees the result in another one', async (t) => {
+        const { page, checkoutUrl, read } = await open(t, { javaScript })
+        await payWith(page, 'mobile_success')
+        await heading(page, 'Check your phone')
+        await page.context().close()
+        const { page: another } = await visit(t, { javaScript })
+        await another.goto(checkoutUrl)
+        await heading(another, 'Paid')
+        assert.equal((await read()).attempts.length, 1)
+      })
+
+      it('reloads after a mistake and finds what was typed, and what is wrong with it', async (t) => {
+        const { page, read } = await open(t, { javaScript })
+        await choose(page, 'mobile_success', '0712 34')
+        await press(page, PAY)
+        await page.getByRole('alert').waitFor()
+        await page.reload()
+        assert.match(await alertOf(page), /Enter a mobile number that can receive a payment request\./)
+        assert.equal(await page.getByLabel('Mobile money number').inputValue(), '0712 34')
+        assert.deepEqual((await read()).attempts, [])
+      })
+
       it('leaves the page of the gateway by the back button and finds the way on', async (t) => {
         const { page } = await open(t, { javaScript })
         await choose(page, 'card')
