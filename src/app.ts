@@ -5,6 +5,7 @@ import { type Config, publicUrlOf } from './config.ts'
 import { customerRoutes } from './customers/routes.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
 import { createGateways } from './gateways/registry.ts'
+import { gatewayRoutes } from './gateways/routes.ts'
 import { openDoor } from './gateways/sandbox/door.ts'
 import { createSandboxGateway } from './gateways/sandbox/index.ts'
 import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
@@ -35,6 +36,7 @@ import {
   isSecretGuess,
   loadSecrets,
   requireKeyring,
+  requireMerchant,
 } from './merchants/service.ts'
 import { errorPage, pageRoutes } from './pages/routes.ts'
 import { gatewayHooks } from './payments/hooks.ts'
@@ -218,7 +220,10 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
 
   const shell = createHttpShell({
     routes: merchantRoutes(app),
-    operatorRoutes: operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
+    operatorRoutes: [
+      ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
+      ...gatewayRoutes({ ...app, publicUrl, requireMerchant: (id) => requireMerchant(app, id) }),
+    ],
     pageRoutes: pageRoutes(app),
     errorPage: errorPage({ isTest: mode === 'test' }),
     hookRoutes: gatewayHooks(app),

@@ -294,7 +294,7 @@ export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): Gatew
       const words = complain(text, mode)
       return words === undefined ? text : wrong(words)
     }
-    return { field, isRequired, setting: optional(variableOf(name, field), '', read, `${title}: ${meaning}`) }
+    return { field, isRequired, setting: optional(variableOf(name, field), '', read, meaning) }
   })
   const { test, live } = baseUrl
   const usual = test === live ? live : `${live}, in staging ${test}`

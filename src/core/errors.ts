@@ -64,6 +64,7 @@ export const REFUSALS = {
   merchant_not_found: missing('There is no such merchant.'),
   api_key_not_found: missing('There is no such API key.'),
   gateway_not_found: missing('There is no such gateway.'),
+  gateway_account_not_found: missing('The merchant has no account of its own at this gateway.'),
 
   method_not_allowed: refusal(405, 'validation_error', 'This path does not take this method.'),
   payload_too_large: refusal(413, 'validation_error', 'The body is larger than 64 KB.'),
@@ -77,6 +78,7 @@ export const REFUSALS = {
   recurring_token_inactive: unprocessable('The recurring token was revoked or has expired.'),
   customer_mismatch: unprocessable('The recurring token belongs to a customer with another e-mail.'),
   currency_not_supported_for_token: unprocessable('The saved method cannot be charged in this currency.'),
+  gateway_credentials_refused: unprocessable('The gateway refused these credentials; nothing was changed.'),
   card_data_not_allowed: unprocessable('A card number must never be sent to this service.'),
 
   rate_limited: refusal(429, 'rate_limit_error', 'Too many requests; wait as Retry-After says.', true),

@@ -39,4 +39,6 @@ export interface Connection {
   readonly clock: Clock
   /** Where providers reach this service: signatures over the host need it. */
   publicUrl(): string
+  /** The path at which its webhooks come in, where that is not /hooks/<name>: signatures over the path need it. */
+  readonly webhookPath?: string
 }

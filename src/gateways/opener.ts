@@ -16,12 +16,16 @@ export interface Opened {
 }
 
 export interface Opener {
-  /** Of every gateway that this version has. */
-  readonly names: readonly string[]
+  readonly definitions: readonly GatewayDefinition[]
   /** The gateways of which the installation itself has an account, in the order of their definitions. */
   readonly installed: readonly Opened[]
   /** Undefined for a gateway that this version does not have. Throws when the credentials do not open. */
   openAccount(account: AccountRow): Opened | undefined
+  baseUrlOf(definition: GatewayDefinition): string
+  tryCredentials(
+    name: string,
+    credentials: Credentials,
+  ): Promise<'works' | 'refused' | 'unreachable' | 'untried'>
   close(): Promise<void>
 }
 
@@ -63,20 +67,29 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
   const byName = new Map(options.definitions.map((definition) => [definition.name, definition]))
   const accounts = new Map<string, OpenAccount>()
 
-  const connect = (definition: GatewayDefinition, credentials: Credentials, http: HttpClient): Opened => ({
+  const baseUrlOf = ({ name, baseUrl }: GatewayDefinition) =>
+    options.access.get(name)?.baseUrl ?? baseUrl[options.mode]
+  const connect = (
+    definition: GatewayDefinition,
+    credentials: Credentials,
+    http: HttpClient,
+    webhookPath = webhookPathOf(definition.name),
+  ): Opened => ({
     title: definition.title,
     gateway: definition.open({
       credentials,
-      baseUrl: baseUrlOf(options, definition),
+      baseUrl: baseUrlOf(definition),
       mode: options.mode,
       http,
       clock: app.clock,
       publicUrl: options.publicUrl,
+      webhookPath,
     }),
   })
 
   return {
-    names: [...byName.keys()],
+    definitions: options.definitions,
+    baseUrlOf,
     installed: options.definitions.flatMap((definition) => {
       const credentials = options.access.get(definition.name)?.credentials
       return credentials ? [connect(definition, credentials, newClient())] : []
@@ -89,7 +102,7 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
       const credentials = openCredentials(app.vault, row)
       const http = known?.http ?? newClient()
       const opened: OpenAccount = {
-        ...connect(definition, credentials, http),
+        ...connect(definition, credentials, http, webhookPathOf(row.gateway, row.merchantId)),
         sealed: row.sealed,
         http,
       }
@@ -98,14 +111,25 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
       letOldestGo(accounts, clients)
       return opened
     },
+    async tryCredentials(name, credentials) {
+      const definition = byName.get(name)
+      if (!definition) throw new Error(`there is no gateway called ${name}`)
+      const http = createHttpClient({ totalTimeoutMs: options.timeoutMs })
+      try {
+        return (await connect(definition, credentials, http).gateway.probe?.()) ?? 'untried'
+      } finally {
+        await http.close()
+      }
+    },
     async close() {
       await Promise.all([...clients].map((http) => http.close()))
     },
   }
 }
 
-function baseUrlOf({ access, mode }: OpenerOptions, definition: GatewayDefinition): string {
-  return access.get(definition.name)?.baseUrl ?? definition.baseUrl[mode]
+/** Where the webhooks of an account come in: the installation's, or a merchant's own. */
+export function webhookPathOf(gateway: string, merchantId?: string): string {
+  return merchantId === undefined ? `/hooks/${gateway}` : `/hooks/${gateway}/${merchantId}`
 }
 
 /** Its client is not closed, because somebody may be about to use it: it lets its connections go by itself. */

@@ -10,6 +10,8 @@ import type { Db } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
 import { createMemory, type Memory } from '../kit/memory.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
+import type { Credentials } from './credentials.ts'
+import type { GatewayDefinition } from './definition.ts'
 import type { Channel, Gateway, Rail } from './gateway.ts'
 import { createOpener, type Opener, type OpenerOptions } from './opener.ts'
 
@@ -24,6 +26,15 @@ export interface OpenGateway {
 export interface Candidate extends OpenGateway {
   channels: readonly Channel[]
 }
+
+export interface KnownGateway {
+  definition: GatewayDefinition
+  /** Whether the installation has an account of its own there. */
+  isInstalled: boolean
+  baseUrl: string
+}
+
+export type Trial = 'works' | 'refused' | 'unreachable' | 'untried'
 
 /** What is to be collected. A null country is one that the payment did not name. */
 export interface Wanted {
@@ -48,6 +59,10 @@ export interface Gateways {
   listeners(name: string, merchantId: string | null): Promise<Pick<OpenGateway, 'gateway' | 'accountId'>[]>
   /** The accounts of the merchant have changed in this process. */
   forget(merchantId: string): void
+  /** Every gateway that can be configured, with what the installation itself gives it. */
+  readonly known: readonly KnownGateway[]
+  /** Tries credentials with a call that changes nothing; `untried` where the gateway has none. */
+  tryCredentials(name: string, credentials: Credentials): Promise<Trial>
   close(): Promise<void>
 }
 
@@ -90,9 +105,11 @@ export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gate
 /** Gateways that are open already, the same for every merchant: for tests and simulations. */
 export function fixedGateways(list: readonly Gateway[]): Gateways {
   const opener: Opener = {
-    names: [],
+    definitions: [],
     installed: [],
+    baseUrlOf: () => '',
     openAccount: () => undefined,
+    tryCredentials: () => Promise.resolve('untried'),
     close: () => Promise.resolve(),
   }
   const accounts = { get: () => Promise.resolve([]), forget: () => undefined }
@@ -113,7 +130,7 @@ function createRegistry(
     installed.set(gateway.name, { title, gateway, accountId: null })
   }
 
-  const names = [...opener.names, ...ready.map(({ name }) => name)]
+  const names = [...opener.definitions.map(({ name }) => name), ...ready.map(({ name }) => name)]
   const openAccount = (row: AccountRow): OpenGateway | undefined => {
     try {
       const opened = opener.openAccount(row)
@@ -167,6 +184,12 @@ function createRegistry(
         .filter((one) => one !== undefined)
     },
     forget: (merchantId) => accounts.forget(merchantId),
+    known: opener.definitions.map((definition) => ({
+      definition,
+      isInstalled: installed.has(definition.name),
+      baseUrl: opener.baseUrlOf(definition),
+    })),
+    tryCredentials: (name, credentials) => opener.tryCredentials(name, credentials),
     close: () => opener.close(),
   }
 }

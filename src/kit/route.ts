@@ -89,7 +89,7 @@ export const listed = (message: string, data: unknown[], meta: PageMeta): Answer
 
 /** An operator's endpoint under /admin/v1: the admin token instead of a key, no tag, not in the merchants' document. */
 export interface OperatorRoute {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   summary: string
   params?: TSchema
@@ -103,6 +103,27 @@ export interface OperatorRoute {
     body: Record<string, unknown>
     requestId: string
   }) => Promise<Answer>
+}
+
+interface OperatorDefinition<Params, Query, Body>
+  extends Omit<OperatorRoute, 'params' | 'query' | 'body' | 'handle'> {
+  params?: Params
+  query?: Query
+  body?: Body
+  handle: (input: {
+    params: Input<Params>
+    query: Input<Query>
+    body: Input<Body>
+  }) => ReturnType<OperatorRoute['handle']>
+}
+
+export function operatorRoute<
+  Params extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+>(definition: OperatorDefinition<Params, Query, Body>): OperatorRoute {
+  // A boundary: the shell calls handle only with input that passed these very schemas.
+  return definition as unknown as OperatorRoute
 }
 
 /** A cookie that a page leaves with the payer: no script reads it, and no other site sends it along. */

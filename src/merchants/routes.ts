@@ -1,8 +1,8 @@
 // What operators do with merchants and keys, under /admin/v1.
 
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
-import { created, listed, type OperatorRoute, ok } from '../kit/route.ts'
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import { maskApiKey } from './keys.ts'
 import type { KeyRow } from './queries.ts'
@@ -210,26 +210,3 @@ function showKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord> {
 }
 
 const showCreatedKey = ({ key, apiKey }: CreatedKey, clock: Clock) => ({ ...showKey(key, clock), apiKey })
-
-type Input<Schema> = Schema extends TSchema ? Static<Schema> : undefined
-
-interface Definition<Params, Query, Body>
-  extends Omit<OperatorRoute, 'params' | 'query' | 'body' | 'handle'> {
-  params?: Params
-  query?: Query
-  body?: Body
-  handle: (input: {
-    params: Input<Params>
-    query: Input<Query>
-    body: Input<Body>
-  }) => ReturnType<OperatorRoute['handle']>
-}
-
-function operatorRoute<
-  Params extends TSchema | undefined = undefined,
-  Query extends TSchema | undefined = undefined,
-  Body extends TSchema | undefined = undefined,
->(definition: Definition<Params, Query, Body>): OperatorRoute {
-  // A boundary: the shell calls handle only with input that passed these very schemas.
-  return definition as unknown as OperatorRoute
-}

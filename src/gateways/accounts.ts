@@ -1,0 +1,117 @@
+// The gateway accounts of single merchants, as operators keep them. Credentials go in and never come out again.
+
+import { Refusal, refusalOf } from '../core/errors.ts'
+import type { Mode } from '../core/merchant.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Vault } from '../kit/crypto.ts'
+import type { Db } from '../kit/db.ts'
+import type { Log } from '../kit/log.ts'
+import type { Random } from '../kit/random.ts'
+import {
+  type AccountRow,
+  findLiveAccount,
+  insertAccount,
+  listAccountRows,
+  revokeLiveAccount,
+  updateAccount,
+} from './account-queries.ts'
+import { type Credentials, complainOfCredentials, sealCredentials } from './credentials.ts'
+import type { GatewayDefinition } from './definition.ts'
+import type { Gateways, Trial } from './registry.ts'
+
+export interface AccountsApp {
+  db: Db
+  clock: Clock
+  random: Random
+  vault: Vault
+  log: Log
+  mode: Mode
+  gateways: Gateways
+}
+
+export interface SavedAccount {
+  account: AccountRow
+  trial: Exclude<Trial, 'refused'>
+}
+
+export function requireDefinition(app: Pick<AccountsApp, 'gateways'>, name: string): GatewayDefinition {
+  const known = app.gateways.known.find(({ definition }) => definition.name === name)
+  if (!known) throw new Refusal('gateway_not_found')
+  return known.definition
+}
+
+/**
+ * Gives the merchant's account new credentials, or the merchant an account. The account stays the same while it is
+ * there: what was begun with the old credentials is asked about with the new ones. Who changes to another account at the
+ * provider removes the old one first.
+ */
+export async function saveAccount(
+  app: AccountsApp,
+  merchantId: string,
+  name: string,
+  credentials: Credentials,
+  { isTried }: { isTried: boolean },
+): Promise<SavedAccount> {
+  const definition = requireDefinition(app, name)
+  const complaints = complainOfCredentials(definition, credentials, app.mode)
+  if (complaints.length > 0) throw refusalOf(complaints)
+  const kept = Object.fromEntries(Object.entries(credentials).filter(([, text]) => text !== ''))
+  const trial = isTried ? await app.gateways.tryCredentials(name, kept) : 'untried'
+  if (trial === 'refused')
+    throw new Refusal('gateway_credentials_refused', {
+      message: `${definition.title} refused these credentials; nothing was changed.`,
+    })
+  const account = await storeAccount(app, merchantId, name, kept)
+  app.gateways.forget(merchantId)
+  app.log.info('gateway credentials saved', { merchantId, gateway: name, outcome: trial })
+  return { account, trial }
+}
+
+// Another operator may make or remove the account at the same moment; nobody does so again and again.
+const STORE_TRIES = 3
+
+async function storeAccount(
+  app: AccountsApp,
+  merchantId: string,
+  gateway: string,
+  credentials: Credentials,
+): Promise<AccountRow> {
+  for (let tries = 0; tries < STORE_TRIES; tries += 1) {
+    const live = await findLiveAccount(app.db, merchantId, gateway)
+    const place = { merchantId, id: live?.id ?? app.random.uuid(), gateway }
+    const sealed = sealCredentials(app.vault, place, credentials)
+    const now = app.clock.now()
+    const stored = live
+      ? await updateAccount(app.db, merchantId, live.id, sealed, now)
+      : await insertAccount(app.db, { ...place, sealed, createdAt: now })
+    if (stored) return stored
+  }
+  throw new Refusal('temporarily_unavailable')
+}
+
+/** Nothing new begins with it; what was begun with it is still asked about. */
+export async function revokeAccount(app: AccountsApp, merchantId: string, name: string): Promise<AccountRow> {
+  requireDefinition(app, name)
+  const revoked = await revokeLiveAccount(app.db, merchantId, name, app.clock.now())
+  if (!revoked) throw new Refusal('gateway_account_not_found')
+  app.gateways.forget(merchantId)
+  app.log.info('gateway credentials revoked', { merchantId, gateway: name })
+  return revoked
+}
+
+export async function requireAccount(
+  app: AccountsApp,
+  merchantId: string,
+  name: string,
+): Promise<AccountRow> {
+  requireDefinition(app, name)
+  const account = await findLiveAccount(app.db, merchantId, name)
+  if (!account) throw new Refusal('gateway_account_not_found')
+  return account
+}
+
+/** The live accounts of the merchant, as they are stored. */
+export async function listLiveAccounts(app: AccountsApp, merchantId: string): Promise<AccountRow[]> {
+  const [rows = []] = await listAccountRows(app.db, [merchantId])
+  return rows.filter(({ revokedAt }) => revokedAt === null)
+}
