@@ -22,6 +22,10 @@ const COMMANDS = [
   ['keys', 'list'],
   ['keys', 'rotate'],
   ['keys', 'revoke'],
+  ['gateways', 'list'],
+  ['gateways', 'show'],
+  ['gateways', 'set'],
+  ['gateways', 'remove'],
   ['doctor'],
   ['docs'],
 ]

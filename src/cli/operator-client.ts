@@ -7,17 +7,19 @@ import { readAdminToken } from '../merchants/service.ts'
 import { readServerFile } from './server-file.ts'
 import { CommandError, type Envelope } from './terminal.ts'
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
 export interface OperatorClient {
   readonly url: string
   /** The answer of a success. A refusal is a CommandError with the service's own words. */
-  call(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<Envelope>
+  call(method: Method, path: string, body?: object): Promise<Envelope>
   /** Whether the service says it is ready; needs no token. */
   isReady(): Promise<{ ready: boolean; reasons: string[] }>
 }
 
 export async function connectOperator(config: ClientConfig, http: HttpClient): Promise<OperatorClient> {
   const url = config.url ?? (await readServerFile(config.dataDir))?.url ?? config.localUrl
-  const request = async (method: 'GET' | 'POST' | 'PATCH', path: string, token?: string, body?: object) => {
+  const request = async (method: Method, path: string, token?: string, body?: object) => {
     const answer = await http.request({
       method,
       url: `${url}${path}`,

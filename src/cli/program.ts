@@ -6,6 +6,7 @@ import { ConfigError, readClientConfig } from '../config.ts'
 import { createHttpClient } from '../kit/http-client.ts'
 import { addDocsCommand } from './docs.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { addGatewayCommands } from './gateways.ts'
 import { addKeyCommands } from './keys.ts'
 import { addMerchantCommands } from './merchants.ts'
 import { connectOperator } from './operator-client.ts'
@@ -43,6 +44,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addSandboxCommand(program, shell)
   addMerchantCommands(program, shell)
   addKeyCommands(program, shell)
+  addGatewayCommands(program, shell)
   addDoctorCommand(program, shell)
   addDocsCommand(program, shell)
   return program
