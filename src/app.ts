@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Config, publicUrlOf } from './config.ts'
 import { customerRoutes } from './customers/routes.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
+import { PAYSTACK } from './gateways/paystack/index.ts'
 import { createGateways } from './gateways/registry.ts'
 import { gatewayRoutes } from './gateways/routes.ts'
 import { openDoor } from './gateways/sandbox/door.ts'
@@ -73,7 +74,7 @@ export interface Service {
 const SANDBOX_PATH = '/sandbox'
 
 /** Every gateway that can be configured; beside them staging has the sandbox. */
-export const GATEWAYS: readonly GatewayDefinition[] = []
+export const GATEWAYS: readonly GatewayDefinition[] = [PAYSTACK]
 
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all'

@@ -305,7 +305,7 @@ export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): Gatew
       variableOf(name, 'baseUrl'),
       baseUrl[mode],
       (text) => readBaseUrl(text, mode),
-      `${title}: where its API is. Default: ${usual}.`,
+      `Where the API of ${title} is. Default: ${usual}.`,
     ),
   }
 }
