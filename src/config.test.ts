@@ -154,6 +154,92 @@ describe('a production installation', () => {
   })
 })
 
+describe('the credentials of a gateway', () => {
+  const prefixed = (text: string, mode: string) =>
+    text.startsWith(`key_${mode}_`) ? undefined : `must begin with key_${mode}_`
+  const GATEWAY = {
+    name: 'acme',
+    title: 'Acme',
+    credentials: [
+      { name: 'secretKey', isRequired: true, meaning: 'The key.', complain: prefixed },
+      { name: 'merchantNumber', isRequired: true, meaning: 'The number.', complain: () => undefined },
+      { name: 'webhookSecret', isRequired: false, meaning: 'The secret.', complain: () => undefined },
+    ],
+    baseUrl: { test: 'https://test.acme.example', live: 'https://acme.example' },
+  }
+  const KEY = { GATEWAY_ACME_SECRET_KEY: 'key_test_1' }
+  const BOTH = { ...KEY, GATEWAY_ACME_MERCHANT_NUMBER: '7' }
+  const acmeOf = (env: Record<string, string>) => readConfig(env, [GATEWAY]).gateways.get('acme')
+  const complainsOfAcme = (env: Record<string, string>, pattern: RegExp) => {
+    assert.throws(
+      () => readConfig(env, [GATEWAY]),
+      (error) =>
+        error instanceof ConfigError &&
+        error.complaints.length === 1 &&
+        pattern.test(error.complaints[0] ?? ''),
+    )
+  }
+
+  it('are none by default: the gateway is not configured, and its address is that of the mode', () => {
+    assert.deepEqual(acmeOf({}), { credentials: null, baseUrl: 'https://test.acme.example' })
+    assert.deepEqual(acmeOf({ GATEWAY_ACME_SECRET_KEY: ' ' })?.credentials, null)
+    const live = readConfig(PRODUCTION, [GATEWAY]).gateways.get('acme')
+    assert.deepEqual(live, { credentials: null, baseUrl: 'https://acme.example' })
+  })
+
+  it('are read by the names of its fields, the optional ones where they are set', () => {
+    assert.deepEqual(acmeOf(BOTH)?.credentials, { secretKey: 'key_test_1', merchantNumber: '7' })
+    assert.deepEqual(acmeOf({ ...BOTH, GATEWAY_ACME_WEBHOOK_SECRET: 's' })?.credentials, {
+      secretKey: 'key_test_1',
+      merchantNumber: '7',
+      webhookSecret: 's',
+    })
+  })
+
+  it('are complained of when only a part is there, in words of the provider, and with all else at once', () => {
+    complainsOfAcme(KEY, /^GATEWAY_ACME_MERCHANT_NUMBER is missing: GATEWAY_ACME_SECRET_KEY is of no use/)
+    complainsOfAcme(
+      { ...BOTH, GATEWAY_ACME_SECRET_KEY: 'x' },
+      /^GATEWAY_ACME_SECRET_KEY must begin with key_test_$/,
+    )
+    complainsOfAcme({ ...PRODUCTION, ...BOTH }, /must begin with key_live_$/)
+    assert.throws(
+      () => readConfig({ GATEWAY_ACME_WEBHOOK_SECRET: 's', PORT: 'x' }, [GATEWAY]),
+      (error) => error instanceof ConfigError && error.complaints.length === 3,
+    )
+  })
+
+  it('may be a name that is mistyped; other names with the same beginning are somebody else’s', () => {
+    complainsOfAcme({ GATEWAY_ACME_SECRETKEY: 'x' }, /did you mean GATEWAY_ACME_SECRET_KEY\?$/)
+    complainsOfAcme({ ...PRODUCTION, GATEWAY_ACME_ELEPHANTS: 'x' }, /GATEWAY_ACME_ELEPHANTS is not a setting/)
+    assert.doesNotThrow(() => readConfig({ ...PRODUCTION, GATEWAY_SERVICE_HOST: '10.0.0.1' }, [GATEWAY]))
+  })
+
+  it('go to an address that can be changed, in production only with TLS or to this machine', () => {
+    const baseUrl = (url: string, env = {}) => acmeOf({ ...env, GATEWAY_ACME_BASE_URL: url })?.baseUrl
+    assert.equal(baseUrl('http://acme.internal:81/v3/'), 'http://acme.internal:81/v3')
+    assert.equal(baseUrl('https://acme.internal', PRODUCTION), 'https://acme.internal')
+    for (const here of ['http://127.0.0.1:9', 'http://localhost:9', 'http://[::1]:9'])
+      assert.equal(baseUrl(here, PRODUCTION), here)
+    const refused: [string, object][] = [
+      ['http://acme.internal', PRODUCTION],
+      ['http://127.0.0.1.evil.example', PRODUCTION],
+      ['ftp://acme.internal', {}],
+      ['https://user:secret@acme.internal', {}],
+      ['https://acme.internal/?a=b', {}],
+    ]
+    for (const [url, env] of refused)
+      complainsOfAcme({ ...env, GATEWAY_ACME_BASE_URL: url }, /^GATEWAY_ACME_BASE_URL must/)
+  })
+
+  it('have the names that are promised', () => {
+    const names = allSettings(GATEWAYS).map(({ name }) => name)
+    for (const gateway of GATEWAYS)
+      assert.ok(names.includes(`GATEWAY_${gateway.name.toUpperCase()}_BASE_URL`))
+    assert.ok(names.includes('GATEWAY_PAYSTACK_SECRET_KEY'))
+  })
+})
+
 describe('a value that cannot be meant', () => {
   const wrong: [string, string][] = [
     ['PORT', '65536'],
