@@ -1,0 +1,72 @@
+// Why a bank, a network or Flutterwave itself said no. Flutterwave has no codes: it passes on what the other side wrote,
+// and those texts differ from bank to bank.
+
+import type { FailureCode } from '../../core/failures.ts'
+
+/** The first line that fits decides, so what is said more exactly stands before what is said more broadly. */
+const WORDINGS: readonly (readonly [RegExp, FailureCode])[] = [
+  [/insufficient|no sufficient|not enough|low balance/, 'insufficient_funds'],
+  [/expired card|card (?:has |is )?expired/, 'card_expired'],
+  [/authentication (?:is )?required|requires (?:customer )?authentication/, 'authentication_required'],
+  [
+    /(?:incorrect|invalid|wrong) (?:pin|otp)|pin tries|\botp\b|3d ?s(?:ecure)?\b|authenticat|security code/,
+    'authentication_failed',
+  ],
+  [
+    /fraud|suspicious|suspected|pick ?up card|lost card|stolen|blacklist|security violation/,
+    'suspected_fraud',
+  ],
+  [/limit|exceed/, 'limit_exceeded'],
+  [/cancel|aborted/, 'customer_cancelled'],
+  [
+    /not registered|(?:wallet|subscriber|payer|msisdn|(?:phone|mobile) number) (?:was |is |does )?(?:not (?:found|exist)|invalid)/,
+    'wallet_not_found',
+  ],
+  [
+    /invalid (?:card|account|cvv|expiry|token)|wrong token|no (?:such )?card|no such issuer|restricted card|card not supported/,
+    'invalid_card',
+  ],
+  [/duplicate|already exist/, 'duplicate'],
+  [
+    /gateway time|inoperative|malfunction|(?:system|server|processing) error|unavailable|error (?:has )?occur/,
+    'provider_unavailable',
+  ],
+  [
+    /time ?out|timed out|abandoned|did not (?:approve|respond|complete)|within \d+ minutes/,
+    'customer_timeout',
+  ],
+  [
+    /do not hono|declined|refer to (?:card )?issuer|not permitted|not allowed|contact (?:acquirer|(?:your )?bank)/,
+    'do_not_honor',
+  ],
+]
+
+export function findFailureCode(text: string | null | undefined): FailureCode | undefined {
+  const words = text?.toLowerCase().replaceAll('_', ' ') ?? ''
+  return WORDINGS.find(([pattern]) => pattern.test(words))?.[1]
+}
+
+/** The same reference was sent before, and is refused for a while. */
+export function isDuplicate(message: string): boolean {
+  return /duplicate transaction|reference already exist/i.test(message)
+}
+
+// Flutterwave has answered HTTP 400 with such words for saved cards that were charged all the same.
+const DARK_WORDS =
+  /error (?:has |have )?occur|contact support|econn|socket|time ?out|timed out|(?:server|system|application|internal|processing) error|in progress|being processed|unavailable|malfunction|inoperative/i
+
+/** The words of an error that broke off Flutterwave's work: nobody can tell what was done before. */
+export function isDark(message: string): boolean {
+  return DARK_WORDS.test(message)
+}
+
+const LONGEST_WORDS = 200
+
+/** The provider's words without what they may quote: an address, a key or a token, a number. */
+export function quote(text: string): string {
+  return text
+    .replaceAll(/\S+@\S+/g, '[address]')
+    .replaceAll(/\bflw[\w-]*-\S+/gi, '[key]')
+    .replaceAll(/\d(?:[ -]?\d){7,}/g, '[number]')
+    .slice(0, LONGEST_WORDS)
+}

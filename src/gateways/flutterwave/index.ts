@@ -1,0 +1,170 @@
+// The connector to Flutterwave, API version 3: hosted page, charges by card token, refunds. Its webhooks say who sends
+// and not what, its errors have words and no codes, and it has no idempotency key but our reference.
+
+import type { Mode } from '../../core/merchant.ts'
+import { sameBytes } from '../../kit/crypto.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
+import type { Attempt, Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
+import { RAILS } from './rails.ts'
+import { fromRefund, fromRefundQuestion, fromRefunds, toRefundBody } from './refunds.ts'
+import { readReply, unknown } from './reply.ts'
+import {
+  fromCharge,
+  fromHook,
+  fromStart,
+  fromVerify,
+  readCredential,
+  type Taken,
+  toChargeBody,
+  toPaymentBody,
+} from './wire.ts'
+
+const RECOVERY: RecoveryProperties = {
+  // A reference that was used is refused for two minutes ("Try again in 2 minutes time to use the same ref"); after that
+  // the same charge would be made again, so what is not known by then waits for a person.
+  keyRetentionHours: 2 / 60,
+  // A second try is refused as a duplicate or made anew: nothing is replayed.
+  cachesErrors: false,
+  lookupByReference: true,
+}
+
+const KEY_PREFIXES: Readonly<Record<Mode, string>> = { test: 'FLWSECK_TEST-', live: 'FLWSECK-' }
+const OTHER_MODE: Readonly<Record<Mode, Mode>> = { test: 'live', live: 'test' }
+
+const CREDENTIALS: readonly CredentialField[] = [
+  {
+    name: 'secretKey',
+    isRequired: true,
+    meaning: 'The secret key of the account, from Settings → API keys of the Flutterwave dashboard.',
+    complain: complainAboutSecretKey,
+  },
+  {
+    name: 'webhookHash',
+    isRequired: false,
+    meaning:
+      'The secret hash typed in Settings → Webhooks of the Flutterwave dashboard. Without it webhooks are not believed, and payments are noticed by asking alone.',
+    complain: complainAboutHash,
+  },
+]
+
+function complainAboutSecretKey(text: string, mode: Mode): string | undefined {
+  if (text.startsWith('FLWPUBK')) return 'is a public key; the secret key begins with FLWSECK'
+  const prefix = KEY_PREFIXES[mode]
+  if (text.startsWith(KEY_PREFIXES[OTHER_MODE[mode]]))
+    return `is a ${OTHER_MODE[mode]} key; ${mode} mode takes keys that begin with ${prefix}`
+  if (!text.startsWith(prefix)) return `must begin with ${prefix}`
+  return /^[\w-]{20,200}$/.test(text)
+    ? undefined
+    : 'is not a whole key: letters, digits and dashes after its beginning'
+}
+
+// Whoever guesses the hash can ring our bell, and it is all that proves a webhook.
+const SHORTEST_HASH = 8
+
+function complainAboutHash(text: string): string | undefined {
+  if (!/^[\x21-\x7e]+$/.test(text)) return 'must be plain letters, digits and signs without spaces'
+  return text.length < SHORTEST_HASH ? `must have at least ${SHORTEST_HASH} characters` : undefined
+}
+
+export const FLUTTERWAVE: GatewayDefinition = {
+  name: 'flutterwave',
+  title: 'Flutterwave',
+  rails: RAILS,
+  recovery: RECOVERY,
+  credentials: CREDENTIALS,
+  // One address for both modes: the key decides.
+  baseUrl: { test: 'https://api.flutterwave.com', live: 'https://api.flutterwave.com' },
+  open: openFlutterwave,
+}
+
+function openFlutterwave(connection: Connection): Gateway {
+  const { credentials, http, clock, publicUrl } = connection
+  const { secretKey = '', webhookHash = '' } = credentials
+  // Flutterwave writes its own address with the version, and so may an operator.
+  const root = `${connection.baseUrl.replace(/\/v3$/, '')}/v3`
+  const authorization = `Bearer ${secretKey}`
+
+  const get = (path: string): Promise<HttpAnswer> =>
+    http.request({ method: 'GET', url: `${root}${path}`, headers: { authorization } })
+
+  const post = (path: string, body: object): Promise<HttpAnswer> =>
+    http.request({
+      method: 'POST',
+      url: `${root}${path}`,
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  const verify = async (question: Question): Promise<Outcome> => {
+    const answer = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(question.key)}`)
+    return fromVerify(answer, question, clock.now())
+  }
+
+  /** What became of an earlier try, when this one was refused as its duplicate. */
+  const settleTaken = async <Told extends { kind: string }>(told: Told | Taken, attempt: Attempt) => {
+    if (!isTaken(told)) return told
+    const outcome = await verify(attempt)
+    const isHidden = outcome.kind === 'unknown' && outcome.reason === 'not_found'
+    return isHidden
+      ? unknown('no_answer', 'Flutterwave has this reference and does not tell about it yet')
+      : outcome
+  }
+
+  const findRefund: NonNullable<Gateway['refund']> = async (request) =>
+    fromRefunds(await get(`/refunds?id=${encodeURIComponent(request.attemptReference)}`), request)
+
+  return {
+    name: FLUTTERWAVE.name,
+    rails: FLUTTERWAVE.rails,
+    recovery: FLUTTERWAVE.recovery,
+
+    async startCheckout(attempt, choice, returnUrl) {
+      const answer = await post('/payments', toPaymentBody(attempt, choice, returnUrl, clock.now()))
+      return settleTaken(fromStart(answer, attempt.key), attempt)
+    },
+
+    verify,
+
+    async chargeSaved(attempt, text) {
+      const credential = readCredential(text)
+      if (!credential) {
+        const words = 'what was saved of the card cannot be read'
+        return { kind: 'declined', code: 'invalid_card', words, gatewayReference: null }
+      }
+      const answer = await post('/tokenized-charges', toChargeBody(attempt, credential, publicUrl()))
+      return settleTaken(fromCharge(answer, attempt, clock.now()), attempt)
+    },
+
+    async refund(request) {
+      // The same refund sent twice would be given twice: an earlier try is looked for before each.
+      const earlier = await findRefund(request)
+      if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
+      const { attemptReference } = request
+      const path = `/transactions/${encodeURIComponent(attemptReference)}/refund`
+      return fromRefund(await post(path, toRefundBody(request)))
+    },
+
+    verifyRefund: async (request, reference) =>
+      reference === null
+        ? findRefund(request)
+        : fromRefundQuestion(await get(`/refunds/${encodeURIComponent(reference)}`)),
+
+    readWebhook(headers, rawBody) {
+      const given = Buffer.from(headers['verif-hash'] ?? '')
+      // Two empty texts are equal too: without a hash of ours nothing is genuine.
+      const isGenuine = webhookHash !== '' && sameBytes(given, Buffer.from(webhookHash))
+      return isGenuine ? fromHook(rawBody) : { kind: 'forged' }
+    },
+
+    async probe() {
+      const reply = readReply(await get('/balances'))
+      if (reply.kind === 'data') return 'works'
+      return reply.kind === 'error' && (reply.http === 401 || reply.http === 403) ? 'refused' : 'unreachable'
+    },
+  }
+}
+
+function isTaken(told: { kind: string }): told is Taken {
+  return told.kind === 'taken'
+}

@@ -1,0 +1,129 @@
+// Flutterwave's JSON of refunds. Its API takes no name of ours for a refund, but a comment, which it tells again: our key
+// stands there, so that a refund whose answer got lost is found and not made twice.
+
+import { type Static, Type } from 'typebox'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
+import { isDark, quote } from './declines.ts'
+import {
+  describeFrontDoor,
+  type ErrorReply,
+  Identity,
+  isComplaint,
+  Maybe,
+  parseJson,
+  readReply,
+  shaped,
+  Text,
+  unknown,
+  unreadable,
+} from './reply.ts'
+
+export function toRefundBody({ key, amount }: RefundRequest) {
+  return { amount: toMajor(amount), comments: key }
+}
+
+const Refund = Type.Object({
+  id: Identity,
+  // Any text: what we do not know is for the switch.
+  status: Text,
+  amount_refunded: Maybe(Type.String({ pattern: DECIMAL })),
+  comment: Maybe(Text),
+  meta: Type.Optional(Type.Unknown()),
+})
+type Refund = Static<typeof Refund>
+
+const readRefund = shaped(Refund)
+const readRefunds = shaped(Type.Array(Refund))
+const readDisbursement = shaped(Type.Object({ disburse_status: Text }))
+
+/** The answer to making a refund, or to asking about one by its number. */
+export function fromRefund(answer: HttpAnswer): RefundOutcome {
+  const reply = readReply(answer)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return fromFailedRefund(reply)
+  const refund = readRefund(reply.data)
+  return refund ? fromStatus(refund) : unreadable('Flutterwave answered a refund that cannot be read')
+}
+
+/** Asked by its number. A number that is gone has no say about the money. */
+export function fromRefundQuestion(answer: HttpAnswer): RefundOutcome {
+  const reply = readReply(answer)
+  if (reply.kind !== 'error') return fromRefund(answer)
+  return isNothing(reply) ? notFound() : fromSilence(reply)
+}
+
+/**
+ * Our refund among those of the payment. A refund of the same amount without a comment may be ours or the operator's
+ * own: that is for a person to tell.
+ */
+export function fromRefunds(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+  const reply = readReply(answer)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return isNothing(reply) ? notFound() : fromSilence(reply)
+  const refunds = readRefunds(reply.data)
+  if (!refunds) return unreadable('Flutterwave answered refunds that cannot be read')
+  const own = refunds.find(({ comment }) => comment === request.key)
+  if (own) return fromStatus(own)
+  return refunds.some((refund) => mayBeOwn(refund, request))
+    ? unknown('no_answer', 'Flutterwave has a refund of this amount without a comment: see its dashboard')
+    : notFound()
+}
+
+function mayBeOwn({ comment, amount_refunded: given }: Refund, { amount }: RefundRequest): boolean {
+  const isSilent = comment === undefined || comment === null || comment === ''
+  return isSilent && given != null && fromMajor(given, amount.currency, amount)?.minor === amount.minor
+}
+
+function fromStatus(refund: Refund): RefundOutcome {
+  const { id, status } = refund
+  switch (status.toLowerCase()) {
+    // Taken from the balance and given to the bank, which is all that Flutterwave does; banks take days from there on.
+    case 'completed':
+    case 'completed-bank-transfer':
+    case 'completed-momo':
+    case 'completed-mpgs':
+    case 'completed-offline':
+    case 'completed-preauth':
+    case 'successful':
+      return isDisbursed(refund)
+        ? { kind: 'succeeded', gatewayReference: id }
+        : { kind: 'failed', words: 'the money did not reach the payer', gatewayReference: id }
+    case 'new':
+    case 'pending':
+    case 'pending-momo':
+    case 'processing':
+      return { kind: 'pending', gatewayReference: id }
+    case 'failed':
+    case 'cancelled':
+      return { kind: 'failed', words: `the refund at Flutterwave is ${status}`, gatewayReference: id }
+    default:
+      return unreadable(`Flutterwave answered a status that we do not know: ${quote(status)}`)
+  }
+}
+
+/** False when Flutterwave could not hand the money on: its status stays as it was, and meta (JSON or its text) says so. */
+function isDisbursed({ meta }: Refund): boolean {
+  const told = readDisbursement(typeof meta === 'string' ? parseJson(meta) : meta)
+  return told?.disburse_status.toLowerCase() !== 'failed'
+}
+
+function fromFailedRefund(error: ErrorReply): RefundOutcome {
+  const { http, message } = error
+  if (message === null || !isComplaint(http) || isDark(message)) return fromSilence(error)
+  const words = `Flutterwave answered HTTP ${http}: ${quote(message)}`
+  return { kind: 'failed', words, gatewayReference: null }
+}
+
+function isNothing({ http, message }: ErrorReply): boolean {
+  return http === 404 || (http === 400 && /no (?:refund|transaction)|not found/i.test(message ?? ''))
+}
+
+function fromSilence({ http }: ErrorReply): RefundOutcome {
+  return unknown('no_answer', describeFrontDoor(http) ?? `Flutterwave answered HTTP ${http}`)
+}
+
+function notFound(): RefundOutcome {
+  return unknown('not_found', 'Flutterwave does not know this refund')
+}

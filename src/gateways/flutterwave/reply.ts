@@ -1,0 +1,101 @@
+// What came back from Flutterwave, before anybody asks what it means. Numbers are read by their own digits: an amount is
+// never a float, not even for a moment, and what is a number in one answer and text in another is text here.
+
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Outcome } from '../gateway.ts'
+
+export type Unknown = Extract<Outcome, { kind: 'unknown' }>
+
+// Without a limit of their own: the client bounds the whole body, and a long text must not make a success unreadable.
+export const Text = Type.String()
+export const Identity = Type.String({ minLength: 1, maxLength: 255 })
+/** Flutterwave leaves a field out, or writes null, as it comes. */
+export const Maybe = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]))
+
+// The declarations of JSON.parse do not know yet that a reviver is told the digits of a number.
+const parse = JSON.parse as (
+  text: string,
+  reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+) => unknown
+
+/** The value, its numbers as the text they were written in; undefined when it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return parse(text, (_key, value, { source }) => (typeof value === 'number' ? source : value))
+  } catch {
+    return undefined
+  }
+}
+
+/** A reader of parsed JSON: the value if it has the shape, undefined if it is anything else. */
+export function shaped<Schema extends TSchema>(
+  schema: Schema,
+): (value: unknown) => Static<Schema> | undefined {
+  const compiled = Compile(schema)
+  // A boundary: the check is what makes the type true.
+  return (value) => (compiled.Check(value) ? (value as Static<Schema>) : undefined)
+}
+
+const readEnvelope = shaped(
+  Type.Object({ status: Text, message: Maybe(Text), data: Type.Optional(Type.Unknown()) }),
+)
+
+export interface ErrorReply {
+  kind: 'error'
+  http: number
+  /** Null when the body is not Flutterwave's: somebody on the way may have answered. */
+  message: string | null
+  data: unknown
+}
+
+export type Reply = { kind: 'data'; data: unknown } | ErrorReply | Unknown
+
+/** The envelope opened, or why we do not know. Flutterwave answers 503 for its own timeouts: it may have acted. */
+export function readReply(answer: HttpAnswer): Reply {
+  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
+  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
+  const { status: http } = answer
+  if (http >= 500) return unknown('no_answer', `Flutterwave answered HTTP ${http}`)
+  const envelope = readEnvelope(parseJson(answer.body.toString()))
+  const isError = envelope?.status === 'error'
+  if (isError || (http >= 400 && http < 500))
+    return {
+      kind: 'error',
+      http,
+      message: isError ? (envelope.message ?? '') : null,
+      data: isError ? envelope.data : null,
+    }
+  return http >= 200 && http < 300 && envelope?.status === 'success'
+    ? { kind: 'data', data: envelope.data }
+    : unreadable(`unreadable answer, HTTP ${http}`)
+}
+
+/** Errors that say nothing about the matter, and what an operator should know of them; undefined for all others. */
+export function describeFrontDoor(http: number): string | undefined {
+  switch (http) {
+    case 401:
+      return 'Flutterwave does not accept the secret key (HTTP 401)'
+    case 403:
+      return 'Flutterwave does not let the secret key do this (HTTP 403)'
+    case 429:
+      return 'Flutterwave has too many requests of ours (HTTP 429)'
+    default:
+      return undefined
+  }
+}
+
+/** Errors that begin nothing: a 200 may carry them too. A conflict (409) is none: the same key may be at work. */
+export function isComplaint(http: number): boolean {
+  return http < 300 || http === 400 || http === 404 || http === 405 || http === 422
+}
+
+export function unknown(reason: Unknown['reason'], words: string): Unknown {
+  return { kind: 'unknown', reason, words }
+}
+
+export function unreadable(words: string): Unknown {
+  return unknown('unreadable', words)
+}

@@ -1,0 +1,320 @@
+// Flutterwave's JSON of payments, and the pure translations between it and the gateway contract.
+
+import { createHash } from 'node:crypto'
+import { type Static, Type } from 'typebox'
+import { isCountry } from '../../core/countries.ts'
+import { defaultCountry } from '../../core/currency.ts'
+import type { FailureCode } from '../../core/failures.ts'
+import { addMs } from '../../kit/clock.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type {
+  Attempt,
+  CheckoutChoice,
+  Outcome,
+  Question,
+  SavedMethod,
+  Started,
+  WebhookReading,
+} from '../gateway.ts'
+import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
+import { findFailureCode, isDark, isDuplicate, quote } from './declines.ts'
+import { CARD_CURRENCIES, toPaymentOptions } from './rails.ts'
+import {
+  describeFrontDoor,
+  type ErrorReply,
+  Identity,
+  isComplaint,
+  Maybe,
+  parseJson,
+  readReply,
+  shaped,
+  Text,
+  unknown,
+  unreadable,
+} from './reply.ts'
+
+const MINUTE_MS = 60_000
+const LONGEST_SESSION_MINUTES = 1_440
+
+export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string, now: Date) {
+  const { key, amount, customer, merchantName, description, reference, paymentId } = attempt
+  return {
+    tx_ref: key,
+    amount: toMajor(amount),
+    currency: amount.currency,
+    // Flutterwave sends the payer here when the page is done, and also when they cancel.
+    redirect_url: returnUrl,
+    payment_options: toPaymentOptions(amount.currency, choice.channel),
+    customer: { email: customer.email, name: `${customer.firstname} ${customer.lastname}`.trim() },
+    customizations: { title: merchantName, ...(description !== null && { description }) },
+    // For Flutterwave's dashboard; nothing here reads it back.
+    meta: { payment: paymentId, reference },
+    ...(attempt.expiresAt && { session_duration: toMinutes(now, attempt.expiresAt) }),
+    // Trying another way to pay is what our own page is for: as few tries behind one answer as the field can say.
+    max_retry_attempt: 1,
+  }
+}
+
+/** Their page closes with our checkout, as well as whole minutes can say it. */
+function toMinutes(now: Date, expiresAt: Date): number {
+  const minutes = Math.ceil((expiresAt.getTime() - now.getTime()) / MINUTE_MS)
+  return Math.min(Math.max(minutes, 1), LONGEST_SESSION_MINUTES)
+}
+
+const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
+/** What Flutterwave wants again to charge a saved card; kept as its JSON text. */
+export type Credential = Static<typeof Credential>
+
+const readCredentialBody = shaped(Credential)
+
+export function readCredential(text: string): Credential | undefined {
+  return readCredentialBody(parseJson(text))
+}
+
+/** `redirectUrl` is demanded since charges may be challenged, although nobody of ours will follow a challenge. */
+export function toChargeBody(attempt: Attempt, credential: Credential, redirectUrl: string) {
+  const { key, amount, customer, description, reference } = attempt
+  const country = credential.country ?? attempt.country ?? defaultCountry(amount.currency)
+  return {
+    token: credential.token,
+    email: credential.email,
+    currency: amount.currency,
+    ...(country !== null && { country }),
+    amount: toMajor(amount),
+    tx_ref: key,
+    narration: description ?? reference,
+    first_name: customer.firstname,
+    last_name: customer.lastname,
+    redirect_url: redirectUrl,
+  }
+}
+
+// What a payment cannot be judged without is required. The rest is looked at on its own: a card of a new kind must not
+// make a payment unreadable.
+const Transaction = Type.Object({
+  id: Type.String({ pattern: '^[1-9][0-9]{0,18}$' }),
+  tx_ref: Identity,
+  // Any text: what we do not know is for the switch.
+  status: Text,
+  amount: Type.String({ pattern: DECIMAL }),
+  currency: Text,
+  processor_response: Maybe(Text),
+  created_at: Maybe(Text),
+  meta: Type.Optional(Type.Unknown()),
+  customer: Type.Optional(Type.Unknown()),
+  card: Type.Optional(Type.Unknown()),
+})
+type Transaction = Static<typeof Transaction>
+
+const Card = Type.Object({
+  token: Identity,
+  first_6digits: Type.String({ pattern: '^[0-9]{6}$' }),
+  last_4digits: Type.String({ pattern: '^[0-9]{4}$' }),
+  expiry: Type.String({ pattern: '^(0?[1-9]|1[0-2])/[0-9]{2}$' }),
+  type: Maybe(Text),
+  country: Maybe(Text),
+})
+
+const readTransaction = shaped(Transaction)
+const readLink = shaped(Type.Object({ link: Type.String({ maxLength: 2_048, pattern: '^https?://' }) }))
+const readCard = shaped(Card)
+const readCustomer = shaped(Type.Object({ email: Identity }))
+const readChallenge = shaped(Type.Object({ authorization: Type.Object({ redirect: Identity }) }))
+
+/** Flutterwave has the key from an earlier try: only its record tells what became of it. */
+export interface Taken {
+  kind: 'taken'
+}
+
+export function fromStart(answer: HttpAnswer, key: string): Started | Outcome | Taken {
+  const reply = readReply(answer)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return fromRefusedStart(reply)
+  const link = readLink(reply.data)?.link
+  if (link === undefined) return unreadable('Flutterwave answered no link to its page')
+  // A page that nobody has used has no number at Flutterwave yet: it is known by our key alone.
+  return { kind: 'started', gatewayReference: key, next: { kind: 'redirect', url: link } }
+}
+
+/** A page takes no money by itself, so whatever is complained about, nothing has begun. */
+function fromRefusedStart(error: ErrorReply): Outcome | Taken {
+  const frontDoor = fromFrontDoor(error.http)
+  if (frontDoor) return frontDoor
+  const { message } = error
+  if (message === null || !isComplaint(error.http)) return fromOddError(error)
+  return isDuplicate(message) ? { kind: 'taken' } : refused(describe(error))
+}
+
+export function fromCharge(answer: HttpAnswer, attempt: Attempt, now: Date): Outcome | Taken {
+  const reply = readReply(answer)
+  if (reply.kind === 'unknown') return reply
+  const transaction = readTransaction(reply.data)
+  if (transaction) return fromTransaction(transaction, attempt, now)
+  if (reply.kind === 'error') return fromFailedCharge(reply)
+  return unreadable('Flutterwave answered a charge that cannot be read')
+}
+
+/** Without a record there are only words. Those that tell of broken work prove nothing, whatever the status. */
+function fromFailedCharge(error: ErrorReply): Outcome | Taken {
+  const frontDoor = fromFrontDoor(error.http)
+  if (frontDoor) return frontDoor
+  const { message } = error
+  if (message === null || !isComplaint(error.http)) return fromOddError(error)
+  if (isDuplicate(message)) return { kind: 'taken' }
+  const words = describe(error)
+  if (isDark(message)) return unknown('no_answer', words)
+  const code = findFailureCode(message)
+  return code ? declined(null, code, words) : refused(words)
+}
+
+function fromFrontDoor(http: number): Outcome | undefined {
+  const words = describeFrontDoor(http)
+  return words === undefined ? undefined : refused(words)
+}
+
+function fromOddError({ http }: ErrorReply): Outcome {
+  return http === 408 || http === 409
+    ? unknown('no_answer', `Flutterwave answered HTTP ${http}`)
+    : unreadable(`Flutterwave answered HTTP ${http}`)
+}
+
+function describe({ http, message }: ErrorReply): string {
+  return `Flutterwave answered HTTP ${http}: ${quote(message ?? '')}`
+}
+
+export function fromVerify(answer: HttpAnswer, question: Question, now: Date): Outcome {
+  const reply = readReply(answer)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return fromUnansweredQuestion(reply, question, now)
+  const transaction = readTransaction(reply.data)
+  return transaction
+    ? fromTransaction(transaction, question, now)
+    : unreadable('Flutterwave answered a payment that cannot be read')
+}
+
+/** A refusal to tell says nothing about the payment, which may well have been paid. */
+function fromUnansweredQuestion(error: ErrorReply, question: Question, now: Date): Outcome {
+  const { http, message } = error
+  const frontDoor = describeFrontDoor(http)
+  if (frontDoor) return unknown('no_answer', frontDoor)
+  const isNotFound = message !== null && (http === 404 || /no transaction|not found/i.test(message))
+  return isNotFound && isComplaint(http) ? fromNothing(question, now) : fromOddError(error)
+}
+
+// Past this much after the end of our checkout, with which their page has closed, no payment can still appear.
+const PAGE_MARGIN_MS = 60 * MINUTE_MS
+
+/**
+ * Flutterwave knows a reference from the moment in which somebody tries to pay with it. A page without a try is a payer
+ * who has not paid yet, or never saw the page because its address got lost; a charge without one did not arrive (yet).
+ */
+function fromNothing({ operation, expiresAt, key }: Question, now: Date): Outcome {
+  if (operation === 'charge') return unknown('not_found', 'Flutterwave does not know this reference')
+  const isOver = expiresAt !== null && addMs(expiresAt, PAGE_MARGIN_MS) <= now
+  return isOver
+    ? declined(key, 'customer_timeout', 'nobody paid before the page of Flutterwave closed')
+    : { kind: 'pending', gatewayReference: key }
+}
+
+function fromTransaction(transaction: Transaction, question: Question, now: Date): Outcome {
+  const { id, status, processor_response: response, meta } = transaction
+  switch (status.toLowerCase()) {
+    case 'successful':
+      return fromSuccess(transaction, question, now)
+    case 'pending':
+    case 'pending auth':
+    case 'success-pending-validation':
+      // Nobody is there to act, and nobody was given the address at which to act later.
+      return question.operation === 'charge' && readChallenge(meta)
+        ? declined(id, 'authentication_required', 'the bank wants the customer to approve this payment')
+        : { kind: 'pending', gatewayReference: id }
+    case 'failed':
+      return declined(id, findFailureCode(response) ?? 'unknown', quote(response || 'failed'))
+    case 'cancelled':
+      return declined(id, 'customer_cancelled', quote(response || 'cancelled'))
+    default:
+      return unreadable(`Flutterwave answered a status that we do not know: ${quote(status)}`)
+  }
+}
+
+function fromSuccess(transaction: Transaction, question: Question, now: Date): Outcome {
+  // Not charged_amount, which has the fee on top where the payer bears it.
+  const paid = fromMajor(transaction.amount, transaction.currency, question.amount)
+  if (!paid) return unreadable('Flutterwave answered a success in a currency that we do not have')
+  const createdAt = new Date(transaction.created_at ?? '')
+  return {
+    kind: 'succeeded',
+    gatewayReference: transaction.id,
+    paid,
+    key: transaction.tx_ref,
+    // The card of a charge was saved before it was charged.
+    savedMethod: question.operation === 'checkout' ? toSavedMethod(transaction) : null,
+    paidAt: Number.isNaN(createdAt.getTime()) ? now : createdAt,
+  }
+}
+
+function toSavedMethod({ card: cardValue, customer }: Transaction): SavedMethod | null {
+  const card = readCard(cardValue)
+  const email = readCustomer(customer)?.email
+  if (!card || email === undefined) return null
+  const country = toCountry(card.country)
+  const [month = '', year = ''] = card.expiry.split('/')
+  const credential: Credential = { token: card.token, email, country }
+  return {
+    type: 'card',
+    credential: JSON.stringify(credential),
+    // Flutterwave has no fingerprint of its own, and a new token for every payment.
+    fingerprint: createHash('sha256')
+      .update([card.first_6digits, card.last_4digits, card.expiry, toBrand(card.type)].join('|'))
+      .digest('base64url'),
+    card: {
+      brand: toBrand(card.type),
+      last4: card.last_4digits,
+      expiryMonth: Number(month),
+      expiryYear: 2_000 + Number(year),
+      country,
+    },
+    mobileMoney: null,
+    currencies: [...CARD_CURRENCIES],
+  }
+}
+
+function toBrand(type: string | null | undefined): string {
+  const brand = type?.trim().toLowerCase() ?? ''
+  return brand === 'american express' ? 'amex' : brand || 'card'
+}
+
+/** "NG", or "NIGERIA NG" as older records have it. */
+function toCountry(text: string | null | undefined): string | null {
+  const code = text?.trim().slice(-2).toUpperCase() ?? ''
+  const isAlone = /^(?:.*\s)?\S{2}$/.test(text?.trim() ?? '')
+  return isAlone && isCountry(code) ? code : null
+}
+
+const readHook = shaped(
+  Type.Object({
+    event: Text,
+    data: Type.Object({ id: Identity, tx_ref: Identity, status: Maybe(Text) }),
+  }),
+)
+const readEvent = shaped(Type.Object({ event: Text }))
+
+/** Which payment a genuine webhook is about. Failures come too, and the same number first pending and then paid. */
+export function fromHook(rawBody: Buffer): WebhookReading {
+  const body = parseJson(rawBody.toString())
+  const event = readEvent(body)?.event
+  if (event !== 'charge.completed')
+    return { kind: 'ignored', reason: `not a payment: ${quote(event ?? 'no event')}` }
+  const hook = readHook(body)
+  if (!hook) return { kind: 'ignored', reason: 'a payment that cannot be read' }
+  const { id, tx_ref: key, status } = hook.data
+  return { kind: 'about', key, eventId: `${event}/${id}/${status ?? ''}` }
+}
+
+function declined(gatewayReference: string | null, code: FailureCode, words: string): Outcome {
+  return { kind: 'declined', code, words, gatewayReference }
+}
+
+function refused(words: string): Outcome {
+  return { kind: 'declined', code: 'provider_unavailable', words, gatewayReference: null, refused: true }
+}
