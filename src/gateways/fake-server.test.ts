@@ -5,13 +5,13 @@ import { type FakeReply, startFakeServer, type Trouble } from './fake-server.ts'
 
 const REPLY: FakeReply = { http: 201, body: { id: 'ch_1', amount: '100' }, headers: { 'x-request': '7' } }
 
-async function startCounter(t: TestContext) {
+async function startCounter(t: TestContext, totalTimeoutMs = 400) {
   const acts: string[] = []
   const server = await startFakeServer(t, async ({ text }) => {
     acts.push(text)
     return REPLY
   })
-  const http = createHttpClient({ totalTimeoutMs: 400 })
+  const http = createHttpClient({ totalTimeoutMs })
   t.after(() => http.close())
   const post = (path = '/v1/charges?a=1') =>
     http.request({ method: 'POST', url: `${server.url}${path}`, headers: { 'X-Key': 'k' }, body: 'hello' })
@@ -79,6 +79,26 @@ describe('the frame of fake providers', () => {
     assert.equal(sumOf(await post('/v1/charges')), 201)
     assert.equal(sumOf(await post('/v1/refunds')), 500)
     assert.equal(sumOf(await post('/v1/refunds')), 201)
+    server.trouble('http_500', { times: 1, after: 2 })
+    const sums = [await post(), await post(), await post(), await post()].map(sumOf)
+    assert.deepEqual(sums, [201, 201, 500, 201])
+  })
+
+  it('cannot fill the memory of the client with its huge answers', async (t) => {
+    const { server, post } = await startCounter(t, 10_000)
+    server.trouble('huge_body')
+    const held = () => process.memoryUsage().arrayBuffers
+    const heldBefore = held()
+    let mostHeld = heldBefore
+    const watch = setInterval(() => {
+      mostHeld = Math.max(mostHeld, held())
+    }, 1)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => post()))
+    clearInterval(watch)
+    assert.deepEqual(new Set(answers.map(sumOf)), new Set(['unknown']))
+    // All of it would be 300 MB; the client's bound is one for each.
+    const grownMegabytes = Math.round((mostHeld - heldBefore) / 1_000_000)
+    assert.ok(grownMegabytes < 100, `${grownMegabytes} MB`)
   })
 
   it('alters answers on their way', async (t) => {

@@ -49,8 +49,11 @@ export interface FakeServer {
   readonly url: string
   /** What arrived, oldest first, also what ran into trouble. */
   readonly requests: FakeRequest[]
-  /** From now on requests run into this: `times` of them or all, of those whose "METHOD /path" matches `on`. */
-  trouble(kind: Trouble, options?: { times?: number; on?: RegExp }): void
+  /**
+   * From now on requests run into this: `times` of them or all, of those whose "METHOD /path" matches `on`, when
+   * `after` of those have passed.
+   */
+  trouble(kind: Trouble, options?: { times?: number; on?: RegExp; after?: number }): void
   /** From now on the JSON of every answer is changed on its way. */
   alter(change: Alteration): void
   /** Ends every trouble and alteration. */
@@ -69,8 +72,9 @@ export interface FakeServerOptions {
 
 interface Planned {
   kind: Trouble
-  left: number
   on: RegExp | undefined
+  passing: number
+  left: number
 }
 
 const HUGE_BYTES = 10_000_000
@@ -87,12 +91,13 @@ export async function startFakeServer(
   const broken: unknown[] = []
   let alteration: Alteration | undefined
 
-  const take = (request: FakeRequest): Trouble | undefined => {
-    const plan = plans.find(
-      ({ left, on }) => left > 0 && (on?.test(`${request.method} ${request.path}`) ?? true),
-    )
-    if (plan) plan.left -= 1
-    return plan?.kind
+  const take = ({ method, path }: FakeRequest): Trouble | undefined => {
+    const plan = plans.find(({ left, on }) => left > 0 && (on?.test(`${method} ${path}`) ?? true))
+    if (!plan) return undefined
+    plan.passing -= 1
+    if (plan.passing >= 0) return undefined
+    plan.left -= 1
+    return plan.kind
   }
   const server = createServer(async (incoming, response) => {
     try {
@@ -115,7 +120,8 @@ export async function startFakeServer(
   return {
     url,
     requests,
-    trouble: (kind, { times = Number.POSITIVE_INFINITY, on } = {}) => plans.push({ kind, left: times, on }),
+    trouble: (kind, { times = Number.POSITIVE_INFINITY, on, after = 0 } = {}) =>
+      plans.push({ kind, on, passing: after, left: times }),
     alter: (change) => {
       alteration = change
     },

@@ -12,6 +12,7 @@ import {
   assertOpen,
   assertRefused,
   assertUnknown,
+  breakEachStep,
   DARK_TROUBLES,
   refuseConnections,
 } from './troubles.ts'
@@ -58,6 +59,15 @@ function testAnswers(subject: Subject): void {
     const again = await charge(rig.gateway, attempt, credential)
     // A provider without replays may not tell a second time, but must not call the first one off.
     if (again.kind !== 'succeeded') assertOpen(again)
+    assert.equal(await rig.provider.executions(attempt.key), 1)
+  })
+
+  it('takes the money once when it is submitted twice at the same time', async (t) => {
+    const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+    const submit = () => charge(rig.gateway, attempt, credential)
+    for (const outcome of await Promise.all([submit(), submit()]))
+      if (outcome.kind !== 'succeeded') assertOpen(outcome)
+    assertCharged(await resolve(rig, attempt, credential), attempt)
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
@@ -122,6 +132,24 @@ function testLostAnswers(subject: Subject): void {
       assert.equal(await rig.provider.executions(attempt.key), 1)
     })
   }
+
+  it('ends as one execution whichever of its requests goes wrong', async (t) => {
+    const { rig, credential } = await prepare(t, subject, 'approves')
+    const executions = (attempt: Attempt) => rig.provider.executions(attempt.key)
+    await breakEachStep(rig, {
+      make: async () => rig.makeAttempt('charge'),
+      act: (attempt) => charge(rig.gateway, attempt, credential),
+      async check(attempt, outcome) {
+        // Another gateway may be asked to charge after a refusal, so that it must be true.
+        if (outcome.kind === 'declined') {
+          assertRefused(outcome)
+          assert.equal(await executions(attempt), 0)
+        }
+        assertCharged(await resolve(rig, attempt, credential), attempt)
+        assert.equal(await executions(attempt), 1)
+      },
+    })
+  })
 }
 
 /** A charge that will go this way, if any of this provider does. */

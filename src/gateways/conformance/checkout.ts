@@ -14,6 +14,7 @@ import {
   assertOpen,
   assertRefused,
   assertUnknown,
+  breakEachStep,
   DARK_TROUBLES,
   refuseConnections,
 } from './troubles.ts'
@@ -163,6 +164,19 @@ function testVerify(subject: Subject): void {
         assert.deepEqual(await rig.gateway.verify(attempt, reference), paid)
       })
     }
+
+    it('is paid or unknown, whichever request of the question goes wrong', async (t) => {
+      const rig = await startRig(t, subject)
+      await breakEachStep(rig, {
+        make: rig.payNew,
+        act: ({ attempt, paid }) => rig.gateway.verify(attempt, paid.gatewayReference),
+        async check({ attempt, paid }, outcome) {
+          if (outcome.kind === 'succeeded') assert.equal(outcome.key, attempt.key)
+          else assertUnknown(outcome, ['no_answer', 'unreadable'])
+          assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
+        },
+      })
+    })
 
     it('is unknown with credentials that the provider does not know', async (t) => {
       const rig = await startRig(t, subject)

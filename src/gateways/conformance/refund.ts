@@ -8,7 +8,14 @@ import { type Money, subtract } from '../../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { RefundManner, Subject } from './subject.ts'
-import { actInTrouble, askInTrouble, assertUnknown, DARK_TROUBLES, refuseConnections } from './troubles.ts'
+import {
+  actInTrouble,
+  askInTrouble,
+  assertUnknown,
+  breakEachStep,
+  DARK_TROUBLES,
+  refuseConnections,
+} from './troubles.ts'
 
 export function testRefund(subject: Subject): void {
   describe('a refund', { concurrency: CONCURRENCY }, () => {
@@ -62,6 +69,20 @@ function testEndings(subject: Subject): void {
 }
 
 function testTroubles(subject: Subject): void {
+  it('is given once whichever of its requests goes wrong', async (t) => {
+    const { rig, prepareOne } = await prepare(t, subject)
+    await breakEachStep(rig, {
+      make: prepareOne,
+      act: ({ request }) => refund(rig.gateway, request),
+      async check({ request, given }, outcome) {
+        if (outcome.kind === 'failed') assert.deepEqual(await given(), [])
+        const resolved = await resolve(rig, request)
+        assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
+        assert.deepEqual(await given(), [subject.amount.minor])
+      },
+    })
+  })
+
   it('was not sent when the connection is refused', async (t) => {
     const { rig, request } = await prepare(t, subject)
     const gateway = await refuseConnections(rig)
@@ -101,21 +122,25 @@ function testTroubles(subject: Subject): void {
 /** A paid checkout and the request to give all of it back. */
 async function prepare(t: TestContext, subject: Subject, manner: RefundManner = 'succeeds') {
   const rig = await startRig(t, subject)
-  const { attempt, paid } = await rig.payNew()
+  const prepareOne = async () => {
+    const { attempt, paid } = await rig.payNew()
+    const request: RefundRequest = {
+      key: randomUUID(),
+      attemptKey: attempt.key,
+      attemptReference: paid.gatewayReference,
+      amount: subject.amount,
+      isFull: true,
+    }
+    return { request, given: () => listRefunds(rig, attempt.key) }
+  }
   assert.ok(rig.provider.endRefunds, 'the fake provider ends refunds')
   rig.provider.endRefunds(manner)
-  const request: RefundRequest = {
-    key: randomUUID(),
-    attemptKey: attempt.key,
-    attemptReference: paid.gatewayReference,
-    amount: subject.amount,
-    isFull: true,
-  }
-  const given = async () => {
-    assert.ok(rig.provider.refunds, 'the fake provider tells its refunds')
-    return [...(await rig.provider.refunds(attempt.key))]
-  }
-  return { rig, request, given }
+  return { rig, prepareOne, ...(await prepareOne()) }
+}
+
+async function listRefunds(rig: Rig, attemptKey: string): Promise<bigint[]> {
+  assert.ok(rig.provider.refunds, 'the fake provider tells its refunds')
+  return [...(await rig.provider.refunds(attemptKey))]
 }
 
 function partOf(request: RefundRequest, amount: Money): RefundRequest {

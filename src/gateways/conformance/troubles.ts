@@ -71,6 +71,45 @@ async function meetTrouble<Answer>(
   return answer
 }
 
+/** A verb of which every request is to go wrong once, each time on something new. */
+interface Steps<Thing, Answer> {
+  make(): Promise<Thing>
+  act(thing: Thing): Promise<Answer>
+  /** Finds a calm provider. */
+  check(thing: Thing, answer: Answer): Promise<void>
+}
+
+// Those that take no time: a verb of several requests is tried with each of them at each request.
+const QUICK_TROUBLES: readonly Trouble[] = [
+  'cut_off',
+  'cut_off_after_acting',
+  'http_500',
+  'http_500_after_acting',
+  'garbage',
+  'http_409',
+  'http_429',
+]
+
+export async function breakEachStep<Thing, Answer>(rig: Rig, steps: Steps<Thing, Answer>): Promise<void> {
+  const { server } = rig.provider
+  const first = await steps.make()
+  const requestsBefore = server.requests.length
+  await steps.act(first)
+  const requests = server.requests.slice(requestsBefore)
+  for (const [after, { method, path }] of requests.entries())
+    for (const kind of QUICK_TROUBLES) {
+      const thing = await steps.make()
+      server.trouble(kind, { after, times: 1 })
+      const answer = await steps.act(thing)
+      server.calm()
+      try {
+        await steps.check(thing, answer)
+      } catch (cause) {
+        throw new Error(`with ${kind} of ${method} ${path}, request ${after + 1}`, { cause })
+      }
+    }
+}
+
 export function assertUnknown(
   outcome: Started | Outcome | RefundOutcome,
   reasons: readonly UnknownReason[],
