@@ -1,0 +1,102 @@
+// What the answers of pawaPay have in common, whatever was asked: shapes that are checked before they are believed,
+// and failures, of which only pawaPay's code and the name of a parameter are passed on. Its messages are not: they
+// quote what was sent, phone numbers among it.
+
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Outcome } from '../gateway.ts'
+
+export const Text = (maxLength: number) => Type.String({ maxLength })
+export const Identity = Type.String({ minLength: 1, maxLength: 100 })
+/** pawaPay writes null for what there is not, or leaves it out. */
+export const Maybe = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]))
+
+export const FailureReason = Type.Object({
+  failureCode: Text(100),
+  failureMessage: Maybe(Text(5_000)),
+})
+export type FailureReason = Static<typeof FailureReason>
+
+/** The answer about an id that pawaPay has never seen, with HTTP 200. */
+export const NotFound = Type.Object({ status: Type.Literal('NOT_FOUND') })
+
+const FailedBody = Type.Object({ failureReason: FailureReason })
+
+export type Read<Body> = (body: Buffer) => Body | undefined
+
+/** A reader of JSON bytes: the value if it has the shape, undefined if it is anything else. */
+export function reader<Schema extends TSchema>(schema: Schema): Read<Static<Schema>> {
+  const compiled = Compile(schema)
+  return (body) => {
+    const value = parseJson(body)
+    // A boundary: the check is what makes the type true.
+    return compiled.Check(value) ? (value as Static<Schema>) : undefined
+  }
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    // Not JSON has no shape, like null.
+    return null
+  }
+}
+
+const readFailedBody = reader(FailedBody)
+
+export type Unknown = Extract<Outcome, { kind: 'unknown' }>
+
+export function unknown(reason: Unknown['reason'], words: string): Unknown {
+  return { kind: 'unknown', reason, words }
+}
+
+/** A request that pawaPay turned away with a status between 400 and 499. */
+export interface TurnedAway {
+  kind: 'turned_away'
+  http: number
+  words: string
+}
+
+export type Reply<Body> = { kind: 'read'; body: Body } | TurnedAway | Unknown
+
+export function readReply<Body>(answer: HttpAnswer, read: Read<Body>): Reply<Body> {
+  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
+  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
+  const { status, body } = answer
+  if (status >= 500) return unknown('no_answer', `pawaPay answered HTTP ${status}`)
+  if (status >= 400) return turnedAway(status, body)
+  const value = status >= 200 && status < 300 ? read(body) : undefined
+  return value === undefined
+    ? unknown('unreadable', `pawaPay gave an unreadable answer, HTTP ${status}`)
+    : { kind: 'read', body: value }
+}
+
+function turnedAway(http: number, body: Buffer): TurnedAway {
+  const reason = readFailedBody(body)?.failureReason
+  const said = reason ? `HTTP ${http}, ${describeFailure(reason)}` : `HTTP ${http}`
+  const advice = adviceFor(http, reason?.failureCode)
+  return { kind: 'turned_away', http, words: `pawaPay answered ${said}${advice && `: ${advice}`}` }
+}
+
+/** What an operator can do about it. */
+function adviceFor(http: number, code: string | undefined): string {
+  if (code === 'HTTP_SIGNATURE_ERROR') return 'turn off in its dashboard that it takes only signed requests'
+  if (code === 'DEPOSITS_NOT_ALLOWED') return 'ask pawaPay to allow deposits for this account'
+  // The documentation of pawaPay disagrees with itself on which of the two a wrong token gets.
+  if (http === 401 || http === 403)
+    return 'the API token (apiToken) is wrong, or is that of the other environment'
+  if (http === 404) return 'the base address is not that of its Merchant API'
+  return http === 429 ? 'too many requests' : ''
+}
+
+const CODE = /^[A-Z][A-Z_]{0,79}$/
+const PARAMETER = /parameter '([A-Za-z][A-Za-z.]{0,39})'/
+
+export function describeFailure({ failureCode, failureMessage }: FailureReason): string {
+  if (!CODE.test(failureCode)) return 'a failure that is not named'
+  const parameter = PARAMETER.exec(failureMessage ?? '')?.[1]
+  return parameter === undefined ? failureCode : `${failureCode} (${parameter})`
+}

@@ -1,0 +1,83 @@
+// Where pawaPay collects: mobile money only. Which operators a merchant may use depends on the merchant's account.
+
+import { type Currency, defaultCountry } from '../../core/currency.ts'
+import type { Money } from '../../core/money.ts'
+import type { Rail } from '../gateway.ts'
+
+type PageLanguage = 'EN' | 'FR'
+
+interface CountryFacts {
+  /** ISO 3166 alpha-3, the only form of a country that pawaPay reads. */
+  alpha3: string
+  /** Its pages speak two languages: French where it is the language of daily business, English elsewhere. */
+  language: PageLanguage
+}
+
+const COUNTRIES: Readonly<Record<string, CountryFacts>> = {
+  BF: { alpha3: 'BFA', language: 'FR' },
+  BJ: { alpha3: 'BEN', language: 'FR' },
+  CD: { alpha3: 'COD', language: 'FR' },
+  CG: { alpha3: 'COG', language: 'FR' },
+  CI: { alpha3: 'CIV', language: 'FR' },
+  CM: { alpha3: 'CMR', language: 'FR' },
+  ET: { alpha3: 'ETH', language: 'EN' },
+  GA: { alpha3: 'GAB', language: 'FR' },
+  GH: { alpha3: 'GHA', language: 'EN' },
+  KE: { alpha3: 'KEN', language: 'EN' },
+  LS: { alpha3: 'LSO', language: 'EN' },
+  MW: { alpha3: 'MWI', language: 'EN' },
+  MZ: { alpha3: 'MOZ', language: 'EN' },
+  NG: { alpha3: 'NGA', language: 'EN' },
+  RW: { alpha3: 'RWA', language: 'EN' },
+  SL: { alpha3: 'SLE', language: 'EN' },
+  SN: { alpha3: 'SEN', language: 'FR' },
+  TZ: { alpha3: 'TZA', language: 'EN' },
+  UG: { alpha3: 'UGA', language: 'EN' },
+  ZM: { alpha3: 'ZMB', language: 'EN' },
+}
+
+function rail(currency: Currency, countries: string, stepMinor?: bigint): Rail {
+  return {
+    currency,
+    countries: countries.split(' '),
+    channels: ['mobile_money'],
+    ...(stepMinor !== undefined && { stepMinor }),
+  }
+}
+
+// Decimals are a matter of the operator, and the payer chooses the operator only on pawaPay's page. Where one operator
+// of the currency takes no decimals, only whole amounts are sure to be payable. The other way round, operators that
+// take decimals of a currency that has none by ISO 4217 (Uganda, Gabon) get whole amounts from us.
+const WHOLE = 100n
+
+export const RAILS: readonly Rail[] = [
+  rail('CDF', 'CD', WHOLE),
+  rail('ETB', 'ET'),
+  rail('GHS', 'GH'),
+  rail('KES', 'KE', WHOLE),
+  rail('LSL', 'LS'),
+  rail('MWK', 'MW'),
+  rail('MZN', 'MZ', WHOLE),
+  rail('NGN', 'NG', WHOLE),
+  rail('RWF', 'RW'),
+  rail('SLE', 'SL'),
+  rail('TZS', 'TZ', WHOLE),
+  rail('UGX', 'UG'),
+  rail('USD', 'CD'),
+  rail('XAF', 'CM GA CG'),
+  rail('XOF', 'CI SN BJ BF'),
+  rail('ZMW', 'ZM'),
+]
+
+/** The country as pawaPay's page needs it, or what is wrong with collecting this amount there. */
+export function placeOf(amount: Money, country: string | null): CountryFacts | { complaint: string } {
+  const { minor, currency } = amount
+  const code = country ?? defaultCountry(currency) ?? ''
+  const found = RAILS.find((one) => one.currency === currency && one.countries?.includes(code))
+  const facts = Object.hasOwn(COUNTRIES, code) ? COUNTRIES[code] : undefined
+  if (!found || !facts)
+    return { complaint: `pawaPay does not collect ${currency} in ${code || 'any country'}` }
+  if (minor % (found.stepMinor ?? 1n) !== 0n)
+    return { complaint: `pawaPay collects only whole amounts of ${currency}` }
+  return facts
+}

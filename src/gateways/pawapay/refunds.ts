@@ -1,0 +1,125 @@
+// Refunds: their JSON, and the pure translations between it and the gateway contract. The id of a refund is our key;
+// pawaPay ignores a second request under it, and takes only one refund of a deposit at a time.
+
+import { type Static, Type } from 'typebox'
+import { type Currency, isCurrency } from '../../core/currency.ts'
+import { equals } from '../../core/money.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import {
+  describeFailure,
+  FailureReason,
+  Identity,
+  Maybe,
+  NotFound,
+  reader,
+  readReply,
+  Text,
+  type TurnedAway,
+  unknown,
+} from './answers.ts'
+import { fromAmount, toAmount } from './wire.ts'
+
+export interface RefundBody {
+  refundId: string
+  depositId: string
+  amount: string
+  currency: Currency
+}
+
+/** The amount is always said, also for all of it: without it pawaPay gives back whatever is left. */
+export function toRefundBody({ key, attemptKey, amount }: RefundRequest): RefundBody {
+  return { refundId: key, depositId: attemptKey, amount: toAmount(amount), currency: amount.currency }
+}
+
+const RefundAnswer = Type.Object({ status: Text(50), failureReason: Maybe(FailureReason) })
+
+const Refund = Type.Object({
+  refundId: Identity,
+  // Any text: what we do not know is for the switch.
+  status: Text(50),
+  amount: Text(50),
+  currency: Text(50),
+  failureReason: Maybe(FailureReason),
+})
+type Refund = Static<typeof Refund>
+
+const readRefundAnswer = reader(RefundAnswer)
+const readRefund = reader(
+  Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Refund }), NotFound]),
+)
+
+/** `duplicate`: pawaPay has this refund already and did nothing; its status tells what became of it. */
+export function fromRefund(answer: HttpAnswer, key: string): RefundOutcome | { kind: 'duplicate' } {
+  const reply = readReply(answer, readRefundAnswer)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'turned_away') return fromTurnedAway(reply)
+  switch (reply.body.status) {
+    case 'ACCEPTED':
+      return { kind: 'pending', gatewayReference: key }
+    case 'DUPLICATE_IGNORED':
+      return { kind: 'duplicate' }
+    case 'REJECTED':
+      return fromRejection(reply.body.failureReason)
+    default:
+      return unknown('unreadable', 'pawaPay answered a status that we do not know')
+  }
+}
+
+/** Only a request that is wrong in itself fails for good. A wrong token or too many requests are no word on the refund. */
+function fromTurnedAway({ http, words }: TurnedAway): RefundOutcome {
+  if (http === 400) return { kind: 'failed', words, gatewayReference: null }
+  return unknown('no_answer', words)
+}
+
+// Nothing was begun, and the same request can be taken later: when the refund before it is done, when the operator is
+// back, or, after their own word for not knowing, when the status has told that there is none.
+const LATER: readonly string[] = ['REFUND_IN_PROGRESS', 'PROVIDER_TEMPORARILY_UNAVAILABLE', 'UNKNOWN_ERROR']
+
+function fromRejection(reason: FailureReason | null | undefined): RefundOutcome {
+  const words = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
+  if (reason && LATER.includes(reason.failureCode)) return unknown('not_found', words)
+  return { kind: 'failed', words, gatewayReference: null }
+}
+
+export function fromRefundStatus(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+  const reply = readReply(answer, readRefund)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'turned_away') return unknown('no_answer', reply.words)
+  const { body } = reply
+  return body.status === 'FOUND'
+    ? fromFound(body.data, request)
+    : unknown('not_found', 'pawaPay has no such refund')
+}
+
+function fromFound(refund: Refund, request: RefundRequest): RefundOutcome {
+  const { refundId, status, failureReason } = refund
+  if (!isSame(refund, request)) return unknown('unreadable', 'pawaPay told of a refund that is not ours')
+  switch (status) {
+    case 'ACCEPTED':
+    case 'ENQUEUED':
+    case 'PROCESSING':
+    case 'SUBMITTED':
+    case 'IN_RECONCILIATION':
+      return { kind: 'pending', gatewayReference: refundId }
+    case 'COMPLETED':
+      return { kind: 'succeeded', gatewayReference: refundId }
+    case 'FAILED':
+    case 'REJECTED':
+      return fromFailed(refundId, failureReason)
+    default:
+      return unknown('unreadable', 'pawaPay answered a status that we do not know')
+  }
+}
+
+/** An outcome of a refund carries no amount for others to compare, so it is compared here. */
+function isSame({ refundId, amount, currency }: Refund, request: RefundRequest): boolean {
+  const given = isCurrency(currency) ? fromAmount(amount, currency) : undefined
+  return refundId === request.key && given !== undefined && equals(given, request.amount)
+}
+
+function fromFailed(refundId: string, reason: FailureReason | null | undefined): RefundOutcome {
+  if (reason?.failureCode === 'UNKNOWN_ERROR') return unknown('unreadable', 'pawaPay answered UNKNOWN_ERROR')
+  const words = reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason'
+  return { kind: 'failed', words, gatewayReference: refundId }
+}

@@ -1,0 +1,123 @@
+// Signatures of callbacks: HTTP message signatures (RFC 9421) over the request line, some headers and a digest of the
+// body. pawaPay deviates from the standard in one thing: its ECDSA signatures are DER and not the two numbers side by
+// side. Both are taken.
+
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { sameBytes } from '../../kit/crypto.ts'
+
+export interface SignedRequest {
+  method: string
+  /** The host that pawaPay called, which behind a proxy is not the one that we listen on. */
+  authority: string
+  path: string
+  headers: Record<string, string>
+  body: Buffer
+}
+
+const PEM = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g
+
+/** The keys in a text: one, or the old and the new one while pawaPay changes keys. Empty when any of them is no key. */
+export function readPublicKeys(text: string): KeyObject[] {
+  // In an environment variable the line ends are often written as \n.
+  const blocks = text.replaceAll('\\n', '\n').match(PEM) ?? []
+  try {
+    const keys = blocks.map((pem) => createPublicKey(pem))
+    return keys.every(isP256) ? keys : []
+  } catch {
+    // The caller says what a key must look like.
+    return []
+  }
+}
+
+function isP256(key: KeyObject): boolean {
+  return key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+}
+
+// pawaPay's own limit is a minute. As wide as common providers allow: clocks differ, and a replay inside it is only one
+// more question.
+const TOLERANCE_MS = 5 * 60_000
+
+// Without these a signature would fit another body, or a request that pawaPay made to somebody else: all of its
+// merchants share its key.
+const INDISPENSABLE = ['@method', '@authority', '@path', 'content-digest']
+
+export function isSignedBy(keys: readonly KeyObject[], request: SignedRequest, now: Date): boolean {
+  const input = readInput(request.headers['signature-input'])
+  const signature = readSignature(request.headers.signature)
+  if (!input || !signature) return false
+  if (!INDISPENSABLE.every((name) => input.components.includes(name))) return false
+  if (Math.abs(now.getTime() - input.createdMs) > TOLERANCE_MS) return false
+  const base = signatureBase(input, request)
+  if (base === undefined || !isDigestOf(request.headers['content-digest'], request.body)) return false
+  return keys.some((key) => isSignature(key, base, signature))
+}
+
+interface SignatureInput {
+  components: string[]
+  createdMs: number
+  /** All of it behind the label, to the letter: it is part of what was signed. */
+  text: string
+}
+
+const INPUT = /^sig-pp=(\("[a-z@-]+"(?: "[a-z@-]+")*\)(?:;[a-z]+=(?:"[^"]*"|\d+))+)$/
+
+function readInput(header: string | undefined): SignatureInput | undefined {
+  const text = INPUT.exec(header ?? '')?.[1]
+  const created = /;created=(\d{1,12})(?:;|$)/.exec(text ?? '')?.[1]
+  if (text === undefined || created === undefined) return undefined
+  if (!text.includes(';alg="ecdsa-p256-sha256"')) return undefined
+  const list = text.slice(0, text.indexOf(')'))
+  const components = [...list.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name)
+  return { components, createdMs: Number(created) * 1_000, text }
+}
+
+function signatureBase({ components, text }: SignatureInput, request: SignedRequest): Buffer | undefined {
+  const lines = components.map((name) => {
+    const value = componentOf(name, request)
+    return value === undefined ? undefined : `"${name}": ${value}`
+  })
+  if (lines.includes(undefined)) return undefined
+  return Buffer.from([...lines, `"@signature-params": ${text}`].join('\n'))
+}
+
+function componentOf(name: string, { method, authority, path, headers }: SignedRequest): string | undefined {
+  switch (name) {
+    case '@method':
+      return method
+    case '@authority':
+      return authority
+    case '@path':
+      return path
+    default:
+      // Any other name with @ is of a part of the request that we do not know.
+      return name.startsWith('@') ? undefined : headers[name]?.trim()
+  }
+}
+
+function isDigestOf(header: string | undefined, body: Buffer): boolean {
+  const match = /^(sha-256|sha-512)=:([^:]+):$/.exec(header?.trim() ?? '')
+  const given = fromBase64(match?.[2])
+  if (!match || !given) return false
+  return sameBytes(
+    given,
+    createHash(match[1] === 'sha-256' ? 'sha256' : 'sha512')
+      .update(body)
+      .digest(),
+  )
+}
+
+function readSignature(header: string | undefined): Buffer | undefined {
+  return fromBase64(/^sig-pp=:([^:]+):$/.exec(header ?? '')?.[1])
+}
+
+/** Strict: a text that decodes but is not the one way to write its bytes was not written by a signer. */
+function fromBase64(text: string | undefined): Buffer | undefined {
+  if (text === undefined) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? bytes : undefined
+}
+
+function isSignature(key: KeyObject, base: Buffer, signature: Buffer): boolean {
+  const encodings = ['der', 'ieee-p1363'] as const
+  return encodings.some((dsaEncoding) => verify('sha256', base, { key, dsaEncoding }, signature))
+}

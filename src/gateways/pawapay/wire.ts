@@ -1,0 +1,271 @@
+// The JSON of payment pages and deposits, and the pure translations between it and the gateway contract. A deposit is
+// pawaPay's word for money that a payer sends; its id is ours to choose and is our key. Amounts are decimal text in
+// major units.
+
+import { type Static, Type } from 'typebox'
+import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
+import type { FailureCode } from '../../core/failures.ts'
+import { type Money, money } from '../../core/money.ts'
+import { addMs } from '../../kit/clock.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Attempt, Outcome, Question, Started } from '../gateway.ts'
+import {
+  describeFailure,
+  FailureReason,
+  Identity,
+  Maybe,
+  NotFound,
+  reader,
+  readReply,
+  Text,
+  type TurnedAway,
+  unknown,
+} from './answers.ts'
+import { placeOf } from './rails.ts'
+
+/** As pawaPay's pattern wants it: no zeros at the end, so 15.50 is "15.5" and 15.00 is "15". */
+export function toAmount({ minor, currency }: Money): string {
+  const decimals = decimalsOf(currency)
+  const digits = String(minor).padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+const AMOUNT = /^(0|[1-9]\d{0,17})(?:\.(\d{1,10}))?$/
+
+/** Undefined for decimals that the currency does not have; zeros behind the last one, as in 1000.0000, say nothing. */
+export function fromAmount(text: string, currency: Currency): Money | undefined {
+  const match = AMOUNT.exec(text)
+  if (!match) return undefined
+  const fraction = (match[2] ?? '').replace(/0+$/, '')
+  const decimals = decimalsOf(currency)
+  if (fraction.length > decimals) return undefined
+  return money(BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`), currency)
+}
+
+export interface PageBody {
+  depositId: string
+  returnUrl: string
+  customerMessage?: string
+  amountDetails: { amount: string; currency: Currency }
+  language: 'EN' | 'FR'
+  country: string
+  reason: string
+  /** One field an object: pawaPay refuses several in one, and fields that it does not know anywhere. */
+  metadata: Record<string, string>[]
+}
+
+export function toPageBody(attempt: Attempt, returnUrl: string): PageBody | { complaint: string } {
+  const place = placeOf(attempt.amount, attempt.country)
+  if ('complaint' in place) return place
+  const customerMessage = toCustomerMessage(attempt.merchantName)
+  return {
+    depositId: attempt.key,
+    returnUrl,
+    ...(customerMessage !== undefined && { customerMessage }),
+    amountDetails: { amount: toAmount(attempt.amount), currency: attempt.amount.currency },
+    language: place.language,
+    country: place.alpha3,
+    reason: cut(
+      plain(attempt.description ?? '') || plain(attempt.reference) || attempt.paymentId,
+      MAX_REASON,
+    ),
+    metadata: [{ paymentId: attempt.paymentId }, { reference: cut(attempt.reference, MAX_REFERENCE) }],
+  }
+}
+
+const MAX_REASON = 50
+// How long a value of metadata may be is not published. It is there for people to search by.
+const MAX_REFERENCE = 50
+const MIN_CUSTOMER_MESSAGE = 4
+const MAX_CUSTOMER_MESSAGE = 22
+
+/** Who is paid, as the payer's phone shows it, in the few letters that operators take. */
+function toCustomerMessage(merchantName: string): string | undefined {
+  const letters = merchantName
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^A-Za-z0-9]+/g, ' ')
+    .trim()
+  const message = letters.slice(0, MAX_CUSTOMER_MESSAGE).trim()
+  return message.length < MIN_CUSTOMER_MESSAGE ? undefined : message
+}
+
+function plain(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+}
+
+function cut(text: string, maxLength: number): string {
+  // The cut may fall between the two halves of a character, which is then left out.
+  return text
+    .slice(0, maxLength)
+    .replace(/[\ud800-\udbff]$/, '')
+    .toWellFormed()
+    .trim()
+}
+
+const MAX_URL = 10_000
+const PageUrl = Type.String({ maxLength: MAX_URL, pattern: '^https?://' })
+
+/** A page that was opened has an address and no status; one that was not has a status and no address. */
+const PageAnswer = Type.Object({
+  redirectUrl: Maybe(PageUrl),
+  // The documentation spells it both ways.
+  redirectURL: Maybe(PageUrl),
+  status: Maybe(Text(50)),
+  failureReason: Maybe(FailureReason),
+})
+
+const Deposit = Type.Object({
+  depositId: Identity,
+  // Any text: what we do not know is for the switch.
+  status: Text(50),
+  amount: Text(50),
+  currency: Text(50),
+  created: Maybe(Text(50)),
+  failureReason: Maybe(FailureReason),
+})
+type Deposit = Static<typeof Deposit>
+
+const readPage = reader(PageAnswer)
+const readDeposit = reader(
+  Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Deposit }), NotFound]),
+)
+
+/** `duplicate`: pawaPay has this deposit already and did nothing; its status tells what became of it. */
+export function fromStart(answer: HttpAnswer, key: string): Started | Outcome | { kind: 'duplicate' } {
+  const reply = readReply(answer, readPage)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'turned_away') return fromTurnedAway(reply)
+  const { redirectUrl, redirectURL, status, failureReason } = reply.body
+  const url = redirectUrl ?? redirectURL
+  if (url && URL.canParse(url))
+    return { kind: 'started', gatewayReference: key, next: { kind: 'redirect', url } }
+  switch (status) {
+    case 'DUPLICATE_IGNORED':
+      return { kind: 'duplicate' }
+    case 'REJECTED':
+      return fromRejection(failureReason)
+    default:
+      return unknown('unreadable', 'pawaPay answered neither with a page nor with a refusal')
+  }
+}
+
+// The statuses with which a request is turned away at the door. Any other of the 400s may stand for an act.
+const DOOR: readonly number[] = [400, 401, 403, 404, 429]
+
+function fromTurnedAway({ http, words }: TurnedAway): Outcome {
+  return DOOR.includes(http) ? refused('provider_unavailable', words) : unknown('unreadable', words)
+}
+
+export function refused(code: FailureCode, words: string): Outcome {
+  return { kind: 'declined', code, words, gatewayReference: null, refused: true }
+}
+
+/** Whatever the reason is, nothing was sent to the payer. */
+function fromRejection(reason: FailureReason | null | undefined): Outcome {
+  const code = reason?.failureCode
+  if (code === UNKNOWN_ERROR) return unknown('no_answer', `pawaPay answered ${UNKNOWN_ERROR}`)
+  const words = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
+  return refused(code === 'AMOUNT_OUT_OF_BOUNDS' ? 'limit_exceeded' : 'provider_unavailable', words)
+}
+
+// Their own word for not knowing: after it only the status counts, and it is never a failure.
+const UNKNOWN_ERROR = 'UNKNOWN_ERROR'
+
+const DECLINES: Readonly<Record<string, FailureCode>> = {
+  PAYMENT_NOT_APPROVED: 'customer_cancelled',
+  INSUFFICIENT_BALANCE: 'insufficient_funds',
+  PAYER_NOT_FOUND: 'wallet_not_found',
+  PAYER_LIMIT_REACHED: 'limit_exceeded',
+  WALLET_LIMIT_REACHED: 'limit_exceeded',
+  AMOUNT_OUT_OF_BOUNDS: 'limit_exceeded',
+  INVALID_PHONE_NUMBER: 'wallet_not_found',
+  // The operator is at work on another payment of this payer: later it will take one again.
+  PAYMENT_IN_PROGRESS: 'provider_unavailable',
+  TRANSACTION_ALREADY_IN_PROCESS: 'provider_unavailable',
+  PROVIDER_TEMPORARILY_UNAVAILABLE: 'provider_unavailable',
+  UNSPECIFIED_FAILURE: 'do_not_honor',
+}
+
+export function fromDepositStatus(
+  answer: HttpAnswer,
+  asked: { question: Question; gatewayReference: string | null; now: Date },
+): Outcome {
+  const reply = readReply(answer, readDeposit)
+  if (reply.kind === 'unknown') return reply
+  // A refusal to tell says nothing about the payment.
+  if (reply.kind === 'turned_away') return unknown('no_answer', reply.words)
+  const { body } = reply
+  return body.status === 'FOUND' ? fromDeposit(body.data, asked.now) : fromNoDeposit(asked)
+}
+
+const MINUTE_MS = 60_000
+// A page can be paid on for fifteen minutes from the moment in which it was opened, and until the payer presses Pay
+// there is no deposit. A page whose address got lost is opened again only in the first minutes, so that twenty minutes
+// after the attempt began no page of it can be alive: 4 + 15, and one for the calls on their way.
+const REOPEN_MS = 4 * MINUTE_MS
+const ABANDONED_MS = 20 * MINUTE_MS
+
+function fromNoDeposit(asked: { question: Question; gatewayReference: string | null; now: Date }): Outcome {
+  const { question, gatewayReference, now } = asked
+  if (now >= addMs(question.startedAt, ABANDONED_MS)) {
+    const words = 'pawaPay has no deposit, and its page is closed'
+    return { kind: 'declined', code: 'customer_timeout', words, gatewayReference }
+  }
+  if (gatewayReference !== null) return { kind: 'pending', gatewayReference }
+  if (now < addMs(question.startedAt, REOPEN_MS)) return unknown('not_found', 'pawaPay has no such deposit')
+  // Not found would have it submitted again, and the new page would outlive the time after which we give up.
+  return unknown('no_answer', 'pawaPay has no deposit yet, and it is too late to open its page again')
+}
+
+function fromDeposit(deposit: Deposit, now: Date): Outcome {
+  const { depositId, status, failureReason } = deposit
+  switch (status) {
+    // PROCESSING also while an operator's own page waits for the payer, which pawaPay's page shows.
+    case 'ACCEPTED':
+    case 'PROCESSING':
+    case 'SUBMITTED':
+    case 'IN_RECONCILIATION':
+      return { kind: 'pending', gatewayReference: depositId }
+    case 'COMPLETED':
+      return fromCompleted(deposit, now)
+    case 'FAILED':
+    case 'REJECTED':
+      return fromFailed(depositId, failureReason)
+    default:
+      return unknown('unreadable', 'pawaPay answered a status that we do not know')
+  }
+}
+
+function fromFailed(depositId: string, reason: FailureReason | null | undefined): Outcome {
+  const failureCode = reason?.failureCode ?? ''
+  if (failureCode === UNKNOWN_ERROR) return unknown('unreadable', `pawaPay answered ${UNKNOWN_ERROR}`)
+  return {
+    kind: 'declined',
+    code: (Object.hasOwn(DECLINES, failureCode) && DECLINES[failureCode]) || 'unknown',
+    words: reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason',
+    gatewayReference: depositId,
+  }
+}
+
+function fromCompleted({ depositId, amount, currency, created }: Deposit, now: Date): Outcome {
+  const paid = isCurrency(currency) ? fromAmount(amount, currency) : undefined
+  if (!paid) return unknown('unreadable', 'pawaPay collected an amount that our books cannot hold')
+  return {
+    kind: 'succeeded',
+    gatewayReference: depositId,
+    paid,
+    key: depositId,
+    // Mobile money cannot be charged again without its owner.
+    savedMethod: null,
+    // When the payer pressed Pay is the only time that is told.
+    paidAt: readTime(created) ?? now,
+  }
+}
+
+function readTime(text: string | null | undefined): Date | undefined {
+  const time = new Date(text ?? Number.NaN)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
