@@ -1,0 +1,148 @@
+// For tests: the stand-in's own judgement of requests, written from what is known of pawaPay and apart from the
+// connector: every field that is not known is refused, like at the real one.
+
+import type { FakeReply } from '../fake-server.ts'
+
+export interface PageRequest {
+  depositId: string
+  amountDetails: { amount: string; currency: string }
+  country: string
+  metadata: Record<string, string>[]
+  /** Why a request that is well-formed cannot be taken. */
+  rejection: string | undefined
+}
+
+export interface RefundSubmission {
+  refundId: string
+  depositId: string
+  amount: string
+  currency: string
+}
+
+type Fields = Record<string, unknown>
+type Rule = (value: unknown) => boolean
+
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const AMOUNT = /^([0]|([1-9][0-9]{0,17}))([.][0-9]{0,3}[1-9])?$/
+
+const matches =
+  (pattern: RegExp): Rule =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value)
+
+const AMOUNT_RULES: Record<string, Rule> = { amount: matches(AMOUNT), currency: matches(/^[A-Z]{3}$/) }
+
+const PAGE_RULES: Record<string, Rule> = {
+  depositId: matches(UUID_V4),
+  returnUrl: matches(/^https?:\/\/\S+$/),
+  customerMessage: matches(/^[A-Za-z0-9 ]{4,22}$/),
+  amountDetails: (value) =>
+    isObject(value) && complaintAbout(value, AMOUNT_RULES, ['amount', 'currency']) === undefined,
+  phoneNumber: matches(/^[1-9]\d{5,14}$/),
+  language: matches(/^(?:EN|FR)$/),
+  country: matches(/^[A-Z]{3}$/),
+  reason: matches(/^.{1,50}$/su),
+  metadata: isMetadata,
+}
+
+const REFUND_RULES: Record<string, Rule> = {
+  refundId: matches(UUID_V4),
+  depositId: matches(UUID_V4),
+  ...AMOUNT_RULES,
+  metadata: isMetadata,
+}
+
+// Which currency is collected where, and the most decimals that any operator of it takes.
+const COLLECTED: Record<string, Record<string, number>> = {
+  BEN: { XOF: 0 },
+  BFA: { XOF: 0 },
+  CIV: { XOF: 0 },
+  CMR: { XAF: 0 },
+  COD: { CDF: 2, USD: 2 },
+  COG: { XAF: 0 },
+  ETH: { ETB: 2 },
+  GAB: { XAF: 2 },
+  GHA: { GHS: 2 },
+  KEN: { KES: 0 },
+  LSO: { LSL: 2 },
+  MOZ: { MZN: 2 },
+  MWI: { MWK: 2 },
+  NGA: { NGN: 2 },
+  RWA: { RWF: 0 },
+  SEN: { XOF: 0 },
+  SLE: { SLE: 2 },
+  TZA: { TZS: 2 },
+  UGA: { UGX: 2 },
+  ZMB: { ZMW: 2 },
+}
+
+export function judgePage(text: string): PageRequest | FakeReply {
+  // The amount locks the page to it, and needs a country then.
+  const fields = judge(text, PAGE_RULES, ['depositId', 'returnUrl', 'amountDetails', 'country'])
+  if (isReply(fields)) return fields
+  // A boundary: the rules above have looked at every field.
+  const page = fields as unknown as PageRequest
+  return { ...page, metadata: page.metadata ?? [], rejection: rejectionOf(page) }
+}
+
+export function judgeRefund(text: string): RefundSubmission | FakeReply {
+  const fields = judge(text, REFUND_RULES, ['refundId', 'depositId', 'amount', 'currency'])
+  // A boundary: the rules above have looked at every field.
+  return isReply(fields) ? fields : (fields as unknown as RefundSubmission)
+}
+
+function rejectionOf({ country, amountDetails: { amount, currency } }: PageRequest): string | undefined {
+  const decimals = COLLECTED[country]?.[currency]
+  if (decimals === undefined) return 'INVALID_CURRENCY'
+  return (amount.split('.')[1] ?? '').length > decimals ? 'INVALID_AMOUNT' : undefined
+}
+
+function judge(text: string, rules: Record<string, Rule>, required: string[]): Fields | FakeReply {
+  const fields = parse(text)
+  if (!fields) return badRequest('INVALID_INPUT', 'We are unable to parse the body.')
+  const complaint = complaintAbout(fields, rules, required)
+  return complaint
+    ? badRequest(complaint.code, `There is something wrong with the parameter '${complaint.name}'.`)
+    : fields
+}
+
+function complaintAbout(fields: Fields, rules: Record<string, Rule>, required: string[]) {
+  const missing = required.find((name) => fields[name] === undefined)
+  if (missing !== undefined) return { code: 'MISSING_PARAMETER', name: missing }
+  const [name, value] = Object.entries(fields).find(([one, given]) => !rules[one]?.(given)) ?? []
+  if (name === undefined) return undefined
+  if (!rules[name]) return { code: 'UNSUPPORTED_PARAMETER', name }
+  return {
+    code: name === 'metadata' && Array.isArray(value) ? 'DUPLICATE_METADATA_FIELD' : 'INVALID_PARAMETER',
+    name,
+  }
+}
+
+/** At most ten objects with one field each, beside the mark of what is personal; no field twice. */
+function isMetadata(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length > 10) return false
+  const names = value.map((one) => (isObject(one) ? Object.keys(one).filter((name) => name !== 'isPII') : []))
+  return names.every(({ length }) => length === 1) && new Set(names.flat()).size === names.length
+}
+
+function parse(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    // What is not JSON cannot be judged any further.
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isReply(value: Fields | FakeReply): value is FakeReply {
+  return 'http' in value
+}
+
+function badRequest(failureCode: string, failureMessage: string): FakeReply {
+  return { http: 400, body: { status: 'REJECTED', failureReason: { failureCode, failureMessage } } }
+}
