@@ -7,11 +7,11 @@ import {
   answerLike,
   complain,
   type FakePayment,
-  type Fields,
+  isText,
   type Json,
   readFixture,
   refuse,
-} from './fake.ts'
+} from './fake-answers.ts'
 
 interface FakeRefund {
   id: number
@@ -23,7 +23,7 @@ interface FakeRefund {
 }
 
 export interface FakeRefunds {
-  create(body: Fields): FakeReply
+  create(body: Json): FakeReply
   list(query: URLSearchParams): FakeReply
   show(id: string): FakeReply
   end(manner: RefundManner): void
@@ -31,8 +31,6 @@ export interface FakeRefunds {
 }
 
 const STATUSES: Record<RefundManner, string> = { succeeds: 'processed', waits: 'processing', fails: 'failed' }
-
-const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 const FIELDS = {
   transaction: isText,
@@ -53,7 +51,7 @@ export function keepRefunds(payments: ReadonlyMap<string, FakePayment>): FakeRef
 
   return {
     create(body) {
-      const refusal = complain(body, FIELDS)
+      const refusal = complain(body, FIELDS, ['transaction'])
       if (refusal) return refusal
       const payment = find(body.transaction)
       if (!payment) return refuse(404, 'Transaction not found')

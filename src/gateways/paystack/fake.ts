@@ -2,49 +2,24 @@
 // takes a reference once, and answers in the shapes of the fixtures.
 
 import { createHmac } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../kit/clock.ts'
 import type { ChargeManner, FakeProvider, RefundManner } from '../conformance.ts'
-import { type FakeReply, type FakeRequest, type FakeServer, startFakeServer } from '../fake-server.ts'
+import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import {
+  answerLike,
+  type Check,
+  complain,
+  type FakePayment,
+  isObject,
+  isText,
+  type Json,
+  readFixture,
+  refuse,
+} from './fake-answers.ts'
 import { type FakeRefunds, keepRefunds } from './fake-refunds.ts'
 
 export const FAKE_SECRET_KEY = 'sk_test_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567'
-
-// The fixtures are objects of JSON, and each test knows what is in its own.
-export type Json = Record<string, unknown>
-
-export function readFixture(name: string): Json {
-  return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
-}
-
-/** The data of a fixture with what differs in this answer. */
-export function answerLike(name: string, changes: Json = {}): FakeReply {
-  const { data, ...envelope } = readFixture(name)
-  return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }
-}
-
-export function refuse(http: number, message: string, more: Json = {}): FakeReply {
-  return { http, body: { status: false, message, ...more } }
-}
-
-/** A payment in Paystack's books. */
-export interface FakePayment {
-  id: number
-  /** As it is shown; a test may let it differ from the reference under which it is kept. */
-  reference: string
-  status: string
-  /** Hundredths, whatever the currency. */
-  amount: number
-  requestedAmount: number
-  currency: string
-  email: string
-  gatewayResponse: string
-  paidAt: string | null
-  executions: number
-  /** Fields that a test wants to see in the answers of verify. */
-  more: Json
-}
 
 interface Authorization {
   email: string
@@ -57,13 +32,7 @@ interface Books {
   refunds: FakeRefunds
 }
 
-export interface FakePaystack extends Required<FakeProvider> {
-  readonly server: FakeServer
-  /** The payment under a reference, to be looked at and written into. */
-  payment(key: string): FakePayment
-}
-
-export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<FakePaystack> {
+export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<Required<FakeProvider>> {
   const payments = new Map<string, FakePayment>()
   const books: Books = { payments, authorizations: new Map(), refunds: keepRefunds(payments) }
   const server = await startFakeServer(t, async (request) => answer(books, request), {
@@ -79,7 +48,6 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
   }
   return {
     server,
-    payment,
     executions: (key) => payments.get(key)?.executions ?? 0,
     finish(key, ending) {
       const record = payment(key)
@@ -92,8 +60,7 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
       collect(record)
     },
     webhook(key, event = 'charge.success') {
-      const record =
-        payments.get(key) ?? newPayment(books, { reference: key, amount: 125_050, currency: 'NGN' })
+      const record = payments.get(key) ?? newPayment({ reference: key, amount: 125_050, currency: 'NGN' })
       return signHook({ event, data: show(books, record) })
     },
     savedCredential(manner) {
@@ -105,13 +72,14 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
   }
 }
 
+/** An event as it would arrive; a text goes as it is. */
 export function signHook(hook: unknown, secretKey = FAKE_SECRET_KEY) {
-  const body = Buffer.from(JSON.stringify(hook))
+  const body = Buffer.from(typeof hook === 'string' ? hook : JSON.stringify(hook))
   const signature = createHmac('sha512', secretKey).update(body).digest('hex')
   return { headers: { 'content-type': 'application/json', 'x-paystack-signature': signature }, body }
 }
 
-export function toHundredths(minor: bigint, currency: string): number {
+function toHundredths(minor: bigint, currency: string): number {
   return Number(minor) * (currency === 'XOF' ? 100 : 1)
 }
 
@@ -140,16 +108,10 @@ function answer(books: Books, request: FakeRequest): FakeReply {
   return refuse(404, 'Entity not found')
 }
 
-export type Fields = Record<string, unknown>
-
-function readBody(request: FakeRequest): Fields {
+function readBody(request: FakeRequest): Json {
   return JSON.parse(request.text)
 }
 
-type Check = (value: unknown) => boolean
-
-const isText: Check = (value) => typeof value === 'string' && value !== ''
-const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const CHANNELS = ['card', 'bank', 'ussd', 'qr', 'eft', 'mobile_money', 'bank_transfer']
 
 const PAYMENT_FIELDS: Record<string, Check> = {
@@ -173,12 +135,6 @@ const CHARGE_FIELDS: Record<string, Check> = {
   metadata: (value) => isText(value) && isObject(JSON.parse(String(value))),
 }
 
-/** What is wrong with the fields, in the manner of a validation error. */
-export function complain(body: Fields, fields: Record<string, Check>): FakeReply | undefined {
-  const wrong = Object.entries(body).find(([name, value]) => !fields[name]?.(value))
-  return wrong && refuse(400, `${wrong[0]} is invalid`, { type: 'validation_error', code: 'invalid_params' })
-}
-
 /** The smallest amounts of the currency table, in hundredths; a currency that is not in it is not this account's. */
 const MINIMUMS: Readonly<Record<string, number>> = {
   NGN: 5_000,
@@ -189,7 +145,7 @@ const MINIMUMS: Readonly<Record<string, number>> = {
   XOF: 100,
 }
 
-function refusePayment(books: Books, body: Fields): FakeReply | undefined {
+function refusePayment(books: Books, body: Json): FakeReply | undefined {
   const { currency, amount, reference } = body
   const minimum = MINIMUMS[String(currency)]
   if (minimum === undefined) return { http: 400, body: readFixture('currency-not-supported') }
@@ -201,12 +157,9 @@ function refusePayment(books: Books, body: Fields): FakeReply | undefined {
 
 let nextId = 4_099_260_516
 
-function newPayment(
-  books: Books,
-  { reference, amount, currency, email = 'amina.otieno@example.com' }: Fields,
-): FakePayment {
+function newPayment({ reference, amount, currency, email = 'amina.otieno@example.com' }: Json): FakePayment {
   nextId += 1
-  const record: FakePayment = {
+  return {
     id: nextId,
     reference: String(reference),
     status: 'abandoned',
@@ -217,16 +170,19 @@ function newPayment(
     gatewayResponse: 'The transaction was not completed',
     paidAt: null,
     executions: 0,
-    more: {},
   }
-  books.payments.set(record.reference, record)
+}
+
+function begin({ payments }: Books, body: Json): FakePayment {
+  const record = newPayment(body)
+  payments.set(record.reference, record)
   return record
 }
 
-function initialize(books: Books, body: Fields): FakeReply {
-  const refusal = complain(body, INITIALIZE_FIELDS) ?? refusePayment(books, body)
+function initialize(books: Books, body: Json): FakeReply {
+  const refusal = complain(body, INITIALIZE_FIELDS, ['email', 'amount']) ?? refusePayment(books, body)
   if (refusal) return refusal
-  const { reference, id } = newPayment(books, body)
+  const { reference, id } = begin(books, body)
   const code = `access${id}`
   return answerLike('initialize', {
     authorization_url: `https://checkout.paystack.com/${code}`,
@@ -235,14 +191,15 @@ function initialize(books: Books, body: Fields): FakeReply {
   })
 }
 
-function charge(books: Books, body: Fields): FakeReply {
-  const refusal = complain(body, CHARGE_FIELDS) ?? refusePayment(books, body)
+function charge(books: Books, body: Json): FakeReply {
+  const refusal =
+    complain(body, CHARGE_FIELDS, ['email', 'amount', 'authorization_code']) ?? refusePayment(books, body)
   if (refusal) return refusal
   const saved = books.authorizations.get(String(body.authorization_code))
   if (!saved) return refuse(400, 'Invalid Authorization Code')
   if (saved.email !== body.email)
     return refuse(400, 'Email does not match Authorization code. Authorization may be inactive.')
-  const record = newPayment(books, body)
+  const record = begin(books, body)
   const { manner } = saved
   if (manner === 'wants_customer') return answerLike('charge-paused', { reference: record.reference })
   if (manner === 'approves') collect(record)
@@ -259,7 +216,7 @@ function charge(books: Books, body: Fields): FakeReply {
     id,
     transaction_date,
   }
-  return answerLike('charge-success', { ...shown, ...record.more })
+  return answerLike('charge-success', shown)
 }
 
 function verify(books: Books, reference: string): FakeReply {
@@ -288,7 +245,6 @@ function show(books: Books, record: FakePayment): Json {
     metadata: isPaid ? '' : 0,
     authorization: isPaid ? { ...authorization, authorization_code: code } : {},
     customer: { ...customer, email: record.email },
-    ...record.more,
   }
 }
 

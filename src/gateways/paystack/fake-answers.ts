@@ -1,0 +1,55 @@
+// For tests: the books and the manners of the fake Paystack, which its parts share.
+
+import { readFileSync } from 'node:fs'
+import type { FakeReply } from '../fake-server.ts'
+
+// The fixtures are objects of JSON, and each test knows what is in its own.
+export type Json = Record<string, unknown>
+
+export function readFixture(name: string): Json {
+  return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
+}
+
+/** The data of a fixture with what differs in this answer. */
+export function answerLike(name: string, changes: Json = {}): FakeReply {
+  const { data, ...envelope } = readFixture(name)
+  return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }
+}
+
+export function refuse(http: number, message: string, more: Json = {}): FakeReply {
+  return { http, body: { status: false, message, ...more } }
+}
+
+/** A payment in Paystack's books. */
+export interface FakePayment {
+  id: number
+  /** As it is shown; a test may let it differ from the reference under which it is kept. */
+  reference: string
+  status: string
+  /** Hundredths, whatever the currency. */
+  amount: number
+  requestedAmount: number
+  currency: string
+  email: string
+  gatewayResponse: string
+  paidAt: string | null
+  executions: number
+}
+
+export type Check = (value: unknown) => boolean
+
+export const isText: Check = (value) => typeof value === 'string' && value !== ''
+export const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What is wrong with the fields, in the manner of a validation error: one that is missing, unknown or of another type. */
+export function complain(
+  body: Json,
+  fields: Record<string, Check>,
+  required: readonly string[],
+): FakeReply | undefined {
+  const missing = required.find((name) => !(name in body))
+  const [wrong] = Object.entries(body).find(([name, value]) => !fields[name]?.(value)) ?? []
+  const named = missing ?? wrong
+  if (named === undefined) return undefined
+  return refuse(400, `${named} is invalid`, { type: 'validation_error', code: 'invalid_params' })
+}

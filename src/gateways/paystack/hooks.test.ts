@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { systemClock } from '../../kit/clock.ts'
+import { createHttpClient } from '../../kit/http-client.ts'
+import { signHook } from './fake.ts'
+import { readFixture } from './fake-answers.ts'
+import { PAYSTACK } from './index.ts'
+import { FIXTURE_KEY } from './test-rig.ts'
+
+const vector = readFixture('webhook-vector') as Record<'secret' | 'body' | 'value' | 'header', string>
+
+function openWith(secretKey: string) {
+  return PAYSTACK.open({
+    credentials: { secretKey },
+    baseUrl: 'http://127.0.0.1:1',
+    mode: 'test',
+    http: createHttpClient(),
+    clock: systemClock,
+    publicUrl: () => 'https://pay.example.com',
+  })
+}
+
+const read = (signature: string, body: Buffer) =>
+  openWith(vector.secret).readWebhook({ [vector.header]: signature }, body)
+
+/** Reads an event that is signed as Paystack would. */
+const hear = (hook: unknown) => {
+  const { headers, body } = signHook(hook, vector.secret)
+  return openWith(vector.secret).readWebhook(headers, body)
+}
+
+describe('a webhook of Paystack', () => {
+  it('is known by the signature over its bytes', () => {
+    assert.deepEqual(read(vector.value, Buffer.from(vector.body)), {
+      kind: 'about',
+      key: 'ord_1',
+      eventId: 'charge.success:302961',
+    })
+  })
+
+  it('is forged after any of 10,000 changes of one bit in its body or signature', () => {
+    const gateway = openWith(vector.secret)
+    const body = Buffer.from(vector.body)
+    const signature = Buffer.from(vector.value)
+    const flip = (bytes: Buffer) => {
+      const changed = Buffer.from(bytes)
+      const place = randomInt(bytes.length)
+      changed.writeUInt8(bytes.readUInt8(place) ^ (1 << randomInt(8)), place)
+      return changed
+    }
+    for (let round = 0; round < 10_000; round += 1) {
+      const [left, right] = round % 2 === 0 ? [flip(body), signature] : [body, flip(signature)]
+      const reading = gateway.readWebhook({ [vector.header]: right.toString('latin1') }, left)
+      assert.deepEqual(reading, { kind: 'forged' }, `${left} ${right}`)
+    }
+  })
+
+  it('is forged when its signature is written in another way', () => {
+    const body = Buffer.from(vector.body)
+    for (const odd of [
+      vector.value.toUpperCase(),
+      ` ${vector.value}`,
+      vector.value.slice(0, -2),
+      `${vector.value}00`,
+    ])
+      assert.deepEqual(read(odd, body), { kind: 'forged' })
+  })
+
+  it('is forged when it was signed over the same JSON in other bytes', () => {
+    const spaced = Buffer.from(JSON.stringify(JSON.parse(vector.body), null, 1))
+    assert.deepEqual(read(vector.value, spaced), { kind: 'forged' })
+  })
+
+  it('has the same event id when it comes again, and another for another payment', () => {
+    const hook = (id: number) => ({ event: 'charge.success', data: { id, reference: FIXTURE_KEY } })
+    assert.deepEqual(hear(hook(1)), hear(hook(1)))
+    assert.notDeepEqual(hear(hook(1)), hear(hook(2)))
+  })
+
+  it('keeps an id that no JavaScript number can hold', () => {
+    const hook = '{"event":"charge.success","data":{"id":90071992547409931,"reference":"r"}}'
+    assert.deepEqual(hear(hook), { kind: 'about', key: 'r', eventId: 'charge.success:90071992547409931' })
+  })
+
+  it('about a refund is about the payment that is given back', () => {
+    const reading = hear(readFixture('webhook-refund'))
+    assert.ok(reading.kind === 'about')
+    assert.equal(reading.key, FIXTURE_KEY)
+    const other = hear({ ...readFixture('webhook-refund'), event: 'refund.pending' })
+    assert.ok(other.kind === 'about')
+    assert.notEqual(other.eventId, reading.eventId)
+  })
+
+  it('about a dispute is about the payment that is disputed', () => {
+    assert.deepEqual(hear(readFixture('webhook-dispute')), {
+      kind: 'about',
+      key: FIXTURE_KEY,
+      eventId: 'charge.dispute.create:358950',
+    })
+  })
+
+  it('that concerns no payment is ignored', () => {
+    const data = { id: 1, reference: 'r', transaction_reference: 'r' }
+    for (const event of [
+      'transfer.success',
+      'subscription.create',
+      'invoice.update',
+      'paymentrequest.success',
+    ])
+      assert.equal(hear({ event, data }).kind, 'ignored', event)
+    for (const odd of [
+      null,
+      [],
+      'not JSON',
+      '"text"',
+      { event: 'charge.success' },
+      { event: 'charge.success', data: {} },
+    ])
+      assert.equal(hear(odd).kind, 'ignored')
+    assert.equal(hear({ event: 'refund.pending', data: { transaction_reference: null } }).kind, 'ignored')
+  })
+})
