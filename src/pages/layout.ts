@@ -76,9 +76,14 @@ export function logoPath(merchantId: string, digest: string): string {
 
 function support({ name, support: { email, phone, url } }: MerchantProfile, speech: Speech): Html {
   return html`<p>${speech.say('help', { merchant: name })}${(email ?? phone ?? url) !== null && html`<br>`}
-${email !== null && html`<a href="mailto:${email}"><bdi dir="ltr">${email}</bdi></a>`}
+${email !== null && html`<a href="mailto:${mailbox(email)}"><bdi dir="ltr">${email}</bdi></a>`}
 ${phone !== null && html`<a href="tel:${phone}"><bdi dir="ltr">${phone}</bdi></a>`}
 ${url !== null && html`<a href="${url}" rel="noreferrer">${speech.say('helpWebsite')}</a>`}</p>`
+}
+
+/** As a mailto address takes it, where ? and & would begin other fields of the mail. */
+function mailbox(email: string): string {
+  return email.replace(/[^\w.@+-]/gu, encodeURIComponent)
 }
 
 /** Always there, each name in its own language. */

@@ -61,5 +61,7 @@ describe('a sentence with markup in it', () => {
   it('stands whole around it, and everything else in it is escaped', () => {
     const said = speechOf('en', null).sayAround('payTitle', { merchant: '<b>' }, 'amount', html`<i>1</i>`)
     assert.equal(String(said), 'Pay <i>1</i> to &lt;b&gt;')
+    const odd = speechOf('am', null).sayAround('payTitle', { merchant: 'A\ue000B' }, 'amount', html`<i>1</i>`)
+    assert.equal(String(odd), 'ለAB <i>1</i> ይክፈሉ', 'whatever a merchant calls itself')
   })
 })

@@ -19,7 +19,7 @@ export interface Speech {
   clock(date: Date): string
 }
 
-// A character of no alphabet, which no text of ours and no value holds: where the markup goes.
+// A character of no alphabet, which no text of ours holds: where the markup goes.
 const PLACE = '\ue000'
 
 export function speechOf(language: Language, country: string | null): Speech {
@@ -32,13 +32,20 @@ export function speechOf(language: Language, country: string | null): Speech {
     direction,
     say: (id, values) => say(language, id, values),
     sayAround(id, values, name, markup) {
-      const [before = '', after = ''] = say(language, id, { ...values, [name]: PLACE }).split(PLACE)
+      const others = Object.entries(values).map(([one, value]) => [one, withoutPlace(value)])
+      const text = say(language, id, { ...Object.fromEntries(others), [name]: PLACE })
+      const [before = '', after = ''] = text.split(PLACE)
       return html`${before}${markup}${after}`
     },
     amount: (money) => displayAmount(money, language),
     time: (date) => times.format(date),
     clock: (date) => clocks.format(date),
   }
+}
+
+/** A merchant may call itself anything. */
+function withoutPlace(value: string | number): string | number {
+  return typeof value === 'string' ? value.replaceAll(PLACE, '') : value
 }
 
 const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' }
