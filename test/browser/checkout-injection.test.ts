@@ -1,0 +1,364 @@
+// What merchants, payers and strangers write is text: shown as it was written, in a real browser, and never markup,
+// script, style, address or header. Whatever would run sets window.__hit, and whatever would be a header is X-Hit.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { returnAddress } from '../../src/pages/return-address.ts'
+import { initiateBody, newReference } from '../support/builders.ts'
+import type { Ending } from '../support/database.ts'
+import { dataUriOf, pictureOf, SVG } from '../support/pictures.ts'
+import { choose, heading, type OpenOptions, PAY, payWith, press, startRig } from './payers.ts'
+
+const rig = await startRig({ after })
+const { service, shop } = rig
+
+const HIT = 'window.__hit=1'
+
+const HOSTILE = {
+  'a script': `<script>${HIT}</script>`,
+  'an event handler': `"><img src=x onerror="${HIT}">`,
+  'an attribute in single quotes': `' autofocus onfocus='${HIT}' x='`,
+  'the end of a title': `</title></head><script>${HIT}</script>`,
+  'the end of a style': `</style><svg onload=${HIT}>*{display:none}`,
+  'the end of a list': `</option></select></textarea></script><iframe srcdoc="<script>${HIT}</script>">`,
+  'the braces of templates': `{{constructor.constructor('${HIT}')()}} \${${HIT}} <%= 7*7 %> {amount} #{1}`,
+  'plural forms of messages': `{n, plural, other {#}} '{' {merchant} <b>x</b>`,
+  'an address that runs': `javascript:${HIT}//`,
+  'a comment and entities': `--> <!-- ]]> &lt;i&gt; &#60;i&#62; &quot; &`,
+  'the ends of lines, percent-encoded': '%0d%0aX-Hit: 1%0d%0a%0d%0a<b>%00',
+  'controls of direction': 'abc\u202edef\u202c \u2066ghi\u2069 \u200fjkl',
+  'signs of private use': 'left \ue000 right \uf8ff',
+} as const
+
+type Texts = Readonly<Record<string, unknown>>
+
+async function patchBranding(uuid: string, branding: Texts) {
+  return service.admin.send('PATCH', `/admin/v1/merchants/${uuid}`, {
+    body: JSON.stringify({ settings: { branding } }),
+    headers: { 'content-type': 'application/json' },
+  })
+}
+
+async function merchantWith(branding: Texts) {
+  const merchant = await service.newMerchant()
+  const answer = await patchBranding(merchant.uuid, branding)
+  assert.equal(answer.http, 200, answer.text)
+  return merchant.api
+}
+
+/** A payer who fails the test over a dialog, a header of ours that somebody else wrote, and whatever the rig forbids. */
+async function open(t: Ending, options: OpenOptions = {}) {
+  const checkout = await rig.open(t, options)
+  const surprises: string[] = []
+  const { page } = checkout
+  page.on('dialog', (dialog) => surprises.push(`dialog: ${dialog.message()}`))
+  page.on('response', (response) => {
+    if ('x-hit' in response.headers()) surprises.push(`header of ${response.url()}`)
+  })
+  t.after(async () => assert.deepEqual(surprises, []))
+  return checkout
+}
+
+/** Nothing ran, and nothing stands in the document that could: scripts, handlers, frames, pictures and forms of others. */
+async function requireHarmless(page: Page): Promise<void> {
+  const found = await page.evaluate(`(() => {
+    const foreign = [...document.querySelectorAll('*')].filter((one) =>
+      one.getAttributeNames().some((name) => name.startsWith('on') || name === 'style' || name === 'srcdoc') ||
+      (one.matches('a') && !/^(https?|tel|mailto):$/.test(one.protocol)) ||
+      one.matches('iframe, object, embed, base, b:not([data-left]), i, textarea') ||
+      (one.matches('script') && !one.src.startsWith(location.origin + '/assets/')) ||
+      (one.matches('img') && !one.src.startsWith(location.origin + '/assets/logos/')))
+    return [...foreign.map((one) => one.outerHTML), ...('__hit' in window ? ['it ran'] : [])]
+  })()`)
+  assert.deepEqual(found, [])
+}
+
+const plain = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
+const withoutDirections = (text: string) => text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+
+/** The values of the lists of facts on the page, and the name above it. */
+async function factsOn(page: Page): Promise<string[]> {
+  return (await page.locator('dd, .brand bdi').allInnerTexts()).map(plain)
+}
+
+async function requireShown(page: Page, ...texts: string[]): Promise<void> {
+  const facts = await factsOn(page)
+  for (const text of texts) assert.ok(facts.includes(plain(text)), `${text} in ${facts.join(' | ')}`)
+}
+
+describe('a text of the merchant', { concurrency: 4 }, () => {
+  for (const [kind, text] of Object.entries(HOSTILE)) {
+    it(`is text on every screen: ${kind}`, async (t) => {
+      const api = await merchantWith({ displayName: text })
+      const name = withoutDirections(text)
+      const reference = `${newReference().slice(0, 12)} ${text}`.slice(0, 100).trim()
+      const changes = {
+        reference,
+        description: `${text}\n\t${text}`.slice(0, 255),
+        metadata: { [text.slice(0, 40)]: `SECRET-OF-THE-SHOP ${text}` },
+        customer: {
+          email: 'amina@example.com',
+          firstname: `FIRSTNAME ${text}`,
+          lastname: `LASTNAME ${text}`,
+        },
+        redirectUrl: `${shop}/${text}?${text}#${text}`.replaceAll(/[\s\\]/g, ''),
+      }
+      const { page, read } = await open(t, { api, changes })
+      const look = async (...shown: string[]) => {
+        await requireHarmless(page)
+        await requireShown(page, ...shown)
+        assert.doesNotMatch(await page.content(), /SECRET-OF-THE-SHOP|FIRSTNAME|LASTNAME/)
+      }
+
+      assert.equal(plain(await page.title()), plain(`Pay KES 1,250.50 to ${name}`))
+      // Our template has a use of its own for one sign, so that one is left out of headings.
+      const title = plain(`Pay KES 1,250.50 to ${name.replaceAll('\ue000', '')}`)
+      assert.equal(plain(await page.locator('h1').innerText()), title)
+      await look(name, reference, changes.description)
+
+      await choose(page, 'transfer_success')
+      await press(page, PAY)
+      await heading(page, 'Send exactly KES 1,250.50')
+      await look(name, reference, changes.description, text)
+
+      await heading(page, 'Paid')
+      await look(name, reference, changes.description)
+      await page.getByRole('link', { name: 'Stay here' }).click()
+      await heading(page, 'Receipt')
+      await look(name, reference, changes.description)
+      assert.equal((await read()).description, changes.description, 'kept as it was sent')
+
+      await page.getByRole('link', { name: /^Return to/ }).click()
+      await page.waitForURL(`${shop}/**`)
+      const home = new URL(returnAddress(changes.redirectUrl, reference, 'successful'))
+      assert.equal(page.url(), home.href)
+      assert.equal(new URL(page.url()).searchParams.get('reference'), reference)
+      await requireHarmless(page)
+    })
+
+    it(`is text on the phone's screen and on the provider's pages: ${kind}`, async (t) => {
+      const api = await merchantWith({ displayName: text })
+      const changes = { description: text }
+      const { page } = await open(t, { api, changes })
+      await payWith(page, 'mobile_timeout')
+      await heading(page, 'Check your phone')
+      const step = plain(await page.locator('.steps li').first().innerText())
+      assert.equal(step, plain(`Open the request from ${withoutDirections(text)} on your phone.`))
+      await requireHarmless(page)
+
+      const card = await open(t, { api, changes })
+      await choose(card.page, 'card')
+      await press(card.page, PAY)
+      await card.page.getByText('Choose a test card').waitFor()
+      const said = plain(await card.page.locator('main').innerText())
+      assert.ok(said.includes(plain(text)), said)
+      await requireHarmless(card.page)
+    })
+  }
+})
+
+describe('the branding of a merchant', { concurrency: 4 }, () => {
+  const REFUSED: Record<string, readonly string[]> = {
+    accentColor: ['red', '#fff', '#12345g', `#123456;}</style><script>${HIT}</script>`, 'url(//x.example)'],
+    supportEmail: [
+      `"><script>${HIT}</script>@x.example`,
+      'a b@x.example',
+      'a@x.example\r\nBcc: b@x.example',
+      'javascript:1@x.example',
+    ],
+    supportPhone: ['+254700<script>', 'javascript:1', '+254 700 123 456;ext=1', '+254700123456\n'],
+    supportUrl: [
+      `javascript:${HIT}`,
+      `data:text/html,<script>${HIT}</script>`,
+      'https://x.example/\r\nX-Hit: 1',
+      'https://x.example\\@y.example/',
+      'https://user@x.example/',
+      '//x.example',
+    ],
+    logo: [
+      'https://x.example/logo.png',
+      `javascript:${HIT}`,
+      dataUriOf(`<script>${HIT}</script>`, 'text/html'),
+      dataUriOf(SVG.replace('<circle', `<script>${HIT}</script><circle`)),
+      dataUriOf(SVG.replace('<circle', `<circle onload="${HIT}"`)),
+      dataUriOf(
+        SVG.replace('<circle', `<s:script xmlns:s="http://www.w3.org/2000/svg">${HIT}</s:script><circle`),
+      ),
+      dataUriOf(SVG.replace('<circle', `<a href="javascript:${HIT}"><text>x</text></a><circle`)),
+      dataUriOf(
+        SVG.replace(
+          '<circle',
+          '<foreignObject><body xmlns="http://www.w3.org/1999/xhtml"/></foreignObject><circle',
+        ),
+      ),
+      dataUriOf(SVG.replace('<circle', '<image href="https://x.example/spy.png"/><circle')),
+      dataUriOf(`<!DOCTYPE svg [<!ENTITY x "y">]>${SVG}`),
+      dataUriOf(`<html><script>${HIT}</script></html>`),
+      `${pictureOf('image/png')}"><script>${HIT}</script>`,
+    ],
+    displayName: ['Shop\r\nX-Hit: 1', 'Shop\u0000', 'Shop\u001b[31m', ' '],
+  }
+
+  for (const [field, texts] of Object.entries(REFUSED)) {
+    it(`is refused when ${field} is more than it says`, async () => {
+      const { uuid } = await service.newMerchant()
+      for (const text of texts) {
+        const answer = await patchBranding(uuid, { [field]: text })
+        const complaint = `${answer.http} ${answer.body.error?.details[0]?.field}`
+        assert.equal(complaint, `400 settings.branding.${field}`, text)
+      }
+    })
+  }
+
+  it('is text and links where it is taken', async (t) => {
+    const supportUrl = `https://shop.example/help?q='onclick='${HIT}'#<b>`
+    const supportEmail = "help?bcc=spy&body='onclick='x'{}|@shop.example"
+    const api = await merchantWith({
+      supportEmail,
+      supportUrl,
+      supportPhone: '+254700123456',
+      accentColor: '#FF00aa',
+      logo: dataUriOf(SVG),
+    })
+    const { page } = await open(t, { api })
+    await requireHarmless(page)
+    const email = page.getByRole('link', { name: supportEmail })
+    const written = new URL((await email.getAttribute('href')) ?? '')
+    assert.equal(written.search, '', 'the name of a mailbox adds no other receiver')
+    assert.equal(decodeURIComponent(written.pathname), supportEmail)
+    assert.equal(await page.getByRole('link', { name: 'Website' }).getAttribute('href'), supportUrl)
+    assert.equal(
+      await page.getByRole('link', { name: '+254700123456' }).getAttribute('href'),
+      'tel:+254700123456',
+    )
+  })
+
+  it('has a logo that is a picture, also for who opens it by itself', async (t) => {
+    const api = await merchantWith({ logo: dataUriOf(SVG) })
+    const { page } = await open(t, { api })
+    const logo = page.locator('.brand img')
+    assert.ok(
+      await page.evaluate(`document.querySelector('.brand img').naturalWidth > 0`),
+      'the picture is shown',
+    )
+    const answer = await page.goto(`${service.url}${await logo.getAttribute('src')}`)
+    const headers = (await answer?.allHeaders()) ?? {}
+    assert.equal(headers['content-type'], 'image/svg+xml')
+    assert.match(headers['content-security-policy'] ?? '', /default-src 'none'.*sandbox/)
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+  })
+})
+
+describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
+  it('is what was typed into the phone field, and nothing else', async (t) => {
+    const { page, checkoutUrl, read } = await open(t)
+    for (const [kind, text] of Object.entries(HOSTILE)) {
+      await page.goto(checkoutUrl)
+      await choose(page, 'mobile_success', text)
+      await press(page, PAY)
+      await page.getByRole('alert').waitFor()
+      assert.equal(await page.getByLabel('Mobile money number').inputValue(), text.slice(0, 40), kind)
+      await requireHarmless(page)
+    }
+    assert.deepEqual((await read()).attempts, [])
+  })
+
+  it('makes nothing of an address: language, problem, choice, network, code', async (t) => {
+    const { page, checkoutUrl } = await open(t)
+    for (const text of Object.values(HOSTILE)) {
+      const hostile = Object.fromEntries(QUERY_NAMES.map((name) => [name, text]))
+      await page.goto(`${checkoutUrl}?${new URLSearchParams(hostile)}`)
+      await heading(page, PAY)
+      assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+      assert.equal(await page.getByRole('alert').count(), 0)
+      await requireHarmless(page)
+    }
+    assert.deepEqual(await page.context().cookies(), [])
+  })
+
+  it('makes nothing of cookies', async (t) => {
+    const { page, checkoutUrl } = await open(t)
+    for (const text of Object.values(HOSTILE)) {
+      const names = ['cowry_lang', 'cowry_last_lang', 'cowry_typed', 'cowry_returned', '__proto__']
+      const value = encodeURIComponent(text)
+      await page.context().addCookies(names.map((name) => ({ name, value, url: checkoutUrl })))
+      await page.goto(`${checkoutUrl}?problem=phone&channel=mobile_money`)
+      await page.getByRole('alert').waitFor()
+      assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+      assert.equal(await page.getByLabel('Mobile money number').inputValue(), text.slice(0, 40))
+      await requireHarmless(page)
+    }
+  })
+
+  it('makes nothing of fields that are posted by hand', async (t) => {
+    const { page, checkoutUrl, read } = await open(t)
+    const { request } = page.context()
+    for (const text of Object.values(HOSTILE)) {
+      const form = {
+        channel: 'mobile_money',
+        phone: '+256712345678',
+        network: text,
+        mobile_money_instrument: text,
+      }
+      const answer = await request.post(`${checkoutUrl}/attempts`, { form, maxRedirects: 0 })
+      assert.equal(answer.status(), 303, await answer.text())
+      assert.equal(answer.headers()['x-hit'], undefined)
+      const location = new URL(answer.headers().location ?? '', checkoutUrl)
+      assert.equal(`${location.origin}${location.pathname}`, checkoutUrl)
+      assert.equal(location.searchParams.get('problem'), 'network')
+      await page.goto(location.href)
+      await page.getByRole('alert').waitFor()
+      await requireHarmless(page)
+    }
+    assert.deepEqual((await read()).attempts, [])
+  })
+})
+
+const QUERY_NAMES = ['lang', 'problem', 'seconds', 'channel', 'network', 'sent', '__proto__']
+
+describe('a body of the merchant', () => {
+  it('is refused when a text of it could end a line of a header, or lead to something that runs', async () => {
+    const refused: [string, unknown][] = [
+      ['redirectUrl', `javascript:${HIT}`],
+      ['redirectUrl', `data:text/html,<script>${HIT}</script>`],
+      ['redirectUrl', 'https://shop.example/\r\nX-Hit: 1'],
+      ['redirectUrl', 'https://shop.example/\tx'],
+      ['redirectUrl', '//shop.example/'],
+      ['redirectUrl', 'https:\\\\shop.example/'],
+      ['redirectUrl', 'https://shop.example@other.example/'],
+      ['reference', 'a\r\nX-Hit: 1'],
+      ['reference', 'a\u0085b'],
+      ['description', 'a\rb'],
+      ['description', 'a\u001b[31m'],
+    ]
+    for (const [field, value] of refused) {
+      const answer = await service.api.post(
+        '/api/v1/checkout/initiate-payment',
+        initiateBody({ [field]: value }),
+      )
+      assert.equal(`${answer.http} ${answer.body.error?.details[0]?.field}`, `400 ${field}`, String(value))
+    }
+    const names: [string, unknown][] = [
+      ['customer.firstname', { email: 'a@example.com', firstname: 'A\r\nX-Hit: 1', lastname: 'B' }],
+      ['customer.email', { email: '"><script>@example.com', firstname: 'A', lastname: 'B' }],
+      ['customer.email', { email: 'a@example.com\r\nBcc: b@example.com', firstname: 'A', lastname: 'B' }],
+    ]
+    for (const [field, customer] of names) {
+      const answer = await service.api.post('/api/v1/checkout/initiate-payment', initiateBody({ customer }))
+      assert.equal(`${answer.http} ${answer.body.error?.details[0]?.field}`, `400 ${field}`)
+    }
+  })
+
+  it('shows the e-mail of a customer nowhere, whatever stands before its @', async (t) => {
+    const email = `'onload='${HIT}'{{7*7}}&lt%0d%0aX-Hit@example.com`
+    const { page, read } = await open(t, {
+      changes: { customer: { email, firstname: 'A', lastname: 'B' }, redirectUrl: undefined },
+    })
+    await payWith(page, 'card_success')
+    await heading(page, 'Paid')
+    assert.doesNotMatch(await page.content(), /@example\.com/)
+    await requireHarmless(page)
+    assert.equal((await read()).customer.email, email)
+  })
+})
