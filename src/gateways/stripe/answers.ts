@@ -1,0 +1,97 @@
+// What came back from Stripe, before anybody asks what it means: the object that was asked for, Stripe's own error, or
+// the fact that we do not know. Stripe's messages are not passed on, because they quote what they complain about: an
+// e-mail address, a key, a saved card. Its codes say the same, and its request id leads to the message in its dashboard.
+
+import { type Static, Type } from 'typebox'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Outcome } from '../gateway.ts'
+import { Maybe, parseJson, reader, Text } from './shapes.ts'
+
+export type Unknown = Extract<Outcome, { kind: 'unknown' }>
+type Declined = Extract<Outcome, { kind: 'declined' }>
+
+const StripeError = Type.Object({
+  type: Text(100),
+  code: Maybe(Text(100)),
+  decline_code: Maybe(Text(100)),
+  param: Maybe(Text(500)),
+  // An error that carries the payment comes after the payment has begun. Its shape is looked at by who needs it.
+  payment_intent: Type.Optional(Type.Unknown()),
+})
+export type StripeError = Static<typeof StripeError>
+
+const readErrorBody = reader(Type.Object({ error: StripeError }))
+
+export interface ErrorReply {
+  kind: 'error'
+  http: number
+  /** Absent when the body is not Stripe's: somebody on the way may have answered. */
+  error: StripeError | undefined
+  requestId: string | undefined
+}
+
+export type Reply<Body> = { kind: 'body'; body: Body } | ErrorReply | Unknown
+
+export function readReply<Body>(
+  answer: HttpAnswer,
+  readBody: (value: unknown) => Body | undefined,
+): Reply<Body> {
+  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
+  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
+  const { status, headers, body } = answer
+  if (status >= 500) return unknown('no_answer', `Stripe answered HTTP ${status}`)
+  const value = parseJson(body.toString())
+  if (status >= 200 && status < 300) {
+    const read = readBody(value)
+    return read === undefined
+      ? unknown('unreadable', `unreadable answer of Stripe, HTTP ${status}`)
+      : { kind: 'body', body: read }
+  }
+  const requestId = headers['request-id']
+  return {
+    kind: 'error',
+    http: status,
+    error: readErrorBody(value)?.error,
+    requestId: requestId && /^req_\w{1,60}$/.test(requestId) ? requestId : undefined,
+  }
+}
+
+export function unknown(reason: Unknown['reason'], words: string): Unknown {
+  return { kind: 'unknown', reason, words }
+}
+
+/** The request itself was refused and nothing began. */
+export function refused(code: Declined['code'], words: string): Declined {
+  return { kind: 'declined', code, words, gatewayReference: null, refused: true }
+}
+
+/** An answer to a question that is no answer: it says nothing about what was asked. */
+export function fromUnansweredQuestion(reply: ErrorReply): Unknown {
+  if (reply.http === 404 && reply.error?.code === 'resource_missing') {
+    return unknown('not_found', describeError(reply))
+  }
+  const isBusyOrLocked = [401, 403, 409, 429].includes(reply.http)
+  return unknown(isBusyOrLocked ? 'no_answer' : 'unreadable', describeError(reply))
+}
+
+// Whoever reads this can act on it: the same key stands under both names.
+const CREDENTIAL_WORDS = 'Stripe did not accept the secret key (secretKey, GATEWAY_STRIPE_SECRET_KEY)'
+
+export function describeError({ http, error, requestId }: ErrorReply): string {
+  const subject = http === 401 || http === 403 ? `${CREDENTIAL_WORDS}: HTTP ${http}` : `Stripe: HTTP ${http}`
+  const facts = identifiers([error?.type, ...reasonsOf(error), error?.param, requestId])
+  return [subject, ...facts].join(', ')
+}
+
+export function describeReasons(error: Pick<StripeError, 'code' | 'decline_code'> | undefined): string {
+  return ['Stripe declined', ...identifiers(reasonsOf(error))].join(', ')
+}
+
+function reasonsOf(error: Pick<StripeError, 'code' | 'decline_code'> | undefined) {
+  return [...new Set([error?.code, error?.decline_code])]
+}
+
+/** Names of things, never sentences. */
+function identifiers(texts: readonly (string | null | undefined)[]): string[] {
+  return texts.filter((text) => typeof text === 'string').filter((text) => /^[\w.[\]-]{1,100}$/.test(text))
+}

@@ -1,0 +1,88 @@
+// Stripe's signed events. An event only says which attempt to look at: every object that we make at Stripe carries the
+// attempt's key.
+
+import { Type } from 'typebox'
+import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
+import type { WebhookReading } from '../gateway.ts'
+import { KEY_FIELD } from './forms.ts'
+import { Identity, Maybe, Metadata, parseJson, reader, Text } from './shapes.ts'
+
+const SIGNATURE_HEADER = 'stripe-signature'
+// Stripe's own libraries allow as much.
+const TOLERANCE_MS = 300_000
+
+/** The kinds of events that concern a payment. A webhook endpoint may be subscribed to any others. */
+const EVENTS: ReadonlySet<string> = new Set([
+  'checkout.session.completed',
+  'checkout.session.async_payment_succeeded',
+  'checkout.session.async_payment_failed',
+  'checkout.session.expired',
+  'payment_intent.succeeded',
+  'payment_intent.processing',
+  'payment_intent.requires_action',
+  'payment_intent.payment_failed',
+  'payment_intent.canceled',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
+  'charge.refunded',
+  'charge.refund.updated',
+  'charge.dispute.created',
+  'charge.dispute.closed',
+  'charge.dispute.funds_withdrawn',
+  'charge.dispute.funds_reinstated',
+])
+
+// The version of an event is that of the account, not that of our requests: nothing more than this is relied on.
+const readEvent = reader(
+  Type.Object({
+    id: Identity,
+    type: Text(100),
+    data: Type.Object({
+      object: Type.Object({ metadata: Maybe(Metadata), client_reference_id: Maybe(Text(255)) }),
+    }),
+  }),
+)
+
+export function readSignedEvent(
+  secret: string | undefined,
+  now: Date,
+  headers: Record<string, string>,
+  rawBody: Buffer,
+): WebhookReading {
+  const signature = parseSignature(headers[SIGNATURE_HEADER] ?? '')
+  // Without a secret nobody can prove to be Stripe, and an empty key would be one that everybody has.
+  if (!secret || !signature || !isSigned(secret, signature, rawBody)) return { kind: 'forged' }
+  if (Math.abs(now.getTime() - Number(signature.timestamp) * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
+  const event = readEvent(parseJson(rawBody.toString()))
+  if (!event) return { kind: 'ignored', reason: 'not an event as we know them' }
+  if (!EVENTS.has(event.type)) return { kind: 'ignored', reason: 'an event that concerns no payment' }
+  const { metadata, client_reference_id: reference } = event.data.object
+  const key = metadata?.[KEY_FIELD] ?? reference
+  if (typeof key !== 'string' || key === '')
+    return { kind: 'ignored', reason: 'an event without a key of ours' }
+  return { kind: 'about', key, eventId: event.id }
+}
+
+interface Signature {
+  /** As it stands in the header: it is signed as text. */
+  timestamp: string
+  /** Several while the secret is being changed. */
+  candidates: Buffer[]
+}
+
+/** `t=<unix seconds>,v1=<hex>`, more v1 and other schemes beside them. One way to write each, so nothing else passes. */
+function parseSignature(header: string): Signature | undefined {
+  const parts = header.split(',')
+  const [timestamp, ...more] = parts.filter((part) => part.startsWith('t=')).map((part) => part.slice(2))
+  if (!timestamp || more.length > 0 || !/^\d{1,12}$/.test(timestamp)) return undefined
+  const candidates = parts
+    .filter((part) => /^v1=[0-9a-f]{64}$/.test(part))
+    .map((part) => Buffer.from(part.slice(3), 'hex'))
+  return { timestamp, candidates }
+}
+
+function isSigned(secret: string, { timestamp, candidates }: Signature, rawBody: Buffer): boolean {
+  const expected = hmacSha256(secret, Buffer.concat([Buffer.from(`${timestamp}.`), rawBody]))
+  return candidates.some((candidate) => sameBytes(candidate, expected))
+}

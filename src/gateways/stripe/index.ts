@@ -1,0 +1,170 @@
+// The connector to Stripe: its hosted page (Checkout Sessions), and charges of a saved card without the payer
+// (PaymentIntents).
+
+import type { Mode } from '../../core/merchant.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
+import type { Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
+import { RAILS } from './amounts.ts'
+import { unknown } from './answers.ts'
+import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
+import { readSignedEvent } from './hooks.ts'
+import { fromRefund, fromRefundQuestion } from './refunds.ts'
+import {
+  fromCharge,
+  fromExpiry,
+  fromIntentQuestion,
+  fromProbe,
+  fromSessionQuestion,
+  fromStart,
+  readIntentId,
+} from './wire.ts'
+
+// Pinned, so that the account's own setting does not change what we read; newer versions take the same requests.
+const API_VERSION = '2023-08-16'
+
+const RECOVERY: RecoveryProperties = {
+  // Stripe may forget a key once it is 24 hours old. Until then the same request under it brings the first answer again
+  // and executes nothing, or executes if the first one never arrived.
+  keyRetentionHours: 24,
+  // A 500 is replayed too, as long as the key lives. Asking by the reference is the way out where we have one; without
+  // one such an attempt ends with a person.
+  cachesErrors: true,
+  // A session is read by Stripe's own id alone. Payments can be searched by metadata, but the search runs a minute
+  // behind, so what it does not find proves nothing.
+  lookupByReference: false,
+}
+
+const SECRET_KEY: CredentialField = {
+  name: 'secretKey',
+  isRequired: true,
+  meaning:
+    'The secret key of the Stripe account, or a restricted key that may write Checkout Sessions, PaymentIntents, ' +
+    'Customers and Refunds and read PaymentMethods and the Balance.',
+  complain: complainAboutKey,
+}
+
+const WEBHOOK_SECRET: CredentialField = {
+  name: 'webhookSecret',
+  // Everything is also found out by asking, only later.
+  isRequired: false,
+  meaning:
+    'The signing secret of the webhook endpoint at Stripe. Without it no webhook is believed, and payments are found ' +
+    'out by asking.',
+  complain: (text) =>
+    /^whsec_[\x21-\x7e]+$/.test(text)
+      ? undefined
+      : 'must begin with whsec_: it is shown in the Stripe dashboard as the signing secret of the webhook endpoint',
+}
+
+function complainAboutKey(text: string, mode: Mode): string | undefined {
+  if (text.startsWith('pk_')) return 'is a publishable key; the secret key begins with sk_ or rk_'
+  const keyMode = /^(?:sk|rk)_(test|live)_[\x21-\x7e]+$/.exec(text)?.[1]
+  if (keyMode === undefined)
+    return `must be a secret key of Stripe, which begins with sk_${mode}_ or rk_${mode}_`
+  if (keyMode === mode) return undefined
+  return `is a ${keyMode} key, but this is ${mode} mode: it must begin with sk_${mode}_ or rk_${mode}_`
+}
+
+export const STRIPE: GatewayDefinition = {
+  name: 'stripe',
+  title: 'Stripe',
+  rails: RAILS,
+  recovery: RECOVERY,
+  credentials: [SECRET_KEY, WEBHOOK_SECRET],
+  // The key alone tells test from live.
+  baseUrl: { test: 'https://api.stripe.com', live: 'https://api.stripe.com' },
+  open: openStripe,
+}
+
+const SESSIONS = '/v1/checkout/sessions'
+const INTENTS = '/v1/payment_intents'
+const REFUNDS = '/v1/refunds'
+
+// With the payment and its card, so that one question answers everything.
+const WITH_CARD = 'expand[]=payment_intent.payment_method'
+
+// Nothing is known at Stripe under our own key: what was lost on the way is found by sending it once more.
+const NO_REFERENCE = unknown('not_found', 'Stripe has not told its reference, and cannot be asked by ours')
+
+function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway {
+  const authorization = `Bearer ${credentials.secretKey}`
+  const headers = { authorization, 'stripe-version': API_VERSION }
+
+  const read = (path: string): Promise<HttpAnswer> =>
+    http.request({ method: 'GET', url: `${baseUrl}${path}`, headers })
+  const write = (path: string, form: Form, key?: string): Promise<HttpAnswer> =>
+    http.request({
+      method: 'POST',
+      url: `${baseUrl}${path}`,
+      headers: {
+        ...headers,
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
+      body: encodeForm(form),
+    })
+
+  const readSession = (id: string) => read(`${SESSIONS}/${encodeURIComponent(id)}?${WITH_CARD}`)
+
+  async function verify({ operation }: Question, reference: string | null): Promise<Outcome> {
+    if (reference === null) return NO_REFERENCE
+    return operation === 'checkout'
+      ? fromSessionQuestion(await readSession(reference))
+      : fromIntentQuestion(await read(`${INTENTS}/${encodeURIComponent(reference)}`))
+  }
+
+  return {
+    name: STRIPE.name,
+    rails: STRIPE.rails,
+    recovery: STRIPE.recovery,
+    verify,
+
+    // Which ways to pay Stripe's page offers is decided by the account's settings, not by the payer's choice on ours.
+    startCheckout: async (attempt, _choice, returnUrl) =>
+      fromStart(await write(SESSIONS, toCheckoutForm(attempt, returnUrl), attempt.key)),
+
+    async chargeSaved(attempt, credentialText) {
+      const credential = readCredential(credentialText)
+      if (!credential) return UNUSABLE_CREDENTIAL
+      return fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key))
+    },
+
+    async cancel(question, reference) {
+      if (reference === null || question.operation !== 'checkout') return verify(question, reference)
+      const expiry = fromExpiry(await write(`${SESSIONS}/${encodeURIComponent(reference)}/expire`, []))
+      if (expiry !== 'expired' && expiry !== 'not_open') return expiry
+      const outcome = await verify(question, reference)
+      return expiry === 'expired' && outcome.kind === 'declined' && outcome.code === 'customer_timeout'
+        ? { ...outcome, code: 'customer_cancelled', words: 'the checkout session of Stripe was closed' }
+        : outcome
+    },
+
+    async refund(refund) {
+      const { attemptReference } = refund
+      const intentId = attemptReference.startsWith('pi_')
+        ? attemptReference
+        : readIntentId(await readSession(attemptReference))
+      if (typeof intentId !== 'string') return intentId
+      return fromRefund(await write(REFUNDS, toRefundForm(refund, intentId), refund.key), refund)
+    },
+
+    async verifyRefund(refund, reference) {
+      if (reference === null) return NO_REFERENCE
+      return fromRefundQuestion(await read(`${REFUNDS}/${encodeURIComponent(reference)}`), refund)
+    },
+
+    probe: async () => fromProbe(await read('/v1/balance')),
+
+    readWebhook: (received, rawBody) =>
+      readSignedEvent(credentials.webhookSecret, clock.now(), received, rawBody),
+  }
+}
+
+// The text is the same at every try, so no try has ever left us.
+const UNUSABLE_CREDENTIAL: Outcome = {
+  kind: 'declined',
+  code: 'invalid_card',
+  words: 'the saved method has no customer and card of Stripe',
+  gatewayReference: null,
+}

@@ -1,0 +1,75 @@
+// Money back: what Stripe's refund objects mean. A refund that is not told to have ended is asked about again; it is
+// called failed only by Stripe's own word.
+
+import { type Static, Type } from 'typebox'
+import { equals } from '../../core/money.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import { fromAmount } from './amounts.ts'
+import { describeError, type ErrorReply, fromUnansweredQuestion, readReply, unknown } from './answers.ts'
+import { REFUND_KEY_FIELD } from './forms.ts'
+import { Amount, Identity, Maybe, Metadata, reader, Text } from './shapes.ts'
+
+const Refund = Type.Object({
+  id: Identity,
+  status: Maybe(Text(50)),
+  amount: Amount,
+  currency: Text(10),
+  metadata: Maybe(Metadata),
+  failure_reason: Maybe(Text(100)),
+})
+type Refund = Static<typeof Refund>
+
+const readRefund = reader(Refund)
+
+export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+  const reply = readReply(answer, readRefund)
+  if (reply.kind === 'unknown') return reply
+  return reply.kind === 'error' ? fromFailedRefund(reply) : toOutcome(reply.body, request)
+}
+
+export function fromRefundQuestion(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+  const reply = readReply(answer, readRefund)
+  if (reply.kind === 'unknown') return reply
+  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : toOutcome(reply.body, request)
+}
+
+/**
+ * Stripe looked at the request and will not give this back. A wrong key and a busy hour are no such verdict: the same
+ * refund goes through once they are over.
+ */
+function fromFailedRefund(reply: ErrorReply): RefundOutcome {
+  const isVerdict = [400, 402, 404].includes(reply.http)
+  const isOfRequest = reply.error?.type === 'invalid_request_error' || reply.error?.type === 'card_error'
+  if (isVerdict && isOfRequest && reply.error?.code !== 'rate_limit')
+    return { kind: 'failed', words: describeError(reply), gatewayReference: null }
+  return fromUnansweredQuestion(reply)
+}
+
+function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
+  const { id, status } = refund
+  if (!isAsked(refund, request))
+    return unknown('unreadable', 'Stripe answered another refund than was asked for')
+  switch (status) {
+    case 'succeeded':
+      return { kind: 'succeeded', gatewayReference: id }
+    case 'pending':
+    case 'requires_action':
+      return { kind: 'pending', gatewayReference: id }
+    case 'failed':
+    case 'canceled':
+      return { kind: 'failed', words: describeFailure(refund), gatewayReference: id }
+    default:
+      return unknown('unreadable', `Stripe answered a status of a refund that we do not know: ${status}`)
+  }
+}
+
+function isAsked({ amount, currency, metadata }: Refund, { key, amount: asked }: RefundRequest): boolean {
+  const refunded = fromAmount(amount, currency)
+  const itsKey = metadata?.[REFUND_KEY_FIELD]
+  return refunded !== undefined && equals(refunded, asked) && (itsKey === undefined || itsKey === key)
+}
+
+function describeFailure({ status, failure_reason: reason }: Refund): string {
+  return ['Stripe', status, reason].filter((part) => part != null).join(', ')
+}

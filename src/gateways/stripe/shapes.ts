@@ -1,0 +1,33 @@
+// The words in which the shapes of Stripe's objects are written down, and how they are read.
+
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Nullable } from '../../kit/schema.ts'
+
+/** Every text has an end: what does not fit was not written by this provider. */
+export const Text = (maxLength: number) => Type.String({ maxLength })
+export const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Nullable(schema))
+
+/** Reads a value that has the shape, and answers undefined for any other. */
+export function reader<Schema extends TSchema>(
+  schema: Schema,
+): (value: unknown) => Static<Schema> | undefined {
+  const compiled = Compile(schema)
+  // A boundary: the check is what makes the type true.
+  return (value) => (compiled.Check(value) ? (value as Static<Schema>) : undefined)
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not JSON has no shape, like null.
+    return null
+  }
+}
+
+export const Identity = Type.String({ minLength: 1, maxLength: 255 })
+/** Beyond the safe integers a number was rounded while it was read. */
+export const Amount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+export const UnixSeconds = Type.Integer({ minimum: 0, maximum: 99_999_999_999 })
+export const Metadata = Type.Record(Type.String(), Type.Unknown())

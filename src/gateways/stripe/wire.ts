@@ -1,0 +1,323 @@
+// Stripe's objects, and what they mean in the words of the gateway contract. Pure.
+
+import { type Static, Type } from 'typebox'
+import type { Money } from '../../core/money.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Outcome, SavedMethod, Started } from '../gateway.ts'
+import { CURRENCIES_TAKEN, fromAmount } from './amounts.ts'
+import {
+  describeError,
+  describeReasons,
+  type ErrorReply,
+  fromUnansweredQuestion,
+  readReply,
+  refused,
+  type StripeError,
+  type Unknown,
+  unknown,
+} from './answers.ts'
+import { toFailureCode } from './declines.ts'
+import { type Credential, KEY_FIELD } from './forms.ts'
+import { Amount, Identity, Maybe, Metadata, reader, Text, UnixSeconds } from './shapes.ts'
+
+const MAX_URL = 5_000
+
+// What a payment cannot be judged without is required. The rest is looked at on its own: a card of a new kind must not
+// make a payment unreadable.
+const Session = Type.Object({
+  id: Identity,
+  // Any text: what we do not know is for the switch.
+  status: Nullish(50),
+  payment_status: Text(50),
+  created: UnixSeconds,
+  url: Maybe(Type.String({ maxLength: MAX_URL, pattern: '^https?://' })),
+  amount_total: Maybe(Amount),
+  currency: Nullish(10),
+  client_reference_id: Nullish(255),
+  customer: Type.Optional(Type.Unknown()),
+  payment_intent: Type.Optional(Type.Unknown()),
+})
+type Session = Static<typeof Session>
+
+const Intent = Type.Object({
+  id: Identity,
+  status: Text(50),
+  created: UnixSeconds,
+  amount_received: Maybe(Amount),
+  currency: Nullish(10),
+  metadata: Maybe(Metadata),
+  customer: Type.Optional(Type.Unknown()),
+  payment_method: Type.Optional(Type.Unknown()),
+  last_payment_error: Maybe(Type.Object({ code: Nullish(100), decline_code: Nullish(100) })),
+})
+type Intent = Static<typeof Intent>
+
+const CardMethod = Type.Object({
+  id: Identity,
+  type: Type.Literal('card'),
+  card: Type.Object({
+    brand: Text(50),
+    last4: Type.String({ pattern: '^\\d{4}$' }),
+    exp_month: Type.Integer({ minimum: 1, maximum: 12 }),
+    exp_year: Type.Integer({ minimum: 1_970, maximum: 9_999 }),
+    country: Nullish(2),
+    fingerprint: Nullish(255),
+  }),
+})
+
+function Nullish(maxLength: number) {
+  return Maybe(Text(maxLength))
+}
+
+const readSession = reader(Session)
+const readIntent = reader(Intent)
+const readCardMethod = reader(CardMethod)
+
+export function fromStart(answer: HttpAnswer): Started | Outcome {
+  const reply = readReply(answer, readSession)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return fromFailedSubmission(reply)
+  const { id, status, url } = reply.body
+  if (status !== 'open' || !url) return fromSession(reply.body)
+  return { kind: 'started', gatewayReference: id, next: { kind: 'redirect', url } }
+}
+
+export function fromCharge(answer: HttpAnswer): Outcome {
+  const reply = readReply(answer, readIntent)
+  if (reply.kind === 'unknown') return reply
+  return reply.kind === 'error' ? fromFailedSubmission(reply) : fromIntent(reply.body)
+}
+
+export function fromSessionQuestion(answer: HttpAnswer): Outcome {
+  const reply = readReply(answer, readSession)
+  if (reply.kind === 'unknown') return reply
+  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromSession(reply.body)
+}
+
+export function fromIntentQuestion(answer: HttpAnswer): Outcome {
+  const reply = readReply(answer, readIntent)
+  if (reply.kind === 'unknown') return reply
+  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromIntent(reply.body)
+}
+
+/** Whether the session was closed by this request, or Stripe says that there is nothing open to close. */
+export function fromExpiry(answer: HttpAnswer): 'expired' | 'not_open' | Unknown {
+  const reply = readReply(answer, readSession)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'body') return 'expired'
+  const isNotOpen = reply.http === 400 && reply.error?.type === 'invalid_request_error'
+  return isNotOpen && reply.error?.code !== 'rate_limit' ? 'not_open' : fromUnansweredQuestion(reply)
+}
+
+/** The payment behind a session, which is what money is given back for. */
+export function readIntentId(answer: HttpAnswer): string | Unknown {
+  const reply = readReply(answer, readSession)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return fromUnansweredQuestion(reply)
+  return idOf(reply.body.payment_intent) ?? unknown('unreadable', 'the session has no payment')
+}
+
+/** An error in answer to a request that makes something. Only what provably began nothing is refused. */
+function fromFailedSubmission(reply: ErrorReply): Outcome {
+  const { http, error } = reply
+  const words = describeError(reply)
+  if (http === 401 || http === 403 || http === 429) return refused('provider_unavailable', words)
+  // The same key is under way at this moment.
+  if (http === 409) return unknown('no_answer', words)
+  if (!error) return unknown('unreadable', words)
+  if (error.payment_intent != null) {
+    const intent = readIntent(error.payment_intent)
+    return intent ? fromIntent(intent, error) : unknown('unreadable', words)
+  }
+  switch (error.type) {
+    case 'card_error':
+      return { kind: 'declined', ...toFailure(error), gatewayReference: null }
+    case 'invalid_request_error':
+      return http === 400 || http === 404 ? fromInvalidRequest(error, words) : unknown('unreadable', words)
+    // idempotency_error among them: another request was made under this key, and nobody can tell here what it did.
+    default:
+      return unknown('unreadable', words)
+  }
+}
+
+function fromInvalidRequest(error: StripeError, words: string): Outcome {
+  const isCardGone =
+    error.code === 'resource_missing' && (error.param === 'payment_method' || error.param === 'customer')
+  return refused(isCardGone ? 'invalid_card' : 'provider_unavailable', words)
+}
+
+function fromSession(session: Session): Outcome {
+  const { id, status, payment_status: paymentStatus } = session
+  switch (status) {
+    // A decline on Stripe's page leaves it open: the payer may try another card there.
+    case 'open':
+      return paymentStatus === 'unpaid' ? pending(id) : unknownStatus(`${status}/${paymentStatus}`)
+    case 'complete':
+      return fromCompleteSession(session)
+    case 'expired':
+      return declined(id, 'customer_timeout', 'the checkout session of Stripe has expired')
+    default:
+      return unknownStatus(String(status))
+  }
+}
+
+function fromCompleteSession(session: Session): Outcome {
+  switch (session.payment_status) {
+    case 'paid':
+    case 'no_payment_required':
+      return fromPaidSession(session)
+    case 'unpaid':
+      return fromUnpaidSession(session)
+    default:
+      return unknownStatus(`complete/${session.payment_status}`)
+  }
+}
+
+/** The payer has left the page and the money is on its way, or it did not come: only the payment itself tells which. */
+function fromUnpaidSession(session: Session): Outcome {
+  const intent = readIntent(session.payment_intent)
+  switch (intent?.status) {
+    case undefined:
+    case 'processing':
+    case 'requires_action':
+    case 'requires_confirmation':
+    case 'requires_capture':
+    case 'succeeded':
+      return pending(session.id)
+    case 'requires_payment_method':
+    case 'canceled': {
+      const outcome = fromIntent(intent)
+      return outcome.kind === 'declined' ? { ...outcome, gatewayReference: session.id } : outcome
+    }
+    default:
+      return unknownStatus(`complete/unpaid/${intent?.status}`)
+  }
+}
+
+// Amount and currency of the session stay ours even where Stripe shows the payer another currency.
+function fromPaidSession(session: Session): Outcome {
+  const intent = readIntent(session.payment_intent)
+  const paid = readMoney(session.amount_total, session.currency)
+  if (!paid || !session.client_reference_id) return unreadableSuccess()
+  return {
+    kind: 'succeeded',
+    gatewayReference: session.id,
+    paid,
+    key: session.client_reference_id,
+    savedMethod: toSavedMethod(intent?.payment_method, idOf(session.customer) ?? idOf(intent?.customer)),
+    // A session's payment is made in the moment in which the payer pays.
+    paidAt: fromSeconds(intent?.created ?? session.created),
+  }
+}
+
+/** `error` is what the request was answered with; otherwise the payment remembers why it last failed. */
+function fromIntent(intent: Intent, error?: StripeError): Outcome {
+  const { id, status } = intent
+  switch (status) {
+    case 'succeeded':
+      return fromPaidIntent(intent)
+    case 'processing':
+    case 'requires_capture':
+      return pending(id)
+    case 'requires_action':
+    case 'requires_confirmation':
+      // Nobody is there to act, and nobody was given what it takes to act later.
+      return declined(id, 'authentication_required', `the payment at Stripe is ${status}`)
+    case 'requires_payment_method': {
+      const reason = error ?? intent.last_payment_error
+      // Without a reason nothing has been tried yet, which a payment that is confirmed as it is made never shows.
+      return reason ? { kind: 'declined', ...toFailure(reason), gatewayReference: id } : unknownStatus(status)
+    }
+    case 'canceled':
+      return declined(id, 'customer_cancelled', 'the payment at Stripe was canceled')
+    default:
+      return unknownStatus(status)
+  }
+}
+
+function fromPaidIntent(intent: Intent): Outcome {
+  const paid = readMoney(intent.amount_received, intent.currency)
+  const key = intent.metadata?.[KEY_FIELD]
+  if (!paid || typeof key !== 'string') return unreadableSuccess()
+  return {
+    kind: 'succeeded',
+    gatewayReference: intent.id,
+    paid,
+    key,
+    // The card was saved before it was charged.
+    savedMethod: null,
+    paidAt: fromSeconds(intent.created),
+  }
+}
+
+function toFailure(error: Pick<StripeError, 'code' | 'decline_code'>) {
+  return { code: toFailureCode(error.decline_code ?? error.code ?? null), words: describeReasons(error) }
+}
+
+function toSavedMethod(method: unknown, customer: string | null): SavedMethod | null {
+  const read = readCardMethod(method)
+  if (!read || customer === null) return null
+  const { id, card } = read
+  const credential: Credential = { customer, payment_method: id }
+  return {
+    type: 'card',
+    credential: JSON.stringify(credential),
+    fingerprint: card.fingerprint ?? id,
+    card: {
+      brand: card.brand,
+      last4: card.last4,
+      expiryMonth: card.exp_month,
+      expiryYear: card.exp_year,
+      country: card.country ?? null,
+    },
+    mobileMoney: null,
+    currencies: CURRENCIES_TAKEN,
+  }
+}
+
+/** An object comes as its id, or whole where we asked for it. */
+function idOf(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  const isObject = typeof value === 'object' && value !== null
+  return isObject && 'id' in value && typeof value.id === 'string' ? value.id : null
+}
+
+function readMoney(
+  amount: number | null | undefined,
+  currency: string | null | undefined,
+): Money | undefined {
+  return amount == null || currency == null ? undefined : fromAmount(amount, currency)
+}
+
+function fromSeconds(unixSeconds: number): Date {
+  return new Date(unixSeconds * 1_000)
+}
+
+function pending(gatewayReference: string): Outcome {
+  return { kind: 'pending', gatewayReference }
+}
+
+function declined(
+  gatewayReference: string,
+  code: Extract<Outcome, { kind: 'declined' }>['code'],
+  words: string,
+): Outcome {
+  return { kind: 'declined', code, words, gatewayReference }
+}
+
+function unknownStatus(status: string): Outcome {
+  return unknown('unreadable', `Stripe answered a status that we do not know: ${status}`)
+}
+
+function unreadableSuccess(): Outcome {
+  return unknown('unreadable', 'Stripe answered a success without a key, or without an amount that can be')
+}
+
+const readBalance = reader(Type.Object({ object: Type.Literal('balance') }))
+
+export function fromProbe(answer: HttpAnswer): 'works' | 'refused' | 'unreachable' {
+  const reply = readReply(answer, readBalance)
+  if (reply.kind === 'body') return 'works'
+  const isRefused = reply.kind === 'error' && (reply.http === 401 || reply.http === 403)
+  return isRefused ? 'refused' : 'unreachable'
+}
