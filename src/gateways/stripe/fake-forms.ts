@@ -1,0 +1,109 @@
+// For tests: the forms that Stripe takes, field by field, and how it complains about them. Written from the facts about
+// the provider and not from the connector, so that a field which Stripe would not take is noticed here.
+
+import type { FakeReply } from '../fake-server.ts'
+
+export type Fields = ReadonlyMap<string, string>
+
+interface Rule {
+  name: RegExp
+  value: RegExp
+  /** The one name that must be there. */
+  required?: string
+}
+
+const field = (name: string, value: RegExp): Rule => ({ name: exactly(name), value })
+const required = (name: string, value: RegExp): Rule => ({ ...field(name, value), required: name })
+const metadata = (prefix: string): Rule => ({
+  name: new RegExp(`^${escaped(prefix)}\\[[^\\[\\]]{1,40}\\]$`),
+  value: /^[\s\S]{0,500}$/,
+})
+
+const CURRENCY = /^[a-z]{3}$/
+const POSITIVE = /^[1-9]\d*$/
+const ADDRESS = /^https?:\/\/[^\s]{1,4990}$/
+const EMAIL = /^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$/
+
+const LINE = 'line_items[0]'
+
+export const SESSION_RULES: readonly Rule[] = [
+  required('mode', /^(?:payment|setup|subscription)$/),
+  required('success_url', ADDRESS),
+  field('cancel_url', ADDRESS),
+  field('client_reference_id', /^.{1,200}$/),
+  field('customer_email', EMAIL),
+  field('customer_creation', /^(?:always|if_required)$/),
+  required(`${LINE}[quantity]`, POSITIVE),
+  required(`${LINE}[price_data][currency]`, CURRENCY),
+  required(`${LINE}[price_data][unit_amount]`, POSITIVE),
+  required(`${LINE}[price_data][product_data][name]`, /\S/),
+  field('payment_intent_data[setup_future_usage]', /^(?:off|on)_session$/),
+  field('payment_intent_data[description]', /^[\s\S]{1,1000}$/),
+  metadata('payment_intent_data[metadata]'),
+  metadata('metadata'),
+  field('expires_at', POSITIVE),
+]
+
+export const INTENT_RULES: readonly Rule[] = [
+  required('amount', POSITIVE),
+  required('currency', CURRENCY),
+  field('customer', /^cus_\w+$/),
+  field('payment_method', /^pm_\w+$/),
+  field('off_session', /^(?:true|false)$/),
+  field('confirm', /^(?:true|false)$/),
+  required('automatic_payment_methods[enabled]', /^(?:true|false)$/),
+  field('automatic_payment_methods[allow_redirects]', /^(?:always|never)$/),
+  field('description', /^[\s\S]{1,1000}$/),
+  metadata('metadata'),
+]
+
+export const REFUND_RULES: readonly Rule[] = [
+  required('payment_intent', /^pi_\w+$/),
+  field('amount', POSITIVE),
+  field('reason', /^(?:duplicate|fraudulent|requested_by_customer)$/),
+  metadata('metadata'),
+]
+
+/** The fields of a form that Stripe would take, or its complaint about the first that it would not. */
+export function readFields(text: string, rules: readonly Rule[]): Fields | FakeReply {
+  const fields = new Map(new URLSearchParams(text))
+  for (const [name, value] of fields) {
+    const rule = rules.find((one) => one.name.test(name))
+    if (!rule) return complain('parameter_unknown', name, `Received unknown parameter: ${name}`)
+    if (value === '') return complain('parameter_invalid_empty', name, 'You passed an empty string.')
+    if (!rule.value.test(value)) {
+      const isEmail = name === 'customer_email'
+      const code = isEmail ? 'email_invalid' : 'parameter_invalid'
+      return complain(code, name, isEmail ? `Invalid email address: ${value}` : `Invalid ${name}: ${value}`)
+    }
+  }
+  const missing = rules.find((rule) => rule.required !== undefined && !fields.has(rule.required))?.required
+  if (missing) return complain('parameter_missing', missing, `Missing required param: ${missing}.`)
+  return fields
+}
+
+// The currencies that Stripe does not present, and the amounts that it does not charge in the others.
+export function complainAboutMoney(currency: string, amount: string, param: string): FakeReply | undefined {
+  if (currency === 'ghs' || currency === 'ssp')
+    return complain(undefined, 'currency', `Invalid currency: ${currency}.`)
+  if (currency === 'ugx' && !amount.endsWith('00'))
+    return complain(undefined, param, 'Currency UGX must be evenly divisible by 100.')
+  if (amount.length > 16) return complain('amount_too_large', param, 'Amount must be no more than that.')
+  return undefined
+}
+
+export function complain(code: string | undefined, param: string, message: string, http = 400): FakeReply {
+  return { http, body: { error: { type: 'invalid_request_error', code, param, message } } }
+}
+
+export function isReply(value: unknown): value is FakeReply {
+  return typeof value === 'object' && value !== null && 'http' in value
+}
+
+function exactly(name: string): RegExp {
+  return new RegExp(`^${escaped(name)}$`)
+}
+
+function escaped(name: string): string {
+  return name.replaceAll(/[[\]]/g, '\\$&')
+}

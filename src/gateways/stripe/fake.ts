@@ -1,0 +1,168 @@
+// For tests: Stripe on a socket. It answers as the facts about the provider say, in its errors too: it checks the key and
+// the form, replays what it answered under an idempotency key (also a 500), and forgets the key after 24 hours.
+
+import { createHmac } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { type Clock, systemClock } from '../../kit/clock.ts'
+import type { ChargeManner, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
+import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import {
+  type Books,
+  expireByTime,
+  expireSession,
+  finish,
+  makeIntent,
+  makeMethod,
+  makeRefund,
+  makeSession,
+  newId,
+  openBooks,
+  readFixture,
+  readObject,
+  type Stripe,
+  scaleOf,
+  seconds,
+} from './fake-books.ts'
+import {
+  complain,
+  type Fields,
+  INTENT_RULES,
+  isReply,
+  REFUND_RULES,
+  readFields,
+  SESSION_RULES,
+} from './fake-forms.ts'
+
+export const FAKE_SECRET_KEY = 'sk_test_made0up0key0of0the0tests'
+export const FAKE_WEBHOOK_SECRET = 'whsec_made0up0secret0of0the0tests'
+
+export interface FakeStripe extends FakeProvider {
+  /** The next request that makes something is executed, and its answer is a 500 for as long as its key lives. */
+  failInside(): void
+  savedCredential(manner: ChargeManner): string
+  endRefunds(manner: RefundManner): void
+  refunds(attemptKey: string): readonly bigint[]
+  webhook(key: string, event?: string): Webhook
+}
+
+interface Remembered {
+  request: string
+  reply: FakeReply
+  atMs: number
+}
+
+interface Memory {
+  keys: Map<string, Remembered>
+  failsInside: boolean
+}
+
+const KEY_LIFE_MS = 24 * 3_600_000
+
+export async function startFakeStripe(t: TestContext, clock: Clock = systemClock): Promise<FakeStripe> {
+  const books = openBooks(clock)
+  const memory: Memory = { keys: new Map(), failsInside: false }
+  const server = await startFakeServer(t, async (request) => answer(books, memory, request), { errorBody })
+  const paid = (key: string) =>
+    [...books.intents.values()].filter(
+      ({ metadata, status }) => metadata.cowry_key === key && status === 'succeeded',
+    )
+  return {
+    server,
+    finish: (key, ending) => finish(books, key, ending),
+    executions: (key) => paid(key).length,
+    savedCredential(manner) {
+      const method = makeMethod(books, newId('cus'), manner)
+      return JSON.stringify({ customer: method.customer, payment_method: method.id })
+    },
+    endRefunds(manner) {
+      books.refundManner = manner
+    },
+    refunds: (key) =>
+      [...books.refunds.values()]
+        .filter(({ status, metadata }) => status !== 'failed' && metadata.cowry_key === key)
+        .map(({ amount, currency }) => BigInt(amount) / scaleOf(currency)),
+    failInside() {
+      memory.failsInside = true
+    },
+    webhook: (key, event) => makeWebhook(books, key, event),
+  }
+}
+
+function errorBody(http: number): Stripe {
+  if (http === 429) return readFixture('error-rate-limit')
+  const [type, code] = http === 409 ? ['idempotency_error', 'idempotency_key_in_use'] : ['api_error']
+  return { error: { type, code, message: 'An error of the fake.' } }
+}
+
+function answer(books: Books, memory: Memory, request: FakeRequest): FakeReply {
+  if (request.headers.authorization !== `Bearer ${FAKE_SECRET_KEY}`)
+    return { http: 401, body: readFixture('error-invalid-key') }
+  if (request.headers['stripe-version'] !== '2023-08-16')
+    return complain(undefined, 'stripe-version', 'The tests pin the version.')
+  for (const session of books.sessions.values()) expireByTime(books, session)
+  if (request.method === 'GET') return readObject(books, request)
+  if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
+    return complain(undefined, 'content-type', 'Request bodies are form-encoded.')
+  return writeOnce(books, memory, request)
+}
+
+/** What execution has begun for is replayed under its key; what was refused before is forgotten at once. */
+function writeOnce(books: Books, memory: Memory, request: FakeRequest): FakeReply {
+  const key = request.headers['idempotency-key']
+  const fingerprint = `${request.path}?${request.text}`
+  const nowMs = books.clock.now().getTime()
+  const known = key === undefined ? undefined : memory.keys.get(key)
+  if (known && nowMs - known.atMs < KEY_LIFE_MS) {
+    if (known.request !== fingerprint) return { http: 400, body: readFixture('error-idempotency') }
+    return { ...known.reply, headers: { 'idempotent-replayed': 'true' } }
+  }
+  const reply = write(books, request)
+  if (reply.http !== 200 && reply.http !== 402) return reply
+  const told = memory.failsInside ? { http: 500, body: errorBody(500) } : reply
+  memory.failsInside = false
+  // Stored as it is now: the books move on, the first answer does not.
+  if (key !== undefined)
+    memory.keys.set(key, { request: fingerprint, reply: structuredClone(told), atMs: nowMs })
+  return told
+}
+
+interface Door {
+  rules: typeof SESSION_RULES
+  make(books: Books, fields: Fields): FakeReply
+}
+
+const DOORS: Readonly<Record<string, Door>> = {
+  '/v1/checkout/sessions': { rules: SESSION_RULES, make: makeSession },
+  '/v1/payment_intents': { rules: INTENT_RULES, make: makeIntent },
+  '/v1/refunds': { rules: REFUND_RULES, make: makeRefund },
+}
+
+function write(books: Books, { path, text }: FakeRequest): FakeReply {
+  const expired = /^\/v1\/checkout\/sessions\/([^/]+)\/expire$/.exec(path)?.[1]
+  if (expired !== undefined) return expireSession(books, expired)
+  const door = DOORS[path]
+  if (!door) return complain(undefined, 'url', `Unrecognized request URL (POST: ${path}).`, 404)
+  const fields = readFields(text, door.rules)
+  return isReply(fields) ? fields : door.make(books, fields)
+}
+
+const OBJECT_OF_EVENT: readonly [RegExp, (key: string) => Stripe][] = [
+  [/^checkout\.session\./, (key) => ({ ...readFixture('checkout-session-paid'), client_reference_id: key })],
+  [/^charge\.dispute\./, () => ({ id: 'du_1', object: 'dispute', payment_intent: 'pi_1', metadata: {} })],
+  [/^(?:refund\.|charge\.refund\.)/, () => readFixture('refund')],
+  [/^charge\./, () => ({ id: 'ch_1', object: 'charge', payment_intent: 'pi_1', metadata: {} })],
+  [/./, () => readFixture('payment-intent')],
+]
+
+function makeWebhook(books: Books, key: string, type = 'checkout.session.completed'): Webhook {
+  const object = OBJECT_OF_EVENT.find(([pattern]) => pattern.test(type))?.[1](key)
+  const metadata = { ...object.metadata, ...(object.object !== 'dispute' && { cowry_key: key }) }
+  const event = { ...readFixture('event'), id: newId('evt'), type, data: { object: { ...object, metadata } } }
+  const body = Buffer.from(JSON.stringify(event))
+  return { headers: { 'stripe-signature': signEvent(FAKE_WEBHOOK_SECRET, seconds(books), body) }, body }
+}
+
+export function signEvent(secret: string, unixSeconds: number, body: Buffer): string {
+  const signature = createHmac('sha256', secret).update(`${unixSeconds}.`).update(body).digest('hex')
+  return `t=${unixSeconds},v1=${signature}`
+}
