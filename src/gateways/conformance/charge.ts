@@ -47,14 +47,14 @@ function testSaving(subject: Subject): void {
 
 function testAnswers(subject: Subject): void {
   it('that is approved tells the amount, the currency and the key, and the same when it is asked about', async (t) => {
-    const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const outcome = await charge(rig.gateway, attempt, credential)
     assertCharged(outcome, attempt)
     assertCharged(await rig.gateway.verify(attempt, outcome.gatewayReference), attempt)
   })
 
   it('takes the money once, however often it is submitted', async (t) => {
-    const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     await charge(rig.gateway, attempt, credential)
     const again = await charge(rig.gateway, attempt, credential)
     // A provider without replays may not tell a second time, but must not call the first one off.
@@ -63,7 +63,7 @@ function testAnswers(subject: Subject): void {
   })
 
   it('takes the money once when it is submitted twice at the same time', async (t) => {
-    const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const submit = () => charge(rig.gateway, attempt, credential)
     for (const outcome of await Promise.all([submit(), submit()]))
       if (outcome.kind !== 'succeeded') assertOpen(outcome)
@@ -81,7 +81,7 @@ function testAnswers(subject: Subject): void {
   })
 
   it('that wants the customer is declined as authentication_required', async (t) => {
-    const { rig, attempt, credential } = await prepare(t, subject, 'wants_customer')
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'wants_customer')
     const outcome = await charge(rig.gateway, attempt, credential)
     assert.ok(outcome.kind === 'declined', inspect(outcome))
     assert.equal(outcome.code, 'authentication_required')
@@ -91,7 +91,7 @@ function testAnswers(subject: Subject): void {
 
   for (const { how, code } of subject.declines.filter(({ on }) => on === 'charge')) {
     it(`that ends with ${how} is declined as ${code}`, async (t) => {
-      const { rig, attempt, credential } = await prepare(t, subject, { declines: how })
+      const { rig, attempt, credential } = await prepareCharge(t, subject, { declines: how })
       const outcome = await charge(rig.gateway, attempt, credential)
       assert.ok(outcome.kind === 'declined', inspect(outcome))
       assert.equal(outcome.code, code)
@@ -104,19 +104,19 @@ function testAnswers(subject: Subject): void {
 
 function testLostAnswers(subject: Subject): void {
   it('was not sent when the connection is refused', async (t) => {
-    const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const gateway = await refuseConnections(rig)
     assertUnknown(await charge(gateway, attempt, credential), ['not_sent'])
   })
 
   it('is refused with credentials that the provider does not know', async (t) => {
-    const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     assertRefused(await charge(rig.open({ credentials: subject.otherCredentials }), attempt, credential))
     assert.equal(await rig.provider.executions(attempt.key), 0)
   })
 
   it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
-    const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
     assertRefused(await actInTrouble(rig, 'http_429', ask))
     assertCharged(await charge(rig.gateway, attempt, credential), attempt)
@@ -125,7 +125,7 @@ function testLostAnswers(subject: Subject): void {
 
   for (const { kind, title, reasons } of DARK_TROUBLES) {
     it(`is unknown when ${title}, and ends as one execution`, async (t) => {
-      const { rig, attempt, credential } = await prepare(t, subject, 'approves')
+      const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
       const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
       assertUnknown(await actInTrouble(rig, kind, ask), reasons)
       assertCharged(await resolve(rig, attempt, credential), attempt)
@@ -134,7 +134,7 @@ function testLostAnswers(subject: Subject): void {
   }
 
   it('ends as one execution whichever of its requests goes wrong', async (t) => {
-    const { rig, credential } = await prepare(t, subject, 'approves')
+    const { rig, credential } = await prepareCharge(t, subject, 'approves')
     const executions = (attempt: Attempt) => rig.provider.executions(attempt.key)
     await breakEachStep(rig, {
       make: async () => rig.makeAttempt('charge'),
@@ -160,13 +160,13 @@ async function find(t: TestContext, subject: Subject, manner: ChargeManner) {
   return credential === null ? undefined : { rig, attempt: rig.makeAttempt('charge'), credential }
 }
 
-async function prepare(t: TestContext, subject: Subject, manner: ChargeManner) {
+export async function prepareCharge(t: TestContext, subject: Subject, manner: ChargeManner) {
   const prepared = await find(t, subject, manner)
   assert.ok(prepared, 'every provider has such charges')
   return prepared
 }
 
-function charge(gateway: Gateway, attempt: Attempt, credential: string): Promise<Outcome> {
+export function charge(gateway: Gateway, attempt: Attempt, credential: string): Promise<Outcome> {
   assert.ok(gateway.chargeSaved, 'the gateway charges saved methods')
   return gateway.chargeSaved(attempt, credential)
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
-import { type Money, subtract } from '../../core/money.ts'
+import { subtract } from '../../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { RefundManner, Subject } from './subject.ts'
@@ -26,36 +26,35 @@ export function testRefund(subject: Subject): void {
 
 function testEndings(subject: Subject): void {
   it('gives all of it back', async (t) => {
-    const { rig, request, given } = await prepare(t, subject)
-    assert.equal((await finish(rig, request)).kind, 'succeeded')
+    const { rig, request, given } = await prepareRefund(t, subject)
+    const all = { ...request, amount: subject.amount, isFull: true }
+    assert.equal((await finish(rig, all)).kind, 'succeeded')
     assert.deepEqual(await given(), [subject.amount.minor])
   })
 
   it('gives back a part, and later the rest', async (t) => {
-    const { rig, request, given } = await prepare(t, subject)
-    const part = { ...subject.amount, minor: (subject.amount.minor * 9n) / 10n }
-    const rest = subtract(subject.amount, part)
-    for (const amount of [part, rest])
-      assert.equal((await finish(rig, partOf(request, amount))).kind, 'succeeded')
-    assert.deepEqual(await given(), [part.minor, rest.minor])
+    const { rig, request, given } = await prepareRefund(t, subject)
+    const rest = { ...request, key: randomUUID(), amount: subtract(subject.amount, request.amount) }
+    for (const one of [request, rest]) assert.equal((await finish(rig, one)).kind, 'succeeded')
+    assert.deepEqual(await given(), [request.amount.minor, rest.amount.minor])
   })
 
   it('is given once, however often it is submitted', async (t) => {
-    const { rig, request, given } = await prepare(t, subject)
+    const { rig, request, given } = await prepareRefund(t, subject)
     await refund(rig.gateway, request)
     assertNotFailed(await refund(rig.gateway, request))
     assert.equal((await given()).length, 1)
   })
 
   it('is pending while the provider is at work', async (t) => {
-    const { rig, request } = await prepare(t, subject, 'waits')
+    const { rig, request } = await prepareRefund(t, subject, 'waits')
     const outcome = await refund(rig.gateway, request)
     assert.ok(outcome.kind === 'pending', inspect(outcome))
     assert.equal((await verify(rig, request, outcome.gatewayReference)).kind, 'pending')
   })
 
   it('that the provider cannot give has failed', async (t) => {
-    const { rig, request, given } = await prepare(t, subject, 'fails')
+    const { rig, request, given } = await prepareRefund(t, subject, 'fails')
     const outcome = await finish(rig, request)
     assert.ok(outcome.kind === 'failed', inspect(outcome))
     assert.notEqual(outcome.words, '')
@@ -63,14 +62,14 @@ function testEndings(subject: Subject): void {
   })
 
   it('that the provider does not know is not found', async (t) => {
-    const { rig, request } = await prepare(t, subject)
+    const { rig, request } = await prepareRefund(t, subject)
     if (rig.gateway.verifyRefund) assertUnknown(await verify(rig, request, null), ['not_found'])
   })
 }
 
 function testTroubles(subject: Subject): void {
   it('is given once whichever of its requests goes wrong', async (t) => {
-    const { rig, prepareOne } = await prepare(t, subject)
+    const { rig, prepareOne } = await prepareRefund(t, subject)
     await breakEachStep(rig, {
       make: prepareOne,
       act: ({ request }) => refund(rig.gateway, request),
@@ -78,19 +77,19 @@ function testTroubles(subject: Subject): void {
         if (outcome.kind === 'failed') assert.deepEqual(await given(), [])
         const resolved = await resolve(rig, request)
         assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
-        assert.deepEqual(await given(), [subject.amount.minor])
+        assert.deepEqual(await given(), [request.amount.minor])
       },
     })
   })
 
   it('was not sent when the connection is refused', async (t) => {
-    const { rig, request } = await prepare(t, subject)
+    const { rig, request } = await prepareRefund(t, subject)
     const gateway = await refuseConnections(rig)
     assertUnknown(await refund(gateway, request), ['not_sent'])
   })
 
   it('gives nothing with credentials that the provider does not know', async (t) => {
-    const { rig, request, given } = await prepare(t, subject)
+    const { rig, request, given } = await prepareRefund(t, subject)
     const outcome = await refund(rig.open({ credentials: subject.otherCredentials }), request)
     assert.ok(outcome.kind === 'failed' || outcome.kind === 'unknown', inspect(outcome))
     assert.deepEqual(await given(), [])
@@ -98,16 +97,16 @@ function testTroubles(subject: Subject): void {
 
   for (const { kind, title, reasons } of DARK_TROUBLES) {
     it(`is unknown when ${title}, and is given once`, async (t) => {
-      const { rig, request, given } = await prepare(t, subject)
+      const { rig, request, given } = await prepareRefund(t, subject)
       const outcome = await actInTrouble(rig, kind, (gateway) => refund(gateway, request))
       assertUnknown(outcome, reasons)
       const resolved = await resolve(rig, request)
       assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
-      assert.deepEqual(await given(), [subject.amount.minor])
+      assert.deepEqual(await given(), [request.amount.minor])
     })
 
     it(`that is asked about is unknown when ${title}`, async (t) => {
-      const { rig, request } = await prepare(t, subject)
+      const { rig, request } = await prepareRefund(t, subject)
       if (!rig.gateway.verifyRefund) return
       const made = await refund(rig.gateway, request)
       assert.ok(made.kind === 'succeeded' || made.kind === 'pending', inspect(made))
@@ -119,17 +118,21 @@ function testTroubles(subject: Subject): void {
   }
 }
 
-/** A paid checkout and the request to give all of it back. */
-async function prepare(t: TestContext, subject: Subject, manner: RefundManner = 'succeeds') {
+/**
+ * A paid checkout and the request to give a tenth of it back: a part, because providers notice by themselves when all of
+ * it is to go back twice.
+ */
+export async function prepareRefund(t: TestContext, subject: Subject, manner: RefundManner = 'succeeds') {
   const rig = await startRig(t, subject)
+  const amount = { ...subject.amount, minor: subject.amount.minor / 10n }
   const prepareOne = async () => {
     const { attempt, paid } = await rig.payNew()
     const request: RefundRequest = {
       key: randomUUID(),
       attemptKey: attempt.key,
       attemptReference: paid.gatewayReference,
-      amount: subject.amount,
-      isFull: true,
+      amount,
+      isFull: false,
     }
     return { request, given: () => listRefunds(rig, attempt.key) }
   }
@@ -143,11 +146,7 @@ async function listRefunds(rig: Rig, attemptKey: string): Promise<bigint[]> {
   return [...(await rig.provider.refunds(attemptKey))]
 }
 
-function partOf(request: RefundRequest, amount: Money): RefundRequest {
-  return { ...request, key: randomUUID(), amount, isFull: false }
-}
-
-function refund(gateway: Gateway, request: RefundRequest): Promise<RefundOutcome> {
+export function refund(gateway: Gateway, request: RefundRequest): Promise<RefundOutcome> {
   assert.ok(gateway.refund, 'the gateway refunds')
   return gateway.refund(request)
 }

@@ -55,7 +55,7 @@ export interface Subject {
   readonly credentials: Readonly<Record<string, string>>
   /** Another account's, just as well-formed: with them the provider refuses and its webhooks are forged. */
   readonly otherCredentials: Readonly<Record<string, string>>
-  /** What is collected; its rail must take nine tenths of it too. */
+  /** What is collected; its rail must take a tenth of it too. */
   readonly amount: Money
   /** Card when absent. */
   readonly choice?: CheckoutChoice

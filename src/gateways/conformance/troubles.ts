@@ -71,12 +71,21 @@ async function meetTrouble<Answer>(
   return answer
 }
 
-/** A verb of which every request is to go wrong once, each time on something new. */
-interface Steps<Thing, Answer> {
+/** A verb that is tried in many ways, each time on something new. */
+export interface Steps<Thing, Answer> {
   make(): Promise<Thing>
   act(thing: Thing): Promise<Answer>
   /** Finds a calm provider. */
   check(thing: Thing, answer: Answer): Promise<void>
+}
+
+/** Runs the check, and says in which of many cases it failed. */
+export async function explain(which: string, check: () => Promise<void>): Promise<void> {
+  try {
+    await check()
+  } catch (cause) {
+    throw new Error(which, { cause })
+  }
 }
 
 // Those that take no time: a verb of several requests is tried with each of them at each request.
@@ -90,6 +99,7 @@ const QUICK_TROUBLES: readonly Trouble[] = [
   'http_429',
 ]
 
+/** Tries the verb once for each of its requests and each trouble that this one request runs into. */
 export async function breakEachStep<Thing, Answer>(rig: Rig, steps: Steps<Thing, Answer>): Promise<void> {
   const { server } = rig.provider
   const first = await steps.make()
@@ -100,13 +110,11 @@ export async function breakEachStep<Thing, Answer>(rig: Rig, steps: Steps<Thing,
     for (const kind of QUICK_TROUBLES) {
       const thing = await steps.make()
       server.trouble(kind, { after, times: 1 })
-      const answer = await steps.act(thing)
-      server.calm()
-      try {
+      await explain(`with ${kind} of ${method} ${path}, request ${after + 1}`, async () => {
+        const answer = await steps.act(thing)
+        server.calm()
         await steps.check(thing, answer)
-      } catch (cause) {
-        throw new Error(`with ${kind} of ${method} ${path}, request ${after + 1}`, { cause })
-      }
+      })
     }
 }
 
