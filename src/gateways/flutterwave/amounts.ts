@@ -20,14 +20,18 @@ export function toMajor({ minor, currency }: Money): number {
 /** A decimal number as JSON may write it. */
 export const DECIMAL = '^(0|[1-9][0-9]{0,17})(\\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?$'
 
+// What a column of the ledger holds, and far beyond what anybody pays.
+const LARGEST_MINOR = 10n ** 18n
+
 /**
- * What the record says was paid; undefined in a currency that we do not have. More decimals than the currency has are
- * not rounded away: what is told then is the whole unit beside it that was not asked for, and can be taken for nothing
- * but a mismatch.
+ * What the record says was paid; undefined for what cannot be kept: a currency that we do not have, an absurd amount.
+ * More decimals than the currency has are not rounded away: what is told then is the whole unit beside it that was not
+ * asked for, and can be taken for nothing but a mismatch.
  */
 export function fromMajor(text: string, currency: string, asked: Money): Money | undefined {
   if (!isCurrency(currency)) return undefined
   const { minor, isExact } = toMinor(text, currency)
+  if (minor >= LARGEST_MINOR) return undefined
   const looksAsked = !isExact && currency === asked.currency && minor === asked.minor
   return money(looksAsked ? minor + 1n : minor, currency)
 }

@@ -3,18 +3,18 @@
 
 import type { Mode } from '../../core/merchant.ts'
 import { sameBytes } from '../../kit/crypto.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Attempt, Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
+import { openCalls } from './calls.ts'
 import { RAILS } from './rails.ts'
-import { fromRefund, fromRefundQuestion, fromRefunds, toRefundBody } from './refunds.ts'
+import { openRefunds } from './refunds.ts'
 import { readReply, unknown } from './reply.ts'
+import { readCredential } from './saved-method.ts'
 import {
   fromCharge,
   fromHook,
   fromStart,
   fromVerify,
-  readCredential,
   type Taken,
   toChargeBody,
   toPaymentBody,
@@ -79,22 +79,10 @@ export const FLUTTERWAVE: GatewayDefinition = {
 }
 
 function openFlutterwave(connection: Connection): Gateway {
-  const { credentials, http, clock, publicUrl } = connection
-  const { secretKey = '', webhookHash = '' } = credentials
-  // Flutterwave writes its own address with the version, and so may an operator.
-  const root = `${connection.baseUrl.replace(/\/v3$/, '')}/v3`
-  const authorization = `Bearer ${secretKey}`
-
-  const get = (path: string): Promise<HttpAnswer> =>
-    http.request({ method: 'GET', url: `${root}${path}`, headers: { authorization } })
-
-  const post = (path: string, body: object): Promise<HttpAnswer> =>
-    http.request({
-      method: 'POST',
-      url: `${root}${path}`,
-      headers: { authorization, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+  const { clock, publicUrl } = connection
+  const { webhookHash = '' } = connection.credentials
+  const calls = openCalls(connection)
+  const { get, post } = calls
 
   const verify = async (question: Question): Promise<Outcome> => {
     const answer = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(question.key)}`)
@@ -105,14 +93,13 @@ function openFlutterwave(connection: Connection): Gateway {
   const settleTaken = async <Told extends { kind: string }>(told: Told | Taken, attempt: Attempt) => {
     if (!isTaken(told)) return told
     const outcome = await verify(attempt)
-    const isHidden = outcome.kind === 'unknown' && outcome.reason === 'not_found'
-    return isHidden
-      ? unknown('no_answer', 'Flutterwave has this reference and does not tell about it yet')
-      : outcome
+    if (outcome.kind !== 'unknown') return outcome
+    // Whatever kept us from learning more, the reference is taken: neither "not sent" nor "not found" is true.
+    return unknown(
+      'no_answer',
+      `Flutterwave has this reference from before; asked about it: ${outcome.words}`,
+    )
   }
-
-  const findRefund: NonNullable<Gateway['refund']> = async (request) =>
-    fromRefunds(await get(`/refunds?id=${encodeURIComponent(request.attemptReference)}`), request)
 
   return {
     name: FLUTTERWAVE.name,
@@ -136,19 +123,7 @@ function openFlutterwave(connection: Connection): Gateway {
       return settleTaken(fromCharge(answer, attempt, clock.now()), attempt)
     },
 
-    async refund(request) {
-      // The same refund sent twice would be given twice: an earlier try is looked for before each.
-      const earlier = await findRefund(request)
-      if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
-      const { attemptReference } = request
-      const path = `/transactions/${encodeURIComponent(attemptReference)}/refund`
-      return fromRefund(await post(path, toRefundBody(request)))
-    },
-
-    verifyRefund: async (request, reference) =>
-      reference === null
-        ? findRefund(request)
-        : fromRefundQuestion(await get(`/refunds/${encodeURIComponent(reference)}`)),
+    ...openRefunds(calls),
 
     readWebhook(headers, rawBody) {
       const given = Buffer.from(headers['verif-hash'] ?? '')

@@ -1,10 +1,11 @@
-// Flutterwave's JSON of refunds. Its API takes no name of ours for a refund, but a comment, which it tells again: our key
+// Refunds. Flutterwave's API takes no name of ours for a refund, but a comment, which it tells again: our key
 // stands there, so that a refund whose answer got lost is found and not made twice.
 
 import { type Static, Type } from 'typebox'
 import type { HttpAnswer } from '../../kit/http-client.ts'
-import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
+import type { Calls } from './calls.ts'
 import { isDark, quote } from './declines.ts'
 import {
   describeFrontDoor,
@@ -20,7 +21,27 @@ import {
   unreadable,
 } from './reply.ts'
 
-export function toRefundBody({ key, amount }: RefundRequest) {
+export function openRefunds({ get, post }: Calls): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+  const find = async (request: RefundRequest) =>
+    fromRefunds(await get(`/refunds?id=${encodeURIComponent(request.attemptReference)}`), request)
+
+  return {
+    async refund(request) {
+      // The same refund sent twice would be given twice: an earlier try is looked for before each.
+      const earlier = await find(request)
+      if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
+      const path = `/transactions/${encodeURIComponent(request.attemptReference)}/refund`
+      return fromRefund(await post(path, toRefundBody(request)))
+    },
+
+    verifyRefund: async (request, reference) =>
+      reference === null
+        ? find(request)
+        : fromRefundQuestion(await get(`/refunds/${encodeURIComponent(reference)}`)),
+  }
+}
+
+function toRefundBody({ key, amount }: RefundRequest) {
   return { amount: toMajor(amount), comments: key }
 }
 
@@ -39,7 +60,7 @@ const readRefunds = shaped(Type.Array(Refund))
 const readDisbursement = shaped(Type.Object({ disburse_status: Text }))
 
 /** The answer to making a refund, or to asking about one by its number. */
-export function fromRefund(answer: HttpAnswer): RefundOutcome {
+function fromRefund(answer: HttpAnswer): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedRefund(reply)
@@ -48,7 +69,7 @@ export function fromRefund(answer: HttpAnswer): RefundOutcome {
 }
 
 /** Asked by its number. A number that is gone has no say about the money. */
-export function fromRefundQuestion(answer: HttpAnswer): RefundOutcome {
+function fromRefundQuestion(answer: HttpAnswer): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind !== 'error') return fromRefund(answer)
   return isNothing(reply) ? notFound() : fromSilence(reply)
@@ -58,7 +79,7 @@ export function fromRefundQuestion(answer: HttpAnswer): RefundOutcome {
  * Our refund among those of the payment. A refund of the same amount without a comment may be ours or the operator's
  * own: that is for a person to tell.
  */
-export function fromRefunds(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+function fromRefunds(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return isNothing(reply) ? notFound() : fromSilence(reply)

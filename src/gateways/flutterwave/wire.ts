@@ -1,24 +1,14 @@
 // Flutterwave's JSON of payments, and the pure translations between it and the gateway contract.
 
-import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
-import { isCountry } from '../../core/countries.ts'
 import { defaultCountry } from '../../core/currency.ts'
 import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
-import type {
-  Attempt,
-  CheckoutChoice,
-  Outcome,
-  Question,
-  SavedMethod,
-  Started,
-  WebhookReading,
-} from '../gateway.ts'
+import type { Attempt, CheckoutChoice, Outcome, Question, Started, WebhookReading } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import { findFailureCode, isDark, isDuplicate, quote } from './declines.ts'
-import { CARD_CURRENCIES, toPaymentOptions } from './rails.ts'
+import { toPaymentOptions } from './rails.ts'
 import {
   describeFrontDoor,
   type ErrorReply,
@@ -32,6 +22,7 @@ import {
   unknown,
   unreadable,
 } from './reply.ts'
+import { type Credential, toSavedMethod } from './saved-method.ts'
 
 const MINUTE_MS = 60_000
 const LONGEST_SESSION_MINUTES = 1_440
@@ -59,16 +50,6 @@ export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUr
 function toMinutes(now: Date, expiresAt: Date): number {
   const minutes = Math.ceil((expiresAt.getTime() - now.getTime()) / MINUTE_MS)
   return Math.min(Math.max(minutes, 1), LONGEST_SESSION_MINUTES)
-}
-
-const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
-/** What Flutterwave wants again to charge a saved card; kept as its JSON text. */
-export type Credential = Static<typeof Credential>
-
-const readCredentialBody = shaped(Credential)
-
-export function readCredential(text: string): Credential | undefined {
-  return readCredentialBody(parseJson(text))
 }
 
 /** `redirectUrl` is demanded since charges may be challenged, although nobody of ours will follow a challenge. */
@@ -106,19 +87,8 @@ const Transaction = Type.Object({
 })
 type Transaction = Static<typeof Transaction>
 
-const Card = Type.Object({
-  token: Identity,
-  first_6digits: Type.String({ pattern: '^[0-9]{6}$' }),
-  last_4digits: Type.String({ pattern: '^[0-9]{4}$' }),
-  expiry: Type.String({ pattern: '^(0?[1-9]|1[0-2])/[0-9]{2}$' }),
-  type: Maybe(Text),
-  country: Maybe(Text),
-})
-
 const readTransaction = shaped(Transaction)
 const readLink = shaped(Type.Object({ link: Type.String({ maxLength: 2_048, pattern: '^https?://' }) }))
-const readCard = shaped(Card)
-const readCustomer = shaped(Type.Object({ email: Identity }))
 const readChallenge = shaped(Type.Object({ authorization: Type.Object({ redirect: Identity }) }))
 
 /** Flutterwave has the key from an earlier try: only its record tells what became of it. */
@@ -240,7 +210,7 @@ function fromTransaction(transaction: Transaction, question: Question, now: Date
 function fromSuccess(transaction: Transaction, question: Question, now: Date): Outcome {
   // Not charged_amount, which has the fee on top where the payer bears it.
   const paid = fromMajor(transaction.amount, transaction.currency, question.amount)
-  if (!paid) return unreadable('Flutterwave answered a success in a currency that we do not have')
+  if (!paid) return unreadable('Flutterwave answered a success in a currency or an amount that cannot be')
   const createdAt = new Date(transaction.created_at ?? '')
   return {
     kind: 'succeeded',
@@ -248,47 +218,10 @@ function fromSuccess(transaction: Transaction, question: Question, now: Date): O
     paid,
     key: transaction.tx_ref,
     // The card of a charge was saved before it was charged.
-    savedMethod: question.operation === 'checkout' ? toSavedMethod(transaction) : null,
+    savedMethod:
+      question.operation === 'checkout' ? toSavedMethod(transaction.card, transaction.customer) : null,
     paidAt: Number.isNaN(createdAt.getTime()) ? now : createdAt,
   }
-}
-
-function toSavedMethod({ card: cardValue, customer }: Transaction): SavedMethod | null {
-  const card = readCard(cardValue)
-  const email = readCustomer(customer)?.email
-  if (!card || email === undefined) return null
-  const country = toCountry(card.country)
-  const [month = '', year = ''] = card.expiry.split('/')
-  const credential: Credential = { token: card.token, email, country }
-  return {
-    type: 'card',
-    credential: JSON.stringify(credential),
-    // Flutterwave has no fingerprint of its own, and a new token for every payment.
-    fingerprint: createHash('sha256')
-      .update([card.first_6digits, card.last_4digits, card.expiry, toBrand(card.type)].join('|'))
-      .digest('base64url'),
-    card: {
-      brand: toBrand(card.type),
-      last4: card.last_4digits,
-      expiryMonth: Number(month),
-      expiryYear: 2_000 + Number(year),
-      country,
-    },
-    mobileMoney: null,
-    currencies: [...CARD_CURRENCIES],
-  }
-}
-
-function toBrand(type: string | null | undefined): string {
-  const brand = type?.trim().toLowerCase() ?? ''
-  return brand === 'american express' ? 'amex' : brand || 'card'
-}
-
-/** "NG", or "NIGERIA NG" as older records have it. */
-function toCountry(text: string | null | undefined): string | null {
-  const code = text?.trim().slice(-2).toUpperCase() ?? ''
-  const isAlone = /^(?:.*\s)?\S{2}$/.test(text?.trim() ?? '')
-  return isAlone && isCountry(code) ? code : null
 }
 
 const readHook = shaped(

@@ -1,0 +1,27 @@
+// How Flutterwave is called.
+
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { Connection } from '../definition.ts'
+
+export interface Calls {
+  get(path: string): Promise<HttpAnswer>
+  post(path: string, body: object): Promise<HttpAnswer>
+}
+
+export function openCalls({ credentials, baseUrl, http }: Connection): Calls {
+  const { secretKey } = credentials
+  if (!secretKey) throw new Error('Flutterwave cannot be opened without its secretKey')
+  // Flutterwave writes its own address with the version, and so may an operator.
+  const root = `${baseUrl.replace(/\/v3$/, '')}/v3`
+  const authorization = `Bearer ${secretKey}`
+  return {
+    get: (path) => http.request({ method: 'GET', url: `${root}${path}`, headers: { authorization } }),
+    post: (path, body) =>
+      http.request({
+        method: 'POST',
+        url: `${root}${path}`,
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  }
+}

@@ -1,0 +1,69 @@
+// The card that Flutterwave saved, and what it wants back to charge it again.
+
+import { createHash } from 'node:crypto'
+import { type Static, Type } from 'typebox'
+import { isCountry } from '../../core/countries.ts'
+import type { SavedMethod } from '../gateway.ts'
+import { CARD_CURRENCIES } from './rails.ts'
+import { Identity, Maybe, parseJson, shaped, Text } from './reply.ts'
+
+const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
+/** What Flutterwave wants again to charge a saved card; kept as its JSON text. */
+export type Credential = Static<typeof Credential>
+
+const readCredentialBody = shaped(Credential)
+
+export function readCredential(text: string): Credential | undefined {
+  return readCredentialBody(parseJson(text))
+}
+
+const Card = Type.Object({
+  token: Identity,
+  first_6digits: Type.String({ pattern: '^[0-9]{6}$' }),
+  last_4digits: Type.String({ pattern: '^[0-9]{4}$' }),
+  expiry: Type.String({ pattern: '^(0?[1-9]|1[0-2])/[0-9]{2}$' }),
+  type: Maybe(Text),
+  country: Maybe(Text),
+})
+
+const readCard = shaped(Card)
+const readCustomer = shaped(Type.Object({ email: Identity }))
+
+/** The card of a paid record, if it can be charged again. */
+export function toSavedMethod(cardValue: unknown, customer: unknown): SavedMethod | null {
+  const card = readCard(cardValue)
+  const email = readCustomer(customer)?.email
+  if (!card || email === undefined) return null
+  const country = toCountry(card.country)
+  const [month = '', year = ''] = card.expiry.split('/')
+  const credential: Credential = { token: card.token, email, country }
+  return {
+    type: 'card',
+    credential: JSON.stringify(credential),
+    // Flutterwave has no fingerprint of its own, and a new token for every payment.
+    fingerprint: createHash('sha256')
+      .update([card.first_6digits, card.last_4digits, card.expiry, toBrand(card.type)].join('|'))
+      .digest('base64url'),
+    card: {
+      brand: toBrand(card.type),
+      last4: card.last_4digits,
+      expiryMonth: Number(month),
+      expiryYear: 2_000 + Number(year),
+      country,
+    },
+    mobileMoney: null,
+    currencies: [...CARD_CURRENCIES],
+  }
+}
+
+function toBrand(type: string | null | undefined): string {
+  const brand = type?.trim().toLowerCase() ?? ''
+  return brand === 'american express' ? 'amex' : brand || 'card'
+}
+
+/** "NG", or "NIGERIA NG" as older records have it. */
+function toCountry(text: string | null | undefined): string | null {
+  const code = text?.trim().slice(-2).toUpperCase() ?? ''
+  const isAlone = /^(?:.*\s)?\S{2}$/.test(text?.trim() ?? '')
+  return isAlone && isCountry(code) ? code : null
+}
