@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Gateway } from '../gateways/gateway.ts'
+import { fixedGateways } from '../gateways/registry.ts'
+import { createCounters } from '../kit/counters.ts'
+import type { LogFields } from '../kit/log.ts'
+import type { PaymentsApp } from './app.ts'
+import { gatewayHooks } from './hooks.ts'
+
+function rig() {
+  let nowMs = 1_000_000
+  const told: LogFields[] = []
+  const counters = createCounters()
+  const notHere = () => Promise.reject(new Error('not in this test'))
+  const gateway = (name: string): Gateway => ({
+    name,
+    rails: [],
+    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    startCheckout: notHere,
+    verify: notHere,
+    readWebhook: () => ({ kind: 'forged' }),
+  })
+  // A boundary: a forged webhook needs nothing else, least of all a database.
+  const app = {
+    gateways: fixedGateways([gateway('one'), gateway('other')]),
+    counters,
+    clock: { now: () => new Date(nowMs) },
+    log: { warn: (_message: string, fields: LogFields) => void told.push(fields) },
+  } as unknown as PaymentsApp
+  const [hook] = gatewayHooks(app)
+  return {
+    told,
+    counters,
+    forge: (name: string) =>
+      hook?.handle({ params: { gateway: name }, headers: {}, rawBody: Buffer.alloc(0) }),
+    pass: (ms: number) => {
+      nowMs += ms
+    },
+  }
+}
+
+describe('forged webhooks', () => {
+  it('are all counted, by gateway', async () => {
+    const { forge, counters } = rig()
+    for (const name of ['one', 'one', 'other', 'one']) assert.deepEqual(await forge(name), { http: 401 })
+    assert.deepEqual(await forge('nobody'), { http: 404 })
+    assert.deepEqual(counters.read(), [
+      { name: 'forged_webhooks', label: 'one', total: 3 },
+      { name: 'forged_webhooks', label: 'other', total: 1 },
+    ])
+  })
+
+  it('are told to the log at once, and then three times a minute with their number', async () => {
+    const { forge, told, pass } = rig()
+    for (let second = 0; second < 60; second += 1) {
+      await forge('one')
+      await forge('one')
+      pass(1_000)
+    }
+    assert.deepEqual(told, [
+      { gateway: 'one', count: 1 },
+      { gateway: 'one', count: 40 },
+      { gateway: 'one', count: 40 },
+    ])
+  })
+})

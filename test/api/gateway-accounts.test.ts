@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { after, afterEach, describe, it } from 'node:test'
+import { FAKE_SECRET_KEY, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
+import { sql } from '../../src/kit/db.ts'
+import { createLog } from '../../src/kit/log.ts'
+import { assertKeys, assertRefusal, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/answers.ts'
+import { ofFile } from '../support/gateways.ts'
+import { testService } from '../support/service.ts'
+
+const OTHER_KEY = 'sk_test_ffffffffffffffffffffffffffffffffffffffff'
+
+const paystack = await startFakePaystack(ofFile({ after }))
+let logged = ''
+const log = createLog(
+  'debug',
+  new Writable({
+    write(chunk, _encoding, done) {
+      logged += chunk
+      done()
+    },
+  }),
+)
+const service = await testService({ after }, { env: { GATEWAY_PAYSTACK_BASE_URL: paystack.server.url }, log })
+const { admin } = service
+afterEach(() => paystack.server.calm())
+
+const pathOf = (uuid: string, gateway = 'paystack') => `/admin/v1/merchants/${uuid}/gateways/${gateway}`
+const json = { 'content-type': 'application/json' }
+const put = (uuid: string, credentials: unknown, query = '', gateway = 'paystack') =>
+  admin.send('PUT', `${pathOf(uuid, gateway)}${query}`, {
+    body: JSON.stringify({ credentials }),
+    headers: json,
+  })
+const remove = (uuid: string) => admin.send('DELETE', pathOf(uuid))
+
+const ACCOUNT_FIELDS = [
+  'uuid',
+  'gateway',
+  'title',
+  'status',
+  'credentials',
+  'webhookUrl',
+  'createdAt',
+  'updatedAt',
+  'revokedAt',
+]
+
+describe("a merchant's own account at a gateway", () => {
+  it('is kept by operators alone', async () => {
+    const { uuid, api } = await service.newMerchant()
+    for (const someone of [service.apiWith(undefined), api])
+      for (const [method, path] of [
+        ['GET', '/admin/v1/gateways'],
+        ['GET', `/admin/v1/merchants/${uuid}/gateways`],
+        ['GET', pathOf(uuid)],
+        ['PUT', pathOf(uuid)],
+        ['DELETE', pathOf(uuid)],
+      ] as const)
+        assertRefusal(await someone.send(method, path), 'invalid_admin_token')
+  })
+
+  it('goes in, is tried, and its credentials never come out again', async () => {
+    const { uuid } = await service.newMerchant()
+    const saved = await put(uuid, { secretKey: FAKE_SECRET_KEY })
+    assert.equal(saved.http, 200, saved.text)
+    assertKeys(saved.body.data, [...ACCOUNT_FIELDS, 'probe', 'warnings'])
+    const { probe, warnings, ...account } = saved.body.data
+    assert.deepEqual({ probe, warnings }, { probe: 'works', warnings: [] })
+    assert.match(account.uuid, UUID_V7)
+    assert.match(account.createdAt, ISO_TIME)
+    assert.deepEqual(
+      { ...account, uuid: '', createdAt: '', updatedAt: '' },
+      {
+        uuid: '',
+        gateway: 'paystack',
+        title: 'Paystack',
+        status: 'active',
+        credentials: [{ name: 'secretKey', isSet: true, ending: FAKE_SECRET_KEY.slice(-4) }],
+        webhookUrl: `${service.publicUrl}/hooks/paystack/${uuid}`,
+        createdAt: '',
+        updatedAt: '',
+        revokedAt: null,
+      },
+    )
+    const read = await admin.get(pathOf(uuid))
+    assert.deepEqual(read.body.data, account)
+    const list = await admin.get(`/admin/v1/merchants/${uuid}/gateways`)
+    assert.deepEqual(list.body.data[0], {
+      gateway: 'paystack',
+      title: 'Paystack',
+      servedBy: 'merchant',
+      account,
+    })
+    const stored = await service.db.query(sql<{ row: string }>`select a::text as row from gateway_accounts a`)
+    const everything = [saved.text, read.text, list.text, logged, JSON.stringify(stored)].join()
+    assert.ok(!everything.includes(FAKE_SECRET_KEY.slice(8, -4)))
+    assert.ok(logged.includes('gateway credentials saved'))
+  })
+
+  it('is refused with the words of the gateway when its credentials are wrong, and nothing is stored', async () => {
+    const { uuid } = await service.newMerchant()
+    const answer = await put(uuid, { secretKey: OTHER_KEY })
+    assertRefusal(answer, 'gateway_credentials_refused')
+    assert.equal(answer.body.message, 'Paystack refused these credentials; nothing was changed.')
+    assertRefusal(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
+    assert.equal((await put(uuid, { secretKey: FAKE_SECRET_KEY })).http, 200)
+    assertRefusal(await put(uuid, { secretKey: OTHER_KEY }), 'gateway_credentials_refused')
+    const [{ ending }] = (await admin.get(pathOf(uuid))).body.data.credentials
+    assert.equal(ending, FAKE_SECRET_KEY.slice(-4), 'what was there is still there')
+  })
+
+  it('is saved with a warning when the gateway cannot be reached, and untried when that is wanted', async () => {
+    const { uuid } = await service.newMerchant()
+    paystack.server.trouble('cut_off')
+    const { body } = await put(uuid, { secretKey: OTHER_KEY })
+    assert.equal(body.data.probe, 'unreachable')
+    assert.deepEqual(body.data.warnings, [
+      'Paystack could not be reached, so the credentials were saved without being tried.',
+    ])
+    const before = paystack.server.requests.length
+    const untried = await put(uuid, { secretKey: OTHER_KEY }, '?probe=false')
+    assert.deepEqual([untried.body.data.probe, untried.body.data.warnings], ['untried', []])
+    assert.equal(paystack.server.requests.length, before)
+  })
+
+  it('is complained of field by field, without repeating what was given', async () => {
+    const { uuid } = await service.newMerchant()
+    const bad: [unknown, string[]][] = [
+      [{}, ['credentials.secretKey: required']],
+      [{ secretKey: '' }, ['credentials.secretKey: required']],
+      [{ secretKey: 'canary' }, ['credentials.secretKey: invalid_format']],
+      [{ secretKey: 'sk_live_canary' }, ['credentials.secretKey: invalid_format']],
+      [{ secretKey: FAKE_SECRET_KEY, canary: 'x' }, ['credentials.canary: not_allowed']],
+      [{ secretKey: 5 }, ['credentials.secretKey: invalid_type']],
+      [undefined, ['credentials: required']],
+      ['canary', ['credentials: invalid_type']],
+      [{ secretKey: 'x'.repeat(8_193) }, ['credentials.secretKey: too_long']],
+    ]
+    for (const [credentials, complaints] of bad) {
+      const answer = await put(uuid, credentials)
+      assert.deepEqual(assertRefusal(answer, 'validation_failed'), complaints, answer.text)
+      assert.ok(!answer.body.message.includes('canary'))
+    }
+    assertRefusal(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
+  })
+
+  it('is 404 for a merchant, a gateway and an account that are not there', async () => {
+    const { uuid } = await service.newMerchant()
+    const right = { secretKey: FAKE_SECRET_KEY }
+    assertRefusal(await put(UNKNOWN_UUID, right), 'merchant_not_found')
+    assertRefusal(await admin.get(pathOf(UNKNOWN_UUID)), 'merchant_not_found')
+    assertRefusal(await remove(UNKNOWN_UUID), 'merchant_not_found')
+    assertRefusal(await admin.get(`/admin/v1/merchants/${UNKNOWN_UUID}/gateways`), 'merchant_not_found')
+    for (const gateway of ['sandbox', 'nobody', '__proto__'])
+      assert.equal((await put(uuid, right, '', gateway)).http, gateway === '__proto__' ? 400 : 404)
+    assertRefusal(await admin.get(pathOf(uuid, 'nobody')), 'gateway_not_found')
+    assertRefusal(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
+    assertRefusal(await remove(uuid), 'gateway_account_not_found')
+  })
+
+  it('stays the same account while its credentials change, and is another one after a removal', async () => {
+    const { uuid } = await service.newMerchant()
+    const first = (await put(uuid, { secretKey: FAKE_SECRET_KEY })).body.data
+    const changed = (await put(uuid, { secretKey: OTHER_KEY }, '?probe=false')).body.data
+    assert.deepEqual([changed.uuid, changed.createdAt], [first.uuid, first.createdAt])
+    assert.ok(changed.updatedAt > first.updatedAt)
+    assert.equal(changed.credentials[0].ending, OTHER_KEY.slice(-4))
+    const removed = await remove(uuid)
+    assert.equal(removed.http, 200)
+    assert.deepEqual([removed.body.data.uuid, removed.body.data.status], [first.uuid, 'revoked'])
+    assert.match(removed.body.data.revokedAt, ISO_TIME)
+    assertRefusal(await remove(uuid), 'gateway_account_not_found')
+    const next = (await put(uuid, { secretKey: FAKE_SECRET_KEY })).body.data
+    assert.notEqual(next.uuid, first.uuid)
+  })
+
+  it('is one, however many operators make it at once', async () => {
+    const { uuid } = await service.newMerchant()
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => put(uuid, { secretKey: FAKE_SECRET_KEY }, '?probe=false')),
+    )
+    assert.deepEqual(new Set(answers.map(({ http }) => http)), new Set([200]))
+    assert.equal(new Set(answers.map(({ body }) => body.data.uuid)).size, 1)
+  })
+
+  it('does not open when its sealed text is copied to another merchant (F-92)', async () => {
+    const [one, other] = [await service.newMerchant(), await service.newMerchant()]
+    for (const { uuid } of [one, other]) await put(uuid, { secretKey: FAKE_SECRET_KEY }, '?probe=false')
+    const copy = sql<unknown>`
+      update gateway_accounts
+      set sealed = (select sealed from gateway_accounts where merchant_id = $1)
+      where merchant_id = $2`
+    await service.db.query(copy, [one.uuid, other.uuid])
+    const { credentials } = (await admin.get(pathOf(other.uuid))).body.data
+    assert.deepEqual(credentials, [{ name: 'secretKey', isSet: false, ending: null }])
+    const initiated = await other.api.post('/api/v1/checkout/initiate-payment', {
+      amount: 500,
+      currency: 'NGN',
+      reference: 'copied',
+      customer: { email: 'a@example.com', firstname: 'A', lastname: 'B' },
+    })
+    assert.equal(initiated.body.data.paymentGateway, 'sandbox', 'the account is left out')
+  })
+})
+
+describe('the gateways of the installation', () => {
+  it('are listed with the variables that configure them', async () => {
+    const { body } = await admin.get('/admin/v1/gateways')
+    const found = body.data.find(({ gateway }: { gateway: string }) => gateway === 'paystack')
+    assert.deepEqual(
+      found.credentials.map(({ variable }: { variable: string }) => variable),
+      ['GATEWAY_PAYSTACK_SECRET_KEY'],
+    )
+    assert.deepEqual(
+      { isConfigured: found.isConfigured, baseUrl: found.baseUrl, webhookUrl: found.webhookUrl },
+      {
+        isConfigured: false,
+        baseUrl: paystack.server.url,
+        webhookUrl: `${service.publicUrl}/hooks/paystack`,
+      },
+    )
+  })
+})

@@ -1,0 +1,247 @@
+// Webhooks of real connectors, at the installation's address and at those of merchants. The resolver is put off for an
+// hour in each of these payments, so whatever is found out is found out because a doorbell rang.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { after, describe, it } from 'node:test'
+import { FAKE_SECRET_KEY, signHook, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
+import { sql } from '../../src/kit/db.ts'
+import { createLog } from '../../src/kit/log.ts'
+import { UNKNOWN_UUID } from '../support/answers.ts'
+import {
+  attemptOf,
+  deliver,
+  ofFile,
+  postponeQuestions,
+  readPayment,
+  startPaying,
+  watchStatements,
+} from '../support/gateways.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const OTHER_KEY = 'sk_test_ffffffffffffffffffffffffffffffffffffffff'
+const NGN = { amount: 1250.5, currency: 'NGN' }
+const HOUR_MS = 3_600_000
+
+const paystack = await startFakePaystack(ofFile({ after }))
+const lines: Record<string, unknown>[] = []
+const log = createLog(
+  'warn',
+  new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(JSON.parse(chunk))
+      done()
+    },
+  }),
+)
+const service = await testService(
+  { after },
+  {
+    env: { GATEWAY_PAYSTACK_SECRET_KEY: FAKE_SECRET_KEY, GATEWAY_PAYSTACK_BASE_URL: paystack.server.url },
+    log,
+  },
+)
+const { api, admin, db } = service
+
+async function merchantWith(secretKey: string) {
+  const merchant = await service.newMerchant()
+  const path = `/admin/v1/merchants/${merchant.uuid}/gateways/paystack`
+  const put = async (key: string): Promise<string> => {
+    const body = JSON.stringify({ credentials: { secretKey: key } })
+    const answer = await admin.send('PUT', `${path}?probe=false`, {
+      body,
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(answer.http, 200, answer.text)
+    return answer.body.data.uuid
+  }
+  const accountId = await put(secretKey)
+  return {
+    ...merchant,
+    accountId,
+    put,
+    remove: () => admin.send('DELETE', path),
+    hooks: `/hooks/paystack/${merchant.uuid}`,
+  }
+}
+
+/** A payment that was paid at the provider, and about which nobody will ask by himself for an hour. */
+async function paidUnheard(by = api) {
+  const { uuid } = await startPaying(by, NGN)
+  await postponeQuestions(db, uuid)
+  const { key } = await attemptOf(db, uuid)
+  await paystack.finish(key, { kind: 'pays' })
+  return { uuid, key }
+}
+
+const isRung = async (uuid: string) => {
+  const { dueAt } = await attemptOf(db, uuid)
+  return dueAt === null || dueAt.getTime() < Date.now() + HOUR_MS / 2
+}
+
+const successful = (uuid: string, by = api) =>
+  eventually(
+    () => readPayment(by, uuid),
+    ({ status }) => status === 'successful',
+    15_000,
+  )
+
+interface EventRow {
+  accountId: string | null
+  eventId: string
+  isHandled: boolean
+  isDue: boolean
+}
+
+const selectEvents = sql<EventRow>`
+select
+  account_id as "accountId", event_id as "eventId", handled_at is not null as "isHandled", due_at is not null as "isDue"
+from gateway_events
+where gateway_key = $1
+order by received_at`
+
+const eventsAbout = (key: string) => db.query(selectEvents, [key])
+
+const signed = (key: string, secretKey: string, id = Math.floor(Math.random() * 1e9)) =>
+  signHook({ event: 'charge.success', data: { id, reference: key } }, secretKey)
+
+describe("webhooks at a merchant's own address", () => {
+  it("ring about this merchant's payments", async () => {
+    const merchant = await merchantWith(FAKE_SECRET_KEY)
+    const { uuid, key } = await paidUnheard(merchant.api)
+    assert.equal((await deliver(api, merchant.hooks, await paystack.webhook(key))).http, 200)
+    await successful(uuid, merchant.api)
+    const [event] = await eventsAbout(key)
+    assert.deepEqual([event?.accountId, event?.isHandled, event?.isDue], [merchant.accountId, true, false])
+  })
+
+  it("are forged when another merchant's account has signed them, or the installation's", async () => {
+    const [one, other] = [await merchantWith(FAKE_SECRET_KEY), await merchantWith(OTHER_KEY)]
+    const { uuid, key } = await paidUnheard(one.api)
+    assert.equal((await deliver(api, other.hooks, signed(key, FAKE_SECRET_KEY))).http, 401)
+    assert.equal((await deliver(api, one.hooks, signed(key, OTHER_KEY))).http, 401)
+    assert.equal((await deliver(api, '/hooks/paystack', signed(key, OTHER_KEY))).http, 401)
+    assert.deepEqual(await eventsAbout(key), [])
+    assert.equal(await isRung(uuid), false)
+  })
+
+  it("cannot ring about another merchant's payment, however well they are signed", async () => {
+    const [one, other] = [await merchantWith(FAKE_SECRET_KEY), await merchantWith(OTHER_KEY)]
+    const theirs = await paidUnheard(one.api)
+    const ours = await paidUnheard()
+    for (const { uuid, key } of [theirs, ours]) {
+      assert.equal((await deliver(api, other.hooks, signed(key, OTHER_KEY))).http, 200)
+      const [event] = await eventsAbout(key)
+      assert.deepEqual([event?.accountId, event?.isHandled], [other.accountId, false])
+      assert.equal(await isRung(uuid), false)
+    }
+    // Nor does the installation's own address reach what was begun with a merchant's account.
+    assert.equal((await deliver(api, '/hooks/paystack', signed(theirs.key, FAKE_SECRET_KEY))).http, 200)
+    assert.equal(await isRung(theirs.uuid), false)
+    assert.equal((await deliver(api, one.hooks, signed(theirs.key, FAKE_SECRET_KEY))).http, 200)
+    await successful(theirs.uuid, one.api)
+  })
+
+  it('still ring for an account that was replaced', async () => {
+    const merchant = await merchantWith(FAKE_SECRET_KEY)
+    const { uuid, key } = await paidUnheard(merchant.api)
+    await merchant.remove()
+    await merchant.put(OTHER_KEY)
+    assert.equal((await deliver(api, merchant.hooks, signed(key, FAKE_SECRET_KEY))).http, 200)
+    await successful(uuid, merchant.api)
+    assert.equal((await deliver(api, merchant.hooks, signed(key, OTHER_KEY))).http, 200)
+  })
+
+  it('are 404 where there is no such merchant, account or gateway', async () => {
+    const { uuid } = await service.newMerchant()
+    const hook = signed(randomUUID(), FAKE_SECRET_KEY)
+    for (const path of [
+      `/hooks/paystack/${uuid}`,
+      `/hooks/paystack/${UNKNOWN_UUID}`,
+      '/hooks/paystack/nobody',
+      `/hooks/paystack/${UNKNOWN_UUID.toUpperCase()}`,
+      `/hooks/nobody/${uuid}`,
+      '/hooks/paystack/%00',
+    ])
+      assert.equal((await deliver(api, path, hook)).http, 404, path)
+  })
+})
+
+it('a webhook whose key cannot be ours is taken and not kept', async () => {
+  const key = `order-${randomUUID()}`
+  assert.equal((await deliver(api, '/hooks/paystack', signed(key, FAKE_SECRET_KEY))).http, 200)
+  assert.deepEqual(await eventsAbout(key), [])
+})
+
+describe('a webhook that comes again', () => {
+  it('is kept once, also when fifty come at once (F-42)', async () => {
+    const { uuid, key } = await paidUnheard()
+    const hook = await paystack.webhook(key)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => deliver(api, '/hooks/paystack', hook)))
+    assert.deepEqual(new Set(answers.map(({ http }) => http)), new Set([200]))
+    await successful(uuid)
+    assert.equal((await eventsAbout(key)).length, 1)
+    assert.equal(await paystack.executions(key), 1)
+  })
+
+  it('holds nothing of its body', async () => {
+    const { key } = await paidUnheard()
+    const hook = signHook({
+      event: 'charge.success',
+      data: {
+        id: 77,
+        reference: key,
+        customer: { email: 'canary@example.com' },
+        authorization: { bin: '408408' },
+      },
+    })
+    assert.equal((await deliver(api, '/hooks/paystack', hook)).http, 200)
+    const rows = await db.query(sql<{ row: string }>`select e::text as row from gateway_events e`)
+    assert.ok(!JSON.stringify(rows).includes('canary'))
+    assert.ok(!JSON.stringify(rows).includes('408408'))
+  })
+})
+
+describe('a flood of forged webhooks (F-45)', () => {
+  const OURS = /gateway_(?:accounts|events)/
+  const flood = async (count: number, path: () => string) => {
+    const answers: number[] = []
+    const worker = async () => {
+      while (answers.length < count)
+        answers.push((await deliver(api, path(), signed(randomUUID(), OTHER_KEY))).http)
+    }
+    await Promise.all(Array.from({ length: 20 }, worker))
+    return new Set(answers)
+  }
+
+  it('costs the database nothing, and the log three lines a minute', async () => {
+    const merchant = await merchantWith(FAKE_SECRET_KEY)
+    const statements = watchStatements(db, OURS)
+    const before = lines.length
+    assert.deepEqual(await flood(500, () => '/hooks/paystack'), new Set([401]))
+    assert.equal(statements.length, 0)
+    assert.deepEqual(await flood(500, () => merchant.hooks), new Set([401]))
+    assert.deepEqual(await flood(500, () => `/hooks/paystack/${UNKNOWN_UUID}`), new Set([404]))
+    // Once for the merchant and once for the unknown one, and again when the flood has lasted over five seconds.
+    assert.ok(statements.length <= 6, `${statements.length} statements`)
+    const told = lines.slice(before).filter(({ msg }) => msg === 'webhooks were forged')
+    assert.ok(told.length <= 3, `${told.length} lines`)
+    assert.ok(lines.some(({ msg, gateway }) => msg === 'webhooks were forged' && gateway === 'paystack'))
+  })
+
+  it('to addresses that nobody has shares its questions', async () => {
+    const statements = watchStatements(db, OURS)
+    assert.deepEqual(await flood(500, () => `/hooks/paystack/${randomUUID()}`), new Set([404]))
+    assert.ok(statements.length <= 250, `${statements.length} statements for 500 addresses`)
+  })
+
+  it('leaves the right ones their way', async () => {
+    const { uuid, key } = await paidUnheard()
+    const pressing = flood(400, () => '/hooks/paystack')
+    assert.equal((await deliver(api, '/hooks/paystack', await paystack.webhook(key))).http, 200)
+    await pressing
+    await successful(uuid)
+  })
+})

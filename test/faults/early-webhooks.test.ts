@@ -1,0 +1,137 @@
+// F-43: webhooks that come before the payment they are about is known here, such as after a restored backup.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db.ts'
+import { requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
+import { forgetWebhooks, gatewayHooks, retryWebhooks } from '../../src/payments/hooks.ts'
+import { NAME, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { app, clock, db, gateway } = rig
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+afterEach(() => rig.endTest())
+
+interface EventRow {
+  isHandled: boolean
+  dueAt: Date | null
+}
+
+const selectEvent = sql<EventRow>`
+select handled_at is not null as "isHandled", due_at as "dueAt"
+from gateway_events
+where event_id = $1`
+
+const eventOf = async (eventId: string) => (await db.query(selectEvent, [eventId]))[0]
+
+async function deliver(key: string, eventId: string): Promise<void> {
+  const [hook] = gatewayHooks(app)
+  const rawBody = Buffer.from(JSON.stringify({ key, eventId }))
+  assert.deepEqual(await hook?.handle({ params: { gateway: NAME }, headers: {}, rawBody }), { http: 200 })
+}
+
+const setKey = sql<unknown>`update attempts set gateway_key = $2, due_at = $3 where payment_id = $1`
+
+/** A checkout whose payer is at the gateway's page; the resolver looks in a day. */
+async function underWay() {
+  const payment = await rig.checkout()
+  gateway.answers('startCheckout', STARTED)
+  const view = await requireCheckoutPayment(app, rig.merchant, payment.reference)
+  await startAttempt(app, view, { channel: 'card' })
+  const { gatewayKey: key } = await rig.attempt(payment.id)
+  return { id: payment.id, key }
+}
+
+describe('a webhook about a payment that is not known', () => {
+  it('is kept, tried again, and rings once the payment is there', async () => {
+    const { id, key } = await underWay()
+    const tomorrow = new Date(clock.now().getTime() + DAY_MS)
+    await db.query(setKey, [id, 'another', tomorrow])
+    await deliver(key, 'early-1')
+    assert.equal((await eventOf('early-1'))?.isHandled, false)
+    assert.equal(await retryWebhooks(app), 0, 'not at once')
+    clock.advance(MINUTE_MS)
+    assert.equal(await retryWebhooks(app), 1)
+    assert.equal((await eventOf('early-1'))?.isHandled, false)
+    assert.equal(await rig.resolve(), 0)
+
+    await db.query(setKey, [id, key, tomorrow])
+    clock.advance(MINUTE_MS)
+    assert.equal(await retryWebhooks(app), 1)
+    assert.deepEqual(await eventOf('early-1'), { isHandled: true, dueAt: null })
+    assert.equal(await retryWebhooks(app), 0)
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.equal((await rig.payment(id)).status, 'successful')
+    assert.equal(await rig.credits(id), 1)
+  })
+
+  it('does not ring at another gateway that happens to have the same key', async () => {
+    const { id, key } = await underWay()
+    const tomorrow = new Date(clock.now().getTime() + DAY_MS)
+    await db.query(setKey, [id, key, tomorrow])
+    const insert = sql<unknown>`
+      insert into gateway_events (gateway, event_id, gateway_key, received_at, due_at)
+      values ('elsewhere', 'early-2', $1, $2, $2)`
+    await db.query(insert, [key, clock.now()])
+    assert.equal(await retryWebhooks(app), 1)
+    assert.equal((await eventOf('early-2'))?.isHandled, false)
+    assert.equal(await rig.resolve(), 0)
+  })
+
+  it('is looked for ever more rarely, and let go after three days', async () => {
+    await deliver('0197a3c2-7d51-4cc3-98c4-dc0c0c07398f', 'early-3')
+    const receivedAt = clock.now().getTime()
+    let looks = 0
+    for (;;) {
+      const dueAt = (await eventOf('early-3'))?.dueAt
+      if (!dueAt) break
+      clock.advance(dueAt.getTime() - clock.now().getTime())
+      await retryWebhooks(app)
+      looks += 1
+      assert.ok(looks < 30)
+    }
+    const days = (clock.now().getTime() - receivedAt) / DAY_MS
+    assert.ok(days >= 3 && days < 6, `${days} days`)
+    assert.ok(looks >= 10 && looks <= 15, `${looks} looks`)
+    assert.deepEqual(await eventOf('early-3'), { isHandled: false, dueAt: null })
+  })
+
+  it('is forgotten after more than a year, as every other', async () => {
+    const { key } = await underWay()
+    await deliver(key, 'old-1')
+    clock.advance(399 * DAY_MS)
+    await forgetWebhooks(app)
+    assert.ok(await eventOf('old-1'))
+    clock.advance(2 * DAY_MS)
+    assert.ok((await forgetWebhooks(app)) >= 1)
+    assert.equal(await eventOf('old-1'), undefined)
+  })
+
+  it('makes nobody ask about what is known and settled', async () => {
+    const { id, key } = await underWay()
+    clock.advance(MINUTE_MS)
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    await deliver(key, 'late-1')
+    assert.deepEqual(await eventOf('late-1'), { isHandled: true, dueAt: null })
+    assert.equal(await rig.resolve(), 0)
+    assert.equal((await rig.payment(id)).status, 'successful')
+  })
+})
+
+describe('the id of a webhook', () => {
+  it('may be anything: what cannot be stored is known by its hash', async () => {
+    const { key } = await underWay()
+    const count = sql<{ rows: number }>`
+      select count(*)::integer as rows from gateway_events where gateway_key = $1`
+    for (const eventId of ['', 'nul \0', 'x'.repeat(5_000), 'half \ud83d', 'x'.repeat(5_001)]) {
+      await deliver(key, eventId)
+      await deliver(key, eventId)
+    }
+    assert.equal((await db.query(count, [key]))[0]?.rows, 5)
+  })
+})

@@ -1,0 +1,85 @@
+// Real connectors in front of fake providers: a service that is configured with some of them, and what a test wants to
+// know about the attempts that go there.
+
+import assert from 'node:assert/strict'
+import type { after, TestContext } from 'node:test'
+import { type Db, type Statement, sql } from '../../src/kit/db.ts'
+import type { Api, ApiAnswer } from './api.ts'
+import { initiateBody } from './builders.ts'
+
+/** For what lives as long as a whole file of tests: its hooks are enough, and look like those of one test. */
+export function ofFile(hooks: { after: typeof after }): TestContext {
+  return hooks as unknown as TestContext
+}
+
+export const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+export interface AttemptFacts {
+  id: string
+  gateway: string
+  key: string
+  accountId: string | null
+  status: string
+  dueAt: Date | null
+  tries: number
+}
+
+const selectAttempts = sql<AttemptFacts>`
+select id, gateway, gateway_key as key, account_id as "accountId", status, due_at as "dueAt", tries
+from attempts
+where payment_id = $1
+order by number`
+
+export async function attemptOf(db: Db, paymentId: string): Promise<AttemptFacts> {
+  const attempt = (await db.query(selectAttempts, [paymentId])).at(-1)
+  assert.ok(attempt, 'the payment has an attempt')
+  return attempt
+}
+
+const postpone = sql<unknown>`
+update attempts
+set due_at = now() + interval '1 hour'
+where payment_id = $1`
+
+/** The resolver will not ask about it for an hour, unless a doorbell rings. */
+export async function postponeQuestions(db: Db, paymentId: string): Promise<void> {
+  await db.query(postpone, [paymentId])
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** A checkout whose payer has chosen how to pay and stands before the provider's page. */
+export async function startPaying(api: Api, changes: Record<string, unknown>, channel = 'card') {
+  const made = await api.post('/api/v1/checkout/initiate-payment', initiateBody(changes))
+  assert.equal(made.http, 201, made.text)
+  const { uuid, checkoutUrl, paymentGateway, reference } = made.body.data
+  const page = new URL(checkoutUrl).pathname
+  const pressed = await api.postText(`${page}/attempts`, `channel=${channel}`, FORM)
+  assert.equal(pressed.http, 303, pressed.text)
+  return { uuid: String(uuid), page, gateway: String(paymentGateway), reference, pressed }
+}
+
+export async function readPayment(api: Api, uuid: string) {
+  return (await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
+}
+
+/** Delivers a webhook as the provider would. */
+export function deliver(
+  api: Api,
+  path: string,
+  { headers, body }: { headers: Record<string, string>; body: Buffer },
+): Promise<ApiAnswer> {
+  return api.send('POST', path, { headers, body: new Uint8Array(body) })
+}
+
+/** Every statement that is sent from now on and looks like this, but for those of the background jobs. */
+export function watchStatements(db: Db, pattern: RegExp): string[] {
+  const seen: string[] = []
+  const { query } = db
+  db.query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => {
+    const isJob = /skip locked|^with old as/.test(statement.text)
+    if (!isJob && pattern.test(statement.text)) seen.push(statement.text)
+    return query(statement, values)
+  }
+  return seen
+}
