@@ -64,4 +64,9 @@ describe('a sentence with markup in it', () => {
     const odd = speechOf('am', null).sayAround('payTitle', { merchant: 'A\ue000B' }, 'amount', html`<i>1</i>`)
     assert.equal(String(odd), 'ለAB <i>1</i> ይክፈሉ', 'whatever a merchant calls itself')
   })
+
+  it('leaves no half of a pair of marks on either side of it', () => {
+    const said = speechOf('ar', null).sayAround('payTitle', { merchant: 'A' }, 'amount', html`<i>1</i>`)
+    assert.equal(String(said), 'ادفع <i>1</i> إلى \u2068A\u2069')
+  })
 })

@@ -21,6 +21,8 @@ export interface Speech {
 
 // A character of no alphabet, which no text of ours holds: where the markup goes.
 const PLACE = '\ue000'
+// The marks around it would be torn apart by the markup, which isolates what it holds by itself.
+const ISOLATED_PLACE = /\u2068?\ue000\u2069?/
 
 export function speechOf(language: Language, country: string | null): Speech {
   const { direction, locale } = LANGUAGES[language]
@@ -34,7 +36,7 @@ export function speechOf(language: Language, country: string | null): Speech {
     sayAround(id, values, name, markup) {
       const others = Object.entries(values).map(([one, value]) => [one, withoutPlace(value)])
       const text = say(language, id, { ...Object.fromEntries(others), [name]: PLACE })
-      const [before = '', after = ''] = text.split(PLACE)
+      const [before = '', after = ''] = text.split(ISOLATED_PLACE)
       return html`${before}${markup}${after}`
     },
     amount: (money) => displayAmount(money, language),

@@ -22,7 +22,7 @@ main{flex:1;width:100%;max-width:58rem;margin:0 auto;padding:.5rem 1rem 1.5rem}
 .summary h1.big{font-size:1.75rem;font-weight:700}
 .links{padding:0;margin:0;list-style:none;display:flex;flex-wrap:wrap;gap:0 1.25rem}
 .links a{display:inline-block;padding:.5rem 0}
-.summary{padding:.25rem .25rem 1rem}
+.summary{padding:.25rem 0 1rem}
 .summary h1,.summary p{font-weight:400;font-size:1.0625rem;margin-bottom:.5rem}
 .amount{display:block;font-size:2rem;line-height:1.2;font-weight:700;font-variant-numeric:tabular-nums;letter-spacing:-.01em}
 p.amount{margin-bottom:1rem}
