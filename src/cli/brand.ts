@@ -118,9 +118,9 @@ async function readPicture(file: string): Promise<string> {
 }
 
 function renderBrand({ uuid, name, settings }: Merchant): string {
-  const { branding, ...others } = settings
+  const { branding, locale, redirectOrigins } = settings
   const logo = branding.logo === null ? null : readLogo(branding.logo)
   const shownLogo =
     logo === null || typeof logo === 'string' ? null : `${logo.type}, ${logo.bytes.length} bytes`
-  return renderRecord({ uuid, name, ...others, ...branding, logo: shownLogo })
+  return renderRecord({ uuid, name, locale, redirectOrigins, ...branding, logo: shownLogo })
 }

@@ -171,6 +171,7 @@ describe('a change of settings', () => {
     assert.deepEqual(settings, {
       locale: 'fr',
       redirectOrigins: ['https://shop.example'],
+      routing: [],
       branding: {
         ...settings.branding,
         logo,

@@ -1,6 +1,7 @@
 // What enters and leaves the operators' routes over merchants and keys.
 
 import { type Static, type TSchema, Type } from 'typebox'
+import { CURRENCY_CODES } from '../core/currency.ts'
 import { type GrantedScope, SCOPES } from '../core/merchant.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
 import {
@@ -53,6 +54,34 @@ export const BRANDING = {
 
 export const Locale = Clearable(Words(LOCALES), `must be one of ${LOCALES.join(', ')}, or null.`)
 
+const GATEWAY_NAME = '^[a-z][a-z0-9_]{0,39}$'
+const GatewayNames = Type.Array(
+  Type.String({ pattern: GATEWAY_NAME, 'x-message': 'must be the name of a gateway, such as paystack.' }),
+  { maxItems: 20 },
+)
+const Shares = Type.Array(
+  Type.Object({
+    gateway: Type.String({
+      pattern: GATEWAY_NAME,
+      'x-message': 'must be the name of a gateway, such as paystack.',
+    }),
+    percent: Type.Integer({ minimum: 1, maximum: 100 }),
+  }),
+  { maxItems: 20 },
+)
+
+/** One rule for all currencies, and one for each that has its own. */
+export const RoutingList = Type.Array(
+  Type.Object({
+    currency: Type.Optional(Nullable(CurrencyFilter)),
+    prefer: Type.Optional(GatewayNames),
+    exclude: Type.Optional(GatewayNames),
+    split: Type.Optional(Shares),
+  }),
+  { maxItems: CURRENCY_CODES.length + 1 },
+)
+export type RoutingInput = Static<typeof RoutingList>
+
 const SettingsInput = Type.Partial(
   Type.Object({
     locale: Locale,
@@ -60,6 +89,7 @@ const SettingsInput = Type.Partial(
       Type.Array(Type.String({ maxLength: 300 }), { maxItems: MAX_ORIGINS }),
       `must be a list of at most ${MAX_ORIGINS} origins, such as ["https://shop.example"].`,
     ),
+    routing: Nullable(RoutingList),
     branding: Nullable(Type.Partial(Type.Object(BRANDING))),
   }),
 )
@@ -68,6 +98,14 @@ export type SettingsChanges = Static<typeof SettingsInput>
 const SettingsRecord = Type.Object({
   locale: Nullable(Words(LOCALES)),
   redirectOrigins: Type.Array(Type.String()),
+  routing: Type.Array(
+    Type.Object({
+      currency: Nullable(CurrencyCode),
+      prefer: Type.Array(Type.String()),
+      exclude: Type.Array(Type.String()),
+      split: Type.Array(Type.Object({ gateway: Type.String(), percent: Type.Integer() })),
+    }),
+  ),
   branding: Type.Object({
     displayName: Nullable(Type.String()),
     logo: Nullable(Type.String()),

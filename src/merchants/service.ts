@@ -46,6 +46,7 @@ export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts
 export { authenticate, createKeyCache, isSecretGuess } from './authenticate.ts'
 export { logoUriOf, readLogo } from './logo.ts'
 export { createMerchantProfiles, type MerchantProfile } from './profiles.ts'
+export { createRoutingRules } from './routing.ts'
 export type { MerchantSettings } from './schema.ts'
 export { loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
 
@@ -56,6 +57,8 @@ export interface Needs {
   /** The environment's: every merchant and key that is made here has it. */
   mode: Mode
   keyPepper: Uint8Array
+  /** What rules of routing may name; absent: anything. */
+  gatewayNames?: readonly string[]
 }
 
 export interface ManagedMerchant extends Merchant {
@@ -107,7 +110,7 @@ type Changing = Pick<Needs, 'db' | 'clock'>
 
 /** Payers see the change within half a minute, when the remembered profiles have aged. */
 export async function updateMerchant(
-  app: Changing & Pick<Needs, 'mode'>,
+  app: Changing & Pick<Needs, 'mode' | 'gatewayNames'>,
   merchantId: string,
   changes: UpdateMerchant,
 ): Promise<ManagedMerchant> {
@@ -117,8 +120,11 @@ export async function updateMerchant(
   return changeMerchant(app, merchantId, { name, settings: patch, base_currency: baseCurrency })
 }
 
-function refuseBadSettings(app: Pick<Needs, 'mode'>, { settings }: Pick<UpdateMerchant, 'settings'>): void {
-  const complaints = complainOfSettings(settings, app.mode)
+function refuseBadSettings(
+  app: Pick<Needs, 'mode' | 'gatewayNames'>,
+  { settings }: Pick<UpdateMerchant, 'settings'>,
+): void {
+  const complaints = complainOfSettings(settings, app.mode, app.gatewayNames)
   if (complaints.length > 0) throw refusalOf(complaints)
 }
 

@@ -6,6 +6,7 @@ import type { Complaint } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
 import { readLogo } from './logo.ts'
+import { complainOfRules, completeRules, readRules } from './routing.ts'
 import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from './schema.ts'
 
 /**
@@ -22,6 +23,7 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
     locale: accepted(Locale, stored.locale),
     // Not checked again: an entry that is no origin equals none. Left out, it could make the list empty, which allows all.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
+    routing: readRules(stored.routing),
     branding: {
       displayName: field('displayName'),
       logo: logo !== null && typeof readLogo(logo) !== 'string' ? logo : null,
@@ -42,8 +44,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** What is wrong with a change beyond its shape. */
-export function complainOfSettings(changes: SettingsChanges | null | undefined, mode: Mode): Complaint[] {
-  const complaints: Complaint[] = []
+export function complainOfSettings(
+  changes: SettingsChanges | null | undefined,
+  mode: Mode,
+  gatewayNames?: readonly string[],
+): Complaint[] {
+  const complaints = complainOfRules(changes?.routing ?? [], gatewayNames)
   const complain = (field: string, words: string) =>
     complaints.push({
       field: `settings.${field}`,
@@ -76,10 +82,14 @@ export interface SettingsPatch {
 /** A merge: what is not named stays, null clears, and null for a group clears all that is in it. */
 export function patchOf(changes: SettingsChanges | null): SettingsPatch {
   const { branding, ...fields } = changes ?? { ...CLEARED, branding: null }
-  const { redirectOrigins } = fields
+  const { redirectOrigins, routing } = fields
   const { accentColor } = branding ?? {}
   return {
-    fields: { ...fields, ...(redirectOrigins && { redirectOrigins: [...new Set(redirectOrigins)] }) },
+    fields: {
+      ...fields,
+      ...(redirectOrigins && { redirectOrigins: [...new Set(redirectOrigins)] }),
+      ...(routing && { routing: completeRules(routing) }),
+    },
     branding: {
       ...(branding === null ? CLEARED_BRANDING : branding),
       ...(accentColor && { accentColor: accentColor.toLowerCase() }),
@@ -87,7 +97,7 @@ export function patchOf(changes: SettingsChanges | null): SettingsPatch {
   }
 }
 
-const CLEARED = { locale: null, redirectOrigins: null }
+const CLEARED = { locale: null, redirectOrigins: null, routing: null }
 const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
 
 function wrongInOrigin(text: string, mode: Mode): string | undefined {

@@ -32,6 +32,7 @@ const REMEMBERED_MS = 30_000
 const EMPTY = {
   locale: null,
   redirectOrigins: [],
+  routing: [],
   branding: {
     displayName: null,
     logo: null,
@@ -45,6 +46,7 @@ const EMPTY = {
 const FULL = {
   locale: 'am',
   redirectOrigins: ['https://shop.example', 'https://pay.shop.example:8443'],
+  routing: [{ currency: 'KES', prefer: ['sandbox'], exclude: ['paystack'], split: [] }],
   branding: {
     displayName: 'የመጻሕፍት ቤት',
     logo: dataUriOf(SVG),
@@ -94,7 +96,10 @@ describe('the settings of a merchant', () => {
       locale: 'fr',
       branding,
     })
-    assert.deepEqual(await changed(uuid, { locale: null, redirectOrigins: null }), { ...EMPTY, branding })
+    assert.deepEqual(await changed(uuid, { locale: null, redirectOrigins: null, routing: null }), {
+      ...EMPTY,
+      branding,
+    })
     assert.deepEqual(await changed(uuid, { branding: null }), EMPTY)
     await changed(uuid, FULL)
     assert.deepEqual(await changed(uuid, { redirectOrigins: [] }), { ...FULL, redirectOrigins: [] })
@@ -348,6 +353,7 @@ describe('cowry merchants brand', () => {
     const settings = {
       locale: 'sw',
       redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
+      routing: [],
       branding: {
         displayName: 'Duka',
         logo: dataUriOf(SVG),
@@ -376,6 +382,7 @@ describe('cowry merchants brand', () => {
     assert.deepEqual(JSON.parse(cleared.out).data.settings, {
       locale: 'fr',
       redirectOrigins: [],
+      routing: [],
       branding: { ...settings.branding, displayName: null, accentColor: null },
     })
   })

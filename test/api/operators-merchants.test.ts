@@ -63,6 +63,7 @@ describe('the operators’ API', () => {
 const NO_SETTINGS = {
   locale: null,
   redirectOrigins: [],
+  routing: [],
   branding: {
     displayName: null,
     logo: null,

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { complainOfRules, completeRules, readRules } from './routing.ts'
+
+const NAMES = ['paystack', 'stripe', 'sandbox']
+const fieldsOf = (...rules: Parameters<typeof complainOfRules>[0]) =>
+  complainOfRules(rules, NAMES).map(({ field }) => field)
+
+describe('rules of routing', () => {
+  it('are acceptable with one for all currencies and one for each that has its own', () => {
+    const split = [
+      { gateway: 'stripe', percent: 30 },
+      { gateway: 'paystack', percent: 70 },
+    ]
+    assert.deepEqual(fieldsOf({ prefer: ['stripe'], exclude: ['sandbox'] }, { currency: 'KES', split }), [])
+    assert.deepEqual(fieldsOf({}), [])
+  })
+
+  it('name each wrong field', () => {
+    assert.deepEqual(fieldsOf({ currency: 'KES' }, { currency: 'KES' }, {}, { currency: null }), [
+      'settings.routing.1.currency',
+      'settings.routing.3.currency',
+    ])
+    const split = [
+      { gateway: 'stripe', percent: 60 },
+      { gateway: 'stripe', percent: 41 },
+    ]
+    assert.deepEqual(fieldsOf({ split }), ['settings.routing.0.split', 'settings.routing.0.split'])
+    assert.deepEqual(fieldsOf({ prefer: ['stripe'], exclude: ['stripe'] }), ['settings.routing.0.exclude'])
+    assert.deepEqual(fieldsOf({ prefer: ['paypol'] }), ['settings.routing.0.prefer'])
+    assert.match(
+      complainOfRules([{ exclude: ['paypol'] }], NAMES)[0]?.message ?? '',
+      /there are paystack, stripe, sandbox/,
+    )
+  })
+
+  it('are kept whole, and what is stored in another shape reads as none', () => {
+    const whole = { currency: null, prefer: ['stripe'], exclude: [], split: [] }
+    assert.deepEqual(completeRules([{ prefer: ['stripe', 'stripe'] }]), [whole])
+    assert.deepEqual(readRules([whole]), [whole])
+    for (const stored of [undefined, null, 'stripe', [{ prefer: 'stripe' }], [{ currency: 'XXX' }]])
+      assert.deepEqual(readRules(stored), [])
+  })
+})

@@ -1,0 +1,70 @@
+// What operators decide about the order of gateways for a merchant: what is wrong with a change, what a stored document
+// says, and a memory of it for those who route.
+
+import { Value } from 'typebox/value'
+import type { Complaint } from '../core/errors.ts'
+import type { RoutingRules } from '../core/routing-rules.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Db } from '../kit/db.ts'
+import { createMemory } from '../kit/memory.ts'
+import { findMerchant } from './queries.ts'
+import { type MerchantSettings, type RoutingInput, RoutingList } from './schema.ts'
+
+/** Every list is there, so that whoever reads a rule back sees all of it. */
+export function completeRules(rules: RoutingInput): MerchantSettings['routing'] {
+  return rules.map(({ currency = null, prefer = [], exclude = [], split = [] }) => ({
+    currency,
+    prefer: [...new Set(prefer)],
+    exclude: [...new Set(exclude)],
+    split,
+  }))
+}
+
+export function readRules(stored: unknown): MerchantSettings['routing'] {
+  return Value.Check(RoutingList, stored) ? completeRules(stored) : []
+}
+
+/** What is wrong with rules beyond their shape. Without names of gateways, any name may be used. */
+export function complainOfRules(rules: RoutingInput, gatewayNames?: readonly string[]): Complaint[] {
+  const complaints: Complaint[] = []
+  const currencies = rules.map(({ currency }) => currency ?? null)
+  for (const [index, rule] of completeRules(rules).entries()) {
+    const complain = (field: string, words: string) => {
+      const path = `settings.routing.${index}.${field}`
+      complaints.push({ field: path, code: 'not_allowed', message: `${path} ${words}` })
+    }
+    if (currencies.indexOf(rule.currency) < index)
+      complain('currency', 'has a rule already: there is one for each.')
+    const percent = rule.split.reduce((sum, share) => sum + share.percent, 0)
+    if (percent > 100) complain('split', `must share out at most 100 percent, not ${percent}.`)
+    const shared = rule.split.map(({ gateway }) => gateway)
+    if (new Set(shared).size < shared.length) complain('split', 'must name each gateway once.')
+    const named = { prefer: rule.prefer, exclude: rule.exclude, split: shared }
+    for (const [field, names] of Object.entries(named)) {
+      const unknown = names.filter((name) => gatewayNames?.includes(name) === false)
+      if (unknown.length > 0)
+        complain(field, `names ${unknown.join(', ')}; there are ${gatewayNames?.join(', ')}.`)
+    }
+    const both = rule.exclude.filter((name) => rule.prefer.includes(name) || shared.includes(name))
+    if (both.length > 0) complain('exclude', `names ${both.join(', ')}, which the rule also asks for.`)
+  }
+  return complaints
+}
+
+// As long as a gateway account that was changed may be in force elsewhere.
+const REMEMBERED_MS = 5_000
+const MAX_MERCHANTS = 20_000
+
+/** The rules of a merchant, at most some seconds old; none for a merchant that is not there. */
+export function createRoutingRules(app: {
+  db: Db
+  clock: Clock
+}): (merchantId: string) => Promise<RoutingRules> {
+  const rules = createMemory({
+    clock: app.clock,
+    rememberedMs: REMEMBERED_MS,
+    maxEntries: MAX_MERCHANTS,
+    read: async (merchantId: string) => readRules((await findMerchant(app.db, merchantId))?.settings.routing),
+  })
+  return (merchantId) => rules.get(merchantId)
+}
