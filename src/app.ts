@@ -31,6 +31,7 @@ import {
   authenticate,
   createKeyCache,
   createMerchantProfiles,
+  createRoutingRules,
   ensureAdminToken,
   ensureDemoMerchant,
   isAdminToken,
@@ -178,12 +179,13 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     webhookSecret,
     baseUrl: config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : ''),
   })
+  const ready = mode === 'test' ? [sandbox] : []
   const gateways = createGateways(
-    { db, clock, vault, log },
+    { db, clock, vault, log, routingRules: createRoutingRules({ db, clock }) },
     {
       definitions: GATEWAYS,
       access: config.gateways,
-      ready: mode === 'test' ? [sandbox] : [],
+      ready,
       mode,
       timeoutMs: config.gatewayTimeoutMs,
       publicUrl,
@@ -201,6 +203,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     gateways,
     sandbox,
     mode,
+    gatewayNames: [...GATEWAYS, ...ready].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache(),
     merchantProfile: createMerchantProfiles({ db, clock }),

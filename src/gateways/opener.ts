@@ -9,10 +9,12 @@ import type { AccountRow } from './account-queries.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
 import type { Gateway } from './gateway.ts'
+import type { Health } from './routing.ts'
 
 export interface Opened {
   gateway: Gateway
   title: string
+  health(): Health
 }
 
 export interface Opener {
@@ -76,6 +78,7 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
     webhookPath = webhookPathOf(definition.name),
   ): Opened => ({
     title: definition.title,
+    health: () => 'up',
     gateway: definition.open({
       credentials,
       baseUrl: baseUrlOf(definition),

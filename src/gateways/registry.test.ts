@@ -31,7 +31,7 @@ const gateways = fixedGateways([local, wide, coarse])
 const MERCHANT = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 
 async function names(currency: Currency, country: string | null, amountMinor = 1000n): Promise<string[]> {
-  const candidates = await gateways.candidates(MERCHANT, { currency, country, amountMinor })
+  const candidates = await gateways.candidates(MERCHANT, { currency, country, amountMinor, key: 'order-1' })
   return candidates.map((candidate) => `${candidate.gateway.name} ${candidate.channels}`)
 }
 

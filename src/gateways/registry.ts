@@ -2,7 +2,8 @@
 // merchant may have an account of its own, which serves it instead. What was begun with an account is asked about with the
 // same one, whatever was changed since.
 
-import { type Currency, usesCurrency } from '../core/currency.ts'
+import type { Currency } from '../core/currency.ts'
+import type { RoutingRules } from '../core/routing-rules.ts'
 import { createBatcher } from '../kit/batch.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
@@ -11,9 +12,11 @@ import { errorFields, type Log } from '../kit/log.ts'
 import { createMemory, type Memory } from '../kit/memory.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
 import type { Credentials } from './credentials.ts'
+import { DEFAULT_ROUTES, type Route } from './default-routes.ts'
 import type { GatewayDefinition } from './definition.ts'
-import type { Channel, Gateway, Rail } from './gateway.ts'
-import { createOpener, type Opener, type OpenerOptions } from './opener.ts'
+import type { Channel, Gateway } from './gateway.ts'
+import { createOpener, type Opened, type Opener, type OpenerOptions } from './opener.ts'
+import { type Health, orderCandidates, type Routing } from './routing.ts'
 
 /** A gateway that is ready for something new, and whose account that is; null is the installation's. */
 export interface OpenGateway {
@@ -21,6 +24,8 @@ export interface OpenGateway {
   /** As people know it. */
   title: string
   accountId: string | null
+  /** As this process sees it. */
+  health(): Health
 }
 
 export interface Candidate extends OpenGateway {
@@ -41,7 +46,11 @@ export interface Wanted {
   currency: Currency
   country: string | null
   amountMinor: bigint
+  /** What a split of the merchant's payments is drawn by: the same for every try of a payment. */
+  key: string
 }
+
+type Explained = Omit<Wanted, 'amountMinor'> & { amountMinor: bigint | null }
 
 export interface Gateways {
   /** The gateway through which something was begun, with the very account that it was begun with. */
@@ -50,6 +59,10 @@ export interface Gateways {
   find(merchantId: string, name: string, accountId: string | null): Promise<Gateway | undefined>
   /** Who can collect this for the merchant, and how, in the order in which to try. */
   candidates(merchantId: string, wanted: Wanted): Promise<Candidate[]>
+  /** The same with reasons, also for those that are left out. A null amount is any that the rails take. */
+  explain(merchantId: string, wanted: Explained): Promise<Routing>
+  /** The table of who collects what where, before anything of a merchant is known. */
+  readonly routes: readonly Route[]
   /** Every gateway that serves the merchant. */
   open(merchantId: string): Promise<OpenGateway[]>
   /**
@@ -71,6 +84,8 @@ export interface GatewaysApp {
   clock: Clock
   vault: Vault
   log: Log
+  /** What the operator decided about the order for a merchant; another slice keeps it. */
+  routingRules(merchantId: string): Promise<RoutingRules>
 }
 
 export interface GatewaysOptions extends OpenerOptions {
@@ -99,7 +114,7 @@ export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gate
     maxEntries: MAX_MERCHANTS,
     read,
   })
-  return createRegistry(app.log, options.ready, opener, accounts)
+  return createRegistry(app, options.ready, opener, accounts)
 }
 
 /** Gateways that are open already, the same for every merchant: for tests and simulations. */
@@ -115,19 +130,20 @@ export function fixedGateways(list: readonly Gateway[]): Gateways {
   const accounts = { get: () => Promise.resolve([]), forget: () => undefined }
   const silent = () => undefined
   const log = { debug: silent, info: silent, warn: silent, error: silent }
-  return createRegistry(log, list, opener, accounts)
+  return createRegistry({ log, routingRules: () => Promise.resolve([]) }, list, opener, accounts)
 }
 
 function createRegistry(
-  log: Log,
+  { log, routingRules }: Pick<GatewaysApp, 'log' | 'routingRules'>,
   ready: readonly Gateway[],
   opener: Opener,
   accounts: Memory<AccountRow[]>,
 ): Gateways {
   const installed = new Map<string, OpenGateway>()
-  for (const { title, gateway } of [...opener.installed, ...ready.map(named)]) {
-    if (installed.has(gateway.name)) throw new Error(`two gateways are called ${gateway.name}`)
-    installed.set(gateway.name, { title, gateway, accountId: null })
+  for (const opened of [...opener.installed, ...ready.map(named)]) {
+    const { name } = opened.gateway
+    if (installed.has(name)) throw new Error(`two gateways are called ${name}`)
+    installed.set(name, { ...opened, accountId: null })
   }
 
   const names = [...opener.definitions.map(({ name }) => name), ...ready.map(({ name }) => name)]
@@ -154,6 +170,21 @@ function createRegistry(
       .filter((one) => one !== undefined)
   }
 
+  const lastNames = new Set(ready.map(({ name }) => name))
+  const explain = async (opened: readonly OpenGateway[], merchantId: string, wanted: Explained) =>
+    orderCandidates({
+      ...wanted,
+      routes: DEFAULT_ROUTES,
+      available: opened.map(({ gateway: { name, rails }, health }) => ({
+        name,
+        rails,
+        health: health(),
+        isLast: lastNames.has(name),
+      })),
+      rules: await routingRules(merchantId),
+      key: `${merchantId}:${wanted.key}`,
+    })
+
   const find: Gateways['find'] = async (merchantId, name, accountId) => {
     if (accountId === null) return installed.get(name)?.gateway
     const row = await requireAccount(accounts, merchantId, accountId)
@@ -169,10 +200,14 @@ function createRegistry(
       throw new Error(`${name} is not configured here with the account ${accountId ?? 'of the installation'}`)
     },
     async candidates(merchantId, wanted) {
-      return (await open(merchantId))
-        .map((one) => ({ ...one, channels: channelsOf(one.gateway, wanted) }))
-        .filter(({ channels }) => channels.length > 0)
+      const opened = await open(merchantId)
+      const { candidates } = await explain(opened, merchantId, wanted)
+      return candidates.flatMap(({ name, channels }) =>
+        opened.filter(({ gateway }) => gateway.name === name).map((one) => ({ ...one, channels })),
+      )
     },
+    explain: async (merchantId, wanted) => explain(await open(merchantId), merchantId, wanted),
+    routes: DEFAULT_ROUTES,
     async listeners(name, merchantId) {
       if (merchantId === null) {
         const found = installed.get(name)
@@ -194,7 +229,8 @@ function createRegistry(
   }
 }
 
-const named = (gateway: Gateway) => ({ gateway, title: titled(gateway.name) })
+// Not guarded: whatever trouble the sandbox makes, somebody who tests has asked for it.
+const named = (gateway: Gateway): Opened => ({ gateway, title: titled(gateway.name), health: () => 'up' })
 
 function titled(name: string): string {
   return name.replace(/^[a-z]/, (letter) => letter.toUpperCase())
@@ -223,16 +259,4 @@ function listening(rows: readonly AccountRow[]): AccountRow[] {
   const live = rows.filter(({ revokedAt }) => revokedAt === null)
   const revoked = rows.filter(({ revokedAt }) => revokedAt !== null)
   return [...live, ...revoked.slice(0, REVOKED_LISTENERS)]
-}
-
-function channelsOf(gateway: Gateway, wanted: Wanted): Channel[] {
-  const serving = gateway.rails.filter((rail) => rail.currency === wanted.currency && reaches(rail, wanted))
-  return [...new Set(serving.flatMap((rail) => rail.channels))]
-}
-
-function reaches(rail: Rail, { country, amountMinor }: Wanted): boolean {
-  if (amountMinor < (rail.minimumMinor ?? 0n) || amountMinor % (rail.stepMinor ?? 1n) !== 0n) return false
-  // A rail for some countries only cannot be promised to a payment that names none.
-  if (country === null) return rail.countries === undefined
-  return rail.countries?.includes(country) ?? usesCurrency(country, rail.currency)
 }

@@ -57,8 +57,8 @@ async function withAttempt(app: PaymentsApp, payment: PaymentRow): Promise<Check
  * that one serves the merchant no more.
  */
 export async function findCandidate(app: PaymentsApp, payment: PaymentRow): Promise<Candidate | undefined> {
-  const { merchantId, currency, country, amountMinor } = payment
-  const candidates = await app.gateways.candidates(merchantId, { currency, country, amountMinor })
+  const { merchantId, currency, country, amountMinor, reference: key } = payment
+  const candidates = await app.gateways.candidates(merchantId, { currency, country, amountMinor, key })
   return candidates.find(({ gateway }) => gateway.name === payment.gateway) ?? candidates[0]
 }
 

@@ -65,7 +65,8 @@ export async function openCheckout(
 async function chooseGateway(app: PaymentsApp, merchantId: string, input: InitiateInput): Promise<string> {
   const { currency, minor: amountMinor } = input.amount
   const country = input.country ?? defaultCountry(currency)
-  const [first] = await app.gateways.candidates(merchantId, { currency, country, amountMinor })
+  const wanted = { currency, country, amountMinor, key: input.reference }
+  const [first] = await app.gateways.candidates(merchantId, wanted)
   if (!first) throw new Refusal('no_route_available')
   return first.gateway.name
 }

@@ -1,0 +1,64 @@
+// Which gateways collect a currency in a country, best first, unless an operator says otherwise: local rails before cards
+// from afar. Only gateways that this version has are named; an empty row is a currency that none of them collects.
+
+import type { Currency } from '../core/currency.ts'
+
+export interface Route {
+  currency: Currency
+  /** Null: any other country of the currency, or none. */
+  country: string | null
+  gateways: readonly string[]
+}
+
+const route = (currency: Currency, country: string | null, gateways: string): Route => ({
+  currency,
+  country,
+  gateways: gateways.split(' ').filter((name) => name !== ''),
+})
+
+export const DEFAULT_ROUTES: readonly Route[] = [
+  route('BDT', 'BD', 'stripe'),
+  route('BIF', 'BI', 'stripe'),
+  route('BWP', 'BW', 'stripe'),
+  route('CAD', null, 'stripe'),
+  route('CDF', 'CD', 'pawapay stripe'),
+  route('EGP', 'EG', 'flutterwave stripe'),
+  route('ETB', 'ET', 'pawapay stripe'),
+  route('EUR', null, 'stripe flutterwave'),
+  route('GBP', null, 'stripe flutterwave'),
+  route('GHS', 'GH', 'paystack flutterwave pawapay'),
+  route('GMD', 'GM', 'stripe'),
+  route('KES', 'KE', 'paystack flutterwave pawapay stripe'),
+  route('LRD', 'LR', 'stripe'),
+  route('LSL', 'LS', 'pawapay stripe'),
+  route('MUR', 'MU', 'stripe'),
+  route('MWK', 'MW', 'flutterwave pawapay stripe'),
+  route('MZN', 'MZ', 'pawapay stripe'),
+  route('NGN', 'NG', 'paystack flutterwave pawapay stripe'),
+  route('RWF', 'RW', 'flutterwave pawapay stripe'),
+  route('SLE', 'SL', 'pawapay stripe'),
+  route('SSP', 'SS', ''),
+  route('TZS', 'TZ', 'flutterwave pawapay stripe'),
+  route('UGX', 'UG', 'flutterwave pawapay stripe'),
+  route('USD', 'CD', 'pawapay stripe'),
+  route('USD', 'NG', 'paystack flutterwave stripe'),
+  route('USD', 'KE', 'paystack stripe'),
+  route('USD', null, 'stripe flutterwave'),
+  route('XAF', 'CM', 'flutterwave pawapay stripe'),
+  route('XAF', 'GA', 'pawapay stripe'),
+  route('XAF', 'CG', 'pawapay stripe'),
+  route('XAF', 'CF', 'stripe'),
+  route('XAF', 'TD', 'stripe'),
+  route('XAF', 'GQ', 'stripe'),
+  route('XOF', 'CI', 'paystack pawapay flutterwave stripe'),
+  route('XOF', 'SN', 'pawapay flutterwave stripe'),
+  route('XOF', 'BJ', 'pawapay stripe'),
+  route('XOF', 'BF', 'pawapay stripe'),
+  route('XOF', 'GW', 'stripe'),
+  route('XOF', 'ML', 'stripe'),
+  route('XOF', 'NE', 'stripe'),
+  route('XOF', 'TG', 'stripe'),
+  route('ZAR', 'ZA', 'paystack flutterwave stripe'),
+  route('ZAR', null, 'stripe'),
+  route('ZMW', 'ZM', 'flutterwave pawapay stripe'),
+]

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { CURRENCIES, CURRENCY_CODES, type Currency } from '../core/currency.ts'
+import type { RoutingRule } from '../core/routing-rules.ts'
+import { DEFAULT_ROUTES } from './default-routes.ts'
+import { FLUTTERWAVE } from './flutterwave/index.ts'
+import type { Rail } from './gateway.ts'
+import { PAWAPAY } from './pawapay/index.ts'
+import { PAYSTACK } from './paystack/index.ts'
+import { type AvailableGateway, orderCandidates, type RoutingInput } from './routing.ts'
+import { STRIPE } from './stripe/index.ts'
+
+interface Expected {
+  currency: Currency
+  country: string | null
+  gateways: readonly string[]
+}
+
+// Written once from the providers' facts, place by place, apart from the table that it checks.
+const EXPECTED: readonly Expected[] = JSON.parse(
+  readFileSync(new URL('fixtures/expected-routes.json', import.meta.url), 'utf8'),
+)
+
+const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY]
+const available = (names: readonly string[]): AvailableGateway[] =>
+  CONNECTORS.filter(({ name }) => names.includes(name)).map(({ name, rails }) => ({
+    name,
+    rails,
+    health: 'up',
+  }))
+
+/** Every choice of at least one connector. */
+function subsets(): string[][] {
+  const names = CONNECTORS.map(({ name }) => name)
+  return Array.from({ length: 2 ** names.length - 1 }, (_, index) =>
+    names.filter((_, bit) => ((index + 1) >> bit) & 1),
+  )
+}
+
+// Above every minimum and a whole amount in every currency.
+const PLENTY = 1_000_000n
+
+describe('the default routes', () => {
+  it('are expected for every currency and every country that uses it in the table of facts', () => {
+    assert.deepEqual(new Set(EXPECTED.map(({ currency }) => currency)), new Set(CURRENCY_CODES))
+    for (const currency of ['XOF', 'XAF'] as const) {
+      const countries = EXPECTED.filter((place) => place.currency === currency).map(({ country }) => country)
+      assert.deepEqual(countries.toSorted(), CURRENCIES[currency].countries.toSorted())
+    }
+  })
+
+  for (const names of subsets()) {
+    it(`lead to whom they name when only ${names.join(', ')} can be used`, () => {
+      for (const { currency, country, gateways } of EXPECTED) {
+        const routing = orderCandidates(wanted(currency, country, { available: available(names) }))
+        assert.deepEqual(
+          routing.candidates.map(({ name }) => name),
+          gateways.filter((name) => names.includes(name)),
+          `${currency} in ${country}`,
+        )
+      }
+    })
+  }
+
+  it('have one row per currency and country, and name only gateways that there are', () => {
+    const places = DEFAULT_ROUTES.map(({ currency, country }) => `${currency} ${country}`)
+    assert.equal(new Set(places).size, places.length)
+    const known = CONNECTORS.map(({ name }) => name)
+    assert.deepEqual(
+      DEFAULT_ROUTES.flatMap(({ gateways }) => gateways).filter((name) => !known.includes(name)),
+      [],
+    )
+  })
+})
+
+function wanted(currency: Currency, country: string | null, more: Partial<RoutingInput> = {}): RoutingInput {
+  return {
+    routes: DEFAULT_ROUTES,
+    currency,
+    country,
+    amountMinor: PLENTY,
+    available: available(CONNECTORS.map(({ name }) => name)),
+    rules: [],
+    key: 'order-1',
+    ...more,
+  }
+}
+
+const rule = (facts: Partial<RoutingRule>): RoutingRule => ({
+  currency: null,
+  prefer: [],
+  exclude: [],
+  split: [],
+  ...facts,
+})
+const namesOf = (input: RoutingInput) => orderCandidates(input).candidates.map(({ name }) => name)
+const leftOutOf = (input: RoutingInput) =>
+  Object.fromEntries(orderCandidates(input).leftOut.map(({ name, reason }) => [name, reason]))
+const anywhere: Rail[] = CURRENCY_CODES.map((currency) => ({ currency, channels: ['card'] }))
+const sandbox: AvailableGateway = { name: 'sandbox', rails: anywhere, health: 'up', isLast: true }
+
+describe('the order of candidates', () => {
+  it('tells why a gateway is left out', () => {
+    assert.deepEqual(leftOutOf(wanted('KES', 'KE', { rules: [rule({ exclude: ['flutterwave'] })] })), {
+      flutterwave: 'excluded',
+    })
+    assert.deepEqual(leftOutOf(wanted('GHS', 'GH', { available: available(['stripe', 'paystack']) })), {
+      flutterwave: 'not_configured',
+      pawapay: 'not_configured',
+      stripe: 'not_collected',
+    })
+    // Paystack collects from three shillings on, and pawaPay only whole ones.
+    assert.deepEqual(leftOutOf(wanted('KES', 'KE', { amountMinor: 250n })), {
+      paystack: 'amount',
+      pawapay: 'amount',
+    })
+    const everywhere = { name: 'paystack', rails: anywhere, health: 'up' } as const
+    assert.deepEqual(leftOutOf(wanted('CAD', 'CA', { available: [everywhere] })), {
+      stripe: 'not_configured',
+      paystack: 'not_in_route',
+    })
+  })
+
+  it('puts preferred gateways first, also one that the route does not name, where they collect', () => {
+    const rules = [rule({ prefer: ['stripe', 'pawapay'] })]
+    assert.deepEqual(namesOf(wanted('KES', 'KE', { rules })), [
+      'stripe',
+      'pawapay',
+      'paystack',
+      'flutterwave',
+    ])
+    assert.deepEqual(namesOf(wanted('GHS', 'GH', { rules })), ['pawapay', 'paystack', 'flutterwave'])
+  })
+
+  it('follows the rule of the currency instead of the one for all', () => {
+    const rules = [rule({ exclude: ['paystack'] }), rule({ currency: 'KES', prefer: ['flutterwave'] })]
+    assert.deepEqual(namesOf(wanted('KES', 'KE', { rules })), [
+      'flutterwave',
+      'paystack',
+      'pawapay',
+      'stripe',
+    ])
+    assert.deepEqual(namesOf(wanted('ZAR', 'ZA', { rules })), ['flutterwave', 'stripe'])
+  })
+
+  it('splits payments by their key in the given shares, and each payment always the same way', () => {
+    const split = [
+      { gateway: 'flutterwave', percent: 30 },
+      { gateway: 'stripe', percent: 10 },
+    ]
+    const rules = [rule({ split })]
+    const count: Record<string, number> = {}
+    for (let order = 0; order < 10_000; order += 1) {
+      const input = wanted('KES', 'KE', { rules, key: `merchant:order-${order}` })
+      const [first] = namesOf(input)
+      assert.equal(namesOf(input)[0], first)
+      if (first) count[first] = (count[first] ?? 0) + 1
+    }
+    assert.deepEqual(Object.keys(count).toSorted(), ['flutterwave', 'paystack', 'stripe'])
+    // Five standard deviations of a fair draw are 2.5 percent of 10,000 at most.
+    for (const [name, share] of Object.entries({ flutterwave: 3_000, stripe: 1_000, paystack: 6_000 })) {
+      assert.ok(Math.abs((count[name] ?? 0) - share) < 250, `${name}: ${count[name]}`)
+    }
+  })
+
+  it('goes the usual way when the gateway of the share cannot take the payment', () => {
+    const rules = [rule({ split: [{ gateway: 'stripe', percent: 100 }] })]
+    assert.deepEqual(namesOf(wanted('GHS', 'GH', { rules })), ['paystack', 'flutterwave', 'pawapay'])
+    assert.deepEqual(namesOf(wanted('KES', 'KE', { rules }))[0], 'stripe')
+    const excluded = [rule({ split: [{ gateway: 'stripe', percent: 100 }], exclude: ['stripe'] })]
+    assert.equal(namesOf(wanted('KES', 'KE', { rules: excluded })).includes('stripe'), false)
+  })
+
+  it('tries a gateway that is down after the others, and does not drop it', () => {
+    const list = available(['paystack', 'flutterwave', 'stripe']).map((gateway) =>
+      gateway.name === 'paystack' ? { ...gateway, health: 'down' as const } : gateway,
+    )
+    const rules = [rule({ prefer: ['paystack'] })]
+    assert.deepEqual(namesOf(wanted('KES', 'KE', { available: list, rules })), [
+      'flutterwave',
+      'stripe',
+      'paystack',
+    ])
+  })
+
+  it('tries the sandbox after everybody, also after who is down, and alone where nobody else collects', () => {
+    const down = available(['paystack']).map((gateway) => ({ ...gateway, health: 'down' as const }))
+    assert.deepEqual(namesOf(wanted('KES', 'KE', { available: [sandbox, ...down] })), ['paystack', 'sandbox'])
+    assert.deepEqual(namesOf(wanted('SSP', 'SS', { available: [sandbox, ...down] })), ['sandbox'])
+  })
+
+  it('takes a gateway that the table does not know by its own rails, after those that it names', () => {
+    const newcomer: AvailableGateway = { name: 'newcomer', rails: anywhere, health: 'up' }
+    const list = [newcomer, ...available(['stripe'])]
+    assert.deepEqual(namesOf(wanted('KES', 'KE', { available: list })), ['stripe', 'newcomer'])
+  })
+
+  it('offers each channel once, and only those that can take the amount', () => {
+    const rails: Rail[] = [
+      { currency: 'KES', channels: ['card', 'mobile_money'], minimumMinor: 500n },
+      { currency: 'KES', channels: ['mobile_money'], stepMinor: 100n },
+    ]
+    const channels = (amountMinor: bigint | null) =>
+      orderCandidates(
+        wanted('KES', 'KE', { amountMinor, available: [{ name: 'newcomer', rails, health: 'up' }] }),
+      ).candidates.map((candidate) => candidate.channels)
+    assert.deepEqual(channels(600n), [['card', 'mobile_money']])
+    assert.deepEqual(channels(300n), [['mobile_money']])
+    assert.deepEqual(channels(350n), [])
+    assert.deepEqual(channels(null), [['card', 'mobile_money']])
+  })
+})

@@ -1,0 +1,160 @@
+// Who is tried, and in which order: default routes, what each gateway can collect, what the operator decided for the
+// merchant, and health. Pure, so that the same payment is routed the same way by every process and every retry.
+
+import { createHash } from 'node:crypto'
+import { type Currency, usesCurrency } from '../core/currency.ts'
+import { type RoutingRule, type RoutingRules, ruleFor } from '../core/routing-rules.ts'
+import type { Route } from './default-routes.ts'
+import type { Channel, Rail } from './gateway.ts'
+
+/** `down`: it has not answered lately. */
+export type Health = 'up' | 'down'
+
+export interface AvailableGateway {
+  name: string
+  rails: readonly Rail[]
+  health: Health
+  /** Tried after all others, whatever their health: the sandbox. */
+  isLast?: boolean
+}
+
+export interface RoutingInput {
+  routes: readonly Route[]
+  currency: Currency
+  /** Null: the payment did not name one. */
+  country: string | null
+  /** Null: any amount that the rails take. */
+  amountMinor: bigint | null
+  available: readonly AvailableGateway[]
+  rules: RoutingRules
+  /** What a split is drawn by: the same for every try of a payment. */
+  key: string
+}
+
+/** What put a gateway into the list: a share of a split, a preference, the table, or only its own rails. */
+export type CandidateReason = 'split' | 'preferred' | 'route' | 'rails'
+
+export type LeftOutReason = 'not_configured' | 'excluded' | 'not_in_route' | 'not_collected' | 'amount'
+
+export interface RoutedCandidate {
+  name: string
+  channels: readonly Channel[]
+  reason: CandidateReason
+  health: Health
+}
+
+export interface Routing {
+  /** In the order in which to try. */
+  candidates: readonly RoutedCandidate[]
+  leftOut: readonly { name: string; reason: LeftOutReason }[]
+}
+
+const NO_RULE: RoutingRule = { currency: null, prefer: [], exclude: [], split: [] }
+
+export function orderCandidates(input: RoutingInput): Routing {
+  const rule = ruleFor(input.rules, input.currency) ?? NO_RULE
+  const routed = routeOf(input.routes, input.currency, input.country)?.gateways ?? []
+  const leftOut: { name: string; reason: LeftOutReason }[] = routed
+    .filter((name) => !input.available.some((gateway) => gateway.name === name))
+    .map((name) => ({ name, reason: 'not_configured' }))
+
+  const drawn = drawShare(rule, input.key)
+  const found: (RoutedCandidate & { rank: number })[] = []
+  for (const [position, gateway] of input.available.entries()) {
+    const channels = channelsOf(gateway.rails, input)
+    const reason = reasonFor(gateway.name, input.routes, routed, rule, drawn)
+    const obstacle = obstacleFor(gateway, input, rule, channels, reason)
+    if (obstacle || !reason) leftOut.push({ name: gateway.name, reason: obstacle ?? 'not_in_route' })
+    else {
+      const { name, health } = gateway
+      found.push({ name, health, channels, reason, rank: rankOf(gateway, position, reason, routed, rule) })
+    }
+  }
+  const candidates = found.toSorted((one, other) => one.rank - other.rank).map(({ rank: _, ...one }) => one)
+  return { candidates, leftOut }
+}
+
+/** The row of the very country, else the one for any other. */
+function routeOf(routes: readonly Route[], currency: Currency, country: string | null): Route | undefined {
+  const rows = routes.filter((row) => row.currency === currency)
+  return rows.find((row) => row.country === country) ?? rows.find((row) => row.country === null)
+}
+
+function reasonFor(
+  name: string,
+  routes: readonly Route[],
+  routed: readonly string[],
+  rule: RoutingRule,
+  drawn: string | undefined,
+): CandidateReason | undefined {
+  if (name === drawn) return 'split'
+  if (rule.prefer.includes(name)) return 'preferred'
+  if (routed.includes(name)) return 'route'
+  // A gateway that the table does not know at all goes by what it says of itself, so that adding one needs no row.
+  return routes.some(({ gateways }) => gateways.includes(name)) ? undefined : 'rails'
+}
+
+function obstacleFor(
+  { name, rails }: AvailableGateway,
+  input: RoutingInput,
+  rule: RoutingRule,
+  channels: readonly Channel[],
+  reason: CandidateReason | undefined,
+): LeftOutReason | undefined {
+  if (rule.exclude.includes(name)) return 'excluded'
+  if (channels.length > 0) return reason ? undefined : 'not_in_route'
+  return channelsOf(rails, { ...input, amountMinor: null }).length > 0 ? 'amount' : 'not_collected'
+}
+
+// Wider apart than any list is long, so that each digit decides only where those before it are equal.
+const STEP = 10_000
+const REASON_ORDER: readonly CandidateReason[] = ['split', 'preferred', 'route', 'rails']
+
+/** Smaller is earlier: the last resort, then health, then the reason, then the place in the list of that reason. */
+function rankOf(
+  { name, health, isLast }: AvailableGateway,
+  position: number,
+  reason: CandidateReason,
+  routed: readonly string[],
+  rule: RoutingRule,
+): number {
+  const places = {
+    split: 0,
+    preferred: rule.prefer.indexOf(name),
+    route: routed.indexOf(name),
+    rails: position,
+  }
+  const classes = (isLast ? 2 : 0) + (health === 'down' ? 1 : 0)
+  return (classes * REASON_ORDER.length + REASON_ORDER.indexOf(reason)) * STEP + places[reason]
+}
+
+/** The gateway that a payment falls to by the shares, if any; a hash, so that a retry falls to the same. */
+function drawShare({ split }: RoutingRule, key: string): string | undefined {
+  if (split.length === 0) return undefined
+  const ticket = createHash('sha256').update(key).digest().readUInt32BE(0) % 100
+  let upTo = 0
+  for (const { gateway, percent } of split) {
+    upTo += percent
+    if (ticket < upTo) return gateway
+  }
+  return undefined
+}
+
+type Wanted = Pick<RoutingInput, 'currency' | 'country' | 'amountMinor'>
+
+/** How a gateway with these rails collects what is wanted; empty when it does not. */
+export function channelsOf(rails: readonly Rail[], wanted: Wanted): Channel[] {
+  const serving = rails.filter((rail) => rail.currency === wanted.currency && reaches(rail, wanted))
+  return [...new Set(serving.flatMap((rail) => rail.channels))]
+}
+
+function reaches(rail: Rail, { country, amountMinor }: Wanted): boolean {
+  if (amountMinor !== null && !takes(rail, amountMinor)) return false
+  // A rail for some countries only cannot be promised to a payment that names none.
+  if (country === null) return rail.countries === undefined
+  return rail.countries?.includes(country) ?? usesCurrency(country, rail.currency)
+}
+
+function takes({ minimumMinor = 0n, stepMinor = 1n }: Rail, amountMinor: bigint): boolean {
+  return amountMinor >= minimumMinor && amountMinor % stepMinor === 0n
+}
