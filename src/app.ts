@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { type Config, publicUrlOf } from './config.ts'
 import { customerRoutes } from './customers/routes.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
+import { FLUTTERWAVE } from './gateways/flutterwave/index.ts'
+import { PAWAPAY } from './gateways/pawapay/index.ts'
 import { PAYSTACK } from './gateways/paystack/index.ts'
 import { createGateways } from './gateways/registry.ts'
 import { gatewayRoutes } from './gateways/routes.ts'
@@ -11,6 +13,7 @@ import { openDoor } from './gateways/sandbox/door.ts'
 import { createSandboxGateway } from './gateways/sandbox/index.ts'
 import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
 import { createSandboxProvider } from './gateways/sandbox/server.ts'
+import { STRIPE } from './gateways/stripe/index.ts'
 import { createHttpShell } from './http/server.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { createCounters } from './kit/counters.ts'
@@ -75,7 +78,7 @@ export interface Service {
 const SANDBOX_PATH = '/sandbox'
 
 /** Every gateway that can be configured; beside them staging has the sandbox. */
-export const GATEWAYS: readonly GatewayDefinition[] = [PAYSTACK]
+export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY]
 
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all'
