@@ -1,0 +1,74 @@
+// The four providers with their stand-ins, as tests of the whole service use them.
+
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { FakeProvider } from '../../src/gateways/conformance.ts'
+import * as flutterwave from '../../src/gateways/flutterwave/fake.ts'
+import * as pawapay from '../../src/gateways/pawapay/fake.ts'
+import { PAWAPAY_KEYS } from '../../src/gateways/pawapay/fake-callbacks.ts'
+import * as paystack from '../../src/gateways/paystack/fake.ts'
+import * as stripe from '../../src/gateways/stripe/fake.ts'
+import type { TestService } from './service.ts'
+
+export interface ProviderFacts {
+  credentials: Record<string, string>
+  start(t: TestContext): Promise<FakeProvider>
+  /** What it collects in these tests. */
+  asks: { amount: number; currency: string; country: string }
+  channel: 'card' | 'mobile_money'
+  /** The request that takes money from a saved method, or begins a checkout where there are none. */
+  submission: RegExp
+}
+
+export const PROVIDERS = {
+  stripe: {
+    credentials: { secretKey: stripe.FAKE_SECRET_KEY, webhookSecret: stripe.FAKE_WEBHOOK_SECRET },
+    start: (t) => stripe.startFakeStripe(t),
+    asks: { amount: 12.5, currency: 'USD', country: 'US' },
+    channel: 'card',
+    submission: /^POST \/v1\/payment_intents$/,
+  },
+  paystack: {
+    credentials: { secretKey: paystack.FAKE_SECRET_KEY },
+    start: (t) => paystack.startFakePaystack(t),
+    asks: { amount: 1250.5, currency: 'NGN', country: 'NG' },
+    channel: 'card',
+    submission: /^POST \/transaction\/charge_authorization$/,
+  },
+  flutterwave: {
+    credentials: { secretKey: flutterwave.SECRET_KEY, webhookHash: flutterwave.WEBHOOK_HASH },
+    start: (t) => flutterwave.startFakeFlutterwave(t),
+    asks: { amount: 1250, currency: 'RWF', country: 'RW' },
+    channel: 'card',
+    submission: /^POST \/v3\/tokenized-charges$/,
+  },
+  pawapay: {
+    credentials: { apiToken: pawapay.API_TOKEN, publicKey: PAWAPAY_KEYS.publicKey },
+    start: (t) => pawapay.startFakePawapay(t),
+    asks: { amount: 125.5, currency: 'ZMW', country: 'ZM' },
+    channel: 'mobile_money',
+    submission: /^POST \/v2\/paymentpage$/,
+  },
+} as const satisfies Record<string, ProviderFacts>
+
+export type ProviderName = keyof typeof PROVIDERS
+
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+export const PROVIDER_NAMES = Object.keys(PROVIDERS) as ProviderName[]
+
+/** The variable that points the service to a stand-in. */
+export function addressOf(name: ProviderName, provider: FakeProvider): Record<string, string> {
+  return { [`GATEWAY_${name.toUpperCase()}_BASE_URL`]: provider.server.url }
+}
+
+/** A merchant who has an account of its own at one provider, and no other. */
+export async function merchantAt(service: TestService, name: ProviderName) {
+  const merchant = await service.newMerchant()
+  const { credentials } = PROVIDERS[name]
+  const answer = await service.admin.send('PUT', `/admin/v1/merchants/${merchant.uuid}/gateways/${name}`, {
+    body: JSON.stringify({ credentials }),
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.equal(answer.body.data?.probe, 'works', answer.text)
+  return { ...merchant, accountId: String(answer.body.data.uuid) }
+}
