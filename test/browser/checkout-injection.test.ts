@@ -123,8 +123,10 @@ describe('a text of the merchant', { concurrency: 4 }, () => {
       await look(name, reference, changes.description, text)
 
       await heading(page, 'Paid')
+      // The payer is led to the shop by itself only the first time, and here there is more to see.
+      await page.reload()
       await look(name, reference, changes.description)
-      await page.getByRole('link', { name: 'Stay here' }).click()
+      await page.getByRole('link', { name: 'Show the receipt' }).click()
       await heading(page, 'Receipt')
       await look(name, reference, changes.description)
       assert.equal((await read()).description, changes.description, 'kept as it was sent')

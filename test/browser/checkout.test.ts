@@ -26,8 +26,10 @@ import {
 } from './payers.ts'
 
 const clock = movingClock()
+const startedMs = Date.now()
 let stoppedAt: Date | undefined
-const now = () => stoppedAt ?? clock.now()
+// At half the speed of ours, so that also a busy machine shows a wait before it is over.
+const now = () => stoppedAt ?? addMs(clock.now(), (startedMs - Date.now()) / 2)
 const { open, visit, shop, service } = await startRig({ after }, { clock: { ...clock, now } })
 
 interface Expected {
@@ -35,12 +37,11 @@ interface Expected {
   /** What the payer sees while they wait, if they do. */
   waiting?: string
   ends: string | RegExp
-  says?: RegExp
-  status: string
+  says: RegExp
   executions: number
-  /** How the payer gets back to the shop, and what its page is told. */
+  /** How the payer gets back to the shop, and the status with which they arrive. */
   leaves: (checkout: OpenedCheckout) => Promise<void>
-  home: string
+  status: string
 }
 
 const byLink = ({ page }: OpenedCheckout) => page.getByRole('link', { name: 'Return to Demo Shop' }).click()
@@ -49,25 +50,22 @@ const byCancelling = ({ page }: OpenedCheckout) => press(page, 'Cancel and retur
 const paid = {
   ends: 'Paid',
   says: /You paid KES 1,250\.50 to Demo Shop\./,
-  status: 'successful',
   executions: 1,
   leaves: byLink,
-  home: 'successful',
+  status: 'successful',
 } as const
 const declined = {
   ends: PAY,
-  status: 'pending',
   executions: 0,
   leaves: byCancelling,
-  home: 'abandoned',
+  status: 'abandoned',
 } as const
 const underpaid = {
   ends: 'We received KES 1,125.45 of KES 1,250.50',
   says: /ask Demo Shop how to send the rest or get your money back\. Do not pay again before that\./,
-  status: 'processing',
   executions: 1,
   leaves: byLink,
-  home: 'processing',
+  status: 'processing',
 } as const
 
 /** What would take a payer to the shop by itself, with JavaScript or without. */
@@ -108,20 +106,20 @@ const EXPECTED: Expected[] = [
 describe('a payer', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
     describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 5 }, () => {
-      for (const { instrument, waiting, ends, says, status, executions, leaves, home } of EXPECTED) {
+      for (const { instrument, waiting, ends, says, executions, leaves, status } of EXPECTED) {
         it(`uses ${instrument}, sees by itself what became of it, and goes back to the shop`, async (t) => {
           const checkout = await open(t, { javaScript })
           const { page } = checkout
           await payWith(page, instrument)
           if (waiting) await heading(page, waiting)
           await heading(page, ends)
-          const words = status === 'pending' ? await alertOf(page) : await page.locator('main').innerText()
-          assert.match(words.replaceAll('\u00a0', ' '), says ?? /./)
-          assert.equal((await checkout.read()).status, status)
-          assert.equal(await checkout.executions(), executions)
+          const words = ends === PAY ? await alertOf(page) : await page.locator('main').innerText()
+          assert.match(words.replaceAll('\u00a0', ' '), says)
           await leaves(checkout)
           await page.waitForURL(`${shop}/**`)
-          assert.equal(page.url(), checkout.homeWith(home))
+          assert.equal(page.url(), checkout.homeWith(status))
+          assert.equal((await checkout.read()).status, status)
+          assert.equal(await checkout.executions(), executions)
         })
       }
 
