@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Language } from '../../src/pages/words.ts'
-import { type Font, readFonts } from './fonts.ts'
+import { fontScript } from './fonts.ts'
 
 export interface Lane {
   page: Page
@@ -19,19 +19,22 @@ export type InLane = <Result>(work: (lane: Lane) => Promise<Result>) => Promise<
 // What 400 % of zoom leaves of a common screen, and the narrowest phone.
 export const NARROW = { width: 320, height: 256 }
 
-/** The addresses to which pages lead on by themselves; there they stay, because an empty answer changes nothing. */
-export async function openLanes(browser: Browser, count: number, ways: readonly string[]): Promise<InLane> {
-  const [axe, look, fonts] = await Promise.all([
+/**
+ * Pages that lead on by themselves to the blocked address stay where they are. Lanes without one are faster: a browser
+ * whose requests are looked at keeps nothing.
+ */
+export async function openLanes(browser: Browser, count: number, blocked?: string): Promise<InLane> {
+  const [axe, look, font] = await Promise.all([
     readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'),
     readFile(new URL('./look.js', import.meta.url), 'utf8'),
-    readFonts(),
+    fontScript('own'),
   ])
   const open = async () => {
     const context = await browser.newContext({ viewport: NARROW })
     context.setDefaultTimeout(30_000)
-    await context.addInitScript({ content: `${axe};${look}` })
-    for (const way of ways) await context.route(way, (route) => route.fulfill({ status: 204 }))
-    return laneOf(context, await context.newPage(), fonts)
+    await context.addInitScript({ content: `${axe};${look};${font}` })
+    if (blocked) await context.route(blocked, (route) => route.fulfill({ status: 204 }))
+    return laneOf(context, await context.newPage())
   }
   const free = await Promise.all(Array.from({ length: count }, open))
   const waiting: ((lane: Lane) => void)[] = []
@@ -47,7 +50,7 @@ export async function openLanes(browser: Browser, count: number, ways: readonly 
   }
 }
 
-function laneOf(context: BrowserContext, page: Page, fonts: readonly Font[]): Lane {
+function laneOf(context: BrowserContext, page: Page): Lane {
   const ask: Lane['ask'] = (question) => page.evaluate(`look.${question}`)
   return {
     page,
@@ -59,9 +62,7 @@ function laneOf(context: BrowserContext, page: Page, fonts: readonly Font[]): La
       const address = new URL(url)
       address.searchParams.set('lang', language)
       await page.goto(address.href)
-      const own = fonts.filter((font) => font.language === language)
-      if (own.length > 0) await ask(`addFonts(${JSON.stringify(own)})`)
-      await ask('openAll()')
+      await ask('prepare()')
     },
   }
 }

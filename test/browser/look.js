@@ -1,5 +1,5 @@
-// Runs inside a page and tells what is wrong with how it looks: each function answers a list of complaints, empty if
-// there are none. Lengths are CSS pixels; half a pixel is rounding.
+// Runs inside a page, before its own script, and tells what is wrong with how it looks: most functions answer a list of
+// complaints, empty if there are none. Lengths are CSS pixels; half a pixel is rounding.
 
 globalThis.look = (() => {
   const SLACK = 0.5
@@ -14,9 +14,10 @@ globalThis.look = (() => {
   }
   const pixels = (number) => Math.round(number * 10) / 10
 
-  /** What is closed or waits for its time is looked at too. */
-  const openAll = () => {
+  /** What is closed is looked at too, in its own font. */
+  const prepare = async () => {
     for (const details of all('details')) details.open = true
+    await document.fonts.ready
   }
 
   const scrollsInside = (element) => element.closest('pre') !== null
@@ -212,26 +213,30 @@ globalThis.look = (() => {
     )
   }
 
-  /** A font that the machine lacks, as a phone has it. */
-  const addFonts = async (fonts) => {
-    const faces = fonts.map(({ family, base64 }) => {
-      const face = new FontFace(family, Uint8Array.fromBase64(base64), { weight: '100 900' })
-      document.fonts.add(face)
-      return face.load()
-    })
-    await Promise.all(faces)
+  /** Other words in the page's text, for pictures: pairs of a pattern and what stands in its place. */
+  const replace = (pairs) => {
+    for (const { node } of texts())
+      for (const [pattern, text] of pairs) node.data = node.data.replace(new RegExp(pattern), text)
+  }
+
+  /** All that can be told without looking at the dark scheme. */
+  const everything = async () => {
+    const complaints = [...(await broken()), ...layout()]
+    if (document.documentElement.lang === 'ar') complaints.push(...mirrored())
+    return { complaints, words: words() }
   }
 
   const layout = () => [...overflow(), ...cut(), ...spilled(), ...targets(), ...sticky(), ...covered()]
 
   return {
-    addFonts,
     broken,
+    everything,
     height,
     layout,
     mirrored,
-    openAll,
+    prepare,
     ordered,
+    replace,
     spaceOut,
     words,
   }

@@ -2,6 +2,8 @@
 // readers, and readers from right to left.
 
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { networksOf } from '../../src/core/networks.ts'
 import { LANGUAGE_CODES, LANGUAGES, type Language } from '../../src/pages/words.ts'
@@ -10,25 +12,30 @@ import { startBrowser } from './browser.ts'
 import { type Lane, NARROW, openLanes } from './lanes.ts'
 import { DESCRIPTION, type StagedScreen, setStage } from './stage.ts'
 
-// Nobody answers there: the shop is only named.
-const SHOP = 'http://localhost:9'
 const DESK = { width: 1280, height: 800 }
 // One more than the usual two cores: while one page waits for the service, another computes.
 const LANES = 3
 
 const browser = await startBrowser({ after })
-const { screens } = await setStage({ after }, SHOP)
-const inLane = await openLanes(browser, LANES, [`${SHOP}/**`])
-// The page between ours and the provider's leads there at once, so the provider has to be away for it.
-const inStillLane = await openLanes(browser, 1, ['**/sandbox/pay/**'])
+const { screens } = await setStage({ after }, await startQuietShop())
+const inLane = await openLanes(browser, LANES)
+// The page between ours and the provider's leads on at once.
+const inStillLane = await openLanes(browser, 1, '**/sandbox/pay/**')
+
+/** A shop that answers nothing: whoever is sent there stays where they are. */
+async function startQuietShop(): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(204).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  after(() => server.close())
+  // A boundary: a server that listens on TCP has such an address.
+  return `http://localhost:${(server.address() as AddressInfo).port}`
+}
 
 /** All that is wrong with the screen, and all that it says. */
 async function lookAt(lane: Lane, { url }: StagedScreen, language: Language) {
   const { page, ask, visit } = lane
   await visit(url, language)
-  const complaints = [...(await ask('broken()')), ...(await ask('layout()'))]
-  if (LANGUAGES[language].direction === 'rtl') complaints.push(...(await ask('mirrored()')))
-  const words = await ask('words()')
+  const { complaints, words } = await ask<{ complaints: string[]; words: string[] }>('everything()')
   await page.emulateMedia({ colorScheme: 'dark' })
   await page.setViewportSize(DESK)
   // The page is the same in both schemes; only what has to do with colour can differ.

@@ -12,9 +12,8 @@ export function movingClock(): MovingClock {
 }
 
 /** Stands still until it is moved, for what counts by the second. */
-export function stoppedClock(): MovingClock {
-  const startedAt = Date.now()
-  return clockOver(() => startedAt)
+export function stoppedClock(startedAt = new Date()): MovingClock {
+  return clockOver(() => startedAt.getTime())
 }
 
 function clockOver(nowMs: () => number): MovingClock {

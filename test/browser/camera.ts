@@ -1,0 +1,113 @@
+// Takes pictures of pages, the same ones of the same page in every run.
+
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import type { Language } from '../../src/pages/words.ts'
+import { fontScript } from './fonts.ts'
+
+export interface Shot {
+  language: Language
+  scheme: 'light' | 'dark'
+  device: keyof typeof DEVICES
+}
+
+// A phone's picture is shown small, so it has fewer pixels than the phone.
+const DEVICES = {
+  phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1.5 },
+  // Long enough for the button that each screen is about.
+  'tall phone': { viewport: { width: 390, height: 1100 }, deviceScaleFactor: 1.5 },
+  desktop: { viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 },
+} as const
+
+// Below it letters get ragged edges; above it only the files grow.
+const QUALITY = 72
+
+export interface Camera {
+  /** The page as the device shows it before anybody scrolls, as WebP. */
+  take(url: string, shot: Shot): Promise<Buffer>
+  /** Phones side by side, the first where the language begins to read. */
+  frame(urls: readonly string[], shot: Shot): Promise<Buffer>
+}
+
+interface Scene {
+  /** The time on the payer's phone. */
+  now: Date
+  /** The service's address, which is another one in every run. */
+  origin: string
+}
+
+/** What is drawn by lot or given out by the machine, and what stands on the pictures instead. */
+const steadied = (origin: string) => [
+  [origin, 'http://127.0.0.1:8080'],
+  ['[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}', '019ce9d2-7c41-7e65-9a3b-51f0c8d4e27a'],
+  ['^\\d{10}$', '2209417735'],
+  ['^(?=.*\\d)[\\dA-Z]{8}$', 'K7F3CQX2'],
+]
+
+export async function openCamera(browser: Browser, { now, origin }: Scene): Promise<Camera> {
+  const look = await readFile(new URL('./look.js', import.meta.url), 'utf8')
+  const script = `${look};${await fontScript('all')}`
+  const steady = JSON.stringify(steadied(origin))
+
+  const withPage = async <Result>({ device, scheme }: Shot, work: (page: Page) => Promise<Result>) => {
+    const context = await browser.newContext({ ...DEVICES[device], colorScheme: scheme })
+    try {
+      await context.clock.setFixedTime(now)
+      await context.addInitScript({ content: script })
+      await context.route(/^https?:\/\/localhost\//, (route) => route.fulfill({ status: 204 }))
+      return await work(await context.newPage())
+    } finally {
+      await context.close()
+    }
+  }
+  const takeWith = (url: string, shot: Shot, quality: number) =>
+    withPage(shot, async (page) => {
+      const address = new URL(url)
+      address.searchParams.set('lang', shot.language)
+      await page.goto(address.href)
+      await page.evaluate('document.fonts.ready.then(() => undefined)')
+      await page.evaluate(`look.replace(${steady})`)
+      return capture(page, quality)
+    })
+
+  return {
+    take: (url, shot) => takeWith(url, shot, QUALITY),
+    async frame(urls, shot) {
+      const pictures = await Promise.all(urls.map((url) => takeWith(url, shot, 100)))
+      return withPage({ ...shot, device: 'desktop' }, (page) => captureRow(page, pictures, shot))
+    },
+  }
+}
+
+const GAP = 24
+
+/** On no background, so that it fits a light and a dark page. */
+async function captureRow(
+  page: Page,
+  pictures: readonly Buffer[],
+  { device, language, scheme }: Shot,
+): Promise<Buffer> {
+  const { width, height } = DEVICES[device].viewport
+  const edge = scheme === 'light' ? '#c5cfcc' : '#4a5955'
+  const images = pictures.map((bytes) => `<img src="data:image/webp;base64,${bytes.toString('base64')}">`)
+  await page.setViewportSize({
+    width: pictures.length * width + (pictures.length - 1) * GAP,
+    height,
+  })
+  await page.setContent(
+    `<style>body{margin:0;display:flex;gap:${GAP}px}img{width:${width}px;box-sizing:border-box;border:2px solid ${edge};border-radius:28px}</style>
+<body dir="${language === 'ar' ? 'rtl' : 'ltr'}">${images.join('')}`,
+  )
+  return capture(page, QUALITY, { r: 0, g: 0, b: 0, a: 0 })
+}
+
+async function capture(
+  page: Page,
+  quality: number,
+  color?: { r: number; g: number; b: number; a: number },
+): Promise<Buffer> {
+  const session = await page.context().newCDPSession(page)
+  if (color) await session.send('Emulation.setDefaultBackgroundColorOverride', { color })
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality })
+  return Buffer.from(data, 'base64')
+}
