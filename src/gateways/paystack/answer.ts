@@ -38,7 +38,6 @@ export function readAnswer(answer: HttpAnswer): Answer {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status: http } = answer
-  if (http >= 500) return unknown('no_answer', `Paystack answered HTTP ${http}`)
   const envelope = readEnvelope(parseJson(answer.body.toString()))
   switch (http) {
     case 200:
@@ -59,7 +58,7 @@ export function readAnswer(answer: HttpAnswer): Answer {
       if (isBadKey(envelope)) return refused(401, BAD_KEY)
       return refused(http, `Paystack refuses: ${quote(envelope.message || 'no reason given')}`, envelope)
     default:
-      // A conflict, for one, may mean that the same reference is at work right now.
+      // Trouble on the other side, or a conflict: the same reference may be at work right now.
       return unknown('no_answer', `Paystack answered HTTP ${http}`)
   }
 }

@@ -62,6 +62,13 @@ describe('what is sent to Paystack', () => {
     ])
   })
 
+  it('sends no payer to the page of another payment', async (t) => {
+    const { gateway } = await startSpeaker(t, { http: 200, body: readFixture('initialize') })
+    const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
+    assert.ok(outcome.kind === 'unknown')
+    assert.equal(outcome.reason, 'unreadable')
+  })
+
   it('charges a saved card with the e-mail of its first payment and metadata as text', async (t) => {
     const { server, gateway } = await startSpeaker(t, { http: 200, body: readFixture('charge-success') })
     const customer = { email: 'new.address@example.com', firstname: 'Amina', lastname: 'Otieno' }

@@ -127,7 +127,7 @@ export function fromVerify(answer: Answer, question: Question, now: Date): Outco
 }
 
 /** 404 or 400, as it comes; other reasons for 400, such as a bad key, do not speak of a reference. */
-export function isNotFound({ http, message }: Refusal): boolean {
+function isNotFound({ http, message }: Refusal): boolean {
   return http === 404 || (http === 400 && /reference|not found/i.test(message))
 }
 
@@ -187,7 +187,7 @@ function fromTransaction(data: unknown, about: About, now: Date): Outcome {
   }
 }
 
-// No bank keeps a charge without its customer waiting for longer: an hour is sixty times the longest answer.
+// Far longer than a charge is on its way to a bank and back, so that one which still has not ended waits for somebody.
 const UNATTENDED_MS = 3_600_000
 
 /**
