@@ -1,5 +1,5 @@
-// Opens gateways with credentials. Each account has an HTTP client of its own, so that a provider that is slow for one
-// slows nobody else, and is opened once for as long as its credentials stay.
+// Opens gateways with credentials. Each account has an HTTP client and a guard of its own, so that a provider that is
+// slow for one slows nobody else, and is opened once for as long as its credentials stay.
 
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -9,6 +9,7 @@ import type { AccountRow } from './account-queries.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
 import type { Gateway } from './gateway.ts'
+import { guarded } from './guard.ts'
 import type { Health } from './routing.ts'
 
 export interface Opened {
@@ -54,6 +55,10 @@ export interface OpenerOptions {
 // An open account without traffic has no connection and takes some kilobytes.
 const MAX_OPEN = 2_000
 
+// The client's own limit speaks first, because it knows whether a byte has left. With the wait for a turn this stays
+// within the two seconds after which somebody else may take an attempt over.
+const LIMIT_SLACK_MS = 1_000
+
 interface OpenAccount extends Opened {
   sealed: string
   http: HttpClient
@@ -78,16 +83,18 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
     webhookPath = webhookPathOf(definition.name),
   ): Opened => ({
     title: definition.title,
-    health: () => 'up',
-    gateway: definition.open({
-      credentials,
-      baseUrl: baseUrlOf(definition),
-      mode: options.mode,
-      http,
-      clock: app.clock,
-      publicUrl: options.publicUrl,
-      webhookPath,
-    }),
+    ...guarded(
+      definition.open({
+        credentials,
+        baseUrl: baseUrlOf(definition),
+        mode: options.mode,
+        http,
+        clock: app.clock,
+        publicUrl: options.publicUrl,
+        webhookPath,
+      }),
+      { clock: app.clock, limitMs: options.timeoutMs + LIMIT_SLACK_MS },
+    ),
   })
 
   return {

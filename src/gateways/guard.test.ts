@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { money } from '../core/money.ts'
+import { systemClock } from '../kit/clock.ts'
+import type { Attempt, Gateway, Outcome, Question, RefundRequest } from './gateway.ts'
+import { type GuardOptions, guarded } from './guard.ts'
+
+const NOT_ANSWERED: Outcome = { kind: 'unknown', reason: 'no_answer', words: 'no answer' }
+const DECLINED: Outcome = { kind: 'declined', code: 'do_not_honor', words: 'no', gatewayReference: null }
+const PENDING: Outcome = { kind: 'pending', gatewayReference: 'ref' }
+
+const question: Question = {
+  key: '0d1f4c3a-5b1e-4a53-9f4e-6a5f0c1b2d3e',
+  operation: 'charge',
+  amount: money(1_000n, 'KES'),
+  startedAt: new Date(0),
+  expiresAt: null,
+}
+const attempt: Attempt = {
+  ...question,
+  paymentId: 'payment',
+  merchantId: 'merchant',
+  merchantName: 'Shop',
+  reference: 'order-1',
+  country: 'KE',
+  description: null,
+  customer: { email: 'payer@shop.example', firstname: 'A', lastname: 'B' },
+}
+const refund: RefundRequest = {
+  key: question.key,
+  attemptKey: question.key,
+  attemptReference: 'ref',
+  amount: question.amount,
+  isFull: true,
+}
+
+/** A provider whose next answers are given, and which counts what reached it. */
+function provider(answer: () => Promise<Outcome>, more: Partial<Gateway> = {}) {
+  const calls = { charges: 0, questions: 0 }
+  const gateway: Gateway = {
+    name: 'steady',
+    rails: [],
+    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    startCheckout: () => answer(),
+    chargeSaved: () => {
+      calls.charges += 1
+      return answer()
+    },
+    verify: () => {
+      calls.questions += 1
+      return answer()
+    },
+    readWebhook: () => ({ kind: 'ignored', reason: 'none of ours' }),
+    ...more,
+  }
+  return { gateway, calls }
+}
+
+function guard(gateway: Gateway, options: Partial<GuardOptions> = {}) {
+  const { gateway: safe, health } = guarded(gateway, { clock: systemClock, limitMs: 2_000, ...options })
+  const charge = async () => {
+    const outcome = await safe.chargeSaved?.(attempt, 'credential')
+    return outcome?.kind === 'unknown' ? outcome.reason : outcome?.kind
+  }
+  return { safe, health, charge }
+}
+
+async function times<Value>(count: number, act: () => Promise<Value>): Promise<Value[]> {
+  const values: Value[] = []
+  for (let index = 0; index < count; index += 1) values.push(await act())
+  return values
+}
+
+describe('a guarded gateway', () => {
+  it('answers as the gateway does, and has the verbs that it has', async () => {
+    const { gateway } = provider(() => Promise.resolve(PENDING))
+    const { safe, health } = guard(gateway)
+    assert.equal(await safe.chargeSaved?.(attempt, 'credential'), PENDING)
+    assert.equal(await safe.verify(question, null), PENDING)
+    assert.equal(await safe.startCheckout(attempt, { channel: 'card' }, 'https://shop.example'), PENDING)
+    assert.deepEqual(safe.readWebhook({}, Buffer.from('')), { kind: 'ignored', reason: 'none of ours' })
+    assert.deepEqual([safe.cancel, safe.refund, safe.verifyRefund], [undefined, undefined, undefined])
+    assert.equal(safe.name, 'steady')
+    assert.equal(health(), 'up')
+  })
+
+  it('lets what is wrong in a connector be seen', async () => {
+    const { gateway } = provider(() => Promise.reject(new Error('a bug')))
+    const { charge } = guard(gateway)
+    await assert.rejects(charge(), /a bug/)
+  })
+
+  it('does not call declines and unknown keys trouble', async () => {
+    for (const outcome of [DECLINED, { ...NOT_ANSWERED, reason: 'not_found' }] as Outcome[]) {
+      const { gateway, calls } = provider(() => Promise.resolve(outcome))
+      const { charge, health } = guard(gateway)
+      await times(50, charge)
+      assert.deepEqual([calls.charges, health()], [50, 'up'])
+    }
+  })
+
+  it('sends nothing new to a provider that does not answer, and says that it sent nothing', async () => {
+    const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), {
+      refund: () => assert.fail('a refund was sent'),
+    })
+    const { safe, charge, health } = guard(gateway)
+    assert.deepEqual(await times(5, charge), Array(5).fill('no_answer'))
+    assert.equal(health(), 'down')
+    assert.deepEqual(await times(5, charge), Array(5).fill('not_sent'))
+    assert.equal(calls.charges, 5)
+    const back = await safe.refund?.(refund)
+    assert.equal(back?.kind === 'unknown' && back.reason, 'not_sent')
+  })
+
+  it('still asks what became of what was sent', async () => {
+    let answer: Outcome = NOT_ANSWERED
+    const { gateway, calls } = provider(() => Promise.resolve(answer))
+    const { safe, charge } = guard(gateway)
+    await times(5, charge)
+    answer = PENDING
+    assert.deepEqual(await times(3, () => safe.verify(question, null)), [PENDING, PENDING, PENDING])
+    assert.equal(calls.questions, 3)
+    assert.equal(await charge(), 'not_sent')
+  })
+
+  it('opens again when a question finds the provider answering after the rest', async () => {
+    let answer: Outcome = NOT_ANSWERED
+    const { gateway } = provider(() => Promise.resolve(answer))
+    const { safe, charge, health } = guard(gateway, { restMs: 50 })
+    await times(5, charge)
+    answer = PENDING
+    await systemClock.sleep(80)
+    await safe.verify(question, null)
+    assert.equal(health(), 'up')
+    assert.equal(await charge(), 'pending')
+  })
+
+  it('tries a call that changes nothing before somebody’s payment', async () => {
+    let state: 'unreachable' | 'works' = 'unreachable'
+    let probes = 0
+    const { gateway, calls } = provider(() => Promise.resolve(state === 'works' ? PENDING : NOT_ANSWERED), {
+      probe: () => {
+        probes += 1
+        return Promise.resolve(state)
+      },
+    })
+    const { charge, health } = guard(gateway, { restMs: 50 })
+    await times(5, charge)
+    await systemClock.sleep(80)
+    assert.deepEqual([await charge(), probes, calls.charges], ['not_sent', 1, 5])
+    state = 'works'
+    await systemClock.sleep(80)
+    assert.deepEqual([await charge(), probes, calls.charges, health()], ['pending', 2, 6, 'up'])
+  })
+
+  it('comes back by itself when routing asks for its health after the rest, at nobody’s cost', async () => {
+    let state: 'unreachable' | 'works' = 'unreachable'
+    const probe = () => Promise.resolve(state)
+    const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), { probe })
+    const { charge, health } = guard(gateway, { restMs: 50 })
+    await times(5, charge)
+    await systemClock.sleep(80)
+    assert.equal(health(), 'down')
+    state = 'works'
+    await systemClock.sleep(80)
+    assert.equal(health(), 'down')
+    await systemClock.sleep(10)
+    assert.deepEqual([health(), calls.charges], ['up', 5])
+  })
+
+  it('is up again after the rest for a gateway that can only be tried with a payment', async () => {
+    const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED))
+    const { charge, health } = guard(gateway, { restMs: 50 })
+    await times(5, charge)
+    assert.equal(health(), 'down')
+    await systemClock.sleep(80)
+    assert.equal(health(), 'up')
+    assert.deepEqual([await charge(), health(), await charge()], ['no_answer', 'down', 'not_sent'])
+    assert.equal(calls.charges, 6)
+  })
+
+  it('bounds calls under way, keeps a bounded queue, and never sends what it has called not sent', async () => {
+    const open = Promise.withResolvers<Outcome>()
+    const { gateway, calls } = provider(() => open.promise)
+    const { safe, charge } = guard(gateway, { concurrency: 2, waitMs: 100 })
+    const charges = [charge(), charge(), charge(), charge(), charge()]
+    // Two are under way, two wait, and for the fifth there is no room.
+    assert.equal(await charges[4], 'not_sent')
+    assert.equal(calls.charges, 2)
+    assert.deepEqual(await Promise.all(charges.slice(2)), ['not_sent', 'not_sent', 'not_sent'])
+    // Questions have room of their own.
+    const answered = safe.verify(question, null)
+    await systemClock.sleep(10)
+    assert.equal(calls.questions, 1)
+    open.resolve(PENDING)
+    assert.deepEqual(await Promise.all([...charges.slice(0, 2), answered]), ['pending', 'pending', PENDING])
+    await systemClock.sleep(20)
+    assert.equal(calls.charges, 2)
+    assert.equal(await charge(), 'pending')
+  })
+
+  it('lets one that waits have its turn', async () => {
+    const { gateway } = provider(async () => {
+      await systemClock.sleep(20)
+      return PENDING
+    })
+    const { charge } = guard(gateway, { concurrency: 1 })
+    assert.deepEqual(await Promise.all([charge(), charge()]), ['pending', 'pending'])
+  })
+
+  it('does not wait for longer than the limit, and then does not claim that nothing was sent', async () => {
+    const { gateway } = provider(() => new Promise(() => undefined))
+    const { charge } = guard(gateway, { limitMs: 50, waitMs: 20 })
+    assert.equal(await charge(), 'no_answer')
+  })
+})
