@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { FakeProvider } from '../../src/gateways/conformance.ts'
+import type { FakeProvider, Webhook } from '../../src/gateways/conformance.ts'
 import * as flutterwave from '../../src/gateways/flutterwave/fake.ts'
 import * as pawapay from '../../src/gateways/pawapay/fake.ts'
-import { PAWAPAY_KEYS } from '../../src/gateways/pawapay/fake-callbacks.ts'
+import { PAWAPAY_KEYS, signCallback } from '../../src/gateways/pawapay/fake-callbacks.ts'
 import * as paystack from '../../src/gateways/paystack/fake.ts'
 import * as stripe from '../../src/gateways/stripe/fake.ts'
 import type { TestService } from './service.ts'
@@ -16,9 +16,13 @@ export interface ProviderFacts {
   /** What it collects in these tests. */
   asks: { amount: number; currency: string; country: string }
   channel: 'card' | 'mobile_money'
+  /** The webhook about a success, as it arrives at this address of ours. */
+  ring(fake: FakeProvider, key: string, url: string): Webhook | Promise<Webhook>
   /** The request that takes money from a saved method, or begins a checkout where there are none. */
   submission: RegExp
 }
+
+const ringPlainly: ProviderFacts['ring'] = (fake, key) => fake.webhook(key)
 
 export const PROVIDERS = {
   stripe: {
@@ -26,6 +30,7 @@ export const PROVIDERS = {
     start: (t) => stripe.startFakeStripe(t),
     asks: { amount: 12.5, currency: 'USD', country: 'US' },
     channel: 'card',
+    ring: ringPlainly,
     submission: /^POST \/v1\/payment_intents$/,
   },
   paystack: {
@@ -33,6 +38,7 @@ export const PROVIDERS = {
     start: (t) => paystack.startFakePaystack(t),
     asks: { amount: 1250.5, currency: 'NGN', country: 'NG' },
     channel: 'card',
+    ring: ringPlainly,
     submission: /^POST \/transaction\/charge_authorization$/,
   },
   flutterwave: {
@@ -40,6 +46,7 @@ export const PROVIDERS = {
     start: (t) => flutterwave.startFakeFlutterwave(t),
     asks: { amount: 1250, currency: 'RWF', country: 'RW' },
     channel: 'card',
+    ring: ringPlainly,
     submission: /^POST \/v3\/tokenized-charges$/,
   },
   pawapay: {
@@ -47,6 +54,10 @@ export const PROVIDERS = {
     start: (t) => pawapay.startFakePawapay(t),
     asks: { amount: 125.5, currency: 'ZMW', country: 'ZM' },
     channel: 'mobile_money',
+    ring: (_fake, key, url) => {
+      const { origin: publicUrl, pathname: path } = new URL(url)
+      return signCallback(key, 'COMPLETED', { publicUrl, path })
+    },
     submission: /^POST \/v2\/paymentpage$/,
   },
 } as const satisfies Record<string, ProviderFacts>

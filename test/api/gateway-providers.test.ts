@@ -1,0 +1,146 @@
+// Every provider behind the whole service: a merchant with an account of its own there, and nothing else configured.
+
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { saveMethod, viewMethod } from '../../src/customers/service.ts'
+import type { ChargeManner, FakeProvider } from '../../src/gateways/conformance.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createSigner, createVault } from '../../src/kit/crypto.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import { chargeBody } from '../support/builders.ts'
+import {
+  attemptOf,
+  deliver,
+  ofFile,
+  postponeQuestions,
+  readPayment,
+  startPaying,
+} from '../support/gateways.ts'
+import { eventually } from '../support/process.ts'
+import { addressOf, merchantAt, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
+import { testService } from '../support/service.ts'
+
+const key = randomBytes(32)
+const fakes = new Map<ProviderName, FakeProvider>()
+for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(ofFile({ after })))
+const addresses = [...fakes].map(([name, fake]) => addressOf(name, fake))
+const service = await testService(
+  { after },
+  { env: Object.assign({ COWRY_ENCRYPTION_KEYS: `k1:${key.toString('base64')}` }, ...addresses) },
+)
+const { db } = service
+const random = systemRandom(systemClock)
+// What the service itself seals with, so that a test can leave a method behind.
+const customers = {
+  db,
+  clock: systemClock,
+  random,
+  vault: createVault([{ id: 'k1', key }], random),
+  cursors: createSigner(key),
+}
+
+function fakeOf(name: ProviderName): FakeProvider {
+  const fake = fakes.get(name)
+  assert.ok(fake)
+  return fake
+}
+
+for (const name of PROVIDER_NAMES) {
+  const { asks, channel, ring } = PROVIDERS[name]
+  const fake = fakeOf(name)
+
+  describe(`a merchant with an account at ${name}`, () => {
+    const paid = async () => {
+      const merchant = await merchantAt(service, name)
+      const started = await startPaying(merchant.api, asks, channel)
+      await postponeQuestions(db, started.uuid)
+      const attempt = await attemptOf(db, started.uuid)
+      return { merchant, started, attempt }
+    }
+
+    it('is paid on the page of the provider, and hears of it by webhook', async () => {
+      const { merchant, started, attempt } = await paid()
+      assert.equal(started.gateway, name)
+      assert.deepEqual([attempt.gateway, attempt.accountId], [name, merchant.accountId])
+      assert.equal(started.pressed.headers.get('location'), `${started.page}/continue`)
+      await fake.finish(attempt.key, { kind: 'pays' })
+      const hooks = `/hooks/${name}/${merchant.uuid}`
+      const webhook = await ring(fake, attempt.key, `${service.publicUrl}${hooks}`)
+      // Neither the installation nor another merchant has to do with it.
+      assert.equal((await deliver(merchant.api, `/hooks/${name}`, webhook)).http, 404)
+      assert.equal((await deliver(merchant.api, `/hooks/${name}/${randomUUID()}`, webhook)).http, 404)
+      assert.equal((await deliver(merchant.api, hooks, webhook)).http, 200)
+      const payment = await eventually(
+        () => readPayment(merchant.api, started.uuid),
+        ({ status }) => status === 'successful',
+        15_000,
+      )
+      assert.equal(Number(payment.amountPaid), asks.amount)
+      assert.equal(await fake.executions(attempt.key), 1)
+    })
+
+    it('may leave: the payer comes back unpaid and finds the checkout as it was', async () => {
+      const { merchant, started } = await paid()
+      const back = await service.apiWith(undefined).get(`${started.page}/return`)
+      assert.equal(back.http, 303)
+      const { status } = await readPayment(merchant.api, started.uuid)
+      assert.equal(status, 'processing')
+    })
+
+    if (!fake.savedCredential) return
+
+    const savedBy = async (manner: ChargeManner) => {
+      const merchant = await merchantAt(service, name)
+      const { uuid } = await startPaying(merchant.api, asks, channel)
+      const { customer } = await readPayment(merchant.api, uuid)
+      const credential = await fake.savedCredential?.(manner)
+      assert.ok(credential)
+      const owner = {
+        merchantId: merchant.uuid,
+        customerId: customer.uuid,
+        gateway: name,
+        accountId: merchant.accountId,
+        isRecurring: true,
+      }
+      const method = await saveMethod(customers, owner, {
+        type: 'card',
+        credential,
+        fingerprint: randomUUID(),
+        card: { brand: 'visa', last4: '4242', expiryMonth: 12, expiryYear: 2099, country: null },
+        mobileMoney: null,
+        currencies: [asks.currency],
+      })
+      const { recurringToken } = viewMethod(customers, method)
+      assert.ok(recurringToken)
+      const charge = () => {
+        const { amount, currency } = asks
+        return merchant.api.post(
+          '/api/v1/charges/recurring',
+          chargeBody(recurringToken, { amount, currency }),
+        )
+      }
+      return { merchant, charge }
+    }
+
+    it('charges a saved card again', async () => {
+      const { merchant, charge } = await savedBy('approves')
+      const { body } = await charge()
+      assert.equal(body.data.status, 'successful', JSON.stringify(body))
+      const attempt = await attemptOf(db, body.data.uuid)
+      assert.deepEqual([attempt.gateway, attempt.accountId], [name, merchant.accountId])
+      assert.equal(await fake.executions(attempt.key), 1)
+    })
+
+    it('gets a checkout to send the customer to when the bank wants to see them', async () => {
+      const { merchant, charge } = await savedBy('wants_customer')
+      const { body } = await charge()
+      assert.equal(body.data.status, 'failed', JSON.stringify(body))
+      assert.equal(body.data.failure.code, 'authentication_required')
+      const { recovery } = body.data
+      const checkout = await readPayment(merchant.api, recovery.uuid)
+      assert.deepEqual([checkout.status, checkout.paymentGateway], ['pending', name])
+      assert.equal((await service.apiWith(undefined).get(new URL(recovery.checkoutUrl).pathname)).http, 200)
+    })
+  })
+}
