@@ -82,7 +82,7 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
   }
 }
 
-const ADMIN_TOKEN = 'a-token-of-the-tests-0123456789abcdef'
+export const ADMIN_TOKEN = 'a-token-of-the-tests-0123456789abcdef'
 
 export async function requireInvariants(service: Pick<Service, 'db'>): Promise<void> {
   const reports = await checkInvariants(service.db)
