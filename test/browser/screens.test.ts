@@ -147,6 +147,11 @@ describe('a reader', { concurrency: LANES }, () => {
     }
   })
 
+  it('is spared only the English that is a name or a code', () => {
+    const words = ['Receipt', 'Reçu', 'Duka la Vitabu', 'M-Pesa', 'KES\u00a01,250.50']
+    assert.deepEqual(leftInEnglish('fr', words, words), ['fr: "Receipt" is in English'])
+  })
+
   it('of a page that is wrong in every way is told so', async () => {
     const complaints = await inLane(async ({ page, ask }) => {
       await page.setViewportSize(NARROW)
