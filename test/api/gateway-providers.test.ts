@@ -1,13 +1,9 @@
 // Every provider behind the whole service: a merchant with an account of its own there, and nothing else configured.
 
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { saveMethod, viewMethod } from '../../src/customers/service.ts'
 import type { ChargeManner, FakeProvider } from '../../src/gateways/conformance.ts'
-import { systemClock } from '../../src/kit/clock.ts'
-import { createSigner, createVault } from '../../src/kit/crypto.ts'
-import { systemRandom } from '../../src/kit/random.ts'
 import { chargeBody } from '../support/builders.ts'
 import {
   attemptOf,
@@ -18,27 +14,22 @@ import {
   startPaying,
 } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
-import { addressOf, merchantAt, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
+import {
+  addressOf,
+  merchantAt,
+  PROVIDER_NAMES,
+  PROVIDERS,
+  type ProviderName,
+  saveCard,
+  VAULT_ENV,
+} from '../support/providers.ts'
 import { testService } from '../support/service.ts'
 
-const key = randomBytes(32)
 const fakes = new Map<ProviderName, FakeProvider>()
 for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(ofFile({ after })))
 const addresses = [...fakes].map(([name, fake]) => addressOf(name, fake))
-const service = await testService(
-  { after },
-  { env: Object.assign({ COWRY_ENCRYPTION_KEYS: `k1:${key.toString('base64')}` }, ...addresses) },
-)
+const service = await testService({ after }, { env: Object.assign({}, VAULT_ENV, ...addresses) })
 const { db } = service
-const random = systemRandom(systemClock)
-// What the service itself seals with, so that a test can leave a method behind.
-const customers = {
-  db,
-  clock: systemClock,
-  random,
-  vault: createVault([{ id: 'k1', key }], random),
-  cursors: createSigner(key),
-}
 
 function fakeOf(name: ProviderName): FakeProvider {
   const fake = fakes.get(name)
@@ -92,34 +83,12 @@ for (const name of PROVIDER_NAMES) {
 
     const savedBy = async (manner: ChargeManner) => {
       const merchant = await merchantAt(service, name)
-      const { uuid } = await startPaying(merchant.api, asks, channel)
-      const { customer } = await readPayment(merchant.api, uuid)
       const credential = await fake.savedCredential?.(manner)
       assert.ok(credential)
-      const owner = {
-        merchantId: merchant.uuid,
-        customerId: customer.uuid,
-        gateway: name,
-        accountId: merchant.accountId,
-        isRecurring: true,
-      }
-      const method = await saveMethod(customers, owner, {
-        type: 'card',
-        credential,
-        fingerprint: randomUUID(),
-        card: { brand: 'visa', last4: '4242', expiryMonth: 12, expiryYear: 2099, country: null },
-        mobileMoney: null,
-        currencies: [asks.currency],
-      })
-      const { recurringToken } = viewMethod(customers, method)
-      assert.ok(recurringToken)
-      const charge = () => {
-        const { amount, currency } = asks
-        return merchant.api.post(
-          '/api/v1/charges/recurring',
-          chargeBody(recurringToken, { amount, currency }),
-        )
-      }
+      const token = await saveCard(db, name, merchant, credential)
+      const { amount, currency } = asks
+      const charge = () =>
+        merchant.api.post('/api/v1/charges/recurring', chargeBody(token, { amount, currency }))
       return { merchant, charge }
     }
 

@@ -1,20 +1,28 @@
 // The four providers with their stand-ins, as tests of the whole service use them.
 
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import type { Currency } from '../../src/core/currency.ts'
+import { saveMethod, viewMethod } from '../../src/customers/service.ts'
 import type { FakeProvider, Webhook } from '../../src/gateways/conformance.ts'
 import * as flutterwave from '../../src/gateways/flutterwave/fake.ts'
 import * as pawapay from '../../src/gateways/pawapay/fake.ts'
 import { PAWAPAY_KEYS, signCallback } from '../../src/gateways/pawapay/fake-callbacks.ts'
 import * as paystack from '../../src/gateways/paystack/fake.ts'
 import * as stripe from '../../src/gateways/stripe/fake.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createSigner, createVault } from '../../src/kit/crypto.ts'
+import type { Db } from '../../src/kit/db.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import { readPayment, startPaying } from './gateways.ts'
 import type { TestService } from './service.ts'
 
 export interface ProviderFacts {
   credentials: Record<string, string>
   start(t: TestContext): Promise<FakeProvider>
   /** What it collects in these tests. */
-  asks: { amount: number; currency: string; country: string }
+  asks: { amount: number; currency: Currency; country: string }
   channel: 'card' | 'mobile_money'
   /** The webhook about a success, as it arrives at this address of ours. */
   ring(fake: FakeProvider, key: string, url: string): Webhook | Promise<Webhook>
@@ -72,6 +80,8 @@ export function addressOf(name: ProviderName, provider: FakeProvider): Record<st
   return { [`GATEWAY_${name.toUpperCase()}_BASE_URL`]: provider.server.url }
 }
 
+export type MerchantAt = Awaited<ReturnType<typeof merchantAt>>
+
 /** A merchant who has an account of its own at one provider, and no other. */
 export async function merchantAt(service: TestService, name: ProviderName) {
   const merchant = await service.newMerchant()
@@ -82,4 +92,41 @@ export async function merchantAt(service: TestService, name: ProviderName) {
   })
   assert.equal(answer.body.data?.probe, 'works', answer.text)
   return { ...merchant, accountId: String(answer.body.data.uuid) }
+}
+
+/** For services whose keyring is this key alone, so that a test can leave a saved method behind. */
+export const VAULT_KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7))
+export const VAULT_ENV = { COWRY_ENCRYPTION_KEYS: `k1:${VAULT_KEY.toString('base64')}` }
+
+/** The recurring token of a card of this merchant, saved with the provider's own credential. */
+export async function saveCard(
+  db: Db,
+  name: ProviderName,
+  merchant: MerchantAt,
+  credential: string,
+): Promise<string> {
+  const { asks, channel } = PROVIDERS[name]
+  const { uuid } = await startPaying(merchant.api, asks, channel)
+  const { customer } = await readPayment(merchant.api, uuid)
+  const random = systemRandom(systemClock)
+  const vault = createVault([{ id: 'k1', key: VAULT_KEY }], random)
+  const app = { db, clock: systemClock, random, vault, cursors: createSigner(VAULT_KEY) }
+  const owner = {
+    merchantId: merchant.uuid,
+    customerId: customer.uuid,
+    gateway: name,
+    accountId: merchant.accountId,
+    isRecurring: true,
+  }
+  const method = await saveMethod(app, owner, {
+    type: 'card',
+    credential,
+    fingerprint: randomUUID(),
+    card: { brand: 'visa', last4: '4242', expiryMonth: 12, expiryYear: 2099, country: null },
+    mobileMoney: null,
+    currencies: [asks.currency],
+  })
+  const { recurringToken } = viewMethod(app, method)
+  assert.ok(recurringToken)
+  return recurringToken
 }
