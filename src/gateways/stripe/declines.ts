@@ -3,7 +3,7 @@
 import type { FailureCode } from '../../core/failures.ts'
 
 /** By decline_code, or by the error's code where an error has no decline_code. */
-export const DECLINES: Readonly<Record<string, FailureCode>> = {
+const DECLINES: Readonly<Record<string, FailureCode>> = {
   insufficient_funds: 'insufficient_funds',
 
   // The bank says no and does not say why.

@@ -88,7 +88,11 @@ function toMetadata({ key, reference }: Attempt, field: string): Form {
 const SHORTEST_OPEN_MS = 40 * 60_000
 const LONGEST_OPEN_MS = 23 * 3_600_000
 
-/** Stripe's page closes with our checkout as far as Stripe can: an old page cannot take money that nobody expects. */
+/**
+ * Stripe's page closes with our checkout as far as Stripe can: an old page cannot take money that nobody expects. A payer
+ * who asks for more time between a lost answer and the next try changes this field; Stripe then makes nothing and says
+ * so, and the attempt stays unknown.
+ */
 function toExpiry({ startedAt, expiresAt }: Attempt): Form {
   if (expiresAt === null) return []
   const openMs = expiresAt.getTime() - startedAt.getTime()

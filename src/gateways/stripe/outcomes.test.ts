@@ -173,6 +173,15 @@ describe('a session of Stripe', () => {
   })
 })
 
+describe('a cancellation at Stripe', () => {
+  it('is unknown when Stripe has too much to do, whichever way it says so', async (t) => {
+    for (const http of [400, 429]) {
+      const gateway = await startSaying(t, { http, body: readFixture('error-rate-limit') })
+      assert.equal((await gateway.cancel?.(makeAttempt(), REFERENCE))?.kind, 'unknown')
+    }
+  })
+})
+
 describe('a payment of Stripe', () => {
   const states: [changes: object, expected: string][] = [
     [{ status: 'succeeded' }, 'paid 125050 KES'],

@@ -43,6 +43,7 @@ describe('a refund at Stripe', () => {
     ],
     ['a payment that is not there', { http: 404, body: readFixture('error-session-missing') }, 'failed'],
     ['a key that was used otherwise', { http: 400, body: readFixture('error-idempotency') }, 'unreadable'],
+    ['a rate limit of the other kind', { http: 400, body: readFixture('error-rate-limit') }, 'unreadable'],
     ['a busy hour', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer'],
     ['a wrong key', { http: 401, body: readFixture('error-invalid-key') }, 'no_answer'],
     ['a request under way', { http: 409, body: invalid() }, 'no_answer'],

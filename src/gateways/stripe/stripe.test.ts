@@ -148,6 +148,14 @@ describe('Stripe is sent', () => {
     })
   })
 
+  it('the reference where a description is nothing but space, which Stripe takes for no name', async (t) => {
+    const { gateway, provider } = await startStripe(t)
+    const attempt = makeAttempt({ description: ' \n' })
+    assert.equal((await gateway.startCheckout(attempt, CARD, RETURN_URL)).kind, 'started')
+    const form = new URLSearchParams(provider.server.requests[0]?.text)
+    assert.equal(form.get('line_items[0][price_data][product_data][name]'), 'A-1042')
+  })
+
   it('questions, a cancellation and a refund as they are', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt()
@@ -309,6 +317,17 @@ describe('Stripe, when an answer is lost,', () => {
     await gateway.startCheckout({ ...attempt, merchantName: 'Duka Jipya' }, CARD, RETURN_URL)
     const [first, second] = provider.server.requests
     assert.equal(first?.text, second?.text)
+  })
+
+  it('makes no second session for a checkout that became longer meanwhile', async (t) => {
+    const { gateway, provider } = await startStripe(t)
+    const attempt = makeAttempt()
+    provider.server.trouble('cut_off_after_acting', { times: 1 })
+    assert.equal((await gateway.startCheckout(attempt, CARD, RETURN_URL)).kind, 'unknown')
+    const longer = { ...attempt, expiresAt: new Date(attempt.startedAt.getTime() + 7_200_000) }
+    const again = await gateway.startCheckout(longer, CARD, RETURN_URL)
+    assert.ok(again.kind === 'unknown' && again.reason === 'unreadable')
+    assert.equal((await gateway.startCheckout(attempt, CARD, RETURN_URL)).kind, 'started')
   })
 
   it('stays unknown after a 500 that Stripe replays, and is executed once', async (t) => {
