@@ -3,6 +3,7 @@
 import { Refusal } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
+import { createMemory } from '../kit/memory.ts'
 import { type Logo, readLogo } from './logo.ts'
 import { findMerchant, type MerchantRow } from './queries.ts'
 import { readSettings } from './settings.ts'
@@ -27,34 +28,17 @@ const REMEMBERED_MS = 30_000
 // With its logo a profile takes up to some 8 KB.
 const MAX_PROFILES = 2_000
 
-interface Entry {
-  startedAt: number
-  profile: Promise<MerchantProfile>
-}
-
-/** Callers that miss together share one question. */
 export function createMerchantProfiles(app: {
   db: Db
   clock: Clock
 }): (merchantId: string) => Promise<MerchantProfile> {
-  const entries = new Map<string, Entry>()
-  return (merchantId) => {
-    const now = app.clock.now().getTime()
-    const entry = entries.get(merchantId)
-    // A clock that was set back must not make an entry live longer.
-    if (entry && now >= entry.startedAt && now - entry.startedAt < REMEMBERED_MS) return entry.profile
-    const fresh: Entry = { startedAt: now, profile: readProfile(app.db, merchantId) }
-    // Deleted first, so that the map stays in the order of age and its first entry is the oldest.
-    entries.delete(merchantId)
-    entries.set(merchantId, fresh)
-    const [oldest] = entries.keys()
-    if (entries.size > MAX_PROFILES && oldest !== undefined) entries.delete(oldest)
-    fresh.profile.catch(() => {
-      // The callers are told by the promise itself; the next one asks again instead of sharing a failure.
-      if (entries.get(merchantId) === fresh) entries.delete(merchantId)
-    })
-    return fresh.profile
-  }
+  const profiles = createMemory({
+    clock: app.clock,
+    rememberedMs: REMEMBERED_MS,
+    maxEntries: MAX_PROFILES,
+    read: (merchantId) => readProfile(app.db, merchantId),
+  })
+  return profiles.get
 }
 
 async function readProfile(db: Db, merchantId: string): Promise<MerchantProfile> {
