@@ -53,9 +53,9 @@ export async function saveAccount(
   { isTried }: { isTried: boolean },
 ): Promise<SavedAccount> {
   const definition = requireDefinition(app, name)
-  const complaints = complainOfCredentials(definition, credentials, app.mode)
+  const kept = withoutBlanks(credentials)
+  const complaints = complainOfCredentials(definition, kept, app.mode)
   if (complaints.length > 0) throw refusalOf(complaints)
-  const kept = Object.fromEntries(Object.entries(credentials).filter(([, text]) => text !== ''))
   const trial = isTried ? await app.gateways.tryCredentials(name, kept) : 'untried'
   if (trial === 'refused')
     throw new Refusal('gateway_credentials_refused', {
@@ -65,6 +65,12 @@ export async function saveAccount(
   app.gateways.forget(merchantId)
   app.log.info('gateway credentials saved', { merchantId, gateway: name, outcome: trial })
   return { account, trial }
+}
+
+/** As the environment is read: a line break that was pasted along is no part of a key, and an empty text is none. */
+function withoutBlanks(credentials: Credentials): Credentials {
+  const trimmed = Object.entries(credentials).map(([name, text]) => [name, text.trim()] as const)
+  return Object.fromEntries(trimmed.filter(([, text]) => text !== ''))
 }
 
 // Another operator may make or remove the account at the same moment; nobody does so again and again.

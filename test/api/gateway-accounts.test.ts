@@ -99,6 +99,13 @@ describe("a merchant's own account at a gateway", () => {
     assert.ok(logged.includes('gateway credentials saved'))
   })
 
+  it('is taken as it is meant when a line break was pasted along', async () => {
+    const { uuid } = await service.newMerchant()
+    const saved = await put(uuid, { secretKey: ` ${FAKE_SECRET_KEY}\n` })
+    assert.equal(saved.body.data.probe, 'works', saved.text)
+    assert.equal(saved.body.data.credentials[0].ending, FAKE_SECRET_KEY.slice(-4))
+  })
+
   it('is refused with the words of the gateway when its credentials are wrong, and nothing is stored', async () => {
     const { uuid } = await service.newMerchant()
     const answer = await put(uuid, { secretKey: OTHER_KEY })

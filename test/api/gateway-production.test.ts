@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { ConfigError } from '../../src/config.ts'
+import { startFakePaystack } from '../../src/gateways/paystack/fake.ts'
+import { assertRefusal } from '../support/answers.ts'
+import { initiateBody } from '../support/builders.ts'
+import { ofFile } from '../support/gateways.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+
+const LIVE_KEY = 'sk_live_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567'
+
+const paystack = await startFakePaystack(ofFile({ after }))
+const secret = () => randomBytes(32).toString('base64')
+const env = {
+  COWRY_ENV: 'production',
+  COWRY_PUBLIC_URL: 'https://pay.example.com',
+  COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
+  COWRY_ENCRYPTION_KEYS: `k1:${secret()}`,
+  COWRY_KEY_PEPPER: secret(),
+  GATEWAY_PAYSTACK_BASE_URL: paystack.server.url,
+}
+
+describe('a gateway in production', () => {
+  it('takes live keys only', async (t) => {
+    const start = testService(
+      { after: t.after.bind(t) },
+      { env: { ...env, GATEWAY_PAYSTACK_SECRET_KEY: 'sk_test_1' } },
+    )
+    await assert.rejects(start, (error) => error instanceof ConfigError && /sk_live_/.test(error.message))
+  })
+
+  it('is the only one there: no sandbox takes what it does not serve', async (t) => {
+    const service = await testService(
+      { after: t.after.bind(t) },
+      { env: { ...env, GATEWAY_PAYSTACK_SECRET_KEY: LIVE_KEY } },
+    )
+    const { api } = await service.newMerchant()
+    const initiate = (changes: object) =>
+      api.post('/api/v1/checkout/initiate-payment', initiateBody({ ...changes }))
+    const made = await initiate({ currency: 'NGN' })
+    assert.equal(made.body.data.paymentGateway, 'paystack', made.text)
+    assertRefusal(await initiate({ currency: 'EUR' }), 'no_route_available')
+  })
+})
