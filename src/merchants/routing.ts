@@ -1,13 +1,8 @@
-// What operators decide about the order of gateways for a merchant: what is wrong with a change, what a stored document
-// says, and a memory of it for those who route.
+// What operators decide about the order of gateways for a merchant: what is wrong with a change, and what a stored
+// document says.
 
 import { Value } from 'typebox/value'
 import type { Complaint } from '../core/errors.ts'
-import type { RoutingRules } from '../core/routing-rules.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
-import { createMemory } from '../kit/memory.ts'
-import { findMerchant } from './queries.ts'
 import { type MerchantSettings, type RoutingInput, RoutingList } from './schema.ts'
 
 /** Every list is there, so that whoever reads a rule back sees all of it. */
@@ -49,22 +44,4 @@ export function complainOfRules(rules: RoutingInput, gatewayNames?: readonly str
     if (both.length > 0) complain('exclude', `names ${both.join(', ')}, which the rule also asks for.`)
   }
   return complaints
-}
-
-// As long as a gateway account that was changed may be in force elsewhere.
-const REMEMBERED_MS = 5_000
-const MAX_MERCHANTS = 20_000
-
-/** The rules of a merchant, at most some seconds old; none for a merchant that is not there. */
-export function createRoutingRules(app: {
-  db: Db
-  clock: Clock
-}): (merchantId: string) => Promise<RoutingRules> {
-  const rules = createMemory({
-    clock: app.clock,
-    rememberedMs: REMEMBERED_MS,
-    maxEntries: MAX_MERCHANTS,
-    read: async (merchantId: string) => readRules((await findMerchant(app.db, merchantId))?.settings.routing),
-  })
-  return (merchantId) => rules.get(merchantId)
 }

@@ -46,7 +46,7 @@ export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts
 export { authenticate, createKeyCache, isSecretGuess } from './authenticate.ts'
 export { logoUriOf, readLogo } from './logo.ts'
 export { createMerchantProfiles, type MerchantProfile } from './profiles.ts'
-export { createRoutingRules } from './routing.ts'
+export { createRoutingRules } from './remembered-rules.ts'
 export type { MerchantSettings } from './schema.ts'
 export { loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
 
