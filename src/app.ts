@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { type Config, publicUrlOf } from './config.ts'
 import { customerRoutes } from './customers/routes.ts'
+import { directoryRoutes } from './directory/routes.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
 import { FLUTTERWAVE } from './gateways/flutterwave/index.ts'
 import { PAWAPAY } from './gateways/pawapay/index.ts'
@@ -275,6 +276,7 @@ export function merchantRoutes(app: StagingApp): Route[] {
     ...paymentRoutes(app),
     ...customerRoutes(app),
     ...walletRoutes(app),
+    ...directoryRoutes(app),
     ...(app.settings.mode === 'test' ? stagingRoutes(app) : []),
   ]
 }

@@ -50,7 +50,8 @@ export interface Wanted {
   key: string
 }
 
-type Explained = Omit<Wanted, 'amountMinor'> & { amountMinor: bigint | null }
+/** A null amount is any that the rails take; without a key no split is drawn. */
+type Explained = Omit<Wanted, 'amountMinor' | 'key'> & { amountMinor: bigint | null; key: string | null }
 
 export interface Gateways {
   /** The gateway through which something was begun, with the very account that it was begun with. */
@@ -59,7 +60,7 @@ export interface Gateways {
   find(merchantId: string, name: string, accountId: string | null): Promise<Gateway | undefined>
   /** Who can collect this for the merchant, and how, in the order in which to try. */
   candidates(merchantId: string, wanted: Wanted): Promise<Candidate[]>
-  /** The same with reasons, also for those that are left out. A null amount is any that the rails take. */
+  /** The same with reasons, also for those that are left out. */
   explain(merchantId: string, wanted: Explained): Promise<Routing>
   /** The table of who collects what where, before anything of a merchant is known. */
   readonly routes: readonly Route[]
@@ -182,7 +183,7 @@ function createRegistry(
         isLast: lastNames.has(name),
       })),
       rules: await routingRules(merchantId),
-      key: `${merchantId}:${wanted.key}`,
+      key: wanted.key === null ? null : `${merchantId}:${wanted.key}`,
     })
 
   const find: Gateways['find'] = async (merchantId, name, accountId) => {

@@ -27,8 +27,8 @@ export interface RoutingInput {
   amountMinor: bigint | null
   available: readonly AvailableGateway[]
   rules: RoutingRules
-  /** What a split is drawn by: the same for every try of a payment. */
-  key: string
+  /** What a split is drawn by: the same for every try of a payment. Null: nothing is drawn, for a look at the rules. */
+  key: string | null
 }
 
 /** What put a gateway into the list: a share of a split, a preference, the table, or only its own rails. */
@@ -41,6 +41,8 @@ export interface RoutedCandidate {
   channels: readonly Channel[]
   reason: CandidateReason
   health: Health
+  /** The share of payments that go here first, where the merchant's are split. */
+  percent: number | null
 }
 
 export interface Routing {
@@ -67,7 +69,9 @@ export function orderCandidates(input: RoutingInput): Routing {
     if (obstacle || !reason) leftOut.push({ name: gateway.name, reason: obstacle ?? 'not_in_route' })
     else {
       const { name, health } = gateway
-      found.push({ name, health, channels, reason, rank: rankOf(gateway, position, reason, routed, rule) })
+      const percent = rule.split.find((share) => share.gateway === name)?.percent ?? null
+      const rank = rankOf(gateway, position, reason, routed, rule)
+      found.push({ name, health, channels, reason, percent, rank })
     }
   }
   const candidates = found.toSorted((one, other) => one.rank - other.rank).map(({ rank: _, ...one }) => one)
@@ -129,8 +133,8 @@ function rankOf(
 }
 
 /** The gateway that a payment falls to by the shares, if any; a hash, so that a retry falls to the same. */
-function drawShare({ split }: RoutingRule, key: string): string | undefined {
-  if (split.length === 0) return undefined
+function drawShare({ split }: RoutingRule, key: string | null): string | undefined {
+  if (key === null || split.length === 0) return undefined
   const ticket = createHash('sha256').update(key).digest().readUInt32BE(0) % 100
   let upTo = 0
   for (const { gateway, percent } of split) {

@@ -90,6 +90,9 @@ describe('real answers are as the document says', () => {
     }
     await ask('GET /api/v1/wallet/balance')
     await ask('GET /api/v1/wallet/balance', { query: 'currency=ZMW' })
+    await ask('GET /api/v1/misc/gateways')
+    await ask('GET /api/v1/misc/routes')
+    await ask('GET /api/v1/misc/routes', { query: 'currency=XOF&country=SN' })
   })
 
   it('for every operation', () => {
@@ -177,6 +180,8 @@ describe('real answers are as the document says', () => {
     await expectRefusal(ask(VERIFY, { query: 'uuid=x' }), 'invalid_uuid')
     await expectRefusal(ask(VERIFY, { query: 'reference=unknown' }), 'payment_not_found')
     await expectRefusal(ask('GET /api/v1/wallet/balance', { query: 'currency=x' }), 'invalid_currency')
+    const country = ask('GET /api/v1/misc/routes', { query: 'currency=XOF&country=KE' })
+    await expectRefusal(country, 'invalid_country')
     await expectRefusal(ask('GET /api/v1/customers', { query: 'limit=0' }), 'validation_failed')
   })
 

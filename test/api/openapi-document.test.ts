@@ -74,6 +74,12 @@ const INTERFACE: Record<string, { tag: string; success: number; codes: string[] 
     success: 200,
     codes: ['validation_failed', 'invalid_currency'],
   },
+  'GET /api/v1/misc/gateways': { tag: 'Misc', success: 200, codes: [] },
+  'GET /api/v1/misc/routes': {
+    tag: 'Misc',
+    success: 200,
+    codes: ['validation_failed', 'invalid_currency', 'invalid_country'],
+  },
 }
 
 const ADDED = [

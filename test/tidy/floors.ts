@@ -8,7 +8,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['core'],
   ['kit'],
   ['gateways', 'merchants', 'customers', 'ledger', 'events'],
-  ['payments', 'wallet'],
+  ['payments', 'wallet', 'directory'],
   ['staging'],
   ['http', 'pages', 'cli'],
 ]

@@ -1,0 +1,42 @@
+import { wholePage } from '../core/page.ts'
+import { listed, type Route, route } from '../kit/route.ts'
+import { GATEWAY_EXAMPLE, GatewayRecord, ROUTE_EXAMPLE, RouteRecord, RoutesQuery } from './schema.ts'
+import { type DirectoryApp, listGateways, listRoutes } from './service.ts'
+
+export function directoryRoutes(app: DirectoryApp): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/misc/gateways',
+      tag: 'Misc',
+      scope: 'checkout:read',
+      summary: 'List the gateways that serve you',
+      description:
+        'Those that are configured for you, with what they collect. Health is as this service sees it: a gateway that is down has not answered lately and is tried last.',
+      answer: { http: 200, data: GatewayRecord, list: true },
+      refusals: [],
+      examples: { data: [GATEWAY_EXAMPLE] },
+      handle: async ({ merchant }) => {
+        const gateways = await listGateways(app, merchant)
+        return listed('Gateways retrieved.', gateways, wholePage(gateways.length))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/misc/routes',
+      tag: 'Misc',
+      scope: 'checkout:read',
+      summary: 'Show which gateways a payment would go through',
+      description:
+        'For a currency and a country, or for all: who is tried, in this order, and who is left out and why. The next one is tried only when the one before provably began nothing. With a split, percent is the share of payments that go to a gateway first.',
+      query: RoutesQuery,
+      answer: { http: 200, data: RouteRecord, list: true },
+      refusals: ['invalid_currency', 'invalid_country'],
+      examples: { data: [ROUTE_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const routes = await listRoutes(app, merchant, query)
+        return listed('Routes retrieved.', routes, wholePage(routes.length))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,68 @@
+// What a merchant sees of gateways: who serves it, and who would be tried for a payment, in which order and why.
+
+import { CURRENCIES, CURRENCY_CODES, type Currency, usesCurrency } from '../core/currency.ts'
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { Rail } from '../gateways/gateway.ts'
+import type { Gateways } from '../gateways/registry.ts'
+import type { RoutesFilter } from './schema.ts'
+
+export interface DirectoryApp {
+  gateways: Gateways
+}
+
+export async function listGateways(app: DirectoryApp, merchant: Merchant) {
+  const opened = await app.gateways.open(merchant.id)
+  return opened.map(({ gateway, title, health }) => ({
+    name: gateway.name,
+    title,
+    currencies: sorted(gateway.rails.map(({ currency }) => currency)),
+    countries: sorted(gateway.rails.flatMap(countriesOf)),
+    channels: sorted(gateway.rails.flatMap(({ channels }) => channels)),
+    recurring: gateway.chargeSaved !== undefined,
+    refunds: gateway.refund !== undefined,
+    health: health(),
+  }))
+}
+
+export async function listRoutes(app: DirectoryApp, merchant: Merchant, filter: RoutesFilter) {
+  const places = placesOf(app, filter)
+  return Promise.all(
+    places.map(async ({ currency, country, within }) => {
+      const wanted = { currency, country: within, amountMinor: null, key: null }
+      const { candidates, leftOut } = await app.gateways.explain(merchant.id, wanted)
+      return { currency, country, gateways: candidates, leftOut }
+    }),
+  )
+}
+
+interface Place {
+  currency: Currency
+  /** As it is shown; null is any other country. */
+  country: string | null
+  /** As it is asked for: one of those others. */
+  within: string | null
+}
+
+function placesOf(app: DirectoryApp, { currency, country: text }: RoutesFilter): Place[] {
+  const country = text?.toUpperCase()
+  if (country === undefined) return rowsOf(app, currency)
+  if (currency !== undefined && !usesCurrency(country, currency)) throw new Refusal('invalid_country')
+  const currencies = currency ? [currency] : CURRENCY_CODES.filter((code) => usesCurrency(country, code))
+  return currencies.map((code) => ({ currency: code, country, within: country }))
+}
+
+/** The rows of the table, each with a country for which it speaks. */
+function rowsOf({ gateways: { routes } }: DirectoryApp, currency: Currency | undefined): Place[] {
+  const rows = routes.filter((row) => currency === undefined || row.currency === currency)
+  return rows.map((row) => {
+    const named = routes.filter((other) => other.currency === row.currency).map(({ country }) => country)
+    const others = CURRENCIES[row.currency].countries.filter((country) => !named.includes(country))
+    return { currency: row.currency, country: row.country, within: row.country ?? others[0] ?? null }
+  })
+}
+
+const countriesOf = ({ currency, countries }: Rail): readonly string[] =>
+  countries ?? CURRENCIES[currency].countries
+
+const sorted = <Text extends string>(texts: readonly Text[]): Text[] => [...new Set(texts)].toSorted()

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, describe, it } from 'node:test'
+import { assertRefusal } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { initiateBody } from '../support/builders.ts'
+import { ofFile } from '../support/gateways.ts'
+import { addressOf, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
+import { testService } from '../support/service.ts'
+
+const addresses: Record<string, string>[] = []
+for (const name of PROVIDER_NAMES)
+  addresses.push(addressOf(name, await PROVIDERS[name].start(ofFile({ after }))))
+const env: Record<string, string> = Object.assign({ COWRY_RATE_LIMIT: '0' }, ...addresses)
+const service = await testService({ after }, { env })
+
+const GATEWAYS = '/api/v1/misc/gateways'
+const ROUTES = '/api/v1/misc/routes'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+async function merchantWith(names: readonly ProviderName[], routing: object[] = []) {
+  const merchant = await service.newMerchant()
+  const path = `/admin/v1/merchants/${merchant.uuid}`
+  const send = async (method: string, address: string, body: object) => {
+    const answer = await service.admin.send(method, address, {
+      body: JSON.stringify(body),
+      headers: JSON_TYPE,
+    })
+    assert.equal(answer.http, 200, answer.text)
+  }
+  for (const name of names)
+    await send('PUT', `${path}/gateways/${name}`, { credentials: PROVIDERS[name].credentials })
+  await send('PATCH', path, { settings: { routing } })
+  return merchant
+}
+
+async function read(api: Api, path: string) {
+  const answer = await api.get(path)
+  assert.equal(answer.http, 200, answer.text)
+  return answer.body.data
+}
+
+/** The names in order, and who is left out, for one place. */
+async function routeOf(api: Api, currency: string, country: string) {
+  const [route, ...others] = await read(api, `${ROUTES}?currency=${currency}&country=${country}`)
+  assert.deepEqual(others, [])
+  const gateways: { name: string }[] = route.gateways
+  const leftOut: { name: string; reason: string }[] = route.leftOut
+  return {
+    names: gateways.map(({ name }) => name),
+    leftOut: leftOut.map(({ name, reason }) => `${name} ${reason}`),
+  }
+}
+
+describe('the directory', () => {
+  it('wants a key, and the scope to read checkouts', async () => {
+    const { api } = await service.newMerchant(['wallet:read'])
+    for (const path of [GATEWAYS, ROUTES]) {
+      assertRefusal(await service.apiWith(undefined).get(path), 'missing_api_key')
+      assertRefusal(await api.get(path), 'insufficient_scope')
+    }
+  })
+
+  it('shows nobody another merchant’s accounts and rules', async () => {
+    const chosen = await merchantWith(['paystack'], [{ exclude: ['sandbox', 'stripe'] }])
+    const other = await service.newMerchant()
+    assert.deepEqual((await routeOf(chosen.api, 'KES', 'KE')).names, ['paystack'])
+    const seen = await routeOf(other.api, 'KES', 'KE')
+    assert.deepEqual(seen.names, ['sandbox'])
+    assert.ok(seen.leftOut.includes('paystack not_configured'))
+    const gateways: { name: string }[] = await read(other.api, GATEWAYS)
+    assert.deepEqual(
+      gateways.map(({ name }) => name),
+      ['sandbox'],
+    )
+  })
+
+  it('tells what each gateway collects and can do', async () => {
+    const { api } = await merchantWith(['pawapay', 'stripe'])
+    const gateways: Record<string, unknown>[] = await read(api, GATEWAYS)
+    const shown = Object.fromEntries(gateways.map((gateway) => [gateway.name, gateway]))
+    assert.deepEqual(Object.keys(shown), ['stripe', 'pawapay', 'sandbox'])
+    const { currencies, countries, ...facts } = shown.pawapay ?? {}
+    assert.deepEqual(facts, {
+      name: 'pawapay',
+      title: 'pawaPay',
+      channels: ['mobile_money'],
+      recurring: false,
+      refunds: true,
+      health: 'up',
+    })
+    assert.ok(Array.isArray(currencies) && currencies.includes('ZMW') && !currencies.includes('EUR'))
+    assert.ok(Array.isArray(countries) && countries.includes('CD') && !countries.includes('ML'))
+    assert.equal(shown.stripe?.recurring, true)
+  })
+
+  it('lists every row of the table without a filter, and those of a currency or a country', async () => {
+    const { api } = await merchantWith(['stripe', 'flutterwave'])
+    const all: { currency: string; country: string | null; gateways: { name: string }[] }[] = await read(
+      api,
+      ROUTES,
+    )
+    assert.equal(all.length, 44)
+    assert.ok(all.every(({ gateways }) => gateways.at(-1)?.name === 'sandbox'))
+    const dollars = all.filter(({ currency }) => currency === 'USD')
+    assert.deepEqual(await read(api, `${ROUTES}?currency=USD`), dollars)
+    assert.deepEqual(
+      dollars.map(({ country, gateways }) => [country, gateways.length]),
+      [
+        ['CD', 2],
+        ['NG', 3],
+        ['KE', 2],
+        [null, 3],
+      ],
+    )
+    const congo: { currency: string }[] = await read(api, `${ROUTES}?country=cd`)
+    assert.deepEqual(
+      congo.map(({ currency }) => currency),
+      ['CDF', 'USD'],
+    )
+    assert.deepEqual(await read(api, `${ROUTES}?country=JP`), [])
+  })
+
+  it('refuses a currency that is not ours, and a country that does not use it', async () => {
+    assertRefusal(await service.api.get(`${ROUTES}?currency=JPY`), 'invalid_currency')
+    assertRefusal(await service.api.get(`${ROUTES}?country=Kenya`), 'invalid_country')
+    assertRefusal(await service.api.get(`${ROUTES}?currency=KES&country=NG`), 'invalid_country')
+  })
+
+  it('shows shares without drawing one', async () => {
+    const split = [{ gateway: 'stripe', percent: 30 }]
+    const { api } = await merchantWith(['paystack', 'stripe'], [{ currency: 'KES', split }])
+    const [route] = await read(api, `${ROUTES}?currency=KES&country=KE`)
+    assert.deepEqual(
+      route.gateways.map(({ name, reason, percent }: Record<string, unknown>) => [name, reason, percent]),
+      [
+        ['paystack', 'route', null],
+        ['stripe', 'route', 30],
+        ['sandbox', 'rails', null],
+      ],
+    )
+  })
+})
+
+const PLACES: { currency: string; country: string | null; gateways: string[] }[] = JSON.parse(
+  readFileSync(new URL('../../src/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
+)
+
+describe('a payment', () => {
+  const subsets = Array.from({ length: 2 ** PROVIDER_NAMES.length - 1 }, (_, index) =>
+    PROVIDER_NAMES.filter((_, bit) => ((index + 1) >> bit) & 1),
+  )
+  for (const names of subsets) {
+    it(`goes where the table says, or nowhere, with ${names.join(', ')}`, async () => {
+      const { api } = await merchantWith(names, [{ exclude: ['sandbox'] }])
+      for (const { currency, country, gateways } of PLACES) {
+        const place = `${currency} in ${country}`
+        const body = initiateBody({ amount: 10_000, currency, ...(country && { country }) })
+        const answer = await api.post('/api/v1/checkout/initiate-payment', body)
+        const expected = gateways.find((name) => names.some((one) => one === name))
+        if (expected === undefined) assertRefusal(answer, 'no_route_available')
+        else assert.equal(answer.body.data?.paymentGateway, expected, `${place}: ${answer.text}`)
+      }
+    })
+  }
+})
