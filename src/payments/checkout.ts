@@ -11,8 +11,8 @@ import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
 import { gatewayOf, newAttempt, newGatewayKey, toGatewayAttempt, toQuestion } from './attempt.ts'
 import { type AttemptRow, listAttempts, markAwaiting } from './attempt-queries.ts'
-import { MAX_ATTEMPTS } from './decide.ts'
-import { isFreshPrompt, requirePromptable, requireRestedPhone, takePrompt } from './prompts.ts'
+import { hasUsedAllAttempts, isUnbegun } from './decide.ts'
+import { isFreshPrompt, isPromptable, requirePromptable, requireRestedPhone, takePrompt } from './prompts.ts'
 import { extendExpiry, findPayment, findPaymentByAccess, type PaymentRow } from './queries.ts'
 import { hashAccessCode } from './record.ts'
 import { firstLeaseEnd, isUnsettled, nextQuestionAt, scheduleQuestion } from './schedule.ts'
@@ -52,14 +52,21 @@ async function withAttempt(app: PaymentsApp, payment: PaymentRow): Promise<Check
   return { payment, attempts, attempt: attempts.at(-1) }
 }
 
+/** Who takes the next attempt, and how. */
+export async function findCandidate(app: PaymentsApp, payment: PaymentRow): Promise<Candidate | undefined> {
+  const [first] = await listCandidates(app, payment)
+  return first
+}
+
 /**
- * Who takes the next attempt, and how: the gateway that was chosen when the checkout was opened, or the next one when
+ * The gateway that was chosen when the checkout was opened or that had the last attempt, then the others; they alone when
  * that one serves the merchant no more.
  */
-export async function findCandidate(app: PaymentsApp, payment: PaymentRow): Promise<Candidate | undefined> {
+async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Candidate[]> {
   const { merchantId, currency, country, amountMinor, reference: key } = payment
   const candidates = await app.gateways.candidates(merchantId, { currency, country, amountMinor, key })
-  return candidates.find(({ gateway }) => gateway.name === payment.gateway) ?? candidates[0]
+  const isChosen = ({ gateway }: Candidate) => gateway.name === payment.gateway
+  return [...candidates.filter(isChosen), ...candidates.filter((one) => !isChosen(one))]
 }
 
 /** Starts an attempt, or answers the one that is under way: the same payer is never prompted twice. */
@@ -70,13 +77,37 @@ export async function startAttempt(
 ): Promise<CheckoutView> {
   const { payment } = view
   if (payment.status === 'processing') return view
-  const now = app.clock.now()
   requireStartable(app, payment)
-  const { gateway, accountId } = await requireOffered(app, payment, choice)
-  requirePromptable(gateway, payment, choice)
-  requireRestedPhone(view.attempts, choice, now)
+  const candidates = await requireOffered(app, payment, choice)
+  requireRestedPhone(view.attempts, choice, app.clock.now())
   await takePrompt(app, choice)
   await app.failpoints.pass('checkout.before_start')
+  // One press of the payer: whoever provably begins nothing is followed by the next, and nobody else ever is.
+  let unbegun: PaymentRow | undefined = payment
+  for (const [index, candidate] of candidates.entries()) {
+    const press = { failovers: index, isLast: index === candidates.length - 1 }
+    unbegun = await tryCandidate(app, unbegun, candidate, choice, press)
+    if (!unbegun) break
+  }
+  return refresh(app, payment)
+}
+
+interface Press {
+  /** How many gateways have provably begun nothing since the payer pressed. */
+  failovers: number
+  /** Nobody is left to try after this one. */
+  isLast: boolean
+}
+
+/** Record, call, settle. Answers the payment as it then is when another gateway may take over, and only then. */
+async function tryCandidate(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  { gateway, accountId }: Candidate,
+  choice: CheckoutChoice,
+  press: Press,
+): Promise<PaymentRow | undefined> {
+  const now = app.clock.now()
   const attempt = newAttempt(payment, {
     id: app.random.uuid(),
     number: payment.attemptsUsed + 1,
@@ -92,22 +123,30 @@ export async function startAttempt(
   const next: PaymentRow = {
     ...plainMove(payment, 'processing'),
     statusReason: 'outcome_unknown',
+    gateway: gateway.name,
     attemptsUsed: attempt.number,
+    failovers: payment.failovers + (press.failovers > 0 ? 1 : 0),
   }
   const moved = await movePayment(app, payment, next, {
     proof: null,
     source: 'checkout',
     newAttempt: attempt,
   })
-  if (!moved) return refresh(app, payment)
+  if (!moved) return undefined
 
   await app.failpoints.pass('checkout.after_start')
   const known: Known = { payment: next, attempt }
   const outcome = await submitCheckout(app, gateway, known)
   await app.failpoints.pass('checkout.after_call')
-  const settled = await settle(app, known, outcome, { source: 'checkout', firstCall: true })
+  const failsOver = !press.isLast && isUnbegun(outcome)
+  const settled = await settle(app, known, outcome, { source: 'checkout', firstCall: true, failsOver })
   if (outcome.kind !== 'pending') await scheduleQuestion(app, settled, outcome)
-  return refresh(app, payment)
+  // Whoever took the attempt over meanwhile has settled it, or will: then nothing is known to be free.
+  const isFree = settled.attempt.status === 'declined' && settled.payment.status === 'pending'
+  if (!failsOver || !isFree) return undefined
+  const { merchantId, id: paymentId } = payment
+  app.log.info('another gateway takes over', { merchantId, paymentId, gateway: gateway.name })
+  return settled.payment
 }
 
 /** The one place where a checkout attempt is sent to its gateway, the first time and again under the same key. */
@@ -212,17 +251,22 @@ function requireStartable(app: PaymentsApp, payment: PaymentRow): void {
       message: isOver ? 'This checkout has expired.' : `This payment is ${payment.status}.`,
     })
   }
-  if (payment.attemptsUsed >= MAX_ATTEMPTS) throw new Refusal('invalid_state')
+  if (hasUsedAllAttempts(payment)) throw new Refusal('invalid_state')
 }
 
+/** Those who offer the chosen way to pay, in order; what the payer gave is what the first of them asks for. */
 async function requireOffered(
   app: PaymentsApp,
   payment: PaymentRow,
   choice: CheckoutChoice,
-): Promise<Candidate> {
-  const candidate = await findCandidate(app, payment)
-  if (candidate?.channels.includes(choice.channel)) return candidate
-  throw new Refusal('validation_failed', {
-    details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
-  })
+): Promise<Candidate[]> {
+  const [first, ...others] = await listCandidates(app, payment)
+  const offers = ({ channels }: Candidate) => channels.includes(choice.channel)
+  if (!first || !offers(first)) {
+    throw new Refusal('validation_failed', {
+      details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
+    })
+  }
+  requirePromptable(first.gateway, payment, choice)
+  return [first, ...others.filter(offers).filter(({ gateway }) => isPromptable(gateway, payment, choice))]
 }

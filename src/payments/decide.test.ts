@@ -36,6 +36,7 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     customerLastname: 'B',
     accessSealed: null,
     attemptsUsed: 1,
+    failovers: 0,
     paymentMethodId: null,
     recoveryPaymentId: null,
     failureCode: null,

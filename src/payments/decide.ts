@@ -11,6 +11,14 @@ import { type AttemptStatus, canMove, isOpen, isUnpaid, type PaymentStatus, type
 /** One checkout, many attempts; after so many declines it fails for good. */
 export const MAX_ATTEMPTS = 5
 
+/** Failovers are not the payer's doing and do not count: one press is one attempt, however many gateways it took. */
+export function hasUsedAllAttempts({
+  attemptsUsed,
+  failovers,
+}: Pick<PaymentRow, 'attemptsUsed' | 'failovers'>): boolean {
+  return attemptsUsed - failovers >= MAX_ATTEMPTS
+}
+
 export type Decision =
   /** Nothing new: the same proof came before, or there is no proof yet. */
   | { kind: 'nothing' }
@@ -43,26 +51,30 @@ export function decide(
   payment: PaymentRow,
   attempt: AttemptRow,
   outcome: Outcome,
-  how: { firstCall: boolean },
+  how: { firstCall: boolean; failsOver?: boolean },
 ): Decision {
+  const { failsOver } = how
   switch (outcome.kind) {
     case 'succeeded':
       return decideSuccess(payment, attempt, outcome)
-    case 'declined':
-      return decideDecline(
-        payment,
-        attempt,
-        outcome.code,
-        outcome.words,
-        outcome.gatewayReference,
-        'declined',
-      )
+    case 'declined': {
+      const { code, words, gatewayReference, refused = false } = outcome
+      return decideDecline(payment, attempt, code, words, gatewayReference, 'declined', refused && failsOver)
+    }
     case 'pending':
       return NOTHING
     case 'unknown':
       // No byte of the one call that was ever made has left us, so the gateway cannot have acted.
       if (outcome.reason !== 'not_sent' || !how.firstCall) return NOTHING
-      return decideDecline(payment, attempt, 'provider_unavailable', outcome.words, null, 'not_sent')
+      return decideDecline(
+        payment,
+        attempt,
+        'provider_unavailable',
+        outcome.words,
+        null,
+        'not_sent',
+        failsOver,
+      )
   }
 }
 
@@ -102,11 +114,12 @@ function decideDecline(
   words: string,
   gatewayReference: string | null,
   proof: 'declined' | 'not_sent',
+  failsOver = false,
 ): Decision {
   if (!DECLINABLE.includes(attempt.status)) return NOTHING
   const failure = { code, words }
   const isCurrent = isOpen(payment.status) && attempt.number === payment.attemptsUsed
-  const to = nextAfterDecline(payment)
+  const to = nextAfterDecline(payment, failsOver)
   if (!isCurrent || !canMove(payment.status, to)) {
     return {
       kind: 'close',
@@ -131,6 +144,13 @@ function decideDecline(
 }
 
 /** A checkout may be tried again until its attempts are used up; a charge has one attempt. */
-function nextAfterDecline(payment: PaymentRow): PaymentStatus {
-  return payment.kind === 'checkout' && payment.attemptsUsed < MAX_ATTEMPTS ? 'pending' : 'failed'
+function nextAfterDecline(payment: PaymentRow, failsOver: boolean): PaymentStatus {
+  if (payment.kind === 'charge') return 'failed'
+  return failsOver || !hasUsedAllAttempts(payment) ? 'pending' : 'failed'
+}
+
+/** Nothing was begun, by proof: no byte left us, or the gateway refused the request itself. */
+export function isUnbegun(outcome: Outcome): boolean {
+  if (outcome.kind === 'unknown') return outcome.reason === 'not_sent'
+  return outcome.kind === 'declined' && outcome.refused === true
 }

@@ -26,9 +26,18 @@ const SETTLED_IN_MS = 60 * SECOND_MS
 
 /** A prompt needs a number that can be prompted; only a sandbox can do with an instrument alone. */
 export function requirePromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): void {
-  if (choice.channel !== 'mobile_money') return
-  const complaints = [...complainOfPhone(gateway, choice), ...complainOfNetwork(payment, choice)]
+  const complaints = complainOfPrompt(gateway, payment, choice)
   if (complaints.length > 0) throw new Refusal('validation_failed', { details: complaints })
+}
+
+/** Whether what the payer gave is enough for this gateway too. */
+export function isPromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): boolean {
+  return complainOfPrompt(gateway, payment, choice).length === 0
+}
+
+function complainOfPrompt(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): Complaint[] {
+  if (choice.channel !== 'mobile_money') return []
+  return [...complainOfPhone(gateway, choice), ...complainOfNetwork(payment, choice)]
 }
 
 function complainOfPhone({ instruments, promptsPhone }: Gateway, choice: CheckoutChoice): Complaint[] {

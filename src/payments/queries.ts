@@ -31,6 +31,8 @@ export interface PaymentRow {
   customerLastname: string
   accessSealed: string | null
   attemptsUsed: number
+  /** How many of the attempts took over at once from one that provably began nothing. */
+  failovers: number
   paymentMethodId: string | null
   recoveryPaymentId: string | null
   failureCode: FailureCode | null
@@ -48,6 +50,7 @@ const PAYMENT_COLUMNS = `
   p.redirect_url as "redirectUrl", p.is_recurring as "isRecurring", p.customer_id as "customerId",
   p.customer_email as "customerEmail", p.customer_firstname as "customerFirstname",
   p.customer_lastname as "customerLastname", p.access_sealed as "accessSealed", p.attempts_used as "attemptsUsed",
+  p.failovers,
   p.payment_method_id as "paymentMethodId", p.recovery_payment_id as "recoveryPaymentId",
   p.failure_code as "failureCode", p.failure_words as "failureWords", p.expires_at as "expiresAt",
   p.due_at as "dueAt", p.paid_at as "paidAt", p.created_at as "createdAt"`

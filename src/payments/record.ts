@@ -180,6 +180,7 @@ function draftPayment(app: PaymentsApp, merchantId: string, reference: string, w
       customerLastname: wanted.customer.lastname,
       accessSealed,
       attemptsUsed: wanted.attempt === null ? 0 : 1,
+      failovers: 0,
       paymentMethodId: wanted.paymentMethodId,
       recoveryPaymentId: null,
       failureCode: null,

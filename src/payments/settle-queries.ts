@@ -59,6 +59,7 @@ export interface MoveInput {
   attempt_due_at: Date | null
   gateway_reference: string | null
   new_attempt: AttemptInput | null
+  failovers: number
   entry_id: string | null
   entry_kind: string | null
   postings: PostingInput[]
@@ -83,7 +84,7 @@ with input as (
     paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
     recovery_payment_id uuid, expected_expires_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
     attempt_failure_words text, expected_fence integer, attempt_due_at timestamptz,
-    gateway_reference text, new_attempt jsonb, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
+    gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
     settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
   )
 ),
@@ -110,7 +111,8 @@ moved as (
     payment_method_id = coalesce(i.payment_method_id, p.payment_method_id),
     recovery_payment_id = coalesce(i.recovery_payment_id, p.recovery_payment_id),
     due_at = case when i.to_status in ('pending', 'processing') then p.expires_at end,
-    attempts_used = coalesce((i.new_attempt ->> 'number')::integer, p.attempts_used)
+    attempts_used = coalesce((i.new_attempt ->> 'number')::integer, p.attempts_used),
+    failovers = i.failovers
   from input i
   where p.merchant_id = i.merchant_id
     and p.id = i.payment_id

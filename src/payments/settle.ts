@@ -29,6 +29,8 @@ export interface SettleHow {
   source: MoveSource
   /** The outcome is of the very first call of this attempt. */
   firstCall?: boolean
+  /** Another gateway takes over at once if this one provably began nothing. */
+  failsOver?: boolean
 }
 
 // Each round lost means that another writer has moved the payment on; a payment has far fewer moves than this.
@@ -40,7 +42,10 @@ export async function settle(app: PaymentsApp, known: Known, told: Outcome, how:
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     // Who lost the attempt to the resolver meanwhile does not speak for the first call any more.
     const firstCall = (how.firstCall ?? false) && current.attempt.fence === known.attempt.fence
-    const decision = decide(current.payment, current.attempt, outcome, { firstCall })
+    const decision = decide(current.payment, current.attempt, outcome, {
+      firstCall,
+      failsOver: how.failsOver ?? false,
+    })
     if (decision.kind === 'nothing') return current
     const settled =
       decision.kind === 'move'
@@ -209,6 +214,7 @@ export async function movePayment(
     attempt_due_at: facts.attemptDueAt ?? null,
     gateway_reference: facts.attempt?.gatewayReference ?? null,
     new_attempt: facts.newAttempt ? toAttemptInput(facts.newAttempt) : null,
+    failovers: to.failovers,
     entry_id: facts.postings ? app.random.uuid() : null,
     entry_kind: facts.postings ? 'capture' : null,
     postings: facts.postings ?? [],

@@ -172,7 +172,8 @@ describe('the account of a merchant', () => {
     assert.equal(charge.accountId, merchant.accountId)
     assert.deepEqual(new Set(keysUsedFor(charge.key)), new Set([FAKE_SECRET_KEY]))
 
-    const fresh = await attemptOf(db, (await startPaying(merchant.api, NGN)).uuid)
+    // Paystack refuses the other key, so the sandbox takes over; it was asked first.
+    const fresh = await attemptOf(db, (await startPaying(merchant.api, NGN)).uuid, 0)
     assert.equal(fresh.accountId, next, 'what is new goes to the new account')
     assert.deepEqual(new Set(keysUsedFor(fresh.key)), new Set([OTHER_KEY]))
   })

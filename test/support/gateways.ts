@@ -30,8 +30,9 @@ from attempts
 where payment_id = $1
 order by number`
 
-export async function attemptOf(db: Db, paymentId: string): Promise<AttemptFacts> {
-  const attempt = (await db.query(selectAttempts, [paymentId])).at(-1)
+/** The last attempt, or the one at this place. */
+export async function attemptOf(db: Db, paymentId: string, place = -1): Promise<AttemptFacts> {
+  const attempt = (await db.query(selectAttempts, [paymentId])).at(place)
   assert.ok(attempt, 'the payment has an attempt')
   return attempt
 }

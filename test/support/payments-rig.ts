@@ -87,7 +87,7 @@ export interface ScriptedGateway extends Gateway {
 
 export const NAME = 'scripted'
 
-function scriptedGateway(): ScriptedGateway {
+export function scriptedGateway(name = NAME): ScriptedGateway {
   const scripts = new Map<Verb, Scripted[]>()
   const calls: string[] = []
   const answer = async (verb: Verb, asked: Asked): Promise<Answer> => {
@@ -99,7 +99,7 @@ function scriptedGateway(): ScriptedGateway {
   // A boundary: the script says `started` only where a checkout is started.
   const outcome = async (verb: Verb, asked: Asked) => (await answer(verb, asked)) as Outcome
   return {
-    name: NAME,
+    name,
     rails: [{ currency: 'KES', channels: ['card', 'mobile_money'] }],
     recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     promptsPhone: true,

@@ -1,0 +1,132 @@
+// Another gateway takes over only from one that provably began nothing: anything else could be a second payment.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import type { Outcome } from '../../src/gateways/gateway.ts'
+import { fixedGateways } from '../../src/gateways/registry.ts'
+import { listAttempts } from '../../src/payments/attempt-queries.ts'
+import { requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
+import { MAX_ATTEMPTS } from '../../src/payments/decide.ts'
+import type { PaymentRow } from '../../src/payments/queries.ts'
+import type { PaymentsApp } from '../../src/payments/service.ts'
+import {
+  NO_ANSWER,
+  NOT_SENT,
+  PENDING,
+  paymentsRig,
+  type Scripted,
+  STARTED,
+  scriptedGateway,
+} from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const first = rig.gateway
+const second = scriptedGateway('second')
+const third = {
+  ...scriptedGateway('third'),
+  rails: [{ currency: 'KES', channels: ['bank_transfer'] }],
+} as const
+const app: PaymentsApp = { ...rig.app, gateways: fixedGateways([first, third, second]) }
+
+afterEach(async () => {
+  await rig.endTest()
+  second.forgetAnswers()
+  second.calls.length = 0
+})
+
+const DECLINED: Outcome = { kind: 'declined', code: 'do_not_honor', words: 'no', gatewayReference: null }
+const REFUSED: Outcome = { ...DECLINED, code: 'provider_unavailable', words: 'wrong key', refused: true }
+
+async function press(payment: PaymentRow) {
+  const view = await requireCheckoutPayment(app, rig.merchant, payment.reference)
+  return startAttempt(app, view, { channel: 'card' })
+}
+
+const attemptsOf = async ({ id }: PaymentRow) =>
+  (await listAttempts(rig.db, rig.merchant.id, id)).map(({ gateway, status }) => `${gateway} ${status}`)
+
+describe('a gateway that provably began nothing', () => {
+  const unbegun = { 'was not reached': NOT_SENT, 'refused the request': REFUSED }
+  for (const [words, outcome] of Object.entries(unbegun)) {
+    it(`is followed by the next one that offers the same way to pay, when it ${words}`, async () => {
+      const payment = await rig.checkout()
+      first.answers('startCheckout', outcome)
+      second.answers('startCheckout', STARTED)
+      const { payment: seen, attempt } = await press(payment)
+      assert.deepEqual([seen.status, seen.gateway], ['processing', 'second'])
+      assert.deepEqual([attempt?.gateway, attempt?.nextStep], ['second', STARTED.next])
+      assert.deepEqual(await attemptsOf(payment), ['scripted declined', 'second awaiting_customer'])
+      // Each gateway has a key of its own, so that neither can be taken for the other.
+      assert.equal(
+        new Set([...first.calls.slice(-1), ...second.calls].map((call) => call.split(' ')[1])).size,
+        2,
+      )
+      assert.deepEqual(third.calls, [])
+    })
+  }
+
+  it('uses up one attempt of the payer together with those that follow it', async () => {
+    const payment = await rig.checkout()
+    for (let presses = 1; presses <= MAX_ATTEMPTS; presses += 1) {
+      first.answers('startCheckout', NOT_SENT)
+      second.answers('startCheckout', REFUSED)
+      const { payment: seen } = await press(payment)
+      assert.equal(seen.status, presses < MAX_ATTEMPTS ? 'pending' : 'failed', `press ${presses}`)
+      assert.deepEqual([seen.attemptsUsed, seen.failovers], [2 * presses, presses])
+    }
+    await assert.rejects(press(payment), /failed/)
+  })
+
+  it('is followed also at the last press', async () => {
+    const payment = await rig.checkout()
+    for (let presses = 1; presses < MAX_ATTEMPTS; presses += 1) {
+      first.answers('startCheckout', DECLINED)
+      await press(payment)
+    }
+    first.answers('startCheckout', NOT_SENT)
+    second.answers('startCheckout', STARTED)
+    assert.equal((await press(payment)).payment.status, 'processing')
+  })
+})
+
+describe('a gateway that may have begun', () => {
+  const UNREADABLE: Outcome = { kind: 'unknown', reason: 'unreadable', words: 'garbage' }
+  const begun: Record<string, Scripted> = {
+    'did not answer': NO_ANSWER,
+    'answered what cannot be read': UNREADABLE,
+    'does not know the key yet': { ...UNREADABLE, reason: 'not_found' },
+    'waits for the payer': PENDING,
+    declined: DECLINED,
+  }
+  for (const [words, outcome] of Object.entries(begun)) {
+    it(`is never followed by another when it ${words}`, async () => {
+      const payment = await rig.checkout()
+      first.answers('startCheckout', outcome)
+      await press(payment)
+      assert.deepEqual(second.calls, [])
+      assert.equal((await attemptsOf(payment)).length, 1)
+    })
+  }
+
+  it('is not followed when the resolver took the attempt over before the first call came back', async () => {
+    const payment = await rig.checkout()
+    first.answers('startCheckout', async () => {
+      rig.clock.advance(60_000)
+      first.answers('verify', NO_ANSWER)
+      assert.equal(await rig.resolve(), 1)
+      return NOT_SENT
+    })
+    const { payment: seen } = await press(payment)
+    assert.equal(seen.status, 'processing')
+    assert.deepEqual([second.calls, await attemptsOf(payment)], [[], ['scripted started']])
+  })
+})
+
+describe('a charge of a saved method', () => {
+  it('never goes elsewhere', async () => {
+    first.answers('chargeSaved', NOT_SENT)
+    const charge = await rig.charge()
+    assert.deepEqual([charge.status, charge.failureCode], ['failed', 'provider_unavailable'])
+    assert.deepEqual(second.calls, [])
+  })
+})
