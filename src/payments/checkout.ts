@@ -4,7 +4,7 @@
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { plainTexts } from '../core/plain-text.ts'
-import type { CheckoutChoice, Gateway, Outcome } from '../gateways/gateway.ts'
+import type { CheckoutChoice, Gateway, NextStep, Outcome } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
@@ -164,15 +164,31 @@ export async function submitCheckout(
     attempt.choice,
     `${checkoutUrl(app, accessCode)}/return`,
   )
+  if (started.kind === 'pending') {
+    // The gateway has the attempt and shows its page only once: nothing is left but to ask how it ends.
+    await markUnderWay(app, { payment, attempt }, started, null)
+  }
   if (started.kind !== 'started') return started
   await app.failpoints.pass('checkout.after_answer')
   // What a provider writes is kept, so it must be text that can be kept.
   const { gatewayReference, next } = plainTexts(started)
-  const outcome: Outcome = { kind: 'pending', gatewayReference }
-  const awaiting: Known = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
-  const dueAt = nextQuestionAt(app, awaiting, outcome)
-  await markAwaiting(app.db, attempt, gatewayReference, next, dueAt)
+  const outcome: Pending = { kind: 'pending', gatewayReference }
+  await markUnderWay(app, { payment, attempt }, outcome, next)
   return outcome
+}
+
+type Pending = Extract<Outcome, { kind: 'pending' }>
+
+/** The gateway has taken the attempt on, and the payer is to act; without a step we do not know where. */
+export async function markUnderWay(
+  app: PaymentsApp,
+  { payment, attempt }: Known,
+  pending: Pending,
+  next: NextStep | null,
+): Promise<void> {
+  const awaiting: Known = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
+  const dueAt = nextQuestionAt(app, awaiting, pending)
+  await markAwaiting(app.db, attempt, pending.gatewayReference, next, dueAt)
 }
 
 /** Whether the payer may leave the current attempt for another way to pay. */

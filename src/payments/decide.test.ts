@@ -213,6 +213,15 @@ describe('a decline', () => {
     assert.equal(decision.kind === 'move' && decision.to, 'failed')
   })
 
+  it('of the request itself is proof for the first call, and says nothing about an earlier one', () => {
+    const refusal: Outcome = { ...decline, refused: true }
+    const charge = paymentIn('processing', { kind: 'charge' })
+    const decision = decide(charge, attemptIn('started'), refusal, first)
+    assert.ok(decision.kind === 'move')
+    assert.deepEqual([decision.to, decision.proof, decision.fenced], ['failed', 'not_sent', true])
+    assert.deepEqual(decide(charge, attemptIn('started'), refusal, later), { kind: 'nothing' })
+  })
+
   it('of an attempt that is over says nothing new', () => {
     for (const attempt of ['succeeded', 'declined', 'amount_mismatch', 'duplicate_success'] as const) {
       const decision = decide(paymentIn('processing'), attemptIn(attempt), decline, later)

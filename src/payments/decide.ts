@@ -59,7 +59,11 @@ export function decide(
       return decideSuccess(payment, attempt, outcome)
     case 'declined': {
       const { code, words, gatewayReference, refused = false } = outcome
-      return decideDecline(payment, attempt, code, words, gatewayReference, 'declined', refused && failsOver)
+      // That a gateway would not even begin says something about this one call: an earlier one may have got through.
+      if (refused && !how.firstCall) return NOTHING
+      return refused
+        ? decideDecline(payment, attempt, code, words, gatewayReference, 'not_sent', failsOver)
+        : decideDecline(payment, attempt, code, words, gatewayReference, 'declined')
     }
     case 'pending':
       return NOTHING

@@ -7,17 +7,11 @@ import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
 import { gatewayOf, toQuestion } from './attempt.ts'
-import {
-  type AttemptRow,
-  type ClaimedAttempt,
-  claimDueAttempts,
-  listAttempts,
-  markAwaiting,
-} from './attempt-queries.ts'
+import { type AttemptRow, type ClaimedAttempt, claimDueAttempts, listAttempts } from './attempt-queries.ts'
 import { submitCharge } from './charge.ts'
-import { submitCheckout } from './checkout.ts'
+import { markUnderWay, submitCheckout } from './checkout.ts'
 import { findPayment } from './queries.ts'
-import { nextQuestionAt, scheduleQuestion } from './schedule.ts'
+import { scheduleQuestion } from './schedule.ts'
 import { type Known, settle } from './settle.ts'
 import { closeAttempt } from './settle-queries.ts'
 import { methodOf } from './views.ts'
@@ -78,7 +72,10 @@ function isNotTaken(attempt: AttemptRow, outcome: Outcome): boolean {
 }
 
 /** The gateway waits for the payer, but its answer that says where to send them never reached us. */
-function isStartLost(attempt: AttemptRow, outcome: Outcome): boolean {
+function isStartLost(
+  attempt: AttemptRow,
+  outcome: Outcome,
+): outcome is Extract<Outcome, { kind: 'pending' }> {
   return attempt.status === 'started' && attempt.operation === 'checkout' && outcome.kind === 'pending'
 }
 
@@ -87,11 +84,10 @@ async function recoverStart(
   app: PaymentsApp,
   gateway: Gateway,
   known: Known,
-  pending: Outcome,
+  pending: Extract<Outcome, { kind: 'pending' }>,
 ): Promise<Outcome> {
   if (mayResubmit(app, gateway, known)) return submitCheckout(app, gateway, known)
-  const awaiting: Known = { ...known, attempt: { ...known.attempt, status: 'awaiting_customer' } }
-  await markAwaiting(app.db, known.attempt, null, null, nextQuestionAt(app, awaiting, pending))
+  await markUnderWay(app, known, pending, null)
   return pending
 }
 

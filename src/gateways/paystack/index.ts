@@ -3,7 +3,7 @@
 
 import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Question, RecoveryProperties } from '../gateway.ts'
+import type { Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
 import { isDuplicate, readAnswer } from './answer.ts'
 import { readSignedHook } from './hooks.ts'
 import { RAILS } from './rails.ts'
@@ -73,6 +73,12 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
       clock.now(),
     )
 
+  /** The duplicate proves that an earlier request got through, so a question that did not leave us proves nothing. */
+  const sentBefore = (outcome: Outcome): Outcome =>
+    outcome.kind === 'unknown' && outcome.reason === 'not_sent'
+      ? { ...outcome, reason: 'no_answer' }
+      : outcome
+
   return {
     name: NAME,
     rails: RAILS,
@@ -82,7 +88,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
       const body = toInitializeBody(attempt, choice, returnUrl)
       const answer = readAnswer(await ask('POST', '/transaction/initialize', body))
       // Paystack tells the address of a page once. Who asks again hears what has become of the payment meanwhile.
-      return isDuplicate(answer) ? verify(attempt) : fromInitialize(answer, attempt.key)
+      return isDuplicate(answer) ? sentBefore(await verify(attempt)) : fromInitialize(answer, attempt.key)
     },
 
     async chargeSaved(attempt, credential) {
@@ -90,7 +96,9 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
       // Nothing leaves us, so nothing has begun.
       if (!body) return UNREADABLE_CREDENTIAL
       const answer = readAnswer(await ask('POST', '/transaction/charge_authorization', body))
-      return isDuplicate(answer) ? verify(attempt) : fromCharge(answer, attempt, clock.now())
+      return isDuplicate(answer)
+        ? sentBefore(await verify(attempt))
+        : fromCharge(answer, attempt, clock.now())
     },
 
     verify,
