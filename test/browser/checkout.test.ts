@@ -123,15 +123,6 @@ describe('a payer', { concurrency: 2 }, () => {
         })
       }
 
-      it('is declined, tries again and pays', async (t) => {
-        const { page, executions } = await open(t, { javaScript })
-        await payWith(page, 'card_declined')
-        await page.getByRole('alert').waitFor()
-        await payWith(page, 'card_success')
-        await heading(page, 'Paid')
-        assert.equal(await executions(), 1)
-      })
-
       it('refuses at the bank and may choose again', async (t) => {
         const { page, read } = await open(t, { javaScript })
         await choose(page, 'card')
@@ -142,21 +133,6 @@ describe('a payer', { concurrency: 2 }, () => {
         await heading(page, PAY)
         assert.match(await alertOf(page), /could not confirm that it was you\. You have not been charged\./)
         assert.equal((await read()).status, 'pending')
-      })
-
-      it('is told after five declines that it is over', async (t) => {
-        const { page, reference, read, homeWith } = await open(t, { javaScript })
-        for (let round = 1; round <= 4; round += 1) {
-          const path = `/api/v1/sandbox/payments/${reference}/complete`
-          assert.equal((await service.api.post(path, { instrument: 'card_declined' })).http, 200)
-        }
-        await payWith(page, 'card_insufficient_funds')
-        await heading(page, 'Payment did not go through')
-        await page.getByText('You have not been charged.').waitFor()
-        assert.equal((await read()).status, 'failed')
-        await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
-        await page.waitForURL(`${shop}/**`)
-        assert.equal(page.url(), homeWith('failed'))
       })
 
       it('returns to the shop after paying by itself, and only once', async (t) => {
@@ -213,27 +189,6 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal(page.url(), `${checkoutUrl}/receipt`)
       })
 
-      it("cancels on the gateway's page and may choose again", async (t) => {
-        const { page, read } = await open(t, { javaScript })
-        await choose(page, 'card')
-        await press(page, PAY)
-        await press(page, 'Cancel and return')
-        await heading(page, PAY)
-        assert.equal((await read()).status, 'pending')
-      })
-
-      it('pays in one tab and sees it in the other', async (t) => {
-        const { page, newTab, checkoutUrl, executions } = await open(t, { javaScript })
-        const other = await newTab()
-        await other.goto(checkoutUrl)
-        await payWith(page, 'card_success')
-        await heading(page, 'Paid')
-        await choose(other, 'card')
-        await press(other, PAY)
-        await heading(other, 'Paid')
-        assert.equal(await executions(), 1)
-      })
-
       it('presses Pay in two tabs at once, and one phone rings once', async (t) => {
         const { page, newTab, checkoutUrl, read, executions } = await open(t, { javaScript })
         const other = await newTab()
@@ -243,40 +198,6 @@ describe('a payer', { concurrency: 2 }, () => {
         await Promise.all([page, other].map((tab) => press(tab, PAY)))
         await Promise.all([page, other].map((tab) => heading(tab, 'Paid')))
         assert.equal((await read()).attempts.length, 1)
-        assert.equal(await executions(), 1)
-      })
-
-      it('goes back after paying and is not asked to pay again', async (t) => {
-        const { page, executions } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
-        await payWith(page, 'card_success')
-        await heading(page, 'Paid')
-        await page.goBack()
-        await heading(page, 'Paid')
-        assert.equal(await executions(), 1)
-      })
-
-      it('goes back from a prompt and still sees the prompt', async (t) => {
-        const { page, read } = await open(t, { javaScript })
-        await payWith(page, 'mobile_timeout')
-        await heading(page, 'Check your phone')
-        await page.goBack()
-        if (await page.getByRole('button', { name: PAY }).isVisible()) await press(page, PAY)
-        await heading(page, 'Check your phone')
-        assert.equal((await read()).attempts.length, 1)
-      })
-
-      it('loses the browser at the gateway, and goes on in another one', async (t) => {
-        const { page, checkoutUrl, executions } = await open(t, { javaScript })
-        await choose(page, 'card')
-        await press(page, PAY)
-        await page.getByText('Choose a test card').waitFor()
-        await page.context().close()
-        const { page: another } = await visit(t, { javaScript })
-        await another.goto(checkoutUrl)
-        await heading(another, 'Continue on the payment page')
-        await another.getByRole('link', { name: /^Continue to / }).click()
-        await press(another, PAY)
-        await heading(another, 'Paid')
         assert.equal(await executions(), 1)
       })
 
@@ -301,18 +222,99 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal(await page.getByLabel('Mobile money number').inputValue(), '0712 34')
         assert.deepEqual((await read()).attempts, [])
       })
-
-      it('leaves the page of the gateway by the back button and finds the way on', async (t) => {
-        const { page } = await open(t, { javaScript })
-        await choose(page, 'card')
-        await press(page, PAY)
-        await page.getByText('Choose a test card').waitFor()
-        await page.goto(page.url().replace(/\/sandbox.*/, '/'))
-        await page.goBack()
-        await page.getByText('Choose a test card').waitFor()
-      })
     })
   }
+})
+
+describe('a payer on a winding way', { concurrency: 6 }, () => {
+  it('is declined, tries again and pays', async (t) => {
+    const { page, executions } = await open(t)
+    await payWith(page, 'card_declined')
+    await page.getByRole('alert').waitFor()
+    await payWith(page, 'card_success')
+    await heading(page, 'Paid')
+    assert.equal(await executions(), 1)
+  })
+
+  it('is told after five declines that it is over', async (t) => {
+    const { page, reference, read, homeWith } = await open(t)
+    for (let round = 1; round <= 4; round += 1) {
+      const path = `/api/v1/sandbox/payments/${reference}/complete`
+      assert.equal((await service.api.post(path, { instrument: 'card_declined' })).http, 200)
+    }
+    await payWith(page, 'card_insufficient_funds')
+    await heading(page, 'Payment did not go through')
+    await page.getByText('You have not been charged.').waitFor()
+    assert.equal((await read()).status, 'failed')
+    await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
+    await page.waitForURL(`${shop}/**`)
+    assert.equal(page.url(), homeWith('failed'))
+  })
+
+  it("cancels on the gateway's page and may choose again", async (t) => {
+    const { page, read } = await open(t)
+    await choose(page, 'card')
+    await press(page, PAY)
+    await press(page, 'Cancel and return')
+    await heading(page, PAY)
+    assert.equal((await read()).status, 'pending')
+  })
+
+  it('pays in one tab and sees it in the other', async (t) => {
+    const { page, newTab, checkoutUrl, executions } = await open(t)
+    const other = await newTab()
+    await other.goto(checkoutUrl)
+    await payWith(page, 'card_success')
+    await heading(page, 'Paid')
+    await choose(other, 'card')
+    await press(other, PAY)
+    await heading(other, 'Paid')
+    assert.equal(await executions(), 1)
+  })
+
+  it('goes back after paying and is not asked to pay again', async (t) => {
+    const { page, executions } = await open(t, { changes: { redirectUrl: undefined } })
+    await payWith(page, 'card_success')
+    await heading(page, 'Paid')
+    await page.goBack()
+    await heading(page, 'Paid')
+    assert.equal(await executions(), 1)
+  })
+
+  it('goes back from a prompt and still sees the prompt', async (t) => {
+    const { page, read } = await open(t)
+    await payWith(page, 'mobile_timeout')
+    await heading(page, 'Check your phone')
+    await page.goBack()
+    if (await page.getByRole('button', { name: PAY }).isVisible()) await press(page, PAY)
+    await heading(page, 'Check your phone')
+    assert.equal((await read()).attempts.length, 1)
+  })
+
+  it('loses the browser at the gateway, and goes on in another one', async (t) => {
+    const { page, checkoutUrl, executions } = await open(t)
+    await choose(page, 'card')
+    await press(page, PAY)
+    await page.getByText('Choose a test card').waitFor()
+    await page.context().close()
+    const { page: another } = await visit(t)
+    await another.goto(checkoutUrl)
+    await heading(another, 'Continue on the payment page')
+    await another.getByRole('link', { name: /^Continue to / }).click()
+    await press(another, PAY)
+    await heading(another, 'Paid')
+    assert.equal(await executions(), 1)
+  })
+
+  it('leaves the page of the gateway by the back button and finds the way on', async (t) => {
+    const { page } = await open(t)
+    await choose(page, 'card')
+    await press(page, PAY)
+    await page.getByText('Choose a test card').waitFor()
+    await page.goto(page.url().replace(/\/sandbox.*/, '/'))
+    await page.goBack()
+    await page.getByText('Choose a test card').waitFor()
+  })
 })
 
 describe('the page', { concurrency: 8 }, () => {
