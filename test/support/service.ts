@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GATEWAYS, type Service, startService } from '../../src/app.ts'
+import { GATEWAYS, type Role, type Service, startService } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { checkInvariants } from '../../src/kit/invariants.ts'
@@ -31,6 +31,8 @@ export interface TestServiceOptions {
   /** Absent: nothing is logged. */
   log?: Log
   databaseUrl?: string
+  /** Absent: requests and background work in one. */
+  role?: Role
   /** Off for a test that breaks them on purpose. */
   checksInvariants?: boolean
 }
@@ -58,6 +60,7 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
   }
   const config = readConfig(env, GATEWAYS)
   service = await startService(config, {
+    role: options.role,
     clock: options.clock,
     log: options.log ?? createLog('silent'),
   })
