@@ -1,0 +1,231 @@
+// npm run bench:slow: charges go through two gateways at once. Does it matter to the one that one's answers take half a
+// minute at the other? The same load is played with the other as quick as usual and slow, in turns.
+
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { chargeBody } from '../test/support/builders.ts'
+import { ofFile } from '../test/support/gateways.ts'
+import { merchantAt, PROVIDERS, saveCard, VAULT_ENV } from '../test/support/providers.ts'
+import { type TestService, testService } from '../test/support/service.ts'
+
+// What a provider takes when it is well, and when it is not.
+const USUAL_MS = 100
+const SLOW_MS = 30_000
+// Longer than the slow answer, so that it is slow and not lost: nothing but the bounds on calls at once helps then.
+const TIMEOUT_MS = 60_000
+const CHARGES_PER_SECOND = 20
+const LIMIT = 1.2
+// What a round leaves open is settled before the next one begins.
+const PAUSE_MS = 3_000
+
+const HELP = `npm run bench:slow [-- --quick] [-- --json]
+
+Charges saved cards through two gateways, ${CHARGES_PER_SECOND} per second at each. In every second round one of them takes
+${SLOW_MS / 1_000} s for an answer. Prints how long the charges of the other took in both kinds of rounds, as medians
+over the rounds.
+Ends with 1 if its 99th percentile is more than ${LIMIT} times as long beside the slow one.
+
+  --quick  3 pairs of rounds of 6 s instead of 5 of 15 s
+  --json   one JSON document instead of the table
+  --help   this text
+`
+
+const { values: options } = parseArgs({
+  options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, help: { type: 'boolean' } },
+})
+const PAIRS = options.quick ? 3 : 5
+const ROUND_MS = options.quick ? 6_000 : 15_000
+
+type Name = 'stripe' | 'paystack'
+const STEADY = 'paystack' satisfies Name
+const OTHER = 'stripe' satisfies Name
+
+if (options.help) {
+  process.stdout.write(HELP)
+} else {
+  const ends: (() => unknown)[] = []
+  try {
+    report(await measure({ after: (end: () => unknown) => void ends.push(end) }))
+  } finally {
+    // As the hooks of tests run: in the order in which they were asked for.
+    for (const end of ends) await end()
+  }
+}
+
+interface Hooks {
+  after(end: () => unknown): void
+}
+
+interface Round {
+  isSlow: boolean
+  /** How long the charges of the steady gateway took. */
+  tookMs: number[]
+  /** How the charges of the other one ended. */
+  others: Record<string, number>
+}
+
+async function measure(hooks: Hooks): Promise<Round[]> {
+  // A boundary: stand-ins and services are made for tests, of which they use nothing but this hook.
+  const t = ofFile(hooks as unknown as Parameters<typeof ofFile>[0])
+  const steady = await PROVIDERS[STEADY].start(t)
+  const other = await PROVIDERS[OTHER].start(t)
+  const steadyRoad = await openRoad(hooks, steady.server.url)
+  const otherRoad = await openRoad(hooks, other.server.url)
+  const service = await testService(hooks, {
+    env: {
+      ...VAULT_ENV,
+      GATEWAY_STRIPE_BASE_URL: otherRoad.url,
+      GATEWAY_PAYSTACK_BASE_URL: steadyRoad.url,
+      COWRY_GATEWAY_TIMEOUT_MS: String(TIMEOUT_MS),
+      COWRY_RATE_LIMIT: '0',
+    },
+  })
+
+  const play = async (isSlow: boolean): Promise<Round> => {
+    // Accounts of their own, so that no round inherits what the guard of another has learnt.
+    const charge = await charger(service, STEADY, await credentialOf(steady))
+    const chargeOther = await charger(service, OTHER, await credentialOf(other))
+    if (isSlow) otherRoad.slowDown()
+    const others: Record<string, number> = {}
+    const count = (status: string) => {
+      others[status] = (others[status] ?? 0) + 1
+    }
+    const tookMs: number[] = []
+    const steadyCharges: Promise<unknown>[] = []
+    const otherCharges: Promise<unknown>[] = []
+    const startedAt = performance.now()
+    for (let number = 0; number < (ROUND_MS / 1_000) * CHARGES_PER_SECOND; number += 1) {
+      // By the clock and not by answers: whoever waits for slow ones does not measure them.
+      await delay(Math.max(0, startedAt + (number * 1_000) / CHARGES_PER_SECOND - performance.now()))
+      steadyCharges.push(timed(charge).then((took) => tookMs.push(took)))
+      otherCharges.push(chargeOther().then(count))
+    }
+    await Promise.all(steadyCharges)
+    // Only now: all that was held arrives at once, which no measured charge should meet.
+    otherRoad.recover()
+    await Promise.all(otherCharges)
+    await delay(PAUSE_MS)
+    return { isSlow, tookMs, others }
+  }
+
+  // What is compiled and connected only once is no part of the figures.
+  await play(false)
+  const rounds: Round[] = []
+  // Each kind goes first in turn, so that a machine that grows busier or calmer favours none.
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    const isSlowFirst = pair % 2 === 1
+    rounds.push(await play(isSlowFirst), await play(!isSlowFirst))
+  }
+  return rounds
+}
+
+async function credentialOf(fake: Awaited<ReturnType<(typeof PROVIDERS)[Name]['start']>>): Promise<string> {
+  const credential = await fake.savedCredential?.('approves')
+  if (!credential) throw new Error('this provider saves no cards')
+  return credential
+}
+
+/** Charges a saved card of a new merchant, and says how that ended. */
+async function charger(service: TestService, name: Name, credential: string): Promise<() => Promise<string>> {
+  const merchant = await merchantAt(service, name)
+  const token = await saveCard(service.db, name, merchant, credential)
+  const { amount, currency } = PROVIDERS[name].asks
+  return async () => {
+    const answer = await merchant.api.post(
+      '/api/v1/charges/recurring',
+      chargeBody(token, { amount, currency }),
+    )
+    if (answer.http !== 201) throw new Error(`a charge was refused: ${answer.text}`)
+    return String(answer.body.data.status)
+  }
+}
+
+async function timed(charge: () => Promise<string>): Promise<number> {
+  const startedAt = performance.now()
+  const status = await charge()
+  if (status !== 'successful') throw new Error(`a charge at the steady gateway is ${status}`)
+  return performance.now() - startedAt
+}
+
+/** The way to a provider, on which each request takes its time. */
+async function openRoad(hooks: Hooks, target: string) {
+  let held: AbortController | undefined
+  const server = createServer(async (incoming, answer) => {
+    if (held) await delay(SLOW_MS, undefined, { signal: held.signal }).catch(() => 'the road is free again')
+    else await delay(USUAL_MS)
+    forward(target, incoming, answer)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  hooks.after(() => server.close())
+  // A boundary: a server that listens on a port has an address with a port.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    slowDown() {
+      held = new AbortController()
+    },
+    recover() {
+      held?.abort()
+      held = undefined
+    },
+  }
+}
+
+function forward(target: string, incoming: IncomingMessage, answer: ServerResponse): void {
+  const { method, headers } = incoming
+  const onward = request(`${target}${incoming.url}`, { method, headers }, (received) => {
+    answer.writeHead(received.statusCode ?? 502, received.headers)
+    received.pipe(answer)
+  })
+  // The caller sees a connection that breaks, as it would without us.
+  onward.on('error', () => answer.destroy())
+  incoming.pipe(onward)
+}
+
+interface Figures {
+  charges: number
+  p50: number
+  p99: number
+  others: Record<string, number>
+}
+
+function percentile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((one, other) => one - other)
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
+}
+
+/** Medians over the rounds: what else the machine did in one of them is not what is measured. */
+function figuresOf(rounds: readonly Round[]): Figures {
+  const at = (share: number) =>
+    Math.round(
+      percentile(
+        rounds.map(({ tookMs }) => percentile(tookMs, share)),
+        0.5,
+      ),
+    )
+  const charges = rounds.reduce((sum, { tookMs }) => sum + tookMs.length, 0)
+  const others: Record<string, number> = {}
+  for (const [status, count] of rounds.flatMap((round) => Object.entries(round.others)))
+    others[status] = (others[status] ?? 0) + count
+  return { charges, p50: at(0.5), p99: at(0.99), others }
+}
+
+function report(rounds: Round[]): void {
+  const usual = figuresOf(rounds.filter(({ isSlow }) => !isSlow))
+  const slow = figuresOf(rounds.filter(({ isSlow }) => isSlow))
+  const ratio = Math.round((slow.p99 / usual.p99) * 100) / 100
+  // Not greater: what could not be measured is broken too.
+  const isBroken = !(ratio <= LIMIT)
+  const line = (words: string, { charges, p50, p99, others }: Figures) =>
+    `${words.padEnd(22)}${String(charges).padStart(6)} charges   p50 ${p50} ms   p99 ${p99} ms   the other: ${JSON.stringify(others)}\n`
+  const table = [
+    line('both as usual', usual),
+    line(`the other takes ${SLOW_MS / 1_000} s`, slow),
+    `p99 ${ratio} times as long   limit ${LIMIT}${isBroken ? '   BROKEN' : ''}\n`,
+  ].join('')
+  const document = { rounds: PAIRS, roundMs: ROUND_MS, usual, slow, ratio, limit: LIMIT, ok: !isBroken }
+  process.stdout.write(options.json ? `${JSON.stringify(document, null, 2)}\n` : table)
+  if (isBroken) process.exitCode = 1
+}
