@@ -147,7 +147,7 @@ function drawShare({ split }: RoutingRule, key: string | null): string | undefin
 type Wanted = Pick<RoutingInput, 'currency' | 'country' | 'amountMinor'>
 
 /** How a gateway with these rails collects what is wanted; empty when it does not. */
-export function channelsOf(rails: readonly Rail[], wanted: Wanted): Channel[] {
+function channelsOf(rails: readonly Rail[], wanted: Wanted): Channel[] {
   const serving = rails.filter((rail) => rail.currency === wanted.currency && reaches(rail, wanted))
   return [...new Set(serving.flatMap((rail) => rail.channels))]
 }
