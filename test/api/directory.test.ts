@@ -147,6 +147,16 @@ const PLACES: { currency: string; country: string | null; gateways: string[] }[]
 )
 
 describe('a payment', () => {
+  it('is played at the sandbox also where another gateway comes first', async () => {
+    const { api } = await merchantWith(['paystack'])
+    const made = await api.post('/api/v1/checkout/initiate-payment', initiateBody({ currency: 'KES' }))
+    const { reference, paymentGateway } = made.body.data
+    assert.equal(paymentGateway, 'paystack')
+    const path = `/api/v1/sandbox/payments/${reference}/complete`
+    const { data } = (await api.post(path, { instrument: 'card_success' })).body
+    assert.deepEqual([data.status, data.paymentGateway], ['successful', 'sandbox'])
+  })
+
   const subsets = Array.from({ length: 2 ** PROVIDER_NAMES.length - 1 }, (_, index) =>
     PROVIDER_NAMES.filter((_, bit) => ((index + 1) >> bit) & 1),
   )
