@@ -91,9 +91,9 @@ function pagePolicy(nonce: string, formActions: readonly string[]): string {
   ].join('; ')
 }
 
-/** Only an origin: anything else in the header could widen the policy. */
+/** An origin, or every https address; anything else in the header could widen the policy further than that. */
 function originOf(address: string): string {
-  return new URL(address).origin
+  return address === 'https:' ? address : new URL(address).origin
 }
 
 /** The reference sets style attributes while it runs, which only unsafe-inline allows; its scripts need the nonce. */

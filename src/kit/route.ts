@@ -148,7 +148,7 @@ export interface PageAnswer {
   cookies?: readonly PageCookie[]
   /** Anybody may keep it for ever: for what has a digest of itself in its address. Otherwise nobody keeps anything. */
   cache?: 'immutable'
-  /** Origins beside our own that a form on this page may lead to, for the content security policy. */
+  /** Origins beside our own that a form on this page may lead to, or `https:` for all of them: browsers hold redirects after a form against it. */
   formActions?: string[]
 }
 

@@ -2,6 +2,7 @@
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { CURRENCY_CODES } from '../core/currency.ts'
+import { LANGUAGE_CODES } from '../core/languages.ts'
 import { type GrantedScope, SCOPES } from '../core/merchant.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
 import {
@@ -23,7 +24,6 @@ export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
 
 /** The languages of the payer's pages. */
-export const LOCALES = ['en', 'fr', 'pt', 'sw', 'ar', 'am', 'bn'] as const
 
 /** Null clears the field. The words stand on the union, where a complaint looks for them. */
 const Clearable = <Schema extends TSchema>(schema: Schema, words: string) =>
@@ -52,7 +52,10 @@ export const BRANDING = {
   ),
 }
 
-export const Locale = Clearable(Words(LOCALES), `must be one of ${LOCALES.join(', ')}, or null.`)
+export const Locale = Clearable(
+  Words(LANGUAGE_CODES),
+  `must be one of ${LANGUAGE_CODES.join(', ')}, or null.`,
+)
 
 const GATEWAY_NAME = '^[a-z][a-z0-9_]{0,39}$'
 const GatewayNames = Type.Array(
@@ -96,7 +99,7 @@ const SettingsInput = Type.Partial(
 export type SettingsChanges = Static<typeof SettingsInput>
 
 const SettingsRecord = Type.Object({
-  locale: Nullable(Words(LOCALES)),
+  locale: Nullable(Words(LANGUAGE_CODES)),
   redirectOrigins: Type.Array(Type.String()),
   routing: Type.Array(
     Type.Object({

@@ -9,7 +9,11 @@ const setButtons = (disabled) => {
 
 for (const form of document.forms) {
   // After the browser has collected the fields, or the pressed button's own value would be lost.
-  form.addEventListener('submit', () => setTimeout(setButtons, 0, true))
+  form.addEventListener('submit', () => {
+    setTimeout(setButtons, 0, true)
+    // Whatever kept the next page from coming, the payer can press again: a second press starts nothing twice.
+    setTimeout(setButtons, 15_000, false)
+  })
 }
 // Back from another page, or the network failed: the payer may press again.
 addEventListener('pageshow', () => setButtons(false))

@@ -17,7 +17,10 @@ export function errorPage({ isTest }: { isTest: boolean }): ErrorPage {
     const accept = input.headers['accept-language']
     const hints = { chosen: input.query.lang ?? chosen, last, accept, merchant: null, country: null }
     const speech = speechOf(chooseLanguage(hints), null)
-    const [title, words] = WORDS[kindOf(input)]
+    const kind = kindOf(input)
+    const [title, words] = WORDS[kind]
+    const checkoutPath =
+      kind === 'notFound' ? null : (/^\/pay\/[0-9A-Za-z]{1,100}(?=\/|$)/.exec(input.path)?.[0] ?? null)
     return {
       http: input.http,
       html: renderPage({
@@ -27,9 +30,10 @@ export function errorPage({ isTest }: { isTest: boolean }): ErrorPage {
         isTest,
         palette: paletteOf(null),
         merchant: null,
-        languageLinks: '',
+        languageLinks: checkoutPath ?? '',
         hasScript: false,
         body: html`<section class="sheet narrow">${sign('attention')}<h1>${speech.say(title)}</h1><p>${speech.say(words)}</p>
+${checkoutPath !== null && html`<a class="button" href="${checkoutPath}">${speech.say('backToPayment')}</a>`}
 <p class="dim">${speech.say('requestId', { id: input.requestId })}</p></section>`,
       }),
     }

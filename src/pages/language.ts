@@ -1,7 +1,8 @@
 // Which language a payer is spoken to in. What they chose on this page wins; then what the merchant set, what they chose
 // on an earlier checkout, what their browser asks for, and what is spoken in the country.
 
-import { isLanguage, type Language } from './words.ts'
+import type { Language } from '../core/languages.ts'
+import { isLanguage } from './words.ts'
 
 export interface LanguageHints {
   /** Chosen on this very page, by the switcher. */

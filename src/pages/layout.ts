@@ -1,13 +1,14 @@
 // The frame of every page of ours: the test bar, whose page it is, what the page is about, where to get help, the
 // languages. Nothing comes from anywhere else.
 
+import { LANGUAGE_CODES } from '../core/languages.ts'
 import { type Html, html, trusted } from '../kit/html.ts'
 import type { MerchantProfile } from '../merchants/service.ts'
 import type { Palette } from './accent.ts'
 import { SCRIPT } from './assets.ts'
 import type { Speech } from './speech.ts'
 import { STYLE } from './style.ts'
-import { LANGUAGE_CODES, LANGUAGES, withoutControls } from './words.ts'
+import { LANGUAGES, withoutControls } from './words.ts'
 
 export interface PageFrame {
   title: string

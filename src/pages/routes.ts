@@ -4,38 +4,24 @@ import { Refusal } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { findSavedMethod, labelOf } from '../customers/service.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
-import {
-  type CheckoutView,
-  cancelCheckout,
-  extendCheckout,
-  findCandidate,
-  giveUpAttempt,
-  isAllowedReturn,
-  mayGiveUp,
-  type PaymentRow,
-  type PaymentsApp,
-  refreshCheckout,
-  requireCheckout,
-  startAttempt,
-} from '../payments/service.ts'
+import { mayGiveUp, type PaymentRow, type PaymentsApp, refreshCheckout } from '../payments/service.ts'
 import { SCRIPT } from './assets.ts'
 import { receiptScreen, returnsNow } from './checkout/end-screens.ts'
-import { type CheckoutFacts, screenOf, shownState } from './checkout/facts.ts'
-import { networkOfNumber, type Offer, problemAnswer, readChoice, readFormState } from './checkout/form.ts'
+import { type CheckoutFacts, shownState } from './checkout/facts.ts'
+import { networkOfNumber, readFormState } from './checkout/form.ts'
 import { checkoutScreen, renderCheckout } from './checkout/page.ts'
 import type { Screen } from './checkout/pieces.ts'
+import { backToCheckout, redirectOf, stepRoutes } from './checkout/steps.ts'
 import { continueScreen } from './checkout/waiting-screens.ts'
 import { landingPage } from './landing-page.ts'
 import { chooseLanguage, languageCookies, rememberedLanguages } from './language.ts'
-import { returnAddress } from './return-address.ts'
 import { speechOf } from './speech.ts'
+import { offerOf, open, pathOf, returnUrlOf, type Visit } from './visit.ts'
 import { isLanguage } from './words.ts'
 
 // With the routes these are what the composition root and the documentation take from here.
 export { errorPage } from './error-page.ts'
 export { LANGUAGES } from './words.ts'
-
-type Visit = Parameters<PageRoute['handle']>[0]
 
 export function pageRoutes(app: PaymentsApp): PageRoute[] {
   return [
@@ -81,20 +67,9 @@ export function pageRoutes(app: PaymentsApp): PageRoute[] {
       method: 'GET',
       path: '/pay/{accessCode}/status',
       handle: async (visit) => {
-        const { payment, attempt } = await open(app, visit)
-        return json({ status: payment.status, shown: shownState({ payment, attempt, now: app.clock.now() }) })
+        const view = await open(app, visit)
+        return json({ status: view.payment.status, shown: shownState({ ...view, now: app.clock.now() }) })
       },
-    },
-    ...formRoutes(app),
-  ]
-}
-
-function formRoutes(app: PaymentsApp): PageRoute[] {
-  return [
-    {
-      method: 'POST',
-      path: '/pay/{accessCode}/attempts',
-      handle: async (visit) => tryToPay(app, await open(app, visit), visit),
     },
     {
       method: 'POST',
@@ -104,69 +79,8 @@ function formRoutes(app: PaymentsApp): PageRoute[] {
         return json({ network: networkOfNumber(visit.form.phone ?? '', payment.country) })
       },
     },
-    {
-      method: 'POST',
-      path: '/pay/{accessCode}/check',
-      handle: async (visit) => {
-        await refreshCheckout(app, await open(app, visit), 'checkout')
-        return backToCheckout(visit)
-      },
-    },
-    {
-      method: 'POST',
-      path: '/pay/{accessCode}/sent',
-      handle: async (visit) => {
-        await refreshCheckout(app, await open(app, visit), 'checkout')
-        return backToCheckout(visit, '?sent=1')
-      },
-    },
-    {
-      method: 'POST',
-      path: '/pay/{accessCode}/extend',
-      handle: async (visit) => {
-        await extendCheckout(app, await open(app, visit))
-        return backToCheckout(visit)
-      },
-    },
-    {
-      method: 'POST',
-      path: '/pay/{accessCode}/other',
-      handle: async (visit) => {
-        await giveUpAttempt(app, await open(app, visit))
-        return backToCheckout(visit)
-      },
-    },
-    {
-      method: 'POST',
-      path: '/pay/{accessCode}/cancel',
-      handle: async (visit) => {
-        const { payment } = await cancelCheckout(app, await open(app, visit))
-        const returnUrl = payment.status === 'abandoned' ? await returnUrlOf(app, payment) : null
-        return returnUrl === null ? backToCheckout(visit) : { http: 303, redirectTo: returnUrl }
-      },
-    },
+    ...stepRoutes(app),
   ]
-}
-
-async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Promise<PageAnswer> {
-  if (screenOf({ ...view, now: app.clock.now() }) !== 'open') return backToCheckout(visit)
-  const choice = readChoice(await offerOf(app, view.payment), visit.form)
-  if ('kind' in choice) return problemAnswer(pathOf(visit), visit.form, choice)
-  try {
-    const { attempt } = await startAttempt(app, view, choice)
-    return backToCheckout(visit, redirectOf({ attempt }) ? '/continue' : '')
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    // Somebody else moved the payment on, or its time is up: the page shows how it stands.
-    if (error.code === 'invalid_state') return backToCheckout(visit)
-    if (error.code !== 'rate_limited') throw error
-    return problemAnswer(pathOf(visit), visit.form, { kind: 'wait', seconds: error.retryAfterSeconds ?? 60 })
-  }
-}
-
-function redirectOf({ attempt }: Pick<CheckoutView, 'attempt'>) {
-  const step = attempt?.status === 'awaiting_customer' ? attempt.nextStep : null
-  return step?.kind === 'redirect' ? step : null
 }
 
 const SCRIPT_ANSWER: PageAnswer = {
@@ -188,31 +102,6 @@ async function showLogo(app: PaymentsApp, { params }: Visit): Promise<PageAnswer
     http: 200,
     cache: 'immutable',
     content: { type: logo.type, body: logo.bytes },
-    headers: IMAGE_HEADERS,
-  }
-}
-
-// A drawing that is opened by itself must not act either.
-const IMAGE_HEADERS = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" }
-
-const open = (app: PaymentsApp, { params }: Visit): Promise<CheckoutView> =>
-  requireCheckout(app, params.accessCode ?? '')
-
-function pathOf({ params }: Visit): string {
-  return `/pay/${encodeURIComponent(params.accessCode ?? '')}`
-}
-
-function backToCheckout(visit: Visit, where = ''): PageAnswer {
-  return { http: 303, redirectTo: `${pathOf(visit)}${where}` }
-}
-
-async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Offer> {
-  const candidate = await findCandidate(app, payment)
-  return {
-    channels: candidate?.channels ?? [],
-    instruments: candidate?.gateway.instruments ?? [],
-    country: payment.country,
-    asksPhone: candidate?.gateway.promptsPhone ?? false,
   }
 }
 
@@ -243,8 +132,7 @@ async function factsOf(app: PaymentsApp, visit: Visit): Promise<CheckoutFacts> {
     returnUrl: await returnUrlOf(app, payment),
     mayGiveUp: mayGiveUp(view, now),
     isTest: app.settings.mode === 'test',
-    form: readFormState(offer.channels, visit.query, visit.cookies),
-    saysSent: visit.query.sent === '1',
+    form: readFormState(offer.channels, visit.query, visit.cookies, now),
     returnsByItself: visit.cookies[RETURNED] === undefined,
     speech: speechOf(language, payment.country),
   }
@@ -262,8 +150,8 @@ function show(facts: CheckoutFacts, screen: Screen, visit: Visit, where = ''): P
   const isChosen = isLanguage(visit.query.lang)
   return {
     http: 200,
-    // A cancelled payment leads its form to the merchant.
-    formActions: returnUrl === null ? [] : [new URL(returnUrl).origin],
+    // A cancelled payment leads its form to the merchant, who may lead on to another address of theirs.
+    formActions: returnUrl === null ? [] : ['https:', new URL(returnUrl).origin],
     html: renderCheckout(facts, screen, {
       styleNonce: visit.styleNonce,
       here: `${path}${where}${screenQuery(visit)}`,
@@ -275,19 +163,10 @@ function show(facts: CheckoutFacts, screen: Screen, visit: Visit, where = ''): P
   }
 }
 
-const SCREEN_QUERY: ReadonlySet<string> = new Set(['sent', 'problem', 'seconds', 'channel', 'network'])
+const SCREEN_QUERY: ReadonlySet<string> = new Set(['problem', 'until', 'channel', 'network'])
 
-/** What of the query makes the screen: another language must not ask for money again that the payer says is sent. */
+/** What of the query makes the screen: another language must not lose what has to be corrected. */
 function screenQuery({ query }: Visit): string {
   const kept = new URLSearchParams(Object.entries(query).filter(([name]) => SCREEN_QUERY.has(name)))
   return kept.size === 0 ? '' : `?${kept}`
-}
-
-/** The way back, if the merchant still allows it; the list may have changed since the payment was made. */
-async function returnUrlOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
-  const { redirectUrl, reference, status } = payment
-  if (redirectUrl === null) return null
-  const profile = await app.merchantProfile(payment.merchantId)
-  if (!isAllowedReturn(profile, redirectUrl, app.settings.mode)) return null
-  return returnAddress(redirectUrl, reference, status)
 }

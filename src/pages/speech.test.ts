@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CURRENCY_CODES } from '../core/currency.ts'
+import { LANGUAGE_CODES } from '../core/languages.ts'
 import { money } from '../core/money.ts'
 import { html } from '../kit/html.ts'
 import { speechOf } from './speech.ts'
-import { LANGUAGE_CODES } from './words.ts'
 
 const NBSP = '\u00a0'
 

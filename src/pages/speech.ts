@@ -1,10 +1,11 @@
 // How one page speaks: its texts, amounts and times in one language, as the payer's country writes them.
 
+import type { Language } from '../core/languages.ts'
 import { formatAmount, type Money } from '../core/money.ts'
 import { timeZoneOf } from '../core/time-zones.ts'
 import { type Html, html } from '../kit/html.ts'
 import type { WordId } from './words/en.ts'
-import { isolated, LANGUAGES, type Language, latinDigits, say, type WordValues } from './words.ts'
+import { isolated, LANGUAGES, latinDigits, say, type WordValues } from './words.ts'
 
 export interface Speech {
   language: Language

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { IntlMessageFormat } from 'intl-messageformat'
+import { LANGUAGE_CODES, type Language } from '../core/languages.ts'
 import { EN, type WordId } from './words/en.ts'
-import { LANGUAGE_CODES, LANGUAGES, type Language, say, type WordValues } from './words.ts'
+import { LANGUAGES, say, type WordValues } from './words.ts'
 
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
 const WORD_IDS = Object.keys(EN) as WordId[]

@@ -2,6 +2,7 @@
 // language; amounts, times and numbers always have Latin digits, so that they match the operator's prompt.
 
 import { IntlMessageFormat } from 'intl-messageformat'
+import type { Language } from '../core/languages.ts'
 import { AM } from './words/am.ts'
 import { AR } from './words/ar.ts'
 import { BN } from './words/bn.ts'
@@ -29,12 +30,7 @@ export const LANGUAGES = {
   ar: { name: 'العربية', direction: 'rtl', locale: 'ar', words: AR, isReviewed: false },
   am: { name: 'አማርኛ', direction: 'ltr', locale: 'am', words: AM, isReviewed: false },
   bn: { name: 'বাংলা', direction: 'ltr', locale: 'bn', words: BN, isReviewed: false },
-} as const satisfies Record<string, LanguageFacts>
-
-export type Language = keyof typeof LANGUAGES
-
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
-export const LANGUAGE_CODES = Object.keys(LANGUAGES) as Language[]
+} as const satisfies Record<Language, LanguageFacts>
 
 export function isLanguage(text: unknown): text is Language {
   return typeof text === 'string' && Object.hasOwn(LANGUAGES, text)

@@ -26,6 +26,10 @@ export interface AttemptRow {
   paidCurrency: string | null
   startedAt: Date
   endedAt: Date | null
+  /** When the payer said that the money was sent. */
+  sentAt: Date | null
+  /** When the payer came back from the gateway's page. */
+  returnedAt: Date | null
   dueAt: Date | null
   tries: number
   fence: number
@@ -36,7 +40,7 @@ const ATTEMPT_COLUMNS = `
   a.account_id as "accountId", a.channel, a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
   a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_words as "failureWords",
   a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.started_at as "startedAt",
-  a.ended_at as "endedAt", a.due_at as "dueAt", a.tries, a.fence`
+  a.ended_at as "endedAt", a.sent_at as "sentAt", a.returned_at as "returnedAt", a.due_at as "dueAt", a.tries, a.fence`
 
 const selectAttempts = sql<AttemptRow>`
 select ${ATTEMPT_COLUMNS}
@@ -81,6 +85,23 @@ export async function markAwaiting(
     nextStep === null ? null : JSON.stringify(nextStep),
     dueAt,
   ])
+}
+
+const notePayerStatement = sql<unknown>`
+update attempts
+set
+  sent_at = case when $3 = 'sent' then coalesce(sent_at, $4) else sent_at end,
+  returned_at = case when $3 = 'returned' then coalesce(returned_at, $4) else returned_at end
+where merchant_id = $1 and id = $2`
+
+/** Keeps what the payer said or did, the first time. */
+export async function notePayer(
+  db: Db,
+  { merchantId, id }: AttemptRow,
+  what: 'sent' | 'returned',
+  at: Date,
+): Promise<void> {
+  await db.query(notePayerStatement, [merchantId, id, what, at])
 }
 
 const postponeAttemptStatement = sql<unknown>`

@@ -71,6 +71,8 @@ export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, FirstFac
     paidMinor: null,
     paidCurrency: null,
     endedAt: null,
+    sentAt: null,
+    returnedAt: null,
     tries: 0,
     fence: 1,
   }

@@ -10,7 +10,7 @@ import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
 import { gatewayOf, newAttempt, newGatewayKey, toGatewayAttempt, toQuestion } from './attempt.ts'
-import { type AttemptRow, listAttempts, markAwaiting } from './attempt-queries.ts'
+import { type AttemptRow, listAttempts, markAwaiting, notePayer } from './attempt-queries.ts'
 import { hasUsedAllAttempts, isUnbegun } from './decide.ts'
 import { isFreshPrompt, isPromptable, requirePromptable, requireRestedPhone, takePrompt } from './prompts.ts'
 import { extendExpiry, findPayment, findPaymentByAccess, type PaymentRow } from './queries.ts'
@@ -75,9 +75,9 @@ export async function startAttempt(
   view: CheckoutView,
   choice: CheckoutChoice,
 ): Promise<CheckoutView> {
-  const { payment } = view
-  if (payment.status === 'processing') return view
-  requireStartable(app, payment)
+  if (view.payment.status === 'processing') return view
+  requireStartable(app, view)
+  const payment = await withTimeToAct(app, view.payment, choice)
   const candidates = await requireOffered(app, payment, choice)
   requireRestedPhone(view.attempts, choice, app.clock.now())
   await takePrompt(app, choice)
@@ -90,6 +90,22 @@ export async function startAttempt(
     if (!unbegun) break
   }
   return refresh(app, payment)
+}
+
+// More than operators give for the PIN, so that our limit never ends a request that still waits on the phone.
+const TIME_TO_ACT_MS = 360_000
+
+/** Whoever is to act elsewhere and begins in the last minutes gets the time to finish. */
+async function withTimeToAct(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  { channel }: CheckoutChoice,
+): Promise<PaymentRow> {
+  const now = app.clock.now()
+  const wanted = addMs(now, TIME_TO_ACT_MS)
+  if (channel === 'card' || payment.expiresAt === null || payment.expiresAt >= wanted) return payment
+  await extendExpiry(app.db, payment.merchantId, payment.id, now, wanted)
+  return (await findPayment(app.db, payment.merchantId, payment.id)) ?? payment
 }
 
 interface Press {
@@ -202,7 +218,16 @@ export function mayGiveUp({ payment, attempt }: CheckoutView, now: Date): boolea
  * the payer may be typing the PIN.
  */
 export async function giveUpAttempt(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
-  return mayGiveUp(view, app.clock.now()) ? (await stopAttempt(app, view)).view : view
+  if (!mayGiveUp(view, app.clock.now())) return view
+  const stopped = await stopAttempt(app, view)
+  const { payment, attempt } = stopped.view
+  const isLeftOpen =
+    stopped.answered && payment.status === 'processing' && attempt?.status === 'awaiting_customer'
+  if (!isLeftOpen || hasUsedAllAttempts(payment)) return stopped.view
+  // The gateway cannot close its page. The payer goes on without it; if it is paid all the same, the first success counts
+  // and a second one is kept apart.
+  await movePayment(app, payment, plainMove(payment, 'pending'), { proof: 'customer', source: 'checkout' })
+  return refresh(app, payment)
 }
 
 // However often it is extended: the merchant's shelf is not held for longer than the longest checkout.
@@ -245,12 +270,20 @@ export async function stopAttempt(
   return { view: await refresh(app, payment), answered: outcome.kind !== 'unknown' }
 }
 
+/** The payer says that the money was sent. It changes what the page says, and nothing else. */
+export async function noteSent(app: PaymentsApp, { attempt }: CheckoutView): Promise<void> {
+  if (attempt && isUnsettled(attempt)) await notePayer(app.db, attempt, 'sent', app.clock.now())
+}
+
 /** The payer came back from the gateway's page, or asks whether it is done. */
 export async function refreshCheckout(
   app: PaymentsApp,
   view: CheckoutView,
   source: MoveSource,
 ): Promise<CheckoutView> {
+  const { attempt } = view
+  if (source === 'return' && attempt && isUnsettled(attempt))
+    await notePayer(app.db, attempt, 'returned', app.clock.now())
   return withAttempt(app, await askAbout(app, view.payment, source))
 }
 
@@ -260,7 +293,7 @@ async function refresh(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutV
   return withAttempt(app, fresh)
 }
 
-function requireStartable(app: PaymentsApp, payment: PaymentRow): void {
+function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView): void {
   const isOver = payment.expiresAt !== null && payment.expiresAt <= app.clock.now()
   if (payment.status !== 'pending' || isOver) {
     throw new Refusal('invalid_state', {
@@ -268,6 +301,8 @@ function requireStartable(app: PaymentsApp, payment: PaymentRow): void {
     })
   }
   if (hasUsedAllAttempts(payment)) throw new Refusal('invalid_state')
+  // Money is here already, of another amount: a person decides before more of it is asked for.
+  if (attempts.some(({ status }) => status === 'amount_mismatch')) throw new Refusal('invalid_state')
 }
 
 /** Those who offer the chosen way to pay, in order; what the payer gave is what the first of them asks for. */

@@ -70,6 +70,8 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     paidCurrency: null,
     startedAt: NOW,
     endedAt: null,
+    sentAt: null,
+    returnedAt: null,
     dueAt: NOW,
     tries: 0,
     fence: 1,

@@ -47,5 +47,7 @@ async function askBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise<P
   if (!attempt || !isUnsettled(attempt)) return undefined
   const { payment: asked, answered } = await verifyAttempt(app, { payment, attempt }, 'expiry')
   if (asked.status !== 'processing') return asked
+  // Another amount came: a person decides, not the time.
+  if (asked.statusReason === 'amount_mismatch') return undefined
   return answered && attempt.status === 'awaiting_customer' ? asked : undefined
 }

@@ -22,7 +22,7 @@ const WINDOW_MS = 15 * 60 * SECOND_MS
 const REST_MS = 20 * SECOND_MS
 
 // Whoever has just been asked may be typing the PIN; a second way to pay in these moments would be paid twice.
-const SETTLED_IN_MS = 60 * SECOND_MS
+export const SETTLED_IN_MS = 60 * SECOND_MS
 
 /** A prompt needs a number that can be prompted; only a sandbox can do with an instrument alone. */
 export function requirePromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): void {

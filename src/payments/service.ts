@@ -10,6 +10,7 @@ export {
   findCandidate,
   giveUpAttempt,
   mayGiveUp,
+  noteSent,
   refreshCheckout,
   requireCheckout,
   requireCheckoutPayment,
@@ -18,6 +19,7 @@ export {
 } from './checkout.ts'
 export { PAYMENT_EXAMPLE } from './examples.ts'
 export { expireCheckout } from './expire.ts'
+export { SETTLED_IN_MS } from './prompts.ts'
 export type { PaymentRow } from './queries.ts'
 export { isAllowedReturn } from './return-url.ts'
 export { PaymentRecord } from './schema.ts'

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
-import type { Language } from '../../src/pages/words.ts'
+import type { Language } from '../../src/core/languages.ts'
 import { fontScript } from './fonts.ts'
 
 export interface Shot {

@@ -4,7 +4,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Language } from '../../src/pages/words.ts'
+import type { Language } from '../../src/core/languages.ts'
 
 const FONTS: readonly (readonly [language: Language, family: string, file: string])[] = [
   [

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import type { Language } from '../../src/pages/words.ts'
+import type { Language } from '../../src/core/languages.ts'
 import { fontScript } from './fonts.ts'
 
 export interface Lane {

@@ -6,7 +6,7 @@ import { findNetwork } from '../../core/networks.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
 import { type CheckoutFacts, mayHaveSentMoney, screenOf } from './facts.ts'
-import { FAILURE_WORDS } from './failures.ts'
+import { declineWords } from './failures.ts'
 import { amountOf, CHANNEL_WORDS, factList, leftToRight, returnLink, type Screen, sign } from './pieces.ts'
 
 const RETURN_SECONDS = 5
@@ -17,9 +17,9 @@ export function paidScreen(facts: CheckoutFacts): Screen {
   return {
     title,
     head: returnByItself(facts),
-    body: html`${sign('paid')}<h1>${title}</h1><p>${words}</p>${moneyBack(facts)}
+    body: html`${sign(moneyBack(facts) === null ? 'paid' : 'attention')}<h1>${title}</h1>${returnNotice(facts)}<p>${words}</p>
 ${receiptFacts(facts)}
-${returnNotice(facts)}${returnLink(facts)}
+${returnLink(facts)}
 <p class="foot"><a href="${facts.path}/receipt">${speech.say('showReceipt')}</a></p>`,
   }
 }
@@ -27,6 +27,8 @@ ${returnNotice(facts)}${returnLink(facts)}
 function paidWords(facts: CheckoutFacts): { title: string; words: string } {
   const { speech, payment, merchant } = facts
   const values = { amount: amountOf(facts), merchant: merchant.name }
+  const back = moneyBack(facts)
+  if (back !== null) return { title: back, words: speech.say('paidText', values) }
   switch (screenOf(facts)) {
     case 'paid_late':
       return { title: speech.say('paidLateTitle'), words: speech.say('paidLateText', values) }
@@ -41,18 +43,18 @@ function paidWords(facts: CheckoutFacts): { title: string; words: string } {
 }
 
 /** What happened to the money after it was paid. */
-function moneyBack({ payment, speech }: CheckoutFacts): Html | null {
+function moneyBack({ payment, speech }: CheckoutFacts): string | null {
   switch (payment.status) {
     case 'refunded':
-      return html`<p>${speech.say('refundedText')}</p>`
+      return speech.say('refundedText')
     case 'partially_refunded': {
       const amount = speech.amount(money(payment.refundedMinor, payment.currency))
-      return html`<p>${speech.say('partlyRefundedText', { amount })}</p>`
+      return speech.say('partlyRefundedText', { amount })
     }
     case 'disputed':
-      return html`<p>${speech.say('disputedText')}</p>`
+      return speech.say('disputedText')
     case 'reversed':
-      return html`<p>${speech.say('reversedText')}</p>`
+      return speech.say('reversedText')
     default:
       return null
   }
@@ -71,7 +73,7 @@ export function returnsNow(facts: CheckoutFacts): boolean {
 function returnNotice(facts: CheckoutFacts): Html | null {
   if (!returnsNow(facts)) return null
   const { speech, merchant, path, returnUrl } = facts
-  return html`<p class="notice" data-return="${returnUrl}" data-after="${RETURN_SECONDS}">${speech.say('returnSoon', { merchant: merchant.name, seconds: RETURN_SECONDS })}
+  return html`<p class="notice" role="status" data-return="${returnUrl}" data-after="${RETURN_SECONDS}">${speech.say('returnSoon', { merchant: merchant.name, seconds: RETURN_SECONDS })}
 <a href="${path}/receipt">${speech.say('stay')}</a></p>`
 }
 
@@ -81,7 +83,7 @@ export function receiptScreen(facts: CheckoutFacts): Screen {
   const title = speech.say('receipt')
   return {
     title,
-    body: html`<h1>${title}</h1>${moneyBack(facts)}
+    body: html`<h1>${title}</h1>
 ${receiptFacts(facts)}
 <div class="screen-only"><button type="button" class="plain" hidden data-print>${speech.say('print')}</button>${returnLink(facts)}
 <p class="foot"><a href="${path}">${speech.say('backToPayment')}</a></p></div>`,
@@ -98,11 +100,13 @@ function receiptFacts(facts: CheckoutFacts): Html {
     [speech.say('time'), payment.paidAt && speech.time(payment.paidAt)],
     [speech.say('reference'), leftToRight(payment.reference)],
     [speech.say('receiptNumber'), leftToRight(receiptNumberOf(facts))],
-    [
-      speech.say('status'),
-      facts.isTest ? `${speech.say('paidTitle')} · ${speech.say('testMode')}` : speech.say('paidTitle'),
-    ],
+    [speech.say('status'), statusWords(facts)],
   ])
+}
+
+function statusWords(facts: CheckoutFacts): string {
+  const words = moneyBack(facts) ?? facts.speech.say('paidTitle')
+  return facts.isTest ? `${words} · ${facts.speech.say('testMode')}` : words
 }
 
 /** The provider's own number where it gave one: it is what their support asks for. */
@@ -123,9 +127,8 @@ function methodOf({ attempts, methodLabel, speech }: CheckoutFacts): Html | stri
 export function failedScreen(facts: CheckoutFacts): Screen {
   const { speech, payment, merchant } = facts
   const title = speech.say('failedTitle')
-  const { happened } = FAILURE_WORDS[payment.failureCode ?? 'unknown']
   return endScreen(facts, 'stopped', title, [
-    `${speech.say(happened, { amount: amountOf(facts) })} ${speech.say('notCharged')}`,
+    declineWords(facts, payment.failureCode ?? 'unknown'),
     speech.say('failedText', { merchant: merchant.name }),
   ])
 }
@@ -155,16 +158,18 @@ function chargedWords(facts: CheckoutFacts): string {
 }
 
 export function mismatchScreen(facts: CheckoutFacts): Screen {
-  const { speech, payment, attempt, merchant } = facts
-  const { paidMinor, paidCurrency } = attempt ?? {}
-  const asked = money(payment.amountMinor, payment.currency)
+  const { speech, payment, attempts, merchant } = facts
+  const { paidMinor, paidCurrency } = attempts.findLast(({ status }) => status === 'amount_mismatch') ?? {}
   const to = { merchant: merchant.name }
   if (paidMinor == null || !isCurrency(paidCurrency) || paidCurrency !== payment.currency) {
     return endScreen(facts, 'attention', speech.say('mismatchTitle'), [speech.say('mismatchText', to)])
   }
-  const paid = money(paidMinor, paidCurrency)
-  const values = { paid: speech.amount(paid), amount: speech.amount(asked) }
-  const isLess = paid.minor < asked.minor
+  // The amount is right, and something else about it is not.
+  if (paidMinor === payment.amountMinor) {
+    return endScreen(facts, 'attention', speech.say('checkingTitle'), [speech.say('mismatchText', to)])
+  }
+  const values = { paid: speech.amount(money(paidMinor, paidCurrency)), amount: amountOf(facts) }
+  const isLess = paidMinor < payment.amountMinor
   return endScreen(facts, 'attention', speech.say(isLess ? 'underpaidTitle' : 'overpaidTitle', values), [
     speech.say(isLess ? 'underpaidText' : 'overpaidText', to),
   ])

@@ -20,7 +20,14 @@ const payment = (changes: Partial<PaymentRow>) =>
     ...changes,
   }) as PaymentRow
 const attempt = (changes: Partial<AttemptRow> = {}) =>
-  ({ status: 'awaiting_customer', nextStep: null, startedAt: START, ...changes }) as AttemptRow
+  ({
+    status: 'awaiting_customer',
+    nextStep: null,
+    startedAt: START,
+    returnedAt: null,
+    sentAt: null,
+    ...changes,
+  }) as AttemptRow
 
 const prompt: NextStep = {
   kind: 'prompt',
@@ -41,6 +48,7 @@ const shown = (status: PaymentRow['status'], step: NextStep | null, ageMs: numbe
   screenOf({
     payment: payment({ status }),
     attempt: attempt({ nextStep: step }),
+    attempts: [],
     now: addMs(START, ageMs),
   })
 
@@ -66,18 +74,39 @@ describe('the screen of a payment', () => {
     assert.equal(shown('processing', transfer, 61 * MINUTE), 'slow')
   })
 
-  it('tells of a different amount, whatever the payer waited for', () => {
-    const wrong = payment({ status: 'processing', statusReason: 'amount_mismatch' })
-    assert.equal(
-      screenOf({ payment: wrong, attempt: attempt({ nextStep: transfer }), now: START }),
-      'mismatch',
-    )
+  it('tells of a different amount, whatever the payer waits for and by whichever attempt it came', () => {
+    const wrong = [attempt({ status: 'amount_mismatch' }), attempt({ status: 'declined' })]
+    for (const status of ['pending', 'processing', 'failed', 'expired', 'abandoned'] as const) {
+      const facts = { payment: payment({ status }), attempt: wrong.at(-1), attempts: wrong, now: START }
+      assert.equal(screenOf(facts), 'mismatch', status)
+    }
+    const paid = payment({ status: 'successful', paidAt: START })
+    assert.equal(screenOf({ payment: paid, attempt: wrong.at(-1), attempts: wrong, now: START }), 'paid')
+  })
+
+  it('does not send a payer who came back from the gateway there again', () => {
+    const step: NextStep = { kind: 'redirect', url: 'https://pay.example' }
+    const back = attempt({ nextStep: step, returnedAt: START })
+    const at = (ms: number) =>
+      screenOf({
+        payment: payment({ status: 'processing' }),
+        attempt: back,
+        attempts: [back],
+        now: addMs(START, ms),
+      })
+    assert.equal(at(1_000), 'moment')
+    assert.equal(at(21_000), 'slow')
   })
 
   it('is another one for who has just paid, who comes back later and who paid too late', () => {
     const paidAt = addMs(START, MINUTE)
     const paid = (changes: Partial<PaymentRow>, now: Date) =>
-      screenOf({ payment: payment({ status: 'successful', paidAt, ...changes }), attempt: undefined, now })
+      screenOf({
+        payment: payment({ status: 'successful', paidAt, ...changes }),
+        attempt: undefined,
+        attempts: [],
+        now,
+      })
     assert.equal(paid({}, addMs(paidAt, 9 * MINUTE)), 'paid')
     assert.equal(paid({}, addMs(paidAt, 11 * MINUTE)), 'already_paid')
     assert.equal(paid({ paidAt: addMs(END, 1) }, addMs(END, MINUTE)), 'paid_late')
@@ -93,17 +122,25 @@ describe('the screen of a payment', () => {
 
 describe('what the script compares', () => {
   it('changes with time alone when the screen does', () => {
-    const facts = { payment: payment({ status: 'processing' }), attempt: attempt({ nextStep: prompt }) }
+    const facts = {
+      payment: payment({ status: 'processing' }),
+      attempt: attempt({ nextStep: prompt }),
+      attempts: [],
+    }
     const early = shownState({ ...facts, now: START })
     assert.equal(shownState({ ...facts, now: addMs(START, MINUTE) }), early)
     assert.notEqual(shownState({ ...facts, now: addMs(START, 3 * MINUTE) }), early)
   })
 
   it('changes with the attempt while the payment stays', () => {
-    const facts = { payment: payment({ status: 'processing' }), now: START }
+    const facts = { payment: payment({ status: 'processing' }), attempts: [], now: START }
     assert.notEqual(
       shownState({ ...facts, attempt: attempt({ status: 'started' }) }),
       shownState({ ...facts, attempt: attempt({ nextStep: prompt }) }),
+    )
+    assert.notEqual(
+      shownState({ ...facts, attempt: attempt({ nextStep: transfer }) }),
+      shownState({ ...facts, attempt: attempt({ nextStep: transfer, sentAt: START }) }),
     )
   })
 })

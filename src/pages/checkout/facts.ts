@@ -29,8 +29,6 @@ export interface CheckoutFacts {
   isTest: boolean
   now: Date
   form: FormState
-  /** The payer says that they have sent the money: only words, never proof. */
-  saysSent: boolean
   /** Not yet sent back to the merchant by itself; that happens once. */
   returnsByItself: boolean
   speech: Speech
@@ -51,10 +49,13 @@ export type ScreenName =
   | 'expired'
   | 'cancelled'
 
-type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'now'>
+type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'>
 
 export function screenOf(facts: StateFacts): ScreenName {
-  const { payment, now } = facts
+  const { payment, attempts, now } = facts
+  // Money of another amount came, by whichever attempt: that is the truth until the right one is proven.
+  const isMismatch = payment.paidAt === null && attempts.some(({ status }) => status === 'amount_mismatch')
+  if (isMismatch) return 'mismatch'
   switch (payment.status) {
     case 'pending':
       return payment.expiresAt !== null && payment.expiresAt <= now ? 'expired' : 'open'
@@ -76,13 +77,12 @@ const MOMENT_MS = 20_000
 // Most payers have typed their PIN by then; later answers do come, so the page stays.
 const PROMPT_SLOW_MS = 120_000
 
-function waitingScreenOf({ payment, attempt, now }: StateFacts): ScreenName {
-  if (payment.statusReason === 'amount_mismatch') return 'mismatch'
+function waitingScreenOf({ attempt, now }: StateFacts): ScreenName {
   const step = attempt?.nextStep ?? null
   const ageMs = attempt ? now.getTime() - attempt.startedAt.getTime() : 0
   switch (step?.kind) {
     case 'redirect':
-      return 'redirect'
+      return attempt?.returnedAt ? afterReturn(attempt.returnedAt, now) : 'redirect'
     case 'prompt':
       return ageMs > PROMPT_SLOW_MS || new Date(step.expiresAt) <= now ? 'slow' : 'prompt'
     case 'transfer':
@@ -90,6 +90,11 @@ function waitingScreenOf({ payment, attempt, now }: StateFacts): ScreenName {
     default:
       return ageMs > MOMENT_MS ? 'slow' : 'moment'
   }
+}
+
+/** Who came back has paid, or has not: nobody knows yet, and they are not sent there again. */
+function afterReturn(returnedAt: Date, now: Date): ScreenName {
+  return now.getTime() - returnedAt.getTime() > MOMENT_MS ? 'slow' : 'moment'
 }
 
 // The one who has just paid reads "Paid"; who opens the address again later reads that it was.
@@ -105,7 +110,14 @@ function paidScreenOf({ payment, now }: StateFacts): ScreenName {
 /** Changes whenever the screen would look different, also while the payment stays where it is. */
 export function shownState(facts: StateFacts): string {
   const { payment, attempt } = facts
-  return [screenOf(facts), payment.version, payment.statusReason ?? '', attempt?.status ?? ''].join('.')
+  const parts = [
+    screenOf(facts),
+    payment.version,
+    payment.statusReason,
+    attempt?.status,
+    attempt?.sentAt !== null,
+  ]
+  return parts.join('.')
 }
 
 /** An attempt whose end nobody knows: money may still come. */

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { addMs } from '../../kit/clock.ts'
 import { networkOfNumber, type Offer, problemAnswer, readChoice, readFormState } from './form.ts'
+
+const NOW = new Date('2026-11-14T10:00:00Z')
 
 const OFFER: Offer = {
   channels: ['card', 'mobile_money', 'bank_transfer'],
@@ -95,7 +98,7 @@ describe('a problem with the form', () => {
     )
     const query = Object.fromEntries(new URL(redirectTo, 'https://x.example').searchParams)
     const sent = Object.fromEntries(cookies.map(({ name, value }) => [name, value]))
-    assert.deepEqual(readFormState(OFFER.channels, query, sent), {
+    assert.deepEqual(readFormState(OFFER.channels, query, sent, NOW), {
       channel: 'mobile_money',
       network: 'airtel_ke',
       phone: '0712',
@@ -103,16 +106,18 @@ describe('a problem with the form', () => {
     })
   })
 
-  it('says how long to wait', () => {
-    const { redirectTo } = problemAnswer(path, form, { kind: 'wait', seconds: 90 })
+  it('says how long to wait, and is forgotten afterwards', () => {
+    const until = addMs(NOW, 90_000)
+    const { redirectTo } = problemAnswer(path, form, { kind: 'wait', until })
     const query = Object.fromEntries(new URL(redirectTo, 'https://x.example').searchParams)
-    assert.deepEqual(readFormState(OFFER.channels, query, {}).problem, { kind: 'wait', seconds: 90 })
+    assert.deepEqual(readFormState(OFFER.channels, query, {}, NOW).problem, { kind: 'wait', until })
+    assert.equal(readFormState(OFFER.channels, query, {}, until).problem, null)
   })
 
   it('is none when the address was made up', () => {
-    const state = (query: Record<string, string>) => readFormState(OFFER.channels, query, {})
-    assert.equal(state({ problem: 'wait', seconds: '-5' }).problem, null)
-    assert.equal(state({ problem: 'wait', seconds: '99999' }).problem, null)
+    const state = (query: Record<string, string>) => readFormState(OFFER.channels, query, {}, NOW)
+    assert.equal(state({ problem: 'wait', until: '-5' }).problem, null)
+    assert.equal(state({ problem: 'wait', until: '99999999999' }).problem, null)
     assert.equal(state({ problem: '<b>' }).problem, null)
     assert.deepEqual(state({ channel: 'cash', network: 'none' }), {
       channel: null,

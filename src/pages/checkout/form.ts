@@ -15,8 +15,8 @@ export interface FormState {
 
 export type Problem =
   | { kind: 'choice' | 'phone' | 'network' }
-  /** How long the payer has to wait before the number may be prompted again. */
-  | { kind: 'wait'; seconds: number }
+  /** When the number may be prompted again. */
+  | { kind: 'wait'; until: Date }
 
 export interface Offer {
   channels: readonly Channel[]
@@ -73,7 +73,7 @@ const MAX_TYPED = 40
 /** Back to the form with what is wrong. */
 export function problemAnswer(path: string, form: Texts, problem: Problem) {
   const query = new URLSearchParams({ problem: problem.kind })
-  if (problem.kind === 'wait') query.set('seconds', String(problem.seconds))
+  if (problem.kind === 'wait') query.set('until', String(Math.ceil(problem.until.getTime() / 1_000)))
   if (form.channel) query.set('channel', form.channel.slice(0, MAX_TYPED))
   if (form.network) query.set('network', form.network.slice(0, MAX_TYPED))
   // The cut may fall between the two halves of a character.
@@ -85,8 +85,13 @@ export function problemAnswer(path: string, form: Texts, problem: Problem) {
   }
 }
 
-export function readFormState(channels: readonly Channel[], query: Texts, cookies: Texts): FormState {
-  const problem = readProblem(query)
+export function readFormState(
+  channels: readonly Channel[],
+  query: Texts,
+  cookies: Texts,
+  now: Date,
+): FormState {
+  const problem = readProblem(query, now)
   return {
     channel: channels.find((one) => one === query.channel) ?? null,
     network: findNetwork(query.network ?? '')?.code ?? null,
@@ -95,10 +100,13 @@ export function readFormState(channels: readonly Channel[], query: Texts, cookie
   }
 }
 
-const MAX_WAIT_SECONDS = 86_400
+const MAX_WAIT_MS = 86_400_000
 
-function readProblem({ problem, seconds }: Texts): Problem | null {
+function readProblem({ problem, until }: Texts, now: Date): Problem | null {
   if (problem === 'choice' || problem === 'phone' || problem === 'network') return { kind: problem }
-  const wait = /^\d{1,5}$/.test(seconds ?? '') ? Number(seconds) : Number.NaN
-  return problem === 'wait' && wait > 0 && wait <= MAX_WAIT_SECONDS ? { kind: 'wait', seconds: wait } : null
+  if (problem !== 'wait' || !/^\d{1,11}$/.test(until ?? '')) return null
+  const waitMs = Number(until) * 1_000 - now.getTime()
+  return waitMs > 0 && waitMs <= MAX_WAIT_MS
+    ? { kind: 'wait', until: new Date(now.getTime() + waitMs) }
+    : null
 }

@@ -6,15 +6,17 @@ import type { Channel } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { examplePhone } from '../../kit/phone.ts'
 import type { CheckoutFacts } from './facts.ts'
-import { FAILURE_WORDS } from './failures.ts'
+import { declineWords, FAILURE_WORDS } from './failures.ts'
 import { instrumentField, type Problem } from './form.ts'
-import { amountOf, CHANNEL_WORDS, cancelForm, icon, type Screen } from './pieces.ts'
+import { amountOf, CHANNEL_WORDS, cancelForm, icon, postButton, type Screen, sign } from './pieces.ts'
 
 export function openScreen(facts: CheckoutFacts): Screen {
   const { merchant, path, speech } = facts
   const amount = amountOf(facts)
   const ways = orderedChannels(facts)
-  const checked = facts.form.channel ?? facts.attempt?.choice?.channel ?? ways[0]
+  if (ways.length === 0) return closedScreen(facts)
+  const last = [facts.form.channel, facts.attempt?.choice?.channel].find((one) => one && ways.includes(one))
+  const checked = last ?? ways[0]
   return {
     title: speech.say('payTitle', { amount, merchant: merchant.name }),
     body: html`${problemSummary(facts)}${declineNotice(facts)}
@@ -24,6 +26,16 @@ export function openScreen(facts: CheckoutFacts): Screen {
 </form>
 ${cancelForm(facts)}
 ${timeLimit(facts)}`,
+  }
+}
+
+/** No gateway serves the payment at this moment: nothing to choose from, and nothing to press. */
+function closedScreen(facts: CheckoutFacts): Screen {
+  const { speech, merchant } = facts
+  return {
+    title: speech.say('payTitle', { amount: amountOf(facts), merchant: merchant.name }),
+    body: html`${sign('attention')}<p role="alert">${speech.say('failureProviderUnavailable')}</p><p>${speech.say('busyText')}</p>
+${cancelForm(facts)}`,
   }
 }
 
@@ -90,50 +102,54 @@ function testOutcome({ speech, instruments }: CheckoutFacts, channel: Channel): 
 function problemSummary(facts: CheckoutFacts): Html | null {
   const { problem } = facts.form
   if (problem === null) return null
-  const target = problem.kind === 'network' ? 'network' : problem.kind === 'choice' ? 'main' : 'phone'
+  const [first = 'card'] = orderedChannels(facts)
+  const targets = { network: 'network', choice: `way-${first}`, phone: 'phone', wait: 'phone' }
   return html`<div class="notice wrong" role="alert" tabindex="-1" autofocus><h2>${facts.speech.say('problemTitle')}</h2>
-<p><a href="#${target}">${problemWords(facts, problem)}</a></p></div>`
+<p><a href="#${targets[problem.kind]}">${problemWords(facts, problem)}</a></p></div>`
 }
 
-function problemWords({ speech }: CheckoutFacts, problem: Problem | null): string {
+function problemWords({ speech, now }: CheckoutFacts, problem: Problem | null): string {
   switch (problem?.kind) {
     case 'phone':
       return speech.say('problemPhone')
     case 'network':
       return speech.say('problemNetwork')
-    case 'wait':
-      return problem.seconds < 60
-        ? speech.say('problemWaitSeconds', { seconds: problem.seconds })
-        : speech.say('problemWaitMinutes', { minutes: Math.ceil(problem.seconds / 60) })
+    case 'wait': {
+      const seconds = Math.ceil((problem.until.getTime() - now.getTime()) / 1_000)
+      return seconds < 60
+        ? speech.say('problemWaitSeconds', { seconds })
+        : speech.say('problemWaitMinutes', { minutes: Math.ceil(seconds / 60) })
+    }
     default:
       return speech.say('problemChoice')
   }
 }
 
-/** What became of the last try. A decline is the provider's word that no money moved. */
+/** What became of the last try, and what to do. */
 function declineNotice(facts: CheckoutFacts): Html | null {
-  const { attempt, speech, form } = facts
+  const { attempt, speech, form, merchant } = facts
   if (!attempt?.failureCode || form.problem) return null
-  const { happened, advice } = FAILURE_WORDS[attempt.failureCode]
-  const words = [
-    speech.say(happened, { amount: amountOf(facts) }),
-    speech.say('notCharged'),
-    speech.say(advice),
-  ]
-  return html`<div class="notice" role="alert"><p>${words.join(' ')}</p></div>`
+  const advice = speech.say(FAILURE_WORDS[attempt.failureCode].advice, { merchant: merchant.name })
+  return html`<div class="notice" role="alert"><p>${declineWords(facts, attempt.failureCode)} ${advice}</p></div>`
 }
 
 const LITTLE_TIME_MS = 600_000
 
-/** The limit is ours, so one tap gives more of it. */
+/** The limit is ours, so one tap gives more of it: offered when little is left, and at once where no script can tell. */
 function timeLimit(facts: CheckoutFacts): Html | null {
-  const { payment, now, speech, path } = facts
+  const { payment, now, speech } = facts
   if (payment.expiresAt === null) return null
   const leftMs = payment.expiresAt.getTime() - now.getTime()
-  if (leftMs > LITTLE_TIME_MS) {
-    return html`<p class="dim foot">${speech.say('openUntil', { time: speech.clock(payment.expiresAt) })}</p>`
-  }
-  const minutes = Math.floor(leftMs / 60_000)
-  return html`<div class="notice"><p>${speech.say('closesSoon', { minutes })}</p>
-<form method="post" action="${path}/extend"><button class="plain">${speech.say('moreTime')}</button></form></div>`
+  if (leftMs <= LITTLE_TIME_MS) return moreTime(facts, Math.floor(leftMs / 60_000))
+  return html`<p class="dim foot">${speech.say('openUntil', { time: speech.clock(payment.expiresAt) })}</p>
+<div hidden role="status" data-reveal="${leftMs - LITTLE_TIME_MS}">${moreTime(facts, LITTLE_TIME_MS / 60_000)}</div>
+<noscript>${moreTimeForm(facts)}</noscript>`
+}
+
+function moreTime(facts: CheckoutFacts, minutes: number): Html {
+  return html`<div class="notice"><p>${facts.speech.say('closesSoon', { minutes })}</p>${moreTimeForm(facts)}</div>`
+}
+
+function moreTimeForm({ path, speech }: CheckoutFacts): Html {
+  return postButton(`${path}/extend`, speech.say('moreTime'), 'plain')
 }

@@ -34,8 +34,18 @@ export function leftToRight(text: string): Html {
   return html`<bdi dir="ltr">${text}</bdi>`
 }
 
-export function postButton(action: string, label: string, look: 'main' | 'plain' | 'link' = 'main'): Html {
-  return html`<form method="post" action="${action}"><button class="${look}">${label}</button></form>`
+export function postButton(
+  action: string,
+  label: string,
+  look: 'main' | 'plain' | 'link' = 'main',
+  fields: Html | null = null,
+): Html {
+  return html`<form method="post" action="${action}">${fields}<button class="${look}">${label}</button></form>`
+}
+
+/** Which attempt a form is about, so that one in an old tab does nothing to a newer attempt. */
+export function attemptField({ payment }: CheckoutFacts): Html {
+  return html`<input type="hidden" name="attempt" value="${payment.attemptsUsed}">`
 }
 
 export function returnLink(
@@ -47,12 +57,10 @@ export function returnLink(
 }
 
 /** Leaves the checkout: to the merchant where there is a way back. */
-export function cancelForm({ path, returnUrl, speech }: CheckoutFacts): Html {
-  return postButton(
-    `${path}/cancel`,
-    speech.say(returnUrl === null ? 'cancelPayment' : 'cancelAndReturn'),
-    'link',
-  )
+export function cancelForm(facts: CheckoutFacts): Html {
+  const { path, returnUrl, speech } = facts
+  const label = speech.say(returnUrl === null ? 'cancelPayment' : 'cancelAndReturn')
+  return postButton(`${path}/cancel`, label, 'link', attemptField(facts))
 }
 
 const ICONS = {

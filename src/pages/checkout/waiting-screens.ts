@@ -5,10 +5,11 @@ import { findNetwork } from '../../core/networks.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
-import type { AttemptRow } from '../../payments/service.ts'
+import { type AttemptRow, SETTLED_IN_MS } from '../../payments/service.ts'
 import { type CheckoutFacts, screenOf, shownState } from './facts.ts'
 import {
   amountOf,
+  attemptField,
   cancelForm,
   deadline,
   factList,
@@ -53,7 +54,7 @@ function contentOf(facts: CheckoutFacts): Content {
   if (!attempt || !step) return notKnown(facts)
   switch (step.kind) {
     case 'redirect':
-      return onTheWay(facts, attempt, step.url)
+      return attempt.returnedAt ? notKnown(facts, step.url) : onTheWay(facts, attempt, step.url)
     case 'prompt':
       return onThePhone(facts, attempt, step)
     case 'transfer':
@@ -62,16 +63,21 @@ function contentOf(facts: CheckoutFacts): Content {
 }
 
 /** The gateway has not answered: nothing to do but wait, and to be told so. */
-function notKnown(facts: CheckoutFacts): Content {
-  const { speech, merchant } = facts
+function notKnown(facts: CheckoutFacts, pageUrl?: string): Content {
+  const { speech, merchant, attempt } = facts
   const isSlow = screenOf(facts) === 'slow'
   const title = speech.say(isSlow ? 'slowTitle' : 'momentTitle')
   return {
     title,
     isCheckMain: true,
-    otherWay: null,
+    // The gateway waits for a payer whom nobody could tell where: then another way is all that is left.
+    otherWay:
+      attempt?.status === 'awaiting_customer'
+        ? otherWay(facts, attempt, speech.say('anotherWay'), speech.say('onlyIfNotPaid'))
+        : null,
     body: html`${sign('waiting')}<h1>${title}</h1><p>${speech.say('momentText')}</p>
-${isSlow && html`<p>${speech.say('slowText', { merchant: merchant.name })}</p>`}`,
+${isSlow && html`<p>${speech.say('slowText', { merchant: merchant.name })}</p>`}
+${pageUrl !== undefined && html`<p><a href="${pageUrl}">${speech.say('continueButton', { site: new URL(pageUrl).host })}</a></p>`}`,
   }
 }
 
@@ -141,7 +147,8 @@ ${
 }
 
 function byTransfer(facts: CheckoutFacts, step: Transfer): Content {
-  const { speech, saysSent, attempt, path } = facts
+  const { speech, attempt, path } = facts
+  const saysSent = attempt?.sentAt != null
   const amount = amountOf(facts)
   const isSlow = screenOf(facts) === 'slow'
   const sendTitle = speech.say('transferTitle', { amount })
@@ -163,7 +170,7 @@ function byTransfer(facts: CheckoutFacts, step: Transfer): Content {
       title: sendTitle,
       isCheckMain: false,
       otherWay: other,
-      body: html`<h1>${sendTitle}</h1>${account}${postButton(`${path}/sent`, speech.say('haveSent'))}`,
+      body: html`<h1>${sendTitle}</h1>${account}${postButton(`${path}/sent`, speech.say('haveSent'), 'main', attemptField(facts))}`,
     }
   }
   const title = speech.say(isSlow ? 'slowTitle' : 'lookingTitle')
@@ -199,10 +206,7 @@ function copyButton(speech: CheckoutFacts['speech'], what: string, text: string)
   return html`<button type="button" class="copy" hidden data-copy="${text}" data-copied="${speech.say('copied')}" aria-label="${speech.say('copyWhat', { what })}">${speech.say('copy')}</button>`
 }
 
-// A live prompt may still be approved: for a minute nothing tempts the payer to start a second one.
-const OTHER_WAY_AFTER_MS = 60_000
-
 function otherWay(facts: CheckoutFacts, attempt: AttemptRow, label: string, warning: string): Html {
-  const content = html`<div class="other"><p class="dim">${warning}</p>${postButton(`${facts.path}/other`, label, 'plain')}${cancelForm(facts)}</div>`
-  return facts.mayGiveUp ? content : revealedAfter(facts, attempt, OTHER_WAY_AFTER_MS, content)
+  const content = html`<div class="other"><p class="dim">${warning}</p>${postButton(`${facts.path}/other`, label, 'plain', attemptField(facts))}${cancelForm(facts)}</div>`
+  return facts.mayGiveUp ? content : revealedAfter(facts, attempt, SETTLED_IN_MS, content)
 }

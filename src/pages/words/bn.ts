@@ -17,7 +17,6 @@ export const BN: Words = {
   howToPay: 'কীভাবে পেমেন্ট করতে চান?',
   card: 'কার্ড',
   cardHint: 'পেমেন্ট সেবাদাতার সুরক্ষিত পেজে আপনি কার্ডের তথ্য দেবেন।',
-  cardButton: 'কার্ডের পেজে যান',
   mobileMoney: 'মোবাইল ব্যাংকিং',
   mobileMoneyHint: 'আপনার ফোনে একটি পেমেন্টের অনুরোধ আসবে। PIN দিয়ে সেটি অনুমোদন করবেন।',
   bankTransfer: 'ব্যাংক ট্রান্সফার',
@@ -30,7 +29,6 @@ export const BN: Words = {
   testOutcome: 'টেস্ট মোড: কী ঘটাতে চান?',
   cancelAndReturn: 'বাতিল করে ফিরে যান',
   cancelPayment: 'পেমেন্ট বাতিল করুন',
-  details: 'পেমেন্টের বিবরণ',
   paymentFor: 'বাবদ',
   reference: 'রেফারেন্স',
   amount: 'টাকার পরিমাণ',
@@ -153,6 +151,7 @@ export const BN: Words = {
   overpaidTitle: 'আমরা {amount}-এর বদলে {paid} পেয়েছি',
   overpaidText:
     'যা চাওয়া হয়েছিল, তার চেয়ে বেশি এসেছে। বাড়তি টাকা কীভাবে ফেরত পাবেন, অনুগ্রহ করে {merchant}-এর কাছে জেনে নিন। আবার পেমেন্ট করবেন না।',
+  checkingTitle: 'আমরা এই পেমেন্টটি যাচাই করছি',
   mismatchTitle: 'আমরা ভিন্ন পরিমাণ টাকা পেয়েছি',
   mismatchText: 'কী করবেন, অনুগ্রহ করে {merchant}-এর কাছে জেনে নিন। তার আগে আবার পেমেন্ট করবেন না।',
   expiredTitle: 'এই পেমেন্ট লিংকের মেয়াদ শেষ হয়ে গেছে',

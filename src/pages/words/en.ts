@@ -16,7 +16,6 @@ export const EN = {
   howToPay: 'How would you like to pay?',
   card: 'Card',
   cardHint: 'You enter your card on the secure page of the payment provider.',
-  cardButton: 'Continue to the card page',
   mobileMoney: 'Mobile money',
   mobileMoneyHint: 'A request appears on your phone. You approve it with your PIN.',
   bankTransfer: 'Bank transfer',
@@ -29,7 +28,6 @@ export const EN = {
   testOutcome: 'Test mode: what should happen?',
   cancelAndReturn: 'Cancel and return',
   cancelPayment: 'Cancel payment',
-  details: 'Payment details',
   paymentFor: 'For',
   reference: 'Reference',
   amount: 'Amount',
@@ -153,6 +151,7 @@ export const EN = {
   overpaidTitle: 'We received {paid} instead of {amount}',
   overpaidText:
     'It was more than asked for. Please ask {merchant} how to get the rest back. Do not pay again.',
+  checkingTitle: 'We are checking this payment',
   mismatchTitle: 'We received a different amount',
   mismatchText: 'Please ask {merchant} what to do. Do not pay again before that.',
   expiredTitle: 'This payment link has expired',

@@ -18,7 +18,6 @@ export const FR: Words = {
   howToPay: 'Comment souhaitez-vous payer ?',
   card: 'Carte',
   cardHint: 'Vous saisissez les données de votre carte sur la page sécurisée du prestataire de paiement.',
-  cardButton: 'Continuer vers la page carte',
   mobileMoney: 'Mobile Money',
   mobileMoneyHint: 'Une demande s’affiche sur votre téléphone. Vous la validez avec votre code PIN.',
   bankTransfer: 'Virement bancaire',
@@ -31,7 +30,6 @@ export const FR: Words = {
   testOutcome: 'Mode test : que doit-il se passer ?',
   cancelAndReturn: 'Annuler et revenir',
   cancelPayment: 'Annuler le paiement',
-  details: 'Détails du paiement',
   paymentFor: 'Motif',
   reference: 'Référence',
   amount: 'Montant',
@@ -158,6 +156,7 @@ export const FR: Words = {
   overpaidTitle: 'Nous avons reçu {paid} au lieu de {amount}',
   overpaidText:
     'C’est plus que le montant demandé. Veuillez demander à {merchant} comment récupérer la différence. Ne payez pas une deuxième fois.',
+  checkingTitle: 'Nous vérifions ce paiement',
   mismatchTitle: 'Nous avons reçu un montant différent',
   mismatchText: 'Veuillez demander à {merchant} que faire. Ne payez pas une deuxième fois d’ici là.',
   expiredTitle: 'Ce lien de paiement a expiré',

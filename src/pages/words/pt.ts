@@ -18,7 +18,6 @@ export const PT: Words = {
   howToPay: 'Como deseja pagar?',
   card: 'Cartão',
   cardHint: 'Os dados do cartão são introduzidos na página segura do prestador de pagamentos.',
-  cardButton: 'Ir para a página do cartão',
   mobileMoney: 'Carteira móvel',
   mobileMoneyHint: 'Aparece um pedido no seu telemóvel. Aprove-o com o seu PIN.',
   bankTransfer: 'Transferência bancária',
@@ -31,7 +30,6 @@ export const PT: Words = {
   testOutcome: 'Modo de teste: o que deve acontecer?',
   cancelAndReturn: 'Cancelar e voltar',
   cancelPayment: 'Cancelar o pagamento',
-  details: 'Detalhes do pagamento',
   paymentFor: 'Motivo',
   reference: 'Referência',
   amount: 'Valor',
@@ -157,6 +155,7 @@ export const PT: Words = {
   overpaidTitle: 'Recebemos {paid} em vez de {amount}',
   overpaidText:
     'É mais do que o valor pedido. Por favor, pergunte a {merchant} como recuperar a diferença. Não pague de novo.',
+  checkingTitle: 'Estamos a verificar este pagamento',
   mismatchTitle: 'Recebemos um valor diferente',
   mismatchText: 'Por favor, pergunte a {merchant} o que fazer. Não pague de novo antes disso.',
   expiredTitle: 'Este link de pagamento expirou',

@@ -18,7 +18,6 @@ export const SW: Words = {
   howToPay: 'Ungependa kulipa kwa njia gani?',
   card: 'Kadi',
   cardHint: 'Utaweka taarifa za kadi yako kwenye ukurasa salama wa mtoa huduma za malipo.',
-  cardButton: 'Endelea kwenye ukurasa wa kadi',
   mobileMoney: 'Pesa kwa simu',
   mobileMoneyHint: 'Ombi litatokea kwenye simu yako. Utaliidhinisha kwa PIN yako.',
   bankTransfer: 'Uhamisho wa benki',
@@ -31,7 +30,6 @@ export const SW: Words = {
   testOutcome: 'Hali ya majaribio: nini kitokee?',
   cancelAndReturn: 'Ghairi na urudi',
   cancelPayment: 'Ghairi malipo',
-  details: 'Maelezo ya malipo',
   paymentFor: 'Malipo ya',
   reference: 'Namba ya kumbukumbu',
   amount: 'Kiasi',
@@ -156,6 +154,7 @@ export const SW: Words = {
   overpaidTitle: 'Tumepokea {paid} badala ya {amount}',
   overpaidText:
     'Ni zaidi ya kiasi kilichoombwa. Tafadhali wasiliana na {merchant} kujua jinsi ya kurudishiwa kiasi kilichozidi. Usilipe tena.',
+  checkingTitle: 'Tunakagua malipo haya',
   mismatchTitle: 'Tumepokea kiasi tofauti',
   mismatchText: 'Tafadhali wasiliana na {merchant} kujua la kufanya. Usilipe tena kabla ya hapo.',
   expiredTitle: 'Muda wa kiungo hiki cha malipo umeisha',

@@ -1,0 +1,120 @@
+// What a payer can do: each step is a form that is posted, a 303, and a page again.
+
+import { Refusal } from '../../core/errors.ts'
+import type { PageAnswer, PageRoute } from '../../kit/route.ts'
+import {
+  type CheckoutView,
+  cancelCheckout,
+  extendCheckout,
+  giveUpAttempt,
+  noteSent,
+  type PaymentsApp,
+  refreshCheckout,
+  startAttempt,
+} from '../../payments/service.ts'
+import { offerOf, open, pathOf, returnUrlOf, type Visit } from '../visit.ts'
+import { screenOf } from './facts.ts'
+import { problemAnswer, readChoice } from './form.ts'
+
+type Step = (app: PaymentsApp, view: CheckoutView, visit: Visit) => Promise<PageAnswer>
+
+const STEPS: Readonly<Record<string, Step>> = {
+  attempts: tryToPay,
+  check: async (app, view, visit) => {
+    await refreshCheckout(app, view, 'checkout')
+    return backToCheckout(visit)
+  },
+  sent: async (app, view, visit) => {
+    await noteSent(app, view)
+    await refreshCheckout(app, view, 'checkout')
+    return backToCheckout(visit)
+  },
+  extend: async (app, view, visit) => {
+    await extendCheckout(app, view)
+    return backToCheckout(visit)
+  },
+  other: async (app, view, visit) => {
+    if (!isStale(view, visit)) await giveUpAttempt(app, view)
+    return backToCheckout(visit)
+  },
+  cancel: async (app, view, visit) => {
+    if (isStale(view, visit)) return backToCheckout(visit)
+    const { payment } = await cancelCheckout(app, view)
+    const returnUrl = payment.status === 'abandoned' ? await returnUrlOf(app, payment) : null
+    return returnUrl === null ? backToCheckout(visit) : { http: 303, redirectTo: returnUrl }
+  },
+}
+
+export function stepRoutes(app: PaymentsApp): PageRoute[] {
+  const limit = createActionLimit(app)
+  return Object.entries(STEPS).flatMap(([name, step]): PageRoute[] => [
+    {
+      method: 'POST',
+      path: `/pay/{accessCode}/${name}`,
+      handle: async (visit) => {
+        const view = await open(app, visit)
+        limit(view.payment.id)
+        return step(app, view, visit)
+      },
+    },
+    // Whoever reloads or shares the address of a step lands on the page it belongs to.
+    { method: 'GET', path: `/pay/{accessCode}/${name}`, handle: async (visit) => backToCheckout(visit) },
+  ])
+}
+
+async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Promise<PageAnswer> {
+  const now = app.clock.now()
+  if (screenOf({ ...view, now }) !== 'open') return backToCheckout(visit)
+  const choice = readChoice(await offerOf(app, view.payment), visit.form)
+  if ('kind' in choice) return problemAnswer(pathOf(visit), visit.form, choice)
+  try {
+    const started = await startAttempt(app, view, choice)
+    return backToCheckout(visit, redirectOf(started) ? '/continue' : '')
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Somebody else moved the payment on, or its time is up: the page shows how it stands.
+    if (error.code === 'invalid_state') return backToCheckout(visit)
+    if (error.code !== 'rate_limited') throw error
+    const waitMs = (error.retryAfterSeconds ?? 60) * 1_000
+    return problemAnswer(pathOf(visit), visit.form, { kind: 'wait', until: new Date(now.getTime() + waitMs) })
+  }
+}
+
+/** Where the payer is expected, while they are: never again once the payment has ended. */
+export function redirectOf({ payment, attempt }: Pick<CheckoutView, 'payment' | 'attempt'>) {
+  const isExpected = payment.status === 'processing' && attempt?.status === 'awaiting_customer'
+  const step = isExpected ? attempt.nextStep : null
+  return step?.kind === 'redirect' ? step : null
+}
+
+/** The form was shown for an attempt that is not the current one any more: another tab has gone on. */
+function isStale({ payment }: CheckoutView, { form }: Visit): boolean {
+  return form.attempt !== undefined && form.attempt !== String(payment.attemptsUsed)
+}
+
+export function backToCheckout(visit: Visit, where = ''): PageAnswer {
+  return { http: 303, redirectTo: `${pathOf(visit)}${where}` }
+}
+
+const WINDOW_MS = 60_000
+// Five attempts with a mistake and a look at each, twice over; a person does not get there.
+const ACTIONS_PER_WINDOW = 20
+const MAX_PAYMENTS = 10_000
+
+/** Per process and payment: each action may ask a gateway. */
+function createActionLimit({ clock }: Pick<PaymentsApp, 'clock'>): (paymentId: string) => void {
+  const windows = new Map<string, { startedAt: number; actions: number }>()
+  return (paymentId) => {
+    const now = clock.now().getTime()
+    const known = windows.get(paymentId)
+    const isOver = !known || now - known.startedAt >= WINDOW_MS || now < known.startedAt
+    const window = isOver ? { startedAt: now, actions: 0 } : known
+    if (window.actions >= ACTIONS_PER_WINDOW) {
+      const retryAfterSeconds = Math.ceil((window.startedAt + WINDOW_MS - now) / 1_000)
+      throw new Refusal('rate_limited', { retryAfterSeconds })
+    }
+    window.actions += 1
+    if (windows.size >= MAX_PAYMENTS) windows.clear()
+    windows.set(paymentId, window)
+  }
+}

@@ -1,0 +1,42 @@
+// What every page of a checkout begins with: the payment behind the address, what may be offered for it, the way back.
+
+import type { PageRoute } from '../kit/route.ts'
+import {
+  type CheckoutView,
+  findCandidate,
+  isAllowedReturn,
+  type PaymentRow,
+  type PaymentsApp,
+  requireCheckout,
+} from '../payments/service.ts'
+import type { Offer } from './checkout/form.ts'
+import { returnAddress } from './return-address.ts'
+
+export type Visit = Parameters<PageRoute['handle']>[0]
+
+export function open(app: PaymentsApp, { params }: Visit): Promise<CheckoutView> {
+  return requireCheckout(app, params.accessCode ?? '')
+}
+
+export function pathOf({ params }: Visit): string {
+  return `/pay/${encodeURIComponent(params.accessCode ?? '')}`
+}
+
+export async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Offer> {
+  const candidate = await findCandidate(app, payment)
+  return {
+    channels: candidate?.channels ?? [],
+    instruments: candidate?.gateway.instruments ?? [],
+    country: payment.country,
+    asksPhone: candidate?.gateway.promptsPhone ?? false,
+  }
+}
+
+/** The way back, if the merchant still allows it; the list may have changed since the payment was made. */
+export async function returnUrlOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
+  const { redirectUrl, reference, status } = payment
+  if (redirectUrl === null) return null
+  const profile = await app.merchantProfile(payment.merchantId)
+  if (!isAllowedReturn(profile, redirectUrl, app.settings.mode)) return null
+  return returnAddress(redirectUrl, reference, status)
+}
