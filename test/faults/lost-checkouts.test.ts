@@ -4,7 +4,12 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { pageRoutes } from '../../src/pages/routes.ts'
-import { cancelCheckout, requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
+import {
+  cancelCheckout,
+  giveUpAttempt,
+  requireCheckoutPayment,
+  startAttempt,
+} from '../../src/payments/checkout.ts'
 import type { PaymentRow } from '../../src/payments/queries.ts'
 import { openAccessCode } from '../../src/payments/views.ts'
 import { pathOf } from '../support/books.ts'
@@ -55,6 +60,34 @@ async function payerAsks(payment: PaymentRow, method: 'GET' | 'POST', verb = '')
   const answer = await route.handle({ params: { accessCode }, ...rest })
   return { accessCode, answer }
 }
+
+describe('leaving a page that the gateway cannot close', () => {
+  it('opens the checkout again; the first success counts and the second is kept apart', async () => {
+    const payment = await started()
+    gateway.answers('cancel', PENDING)
+    await giveUpAttempt(app, await look(payment))
+    assert.equal((await rig.payment(payment.id)).status, 'pending')
+    gateway.answers('startCheckout', STARTED)
+    await startAttempt(app, await look(payment), { channel: 'card' })
+
+    clock.advance(A_LEASE_MS)
+    gateway.answers('verify', paid(), paid())
+    await rig.resolve()
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+    const ends = [await rig.attempt(payment.id, 1), await rig.attempt(payment.id, 2)].map(
+      ({ status }) => status,
+    )
+    assert.deepEqual(ends.toSorted(), ['duplicate_success', 'succeeded'])
+    assert.equal(await rig.credits(payment.id), 1)
+  })
+
+  it('does nothing while nobody knows what became of it', async () => {
+    const payment = await started()
+    gateway.answers('cancel', NO_ANSWER)
+    await giveUpAttempt(app, await look(payment))
+    assert.equal((await rig.payment(payment.id)).status, 'processing')
+  })
+})
 
 describe('cancelling while the gateway does not answer', () => {
   it('leaves the payment with its gateway, and the payer before the waiting screen', async () => {
