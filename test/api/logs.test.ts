@@ -162,7 +162,11 @@ describe('the log', () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const page = new URL(checkoutUrl).pathname
     secrets.push(page.split('/').at(-1) ?? '')
-    await anonymous.postText(`${page}/attempts`, `channel=${CANARY.form}&phone=${CANARY.form}&card=${CARD}`, form)
+    await anonymous.postText(
+      `${page}/attempts`,
+      `channel=${CANARY.form}&phone=${CANARY.form}&card=${CARD}`,
+      form,
+    )
     await anonymous.postText(`${page}/cancel`, `why=${CANARY.form}`, form)
     await sendBytes(service.url, `GET /${CANARY.path} NONSENSE\r\n${CANARY.header}\r\n\r\n`)
   })
