@@ -53,7 +53,7 @@ describe('the screen stays after a reload and in another browser', { concurrency
       it('and nothing is wrong with any of them', () => {
         assert.ok(staying.length > 30, `${staying.length} screens`)
         // The browser itself says in the console when there was no page, or not for looking.
-        const wrong = complaints.filter((complaint) => !/status of 40[45]/.test(complaint))
+        const wrong = complaints.filter((complaint) => !/status of 40[04]/.test(complaint))
         assert.deepEqual(wrong, [])
       })
     })

@@ -258,7 +258,8 @@ async function waitNow(actor: Actor): Promise<StagedScreen[]> {
   const { payer } = actor
   const prompt = await start(actor, 'mobile_timeout')
   const transfer = await start(actor, 'transfer_success', { currency: 'NGN' })
-  const sent = await payer.submit(transfer.page, '/sent')
+  const other = await start(actor, 'transfer_success', { currency: 'NGN' })
+  const sent = await payer.submit(other.page, '/sent')
   const card = await start(actor, 'card')
   const approval = await approvalPageOf(actor)
   await actor.breakProvider('drop_after', 'checkout')
@@ -304,12 +305,11 @@ async function open(actor: Actor): Promise<StagedScreen[]> {
 
 async function lookElsewhere(actor: Actor): Promise<StagedScreen[]> {
   const { url } = actor.service
-  const { checkoutUrl } = await checkout(actor)
   return [
     { name: 'not found', url: `${url}/pay/nothing`, heading: 'We cannot find this payment' },
     { name: 'missing', url: `${url}/assets/nothing`, heading: 'There is nothing here' },
-    // An address that only forms send to, typed by hand.
-    { name: 'refused', url: `${checkoutUrl}/attempts`, heading: 'This is not possible' },
+    // A code with a control character, which none of ours has.
+    { name: 'refused', url: `${url}/pay/a%01b`, heading: 'This is not possible' },
     { name: 'landing page', url: `${url}/`, heading: 'One API for payments', isEnglishOnly: true },
   ]
 }

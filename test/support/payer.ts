@@ -63,11 +63,11 @@ export function createPayer(): Payer {
   const payer: Payer = {
     open: async (url, headers) => follow(await ask(url, { headers })),
     async press(page, action, fields = {}) {
-      const target = actionsOf(page).find((one) => one.endsWith(action))
-      assert.ok(target, `there is no form to ${action} on the page:\n${page.html}`)
-      const body = new URLSearchParams(fields).toString()
+      const form = formsOf(page).find((one) => one.action.endsWith(action))
+      assert.ok(form, `there is no form to ${action} on the page:\n${page.html}`)
+      const body = new URLSearchParams({ ...form.hidden, ...fields }).toString()
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-      return ask(new URL(target, page.url).href, { method: 'POST', body, headers })
+      return ask(new URL(form.action, page.url).href, { method: 'POST', body, headers })
     },
     submit: async (page, action, fields) => follow(await payer.press(page, action, fields)),
     choose: (checkout, instrument) => payer.submit(checkout, '/attempts', choiceOf(instrument)),
@@ -135,10 +135,14 @@ export function choiceOf(instrument: string): Record<string, string> {
   }
 }
 
-function actionsOf(page: Page): string[] {
-  return [...page.html.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, action = '']) =>
-    unescapeHtml(action),
-  )
+/** The forms of a page, each with what it sends without being asked. */
+function formsOf(page: Page): { action: string; hidden: Record<string, string> }[] {
+  const forms = page.html.matchAll(/<form method="post" action="([^"]+)"[^>]*>([\s\S]*?)<\/form>/g)
+  return [...forms].map(([, action = '', content = '']) => {
+    const fields = content.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)
+    const hidden = [...fields].map(([, name = '', value = '']) => [name, unescapeHtml(value)])
+    return { action: unescapeHtml(action), hidden: Object.fromEntries(hidden) }
+  })
 }
 
 /** Where the big link of a page leads. */
