@@ -292,6 +292,12 @@ describe('an answer of Flutterwave to a charge', () => {
       assertUnknown(await chargeAnswer(t, complaint(message)), 'no_answer')
   })
 
+  it("that says there are too many requests makes it wait, and a page another gateway's", async (t) => {
+    const busy = complaint('Too many requests', 429)
+    assertUnknown(await chargeAnswer(t, busy), 'no_answer')
+    assertRefused(await startAnswer(t, busy))
+  })
+
   it('that comes after 28 seconds as 503 is unknown', async (t) => {
     assertUnknown(await chargeAnswer(t, { http: 503, body: readFixture('timeout') }), 'no_answer')
   })

@@ -127,7 +127,8 @@ export function fromCharge(answer: HttpAnswer, attempt: Attempt, now: Date): Out
 /** Without a record there are only words. Those that tell of broken work prove nothing, whatever the status. */
 function fromFailedCharge(error: ErrorReply): Outcome | Taken {
   const frontDoor = fromFrontDoor(error.http)
-  if (frontDoor) return frontDoor
+  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  if (frontDoor) return error.http === 429 ? unknown('no_answer', frontDoor.words) : frontDoor
   const { message } = error
   if (message === null || !isComplaint(error.http)) return fromOddError(error)
   if (isDuplicate(message)) return { kind: 'taken' }
@@ -137,7 +138,7 @@ function fromFailedCharge(error: ErrorReply): Outcome | Taken {
   return code ? declined(null, code, words) : refused(words)
 }
 
-function fromFrontDoor(http: number): Outcome | undefined {
+function fromFrontDoor(http: number): Declined | undefined {
   const words = describeFrontDoor(http)
   return words === undefined ? undefined : refused(words)
 }
@@ -244,10 +245,12 @@ export function fromHook(rawBody: Buffer): WebhookReading {
   return { kind: 'about', key, eventId: `${event}/${id}/${status ?? ''}` }
 }
 
+type Declined = Extract<Outcome, { kind: 'declined' }>
+
 function declined(gatewayReference: string | null, code: FailureCode, words: string): Outcome {
   return { kind: 'declined', code, words, gatewayReference }
 }
 
-function refused(words: string): Outcome {
+function refused(words: string): Declined {
   return { kind: 'declined', code: 'provider_unavailable', words, gatewayReference: null, refused: true }
 }

@@ -110,7 +110,6 @@ describe('a refusal of Paystack', () => {
       [400, readFixture('currency-not-supported'), 'Paystack refuses: Currency not supported by merchant'],
       [400, typed('validation_error', 'No active channel'), 'Paystack refuses: No active channel'],
       [422, typed('validation_error', ''), 'Paystack refuses: no reason given'],
-      [429, '<h1>Slow down</h1>', 'Paystack has too much to do'],
     ] as const
     for (const [http, body, words] of refusals)
       for (const outcome of [await start(t, http, body), await charge(t, http, body)])
@@ -121,6 +120,18 @@ describe('a refusal of Paystack', () => {
           gatewayReference: null,
           refused: true,
         })
+  })
+
+  it('for too many requests lets another gateway open the page, and a charge wait', async (t) => {
+    const words = 'Paystack has too much to do'
+    const page = await start(t, 429, '<h1>Slow down</h1>')
+    assert.ok(page.kind === 'declined' && page.refused)
+    assert.deepEqual([page.code, page.words], ['provider_unavailable', words])
+    assert.deepEqual(await charge(t, 429, '<h1>Slow down</h1>'), {
+      kind: 'unknown',
+      reason: 'no_answer',
+      words,
+    })
   })
 
   it('of the key tells the operator which credential it is', async (t) => {

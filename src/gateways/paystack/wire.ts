@@ -114,7 +114,9 @@ const readPause = shaped(Type.Object({ paused: Type.Literal(true) }))
 
 export function fromCharge(answer: Answer, attempt: Attempt, now: Date): Outcome {
   if (isUnknown(answer)) return answer
-  if (answer.kind === 'refused') return fromRefusal(answer)
+  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  if (answer.kind === 'refused')
+    return answer.http === 429 ? unknown('no_answer', answer.words) : fromRefusal(answer)
   if (readPause(answer.data)) return authenticationRequired(null)
   return fromTransaction(answer.data, attempt, now)
 }

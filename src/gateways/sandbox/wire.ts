@@ -214,7 +214,9 @@ export function fromStart(answer: HttpAnswer): Started | Outcome {
 }
 
 export function fromCharge(answer: HttpAnswer): Outcome {
-  const body = readSubmission(answer)
+  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  const isBusy = answer.kind === 'answered' && answer.status === 429
+  const body = isBusy ? unknown('no_answer', 'the sandbox has too much to do') : readSubmission(answer)
   return 'words' in body ? body : fromRecord(body)
 }
 

@@ -65,13 +65,19 @@ export function refused(code: Declined['code'], words: string): Declined {
   return { kind: 'declined', code, words, gatewayReference: null, refused: true }
 }
 
+/** Stripe has too much to do, or somebody else holds what the request needs: nothing began, and later it may. */
+export function isBusy({ http, error }: ErrorReply): boolean {
+  const { code } = error ?? {}
+  return http === 429 || (http === 400 && (code === 'rate_limit' || code === 'lock_timeout'))
+}
+
 /** An answer to a question that is no answer: it says nothing about what was asked. */
 export function fromUnansweredQuestion(reply: ErrorReply): Unknown {
   if (reply.http === 404 && reply.error?.code === 'resource_missing') {
     return unknown('not_found', describeError(reply))
   }
-  const isBusyOrLocked = [401, 403, 409, 429].includes(reply.http)
-  return unknown(isBusyOrLocked ? 'no_answer' : 'unreadable', describeError(reply))
+  const isSilent = isBusy(reply) || [401, 403, 409].includes(reply.http)
+  return unknown(isSilent ? 'no_answer' : 'unreadable', describeError(reply))
 }
 
 // Whoever reads this can act on it: the same key stands under both names.

@@ -273,12 +273,8 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
     'invalid_card, refused',
     'unreadable',
   ],
-  [
-    '400 of the rate limit',
-    { http: 400, body: readFixture('error-rate-limit') },
-    'provider_unavailable, refused',
-    'unreadable',
-  ],
+  ['400 of the rate limit', { http: 400, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
+  ['400 of a lock', { http: 400, body: invalid({ code: 'lock_timeout' }) }, 'no_answer', 'no_answer'],
   [
     '400 about a key that was used otherwise',
     { http: 400, body: readFixture('error-idempotency') },
@@ -301,7 +297,8 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
   ],
   ['404 of somebody else', { http: 404, body: '<h1>Not Found</h1>' }, 'unreadable', 'unreadable'],
   ['409', { http: 409, body: invalid() }, 'no_answer', 'no_answer'],
-  ['429', { http: 429, body: readFixture('error-rate-limit') }, 'provider_unavailable, refused', 'no_answer'],
+  ['429', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
+  ['429 of somebody else', { http: 429, body: '<h1>Slow down</h1>' }, 'no_answer', 'no_answer'],
   ['418 of a kind that nobody has heard of', { http: 418, body: invalid() }, 'unreadable', 'unreadable'],
   ['302', { http: 302, body: '', headers: { location: 'https://example.com' } }, 'unreadable', 'unreadable'],
   ['500', { http: 500, body: { error: { type: 'api_error' } } }, 'no_answer', 'no_answer'],
@@ -323,6 +320,19 @@ describe('an error of Stripe', () => {
         }
     })
   }
+
+  it('of a busy hour lets another gateway open the page, whichever way Stripe says it', async (t) => {
+    for (const [http, body] of [
+      [429, readFixture('error-rate-limit')],
+      [429, '<h1>Slow down</h1>'],
+      [400, readFixture('error-rate-limit')],
+      [400, invalid({ code: 'lock_timeout' })],
+    ] as const) {
+      const gateway = await startSaying(t, { http, body })
+      const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
+      assert.equal(sumOf(outcome), 'provider_unavailable, refused')
+    }
+  })
 
   it('tells the operator which credential it is about, and which request to look up', async (t) => {
     const body = readFixture('error-invalid-key')

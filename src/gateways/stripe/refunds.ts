@@ -6,7 +6,14 @@ import { equals } from '../../core/money.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
-import { describeError, type ErrorReply, fromUnansweredQuestion, readReply, unknown } from './answers.ts'
+import {
+  describeError,
+  type ErrorReply,
+  fromUnansweredQuestion,
+  isBusy,
+  readReply,
+  unknown,
+} from './answers.ts'
 import { REFUND_KEY_FIELD } from './forms.ts'
 import { Amount, Identity, Maybe, Metadata, reader, Text } from './shapes.ts'
 
@@ -41,7 +48,7 @@ export function fromRefundQuestion(answer: HttpAnswer, request: RefundRequest): 
 function fromFailedRefund(reply: ErrorReply): RefundOutcome {
   const isVerdict = [400, 402, 404].includes(reply.http)
   const isOfRequest = reply.error?.type === 'invalid_request_error' || reply.error?.type === 'card_error'
-  if (isVerdict && isOfRequest && reply.error?.code !== 'rate_limit')
+  if (isVerdict && isOfRequest && !isBusy(reply))
     return { kind: 'failed', words: describeError(reply), gatewayReference: null }
   return fromUnansweredQuestion(reply)
 }

@@ -10,6 +10,7 @@ import {
   describeReasons,
   type ErrorReply,
   fromUnansweredQuestion,
+  isBusy,
   readReply,
   refused,
   type StripeError,
@@ -85,7 +86,9 @@ export function fromStart(answer: HttpAnswer): Started | Outcome {
 export function fromCharge(answer: HttpAnswer): Outcome {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
-  return reply.kind === 'error' ? fromFailedSubmission(reply) : fromIntent(reply.body)
+  if (reply.kind === 'body') return fromIntent(reply.body)
+  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  return isBusy(reply) ? unknown('no_answer', describeError(reply)) : fromFailedSubmission(reply)
 }
 
 export function fromSessionQuestion(answer: HttpAnswer): Outcome {
@@ -106,7 +109,7 @@ export function fromExpiry(answer: HttpAnswer): 'expired' | 'not_open' | Unknown
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'body') return 'expired'
   const isNotOpen = reply.http === 400 && reply.error?.type === 'invalid_request_error'
-  return isNotOpen && reply.error?.code !== 'rate_limit' ? 'not_open' : fromUnansweredQuestion(reply)
+  return isNotOpen && !isBusy(reply) ? 'not_open' : fromUnansweredQuestion(reply)
 }
 
 /** The payment behind a session, which is what money is given back for. */
@@ -121,7 +124,7 @@ export function readIntentId(answer: HttpAnswer): string | Unknown {
 function fromFailedSubmission(reply: ErrorReply): Outcome {
   const { http, error } = reply
   const words = describeError(reply)
-  if (http === 401 || http === 403 || http === 429) return refused('provider_unavailable', words)
+  if (http === 401 || http === 403 || isBusy(reply)) return refused('provider_unavailable', words)
   // The same key is under way at this moment.
   if (http === 409) return unknown('no_answer', words)
   if (!error) return unknown('unreadable', words)
