@@ -193,8 +193,8 @@ export interface MethodInput {
 }
 
 // The same card at another account of the gateway is another method: a provider's token is good for one account only.
-// A method that was saved before keeps its id, token and credential: the credential is sealed for its own row, and a
-// provider's older token for the same card stays good.
+// A method that was saved before keeps its id and token. Its credential is sealed for its own row, so the newer one is
+// written by a statement of its own.
 const insertMethod = sql<MethodRow>`
 insert into payment_methods as m (
   merchant_id, id, customer_id, type, gateway, fingerprint, token_hash, token_sealed, credential_sealed, currencies,
@@ -209,9 +209,27 @@ values (
 on conflict (merchant_id, customer_id, gateway, account_id, fingerprint) do update
 set
   card = excluded.card,
+  currencies = excluded.currencies,
   expires_at = excluded.expires_at,
   is_recurring_intent = m.is_recurring_intent or excluded.is_recurring_intent
 returning ${METHOD_COLUMNS}`
+
+const updateCredential = sql<MethodRow>`
+update payment_methods m
+set credential_sealed = $3
+where m.merchant_id = $1 and m.id = $2
+returning ${METHOD_COLUMNS}`
+
+/** The provider's newest token for a method that was saved before; it may live longer than the one we have. */
+export async function replaceCredential(
+  db: Db,
+  merchantId: string,
+  id: string,
+  credentialSealed: string,
+): Promise<MethodRow | undefined> {
+  const [row] = await db.query(updateCredential, [merchantId, id, credentialSealed])
+  return row
+}
 
 export async function upsertMethod(db: Db, input: MethodInput): Promise<MethodRow> {
   const [row] = await db.query(insertMethod, [

@@ -22,6 +22,7 @@ import {
   listMethodRows,
   type MethodByTokenRow,
   type MethodRow,
+  replaceCredential,
   upsertMethod,
 } from './queries.ts'
 import { type SavedMethodView, toSavedMethod } from './schema.ts'
@@ -140,13 +141,14 @@ export async function saveMethod(
       expiresAt: method.card ? endOfMonth(method.card.expiryYear, method.card.expiryMonth) : null,
       at: app.clock.now(),
     })
-  try {
-    return await save()
-  } catch (error) {
+  const kept = await save().catch((error: unknown) => {
     // Two first methods of one customer at once: one of them became the default, so the other is not.
     if (sqlStateOf(error) !== '23505') throw error
     return save()
-  }
+  })
+  if (kept.id === row.id || openCredential(app, kept) === method.credential) return kept
+  const sealed = app.vault.seal(method.credential, context(kept, 'credential_sealed'))
+  return (await replaceCredential(app.db, kept.merchantId, kept.id, sealed)) ?? kept
 }
 
 // The token has 256 random bits, so a plain hash cannot be searched backwards.

@@ -143,6 +143,8 @@ export interface RecoveryProperties {
   /** The gateway replays also an error under the same key. */
   cachesErrors: boolean
   lookupByReference: boolean
+  /** Its page lets the payer try again after a decline that it has told: declined attempts are watched for a while. */
+  paysAfterDecline?: true
 }
 
 export interface Gateway {

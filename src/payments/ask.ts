@@ -7,9 +7,10 @@ import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
 import { gatewayOf, toQuestion } from './attempt.ts'
 import { claimQuestion, listAttempts } from './attempt-queries.ts'
+import type { Known } from './known.ts'
 import { findPayment, type PaymentRow } from './queries.ts'
-import { isUnsettled } from './schedule.ts'
-import { type Known, settle } from './settle.ts'
+import { isUnsettled, isWatched } from './schedule.ts'
+import { settle } from './settle.ts'
 import { isUnpaid, type MoveSource } from './states.ts'
 
 const QUESTION_WINDOW_MS = 3_000
@@ -34,7 +35,8 @@ export async function askAbout(
 
 async function askOnce(app: PaymentsApp, payment: PaymentRow, source: MoveSource): Promise<PaymentRow> {
   const { merchantId, id } = payment
-  const attempt = (await listAttempts(app.db, merchantId, id)).findLast(isUnsettled)
+  const attempts = await listAttempts(app.db, merchantId, id)
+  const attempt = attempts.findLast(isUnsettled) ?? attempts.findLast(isWatched)
   const now = app.clock.now()
   if (attempt && (await claimQuestion(app.db, attempt, now, addMs(now, -QUESTION_WINDOW_MS)))) {
     return (await verifyAttempt(app, { payment, attempt }, source)).payment

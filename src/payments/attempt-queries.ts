@@ -106,16 +106,23 @@ export async function notePayer(
 
 const postponeAttemptStatement = sql<unknown>`
 update attempts
-set due_at = $5
-where merchant_id = $1 and id = $2 and fence = $3 and due_at = $4`
+set
+  due_at = case when due_at = $4 then $5 else due_at end,
+  gateway_reference = coalesce($6, gateway_reference)
+where merchant_id = $1 and id = $2 and fence = $3`
 
 /**
- * When to ask again, or null for no more. A no-op when another process has claimed the attempt meanwhile, or a doorbell
- * has rung since we looked: what it is about may have come after our question.
+ * When to ask again, or null for no more, and by which reference. A no-op when another process has claimed the attempt
+ * meanwhile; when a doorbell has rung since we looked its time stays, because it may be about what came after our question.
  */
-export async function postponeAttempt(db: Db, attempt: AttemptRow, dueAt: Date | null): Promise<void> {
+export async function postponeAttempt(
+  db: Db,
+  attempt: AttemptRow,
+  dueAt: Date | null,
+  gatewayReference: string | null,
+): Promise<void> {
   const { merchantId, id, fence, dueAt: leasedUntil } = attempt
-  await db.query(postponeAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt])
+  await db.query(postponeAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt, gatewayReference])
 }
 
 const claimQuestionStatement = sql<{ id: string }>`
@@ -139,13 +146,14 @@ export interface ClaimedAttempt {
   merchantId: string
   paymentId: string
   id: string
+  gateway: string
 }
 
 const claimDueAttemptsStatement = sql<ClaimedAttempt>`
 with due as (
   select merchant_id, id
   from attempts
-  where due_at <= $1
+  where due_at <= $1 and gateway <> all ($4)
   order by due_at
   limit $3
   for update skip locked
@@ -154,7 +162,7 @@ update attempts a
 set due_at = $2, asked_at = $1, tries = a.tries + 1, fence = a.fence + 1
 from due d
 where a.merchant_id = d.merchant_id and a.id = d.id
-returning a.merchant_id as "merchantId", a.payment_id as "paymentId", a.id`
+returning a.merchant_id as "merchantId", a.payment_id as "paymentId", a.id, a.gateway`
 
 /** Attempts whose time has come, leased until `leaseUntil`: a process that dies gives them back by then. */
 export async function claimDueAttempts(
@@ -162,6 +170,8 @@ export async function claimDueAttempts(
   now: Date,
   leaseUntil: Date,
   limit: number,
+  /** Those that have enough to answer already. */
+  busyGateways: readonly string[],
 ): Promise<ClaimedAttempt[]> {
-  return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit])
+  return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit, busyGateways])
 }

@@ -7,7 +7,7 @@ import type { PaymentsApp } from './app.ts'
 import { verifyAttempt } from './ask.ts'
 import { listAttempts } from './attempt-queries.ts'
 import { claimDueCheckouts, findPayment, type PaymentRow } from './queries.ts'
-import { isUnsettled } from './schedule.ts'
+import { isUnsettled, isWatched } from './schedule.ts'
 import { movePayment, plainMove } from './settle.ts'
 import { isOpen } from './states.ts'
 
@@ -31,7 +31,8 @@ async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<voi
 
 /** Ends a checkout for time, unless it was paid or nobody knows. The attempt stays open for money that comes late. */
 export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
-  const current = payment.status === 'processing' ? await askBeforeExpiry(app, payment) : payment
+  const current =
+    payment.status === 'processing' ? await askBeforeExpiry(app, payment) : await askWhatIsOpen(app, payment)
   if (!current || !isOpen(current.status)) return current ?? payment
   const next = plainMove(current, 'expired')
   const moved = await movePayment(app, current, next, {
@@ -39,6 +40,17 @@ export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Pro
     source: 'expiry',
   })
   return moved ? next : ((await findPayment(app.db, payment.merchantId, payment.id)) ?? payment)
+}
+
+/** No attempt is under way, but a page that was left or has declined may have been paid after all. */
+async function askWhatIsOpen(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
+  const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
+  let current = payment
+  for (const attempt of attempts.filter((one) => isUnsettled(one) || isWatched(one))) {
+    current = (await verifyAttempt(app, { payment: current, attempt }, 'expiry')).payment
+    if (!isOpen(current.status) || current.statusReason === 'amount_mismatch') break
+  }
+  return current.statusReason === 'amount_mismatch' ? undefined : current
 }
 
 /** The payment as the gateway leaves it, or undefined while it must not expire. */

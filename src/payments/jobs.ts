@@ -8,18 +8,19 @@ import { forgetIdempotencyKeys } from './queries.ts'
 import { claimResolutions } from './resolve.ts'
 
 // Most of them wait for a gateway; those that wait long leave room for the others.
-const CONCURRENCY = 50
+const CONCURRENCY = 100
 
 // Promised are 24 hours; a week covers a merchant's queue that stood still over a long weekend.
 const KEYS_KEPT_MS = 7 * 24 * 3_600_000
 
 export function paymentJobs(app: PaymentsApp): Job[] {
+  const questions = new Map<string, number>()
   return [
     {
       name: 'resolve-attempts',
       everyMs: 500,
       concurrency: CONCURRENCY,
-      claim: (limit) => claimResolutions(app, limit),
+      claim: (limit) => claimResolutions(app, limit, questions),
     },
     {
       name: 'expire-checkouts',

@@ -6,13 +6,14 @@ import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
-import { gatewayOf, toQuestion } from './attempt.ts'
+import { toQuestion } from './attempt.ts'
 import { type AttemptRow, type ClaimedAttempt, claimDueAttempts, listAttempts } from './attempt-queries.ts'
 import { submitCharge } from './charge.ts'
 import { markUnderWay, submitCheckout } from './checkout.ts'
+import type { Known } from './known.ts'
 import { findPayment } from './queries.ts'
 import { scheduleQuestion } from './schedule.ts'
-import { type Known, settle } from './settle.ts'
+import { settle } from './settle.ts'
 import { closeAttempt } from './settle-queries.ts'
 import { methodOf } from './views.ts'
 
@@ -24,11 +25,24 @@ const HOUR_MS = 3_600_000
 const RETENTION_MARGIN = 0.9
 
 /** Claims what is due; each answer is the work of resolving one attempt. */
-export async function claimResolutions(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
+export async function claimResolutions(
+  app: PaymentsApp,
+  limit: number,
+  underWay: Map<string, number> = new Map(),
+): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
-  const claimed = await claimDueAttempts(app.db, now, addMs(now, leaseMs(app)), limit)
-  return claimed.map((attempt) => () => resolveClaimed(app, attempt))
+  const busy = [...underWay].filter(([, count]) => count >= PER_GATEWAY).map(([gateway]) => gateway)
+  const room = Math.min(limit, PER_GATEWAY)
+  const claimed = await claimDueAttempts(app.db, now, addMs(now, leaseMs(app)), room, busy)
+  for (const { gateway } of claimed) underWay.set(gateway, (underWay.get(gateway) ?? 0) + 1)
+  return claimed.map((attempt) => async () => {
+    await resolveClaimed(app, attempt)
+    underWay.set(attempt.gateway, (underWay.get(attempt.gateway) ?? 1) - 1)
+  })
 }
+
+// A gateway that answers slowly holds up its own questions and nobody else's.
+const PER_GATEWAY = 25
 
 /** Enough for one question and one submission at their limits; who dies meanwhile gives the attempt back by then. */
 function leaseMs(app: PaymentsApp): number {
@@ -53,7 +67,9 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
 
 async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
   const { payment, attempt } = known
-  const gateway = await gatewayOf(app, attempt)
+  const gateway = await app.gateways.find(attempt.merchantId, attempt.gateway, attempt.accountId)
+  // Its credentials were taken away: nobody can be asked until they are back.
+  if (!gateway) return scheduleQuestion(app, known, NOT_CONFIGURED)
   let outcome = await gateway.verify(toQuestion(payment, attempt), attempt.gatewayReference)
   if (isNotTaken(attempt, outcome)) {
     if (!mayResubmit(app, gateway, known)) return parkForReview(app, known)
@@ -63,8 +79,10 @@ async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
   }
   await app.failpoints.pass('resolver.after_question')
   const settled = await settle(app, known, outcome, { source: 'resolver' })
-  await scheduleQuestion(app, settled, outcome)
+  await scheduleQuestion(app, settled, outcome, gateway.recovery)
 }
+
+const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', words: 'not configured' }
 
 /** The gateway does not know the attempt, so the submission is still to be made (or on its way). */
 function isNotTaken(attempt: AttemptRow, outcome: Outcome): boolean {
@@ -97,7 +115,10 @@ function mayResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: K
   const isTrusted = now < addMs(attempt.startedAt, keyRetentionHours * HOUR_MS * RETENTION_MARGIN)
   // Nobody's phone rings for a checkout that is over.
   const isLatePrompt =
-    attempt.channel === 'mobile_money' && payment.expiresAt !== null && payment.expiresAt <= now
+    gateway.promptsPhone === true &&
+    attempt.channel === 'mobile_money' &&
+    payment.expiresAt !== null &&
+    payment.expiresAt <= now
   return isTrusted && !isLatePrompt
 }
 
@@ -120,6 +141,7 @@ async function parkForReview(app: PaymentsApp, { payment, attempt }: Known): Pro
     paidCurrency: null,
     gatewayReference: null,
     dueAt: attempt.dueAt,
+    watchAt: null,
     statusReason: 'requires_review',
     entryId: null,
     postings: [],

@@ -1,12 +1,12 @@
 // When the resolver asks a gateway again.
 
-import type { Outcome } from '../gateways/gateway.ts'
+import type { Outcome, RecoveryProperties } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from './app.ts'
 import { type AttemptRow, postponeAttempt } from './attempt-queries.ts'
-import type { Known } from './settle.ts'
-import { isOpen } from './states.ts'
+import type { Known } from './known.ts'
+import { isOpen, isUnpaid } from './states.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -25,14 +25,42 @@ const LATE_DELAYS_MS = [MINUTE, 15 * MINUTE, HOUR]
 const LATE_WATCH_MS = 7 * 24 * HOUR
 
 /** Null when there is nothing left to ask by ourselves. */
-export function nextQuestionAt(app: PaymentsApp, known: Known, outcome: Outcome): Date | null {
+export function nextQuestionAt(
+  app: PaymentsApp,
+  known: Known,
+  outcome: Outcome,
+  recovery?: RecoveryProperties,
+): Date | null {
   const now = app.clock.now()
   const isEnded = !isUnsettled(known.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
-  if (isEnded || isOver(known, now)) return null
+  if (isEnded) return outcome.kind === 'declined' ? watchAt(app, known, recovery) : null
+  if (isOver(known, now)) return null
   const delays = delaysOf(known, outcome)
   const delayMs = delays[Math.min(known.attempt.tries, delays.length - 1)] ?? HOUR
   return addMs(now, jittered(app.random, delayMs))
 }
+
+// A page that outlives our checkout by more than this is not known.
+const PAGE_OUTLIVES_MS = HOUR
+
+/** When to look again at a declined attempt whose payer may have tried once more on the gateway's page. */
+export function watchAt(
+  app: PaymentsApp,
+  { payment, attempt }: Known,
+  recovery: RecoveryProperties | undefined,
+): Date | null {
+  if (!recovery?.paysAfterDecline || attempt.operation !== 'checkout' || attempt.nextStep === null)
+    return null
+  const now = app.clock.now()
+  const isOver = addMs(payment.expiresAt ?? payment.createdAt, PAGE_OUTLIVES_MS) <= now
+  const delayMs = LATE_DELAYS_MS[Math.min(attempt.tries, LATE_DELAYS_MS.length - 1)] ?? HOUR
+  return isOver || !isUnpaid(payment.status)
+    ? null
+    : addMs(now, jittered(app.random, Math.min(delayMs, WATCH_MS)))
+}
+
+// Seldom enough to be no burden, often enough that somebody who paid after all is told within minutes.
+const WATCH_MS = 5 * MINUTE
 
 function isOver({ payment, attempt }: Known, now: Date): boolean {
   const isUnderWay = attempt.status === 'awaiting_customer' && isOpen(payment.status)
@@ -49,12 +77,18 @@ function delaysOf({ payment, attempt }: Known, outcome: Outcome): number[] {
  * After a question or call that did not end the attempt: when to ask next. Also after one about an attempt that was over,
  * when a doorbell made us look and the gateway did not answer.
  */
-export async function scheduleQuestion(app: PaymentsApp, known: Known, outcome: Outcome): Promise<void> {
+export async function scheduleQuestion(
+  app: PaymentsApp,
+  known: Known,
+  outcome: Outcome,
+  recovery?: RecoveryProperties,
+): Promise<void> {
   if (known.attempt.dueAt === null) return
   const { merchantId, id: attemptId, gateway } = known.attempt
   const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
   app.log.info('outcome not known yet', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
-  await postponeAttempt(app.db, known.attempt, nextQuestionAt(app, known, outcome))
+  const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
+  await postponeAttempt(app.db, known.attempt, nextQuestionAt(app, known, outcome, recovery), reference)
 }
 
 // The longest call and some slack: the resolver must not ask while the first call may still be under way.
@@ -67,4 +101,9 @@ export function firstLeaseEnd(app: PaymentsApp, now: Date): Date {
 
 export function isUnsettled(attempt: AttemptRow): boolean {
   return attempt.status === 'started' || attempt.status === 'awaiting_customer'
+}
+
+/** Declined, and looked at again all the same. */
+export function isWatched(attempt: AttemptRow): boolean {
+  return attempt.status === 'declined' && attempt.dueAt !== null
 }

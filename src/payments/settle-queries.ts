@@ -57,6 +57,8 @@ export interface MoveInput {
   expected_fence: number | null
   /** When the attempt was due as the caller saw it: an earlier time is a doorbell that rang since. */
   attempt_due_at: Date | null
+  /** When a declined attempt is looked at again; null for never. */
+  attempt_watch_at: Date | null
   gateway_reference: string | null
   new_attempt: AttemptInput | null
   failovers: number
@@ -83,7 +85,7 @@ with input as (
     status_reason text, proof text, source text, failure_code text, failure_words text, paid_minor bigint,
     paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
     recovery_payment_id uuid, expected_expires_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
-    attempt_failure_words text, expected_fence integer, attempt_due_at timestamptz,
+    attempt_failure_words text, expected_fence integer, attempt_due_at timestamptz, attempt_watch_at timestamptz,
     gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
     settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
   )
@@ -140,6 +142,7 @@ ended_attempt as (
     due_at = case
       when d.attempt_status = 'declined' and a.due_at < coalesce(d.attempt_due_at, 'infinity')
       then a.due_at
+      else d.attempt_watch_at
     end
   from done d
   where a.merchant_id = d.merchant_id and a.id = d.attempt_id
@@ -263,6 +266,8 @@ export interface AttemptClosing {
   gatewayReference: string | null
   /** When it was due as the caller saw it: an earlier time is a doorbell that rang since. */
   dueAt: Date | null
+  /** When it is looked at again; null for never. */
+  watchAt: Date | null
   statusReason: string | null
   entryId: string | null
   postings: PostingInput[]
@@ -283,6 +288,7 @@ with closed as (
     due_at = case
       when $3 in ('declined', 'requires_review') and due_at < coalesce($13::timestamptz, 'infinity')
       then due_at
+      else $14
     end
   where merchant_id = $1
     and id = $2
@@ -331,6 +337,7 @@ export async function closeAttempt(db: Db, closing: AttemptClosing): Promise<boo
     JSON.stringify(closing.postings),
     closing.at,
     closing.dueAt,
+    closing.watchAt,
   ])
   return rows.length > 0
 }

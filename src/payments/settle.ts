@@ -12,18 +12,13 @@ import { capturePostings, duplicatePostings, feeOf, type Posting } from '../ledg
 import type { PaymentsApp } from './app.ts'
 import { type AttemptRow, listAttempts } from './attempt-queries.ts'
 import { type Decision, decide } from './decide.ts'
+import type { Known } from './known.ts'
 import { findPayment, type PaymentRow } from './queries.ts'
 import { openRecovery } from './recovery.ts'
+import { watchAt } from './schedule.ts'
 import { type AttemptInput, closeAttempt, type MoveInput } from './settle-queries.ts'
 import { eventType, isOpen, type MoveSource, type PaymentStatus, type Proof } from './states.ts'
 import { methodOf, showAtRest } from './views.ts'
-
-/** A payment with the attempt in question, as last seen. */
-export interface Known {
-  payment: PaymentRow
-  attempt: AttemptRow
-  method?: MethodRow | null
-}
 
 export interface SettleHow {
   source: MoveSource
@@ -137,7 +132,7 @@ async function applyDecision(
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
     endedAt: now,
-    dueAt: null,
+    dueAt: decision.proof === 'declined' ? await watchTime(app, known) : null,
   }
   const moved = await movePayment(app, payment, next, {
     proof: decision.proof,
@@ -150,6 +145,12 @@ async function applyDecision(
     settleMinor: decision.paid && fee ? decision.paid.minor - fee.minor : null,
   })
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
+}
+
+async function watchTime(app: PaymentsApp, known: Known): Promise<Date | null> {
+  const { merchantId, gateway: name, accountId } = known.attempt
+  const gateway = await app.gateways.find(merchantId, name, accountId)
+  return watchAt(app, known, gateway?.recovery)
 }
 
 /** The method as the move leaves it: a capture is a use. */
@@ -212,6 +213,7 @@ export async function movePayment(
     attempt_failure_words: facts.attempt?.failureWords ?? null,
     expected_fence: facts.expectedFence ?? null,
     attempt_due_at: facts.attemptDueAt ?? null,
+    attempt_watch_at: facts.attempt?.dueAt ?? null,
     gateway_reference: facts.attempt?.gatewayReference ?? null,
     new_attempt: facts.newAttempt ? toAttemptInput(facts.newAttempt) : null,
     failovers: to.failovers,
@@ -270,6 +272,7 @@ async function applyClosing(
     paidCurrency: decision.paid?.currency ?? null,
     gatewayReference: decision.gatewayReference,
     dueAt: attempt.dueAt,
+    watchAt: decision.attemptStatus === 'declined' ? await watchTime(app, known) : null,
     statusReason: decision.statusReason,
     entryId: isDuplicate ? app.random.uuid() : null,
     postings: isDuplicate ? duplicatePostings(attempt.gateway, paid) : [],

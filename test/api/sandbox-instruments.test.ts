@@ -174,6 +174,7 @@ describe('one checkout', () => {
       paidCurrency: 'KES',
       gatewayReference: null,
       dueAt: null,
+      watchAt: null,
       statusReason: null,
       entryId: declined.attempts[0].uuid,
       postings: duplicatePostings('sandbox', money(125_050n, 'KES')),

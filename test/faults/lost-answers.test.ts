@@ -44,6 +44,18 @@ const PAID_ONCE = { status: 'successful', reason: null, attempt: 'succeeded', cr
 const UNKNOWN = { status: 'processing', reason: 'outcome_unknown', attempt: 'started', credits: 0 }
 const PARKED = { status: 'processing', reason: 'requires_review', attempt: 'requires_review', credits: 0 }
 
+describe('a charge that the gateway says it is working on', () => {
+  it('is asked about by the reference that came with that answer', async () => {
+    gateway.answers('chargeSaved', { kind: 'pending', gatewayReference: 'pi_1' })
+    const { id } = await rig.charge()
+    assert.equal((await rig.attempt(id)).gatewayReference, 'pi_1')
+    clock.advance(A_LEASE_MS)
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.deepEqual(await statusOf(id), PAID_ONCE)
+  })
+})
+
 describe('a caller that stalled and was taken over', () => {
   it('does not fail the charge that the resolver submitted meanwhile (F-07)', async () => {
     const stalls = async (): Promise<Outcome> => {

@@ -61,6 +61,50 @@ async function payerAsks(payment: PaymentRow, method: 'GET' | 'POST', verb = '')
   return { accessCode, answer }
 }
 
+describe('a decline on a page where the payer may try again', () => {
+  const watched = {
+    keyRetentionHours: 24,
+    cachesErrors: false,
+    lookupByReference: true,
+    paysAfterDecline: true,
+  } as const
+
+  it('is watched, so that a payment made there after all counts without a webhook', async (t) => {
+    const { recovery } = gateway
+    gateway.recovery = watched
+    t.after(() => {
+      gateway.recovery = recovery
+    })
+    const payment = await started()
+    gateway.answers('verify', CANCELLED)
+    clock.advance(A_LEASE_MS)
+    await rig.resolve()
+    assert.equal((await rig.payment(payment.id)).status, 'pending')
+    gateway.answers('verify', CANCELLED, paid())
+    clock.advance(6 * A_LEASE_MS)
+    await rig.resolve()
+    clock.advance(6 * A_LEASE_MS)
+    await rig.resolve()
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+    assert.equal(await rig.credits(payment.id), 1)
+  })
+
+  it('is asked about before its checkout ends for time', async (t) => {
+    const { recovery } = gateway
+    gateway.recovery = watched
+    t.after(() => {
+      gateway.recovery = recovery
+    })
+    const payment = await started()
+    gateway.answers('verify', CANCELLED, paid())
+    clock.advance(A_LEASE_MS)
+    await rig.resolve()
+    clock.advance(2 * HOUR_MS)
+    await rig.expire()
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+  })
+})
+
 describe('leaving a page that the gateway cannot close', () => {
   it('opens the checkout again; the first success counts and the second is kept apart', async () => {
     const payment = await started()

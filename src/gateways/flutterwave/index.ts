@@ -27,6 +27,7 @@ const RECOVERY: RecoveryProperties = {
   // A second try is refused as a duplicate or made anew: nothing is replayed.
   cachesErrors: false,
   lookupByReference: true,
+  paysAfterDecline: true,
 }
 
 const KEY_PREFIXES: Readonly<Record<Mode, string>> = { test: 'FLWSECK_TEST-', live: 'FLWSECK-' }

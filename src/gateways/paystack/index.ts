@@ -21,6 +21,7 @@ const RECOVERY: RecoveryProperties = {
   // A request that was refused has not used its reference up, so the same one may succeed later.
   cachesErrors: false,
   lookupByReference: true,
+  paysAfterDecline: true,
 }
 
 const KEY_PREFIX: Record<Mode, string> = { test: 'sk_test_', live: 'sk_live_' }
