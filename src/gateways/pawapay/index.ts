@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Question, RecoveryProperties } from '../gateway.ts'
+import type { Gateway, Outcome, Question, RecoveryProperties, RefundOutcome } from '../gateway.ts'
 import { reader } from './answers.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
@@ -89,6 +89,10 @@ function open(connection: Connection): Gateway {
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
     fromRefundStatus(await ask('GET', `/refunds/${encodeURIComponent(request.key)}`), request)
 
+  /** The duplicate proves that an earlier request got through, so a question that did not leave us proves nothing. */
+  const sentBefore = <Told extends Outcome | RefundOutcome>(told: Told): Told =>
+    told.kind === 'unknown' && told.reason === 'not_sent' ? { ...told, reason: 'no_answer' } : told
+
   return {
     name: PAWAPAY.name,
     rails: RAILS,
@@ -98,14 +102,14 @@ function open(connection: Connection): Gateway {
       const body = toPageBody(attempt, returnUrl)
       if ('complaint' in body) return refused('provider_unavailable', body.complaint)
       const started = fromStart(await ask('POST', '/paymentpage', body), attempt.key)
-      return started.kind === 'duplicate' ? verify(attempt, attempt.key) : started
+      return started.kind === 'duplicate' ? sentBefore(await verify(attempt, attempt.key)) : started
     },
 
     verify,
 
     async refund(request) {
       const outcome = fromRefund(await ask('POST', '/refunds', toRefundBody(request)), request.key)
-      return outcome.kind === 'duplicate' ? verifyRefund(request, request.key) : outcome
+      return outcome.kind === 'duplicate' ? sentBefore(await verifyRefund(request, request.key)) : outcome
     },
 
     verifyRefund,

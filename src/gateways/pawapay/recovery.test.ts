@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { money } from '../../core/money.ts'
+import { createHttpClient } from '../../kit/http-client.ts'
 import type { Attempt, Gateway, Outcome, RefundOutcome, RefundRequest, Started } from '../gateway.ts'
-import { type Rig, replay, startPawapay } from './test-rig.ts'
+import {
+  ATTEMPT,
+  MOBILE_MONEY,
+  openOn,
+  RETURN_URL,
+  type Rig,
+  replay,
+  replayReply,
+  startPawapay,
+} from './test-rig.ts'
 
 describe('a page whose address got lost', () => {
   it('is not found in the first minutes, and opens again under the same key', async (t) => {
@@ -72,6 +82,31 @@ describe('a page whose address got lost', () => {
       assert.equal((await rig.gateway.verify(attempt, attempt.key)).kind, 'succeeded')
       assert.equal(rig.provider.executions(attempt.key), 1)
     }
+  })
+})
+
+describe('a duplicate at pawaPay that nobody can be asked about', () => {
+  /** The network breaks between the submission and the question. */
+  async function openOneWay(t: TestContext) {
+    const { server } = await replayReply(t, { http: 200, body: { status: 'DUPLICATE_IGNORED' } })
+    const http = createHttpClient()
+    t.after(() => http.close())
+    return openOn(t, server.url, {
+      http: {
+        ...http,
+        request: (request) =>
+          http.request(request.method === 'GET' ? { ...request, url: 'http://127.0.0.1:1/' } : request),
+      },
+    })
+  }
+
+  it('is not called "not sent": an earlier page was', async (t) => {
+    const gateway = await openOneWay(t)
+    assert.equal(reasonOf(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL)), 'no_answer')
+  })
+
+  it('is not called "not sent": an earlier refund was', async (t) => {
+    assert.equal(reasonOf(await refund(await openOneWay(t), RECORDED)), 'no_answer')
   })
 })
 
