@@ -51,7 +51,7 @@ export function toCheckoutForm(attempt: Attempt, returnUrl: string): Form {
     ['payment_intent_data[description]', toDescription(attempt)],
     ...toMetadata(attempt, 'payment_intent_data[metadata]'),
     ...toMetadata(attempt, 'metadata'),
-    ...toExpiry(attempt),
+    ['expires_at', toExpiry(attempt)],
   ]
 }
 
@@ -83,21 +83,17 @@ function toMetadata({ key, reference }: Attempt, field: string): Form {
   ]
 }
 
-// Stripe wants 30 minutes to 24 hours from the moment in which it makes the session. Ours may be made minutes after the
-// attempt started, when the first try did not arrive, and by a clock that is not Stripe's.
-const SHORTEST_OPEN_MS = 40 * 60_000
-const LONGEST_OPEN_MS = 23 * 3_600_000
+// Stripe wants 30 minutes to 24 hours from the moment in which it makes the session. An hour leaves the other half for
+// tries that come after the first one did not arrive, and for a clock that is not Stripe's.
+const OPEN_MS = 60 * 60_000
 
 /**
- * Stripe's page closes with our checkout as far as Stripe can: an old page cannot take money that nobody expects. A payer
- * who asks for more time between a lost answer and the next try changes this field; Stripe then makes nothing and says
- * so, and the attempt stays unknown.
+ * Stripe's page closes by itself, so that an old one cannot take money that nobody expects. It is counted from the start
+ * of the attempt alone: our checkout's own end moves when the payer asks for more time, and Stripe would refuse the next
+ * try as another request under the same key.
  */
-function toExpiry({ startedAt, expiresAt }: Attempt): Form {
-  if (expiresAt === null) return []
-  const openMs = expiresAt.getTime() - startedAt.getTime()
-  const allowedMs = Math.min(Math.max(openMs, SHORTEST_OPEN_MS), LONGEST_OPEN_MS)
-  return [['expires_at', String(Math.floor((startedAt.getTime() + allowedMs) / 1_000))]]
+function toExpiry({ startedAt }: Attempt): string {
+  return String(Math.floor((startedAt.getTime() + OPEN_MS) / 1_000))
 }
 
 export function toRefundForm(refund: RefundRequest, intentId: string): Form {
