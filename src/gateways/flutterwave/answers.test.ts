@@ -252,6 +252,23 @@ describe('an answer of Flutterwave to a charge', () => {
     assert.equal((await verifyAnswer(t, challenge)).kind, 'pending')
   })
 
+  it('that got lost with its challenge wants the customer when it is still pending after an hour', async (t) => {
+    const after = async (ms: number, changes: Partial<Attempt>) => {
+      const { gateway } = await startSpeaker(
+        t,
+        altered('charge-challenged', { meta: null }),
+        clockAt(addMs(NOW, ms)),
+      )
+      return gateway.verify(makeAttempt(changes), null)
+    }
+    assert.equal((await after(60 * 60_000, CHARGE)).kind, 'pending')
+    const late = await after(60 * 60_000 + 1, CHARGE)
+    assert.ok(late.kind === 'declined', inspect(late))
+    assert.deepEqual([late.code, late.refused], ['authentication_required', undefined])
+    // A payer may always still come.
+    assert.equal((await after(24 * 60 * 60_000, {})).kind, 'pending')
+  })
+
   it('is read by its record when an error carries one', async (t) => {
     const failed = altered('charge-approved', { status: 'failed', processor_response: 'Insufficient Funds' })
     const outcome = await chargeAnswer(t, { http: 400, body: { ...Object(failed.body), status: 'error' } })

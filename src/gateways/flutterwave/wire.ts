@@ -196,7 +196,7 @@ function fromTransaction(transaction: Transaction, question: Question, now: Date
     case 'pending auth':
     case 'success-pending-validation':
       // Nobody is there to act, and nobody was given the address at which to act later.
-      return question.operation === 'charge' && readChallenge(meta)
+      return question.operation === 'charge' && (readChallenge(meta) || isLeftAlone(question, now))
         ? declined(id, 'authentication_required', 'the bank wants the customer to approve this payment')
         : { kind: 'pending', gatewayReference: id }
     case 'failed':
@@ -206,6 +206,14 @@ function fromTransaction(transaction: Transaction, question: Question, now: Date
     default:
       return unreadable(`Flutterwave answered a status that we do not know: ${quote(status)}`)
   }
+}
+
+// Far longer than a charge is on its way to a bank and back, so that one which still has not ended waits for somebody.
+const UNATTENDED_MS = 60 * MINUTE_MS
+
+/** The answer that led to the challenge was lost, and the record does not repeat where it was. */
+function isLeftAlone({ startedAt }: Question, now: Date): boolean {
+  return now.getTime() - startedAt.getTime() > UNATTENDED_MS
 }
 
 function fromSuccess(transaction: Transaction, question: Question, now: Date): Outcome {
