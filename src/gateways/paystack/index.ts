@@ -122,5 +122,4 @@ const UNREADABLE_CREDENTIAL = {
   code: 'invalid_card',
   words: 'what was saved of this card is not what Paystack wants back',
   gatewayReference: null,
-  refused: true,
 } as const

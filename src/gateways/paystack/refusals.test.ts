@@ -185,6 +185,7 @@ describe('a refusal of Paystack', () => {
     for (const odd of ['', 'AUTH_1', '{}', '{"authorization_code":"AUTH_1"}', 'null']) {
       const outcome = await gateway.chargeSaved(makeAttempt({ operation: 'charge' }), odd)
       assert.ok(outcome.kind === 'declined' && outcome.code === 'invalid_card', odd)
+      assert.equal(outcome.refused, undefined)
     }
     assert.equal(server.requests.length, 0)
   })
