@@ -204,8 +204,30 @@ describe('a refund by Flutterwave', () => {
       for (const status of statuses) {
         const { gateway } = await startSpeaker(t, altered('refund', { status }))
         const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: true }
-        const outcome = await gateway.verifyRefund({ ...request, amount: money(1n, 'NGN') }, '75923')
+        const outcome = await gateway.verifyRefund({ ...request, amount: money(125_050n, 'NGN') }, '75923')
         assert.equal(outcome.kind, kind, status)
+      }
+  })
+
+  it('of another amount than was asked for is not believed, whoever tells of it', async (t) => {
+    const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: false }
+    const part = { ...request, amount: money(40_000n, 'NGN') }
+    for (const amount_refunded of [1250.5, 400.01, 400.001, 4])
+      for (const status of ['completed', 'failed']) {
+        const row = { id: 7, status, amount_refunded, comment: part.key }
+        const { gateway } = await startSpeaker(t, ({ method, query }) => {
+          const isList = method === 'GET' && query.has('id')
+          return { http: 200, body: { status: 'success', data: isList ? [] : row } }
+        })
+        const lister = await startSpeaker(t, { http: 200, body: { status: 'success', data: [row] } })
+        for (const outcome of [
+          await gateway.refund(part),
+          await gateway.verifyRefund(part, '7'),
+          await lister.gateway.verifyRefund(part, null),
+        ]) {
+          assert.ok(outcome.kind === 'unknown', inspect(outcome))
+          assert.equal(outcome.reason, 'unreadable')
+        }
       }
   })
 
@@ -213,7 +235,7 @@ describe('a refund by Flutterwave', () => {
     for (const meta of [{ disburse_status: 'failed' }, JSON.stringify({ disburse_status: 'Failed' })]) {
       const { gateway } = await startSpeaker(t, altered('refund', { meta }))
       const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: true }
-      const outcome = await gateway.verifyRefund({ ...request, amount: money(1n, 'NGN') }, '75923')
+      const outcome = await gateway.verifyRefund({ ...request, amount: money(125_050n, 'NGN') }, '75923')
       assert.equal(outcome.kind, 'failed')
     }
   })

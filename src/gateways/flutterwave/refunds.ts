@@ -31,13 +31,13 @@ export function openRefunds({ get, post }: Calls): Required<Pick<Gateway, 'refun
       const earlier = await find(request)
       if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
       const path = `/transactions/${encodeURIComponent(request.attemptReference)}/refund`
-      return fromRefund(await post(path, toRefundBody(request)))
+      return fromRefund(await post(path, toRefundBody(request)), request)
     },
 
     verifyRefund: async (request, reference) =>
       reference === null
         ? find(request)
-        : fromRefundQuestion(await get(`/refunds/${encodeURIComponent(reference)}`)),
+        : fromRefundQuestion(await get(`/refunds/${encodeURIComponent(reference)}`), request),
   }
 }
 
@@ -60,18 +60,18 @@ const readRefunds = shaped(Type.Array(Refund))
 const readDisbursement = shaped(Type.Object({ disburse_status: Text }))
 
 /** The answer to making a refund, or to asking about one by its number. */
-function fromRefund(answer: HttpAnswer): RefundOutcome {
+function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedRefund(reply)
   const refund = readRefund(reply.data)
-  return refund ? fromStatus(refund) : unreadable('Flutterwave answered a refund that cannot be read')
+  return refund ? fromOwn(refund, request) : unreadable('Flutterwave answered a refund that cannot be read')
 }
 
 /** Asked by its number. A number that is gone has no say about the money. */
-function fromRefundQuestion(answer: HttpAnswer): RefundOutcome {
+function fromRefundQuestion(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
-  if (reply.kind !== 'error') return fromRefund(answer)
+  if (reply.kind !== 'error') return fromRefund(answer, request)
   return isNothing(reply) ? notFound() : fromSilence(reply)
 }
 
@@ -86,15 +86,28 @@ function fromRefunds(answer: HttpAnswer, request: RefundRequest): RefundOutcome 
   const refunds = readRefunds(reply.data)
   if (!refunds) return unreadable('Flutterwave answered refunds that cannot be read')
   const own = refunds.find(({ comment }) => comment === request.key)
-  if (own) return fromStatus(own)
+  if (own) return fromOwn(own, request)
   return refunds.some((refund) => mayBeOwn(refund, request))
     ? unknown('no_answer', 'Flutterwave has a refund of this amount without a comment: see its dashboard')
     : notFound()
 }
 
-function mayBeOwn({ comment, amount_refunded: given }: Refund, { amount }: RefundRequest): boolean {
+function mayBeOwn(refund: Refund, request: RefundRequest): boolean {
+  const { comment, amount_refunded: given } = refund
   const isSilent = comment === undefined || comment === null || comment === ''
-  return isSilent && given != null && fromMajor(given, amount.currency, amount)?.minor === amount.minor
+  return isSilent && given != null && isOfAmount(given, request)
+}
+
+/** An outcome of a refund carries no amount for others to compare, so it is compared here. */
+function fromOwn(refund: Refund, request: RefundRequest): RefundOutcome {
+  const { amount_refunded: given } = refund
+  return given == null || isOfAmount(given, request)
+    ? fromStatus(refund)
+    : unreadable('Flutterwave answered a refund of another amount than was asked for')
+}
+
+function isOfAmount(given: string, { amount }: RefundRequest): boolean {
+  return fromMajor(given, amount.currency, amount)?.minor === amount.minor
 }
 
 function fromStatus(refund: Refund): RefundOutcome {
