@@ -148,6 +148,22 @@ describe('an answer of Flutterwave about a payment', () => {
     for (const odd of ['NIGERIA', 'N/A', '', null, 'XX']) assert.equal(await countryOf(odd), null)
   })
 
+  it("keeps the country in which the card will be charged: its own, the payment's, or the currency's", async (t) => {
+    const { card } = readFixture('verify-card').data as { card: object }
+    const chargedIn = async (country: unknown, meta: unknown, currency: string) => {
+      const changes = { card: { ...card, country }, meta, currency, amount: 100 }
+      const outcome = await verifyAnswer(t, altered('verify-card', changes))
+      assert.ok(outcome.kind === 'succeeded' && outcome.savedMethod, inspect(outcome))
+      return JSON.parse(outcome.savedMethod.credential).country
+    }
+    assert.equal(await chargedIn('GH', { country: 'SN' }, 'XOF'), 'GH')
+    assert.equal(await chargedIn(null, { country: 'SN' }, 'XOF'), 'SN')
+    for (const odd of [null, [], {}, { country: 'XX' }, { country: 7 }, 'country'])
+      assert.equal(await chargedIn('N/A', odd, 'XOF'), 'CI')
+    assert.equal(await chargedIn(null, null, 'KES'), 'KE')
+    assert.equal(await chargedIn(null, null, 'EUR'), 'DE')
+  })
+
   it('that was paid by mobile money saves nothing', async (t) => {
     const asked = { amount: money(5_000n, 'UGX') }
     const outcome = await verifyAnswer(t, { http: 200, body: readFixture('verify-mobile-money') }, asked)

@@ -71,6 +71,7 @@ interface Page {
   amount: number
   currency: string
   email: string
+  meta: unknown
 }
 
 interface Transaction {
@@ -130,7 +131,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     if (typeof email !== 'string') return complain('customer.email is required')
     if (typeof redirect_url !== 'string') return complain('redirect_url is required')
     if (isUsed(tx_ref)) return { http: 400, body: readFixture('charge-duplicate') }
-    pages.set(tx_ref, { amount, currency: String(currency), email })
+    pages.set(tx_ref, { amount, currency: String(currency), email, meta: body.meta ?? null })
     const link = `https://checkout.flutterwave.com/v3/hosted/pay/${randomUUID()}`
     return { http: 200, body: { ...readFixture('payment-link'), data: { link } } }
   }
@@ -141,10 +142,11 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   }
 
   const charge = (body: Json): FakeReply => {
-    const { token, email, amount, currency, tx_ref, redirect_url } = body
+    const { token, email, amount, currency, country, tx_ref, redirect_url } = body
     const saved = tokens.get(String(token))
     if (typeof tx_ref !== 'string') return complain('tx_ref is required')
     if (typeof amount !== 'number' || !isPayable(amount, currency)) return complain('amount is not valid')
+    if (typeof country !== 'string' || !/^[A-Z]{2}$/.test(country)) return complain('country is required')
     if (typeof redirect_url !== 'string') return complain('Provide a valid redirect url')
     if (!saved || saved.email !== email) return complain('Wrong token or email passed')
     if (isUsed(tx_ref)) return { http: 400, body: readFixture('charge-duplicate') }
@@ -215,7 +217,8 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     const customer = { ...(template.customer as Json), email: page.email }
     // The same card again, under a new token.
     const card = { ...(template.card as Json), token: issueToken('approves', page.email) }
-    make(key, { amount: page.amount, currency: page.currency, customer, card, ...toEnding(ending, page) })
+    const { amount, currency, meta } = page
+    make(key, { amount, currency, meta, customer, card, ...toEnding(ending, page) })
   }
 
   return {

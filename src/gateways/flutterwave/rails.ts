@@ -1,7 +1,7 @@
 // What Flutterwave collects, as data: where its own lists and our default routes agree. An account may take less: what it
 // does not take it refuses before anything begins, and the next gateway is tried.
 
-import { CURRENCIES, type Currency } from '../../core/currency.ts'
+import { CURRENCIES, type Currency, defaultCountry } from '../../core/currency.ts'
 import type { Channel, Rail } from '../gateway.ts'
 
 interface FlutterwaveRail {
@@ -44,6 +44,15 @@ export const RAILS: readonly Rail[] = FLUTTERWAVE_RAILS.map(({ currency, countri
 
 /** Every rail takes cards, so a saved card can be charged in every currency. */
 export const CARD_CURRENCIES: readonly Currency[] = RAILS.map(({ currency }) => currency)
+
+// The euro has no country of its own, and Flutterwave wants one all the same: where most people pay with it.
+const LARGEST_EURO_COUNTRY = 'DE'
+
+/** The country of a card that nobody told one of: that of its currency, or the first that is served where many share it. */
+export function fallbackCountry(currency: Currency): string {
+  const served = RAILS.find((rail) => rail.currency === currency)?.countries?.[0]
+  return defaultCountry(currency) ?? served ?? LARGEST_EURO_COUNTRY
+}
 
 /** What Flutterwave's page offers when the payer chose a channel on ours; undefined for all that the account has. */
 export function toPaymentOptions(currency: Currency, channel: Channel): string | undefined {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Currency } from '../../core/currency.ts'
 import { money } from '../../core/money.ts'
 import type { FakeRequest } from '../fake-server.ts'
 import type { Attempt, Channel } from '../gateway.ts'
@@ -63,7 +64,7 @@ const PAYMENT = {
   payment_options: 'card',
   customer: { email: EMAIL, name: 'Amina Otieno' },
   customizations: { title: 'Duka La Vitabu', description: 'Two books' },
-  meta: { payment: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f', reference: 'A-1042 & more' },
+  meta: { payment: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f', reference: 'A-1042 & more', country: 'NG' },
   session_duration: 60,
   max_retry_attempt: 1,
 }
@@ -88,7 +89,8 @@ describe('a request to Flutterwave', () => {
   })
 
   it('for its page leaves out what there is not', async (t) => {
-    const body = await startBody(t, { description: null, expiresAt: null })
+    const body = await startBody(t, { description: null, expiresAt: null, country: null })
+    assert.equal('country' in body.meta, false)
     assert.deepEqual(body.customizations, { title: 'Duka La Vitabu' })
     assert.equal('session_duration' in body, false)
   })
@@ -142,16 +144,26 @@ describe('a request to Flutterwave', () => {
     assert.equal(body.country, 'GH')
   })
 
-  it('to charge a card of nobody knows where names the country of the charge', async (t) => {
+  it('to charge a card of nobody knows where names the country of the charge, or one of its currency', async (t) => {
     const credential = JSON.stringify({ token: TOKEN, email: EMAIL, country: null })
-    const countries = async (country: string | null) => {
+    const countryOf = async (country: string | null, currency: Currency) => {
+      const amount = money(1_000n, currency)
       const [request] = await record(t, (gateway) =>
-        gateway.chargeSaved(makeAttempt({ operation: 'charge', country }), credential),
+        gateway.chargeSaved(makeAttempt({ operation: 'charge', country, amount }), credential),
       )
       return JSON.parse(request?.text ?? '').country
     }
-    assert.equal(await countries('NG'), 'NG')
-    assert.equal(await countries(null), 'NG')
+    assert.equal(await countryOf('GH', 'NGN'), 'GH')
+    for (const [currency, country] of [
+      ['NGN', 'NG'],
+      ['USD', 'US'],
+      ['XAF', 'CM'],
+      ['XOF', 'CI'],
+      ['EUR', 'DE'],
+    ] as const)
+      assert.equal(await countryOf(null, currency), country)
+    for (const { currency } of FLUTTERWAVE.rails)
+      assert.match(await countryOf(null, currency), /^[A-Z]{2}$/, currency)
   })
 
   it('is not made with a credential that cannot be read', async (t) => {

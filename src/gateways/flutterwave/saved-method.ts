@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { isCountry } from '../../core/countries.ts'
+import type { Currency } from '../../core/currency.ts'
 import type { SavedMethod } from '../gateway.ts'
-import { CARD_CURRENCIES } from './rails.ts'
+import { CARD_CURRENCIES, fallbackCountry } from './rails.ts'
 import { Identity, Maybe, parseJson, shaped, Text } from './reply.ts'
 
 const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
@@ -28,15 +29,26 @@ const Card = Type.Object({
 
 const readCard = shaped(Card)
 const readCustomer = shaped(Type.Object({ email: Identity }))
+const readMeta = shaped(Type.Object({ country: Text }))
+
+/** What a paid record tells of its card. */
+interface Payer {
+  card?: unknown
+  customer?: unknown
+  /** What was sent with the payment, told again. */
+  meta?: unknown
+}
 
 /** The card of a paid record, if it can be charged again. */
-export function toSavedMethod(cardValue: unknown, customer: unknown): SavedMethod | null {
-  const card = readCard(cardValue)
-  const email = readCustomer(customer)?.email
+export function toSavedMethod(payer: Payer, currency: Currency): SavedMethod | null {
+  const card = readCard(payer.card)
+  const email = readCustomer(payer.customer)?.email
   if (!card || email === undefined) return null
   const country = toCountry(card.country)
   const [month = '', year = ''] = card.expiry.split('/')
-  const credential: Credential = { token: card.token, email, country }
+  // A charge must name a country, and is made without a payer who could be asked for one.
+  const chargedIn = country ?? toCountry(readMeta(payer.meta)?.country) ?? fallbackCountry(currency)
+  const credential: Credential = { token: card.token, email, country: chargedIn }
   return {
     type: 'card',
     credential: JSON.stringify(credential),

@@ -1,14 +1,13 @@
 // Flutterwave's JSON of payments, and the pure translations between it and the gateway contract.
 
 import { type Static, Type } from 'typebox'
-import { defaultCountry } from '../../core/currency.ts'
 import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Attempt, CheckoutChoice, Outcome, Question, Started, WebhookReading } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import { findFailureCode, isDark, isDuplicate, quote } from './declines.ts'
-import { toPaymentOptions } from './rails.ts'
+import { fallbackCountry, toPaymentOptions } from './rails.ts'
 import {
   describeFrontDoor,
   type ErrorReply,
@@ -28,7 +27,7 @@ const MINUTE_MS = 60_000
 const LONGEST_SESSION_MINUTES = 1_440
 
 export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string, now: Date) {
-  const { key, amount, customer, merchantName, description, reference, paymentId } = attempt
+  const { key, amount, customer, merchantName, description, reference, paymentId, country } = attempt
   return {
     tx_ref: key,
     amount: toMajor(amount),
@@ -38,8 +37,8 @@ export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUr
     payment_options: toPaymentOptions(amount.currency, choice.channel),
     customer: { email: customer.email, name: `${customer.firstname} ${customer.lastname}`.trim() },
     customizations: { title: merchantName, ...(description !== null && { description }) },
-    // For Flutterwave's dashboard; nothing here reads it back.
-    meta: { payment: paymentId, reference },
+    // For Flutterwave's dashboard. Only the country is read back, for a card that does not tell its own.
+    meta: { payment: paymentId, reference, ...(country !== null && { country }) },
     ...(attempt.expiresAt && { session_duration: toMinutes(now, attempt.expiresAt) }),
     // Trying another way to pay is what our own page is for: as few tries behind one answer as the field can say.
     max_retry_attempt: 1,
@@ -55,12 +54,11 @@ function toMinutes(now: Date, expiresAt: Date): number {
 /** `redirectUrl` is demanded since charges may be challenged, although nobody of ours will follow a challenge. */
 export function toChargeBody(attempt: Attempt, credential: Credential, redirectUrl: string) {
   const { key, amount, customer, description, reference } = attempt
-  const country = credential.country ?? attempt.country ?? defaultCountry(amount.currency)
   return {
     token: credential.token,
     email: credential.email,
     currency: amount.currency,
-    ...(country !== null && { country }),
+    country: credential.country ?? attempt.country ?? fallbackCountry(amount.currency),
     amount: toMajor(amount),
     tx_ref: key,
     narration: description ?? reference,
@@ -227,8 +225,7 @@ function fromSuccess(transaction: Transaction, question: Question, now: Date): O
     paid,
     key: transaction.tx_ref,
     // The card of a charge was saved before it was charged.
-    savedMethod:
-      question.operation === 'checkout' ? toSavedMethod(transaction.card, transaction.customer) : null,
+    savedMethod: question.operation === 'checkout' ? toSavedMethod(transaction, paid.currency) : null,
     paidAt: Number.isNaN(createdAt.getTime()) ? now : createdAt,
   }
 }
