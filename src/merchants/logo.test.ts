@@ -78,6 +78,7 @@ describe('a logo', () => {
     const wrong: [string, RegExp][] = [
       ['<script>alert(1)</script>', /script; remove/],
       ['<SCRIPT/>', /script; remove/],
+      ['<use href="#a"/>'.repeat(9), /too often/],
       ['<svg:script href="#a"/>', /script; remove/],
       ['<foreignObject><p/></foreignObject>', /foreignObject/],
       ['<x:foreignobject/>', /foreignObject/],

@@ -82,10 +82,15 @@ const SVG_RULES: readonly [RegExp, string][] = [
   ],
 ]
 
+// Each may repeat what the one before repeats: a few dozen of them hold up a browser for ever.
+const MAX_REPEATS = 8
+
 function wrongInSvg(text: string): string | undefined {
   if (text.includes('\ufffd') || text.includes('\0')) return 'is an SVG that is not UTF-8; save it as UTF-8.'
   const forbidden = SVG_RULES.find(([pattern]) => pattern.test(text))
   if (forbidden) return forbidden[1]
+  if ([...text.matchAll(/<(?:[\w.-]+:)?use[\s/>]/gi)].length > MAX_REPEATS)
+    return 'repeats parts of itself with <use> too often; draw them out.'
   if (!/^\ufeff?(?:<\?xml[^>]*\?>)?(?:\s|<!--(?:(?!-->)[\s\S])*-->)*<svg[\s>]/.test(text))
     return 'begins like XML and is no SVG; its first element must be <svg>.'
   if (!text.includes('"http://www.w3.org/2000/svg"') && !text.includes("'http://www.w3.org/2000/svg'"))

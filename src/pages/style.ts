@@ -29,7 +29,7 @@ p.amount{margin-bottom:1rem}
 .facts{margin:0}
 .facts div{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 1rem;padding:.375rem 0}
 .facts dt{color:var(--dim)}
-.facts dd{margin:0;font-weight:500;min-width:0}
+.facts dd{margin:0;margin-inline-start:auto;text-align:end;font-weight:500;min-width:0}
 .sheet .facts{margin:0 0 1rem}
 .sheet .facts div{border-block-end:1px solid var(--line);padding:.625rem 0}
 .account div{align-items:center}
@@ -50,7 +50,7 @@ svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-l
 .fields input,select{display:block;width:100%;min-height:3rem;padding:.5rem .75rem;border:1px solid var(--field);border-radius:.5rem;background:var(--card);color:var(--ink);font:inherit;font-size:1.0625rem}
 [dir=rtl] .fields input[dir=ltr]{text-align:right}
 [aria-invalid]{border:2px solid var(--bad)!important}
-.fields select+p,form+p{margin-top:.75rem}
+.fields select+p,.fields input+p,form+p{margin-top:.75rem}
 [role=status]{margin:1rem 0 0}
 .test-choice{border:1px dashed var(--field);border-radius:.5rem;padding:.25rem .75rem .75rem;margin-top:1rem}
 button,.button{display:block;width:100%;min-height:3rem;border:1px solid var(--accent);border-radius:.75rem;background:var(--accent);color:var(--on-accent);font:inherit;font-weight:650;padding:.75rem 1rem;text-align:center;text-decoration:none;cursor:pointer;margin-top:.625rem}
@@ -63,6 +63,7 @@ button[disabled]{opacity:.6;cursor:progress}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:.25rem}
 .notice{background:var(--soft);border-inline-start:4px solid var(--accent);border-radius:.5rem;padding:.75rem 1rem;margin:0 0 1rem}
 .notice p:last-child{margin:0}
+div.bad{border-color:var(--bad)}
 div.wrong{background:var(--bad-soft);border-color:var(--bad);color:var(--bad)}
 .wrong,.wrong a{color:var(--bad);font-weight:600}
 .dim{color:var(--dim);font-size:.9375rem}

@@ -70,8 +70,28 @@ async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Ca
   return [...candidates.filter(isChosen), ...candidates.filter((one) => !isChosen(one))]
 }
 
-/** Starts an attempt, or answers the one that is under way: the same payer is never prompted twice. */
+const starts = new WeakMap<PaymentsApp['db'], Map<string, Promise<CheckoutView>>>()
+
+/**
+ * Starts an attempt, or answers the one that is under way: the same payer is never prompted twice. Who presses again while
+ * the first press is on its way shares it, and takes no second slot of the phone.
+ */
 export async function startAttempt(
+  app: PaymentsApp,
+  view: CheckoutView,
+  choice: CheckoutChoice,
+): Promise<CheckoutView> {
+  const underWay = starts.get(app.db) ?? new Map<string, Promise<CheckoutView>>()
+  starts.set(app.db, underWay)
+  const { id } = view.payment
+  const running = underWay.get(id)
+  if (running) return running
+  const start = startOnce(app, view, choice).finally(() => underWay.delete(id))
+  underWay.set(id, start)
+  return start
+}
+
+async function startOnce(
   app: PaymentsApp,
   view: CheckoutView,
   choice: CheckoutChoice,

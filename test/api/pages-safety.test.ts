@@ -140,7 +140,8 @@ describe('a page', () => {
       ['channel=__proto__', 'choice'],
       ['channel=mobile_money', 'phone'],
       ['channel=mobile_money&phone=12&mobile_money_instrument=mobile_success', 'phone'],
-      ['channel=mobile_money&phone=%2B256712345678&network=__proto__', 'network'],
+      ['channel=mobile_money&phone=%2B256712345678', 'phone'],
+      ['channel=mobile_money&phone=0747123456&network=__proto__', 'network'],
       // The place for the phone ends in the middle of this character.
       [`channel=mobile_money&phone=${'x'.repeat(39)}%F0%9F%98%80`, 'phone'],
     ] as const

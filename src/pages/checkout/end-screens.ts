@@ -5,7 +5,7 @@ import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
-import { type CheckoutFacts, mayHaveSentMoney, screenOf } from './facts.ts'
+import { type CheckoutFacts, mayHaveSentMoney, screenOf, shownState } from './facts.ts'
 import { declineWords } from './failures.ts'
 import { amountOf, CHANNEL_WORDS, factList, leftToRight, returnLink, type Screen, sign } from './pieces.ts'
 
@@ -135,7 +135,7 @@ export function failedScreen(facts: CheckoutFacts): Screen {
 
 export function expiredScreen(facts: CheckoutFacts): Screen {
   const { speech, merchant } = facts
-  return endScreen(facts, 'waiting', speech.say('expiredTitle'), [
+  return endScreen(facts, 'stopped', speech.say('expiredTitle'), [
     chargedWords(facts),
     speech.say('expiredText', { merchant: merchant.name }),
   ])
@@ -183,6 +183,6 @@ function endScreen(
 ): Screen {
   return {
     title,
-    body: html`${sign(look)}<h1>${title}</h1>${words.map((one) => html`<p>${one}</p>`)}${returnLink(facts)}`,
+    body: html`<div${mayHaveSentMoney(facts) && html` data-status="${facts.path}/status" data-shown="${shownState(facts)}"`}>${sign(look)}<h1>${title}</h1>${words.map((one) => html`<p>${one}</p>`)}${returnLink(facts)}</div>`,
   }
 }

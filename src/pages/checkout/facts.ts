@@ -120,7 +120,7 @@ export function shownState(facts: StateFacts): string {
   return parts.join('.')
 }
 
-/** An attempt whose end nobody knows: money may still come. */
+/** An attempt whose end nobody knows, or whose payer says that the money is on its way: it may still come. */
 export function mayHaveSentMoney({ attempts }: Pick<CheckoutFacts, 'attempts'>): boolean {
-  return attempts.some(({ status }) => status !== 'declined')
+  return attempts.some(({ status, sentAt }) => status !== 'declined' || sentAt !== null)
 }

@@ -38,6 +38,8 @@ export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem 
   const phone = readPhone(form.phone ?? '', offer.country)
   if (!phone) return { kind: 'phone' }
   const networks = networksOf(offer.country)
+  // The networks of a country prompt the numbers of that country.
+  if (networks.length > 0 && phone.country !== offer.country) return { kind: 'phone' }
   const chosen = networks.find(({ code }) => code === form.network)
   const network = chosen ?? guessed(phone.e164, offer.country)
   if (!network && networks.length > 0) return { kind: 'network' }

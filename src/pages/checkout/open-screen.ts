@@ -118,7 +118,7 @@ function problemWords({ speech, now }: CheckoutFacts, problem: Problem | null): 
       const seconds = Math.ceil((problem.until.getTime() - now.getTime()) / 1_000)
       return seconds < 60
         ? speech.say('problemWaitSeconds', { seconds })
-        : speech.say('problemWaitMinutes', { minutes: Math.ceil(seconds / 60) })
+        : speech.say('problemWaitMinutes', { minutes: Math.round(seconds / 60) })
     }
     default:
       return speech.say('problemChoice')
@@ -127,10 +127,10 @@ function problemWords({ speech, now }: CheckoutFacts, problem: Problem | null): 
 
 /** What became of the last try, and what to do. */
 function declineNotice(facts: CheckoutFacts): Html | null {
-  const { attempt, speech, form, merchant } = facts
-  if (!attempt?.failureCode || form.problem) return null
+  const { attempt, speech, merchant } = facts
+  if (!attempt?.failureCode) return null
   const advice = speech.say(FAILURE_WORDS[attempt.failureCode].advice, { merchant: merchant.name })
-  return html`<div class="notice" role="alert"><p>${declineWords(facts, attempt.failureCode)} ${advice}</p></div>`
+  return html`<div class="notice bad" role="alert"><p>${declineWords(facts, attempt.failureCode)} ${advice}</p></div>`
 }
 
 const LITTLE_TIME_MS = 600_000

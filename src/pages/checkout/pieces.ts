@@ -4,6 +4,7 @@ import { money } from '../../core/money.ts'
 import { type Html, html, trusted } from '../../kit/html.ts'
 import type { AttemptRow } from '../../payments/service.ts'
 import type { WordId } from '../words/en.ts'
+import { withoutControls } from '../words.ts'
 import type { CheckoutFacts } from './facts.ts'
 
 export interface Screen {
@@ -24,7 +25,7 @@ export function factList(facts: readonly Fact[], extraClass = ''): Html {
   const rows = facts.map(
     ([label, value]) =>
       value &&
-      html`<div><dt>${label}</dt><dd>${typeof value === 'string' ? html`<bdi>${value}</bdi>` : value}</dd></div>`,
+      html`<div><dt>${label}</dt><dd>${typeof value === 'string' ? html`<bdi>${withoutControls(value)}</bdi>` : value}</dd></div>`,
   )
   return html`<dl class="facts ${extraClass}">${rows}</dl>`
 }
