@@ -296,6 +296,7 @@ describe('an answer of Flutterwave to a charge', () => {
     for (const [message, code] of [
       ['Insufficient Funds', 'insufficient_funds'],
       ['Wrong token or email passed', 'invalid_card'],
+      ['Token not found', 'invalid_card'],
       ['Transaction has been flagged as fraudulent', 'suspected_fraud'],
     ] as const) {
       const outcome = await chargeAnswer(t, complaint(message))
@@ -309,8 +310,26 @@ describe('an answer of Flutterwave to a charge', () => {
       'token is required',
       'Provide a valid redirect url',
       'Merchant is not enabled for USD',
+      'Invalid currency',
+      'currency GHS not supported for this merchant',
+      'Missing parameter (country)',
+      'amount must be a number',
     ])
       assertRefused(await chargeAnswer(t, complaint(message)))
+    for (const http of [404, 405, 422]) assertRefused(await chargeAnswer(t, complaint('No', http)))
+  })
+
+  it('that says no without a reason that proves anything is asked about', async (t) => {
+    for (const http of [200, 400])
+      for (const message of [
+        '',
+        'Charge failed',
+        'Transaction failed',
+        'Could not complete the request, please retry',
+        'Cancelled',
+        'The bank did not respond',
+      ])
+        assertUnknown(await chargeAnswer(t, complaint(message, http)), 'no_answer')
   })
 
   // Seen in public: the call failed with such words, and the card was charged all the same.

@@ -23,7 +23,7 @@ const WORDINGS: readonly (readonly [RegExp, FailureCode])[] = [
     'wallet_not_found',
   ],
   [
-    /invalid (?:card|account|cvv|expiry|token)|wrong token|no (?:such )?card|no such issuer|restricted card|card not supported/,
+    /invalid (?:card|account|cvv|expiry|token)|wrong token|token (?:was |is |has )?(?:not found|expired|invalid)|no (?:such )?card|no such issuer|restricted card|card not supported/,
     'invalid_card',
   ],
   [/duplicate|already exist/, 'duplicate'],
@@ -58,6 +58,38 @@ const DARK_WORDS =
 /** The words of an error that broke off Flutterwave's work: nobody can tell what was done before. */
 export function isDark(message: string): boolean {
   return DARK_WORDS.test(message)
+}
+
+/** What a bank decides. The other reasons may stand for work that broke off and went on somewhere else. */
+const VERDICTS: readonly FailureCode[] = [
+  'authentication_failed',
+  'authentication_required',
+  'card_expired',
+  'do_not_honor',
+  'insufficient_funds',
+  'invalid_card',
+  'limit_exceeded',
+  'suspected_fraud',
+]
+
+/** The verdict in the words of an error that has no record beside it. */
+export function findVerdict(message: string): FailureCode | undefined {
+  const code = findFailureCode(message)
+  return code && VERDICTS.includes(code) ? code : undefined
+}
+
+const VALIDATION_WORDS = [
+  /\b(?:is|are) (?:required|missing|invalid|not (?:valid|allowed|supported|enabled))/,
+  /\b(?:missing|invalid|unknown|unsupported) (?:\w+ )?(?:parameter|field|value|amount|currency|country|e-?mail|tx_?ref|redirect)/,
+  /\bprovide a\b|\bmust (?:be|have|contain)\b/,
+  /\bcurrency\b.*\bnot (?:supported|enabled|allowed)/,
+  /\bnot (?:supported|enabled|allowed)\b.*\bcurrency/,
+]
+
+/** The words of a request that was not even looked into: something about it is missing or not taken. */
+export function isValidation(message: string): boolean {
+  const words = message.toLowerCase()
+  return VALIDATION_WORDS.some((pattern) => pattern.test(words))
 }
 
 const LONGEST_WORDS = 200

@@ -6,7 +6,7 @@ import { addMs } from '../../kit/clock.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Attempt, CheckoutChoice, Outcome, Question, Started, WebhookReading } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
-import { findFailureCode, isDark, isDuplicate, quote } from './declines.ts'
+import { findFailureCode, findVerdict, isDark, isDuplicate, isValidation, quote } from './declines.ts'
 import { fallbackCountry, toPaymentOptions } from './rails.ts'
 import {
   describeFrontDoor,
@@ -122,7 +122,13 @@ export function fromCharge(answer: HttpAnswer, attempt: Attempt, now: Date): Out
   return unreadable('Flutterwave answered a charge that cannot be read')
 }
 
-/** Without a record there are only words. Those that tell of broken work prove nothing, whatever the status. */
+/** Statuses that say by themselves that nothing was begun; 400 is Flutterwave's answer to nearly everything. */
+const PLAIN_REFUSALS: readonly number[] = [404, 405, 422]
+
+/**
+ * Without a record there are only words. A bank's verdict and a complaint about the request are believed; whatever else
+ * they say, cards have been charged behind such an error, and only the record tells.
+ */
 function fromFailedCharge(error: ErrorReply): Outcome | Taken {
   const frontDoor = fromFrontDoor(error.http)
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
@@ -132,8 +138,10 @@ function fromFailedCharge(error: ErrorReply): Outcome | Taken {
   if (isDuplicate(message)) return { kind: 'taken' }
   const words = describe(error)
   if (isDark(message)) return unknown('no_answer', words)
-  const code = findFailureCode(message)
-  return code ? declined(null, code, words) : refused(words)
+  const code = findVerdict(message)
+  if (code) return declined(null, code, words)
+  const isRefused = PLAIN_REFUSALS.includes(error.http) || isValidation(message)
+  return isRefused ? refused(words) : unknown('no_answer', words)
 }
 
 function fromFrontDoor(http: number): Declined | undefined {
