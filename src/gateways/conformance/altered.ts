@@ -1,7 +1,9 @@
 // Answers that are not quite what the provider promised: each value of a good answer is taken away or replaced in turn.
-// Money has moved by then, so that a connector may tell what can still be read, or that it does not know.
+// Money has moved by then, so that a connector may tell what can still be read, or that it does not know. And an answer
+// about another payment ends none of ours.
 
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Alteration } from '../fake-server.ts'
@@ -53,6 +55,33 @@ function testAlteredCheckout(subject: Subject): void {
     assertUnknown(await rig.gateway.verify(attempt, paid.gatewayReference), ['unreadable'])
   })
 
+  it('never makes a declined checkout a paid or a refused one', async (t) => {
+    const rig = await startRig(t, subject)
+    const [ending] = declinesOf(subject, 'checkout')
+    assert.ok(ending, 'every provider has declined checkouts')
+    const { attempt, reference } = await rig.startNew()
+    await rig.provider.finish(attempt.key, { kind: 'declines', how: ending })
+    const world: World<Attempt, Outcome> = {
+      rig,
+      make: async () => attempt,
+      act: () => rig.gateway.verify(attempt, reference),
+      check: async (_attempt, outcome) => assertNotPaidNorRefused(outcome),
+    }
+    await alterEverything(async () => world)
+  })
+
+  it('says nothing about a checkout when it is about another one that was not paid', async (t) => {
+    const rig = await startRig(t, subject)
+    const declines = declinesOf(subject, 'checkout').map((how) => ({ kind: 'declines', how }) as const)
+    for (const ending of [{ kind: 'waits' } as const, ...declines]) {
+      const { attempt, reference } = await rig.startNew()
+      await rig.provider.finish(attempt.key, ending)
+      await explain(`with ${inspect(ending)}`, () =>
+        assertForeign(rig, attempt, () => rig.gateway.verify(attempt, reference)),
+      )
+    }
+  })
+
   it('never sends a payer to what is no web address', async (t) => {
     const rig = await startRig(t, subject)
     const world: World<Attempt, Started | Outcome> = {
@@ -79,6 +108,28 @@ function testAlteredCharge(subject: Subject): void {
     }
     await alterEverything(async () => world)
   })
+
+  it('never makes a declined charge a paid or a refused one', async (t) => {
+    const [how] = declinesOf(subject, 'charge')
+    assert.ok(how, 'every provider has declined charges')
+    const { rig, credential } = await prepareCharge(t, subject, { declines: how })
+    const world: World<Attempt, Outcome> = {
+      rig,
+      make: async () => rig.makeAttempt('charge'),
+      act: (attempt) => charge(rig.gateway, attempt, credential),
+      check: async (_attempt, outcome) => assertNotPaidNorRefused(outcome),
+    }
+    await alterEverything(async () => world)
+  })
+
+  it('says nothing about a charge when it is about another one that was not paid', async (t) => {
+    for (const how of declinesOf(subject, 'charge')) {
+      const { rig, attempt, credential } = await prepareCharge(t, subject, { declines: how })
+      await explain(`with ${how}`, () =>
+        assertForeign(rig, attempt, () => charge(rig.gateway, attempt, credential)),
+      )
+    }
+  })
 }
 
 function testAlteredRefund(subject: Subject): void {
@@ -101,6 +152,30 @@ function testAlteredRefund(subject: Subject): void {
     rig.provider.server.alter(renameStatuses)
     assertUnknown(await refund(rig.gateway, request), ['unreadable'])
   })
+}
+
+function declinesOf(subject: Subject, operation: Attempt['operation']): string[] {
+  return subject.declines.filter(({ on }) => on === operation).map(({ how }) => how)
+}
+
+/** The answer is made to name another key wherever it names ours. */
+async function assertForeign(rig: Rig, attempt: Attempt, ask: () => Promise<Outcome>): Promise<void> {
+  const stranger = randomUUID()
+  let isNamed = false
+  rig.provider.server.alter((value) => {
+    const text = JSON.stringify(value)
+    isNamed ||= text.includes(attempt.key)
+    return JSON.parse(text.replaceAll(attempt.key, stranger))
+  })
+  const outcome = await ask()
+  rig.provider.server.calm()
+  assert.ok(isNamed, 'the provider names our key in its record')
+  assertUnknown(outcome, ['unreadable'])
+}
+
+function assertNotPaidNorRefused(outcome: Outcome): void {
+  assert.notEqual(outcome.kind, 'succeeded', inspect(outcome))
+  if (outcome.kind === 'declined') assert.equal(outcome.refused, undefined, inspect(outcome))
 }
 
 function assertPaidOrUnknown(outcome: Outcome): void {

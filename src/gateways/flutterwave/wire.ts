@@ -194,10 +194,13 @@ function fromNothing({ operation, expiresAt, key }: Question, now: Date): Outcom
 }
 
 function fromTransaction(transaction: Transaction, question: Question, now: Date): Outcome {
-  const { id, status, processor_response: response, meta } = transaction
-  switch (status.toLowerCase()) {
-    case 'successful':
-      return fromSuccess(transaction, question, now)
+  const { id, processor_response: response, meta } = transaction
+  const status = transaction.status.toLowerCase()
+  if (status === 'successful') return fromSuccess(transaction, question, now)
+  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  if (transaction.tx_ref !== question.key)
+    return unreadable('Flutterwave answered about another payment than the one it was asked about')
+  switch (status) {
     case 'pending':
     case 'pending auth':
     case 'success-pending-validation':

@@ -198,7 +198,9 @@ export function fromDepositStatus(
   // A refusal to tell says nothing about the payment.
   if (reply.kind === 'turned_away') return unknown('no_answer', reply.words)
   const { body } = reply
-  return body.status === 'FOUND' ? fromDeposit(body.data, asked.now) : fromNoDeposit(asked)
+  return body.status === 'FOUND'
+    ? fromDeposit(body.data, asked.question.key, asked.now)
+    : fromNoDeposit(asked)
 }
 
 const MINUTE_MS = 60_000
@@ -220,8 +222,11 @@ function fromNoDeposit(asked: { question: Question; gatewayReference: string | n
   return unknown('no_answer', 'pawaPay has no deposit yet, and it is too late to open its page again')
 }
 
-function fromDeposit(deposit: Deposit, now: Date): Outcome {
+function fromDeposit(deposit: Deposit, key: string, now: Date): Outcome {
   const { depositId, status, failureReason } = deposit
+  if (status === 'COMPLETED') return fromCompleted(deposit, now)
+  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  if (depositId !== key) return unknown('unreadable', 'pawaPay answered about another deposit than ours')
   switch (status) {
     // PROCESSING also while an operator's own page waits for the payer, which pawaPay's page shows.
     case 'ACCEPTED':
@@ -229,8 +234,6 @@ function fromDeposit(deposit: Deposit, now: Date): Outcome {
     case 'SUBMITTED':
     case 'IN_RECONCILIATION':
       return { kind: 'pending', gatewayReference: depositId }
-    case 'COMPLETED':
-      return fromCompleted(deposit, now)
     case 'FAILED':
     case 'REJECTED':
       return fromFailed(depositId, failureReason)

@@ -70,17 +70,20 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
     instruments: SANDBOX_INSTRUMENTS,
 
     startCheckout: async (attempt, choice, returnUrl) =>
-      fromStart(await ask('POST', '/checkouts', toCheckoutBody(attempt, choice, returnUrl), attempt.key)),
+      fromStart(
+        await ask('POST', '/checkouts', toCheckoutBody(attempt, choice, returnUrl), attempt.key),
+        attempt.key,
+      ),
 
     chargeSaved: async (attempt, credential) =>
-      fromCharge(await ask('POST', '/charges', toChargeBody(attempt, credential), attempt.key)),
+      fromCharge(await ask('POST', '/charges', toChargeBody(attempt, credential), attempt.key), attempt.key),
 
-    verify: async ({ key }) => fromAnswer(await ask('GET', pathOf(key))),
+    verify: async ({ key }) => fromAnswer(await ask('GET', pathOf(key)), key),
 
-    cancel: async ({ key }) => fromAnswer(await ask('POST', `${pathOf(key)}/cancel`)),
+    cancel: async ({ key }) => fromAnswer(await ask('POST', `${pathOf(key)}/cancel`), key),
 
     play: async (key, instrument) =>
-      fromAnswer(await ask('POST', `${pathOf(key)}/play`, { instrument: instrument ?? null })),
+      fromAnswer(await ask('POST', `${pathOf(key)}/play`, { instrument: instrument ?? null }), key),
 
     async executions(paymentId) {
       const answer = await ask('GET', `/executions?order=${encodeURIComponent(paymentId)}`)

@@ -204,28 +204,31 @@ function readSubmission(answer: HttpAnswer): RecordBody | Declined | Unknown {
   return { kind: 'declined', code: 'provider_unavailable', words, gatewayReference: null, refused: true }
 }
 
-export function fromStart(answer: HttpAnswer): Started | Outcome {
+export function fromStart(answer: HttpAnswer, key: string): Started | Outcome {
   const body = readSubmission(answer)
   if ('words' in body) return body
-  const outcome = fromRecord(body)
+  const outcome = fromRecord(body, key)
   if (outcome.kind !== 'pending' || !body.next) return outcome
   const next: NextStep = body.next
   return { kind: 'started', gatewayReference: body.id, next }
 }
 
-export function fromCharge(answer: HttpAnswer): Outcome {
+export function fromCharge(answer: HttpAnswer, key: string): Outcome {
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
   const isBusy = answer.kind === 'answered' && answer.status === 429
   const body = isBusy ? unknown('no_answer', 'the sandbox has too much to do') : readSubmission(answer)
-  return 'words' in body ? body : fromRecord(body)
+  return 'words' in body ? body : fromRecord(body, key)
 }
 
-export function fromAnswer(answer: HttpAnswer): Outcome {
+export function fromAnswer(answer: HttpAnswer, key: string): Outcome {
   const body = readAnswer(answer)
-  return 'words' in body ? body : fromRecord(body)
+  return 'words' in body ? body : fromRecord(body, key)
 }
 
-function fromRecord(body: RecordBody): Outcome {
+function fromRecord(body: RecordBody, key: string): Outcome {
+  if (body.status === 'succeeded') return fromSuccess(body)
+  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  if (body.key !== key) return unknown('unreadable', 'the sandbox answered about another payment')
   switch (body.status) {
     case 'open':
     case 'authenticating':
@@ -238,8 +241,6 @@ function fromRecord(body: RecordBody): Outcome {
         words: body.message ?? body.declineCode ?? 'declined',
         gatewayReference: body.id,
       }
-    case 'succeeded':
-      return fromSuccess(body)
     default:
       return unknown('unreadable', `the sandbox answered a status that we do not know: ${body.status}`)
   }

@@ -107,11 +107,11 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
   const readSession = (id: string) => read(`${SESSIONS}/${encodeURIComponent(id)}?${WITH_CARD}`)
 
-  async function verify({ operation }: Question, reference: string | null): Promise<Outcome> {
+  async function verify({ operation, key }: Question, reference: string | null): Promise<Outcome> {
     if (reference === null) return NO_REFERENCE
     return operation === 'checkout'
-      ? fromSessionQuestion(await readSession(reference))
-      : fromIntentQuestion(await read(`${INTENTS}/${encodeURIComponent(reference)}`))
+      ? fromSessionQuestion(await readSession(reference), key)
+      : fromIntentQuestion(await read(`${INTENTS}/${encodeURIComponent(reference)}`), key)
   }
 
   return {
@@ -122,12 +122,12 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
     // Which ways to pay Stripe's page offers is decided by the account's settings, not by the payer's choice on ours.
     startCheckout: async (attempt, _choice, returnUrl) =>
-      fromStart(await write(SESSIONS, toCheckoutForm(attempt, returnUrl), attempt.key)),
+      fromStart(await write(SESSIONS, toCheckoutForm(attempt, returnUrl), attempt.key), attempt.key),
 
     async chargeSaved(attempt, credentialText) {
       const credential = readCredential(credentialText)
       if (!credential) return UNUSABLE_CREDENTIAL
-      return fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key))
+      return fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key), attempt.key)
     },
 
     async cancel(question, reference) {

@@ -31,12 +31,13 @@ const sumOf = (outcome: Outcome | Started): string =>
 const SAVED = JSON.stringify({ customer: 'cus_1', payment_method: 'pm_1' })
 const REFERENCE = 'cs_test_a1session000000000000000001'
 const paidSession = readFixture('checkout-session-paid')
+const declined402 = readFixture('error-card-declined')
 const intent = readFixture('payment-intent')
 
 describe('a session of Stripe', () => {
   it('that was paid tells everything', async (t) => {
     const gateway = await startSaying(t, { http: 200, body: paidSession })
-    assert.deepEqual(await gateway.verify(makeAttempt(), REFERENCE), {
+    assert.deepEqual(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE), {
       kind: 'succeeded',
       gatewayReference: REFERENCE,
       paid: money(125_050n, 'KES'),
@@ -109,7 +110,7 @@ describe('a session of Stripe', () => {
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes).slice(0, 120)} is ${expected}`, async (t) => {
       const gateway = await startSaying(t, { http: 200, body: { ...paidSession, ...changes } })
-      assert.equal(sumOf(await gateway.verify(makeAttempt(), REFERENCE)), expected)
+      assert.equal(sumOf(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)), expected)
     })
   }
 
@@ -141,7 +142,7 @@ describe('a session of Stripe', () => {
   for (const [title, body, fingerprint] of methods) {
     it(`that was paid saves ${title}`, async (t) => {
       const gateway = await startSaying(t, { http: 200, body })
-      const outcome = await gateway.verify(makeAttempt(), REFERENCE)
+      const outcome = await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)
       assert.ok(outcome.kind === 'succeeded')
       assert.equal(outcome.savedMethod?.fingerprint ?? null, fingerprint)
     })
@@ -207,8 +208,8 @@ describe('a payment of Stripe', () => {
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes)} is ${expected}, in answer to a charge and to a question`, async (t) => {
       const gateway = await startSaying(t, { http: 200, body: { ...intent, ...changes } })
-      assert.equal(sumOf(await gateway.verify(makeCharge(), intent.id)), expected)
-      const charged = await gateway.chargeSaved?.(makeCharge(), SAVED)
+      assert.equal(sumOf(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
+      const charged = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       assert.ok(charged)
       assert.equal(sumOf(charged), expected)
     })
@@ -217,7 +218,7 @@ describe('a payment of Stripe', () => {
   it('is not even asked for with a credential that is not of Stripe', async (t) => {
     const { gateway, provider } = await startStripe(t)
     for (const credential of ['', 'AUTH_x', '{}', '{"customer":"cus_1"}', 'null']) {
-      const outcome = await gateway.chargeSaved?.(makeCharge(), credential)
+      const outcome = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), credential)
       assert.ok(outcome?.kind === 'declined')
       assert.equal(outcome.code, 'invalid_card')
     }
@@ -225,7 +226,27 @@ describe('a payment of Stripe', () => {
   })
 })
 
-const declined402 = readFixture('error-card-declined')
+describe('an answer of Stripe about another payment', () => {
+  const stranger = { ...intent, metadata: { cowry_key: '7d3f0c8f-6f0e-4f0b-9a55-0d9b1f1c2a77' } }
+
+  it('ends none of ours, whether it comes alone or in an error', async (t) => {
+    for (const [http, body] of [
+      [200, { ...stranger, status: 'canceled' }],
+      [402, { error: { ...declined402.error, payment_intent: { ...stranger, status: 'canceled' } } }],
+    ] as const) {
+      const gateway = await startSaying(t, { http, body })
+      const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
+      assert.ok(charge?.kind === 'unknown' && charge.reason === 'unreadable')
+    }
+  })
+
+  it('that was paid carries the key of the other one', async (t) => {
+    const gateway = await startSaying(t, { http: 200, body: stranger })
+    const outcome = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
+    assert.ok(outcome.kind === 'succeeded')
+    assert.equal(outcome.key, stranger.metadata.cowry_key)
+  })
+})
 
 /** What an error means in answer to a charge, and to a question about one. */
 const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][] = [
@@ -309,8 +330,8 @@ describe('an error of Stripe', () => {
   for (const [title, reply, charged, asked] of ERRORS) {
     it(`${title} makes a charge ${charged} and an answer ${asked}, in words that quote nothing`, async (t) => {
       const gateway = await startSaying(t, reply)
-      const charge = await gateway.chargeSaved?.(makeCharge(), SAVED)
-      const answer = await gateway.verify(makeCharge(), 'pi_1')
+      const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
+      const answer = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
       assert.ok(charge)
       assert.deepEqual([sumOf(charge), sumOf(answer)], [charged, asked])
       for (const outcome of [charge, answer])

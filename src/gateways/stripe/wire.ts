@@ -74,33 +74,33 @@ const readSession = reader(Session)
 const readIntent = reader(Intent)
 const readCardMethod = reader(CardMethod)
 
-export function fromStart(answer: HttpAnswer): Started | Outcome {
+export function fromStart(answer: HttpAnswer, key: string): Started | Outcome {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromFailedSubmission(reply)
+  if (reply.kind === 'error') return fromFailedSubmission(reply, key)
   const { id, status, url } = reply.body
-  if (status !== 'open' || !url) return fromSession(reply.body)
+  if (status !== 'open' || !url) return fromSession(reply.body, key)
   return { kind: 'started', gatewayReference: id, next: { kind: 'redirect', url } }
 }
 
-export function fromCharge(answer: HttpAnswer): Outcome {
+export function fromCharge(answer: HttpAnswer, key: string): Outcome {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'body') return fromIntent(reply.body)
+  if (reply.kind === 'body') return fromIntent(reply.body, key)
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
-  return isBusy(reply) ? unknown('no_answer', describeError(reply)) : fromFailedSubmission(reply)
+  return isBusy(reply) ? unknown('no_answer', describeError(reply)) : fromFailedSubmission(reply, key)
 }
 
-export function fromSessionQuestion(answer: HttpAnswer): Outcome {
+export function fromSessionQuestion(answer: HttpAnswer, key: string): Outcome {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
-  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromSession(reply.body)
+  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromSession(reply.body, key)
 }
 
-export function fromIntentQuestion(answer: HttpAnswer): Outcome {
+export function fromIntentQuestion(answer: HttpAnswer, key: string): Outcome {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
-  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromIntent(reply.body)
+  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromIntent(reply.body, key)
 }
 
 /** Whether the session was closed by this request, or Stripe says that there is nothing open to close. */
@@ -121,7 +121,7 @@ export function readIntentId(answer: HttpAnswer): string | Unknown {
 }
 
 /** An error in answer to a request that makes something. Only what provably began nothing is refused. */
-function fromFailedSubmission(reply: ErrorReply): Outcome {
+function fromFailedSubmission(reply: ErrorReply, key: string): Outcome {
   const { http, error } = reply
   const words = describeError(reply)
   if (http === 401 || http === 403 || isBusy(reply)) return refused('provider_unavailable', words)
@@ -130,7 +130,7 @@ function fromFailedSubmission(reply: ErrorReply): Outcome {
   if (!error) return unknown('unreadable', words)
   if (error.payment_intent != null) {
     const intent = readIntent(error.payment_intent)
-    return intent ? fromIntent(intent, error) : unknown('unreadable', words)
+    return intent ? fromIntent(intent, key, error) : unknown('unreadable', words)
   }
   switch (error.type) {
     case 'card_error':
@@ -149,7 +149,13 @@ function fromInvalidRequest(error: StripeError, words: string): Outcome {
   return refused(isCardGone ? 'invalid_card' : 'provider_unavailable', words)
 }
 
-function fromSession(session: Session): Outcome {
+/** A success of another payment is for settle to see; anything else about another payment says nothing about this one. */
+function fromSession(session: Session, key: string): Outcome {
+  const outcome = readSessionState(session)
+  return outcome.kind === 'succeeded' || session.client_reference_id === key ? outcome : anotherPayment()
+}
+
+function readSessionState(session: Session): Outcome {
   const { id, status, payment_status: paymentStatus } = session
   switch (status) {
     // A decline on Stripe's page leaves it open: the payer may try another card there.
@@ -189,7 +195,7 @@ function fromUnpaidSession(session: Session): Outcome {
       return pending(session.id)
     case 'requires_payment_method':
     case 'canceled': {
-      const outcome = fromIntent(intent)
+      const outcome = readIntentState(intent)
       return outcome.kind === 'declined' ? { ...outcome, gatewayReference: session.id } : outcome
     }
     default:
@@ -213,8 +219,18 @@ function fromPaidSession(session: Session): Outcome {
   }
 }
 
+/** As with a session: only a success is told of another payment. */
+function fromIntent(intent: Intent, key: string, error?: StripeError): Outcome {
+  const outcome = readIntentState(intent, error)
+  return outcome.kind === 'succeeded' || intent.metadata?.[KEY_FIELD] === key ? outcome : anotherPayment()
+}
+
+function anotherPayment(): Outcome {
+  return unknown('unreadable', 'Stripe answered about another payment than the one it was asked about')
+}
+
 /** `error` is what the request was answered with; otherwise the payment remembers why it last failed. */
-function fromIntent(intent: Intent, error?: StripeError): Outcome {
+function readIntentState(intent: Intent, error?: StripeError): Outcome {
   const { id, status } = intent
   switch (status) {
     case 'succeeded':
