@@ -33,7 +33,7 @@ describe('a hook', () => {
     assert.equal(hooks.at(-1)?.headers['x-signature'], 'abc')
   })
 
-  it('may be empty, and at most 256 KB long', async () => {
+  it('may be empty, and at most 1 MB long', async () => {
     const { shell, hooks } = hookShell(401)
     assert.equal((await shell.inject({ method: 'POST', url: '/hooks/x' })).http, 401)
     assert.equal(hooks[0]?.rawBody.length, 0)
@@ -44,10 +44,10 @@ describe('a hook', () => {
         payload: Buffer.alloc(bytes),
         headers: { 'content-type': 'application/octet-stream' },
       })
-    assert.equal((await inject(262_144)).http, 401)
-    const refused = await inject(262_145)
+    assert.equal((await inject(1_048_576)).http, 401)
+    const refused = await inject(1_048_577)
     assert.equal(refused.http, 413)
-    assert.match(refused.body, /256 KB/)
+    assert.match(refused.body, /1024 KB/)
   })
 })
 
