@@ -122,8 +122,11 @@ for (const javaScript of [true, false]) {
       await page.locator('#phone').fill(newPhone())
       await press(page, say('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
       await inSwahili(page, 'promptTitle')
-      await page.waitForTimeout(2_100)
-      await press(page, say('sw', 'checkNow'))
+      // A script sees the end by itself, and then the button is gone.
+      if (!javaScript) {
+        await page.waitForTimeout(2_100)
+        await press(page, say('sw', 'checkNow'))
+      }
       await inSwahili(page, 'paidTitle')
       await page.getByRole('link', { name: say('sw', 'stay') }).click()
       await inSwahili(page, 'receipt')

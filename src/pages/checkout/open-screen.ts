@@ -127,10 +127,10 @@ function problemWords({ speech, now }: CheckoutFacts, problem: Problem | null): 
 
 /** What became of the last try, and what to do. */
 function declineNotice(facts: CheckoutFacts): Html | null {
-  const { attempt, speech, merchant } = facts
+  const { attempt, speech, merchant, form } = facts
   if (!attempt?.failureCode) return null
   const advice = speech.say(FAILURE_WORDS[attempt.failureCode].advice, { merchant: merchant.name })
-  return html`<div class="notice bad" role="alert"><p>${declineWords(facts, attempt.failureCode)} ${advice}</p></div>`
+  return html`<div class="notice bad"${form.problem === null && html` role="alert"`}><p>${declineWords(facts, attempt.failureCode)} ${advice}</p></div>`
 }
 
 const LITTLE_TIME_MS = 600_000
