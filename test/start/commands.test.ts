@@ -36,7 +36,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
     const { code, out, err } = await run(t, '--help')
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     const names = commandsIn(out)
-    assert.deepEqual(names, ['serve', 'sandbox', 'merchants', 'keys', 'doctor', 'docs'])
+    assert.deepEqual(names, ['serve', 'sandbox', 'merchants', 'keys', 'gateways', 'doctor', 'docs'])
     for (const name of names) {
       const help = await run(t, name, '--help')
       assert.deepEqual({ code: help.code, err: help.err }, { code: 0, err: '' })
