@@ -107,11 +107,19 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
   const readSession = (id: string) => read(`${SESSIONS}/${encodeURIComponent(id)}?${WITH_CARD}`)
 
+  /** When Stripe does not say when it was paid, it was before now. */
+  const dated = (outcome: Outcome): Outcome =>
+    outcome.kind === 'succeeded' && Number.isNaN(outcome.paidAt.getTime())
+      ? { ...outcome, paidAt: clock.now() }
+      : outcome
+
   async function verify({ operation, key }: Question, reference: string | null): Promise<Outcome> {
     if (reference === null) return NO_REFERENCE
-    return operation === 'checkout'
-      ? fromSessionQuestion(await readSession(reference), key)
-      : fromIntentQuestion(await read(`${INTENTS}/${encodeURIComponent(reference)}`), key)
+    return dated(
+      operation === 'checkout'
+        ? fromSessionQuestion(await readSession(reference), key)
+        : fromIntentQuestion(await read(`${INTENTS}/${encodeURIComponent(reference)}`), key),
+    )
   }
 
   return {
@@ -121,13 +129,18 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     verify,
 
     // Which ways to pay Stripe's page offers is decided by the account's settings, not by the payer's choice on ours.
-    startCheckout: async (attempt, _choice, returnUrl) =>
-      fromStart(await write(SESSIONS, toCheckoutForm(attempt, returnUrl), attempt.key), attempt.key),
+    async startCheckout(attempt, _choice, returnUrl) {
+      const form = toCheckoutForm(attempt, returnUrl)
+      const started = fromStart(await write(SESSIONS, form, attempt.key), attempt.key)
+      return started.kind === 'started' ? started : dated(started)
+    },
 
     async chargeSaved(attempt, credentialText) {
       const credential = readCredential(credentialText)
       if (!credential) return UNUSABLE_CREDENTIAL
-      return fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key), attempt.key)
+      return dated(
+        fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key), attempt.key),
+      )
     },
 
     async cancel(question, reference) {

@@ -30,7 +30,7 @@ const Session = Type.Object({
   // Any text: what we do not know is for the switch.
   status: Nullish(50),
   payment_status: Text(50),
-  created: UnixSeconds,
+  created: Maybe(UnixSeconds),
   url: Maybe(Type.String({ maxLength: MAX_URL, pattern: '^https?://' })),
   amount_total: Maybe(Amount),
   currency: Nullish(10),
@@ -43,7 +43,7 @@ type Session = Static<typeof Session>
 const Intent = Type.Object({
   id: Identity,
   status: Text(50),
-  created: UnixSeconds,
+  created: Maybe(UnixSeconds),
   amount_received: Maybe(Amount),
   currency: Nullish(10),
   metadata: Maybe(Metadata),
@@ -308,8 +308,9 @@ function readMoney(
   return amount == null || currency == null ? undefined : fromAmount(amount, currency)
 }
 
-function fromSeconds(unixSeconds: number): Date {
-  return new Date(unixSeconds * 1_000)
+/** An invalid date when it was not told: the connector, which has a clock, puts the present there. */
+function fromSeconds(unixSeconds: number | null | undefined): Date {
+  return new Date((unixSeconds ?? Number.NaN) * 1_000)
 }
 
 function pending(gatewayReference: string): Outcome {
