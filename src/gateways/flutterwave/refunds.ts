@@ -2,6 +2,7 @@
 // stands there, so that a refund whose answer got lost is found and not made twice.
 
 import { type Static, Type } from 'typebox'
+import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
@@ -13,9 +14,7 @@ import {
   Identity,
   isComplaint,
   Maybe,
-  parseJson,
   readReply,
-  shaped,
   Text,
   unknown,
   unreadable,
@@ -139,7 +138,7 @@ function fromStatus(refund: Refund): RefundOutcome {
 
 /** False when Flutterwave could not hand the money on: its status stays as it was, and meta (JSON or its text) says so. */
 function isDisbursed({ meta }: Refund): boolean {
-  const told = readDisbursement(typeof meta === 'string' ? parseJson(meta) : meta)
+  const told = readDisbursement(typeof meta === 'string' ? parseExactJson(meta) : meta)
   return told?.disburse_status.toLowerCase() !== 'failed'
 }
 

@@ -1,8 +1,8 @@
 // What came back from Flutterwave, before anybody asks what it means. Numbers are read by their own digits: an amount is
 // never a float, not even for a moment, and what is a number in one answer and text in another is text here.
 
-import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { type TSchema, Type } from 'typebox'
+import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 
@@ -14,30 +14,6 @@ export const Identity = Type.String({ minLength: 1, maxLength: 255 })
 /** Flutterwave leaves a field out, or writes null, as it comes. */
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]))
-
-// The declarations of JSON.parse do not know yet that a reviver is told the digits of a number.
-const parse = JSON.parse as (
-  text: string,
-  reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
-) => unknown
-
-/** The value, its numbers as the text they were written in; undefined when it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return parse(text, (_key, value, { source }) => (typeof value === 'number' ? source : value))
-  } catch {
-    return undefined
-  }
-}
-
-/** A reader of parsed JSON: the value if it has the shape, undefined if it is anything else. */
-export function shaped<Schema extends TSchema>(
-  schema: Schema,
-): (value: unknown) => Static<Schema> | undefined {
-  const compiled = Compile(schema)
-  // A boundary: the check is what makes the type true.
-  return (value) => (compiled.Check(value) ? (value as Static<Schema>) : undefined)
-}
 
 const readEnvelope = shaped(
   Type.Object({ status: Text, message: Maybe(Text), data: Type.Optional(Type.Unknown()) }),
@@ -59,7 +35,7 @@ export function readReply(answer: HttpAnswer): Reply {
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status: http } = answer
   if (http >= 500) return unknown('no_answer', `Flutterwave answered HTTP ${http}`)
-  const envelope = readEnvelope(parseJson(answer.body.toString()))
+  const envelope = readEnvelope(parseExactJson(answer.body.toString()))
   const isError = envelope?.status === 'error'
   if (isError || (http >= 400 && http < 500))
     return {

@@ -4,9 +4,10 @@ import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { isCountry } from '../../core/countries.ts'
 import type { Currency } from '../../core/currency.ts'
+import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
 import { CARD_CURRENCIES, fallbackCountry } from './rails.ts'
-import { Identity, Maybe, parseJson, shaped, Text } from './reply.ts'
+import { Identity, Maybe, Text } from './reply.ts'
 
 const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
 /** What Flutterwave wants again to charge a saved card; kept as its JSON text. */
@@ -15,7 +16,7 @@ export type Credential = Static<typeof Credential>
 const readCredentialBody = shaped(Credential)
 
 export function readCredential(text: string): Credential | undefined {
-  return readCredentialBody(parseJson(text))
+  return readCredentialBody(parseExactJson(text))
 }
 
 const Card = Type.Object({

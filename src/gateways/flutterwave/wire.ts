@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
+import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Attempt, CheckoutChoice, Outcome, Question, Started, WebhookReading } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
@@ -14,9 +15,7 @@ import {
   Identity,
   isComplaint,
   Maybe,
-  parseJson,
   readReply,
-  shaped,
   Text,
   unknown,
   unreadable,
@@ -251,7 +250,7 @@ const readEvent = shaped(Type.Object({ event: Text }))
 
 /** Which payment a genuine webhook is about. Failures come too, and the same number first pending and then paid. */
 export function fromHook(rawBody: Buffer): WebhookReading {
-  const body = parseJson(rawBody.toString())
+  const body = parseExactJson(rawBody.toString())
   const event = readEvent(body)?.event
   if (event !== 'charge.completed')
     return { kind: 'ignored', reason: `not a payment: ${quote(event ?? 'no event')}` }

@@ -2,9 +2,10 @@
 // {"status": true, "message": "…", "data": …}, or without data and with status false.
 
 import { Type } from 'typebox'
+import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Outcome } from '../gateway.ts'
-import { Maybe, parseJson, shaped, Text } from './json.ts'
+import { Maybe, Text } from './json.ts'
 
 export type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
@@ -38,7 +39,7 @@ export function readAnswer(answer: HttpAnswer): Answer {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status: http } = answer
-  const envelope = readEnvelope(parseJson(answer.body.toString()))
+  const envelope = readEnvelope(parseExactJson(answer.body.toString()))
   switch (http) {
     case 200:
     case 201:

@@ -4,8 +4,9 @@
 import { createHash, createHmac } from 'node:crypto'
 import { Type } from 'typebox'
 import { sameBytes } from '../../kit/crypto.ts'
+import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { WebhookReading } from '../gateway.ts'
-import { Digits, Maybe, parseJson, shaped, Text } from './json.ts'
+import { Digits, Maybe, Text } from './json.ts'
 
 const SIGNATURE_HEADER = 'x-paystack-signature'
 // As Paystack writes it: capitals would be a second way to write the same signature.
@@ -33,7 +34,7 @@ const readDispute = shaped(
 const readRefund = shaped(Type.Object({ transaction_reference: Reference }))
 
 function readHook(rawBody: Buffer): WebhookReading {
-  const hook = readEvent(parseJson(rawBody.toString()))
+  const hook = readEvent(parseExactJson(rawBody.toString()))
   if (!hook) return { kind: 'ignored', reason: 'not an event that we know' }
   const subject = findSubject(hook.event, hook.data)
   if (!subject) return { kind: 'ignored', reason: 'not about a payment' }

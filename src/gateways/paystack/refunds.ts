@@ -4,10 +4,11 @@
 import { Type } from 'typebox'
 import { equals } from '../../core/money.ts'
 import { addMs, type Clock } from '../../kit/clock.ts'
+import { shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { type Answer, isUnknown, quote, readAnswer, unknown } from './answer.ts'
-import { Digits, Maybe, shaped, Text } from './json.ts'
+import { Digits, Maybe, Text } from './json.ts'
 import { fromSubunits, toSubunits } from './wire.ts'
 
 export type Ask = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpAnswer>

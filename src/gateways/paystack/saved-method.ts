@@ -2,15 +2,16 @@
 
 import { Type } from 'typebox'
 import type { Currency } from '../../core/currency.ts'
+import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
-import { Maybe, parseJson, shaped, Text } from './json.ts'
+import { Maybe, Text } from './json.ts'
 
 const CredentialBody = Type.Object({ authorization_code: Text(), email: Text() })
 
 /** As it is sealed and given back: the authorization, and the one e-mail that may charge it. */
 export const Credential = {
   write: (body: Type.Static<typeof CredentialBody>): string => JSON.stringify(body),
-  read: (text: string) => readCredential(parseJson(text)),
+  read: (text: string) => readCredential(parseExactJson(text)),
 }
 const readCredential = shaped(CredentialBody)
 

@@ -4,10 +4,11 @@
 import { Type } from 'typebox'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
+import { shaped } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, Question, Started } from '../gateway.ts'
 import { type Answer, isUnknown, quote, type Refusal, unknown } from './answer.ts'
 import { findWording, toFailureCode } from './declines.ts'
-import { Digits, Maybe, shaped, Text } from './json.ts'
+import { Digits, Maybe, Text } from './json.ts'
 import { toChannels } from './rails.ts'
 import { Credential, toSavedMethod } from './saved-method.ts'
 

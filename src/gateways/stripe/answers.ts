@@ -3,9 +3,10 @@
 // e-mail address, a key, a saved card. Its codes say the same, and its request id leads to the message in its dashboard.
 
 import { type Static, Type } from 'typebox'
+import { shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Outcome } from '../gateway.ts'
-import { Maybe, parseJson, reader, Text } from './shapes.ts'
+import { Maybe, parseJson, Text } from './shapes.ts'
 
 export type Unknown = Extract<Outcome, { kind: 'unknown' }>
 type Declined = Extract<Outcome, { kind: 'declined' }>
@@ -20,7 +21,7 @@ const StripeError = Type.Object({
 })
 export type StripeError = Static<typeof StripeError>
 
-const readErrorBody = reader(Type.Object({ error: StripeError }))
+const readErrorBody = shaped(Type.Object({ error: StripeError }))
 
 export interface ErrorReply {
   kind: 'error'

@@ -3,9 +3,10 @@
 
 import { Type } from 'typebox'
 import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
+import { shaped } from '../../kit/exact-json.ts'
 import type { WebhookReading } from '../gateway.ts'
 import { KEY_FIELD } from './forms.ts'
-import { Identity, Maybe, Metadata, parseJson, reader, Text } from './shapes.ts'
+import { Identity, Maybe, Metadata, parseJson, Text } from './shapes.ts'
 
 const SIGNATURE_HEADER = 'stripe-signature'
 // Stripe's own libraries allow as much.
@@ -34,7 +35,7 @@ const EVENTS: ReadonlySet<string> = new Set([
 ])
 
 // The version of an event is that of the account, not that of our requests: nothing more than this is relied on.
-const readEvent = reader(
+const readEvent = shaped(
   Type.Object({
     id: Identity,
     type: Text(100),

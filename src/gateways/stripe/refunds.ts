@@ -3,6 +3,7 @@
 
 import { type Static, Type } from 'typebox'
 import { equals } from '../../core/money.ts'
+import { shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
@@ -15,7 +16,7 @@ import {
   unknown,
 } from './answers.ts'
 import { REFUND_KEY_FIELD } from './forms.ts'
-import { Amount, Identity, Maybe, Metadata, reader, Text } from './shapes.ts'
+import { Amount, Identity, Maybe, Metadata, Text } from './shapes.ts'
 
 const Refund = Type.Object({
   id: Identity,
@@ -27,7 +28,7 @@ const Refund = Type.Object({
 })
 type Refund = Static<typeof Refund>
 
-const readRefund = reader(Refund)
+const readRefund = shaped(Refund)
 
 export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer, readRefund)

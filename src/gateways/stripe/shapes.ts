@@ -1,21 +1,11 @@
 // The words in which the shapes of Stripe's objects are written down, and how they are read.
 
-import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { type TSchema, Type } from 'typebox'
 import { Nullable } from '../../kit/schema.ts'
 
 /** Every text has an end: what does not fit was not written by this provider. */
 export const Text = (maxLength: number) => Type.String({ maxLength })
 export const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Nullable(schema))
-
-/** Reads a value that has the shape, and answers undefined for any other. */
-export function reader<Schema extends TSchema>(
-  schema: Schema,
-): (value: unknown) => Static<Schema> | undefined {
-  const compiled = Compile(schema)
-  // A boundary: the check is what makes the type true.
-  return (value) => (compiled.Check(value) ? (value as Static<Schema>) : undefined)
-}
 
 export function parseJson(text: string): unknown {
   try {

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
+import { shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Outcome, SavedMethod, Started } from '../gateway.ts'
 import { CURRENCIES_TAKEN, fromAmount } from './amounts.ts'
@@ -19,7 +20,7 @@ import {
 } from './answers.ts'
 import { toFailureCode } from './declines.ts'
 import { type Credential, KEY_FIELD } from './forms.ts'
-import { Amount, Identity, Maybe, Metadata, reader, Text, UnixSeconds } from './shapes.ts'
+import { Amount, Identity, Maybe, Metadata, Text, UnixSeconds } from './shapes.ts'
 
 const MAX_URL = 5_000
 
@@ -70,9 +71,9 @@ function Nullish(maxLength: number) {
   return Maybe(Text(maxLength))
 }
 
-const readSession = reader(Session)
-const readIntent = reader(Intent)
-const readCardMethod = reader(CardMethod)
+const readSession = shaped(Session)
+const readIntent = shaped(Intent)
+const readCardMethod = shaped(CardMethod)
 
 export function fromStart(answer: HttpAnswer, key: string): Started | Outcome {
   const reply = readReply(answer, readSession)
@@ -333,7 +334,7 @@ function unreadableSuccess(): Outcome {
   return unknown('unreadable', 'Stripe answered a success without a key, or without an amount that can be')
 }
 
-const readBalance = reader(Type.Object({ object: Type.Literal('balance') }))
+const readBalance = shaped(Type.Object({ object: Type.Literal('balance') }))
 
 export function fromProbe(answer: HttpAnswer): 'works' | 'refused' | 'unreachable' {
   const reply = readReply(answer, readBalance)
