@@ -7,12 +7,13 @@ import { GATEWAYS, merchantRoutes } from './app.ts'
 import { renderEnvExample } from './config.ts'
 import { CURRENCIES } from './core/currency.ts'
 import { REFUSALS } from './core/errors.ts'
+import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
 import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { LANGUAGES } from './pages/routes.ts'
-import { eventType, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
+import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
 import { allSettings } from './settings.ts'
 import type { StagingApp } from './staging/service.ts'
 
@@ -72,18 +73,9 @@ function renderCurrencies(): string {
   return page('Currencies', 'src/core/currency.ts', heads, rows)
 }
 
-// Nobody is there to leave a charge or to be late with it.
-const CHECKOUT_ONLY: readonly string[] = ['pending', 'abandoned', 'expired']
-
 function renderEvents(): string {
-  const told = PAYMENT_STATUSES.flatMap((status) => [
-    { type: eventType('checkout', status), status, noun: 'payment' },
-    ...(CHECKOUT_ONLY.includes(status)
-      ? []
-      : [{ type: eventType('charge', status), status, noun: 'charge' }]),
-  ])
-  const rows = told.map(({ type, status, noun }) => [code(type), `A ${noun} became ${code(status)}.`])
-  return page('Events', 'src/payments/states.ts', ['Event', 'Written when'], rows)
+  const rows = Object.entries(EVENT_TYPES).map(([type, meaning]) => [code(type), meaning])
+  return page('Events', 'src/core/event-types.ts', ['Event', 'What it tells'], rows)
 }
 
 function renderFailures(): string {

@@ -63,6 +63,12 @@ export const REFUSALS = {
   recurring_token_not_found: missing('There is no such recurring token.'),
   merchant_not_found: missing('There is no such merchant.'),
   api_key_not_found: missing('There is no such API key.'),
+  refund_not_found: missing('There is no such refund.'),
+  payment_link_not_found: missing('There is no such payment link.'),
+  p2p_payment_not_found: missing('There is no such P2P payment.'),
+  p2p_account_not_found: missing('There is no such receiving account.'),
+  webhook_endpoint_not_found: missing('There is no such webhook endpoint.'),
+  event_not_found: missing('There is no such event.'),
   gateway_not_found: missing('There is no such gateway.'),
   gateway_account_not_found: missing('The merchant has no account of its own at this gateway.'),
 
@@ -71,6 +77,7 @@ export const REFUSALS = {
   unsupported_media_type: refusal(415, 'validation_error', 'Send the body as application/json.'),
 
   duplicate_reference: refusal(409, 'conflict_error', 'This reference was used with another body.'),
+  customer_exists: refusal(409, 'conflict_error', 'There is a customer with this e-mail already.'),
   invalid_state: refusal(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
@@ -78,6 +85,11 @@ export const REFUSALS = {
   recurring_token_inactive: unprocessable('The recurring token was revoked or has expired.'),
   customer_mismatch: unprocessable('The recurring token belongs to a customer with another e-mail.'),
   currency_not_supported_for_token: unprocessable('The saved method cannot be charged in this currency.'),
+  customer_blocked: unprocessable('This customer is blocked and cannot pay or be charged.'),
+  refund_exceeds_amount: unprocessable('Refunds together cannot exceed what was paid.'),
+  refund_not_supported: unprocessable('The gateway of this payment cannot send money back.'),
+  p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),
+  webhook_url_not_allowed: unprocessable('Events cannot be delivered to this address.'),
   gateway_credentials_refused: unprocessable('The gateway refused these credentials; nothing was changed.'),
   card_data_not_allowed: unprocessable('A card number must never be sent to this service.'),
 

@@ -61,7 +61,17 @@ describe('the OpenAPI document', () => {
     assert.equal(document.info.version, '1.0')
     assert.deepEqual(
       document.tags.map((tag) => tag.name),
-      ['Checkout', 'P2P', 'Payment Links', 'Customer', 'Customers', 'Misc', 'Charges'],
+      [
+        'Checkout',
+        'P2P',
+        'Payment Links',
+        'Customer',
+        'Customers',
+        'Misc',
+        'Charges',
+        'Webhooks',
+        'API keys',
+      ],
     )
     assert.ok(document.tags.every((tag) => tag.description.length > 10))
     assert.deepEqual(document.security, [{ apiKey: [] }])

@@ -19,7 +19,7 @@ export interface DocumentInfo {
   publicUrl?: string
 }
 
-// In the order of the interface. A tag stands here also while it has no operation.
+// In the order of the interface, then what it does not name. A tag stands here also while it has no operation.
 const TAGS: Readonly<Record<Tag, string>> = {
   Checkout: 'Payments through a hosted checkout: start one, send the customer there, verify it.',
   P2P: 'Payments by transfer to a receiving account of the merchant.',
@@ -28,6 +28,8 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Customers: 'Customers and their saved payment methods, as this merchant knows them.',
   Misc: 'The wallet, and what this service can collect where.',
   Charges: 'Charges of a saved payment method without the customer present, and refunds.',
+  Webhooks: 'Events and the endpoints that they are delivered to.',
+  'API keys': 'The keys of this merchant: create, rotate with an overlap, revoke.',
 }
 
 const DESCRIPTION = `One JSON API to collect payments through many gateways.

@@ -6,7 +6,16 @@ import type { Complaint, Refusal, RefusalCode } from '../core/errors.ts'
 import type { Merchant, Scope } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 
-export type Tag = 'Checkout' | 'P2P' | 'Payment Links' | 'Customer' | 'Customers' | 'Misc' | 'Charges'
+export type Tag =
+  | 'Checkout'
+  | 'P2P'
+  | 'Payment Links'
+  | 'Customer'
+  | 'Customers'
+  | 'Misc'
+  | 'Charges'
+  | 'Webhooks'
+  | 'API keys'
 
 type Input<Schema> = Schema extends TSchema ? Static<Schema> : undefined
 

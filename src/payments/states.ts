@@ -1,6 +1,8 @@
 // The state machine of payments and charges, as a table one can read aloud. The same pairs stand in the database as a
 // check on every move; a test holds the two against each other.
 
+import { type EventType, isEventType } from '../core/event-types.ts'
+
 export const PAYMENT_MOVES = {
   pending: ['processing', 'successful', 'failed', 'abandoned', 'expired'],
   processing: ['pending', 'successful', 'failed', 'abandoned', 'expired'],
@@ -64,7 +66,9 @@ export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 
 export type Proof = 'gateway' | 'declined' | 'not_sent' | 'expired_verified' | 'customer' | 'time'
 
 /** The event of a move: the status is its name, except that a partial refund is told as a refund. */
-export function eventType(kind: 'checkout' | 'charge', status: PaymentStatus): string {
+export function eventType(kind: 'checkout' | 'charge', status: PaymentStatus): EventType {
   const noun = kind === 'charge' ? 'charge' : 'payment'
-  return `${noun}.${status === 'partially_refunded' ? 'refunded' : status}`
+  const type = `${noun}.${status === 'partially_refunded' ? 'refunded' : status}`
+  if (isEventType(type)) return type
+  throw new Error(`a ${noun} is never ${status}`)
 }

@@ -7,9 +7,10 @@ import type { Import } from './tree.ts'
 export const FLOORS: readonly (readonly string[])[] = [
   ['core'],
   ['kit'],
-  ['gateways', 'merchants', 'customers', 'ledger', 'events'],
-  ['payments', 'wallet', 'directory'],
-  ['staging'],
+  ['events'],
+  ['gateways', 'merchants', 'customers', 'ledger'],
+  ['payments', 'wallet', 'directory', 'webhooks'],
+  ['refunds', 'links', 'p2p', 'staging', 'reconciliation'],
   ['http', 'pages', 'cli'],
 ]
 

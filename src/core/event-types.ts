@@ -1,0 +1,49 @@
+// Every event that a merchant can be told, in one table: endpoints filter by it, and the documentation is written from it.
+
+export const EVENT_TYPES = {
+  'payment.pending': 'The checkout is open; also after a decline that leaves it open.',
+  'payment.processing': 'An attempt is with a gateway.',
+  'payment.successful': 'Money was collected, proven by the gateway.',
+  'payment.failed': 'Declined for good.',
+  'payment.abandoned': 'The customer cancelled and left.',
+  'payment.expired': 'The time passed with nothing paid.',
+  'payment.refunded': 'A part of the money went back, or all of it: the status says which.',
+  'payment.disputed': 'A chargeback was opened.',
+  'payment.reversed': 'The provider took the money back.',
+  'charge.processing': 'A saved method is being charged; also while the outcome is not known.',
+  'charge.successful': 'Money was collected, proven by the gateway.',
+  'charge.failed': 'Declined.',
+  'charge.refunded': 'A part of the money went back, or all of it: the status says which.',
+  'charge.disputed': 'A chargeback was opened.',
+  'charge.reversed': 'The provider took the money back.',
+  'refund.pending': 'A refund was asked for.',
+  'refund.successful': 'The money is on its way to the payer, proven by the gateway.',
+  'refund.failed': 'The gateway refused the refund; the money stays.',
+  'customer.created': 'The first time this e-mail was seen.',
+  'payment_method.saved': 'A method can be charged again from now on.',
+  'payment_method.revoked': 'A method can not be charged any more: you revoked it.',
+  'payment_method.expired': 'A method can not be charged any more: its card has expired.',
+  'payment_link.paid': 'A payment through a link succeeded.',
+  'payment_link.completed': 'A link has collected all the payments it may.',
+  'payment_link.expired': 'The time of a link passed.',
+  'p2p.awaiting_payment': 'A transfer is expected from the payer.',
+  'p2p.marked_paid': 'The payer, or you, said that the transfer was sent.',
+  'p2p.confirmed': 'You confirmed that the whole amount arrived.',
+  'p2p.underpaid': 'Less arrived than was asked for.',
+  'p2p.overpaid': 'More arrived than was asked for.',
+  'p2p.rejected': 'You said that nothing arrived.',
+  'p2p.expired': 'The time for the transfer passed.',
+  'p2p.cancelled': 'You called the transfer off.',
+  'wallet.settled': 'Money moved from pending to available.',
+  'webhook_endpoint.disabled': 'We stopped calling an endpoint of yours: the reason stands in it.',
+  'webhook.test': 'You asked for a test event.',
+} as const satisfies Record<string, string>
+
+export type EventType = keyof typeof EVENT_TYPES
+
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as EventType[]
+
+export function isEventType(name: string): name is EventType {
+  return Object.hasOwn(EVENT_TYPES, name)
+}

@@ -1,0 +1,26 @@
+// Every statement over the outbox, except the events that the record and the settle of a payment write themselves.
+
+import { sql, type Tx } from '../kit/db.ts'
+
+export interface NewEvent {
+  merchant_id: string
+  id: string
+  type: string
+  resource_type: string
+  resource_id: string
+  version: number
+  body: unknown
+  created_at: Date
+}
+
+const insertEventsStatement = sql<unknown>`
+insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+select merchant_id, id, type, resource_type, resource_id, version, body, created_at
+from jsonb_to_recordset($1::jsonb) as e (
+  merchant_id uuid, id uuid, type text, resource_type text, resource_id uuid, version integer, body jsonb,
+  created_at timestamptz
+)`
+
+export async function insertEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
+  await tx.query(insertEventsStatement, [JSON.stringify(events)])
+}

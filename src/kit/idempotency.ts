@@ -1,0 +1,93 @@
+// A retry is never an error: an Idempotency-Key points at the record that its first request made, and whoever sends it
+// again gets that record as it stands now. The key is claimed in the transaction that makes the record, so that there is
+// never one without the other, also when many identical requests come at once.
+//
+// Payments claim theirs inside their own record statement, for speed.
+
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../core/canonical.ts'
+import { Refusal } from '../core/errors.ts'
+import type { Clock } from './clock.ts'
+import { type Db, sql, type Tx } from './db.ts'
+import type { Random } from './random.ts'
+
+export interface KeyClaim {
+  merchantId: string
+  /** Absent: the request came without a key, and is done every time. */
+  key: string | undefined
+  /** Method and path, such as POST /api/v1/refunds. */
+  operation: string
+  /** What tells this request from another one under the same key: params and body together. */
+  input: unknown
+}
+
+export interface Once<Made> {
+  record: Made
+  replayed: boolean
+}
+
+interface Needs {
+  db: Db
+  clock: Clock
+  random: Random
+}
+
+interface Work<Made> {
+  /** Makes the record under this id. What it writes and the claim of the key stand or fall together. */
+  make: (tx: Tx, id: string) => Promise<Made>
+  /** The record that an earlier request made, as it stands now. */
+  find: (id: string) => Promise<Made | undefined>
+}
+
+/** The header by which a caller tells an answer that was given before from a new one. */
+export const REPLAYED = { 'Idempotent-Replayed': 'true' }
+
+/** Makes a record, or finds the one that an earlier request with the same key made. */
+export async function createOnce<Made>(app: Needs, claim: KeyClaim, work: Work<Made>): Promise<Once<Made>> {
+  const id = app.random.uuid()
+  const made = await app.db.transaction(async (tx) => {
+    const earlier = await claimKey(tx, claim, id, app.clock.now())
+    return earlier === undefined
+      ? { isNew: true as const, record: await work.make(tx, id) }
+      : { isNew: false as const, earlier }
+  })
+  if (made.isNew) return { record: made.record, replayed: false }
+  const record = await work.find(made.earlier)
+  // What it made is gone by now, such as an endpoint that was deleted since: nothing can be answered in its place.
+  if (record === undefined)
+    throw new Refusal('invalid_state', { message: 'What this Idempotency-Key made is gone.' })
+  return { record, replayed: true }
+}
+
+interface KeyRow {
+  operation: string
+  fingerprint: Buffer
+  resource: string
+}
+
+// Somebody who claims the same key at this moment is waited for.
+const insertKey = sql<{ key: string }>`
+insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
+values ($1, $2, $3, $4, $5, $5::uuid, $6)
+on conflict (merchant_id, key) do nothing
+returning key`
+
+const selectKey = sql<KeyRow>`
+select operation, fingerprint, resource
+from idempotency_keys
+where merchant_id = $1 and key = $2`
+
+/** Undefined when the key is ours from now on; otherwise the id of what it made before. */
+async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): Promise<string | undefined> {
+  const { merchantId, key, operation } = claim
+  if (key === undefined) return undefined
+  const fingerprint = createHash('sha256').update(operation).update(canonicalJson(claim.input)).digest()
+  const claimed = await tx.query(insertKey, [merchantId, key, operation, fingerprint, id, at])
+  if (claimed.length > 0) return undefined
+  const [held] = await tx.query(selectKey, [merchantId, key])
+  if (!held) throw new Refusal('temporarily_unavailable')
+  if (held.operation !== operation || !held.fingerprint.equals(fingerprint)) {
+    throw new Refusal('idempotency_key_reused')
+  }
+  return held.resource
+}
