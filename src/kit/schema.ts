@@ -50,6 +50,21 @@ export const Metadata = Type.Unsafe<Record<string, unknown>>({
   'x-multiline': true,
 })
 
+// Deliberately wide: an address is proven by a mail that arrives, not by a pattern.
+export const Email = Type.String({
+  maxLength: 254,
+  pattern: '^[^\\s@<>()\\[\\]\\\\,;:"]+@[^\\s@<>()\\[\\]\\\\,;:"]+\\.[^\\s@<>()\\[\\]\\\\,;:".]+$',
+  'x-message': 'must be an e-mail address of at most 254 characters.',
+})
+
+export const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+
+/** Either case; whether there is such a country is a complaint of its own. */
+export const CountryInput = Type.String({
+  pattern: '^[A-Za-z]{2}$',
+  'x-message': 'must be an ISO 3166-1 alpha-2 code.',
+})
+
 /** The window and page of a list; every list takes these. */
 export const PAGE_QUERY = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_CAP, default: 1 })),

@@ -16,8 +16,9 @@ import {
 } from '../core/currency.ts'
 import { type Complaint, REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
+import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
-import { CurrencyInput, Metadata } from '../kit/schema.ts'
+import { CountryInput, CurrencyInput, Email, Metadata, PersonName } from '../kit/schema.ts'
 import { readReturnUrl } from './return-url.ts'
 
 const Reference = Type.String({
@@ -26,19 +27,6 @@ const Reference = Type.String({
   pattern: '^\\S(?:[\\s\\S]*\\S)?$',
   'x-message': 'must be 1 to 100 characters without white space at the ends.',
   description: 'Your own name for this payment. A repeat with the same body answers the same record.',
-})
-
-// Deliberately wide: an address is proven by a mail that arrives, not by a pattern.
-const Email = Type.String({
-  maxLength: 254,
-  pattern: '^[^\\s@<>()\\[\\]\\\\,;:"]+@[^\\s@<>()\\[\\]\\\\,;:"]+\\.[^\\s@<>()\\[\\]\\\\,;:".]+$',
-  'x-message': 'must be an e-mail address of at most 254 characters.',
-})
-
-const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
-const CountryInput = Type.String({
-  pattern: '^[A-Za-z]{2}$',
-  'x-message': 'must be an ISO 3166-1 alpha-2 code.',
 })
 
 export const PaymentCustomer = Type.Object({
@@ -224,45 +212,6 @@ function customerComplaints(body: Record<string, unknown>): Complaint[] {
   if (typeof customer.country !== 'string' || isCountry(customer.country)) return []
   const message = 'customer.country must be an ISO 3166-1 alpha-2 code.'
   return [{ field: 'customer.country', code: 'invalid_format', message }]
-}
-
-const METADATA_MAX_KEYS = 50
-const METADATA_MAX_KEY_LENGTH = 40
-const METADATA_MAX_TEXT_LENGTH = 500
-const METADATA_MAX_BYTES = 16 * 1024
-
-function metadataComplaints(metadata: unknown, facts: BodyFacts): Complaint[] {
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return []
-  const complaints: Complaint[] = []
-  const complain = (field: string, code: string, message: string) => complaints.push({ field, code, message })
-  if (Object.keys(metadata).length > METADATA_MAX_KEYS) {
-    complain('metadata', 'too_long', `metadata may have at most ${METADATA_MAX_KEYS} keys.`)
-  }
-  if (Buffer.byteLength(JSON.stringify(metadata)) > METADATA_MAX_BYTES) {
-    complain('metadata', 'too_long', 'metadata may have at most 16 KB as JSON.')
-  }
-  walkMetadata('metadata', metadata, complain)
-  // Kept, it would come back as another number than the merchant wrote.
-  for (const path of [...facts.lossyNumbers].filter((one) => one.startsWith('metadata.'))) {
-    complain(path, 'out_of_range', `${path} has more digits than a JSON number can carry; send it as text.`)
-  }
-  return complaints
-}
-
-function walkMetadata(
-  path: string,
-  value: unknown,
-  complain: (field: string, code: string, message: string) => void,
-): void {
-  if (typeof value === 'string' && [...value].length > METADATA_MAX_TEXT_LENGTH) {
-    complain(path, 'too_long', `${path} may have at most ${METADATA_MAX_TEXT_LENGTH} characters.`)
-  }
-  if (typeof value !== 'object' || value === null) return
-  for (const [key, inner] of Object.entries(value)) {
-    if ([...key].length > METADATA_MAX_KEY_LENGTH) {
-      complain(path, 'too_long', `A key of ${path} has more than ${METADATA_MAX_KEY_LENGTH} characters.`)
-    } else walkMetadata(`${path}.${key}`, inner, complain)
-  }
 }
 
 function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Complaint[] {
