@@ -5,6 +5,7 @@ import type { Mode } from './core/merchant.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
+import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/public-address.ts'
 import {
   allSettings,
   CLIENT_SETTINGS,
@@ -45,6 +46,9 @@ export interface Config {
   readonly sandboxSecret: string | null
   readonly trustProxy: boolean
   readonly gatewayTimeoutMs: number
+  /** Where webhooks may go beside the public internet. */
+  readonly webhookAllow: AllowList
+  readonly webhookPorts: readonly number[]
   readonly failpoints: Failpoints
   /** By the gateway's name. */
   readonly gateways: ReadonlyMap<string, GatewayConfig>
@@ -89,6 +93,8 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
   return Object.freeze({
     ...values,
     publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
+    // A developer receives webhooks on the machine that sends them.
+    webhookAllow: values.webhookAllow ?? (mode === 'test' ? ALLOW_LOOPBACK : ALLOW_NOTHING),
     mode,
     gateways: new Map(access),
   })

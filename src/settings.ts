@@ -6,6 +6,7 @@ import type { Mode } from './core/merchant.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
 import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
+import { type AllowList, readAllowList } from './kit/public-address.ts'
 
 /** What is wrong with a value, as the rest of a sentence that begins with the variable's name. */
 export interface Wrong {
@@ -41,6 +42,11 @@ function readFailpointSetting(text: string): Failpoints | Wrong {
   return 'wrong' in reading ? wrong(reading.wrong) : reading.failpoints
 }
 
+function readAllowSetting(text: string): AllowList | Wrong {
+  const reading = readAllowList(text)
+  return 'wrong' in reading ? wrong(reading.wrong) : reading
+}
+
 const wrong = (...words: string[]): Wrong => ({ wrong: words })
 
 export function isWrong(reading: unknown): reading is Wrong {
@@ -64,6 +70,13 @@ const whole = (least: number, most: number) => (text: string) => {
   return value >= least && value <= most
     ? value
     : wrong(`must be a whole number from ${least} to ${most}, not "${text}"`)
+}
+
+/** Whole numbers of ports with commas between them. */
+function readPorts(text: string): readonly number[] | Wrong {
+  const ports = text.split(',').map((part) => whole(1, 65_535)(part.trim()))
+  const complaints = ports.filter(isWrong)
+  return complaints[0] ?? ports.filter((port) => typeof port === 'number')
 }
 
 /** `N` or `N:BURST`; a burst of five seconds when it is not named, and null when the limit is off. */
@@ -252,6 +265,10 @@ export const SETTINGS = {
     'Whether X-Forwarded-For and X-Forwarded-Proto are believed; only behind a proxy that sets them.'),
   gatewayTimeoutMs: setting('COWRY_GATEWAY_TIMEOUT_MS', '10000', whole(100, 120_000),
     'How long an answer of a gateway is waited for, in milliseconds.'),
+  webhookAllow: optional('COWRY_WEBHOOK_ALLOW', '10.0.0.0/8,hooks.intranet', readAllowSetting,
+    'Private ranges and hosts that webhooks may go to, also by http and at any port; "none" is none. Absent: none, in staging localhost.'),
+  webhookPorts: setting('COWRY_WEBHOOK_PORTS', '443,8443', readPorts,
+    'The ports at which webhooks may be sent to public addresses.'),
   failpoints: setting('COWRY_FAILPOINTS', '', readFailpointSetting,
     'Where the process dies, throws or hangs, for tests of crashes. Staging only.'),
 }

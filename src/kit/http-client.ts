@@ -1,12 +1,21 @@
 // The only place that makes outgoing HTTP calls. It tells "not sent" (provably no byte of the request left us) from
 // "unknown" (anything after the first byte), because only the first of them may be tried elsewhere.
 
-import { Agent, type Dispatcher } from 'undici'
+import type { LookupAddress } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent, buildConnector, type Dispatcher } from 'undici'
 
+/** The code of a trouble is what the system or the client calls it, such as ECONNREFUSED. */
 export type HttpAnswer =
   | { kind: 'answered'; status: number; headers: Record<string, string>; body: Buffer }
-  | { kind: 'not_sent'; error: string }
-  | { kind: 'unknown'; error: string }
+  | { kind: 'not_sent'; code: string; error: string }
+  | { kind: 'unknown'; code: string; error: string }
+
+/** Answers the addresses that may be connected to, and throws when there are none. */
+export type Resolve = (host: string) => Promise<LookupAddress[]>
+
+/** The code of what took longer than the whole of it may take. */
+export const TOTAL_TIMEOUT = 'ERR_TOTAL_TIMEOUT'
 
 interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -14,6 +23,8 @@ interface HttpRequest {
   headers?: Record<string, string>
   body?: string | Buffer
   totalTimeoutMs?: number
+  /** Read no more of the body than this, and hang up on the rest: the answer is what has come so far. */
+  cutBodyAfterBytes?: number
 }
 
 export interface HttpClient {
@@ -30,6 +41,8 @@ export interface HttpClientOptions {
   maxBodyBytes?: number
   /** Connections per origin; requests beyond them wait their turn. */
   connections?: number
+  /** Asked before every connection, about addresses in numbers too; without it the system is, about names alone. */
+  resolve?: Resolve
 }
 
 // undici counts connect time in half seconds, so a dead host takes up to half a second longer.
@@ -43,13 +56,17 @@ const CONNECTIONS = 128
 const KEEP_ALIVE_MS = 2_000
 const KEEP_ALIVE_MAX_MS = 4_000
 
+// Where a host has several addresses, this long is waited for one before the next is tried.
+const NEXT_ADDRESS_AFTER_MS = 1_000
+
 export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
+  const connecting = { timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, allowH2: false }
   const agent = new Agent({
     connections: options.connections ?? CONNECTIONS,
     // One request at a time per connection: a pipelined one would share the fate of its neighbour.
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS },
+    connect: options.resolve ? connectVia(options.resolve, connecting) : connecting,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
     maxResponseSize: options.maxBodyBytes ?? MAX_BODY_BYTES,
@@ -64,10 +81,35 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   }
 }
 
+/** Connects to what `resolve` answers and to nothing else; the certificate is still asked for the name. */
+function connectVia(resolve: Resolve, connecting: buildConnector.BuildOptions): buildConnector.connector {
+  const lookup: LookupFunction = (host, { all }, done) => {
+    resolve(host).then(
+      (found) => (all ? done(null, found) : done(null, found[0]?.address ?? '', found[0]?.family)),
+      (error) => done(error, ''),
+    )
+  }
+  const connect = buildConnector({
+    ...connecting,
+    lookup,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+  })
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[(.*)\]$/, '$1')
+    // The system looks up no numbers, so nobody would be asked about them.
+    if (isIP(host) === 0) return void connect(options, callback)
+    resolve(host).then(
+      () => void connect(options, callback),
+      (error) => callback(error, null),
+    )
+  }
+}
+
 async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Promise<HttpAnswer> {
   const url = new URL(request.url)
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
-  const exchange = watchExchange(timeoutMs, resolve, reject)
+  const exchange = watchExchange({ timeoutMs, cutAfterBytes: request.cutBodyAfterBytes }, resolve, reject)
   agent.dispatch(
     {
       origin: url.origin,
@@ -83,7 +125,7 @@ async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Prom
 
 /** Follows one request from the queue to the end of its answer. The first verdict stands. */
 function watchExchange(
-  timeoutMs: number,
+  { timeoutMs, cutAfterBytes = Number.POSITIVE_INFINITY }: { timeoutMs: number; cutAfterBytes?: number },
   resolve: (answer: HttpAnswer) => void,
   reject: (error: Error) => void,
 ): Dispatcher.DispatchHandler {
@@ -91,16 +133,21 @@ function watchExchange(
   let status = 0
   let headers: Record<string, string> = {}
   const chunks: Buffer[] = []
+  let bytes = 0
   let givenUp: Error | undefined
 
   const fail = (error: Error) => {
     clearTimeout(timer)
     // undici's word for arguments it refuses: no network was asked.
     if (!controller && 'code' in error && error.code === 'UND_ERR_INVALID_ARG') return reject(error)
-    resolve({ kind: controller ? 'unknown' : 'not_sent', error: describe(error) })
+    resolve({ kind: controller ? 'unknown' : 'not_sent', ...describe(error) })
+  }
+  const finish = () => {
+    clearTimeout(timer)
+    resolve({ kind: 'answered', status, headers, body: Buffer.concat(chunks).subarray(0, cutAfterBytes) })
   }
   const timer = setTimeout(() => {
-    givenUp = new Error(`no complete answer within ${timeoutMs} ms`)
+    givenUp = Object.assign(new Error(`no complete answer within ${timeoutMs} ms`), { code: TOTAL_TIMEOUT })
     if (controller) controller.abort(givenUp)
     fail(givenUp)
   }, timeoutMs)
@@ -118,13 +165,14 @@ function watchExchange(
       status = statusCode
       headers = flatten(received)
     },
-    onResponseData(_controller, chunk) {
+    onResponseData(reading, chunk) {
       chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes <= cutAfterBytes) return
+      finish()
+      reading.abort(new Error('enough of the answer was read'))
     },
-    onResponseEnd() {
-      clearTimeout(timer)
-      resolve({ kind: 'answered', status, headers, body: Buffer.concat(chunks) })
-    },
+    onResponseEnd: finish,
     onResponseError(_controller, error) {
       fail(error)
     },
@@ -140,7 +188,7 @@ function flatten(headers: Record<string, string | string[] | undefined>): Record
 }
 
 /** The code first: messages of some errors are empty, and the code is what an operator searches for. */
-function describe(error: Error): string {
+function describe(error: Error): { code: string; error: string } {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-  return error.message.includes(code) ? error.message : `${code}: ${error.message}`
+  return { code, error: error.message.includes(code) ? error.message : `${code}: ${error.message}` }
 }

@@ -1,0 +1,162 @@
+// Which addresses on the network anybody may make us call. Merchants name the addresses that webhooks go to, so a name
+// or number that leads into the operator's own network is refused unless the operator has listed it.
+
+import { BlockList, isIP } from 'node:net'
+import { readWebAddress } from '../core/web-address.ts'
+
+/** What the operator lets merchants reach beside the public internet: ranges of addresses, and hosts by name. */
+export interface AllowList {
+  readonly ranges: readonly string[]
+  readonly names: readonly string[]
+}
+
+/** Nothing beside the public internet. */
+export const ALLOW_NOTHING: AllowList = { ranges: [], names: [] }
+/** What a developer's own machine needs: whatever listens on it. */
+export const ALLOW_LOOPBACK: AllowList = { ranges: ['127.0.0.0/8', '::1/128'], names: ['localhost'] }
+
+// The registries of special addresses (RFC 6890 and its successors), and what they leave out.
+const NOT_PUBLIC = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  // Between a provider and its customers; one cloud answers questions about a machine there.
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  // Link-local, where most clouds answer questions about a machine, its credentials among them.
+  '169.254.0.0/16',
+  // Looks public, but only the machines of one cloud reach it: it configures them.
+  '168.63.129.16/32',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  // Of version 6 only 2000::/3 is given out: this is everything before and after it. It takes in loopback, private and
+  // link-local addresses, multicast, and the ways to write one of version 4 (mapped, compatible, 64:ff9b).
+  '::/3',
+  '4000::/2',
+  '8000::/1',
+  // Inside it: protocols (Teredo carries one of version 4), documentation, 6to4 (carries one of version 4).
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+]
+
+// Names that no public directory answers for, under which networks keep their own hosts.
+const LOCAL_ENDINGS = [
+  'localhost',
+  'local',
+  'internal',
+  'intranet',
+  'lan',
+  'home',
+  'corp',
+  'private',
+  'home.arpa',
+]
+
+export interface AddressRules {
+  /** Whether we may connect to an address that a host has. */
+  permits(host: string, address: string): boolean
+  /** Whether the operator has listed the host by its name. */
+  isListedName(host: string): boolean
+  /** What is wrong with a web address, as the rest of a sentence that begins with the field's name. */
+  complain(text: string): string | undefined
+}
+
+export function createAddressRules(allow: AllowList, ports: readonly number[]): AddressRules {
+  const refused = blockList(NOT_PUBLIC)
+  const allowed = blockList(allow.ranges)
+  const isListedName = (host: string) => allow.names.includes(host)
+  const permitsAddress = (address: string) => contains(allowed, address) || !contains(refused, address)
+  const isListed = (host: string) => isListedName(host) || (isIP(host) !== 0 && contains(allowed, host))
+  return {
+    permits: (host, address) => isListedName(host) || permitsAddress(address),
+    isListedName,
+    complain: (text) => {
+      const url = readWebAddress(text)
+      if (!url) return 'must be an https address without user name, spaces or backslashes'
+      const host = hostOf(url)
+      return isListed(host) ? undefined : (complainOfWay(url, ports) ?? complainOfHost(host, permitsAddress))
+    },
+  }
+}
+
+/** Plain http and odd ports are for what the operator has listed: a public host has a certificate. */
+function complainOfWay(url: URL, ports: readonly number[]): string | undefined {
+  if (url.protocol !== 'https:') return 'must begin with https'
+  const port = url.port === '' ? 443 : Number(url.port)
+  return ports.includes(port) ? undefined : `must use port ${ports.join(' or ')}, not ${port}`
+}
+
+const PRIVATE =
+  'must lead to a public host; one in a private network works only if the operator of this service allows it'
+
+function complainOfHost(host: string, permits: (address: string) => boolean): string | undefined {
+  if (isIP(host) !== 0) return permits(host) ? undefined : PRIVATE
+  return isLocalName(host) ? PRIVATE : undefined
+}
+
+function isLocalName(host: string): boolean {
+  return !host.includes('.') || LOCAL_ENDINGS.some((ending) => host.endsWith(`.${ending}`))
+}
+
+/** As the rules compare it: an address without its brackets, a name without the dot that may end it. */
+export function hostOf({ hostname }: URL): string {
+  return bareHost(hostname)
+}
+
+export function bareHost(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+}
+
+function blockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    list.addSubnet(address, Number(bits), familyOf(address))
+  }
+  return list
+}
+
+function contains(list: BlockList, address: string): boolean {
+  return list.check(address, familyOf(address))
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+/** Addresses, ranges and host names with commas between them, or `none`; or what is wrong with the text. */
+export function readAllowList(text: string): AllowList | { wrong: string } {
+  if (text === 'none') return ALLOW_NOTHING
+  const parts = text.split(',').map((part) => part.trim().toLowerCase())
+  const ranges: string[] = []
+  const names: string[] = []
+  for (const part of parts) {
+    const range = readRange(part)
+    if (range) ranges.push(range)
+    else if (isHostName(part)) names.push(part)
+    else return { wrong: `has "${part}", which is no address, range such as 10.0.0.0/8, or host name` }
+  }
+  return { ranges, names }
+}
+
+function readRange(part: string): string | undefined {
+  const [address = '', bits, ...rest] = part.split('/')
+  const most = { 4: 32, 6: 128 }[isIP(address)]
+  if (most === undefined || rest.length > 0) return undefined
+  const length = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  return length <= most ? `${address}/${length}` : undefined
+}
+
+/** What ends in a number would be read as an address. */
+function isHostName(part: string): boolean {
+  return /^(?:[a-z0-9_-]+\.)*[a-z_-][a-z0-9_-]*$/.test(part)
+}
