@@ -8,6 +8,8 @@ import type { Db } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { claimDueSettlements, foldDeltas, selectBalances } from './queries.ts'
 
+export { type NewEntry, recordEntry, type Taken, type Taking, takeBack } from './take-back.ts'
+
 export interface Posting {
   account: string
   amount_minor: string

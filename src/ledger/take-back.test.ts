@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { CURRENCY_CODES, type Currency } from '../core/currency.ts'
+import { money } from '../core/money.ts'
+import { systemClock } from '../kit/clock.ts'
+import { sql } from '../kit/db.ts'
+import { checkInvariants } from '../kit/invariants.ts'
+import { systemRandom } from '../kit/random.ts'
+import { foldBalances, readBalances, settleDueMoney, takeBack } from './service.ts'
+
+const db = await testDatabase({ after })
+const random = systemRandom(systemClock)
+const app = { db, clock: systemClock, random }
+const merchantId = random.uuid()
+
+await db.script(`
+  insert into merchants (id, name, mode, base_currency, created_at, updated_at)
+  values ('${merchantId}', 'Shop', 'test', 'USD', now(), now());
+  insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+  values ('${merchantId}', '${merchantId}', 'a@example.com', 'a@example.com', 'A', 'B', 'a', now(), now())`)
+
+// Each test has a currency of its own, so that none sees another's money.
+const currencies: Currency[] = [...CURRENCY_CODES]
+const nextCurrency = () => currencies.pop() ?? 'USD'
+
+/** A payment whose money is pending and due so many hours from now; less than none is due already. */
+async function capture(currency: Currency, minor: number, dueInHours: number): Promise<string> {
+  const [id, entry] = [random.uuid(), random.uuid()]
+  await db.script(`
+    insert into payments (
+      merchant_id, id, kind, reference, status, version, amount_minor, currency, gateway, customer_id, customer_email,
+      customer_firstname, customer_lastname, created_at
+    )
+    values (
+      '${merchantId}', '${id}', 'checkout', '${id}', 'pending', 1, ${minor}, '${currency}', 'sandbox', '${merchantId}',
+      'a@example.com', 'A', 'B', now()
+    );
+    insert into ledger_entries (merchant_id, id, kind, payment_id, at)
+    values ('${merchantId}', '${entry}', 'capture', '${id}', now());
+    insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
+    values ('${merchantId}', '${entry}', 1, 'gateway:sandbox', '${currency}', ${-minor}),
+      ('${merchantId}', '${entry}', 2, 'pending', '${currency}', ${minor});
+    insert into balance_deltas (
+      merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
+    )
+    values (
+      '${merchantId}', '${currency}', 'pending', ${minor}, now(), '${entry}', 2, 'capture', '${id}'
+    );
+    insert into pending_settlements (merchant_id, payment_id, currency, amount_minor, due_at)
+    values ('${merchantId}', '${id}', '${currency}', ${minor}, now() + interval '${dueInHours} hours')`)
+  return id
+}
+
+const take = (currency: Currency, paymentId: string, minor: bigint) =>
+  db.transaction((tx) =>
+    takeBack(app, tx, {
+      merchantId,
+      kind: 'refund',
+      paymentId,
+      refundId: random.uuid(),
+      amount: money(minor, currency),
+      to: 'gateway:sandbox',
+      at: systemClock.now(),
+    }),
+  )
+
+async function balance(currency: Currency): Promise<[available: bigint, pending: bigint]> {
+  const found = (await readBalances(db, merchantId)).find((one) => one.currency === currency)
+  return [found?.available.minor ?? 0n, found?.pending.minor ?? 0n]
+}
+
+const selectSettlements = sql<{ paymentId: string; amountMinor: bigint }>`
+select payment_id as "paymentId", amount_minor as "amountMinor"
+from pending_settlements
+where currency = $1`
+
+async function settlements(currency: Currency): Promise<Record<string, bigint>> {
+  const rows = await db.query(selectSettlements, [currency])
+  return Object.fromEntries(rows.map(({ paymentId, amountMinor }) => [paymentId, amountMinor]))
+}
+
+async function requireRightBooks(): Promise<void> {
+  const reports = await checkInvariants(db)
+  const books = reports.filter(({ name }) => /i0[123]/.test(name))
+  assert.ok(books.length >= 4)
+  for (const { name, violations } of books) assert.equal(violations, 0, name)
+}
+
+describe('money that is taken back', () => {
+  it('is available money first, and the settlements to come stay as they are', async () => {
+    const currency = nextCurrency()
+    const settled = await capture(currency, 500, -1)
+    const waiting = await capture(currency, 300, 1)
+    await settleDueMoney(app)
+    assert.deepEqual(await take(currency, waiting, 450n), { availableMinor: 450n, pendingMinor: 0n })
+    assert.deepEqual(await balance(currency), [50n, 300n])
+    assert.deepEqual(await settlements(currency), { [waiting]: 300n })
+    assert.equal((await settlements(currency))[settled], undefined)
+  })
+
+  it('is then pending money: the payment’s own, then what is due last', async () => {
+    const currency = nextCurrency()
+    const [soon, own, late] = [
+      await capture(currency, 100, 1),
+      await capture(currency, 100, 2),
+      await capture(currency, 100, 3),
+    ]
+    assert.deepEqual(await take(currency, own, 150n), { availableMinor: 0n, pendingMinor: 150n })
+    assert.deepEqual(await settlements(currency), { [soon]: 100n, [late]: 50n })
+    assert.deepEqual(await balance(currency), [0n, 150n])
+  })
+
+  it('drives available below zero when nothing is pending any more', async () => {
+    const currency = nextCurrency()
+    const paid = await capture(currency, 97, 1)
+    assert.deepEqual(await take(currency, paid, 100n), { availableMinor: 3n, pendingMinor: 97n })
+    assert.deepEqual(await balance(currency), [-3n, 0n])
+    assert.deepEqual(await settlements(currency), {})
+    const next = await capture(currency, 50, 1)
+    assert.deepEqual(await take(currency, next, 20n), { availableMinor: 0n, pendingMinor: 20n })
+    assert.deepEqual(await balance(currency), [-3n, 30n])
+  })
+
+  it('is found also when it lies in hundreds of small payments', async () => {
+    const currency = nextCurrency()
+    for (let n = 0; n < 120; n += 1) await capture(currency, 1, n)
+    const paid = await capture(currency, 10, 1)
+    assert.deepEqual(await take(currency, paid, 125n), { availableMinor: 0n, pendingMinor: 125n })
+    assert.deepEqual(await balance(currency), [0n, 5n])
+  })
+
+  it('is taken once, however many take while others settle and fold', async () => {
+    const currency = nextCurrency()
+    const payments = await Promise.all(Array.from({ length: 30 }, (_, n) => capture(currency, 100, n - 15)))
+    const takings = payments.flatMap((id) => [take(currency, id, 60n), take(currency, id, 30n)])
+    const others = Array.from({ length: 10 }, (_, n) => (n % 2 ? settleDueMoney(app) : foldBalances(app)))
+    const taken = await Promise.all(takings)
+    await Promise.all(others)
+    assert.ok(taken.some(({ pendingMinor }) => pendingMinor > 0n))
+    const [available, pending] = await balance(currency)
+    assert.equal(available + pending, 300n)
+    assert.ok(available >= 0n && pending >= 0n, `${available} and ${pending}`)
+    await requireRightBooks()
+  })
+})

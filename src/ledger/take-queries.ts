@@ -1,0 +1,127 @@
+// The statements by which money is taken back from a merchant, and by which an entry is written inside somebody's
+// transaction.
+
+import type { Currency } from '../core/currency.ts'
+import { sql, type Tx } from '../kit/db.ts'
+
+const lockMoneyStatement = sql<unknown>`
+select pg_advisory_xact_lock(hashtextextended('money:' || $1::uuid || ':' || $2::text, 0))`
+
+/** One at a time takes money of this merchant and currency, to the end of its transaction. Who brings money does not wait. */
+export async function lockMoney(tx: Tx, merchantId: string, currency: Currency): Promise<void> {
+  await tx.query(lockMoneyStatement, [merchantId, currency])
+}
+
+const selectAvailableStatement = sql<{ availableMinor: bigint }>`
+select coalesce(sum(amount_minor), 0)::bigint as "availableMinor"
+from (
+  select available_minor as amount_minor
+  from balances
+  where merchant_id = $1 and currency = $2
+  union all
+  select amount_minor
+  from balance_deltas
+  where merchant_id = $1 and currency = $2 and account = 'available'
+) parts`
+
+export async function readAvailable(tx: Tx, merchantId: string, currency: Currency): Promise<bigint> {
+  const [row] = await tx.query(selectAvailableStatement, [merchantId, currency])
+  return row?.availableMinor ?? 0n
+}
+
+// A row that is being settled at this moment is waited for and then gone: its money is available by then.
+const takeSettlementsStatement = sql<{ takenMinor: bigint }>`
+with latest as (
+  select payment_id, amount_minor, due_at
+  from pending_settlements
+  where merchant_id = $1 and currency = $2 and ($3::uuid is null or payment_id = $3)
+  order by due_at desc, payment_id desc
+  limit $5
+  for update
+),
+running as (
+  select
+    payment_id, amount_minor,
+    sum(amount_minor) over (order by due_at desc, payment_id desc) - amount_minor as before_minor
+  from latest
+),
+taken as (
+  select payment_id, amount_minor, least(amount_minor, $4::bigint - before_minor)::bigint as taken_minor
+  from running
+  where before_minor < $4::bigint
+),
+emptied as (
+  delete from pending_settlements s
+  using taken t
+  where s.merchant_id = $1 and s.payment_id = t.payment_id and t.taken_minor = t.amount_minor
+),
+shrunk as (
+  update pending_settlements s
+  set amount_minor = s.amount_minor - t.taken_minor
+  from taken t
+  where s.merchant_id = $1 and s.payment_id = t.payment_id and t.taken_minor < t.amount_minor
+)
+select coalesce(sum(taken_minor), 0)::bigint as "takenMinor"
+from taken`
+
+/**
+ * Takes up to so much out of what is to be settled: of this payment, or without one of all, the latest due first, from
+ * at most `limit` of them. Answers how much that was.
+ */
+export async function takeSettlements(
+  tx: Tx,
+  merchantId: string,
+  currency: Currency,
+  paymentId: string | null,
+  wantedMinor: bigint,
+  limit: number,
+): Promise<bigint> {
+  const values = [merchantId, currency, paymentId, wantedMinor, limit]
+  const [row] = await tx.query(takeSettlementsStatement, values)
+  return row?.takenMinor ?? 0n
+}
+
+export interface EntryInput {
+  merchantId: string
+  id: string
+  kind: 'refund' | 'reversal'
+  paymentId: string
+  attemptId: string | null
+  refundId: string | null
+  currency: Currency
+  postings: readonly { account: string; amount_minor: string }[]
+  at: Date
+}
+
+const insertEntryStatement = sql<unknown>`
+with entry as (
+  insert into ledger_entries (merchant_id, id, kind, payment_id, attempt_id, refund_id, at)
+  values ($1, $2, $3, $4, $5, $6, $9)
+),
+posted as (
+  insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
+  select $1, $2, l.position, l.posting ->> 'account', $7, (l.posting ->> 'amount_minor')::bigint
+  from jsonb_array_elements($8::jsonb) with ordinality as l (posting, position)
+  returning position, account, amount_minor
+)
+insert into balance_deltas (
+  merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
+)
+select $1, $7, account, amount_minor, $9, $2, position, $3, $4
+from posted
+where account in ('available', 'pending')`
+
+export async function insertEntry(tx: Tx, entry: EntryInput): Promise<void> {
+  const { merchantId, id, kind, paymentId, attemptId, refundId, currency, postings, at } = entry
+  await tx.query(insertEntryStatement, [
+    merchantId,
+    id,
+    kind,
+    paymentId,
+    attemptId,
+    refundId,
+    currency,
+    JSON.stringify(postings),
+    at,
+  ])
+}
