@@ -68,7 +68,7 @@ interface KeyRow {
 // Somebody who claims the same key at this moment is waited for.
 const insertKey = sql<{ key: string }>`
 insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
-values ($1, $2, $3, $4, $5, $5::uuid, $6)
+values ($1, $2, $3, $4, $5::uuid::text, $5::uuid, $6)
 on conflict (merchant_id, key) do nothing
 returning key`
 
