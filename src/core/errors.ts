@@ -54,6 +54,7 @@ export const REFUSALS = {
   merchant_suspended: refusal(403, 'permission_error', 'The merchant account is suspended.'),
   mode_mismatch: refusal(403, 'permission_error', 'This key belongs to the other environment.'),
   ip_not_allowed: refusal(403, 'permission_error', 'The API key may not be used from this address.'),
+  beyond_own_rights: refusal(403, 'permission_error', 'An API key cannot give what it does not have itself.'),
 
   route_not_found: missing('There is no such operation.'),
   payment_not_found: missing('There is no such payment.'),
@@ -78,6 +79,8 @@ export const REFUSALS = {
 
   duplicate_reference: refusal(409, 'conflict_error', 'This reference was used with another body.'),
   customer_exists: refusal(409, 'conflict_error', 'There is a customer with this e-mail already.'),
+  payment_link_ended: refusal(409, 'conflict_error', 'The payment link takes no more payments.'),
+  payment_link_busy: refusal(409, 'conflict_error', 'Others are paying at this link; try again soon.', true),
   invalid_state: refusal(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
@@ -91,6 +94,9 @@ export const REFUSALS = {
   p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),
   webhook_url_not_allowed: unprocessable('Events cannot be delivered to this address.'),
   gateway_credentials_refused: unprocessable('The gateway refused these credentials; nothing was changed.'),
+  too_many_api_keys: unprocessable(
+    'There are as many live API keys as a merchant may have; revoke one first.',
+  ),
   card_data_not_allowed: unprocessable('A card number must never be sent to this service.'),
 
   rate_limited: refusal(429, 'rate_limit_error', 'Too many requests; wait as Retry-After says.', true),

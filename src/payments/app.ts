@@ -10,6 +10,7 @@ import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/service.ts'
+import type { PaymentRow } from './queries.ts'
 import { type RecordInput, recordPayments } from './record-queries.ts'
 import { applyMoves, type MoveInput } from './settle-queries.ts'
 
@@ -33,6 +34,14 @@ export interface PaymentWriters {
   move(input: MoveInput): Promise<boolean>
 }
 
+/** What a slice above says before a payment of its own goes to a gateway. */
+export type Admission =
+  | 'admitted'
+  /** Others are paying at this moment; the payment may be let through when they have not. */
+  | 'busy'
+  /** It will never be let through any more. */
+  | 'ended'
+
 export interface PaymentsApp extends CustomersApp {
   log: Log
   gateways: Gateways
@@ -44,6 +53,8 @@ export interface PaymentsApp extends CustomersApp {
   promptKey: Uint8Array
   /** What payers see of a merchant; at most half a minute old. */
   merchantProfile(merchantId: string): Promise<MerchantProfile>
+  /** Asked about every attempt of a payment that was begun at a link. */
+  admit?(payment: PaymentRow): Promise<Admission>
 }
 
 // Larger batches no longer make a commit cheaper, and two at once keep the server busy while one waits for its disk.

@@ -7,6 +7,7 @@ import { plainTexts } from '../core/plain-text.ts'
 import type { CheckoutChoice, Gateway, NextStep, Outcome } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
+import { requireAdmission } from './admission.ts'
 import type { PaymentsApp } from './app.ts'
 import { askAbout } from './ask.ts'
 import { gatewayOf, newAttempt, newGatewayKey, toGatewayAttempt, toQuestion } from './attempt.ts'
@@ -101,12 +102,15 @@ async function startOnce(
   const payment = await withTimeToAct(app, view.payment, choice)
   const candidates = await requireOffered(app, payment, choice)
   requireRestedPhone(view.attempts, choice, app.clock.now())
+  await requireAdmission(app, payment)
   await takePrompt(app, choice)
   await app.failpoints.pass('checkout.before_start')
   // One press of the payer: whoever provably begins nothing is followed by the next, and nobody else ever is.
   let unbegun: PaymentRow | undefined = payment
   for (const [index, candidate] of candidates.entries()) {
     const press = { failovers: index, isLast: index === candidates.length - 1 }
+    // The decline has given the place back.
+    if (index > 0) await requireAdmission(app, unbegun)
     unbegun = await tryCandidate(app, unbegun, candidate, choice, press)
     if (!unbegun) break
   }

@@ -39,6 +39,7 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     failovers: 0,
     paymentMethodId: null,
     recoveryPaymentId: null,
+    linkId: null,
     failureCode: null,
     failureWords: null,
     expiresAt: NOW,

@@ -63,6 +63,7 @@ export const PAYMENT_EXAMPLE = {
   ],
   refundedAmount: '0.00',
   paymentMethod: METHOD_EXAMPLE,
+  paymentLink: null,
 }
 
 export const CHARGE_BODY_EXAMPLE = {

@@ -56,6 +56,7 @@ export async function openCheckout(
     isRecurring: input.isRecurring,
     customer: input.customer,
     paymentMethodId: null,
+    linkId: input.linkId,
     openForMs: app.settings.checkoutMs,
     attempt: null,
   }

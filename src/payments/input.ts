@@ -90,6 +90,8 @@ export interface InitiateInput extends CommonInput {
   country: string | null
   redirectUrl: string | null
   isRecurring: boolean
+  /** The payment link at which it is begun. */
+  linkId?: string
 }
 
 export interface ChargeInput extends CommonInput {
@@ -167,32 +169,36 @@ export function chargeComplaints(body: Record<string, unknown>, facts: BodyFacts
   ]
 }
 
-function complaint(field: string, code: RefusalCode, message: string = REFUSALS[code].message): Complaint {
+export function complaint(
+  field: string,
+  code: RefusalCode,
+  message: string = REFUSALS[code].message,
+): Complaint {
   return { field, code, message }
 }
 
-function amountComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+/** About an amount in the body's currency, in whichever field it stands. */
+export function amountComplaints(
+  body: Record<string, unknown>,
+  facts: BodyFacts,
+  field = 'amount',
+): Complaint[] {
+  const value = body[field]
   const currency = body.currency ?? DEFAULT_CURRENCY
-  if (typeof body.amount !== 'number' || !isCurrency(currency)) return []
-  const amount = parseAmount(body.amount, currency)
-  if (amount === 'amount_out_of_range') return [complaint('amount', amount)]
+  if (typeof value !== 'number' || !isCurrency(currency)) return []
+  const amount = parseAmount(value, currency)
+  if (amount === 'amount_out_of_range') return [complaint(field, amount)]
   if (amount === 'amount_precision') {
-    const decimals = CURRENCIES[currency].decimals
-    return [
-      complaint(
-        'amount',
-        amount,
-        `amount has more than the ${decimals} decimals of ${currency}; it is never rounded.`,
-      ),
-    ]
+    const { decimals } = CURRENCIES[currency]
+    const message = `${field} has more than the ${decimals} decimals of ${currency}; it is never rounded.`
+    return [complaint(field, amount, message)]
   }
-  if (!facts.lossyNumbers.has('amount')) return []
-  return [
-    complaint('amount', 'amount_precision', 'amount has more digits than a JSON number can carry exactly.'),
-  ]
+  if (!facts.lossyNumbers.has(field)) return []
+  const message = `${field} has more digits than a JSON number can carry exactly.`
+  return [complaint(field, 'amount_precision', message)]
 }
 
-function countryComplaints(body: Record<string, unknown>): Complaint[] {
+export function countryComplaints(body: Record<string, unknown>): Complaint[] {
   const currency = body.currency ?? DEFAULT_CURRENCY
   if (!isCurrency(currency)) return []
   if (body.country === undefined) {
@@ -214,7 +220,7 @@ function customerComplaints(body: Record<string, unknown>): Complaint[] {
   return [{ field: 'customer.country', code: 'invalid_format', message }]
 }
 
-function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Complaint[] {
+export function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Complaint[] {
   if (typeof redirectUrl !== 'string') return []
   const wanted = allowHttp ? 'an https or http address' : 'an https address'
   const message = `redirectUrl must be ${wanted} without user name, spaces or backslashes.`

@@ -35,6 +35,8 @@ export interface PaymentRow {
   failovers: number
   paymentMethodId: string | null
   recoveryPaymentId: string | null
+  /** The payment link at which it was begun. */
+  linkId: string | null
   failureCode: FailureCode | null
   failureWords: string | null
   expiresAt: Date | null
@@ -52,6 +54,7 @@ const PAYMENT_COLUMNS = `
   p.customer_lastname as "customerLastname", p.access_sealed as "accessSealed", p.attempts_used as "attemptsUsed",
   p.failovers,
   p.payment_method_id as "paymentMethodId", p.recovery_payment_id as "recoveryPaymentId",
+  p.link_id as "linkId",
   p.failure_code as "failureCode", p.failure_words as "failureWords", p.expires_at as "expiresAt",
   p.due_at as "dueAt", p.paid_at as "paidAt", p.created_at as "createdAt"`
 

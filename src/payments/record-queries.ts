@@ -36,6 +36,7 @@ export interface RecordInput {
   access_sealed: string | null
   expires_at: Date | null
   payment_method_id: string | null
+  link_id: string | null
   attempt_id: string | null
   attempt_key: string | null
   account_id: string | null
@@ -60,7 +61,7 @@ with input as (
     operation text, status text, status_reason text, amount_minor bigint, currency text, gateway text, country text,
     description text, metadata jsonb, redirect_url text, is_recurring boolean, customer_id uuid, email text,
     email_key text, firstname text, lastname text, customer_country text, search_text text, access_hash text,
-    access_sealed text, expires_at timestamptz, payment_method_id uuid, attempt_id uuid, attempt_key text, account_id uuid,
+    access_sealed text, expires_at timestamptz, payment_method_id uuid, link_id uuid, attempt_id uuid, attempt_key text, account_id uuid,
     attempt_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, source text, at timestamptz
   )
 ),
@@ -114,13 +115,13 @@ payment as (
   insert into payments (
     merchant_id, id, kind, reference, status, status_reason, version, amount_minor, currency, gateway, country,
     description, metadata, redirect_url, is_recurring, customer_id, customer_email, customer_firstname,
-    customer_lastname, access_hash, access_sealed, attempts_used, payment_method_id, expires_at, due_at, created_at
+    customer_lastname, access_hash, access_sealed, attempts_used, payment_method_id, link_id, expires_at, due_at, created_at
   )
   select
     f.merchant_id, f.payment_id, f.kind, f.reference, f.status, f.status_reason, 1, f.amount_minor, f.currency,
     f.gateway, f.country, f.description, f.metadata, f.redirect_url, f.is_recurring, c.id, f.email, f.firstname,
     f.lastname, decode(f.access_hash, 'hex'), f.access_sealed, case when f.attempt_id is null then 0 else 1 end,
-    f.payment_method_id, f.expires_at, f.expires_at, f.at
+    f.payment_method_id, f.link_id, f.expires_at, f.expires_at, f.at
   from fresh f
   join customer c on c.merchant_id = f.merchant_id and c.email_key = f.email_key
   returning id as payment_id, customer_id

@@ -41,6 +41,8 @@ export interface NewPayment {
   isRecurring: boolean
   customer: { email: string; firstname: string; lastname: string; country: string | null }
   paymentMethodId: string | null
+  /** The payment link at which it is begun. */
+  linkId?: string
   /** How long the checkout is open; null for a charge. */
   openForMs: number | null
   /** The attempt that starts together with a charge, and when the resolver looks after it. */
@@ -183,6 +185,7 @@ function draftPayment(app: PaymentsApp, merchantId: string, reference: string, w
       failovers: 0,
       paymentMethodId: wanted.paymentMethodId,
       recoveryPaymentId: null,
+      linkId: wanted.linkId ?? null,
       failureCode: null,
       failureWords: null,
       expiresAt,
@@ -231,6 +234,7 @@ function toRecordInput(
     access_sealed: payment.accessSealed,
     expires_at: payment.expiresAt,
     payment_method_id: payment.paymentMethodId,
+    link_id: payment.linkId,
     attempt_id: wanted.attempt?.id ?? null,
     attempt_key: wanted.attempt?.gatewayKey ?? null,
     account_id: wanted.attempt?.accountId ?? null,

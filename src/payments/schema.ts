@@ -69,6 +69,9 @@ export const PaymentRecord = Type.Object({
   attempts: Type.Array(AttemptRecord),
   refundedAmount: AmountText,
   paymentMethod: Nullable(SavedMethodRecord),
+  paymentLink: Nullable(
+    Type.String({ format: 'uuid', description: 'The payment link at which it was begun.' }),
+  ),
 })
 
 export const ChargeRecord = Type.Object({
@@ -139,6 +142,7 @@ export function toPaymentRecord(
     attempts: attempts.map(toAttemptRecord),
     refundedAmount: formatAmount(money(payment.refundedMinor, payment.currency)),
     paymentMethod: method,
+    paymentLink: payment.linkId,
   }
 }
 

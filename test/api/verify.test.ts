@@ -18,7 +18,7 @@ const PAYMENT_FIELDS = [
   ...['uuid', 'reference', 'status', 'sourceAmount', 'sourceCurrency', 'country', 'paymentGateway'],
   ...['checkoutUrl', 'accessCode', 'isRecurring', 'description', 'metadata', 'redirectUrl', 'customer'],
   ...['expiresAt', 'createdAt', 'statusReason', 'amountPaid', 'fee', 'netAmount', 'paidAt', 'failure'],
-  ...['attempts', 'refundedAmount', 'paymentMethod'],
+  ...['attempts', 'refundedAmount', 'paymentMethod', 'paymentLink'],
 ]
 const METHOD_FIELDS = [
   ...['uuid', 'type', 'status', 'label', 'recurringToken', 'isDefault', 'paymentGateway', 'currencies'],
@@ -104,6 +104,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
       attempts: [],
       refundedAmount: '0.00',
       paymentMethod: null,
+      paymentLink: null,
     })
   })
 

@@ -1,0 +1,29 @@
+// Before a payment of a link goes to a gateway, whoever keeps the link is asked whether there is room for it: nobody is
+// charged for what somebody else is paying at this moment. A payment without a link asks nobody.
+
+import { Refusal } from '../core/errors.ts'
+import type { PaymentsApp } from './app.ts'
+import type { PaymentRow } from './queries.ts'
+import { movePayment, plainMove } from './settle.ts'
+
+/** Why a payment is over that its link does not let through. */
+export const LINK_ENDED = 'payment_link_ended'
+
+export async function requireAdmission(app: PaymentsApp, payment: PaymentRow): Promise<void> {
+  if (payment.linkId === null) return
+  const admission = await app.admit?.(payment)
+  if (admission === 'admitted') return
+  // The others may still fail, and then this payer is welcome: the checkout stays open as long as it would.
+  if (admission === 'busy') throw new Refusal('payment_link_busy', { retryAfterSeconds: RETRY_SECONDS })
+  await endUnpaid(app, payment)
+  throw new Refusal('payment_link_ended')
+}
+
+// Most payers have approved or refused by then.
+const RETRY_SECONDS = 60
+
+/** There is nothing left to wait for, so nobody is asked to pay here any more. */
+async function endUnpaid(app: PaymentsApp, payment: PaymentRow): Promise<void> {
+  const ended = { ...plainMove(payment, 'expired'), statusReason: LINK_ENDED }
+  await movePayment(app, payment, ended, { proof: 'time', source: 'checkout' })
+}
