@@ -87,13 +87,15 @@ describe('the postings of an entry', () => {
 
 const db = await testDatabase({ after })
 const random = systemRandom(systemClock)
-const app = { db, clock: systemClock, random }
+const app = { db, clock: systemClock, random, mode: 'test' as const }
 const merchantId = random.uuid()
 const [paymentId, entryId] = [random.uuid(), random.uuid()]
 
 const insertDelta = sql<unknown>`
-insert into balance_deltas (merchant_id, currency, account, amount_minor, at)
-values ($1, $2, $3, $4, now())`
+insert into balance_deltas (
+  merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
+)
+values ($1, $2, $3, $4, $5, gen_random_uuid(), 1, 'capture', gen_random_uuid())`
 
 const countRows = sql<{ settlements: number; captures: number }>`
 select
@@ -146,7 +148,7 @@ describe('the books in the database', () => {
   })
 
   it('never change and never forget', async () => {
-    for (const table of ['ledger_entries', 'postings', 'events']) {
+    for (const table of ['ledger_entries', 'postings', 'events', 'wallet_lines']) {
       for (const statement of [`update ${table} set merchant_id = merchant_id`, `delete from ${table}`]) {
         await assert.rejects(db.script(statement), new RegExp(`${table} is append-only`), statement)
       }
@@ -157,7 +159,13 @@ describe('the books in the database', () => {
   it('show the same balance before, while and after deltas are folded, also by many folders at once', async () => {
     const owner = random.uuid()
     for (let n = 1; n <= 40; n += 1) {
-      await db.query(insertDelta, [owner, n % 2 ? 'KES' : 'USD', n % 4 < 2 ? 'pending' : 'available', n])
+      await db.query(insertDelta, [
+        owner,
+        n % 2 ? 'KES' : 'USD',
+        n % 4 < 2 ? 'pending' : 'available',
+        n,
+        systemClock.now(),
+      ])
     }
     const shown = async () =>
       (await readBalances(db, owner)).map(

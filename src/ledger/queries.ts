@@ -4,7 +4,7 @@
 // then it takes more rows than the limit.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
 
 export interface BalanceRow {
   currency: Currency
@@ -17,15 +17,19 @@ export interface BalanceRow {
 const selectBalancesStatement = sql<BalanceRow>`
 select
   currency,
-  coalesce(sum(amount_minor) filter (where account = 'available'), 0)::bigint as "availableMinor",
-  coalesce(sum(amount_minor) filter (where account = 'pending'), 0)::bigint as "pendingMinor",
+  sum(available_minor)::bigint as "availableMinor",
+  sum(pending_minor)::bigint as "pendingMinor",
   max(at) as "updatedAt"
 from (
-  select currency, account, amount_minor, updated_at as at
+  select currency, available_minor, pending_minor, updated_at as at
   from balances
   where merchant_id = $1
   union all
-  select currency, account, amount_minor, at
+  select
+    currency,
+    case when account = 'available' then amount_minor else 0 end,
+    case when account = 'pending' then amount_minor else 0 end,
+    at
   from balance_deltas
   where merchant_id = $1
 ) parts
@@ -36,44 +40,15 @@ export async function selectBalances(db: Db, merchantId: string): Promise<Balanc
   return db.query(selectBalancesStatement, [merchantId])
 }
 
-const foldDeltasStatement = sql<{ folded: number }>`
-with due as (
-  select id
-  from balance_deltas
-  order by id
-  limit $1
-  for update skip locked
-),
-taken as (
-  delete from balance_deltas b
-  using due
-  where b.id = due.id
-  returning b.merchant_id, b.currency, b.account, b.amount_minor, b.at
-),
-sums as (
-  select merchant_id, currency, account, sum(amount_minor) as amount_minor, max(at) as at
-  from taken
-  group by merchant_id, currency, account
-),
-folded as (
-  insert into balances as b (merchant_id, currency, account, amount_minor, updated_at)
-  select merchant_id, currency, account, amount_minor, at
-  from sums
-  order by merchant_id, currency, account
-  on conflict (merchant_id, currency, account) do update
-  set
-    amount_minor = b.amount_minor + excluded.amount_minor,
-    updated_at = greatest(b.updated_at, excluded.updated_at)
-)
-select count(*)::integer as folded
-from taken`
-
-export async function foldDeltas(db: Db, limit: number): Promise<number> {
-  const [row] = await db.query(foldDeltasStatement, [limit])
-  return row?.folded ?? 0
+/** What one settlement moved, of one merchant and currency. */
+export interface SettledRow {
+  merchantId: string
+  currency: Currency
+  amountMinor: bigint
+  payments: number
 }
 
-const claimDueSettlementsStatement = sql<{ settled: number }>`
+const claimDueSettlementsStatement = sql<SettledRow>`
 with claimed as (
   select merchant_id, payment_id
   from pending_settlements
@@ -98,10 +73,10 @@ entry as (
   from numbered
 ),
 lines as (
-  select merchant_id, entry_id, 1 as position, 'pending' as account, currency, -amount_minor as amount_minor
+  select merchant_id, payment_id, entry_id, 1 as position, 'pending' as account, currency, -amount_minor as amount_minor
   from numbered
   union all
-  select merchant_id, entry_id, 2, 'available', currency, amount_minor
+  select merchant_id, payment_id, entry_id, 2, 'available', currency, amount_minor
   from numbered
 ),
 posted as (
@@ -110,21 +85,26 @@ posted as (
   from lines
 ),
 delta as (
-  insert into balance_deltas (merchant_id, currency, account, amount_minor, at)
-  select merchant_id, currency, account, amount_minor, $1
+  insert into balance_deltas (
+    merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
+  )
+  select merchant_id, currency, account, amount_minor, $1, entry_id, position, 'settlement', payment_id
   from lines
+  order by entry_id, position
 )
-select count(*)::integer as settled
-from due`
+select
+  merchant_id as "merchantId", currency, sum(amount_minor)::bigint as "amountMinor", count(*)::integer as payments
+from due
+group by merchant_id, currency
+order by merchant_id, currency`
 
 /** Moves what is due from pending to available, one entry per payment, so that each line names its cause. */
 export async function claimDueSettlements(
-  db: Db,
+  tx: Tx,
   now: Date,
   limit: number,
   makeId: () => string,
-): Promise<number> {
+): Promise<SettledRow[]> {
   const ids = Array.from({ length: limit }, makeId)
-  const [row] = await db.query(claimDueSettlementsStatement, [now, limit, ids])
-  return row?.settled ?? 0
+  return tx.query(claimDueSettlementsStatement, [now, limit, ids])
 }

@@ -2,11 +2,25 @@
 // settlement moves it to available. Positive is what we owe to the account's owner, negative what a provider owes us.
 
 import type { Currency } from '../core/currency.ts'
-import { type Money, money, shareOf, subtract } from '../core/money.ts'
+import type { Mode } from '../core/merchant.ts'
+import { formatAmount, type Money, money, shareOf, subtract } from '../core/money.ts'
+import { type News, recordEvents } from '../events/service.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
-import { claimDueSettlements, foldDeltas, selectBalances } from './queries.ts'
+import { claimDueSettlements, type SettledRow, selectBalances } from './queries.ts'
+
+export {
+  countLines,
+  foldBalances,
+  LINE_KIND_NAMES,
+  LINE_KINDS,
+  type LineKind,
+  type LineQuery,
+  listLines,
+  readLines,
+} from './statement.ts'
+export type { LineRow } from './statement-queries.ts'
 
 export { type NewEntry, recordEntry, type Taken, type Taking, takeBack } from './take-back.ts'
 
@@ -72,12 +86,40 @@ export async function readBalances(db: Db, merchantId: string): Promise<Balance[
 }
 
 const SETTLEMENT_BATCH = 500
-const FOLD_BATCH = 5_000
 
-export async function settleDueMoney(app: { db: Db; clock: Clock; random: Random }): Promise<number> {
-  return claimDueSettlements(app.db, app.clock.now(), SETTLEMENT_BATCH, () => app.random.uuid())
+interface SettlementNeeds {
+  db: Db
+  clock: Clock
+  random: Random
+  mode: Mode
 }
 
-export async function foldBalances(app: { db: Db }): Promise<number> {
-  return foldDeltas(app.db, FOLD_BATCH)
+/** Settles what is due, and tells each merchant of it: one event for each currency, with the moves it tells of. */
+export async function settleDueMoney(app: SettlementNeeds): Promise<number> {
+  const now = app.clock.now()
+  return app.db.transaction(async (tx) => {
+    const settled = await claimDueSettlements(tx, now, SETTLEMENT_BATCH, () => app.random.uuid())
+    await tellOfSettlements(app, tx, settled, now)
+    return settled.reduce((total, { payments }) => total + payments, 0)
+  })
+}
+
+/** Writes the events of settlements, in the transaction that made them. */
+export async function tellOfSettlements(
+  app: Omit<SettlementNeeds, 'db'>,
+  tx: Tx,
+  settled: readonly SettledRow[],
+  settledAt: Date,
+): Promise<void> {
+  const news = settled.map(({ merchantId, currency, amountMinor, payments }): News => {
+    const uuid = app.random.uuid()
+    const amount = formatAmount(money(amountMinor, currency))
+    return {
+      merchantId,
+      type: 'wallet.settled',
+      resource: { type: 'settlement', uuid, version: 1 },
+      data: { uuid, currency, amount, payments, settledAt: settledAt.toISOString() },
+    }
+  })
+  await recordEvents(app, tx, app.mode, news)
 }

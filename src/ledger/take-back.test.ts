@@ -11,7 +11,7 @@ import { foldBalances, readBalances, settleDueMoney, takeBack } from './service.
 
 const db = await testDatabase({ after })
 const random = systemRandom(systemClock)
-const app = { db, clock: systemClock, random }
+const app = { db, clock: systemClock, random, mode: 'test' as const }
 const merchantId = random.uuid()
 
 await db.script(`

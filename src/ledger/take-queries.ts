@@ -84,7 +84,7 @@ export async function takeSettlements(
 export interface EntryInput {
   merchantId: string
   id: string
-  kind: 'refund' | 'reversal'
+  kind: 'refund' | 'dispute' | 'dispute_won' | 'reversal'
   paymentId: string
   attemptId: string | null
   refundId: string | null

@@ -2,6 +2,8 @@
 // move, the event, and where money was collected the ledger entry, the customer's totals and the settlement to come.
 // Nothing else in this service writes payments.status after the record.
 //
+// No attempt starts for a customer who is blocked.
+//
 // An attempt that ends unpaid is looked at once more when a doorbell has rung since the caller looked: what it is about
 // may have come after the question.
 //
@@ -122,6 +124,14 @@ moved as (
     and p.status = i.from_status
     and (i.expected_expires_at is null or p.expires_at = i.expected_expires_at)
     and (i.attempt_id is null or i.n in (select n from held))
+    and (
+      i.new_attempt is null
+      or not exists (
+        select 1
+        from customers c
+        where c.merchant_id = p.merchant_id and c.id = p.customer_id and c.status = 'blocked'
+      )
+    )
   returning i.n, p.customer_id, p.currency, p.version
 ),
 done as (
@@ -187,14 +197,18 @@ posted as (
   from done d
   cross join lateral jsonb_array_elements(d.postings) with ordinality as l (posting, position)
   where d.entry_id is not null
-  returning merchant_id, entry_id, account, currency, amount_minor
+  returning merchant_id, entry_id, position, account, currency, amount_minor
 ),
 delta as (
-  insert into balance_deltas (merchant_id, currency, account, amount_minor, at)
-  select p.merchant_id, p.currency, p.account, p.amount_minor, d.at
+  insert into balance_deltas (
+    merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
+  )
+  select
+    p.merchant_id, p.currency, p.account, p.amount_minor, d.at, p.entry_id, p.position, d.entry_kind, d.payment_id
   from posted p
   join done d on d.entry_id = p.entry_id
   where p.account in ('available', 'pending')
+  order by d.n, p.position
 ),
 settlement as (
   insert into pending_settlements (merchant_id, payment_id, currency, amount_minor, due_at)

@@ -9,8 +9,8 @@ import { startJobs } from '../../src/kit/jobs.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { ledgerJobs } from '../../src/ledger/jobs.ts'
-import { foldDeltas } from '../../src/ledger/queries.ts'
 import { readBalances, settleDueMoney } from '../../src/ledger/service.ts'
+import { foldDeltas } from '../../src/ledger/statement-queries.ts'
 import { testDatabase } from '../support/database.ts'
 import { eventually } from '../support/process.ts'
 
@@ -19,7 +19,7 @@ const AMOUNT = 7n
 
 const db = await testDatabase({ after })
 const random = systemRandom(systemClock)
-const app = { db, clock: systemClock, random, log: createLog('silent') }
+const app = { db, clock: systemClock, random, mode: 'test' as const, log: createLog('silent') }
 const merchantId = random.uuid()
 await db.script(`
   insert into merchants (id, name, mode, base_currency, created_at, updated_at)
@@ -42,8 +42,10 @@ due as (
   select merchant_id, id, currency, amount_minor, now() - interval '1 minute'
   from paid
 )
-insert into balance_deltas (merchant_id, currency, account, amount_minor, at)
-select merchant_id, currency, 'pending', amount_minor, now()
+insert into balance_deltas (
+  merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
+)
+select merchant_id, currency, 'pending', amount_minor, now(), gen_random_uuid(), 1, 'capture', id
 from paid`
 
 const countLeft = sql<{ left: number }>`

@@ -82,14 +82,16 @@ describe('beside a running service', () => {
 
     // A balance that no posting explains.
     await db.script(`
-      insert into balance_deltas (merchant_id, currency, account, amount_minor, at)
-      select id, 'KES', 'available', 1, now() from merchants limit 1`)
+      insert into balance_deltas (
+        merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
+      )
+      select id, 'KES', 'available', 1, now(), id, 1, 'capture', id from merchants limit 1`)
     const ill = await run(t, 'doctor', '--json')
     assert.equal(ill.code, 1)
     const { checks } = JSON.parse(ill.out).data
     assert.deepEqual(
       checks.filter(({ ok }: { ok: boolean }) => !ok).map(({ name }: { name: string }) => name),
-      ['invariant_i03_balances_follow_postings'],
+      ['invariant_i03_balances_follow_postings', 'invariant_i03_statement_follows_postings'],
     )
     const words = await run(t, 'doctor')
     assert.equal(words.code, 1)

@@ -1,0 +1,225 @@
+// The statement of a wallet: the fold, which turns deltas into numbered lines and balances, and the lists of its lines.
+
+import type { Currency } from '../core/currency.ts'
+import { COUNT_CAP } from '../core/page.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
+import type { ListWindow } from '../kit/list.ts'
+
+// Whoever adds to a balance holds its row to the end, so two that fold at once number their lines one after the other. The
+// row comes back as it is after all of these lines, and each line's own balances are that minus what follows it.
+const FOLD = `
+taken as (
+  delete from balance_deltas b
+  using due
+  where b.id = due.id
+  returning b.*
+),
+held as (
+  insert into balances as b (merchant_id, currency, available_minor, pending_minor, lines, updated_at)
+  select
+    merchant_id,
+    currency,
+    coalesce(sum(amount_minor) filter (where account = 'available'), 0),
+    coalesce(sum(amount_minor) filter (where account = 'pending'), 0),
+    count(*),
+    max(at)
+  from taken
+  group by merchant_id, currency
+  order by merchant_id, currency
+  on conflict (merchant_id, currency) do update
+  set
+    available_minor = b.available_minor + excluded.available_minor,
+    pending_minor = b.pending_minor + excluded.pending_minor,
+    lines = b.lines + excluded.lines,
+    previous_at = b.updated_at,
+    updated_at = greatest(b.updated_at, excluded.updated_at)
+  returning merchant_id, currency, available_minor, pending_minor, lines, previous_at
+),
+line as (
+  insert into wallet_lines (
+    merchant_id, currency, number, kind, account, amount_minor, available_minor, pending_minor, payment_id, entry_id,
+    position, created_at
+  )
+  select
+    t.merchant_id, t.currency, h.lines - count(*) over following, t.kind, t.account, t.amount_minor,
+    h.available_minor - coalesce(sum(t.amount_minor) filter (where t.account = 'available') over following, 0),
+    h.pending_minor - coalesce(sum(t.amount_minor) filter (where t.account = 'pending') over following, 0),
+    t.payment_id, t.entry_id, t.position, greatest(h.previous_at, max(t.at) over preceding)
+  from taken t
+  join held h on h.merchant_id = t.merchant_id and h.currency = t.currency
+  window
+    following as (
+      partition by t.merchant_id, t.currency order by t.id rows between 1 following and unbounded following
+    ),
+    preceding as (partition by t.merchant_id, t.currency order by t.id rows unbounded preceding)
+)
+select count(*)::integer as folded
+from taken`
+
+const foldDeltasStatement = sql<{ folded: number }>`
+with due as (
+  select id
+  from balance_deltas
+  order by id
+  limit $1
+  for update skip locked
+),
+${FOLD}`
+
+/** Folds what is due of anybody, and leaves alone what somebody else is folding. */
+export async function foldDeltas(db: Db, limit: number): Promise<number> {
+  const [row] = await db.query(foldDeltasStatement, [limit])
+  return row?.folded ?? 0
+}
+
+const foldMerchantDeltasStatement = sql<{ folded: number }>`
+with due as (
+  select id
+  from balance_deltas
+  where merchant_id = $1
+  order by id
+  limit $2
+  for update
+),
+${FOLD}`
+
+/** Folds what is due of one merchant, and waits for whoever is folding it: all of it is folded afterwards. */
+export async function foldMerchantDeltas(db: Db, merchantId: string, limit: number): Promise<number> {
+  const [row] = await db.query(foldMerchantDeltasStatement, [merchantId, limit])
+  return row?.folded ?? 0
+}
+
+export interface LineRow {
+  /** Currency and number, which name a line of a merchant. */
+  id: string
+  currency: Currency
+  number: bigint
+  kind: string
+  account: 'available' | 'pending'
+  amountMinor: bigint
+  availableMinor: bigint
+  pendingMinor: bigint
+  paymentId: string
+  createdAt: Date
+}
+
+export interface LineFilter {
+  currency: Currency | null
+  kind: string | null
+  paymentId: string | null
+}
+
+// One statement for each index, so that a page costs the same whatever was asked for and however long the statement is:
+// the planner cannot promise that for one statement in which any filter may be absent.
+const WAYS = {
+  payment: 'payment_id = $4',
+  rare: "kind = $3 and kind not in ('capture', 'settlement')",
+  currency: 'currency = $2',
+  time: 'true',
+} as const
+
+type Way = keyof typeof WAYS
+
+function wayOf({ currency, kind, paymentId }: LineFilter): Way {
+  if (paymentId !== null) return 'payment'
+  if (kind !== null && kind !== 'capture' && kind !== 'settlement') return 'rare'
+  return currency === null ? 'time' : 'currency'
+}
+
+const filterOf = (way: Way) => `
+  merchant_id = $1
+  and ${WAYS[way]}
+  and ($2::text is null or currency = $2)
+  and ($3::text is null or kind = $3)
+  and ($4::uuid is null or payment_id = $4)
+  and created_at >= coalesce($5::timestamptz, '-infinity')
+  and created_at <= coalesce($6::timestamptz, 'infinity')`
+
+const LINE_COLUMNS = `
+  currency || ':' || number as id, currency, number, kind, account, amount_minor as "amountMinor",
+  available_minor as "availableMinor", pending_minor as "pendingMinor", payment_id as "paymentId",
+  created_at as "createdAt"`
+
+const selectNewest = (way: Way) => sql<LineRow>`
+select ${LINE_COLUMNS}
+from wallet_lines
+where ${filterOf(way)}
+  and (created_at, currency, number)
+    < (coalesce($7::timestamptz, 'infinity'), coalesce($8::text, ''), coalesce($9::bigint, 0))
+order by created_at desc, currency desc, number desc
+limit $10
+offset $11`
+
+const selectOldest = (way: Way) => sql<LineRow>`
+select ${LINE_COLUMNS}
+from wallet_lines
+where ${filterOf(way)}
+  and (created_at, currency, number)
+    > (coalesce($7::timestamptz, '-infinity'), coalesce($8::text, ''), coalesce($9::bigint, 0))
+order by created_at, currency, number
+limit $10
+offset $11`
+
+const countLines = (way: Way) => sql<{ total: number }>`
+select count(*)::integer as total
+from (
+  select 1
+  from wallet_lines
+  where ${filterOf(way)}
+  limit $7
+) counted`
+
+const statementsOf = (way: Way) => ({
+  desc: selectNewest(way),
+  asc: selectOldest(way),
+  count: countLines(way),
+})
+
+const STATEMENTS = {
+  payment: statementsOf('payment'),
+  rare: statementsOf('rare'),
+  currency: statementsOf('currency'),
+  time: statementsOf('time'),
+} as const satisfies Record<Way, unknown>
+
+type Period = Pick<ListWindow, 'createdFrom' | 'createdTo'>
+
+const filterValues = ({ currency, kind, paymentId }: LineFilter, { createdFrom, createdTo }: Period) => [
+  currency,
+  kind,
+  paymentId,
+  createdFrom,
+  createdTo,
+]
+
+/** As many as asked for and one more, which is how the caller knows that there are more. */
+export async function selectLines(
+  tx: Tx,
+  merchantId: string,
+  filter: LineFilter,
+  window: Omit<ListWindow, 'page'>,
+): Promise<LineRow[]> {
+  const [currency = null, number = null] = window.after?.id.split(':') ?? []
+  return tx.query(STATEMENTS[wayOf(filter)][window.order], [
+    merchantId,
+    ...filterValues(filter, window),
+    window.after?.at ?? null,
+    currency,
+    number,
+    window.limit + 1,
+    window.offset,
+  ])
+}
+
+/** Counts up to one more than the cap. */
+export async function countLineRows(
+  db: Db,
+  merchantId: string,
+  filter: LineFilter,
+  period: Period,
+  cap = COUNT_CAP,
+): Promise<number> {
+  const values = [merchantId, ...filterValues(filter, period), cap + 1]
+  const [row] = await db.query(STATEMENTS[wayOf(filter)].count, values)
+  return row?.total ?? 0
+}

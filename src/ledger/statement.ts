@@ -1,0 +1,108 @@
+// The statement of a wallet: what changed a balance, line by line, each with the balances after it. What is not on it yet
+// is folded before it is read, so that a line which was shown once keeps its number and its balances for ever.
+
+import type { Currency } from '../core/currency.ts'
+import type { PageMeta } from '../core/page.ts'
+import type { Signer } from '../kit/crypto.ts'
+import { type Db, retryDeadlocks } from '../kit/db.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import {
+  countLineRows,
+  foldDeltas,
+  foldMerchantDeltas,
+  type LineFilter,
+  type LineRow,
+  selectLines,
+} from './statement-queries.ts'
+
+/** The kinds of entries that touch a merchant's balances, in words. */
+export const LINE_KINDS = {
+  capture: 'A payment succeeded: its amount without our fee is pending.',
+  settlement: 'A payment was settled: its amount moved from pending to available, in two lines.',
+  refund: 'Money went back to a payer.',
+  dispute: 'A chargeback was opened: its amount is held back until it is decided.',
+  dispute_won: 'A chargeback was decided for you: its amount is available again.',
+  reversal: 'The provider took money back without a chargeback that was open before.',
+} as const satisfies Record<string, string>
+
+export type LineKind = keyof typeof LINE_KINDS
+
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+export const LINE_KIND_NAMES = Object.keys(LINE_KINDS) as LineKind[]
+
+// Enough to keep up with thousands of payments a second, and still a statement of some tens of milliseconds.
+const FOLD_BATCH = 5_000
+
+export async function foldBalances(app: { db: Db }): Promise<number> {
+  return retryDeadlocks(() => foldDeltas(app.db, FOLD_BATCH))
+}
+
+async function foldMerchant(db: Db, merchantId: string): Promise<void> {
+  let folded = FOLD_BATCH
+  while (folded === FOLD_BATCH) {
+    folded = await retryDeadlocks(() => foldMerchantDeltas(db, merchantId, FOLD_BATCH))
+  }
+}
+
+export interface LineQuery extends ListQuery {
+  currency?: Currency
+  type?: LineKind
+  /** The payment that caused the lines. */
+  payment?: string
+}
+
+function filterOf({ currency, type, payment }: LineQuery): LineFilter {
+  return { currency: currency ?? null, kind: type ?? null, paymentId: payment ?? null }
+}
+
+export async function listLines(
+  app: { db: Db; cursors: Signer },
+  merchantId: string,
+  query: LineQuery,
+): Promise<{ rows: LineRow[]; meta: PageMeta }> {
+  const filter = filterOf(query)
+  const scope = `wallet:${merchantId}:${JSON.stringify(filter)}`
+  const window = windowOf(app.cursors, scope, query)
+  await foldMerchant(app.db, merchantId)
+  const [rows, counted] = await Promise.all([
+    selectLines(app.db, merchantId, filter, window),
+    countLineRows(app.db, merchantId, filter, window),
+  ])
+  return pageOf(app.cursors, scope, window, rows, counted)
+}
+
+/** How many lines there are, counted up to one more than the cap. */
+export async function countLines(
+  app: { db: Db },
+  merchantId: string,
+  query: LineQuery,
+  cap: number,
+): Promise<number> {
+  await foldMerchant(app.db, merchantId)
+  return countLineRows(app.db, merchantId, filterOf(query), periodOf(query), cap)
+}
+
+const READ_AT_ONCE = 1_000
+
+/** All lines from the oldest on, a thousand at a time: whoever reads them holds no more than that. */
+export async function* readLines(
+  app: { db: Db },
+  merchantId: string,
+  query: LineQuery,
+): AsyncGenerator<LineRow[]> {
+  const window = { order: 'asc' as const, limit: READ_AT_ONCE, offset: 0, ...periodOf(query) }
+  let after: { at: Date; id: string } | null = null
+  for (;;) {
+    const found: LineRow[] = await selectLines(app.db, merchantId, filterOf(query), { ...window, after })
+    const rows = found.slice(0, READ_AT_ONCE)
+    if (rows.length > 0) yield rows
+    const last = rows.at(-1)
+    if (!last || found.length <= READ_AT_ONCE) return
+    after = { at: last.createdAt, id: last.id }
+  }
+}
+
+function periodOf({ createdFrom, createdTo }: LineQuery) {
+  const dateOf = (text: string | undefined) => (text === undefined ? null : new Date(text))
+  return { createdFrom: dateOf(createdFrom), createdTo: dateOf(createdTo) }
+}
