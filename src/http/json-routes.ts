@@ -53,7 +53,7 @@ function servedToMerchants(gate: Gate, route: Route): Served {
     admit: (request, reply) => gate.admitMerchant(request, reply, route.scope),
     handle: (request, input) =>
       route.handle({
-        merchant: requireMerchant(request),
+        ...requireCaller(request),
         ...input,
         idempotencyKey: idempotencyKeyOf(request),
         requestId: request.id,
@@ -115,10 +115,10 @@ function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply.code(answer.http).send({ status: 'success', message, data, meta })
 }
 
-function requireMerchant(request: FastifyRequest): Merchant {
-  const { merchant } = request.exchange
-  if (!merchant) throw new Error('a merchant route was reached without a merchant')
-  return merchant
+function requireCaller(request: FastifyRequest): { merchant: Merchant; keyId: string } {
+  const { merchant, keyId } = request.exchange
+  if (!merchant || keyId === undefined) throw new Error('a merchant route was reached without a merchant')
+  return { merchant, keyId }
 }
 
 /** OpenAPI writes parameters in braces, the router with a colon. */

@@ -27,6 +27,8 @@ export interface BodyFacts {
 
 export interface RouteInput<Params, Query, Body> {
   merchant: Merchant
+  /** The key that asks, by its public id. */
+  keyId: string
   params: Input<Params>
   query: Input<Query>
   body: Input<Body>
