@@ -15,7 +15,6 @@ import { openApiDocument } from './http/openapi.ts'
 import { LANGUAGES } from './pages/routes.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
 import { allSettings } from './settings.ts'
-import type { StagingApp } from './staging/service.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -49,7 +48,7 @@ export async function writeDocs(root: URL = ROOT): Promise<string[]> {
 /** The operations of staging, which are those of production and the sandbox's. */
 function renderOpenApi(): string {
   // A boundary: describing a route reads the mode alone; its handler, which needs the rest, is never called here.
-  const described = { settings: { mode: 'test' } } as StagingApp
+  const described = { settings: { mode: 'test' } } as Parameters<typeof merchantRoutes>[0]
   return `${JSON.stringify(openApiDocument(merchantRoutes(described), {}), null, 2)}\n`
 }
 

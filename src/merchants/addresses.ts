@@ -31,6 +31,20 @@ export function allowsAddress(list: BlockList | undefined, ip: string): boolean 
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
+/** Whether every address of the block is one that these blocks allow; no blocks at all allow any. */
+export function isWithinBlocks(text: string, blocks: readonly string[]): boolean {
+  if (blocks.length === 0) return true
+  const inner = readBlock(text)
+  return inner !== undefined && blocks.some((outer) => isWithinBlock(inner, readBlock(outer)))
+}
+
+function isWithinBlock(inner: Block, outer: Block | undefined): boolean {
+  if (outer === undefined || outer.family !== inner.family || outer.prefix > inner.prefix) return false
+  const list = new BlockList()
+  list.addSubnet(outer.address, outer.prefix, outer.family)
+  return list.check(inner.address, inner.family)
+}
+
 function readBlock(text: string): Block | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { systemClock } from '../kit/clock.ts'
 import { systemRandom } from '../kit/random.ts'
-import { allowsAddress, buildAddressList, isAddressBlock } from './addresses.ts'
+import { allowsAddress, buildAddressList, isAddressBlock, isWithinBlocks } from './addresses.ts'
 import { claimedMode, formatApiKey, generateApiKey, hashSecret, maskApiKey, parseApiKey } from './keys.ts'
 
 const random = systemRandom(systemClock)
@@ -91,5 +91,23 @@ describe('the addresses of a key', () => {
       '',
     ])
       assert.ok(!isAddressBlock(text), text)
+  })
+
+  it('of a block lie within others only if each of them is allowed there', () => {
+    const octet = fc.integer({ min: 0, max: 3 })
+    const address = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'))
+    const block = fc.tuple(address, fc.integer({ min: 0, max: 32 })).map(([at, bits]) => `${at}/${bits}`)
+    let within = 0
+    fc.assert(
+      fc.property(block, fc.array(block, { minLength: 1, maxLength: 3 }), address, (inner, outer, ip) => {
+        fc.pre(allowsAddress(buildAddressList([inner]), ip) && isWithinBlocks(inner, outer))
+        within += 1
+        assert.ok(allowsAddress(buildAddressList(outer), ip), `${ip} in ${inner} in ${outer}`)
+      }),
+    )
+    assert.ok(within > 50)
+    assert.ok(isWithinBlocks('2001:db8:1::/48', ['10.0.0.0/8', '2001:db8::/32']))
+    for (const wide of ['2001:db8::/31', '10.0.0.1', '::ffff:10.0.0.1', 'nonsense'])
+      assert.ok(!isWithinBlocks(wide, ['2001:db8::/32']), wide)
   })
 })

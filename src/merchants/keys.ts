@@ -1,6 +1,7 @@
 // The form of an API key: cowry_<mode>_<id>_<secret><check>. The prefix lets secret scanners find a leaked key, the
 // check refuses a typo without asking the database, and underscores make a double click select the whole of it.
 
+import { createHash } from 'node:crypto'
 import { base62 } from '../core/ids.ts'
 import type { Mode } from '../core/merchant.ts'
 import { crc32, hmacSha256 } from '../kit/crypto.ts'
@@ -14,6 +15,7 @@ export interface ApiKey {
 }
 
 const ID_LENGTH = 12
+const ID_BYTES = 9
 // 43 base62 characters are the fewest that hold 256 bits.
 const SECRET_BYTES = 32
 const SECRET_LENGTH = 43
@@ -22,14 +24,28 @@ const CHECK_LENGTH = 6
 const API_KEY = /^(cowry_(test|live)_([0-9A-Za-z]{12})_([0-9A-Za-z]{43}))([0-9A-Za-z]{6})$/
 const PREFIX = /^cowry_(test|live)_/
 
-export function generateApiKey(mode: Mode, random: Random): ApiKey {
+export function generateApiKey(
+  mode: Mode,
+  random: Random,
+  id: string = keyIdOf(random.bytes(ID_BYTES)),
+): ApiKey {
+  return { mode, id, secret: base62(random.bytes(SECRET_BYTES), SECRET_LENGTH) }
+}
+
+/**
+ * The id of a key that is made under an Idempotency-Key: from the claim one can find the key again, and the id is as
+ * random as the claim. It is no secret.
+ */
+export function keyIdOfClaim(claim: string): string {
+  return keyIdOf(createHash('sha256').update(claim).digest().subarray(0, ID_BYTES))
+}
+
+function keyIdOf(bytes: Uint8Array): string {
   // Twelve base62 characters hold 71 bits: nine bytes less one bit.
-  const idBytes = Uint8Array.from(random.bytes(9), (byte, index) => (index === 0 ? byte & 0x7f : byte))
-  return {
-    mode,
-    id: base62(idBytes, ID_LENGTH),
-    secret: base62(random.bytes(SECRET_BYTES), SECRET_LENGTH),
-  }
+  return base62(
+    Uint8Array.from(bytes, (byte, index) => (index === 0 ? byte & 0x7f : byte)),
+    ID_LENGTH,
+  )
 }
 
 export function formatApiKey({ mode, id, secret }: ApiKey): string {

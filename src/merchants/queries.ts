@@ -113,7 +113,7 @@ export interface KeyRow {
   replaced_by: string | null
 }
 
-const KEY_COLUMNS = `key_id, merchant_id, name, mode, scopes, allowed_ips, rate_per_second, rate_burst, created_at,
+export const KEY_COLUMNS = `key_id, merchant_id, name, mode, scopes, allowed_ips, rate_per_second, rate_burst, created_at,
   expires_at, last_used_at, revoked_at, replaced_by`
 
 const insertKeyStatement = sql<KeyRow>`
@@ -183,7 +183,7 @@ export async function countKeys(db: Tx, merchantId: string): Promise<number> {
 }
 
 // One statement, so that a key is never without its successor. A second rotation waits for the row and then finds that
-// it has one already. A key with an end gets a successor with the same length of life.
+// it has one already. A key with an end gets a successor with the same length of life, within the bound of who asks.
 const replaceKeyStatement = sql<KeyRow>`
 with current as (
   select *
@@ -203,7 +203,7 @@ with current as (
 insert into api_keys (merchant_id, key_id, secret_hash, mode, name, scopes, allowed_ips, rate_per_second, rate_burst,
   created_at, expires_at)
 select merchant_id, $3, $4, mode, name, scopes, allowed_ips, rate_per_second, rate_burst, $5::timestamptz,
-  $5::timestamptz + (expires_at - created_at)
+  least($5::timestamptz + (expires_at - created_at), $7)
 from current
 returning ${KEY_COLUMNS}`
 
@@ -211,10 +211,24 @@ export async function replaceKey(
   db: Tx,
   merchantId: string,
   keyId: string,
-  successor: { keyId: string; secretHash: Buffer; createdAt: Date; predecessorEndsAt: Date },
+  successor: {
+    keyId: string
+    secretHash: Buffer
+    createdAt: Date
+    predecessorEndsAt: Date
+    endsBy: Date | null
+  },
 ): Promise<KeyRow | undefined> {
-  const { createdAt, predecessorEndsAt } = successor
-  const values = [merchantId, keyId, successor.keyId, successor.secretHash, createdAt, predecessorEndsAt]
+  const { createdAt, predecessorEndsAt, endsBy } = successor
+  const values = [
+    merchantId,
+    keyId,
+    successor.keyId,
+    successor.secretHash,
+    createdAt,
+    predecessorEndsAt,
+    endsBy,
+  ]
   return (await db.query(replaceKeyStatement, values))[0]
 }
 

@@ -1,11 +1,10 @@
-// What operators do with merchants and keys, under /admin/v1.
+// What operators do with merchants and keys, under /admin/v1. What a merchant does itself stands in api-key-routes.ts.
 
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { maskApiKey } from './keys.ts'
-import type { KeyRow } from './queries.ts'
+import { showKey } from './key-view.ts'
 import {
   CreatedKeyRecord,
   CreateKeyBody,
@@ -34,6 +33,9 @@ import {
   suspendMerchant,
   updateMerchant,
 } from './service.ts'
+
+export { apiKeyRoutes } from './api-key-routes.ts'
+export type { OwnKeysApp } from './own-keys.ts'
 
 type Invariant = Static<typeof InvariantRecord>
 
@@ -184,29 +186,5 @@ const showMerchant = ({ id, ...merchant }: ManagedMerchant) => ({
   createdAt: merchant.createdAt.toISOString(),
   updatedAt: merchant.updatedAt.toISOString(),
 })
-
-function showKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord> {
-  const isExpired = key.expires_at !== null && key.expires_at <= clock.now()
-  return {
-    keyId: key.key_id,
-    merchantUuid: key.merchant_id,
-    name: key.name,
-    prefix: maskApiKey(key.mode, key.key_id),
-    mode: key.mode,
-    // A boundary: only scopes that the schema knows are ever stored.
-    scopes: key.scopes as Static<typeof KeyRecord>['scopes'],
-    allowedIps: key.allowed_ips,
-    rateLimit:
-      key.rate_per_second !== null && key.rate_burst !== null
-        ? { perSecond: key.rate_per_second, burst: key.rate_burst }
-        : null,
-    status: key.revoked_at ? 'revoked' : isExpired ? 'expired' : 'active',
-    replacedBy: key.replaced_by,
-    createdAt: key.created_at.toISOString(),
-    expiresAt: key.expires_at?.toISOString() ?? null,
-    lastUsedAt: key.last_used_at?.toISOString() ?? null,
-    revokedAt: key.revoked_at?.toISOString() ?? null,
-  }
-}
 
 const showCreatedKey = ({ key, apiKey }: CreatedKey, clock: Clock) => ({ ...showKey(key, clock), apiKey })

@@ -10,6 +10,7 @@ import {
   CurrencyFilter,
   CurrencyInput,
   Nullable,
+  PAGE_QUERY,
   Timestamp,
   Uuid,
   Words,
@@ -178,6 +179,35 @@ export const CreateKeyBody = Type.Object({
   rateLimit: Type.Optional(RateLimit),
 })
 export type CreateKey = Static<typeof CreateKeyBody>
+
+/** What a merchant sees of its own keys. */
+export const OwnKeyRecord = Type.Object({
+  ...Type.Omit(KeyRecord, ['merchantUuid']).properties,
+  /** Whether it is the key that asks. */
+  isCurrent: Type.Boolean(),
+})
+
+/** The key itself is null when an Idempotency-Key is sent again: it was shown once, and is not kept. */
+export const CreatedOwnKeyRecord = Type.Object({
+  ...OwnKeyRecord.properties,
+  apiKey: Nullable(Type.String()),
+})
+
+// A name and the scopes are wanted here: a key of which nobody says what it is for can do nothing.
+export const CreateOwnKeyBody = Type.Object({
+  name: Name,
+  scopes: Type.Array(Words(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
+  expiresAt: Type.Optional(Timestamp),
+  allowedIps: CreateKeyBody.properties.allowedIps,
+})
+export type CreateOwnKey = Static<typeof CreateOwnKeyBody>
+
+export const RevokeOwnKeyBody = Type.Object({
+  /** Without it a key does not end itself. */
+  confirmSelf: Type.Optional(Type.Boolean({ default: false })),
+})
+
+export const OwnKeysQuery = Type.Object(PAGE_QUERY)
 
 export const RotateKeyBody = Type.Object({
   /** How long the old key keeps working: up to a week. */

@@ -145,14 +145,20 @@ async function changeMerchant(
   return toMerchant(known(await updateMerchantRow(app.db, merchantId, changes, app.clock.now())))
 }
 
-export async function createKey(app: Needs, merchantId: string, input: CreateKey): Promise<CreatedKey> {
+/** Under a given id where a claim has to find the key again. */
+export async function createKey(
+  app: Needs,
+  merchantId: string,
+  input: CreateKey,
+  keyId?: string,
+): Promise<CreatedKey> {
   const now = app.clock.now()
   const complaints = complainOfKey(input, now)
   if (complaints.length > 0) throw refusalOf(complaints)
   const merchant = await requireMerchant(app, merchantId)
   // A database copied from the other environment: its merchants stay there.
   if (merchant.mode !== app.mode) throw new Refusal('mode_mismatch')
-  const fresh = generateApiKey(app.mode, app.random)
+  const fresh = generateApiKey(app.mode, app.random, keyId)
   const key = await insertKey(app.db, merchantId, {
     key_id: fresh.id,
     secret_hash: hashSecret(app.keyPepper, fresh.secret),
@@ -204,20 +210,28 @@ export async function requireKeyOwner(app: Pick<Needs, 'db'>, keyId: string): Pr
 const HOUR_MS = 3_600_000
 const DEFAULT_OVERLAP_HOURS = 24
 
+interface Successor {
+  keyId?: string
+  /** It ends no later than this; null is no bound. */
+  endsBy?: Date | null
+}
+
 /** A new key with the rights of the old one, which lives on for the overlap so that servers can be changed over. */
 export async function rotateKey(
   app: Needs,
   merchantId: string,
   keyId: string,
   overlapHours: number = DEFAULT_OVERLAP_HOURS,
+  successor: Successor = {},
 ): Promise<CreatedKey> {
   const now = app.clock.now()
-  const fresh = generateApiKey(app.mode, app.random)
+  const fresh = generateApiKey(app.mode, app.random, successor.keyId)
   const key = await replaceKey(app.db, merchantId, keyId, {
     keyId: fresh.id,
     secretHash: hashSecret(app.keyPepper, fresh.secret),
     createdAt: now,
     predecessorEndsAt: addMs(now, overlapHours * HOUR_MS),
+    endsBy: successor.endsBy ?? null,
   })
   if (!key) throw await explainNoRotation(app, merchantId, keyId)
   return { key, apiKey: formatApiKey(fresh) }

@@ -1,0 +1,27 @@
+// What the document shows beside the shapes.
+
+export const KEY_EXAMPLE = {
+  keyId: '4fTz0QmB7xLa',
+  name: 'Nightly report',
+  prefix: 'cowry_test_4fTz0QmB7xLa_…',
+  mode: 'test',
+  scopes: ['checkout:read', 'customers:read'],
+  allowedIps: ['203.0.113.0/24'],
+  rateLimit: null,
+  status: 'active',
+  replacedBy: null,
+  createdAt: '2026-03-14T09:26:53.589Z',
+  expiresAt: '2027-03-14T00:00:00.000Z',
+  lastUsedAt: null,
+  revokedAt: null,
+  isCurrent: false,
+}
+
+/** The secret is not one: secret scanners must not stumble over the document. */
+export const CREATED_KEY_EXAMPLE = { ...KEY_EXAMPLE, apiKey: 'cowry_test_4fTz0QmB7xLa_…' }
+
+export const REVOKED_KEY_EXAMPLE = {
+  ...KEY_EXAMPLE,
+  status: 'revoked',
+  revokedAt: '2026-05-02T16:40:11.204Z',
+}

@@ -1,0 +1,97 @@
+// The statements behind a merchant's own management of its keys.
+
+import { COUNT_CAP } from '../core/page.ts'
+import { sql, type Tx } from '../kit/db.ts'
+import type { ListWindow } from '../kit/list.ts'
+import { KEY_COLUMNS, type KeyRow } from './queries.ts'
+
+// Not "for update": a row that refers to the merchant, such as a new payment, must not wait for this.
+const lockKeysStatement = sql<unknown>`
+select
+from merchants
+where id = $1
+for no key update`
+
+/** Until the end of the transaction nobody else makes a key for this merchant, so that counting them means something. */
+export async function lockKeysOfMerchant(tx: Tx, merchantId: string): Promise<void> {
+  await tx.query(lockKeysStatement, [merchantId])
+}
+
+// Shared, so that a revocation waits until what the key has begun is done, and whoever lists the keys after it sees it.
+const holdKeyStatement = sql<KeyRow>`
+select ${KEY_COLUMNS}
+from api_keys
+where merchant_id = $1
+  and key_id = $2
+for share`
+
+/** The key as it is now, which no cache can say, and which it stays until the end of the transaction. */
+export async function holdKey(tx: Tx, merchantId: string, keyId: string): Promise<KeyRow | undefined> {
+  return (await tx.query(holdKeyStatement, [merchantId, keyId]))[0]
+}
+
+const findOwnKeyStatement = sql<KeyRow>`
+select ${KEY_COLUMNS}
+from api_keys
+where merchant_id = $1
+  and key_id = $2`
+
+export async function findOwnKey(db: Tx, merchantId: string, keyId: string): Promise<KeyRow | undefined> {
+  return (await db.query(findOwnKeyStatement, [merchantId, keyId]))[0]
+}
+
+const countLiveKeysStatement = sql<{ total: number }>`
+select count(*)::integer as total
+from api_keys
+where merchant_id = $1
+  and revoked_at is null
+  and (expires_at is null or expires_at > $2)`
+
+export async function countLiveKeys(db: Tx, merchantId: string, now: Date): Promise<number> {
+  return (await db.query(countLiveKeysStatement, [merchantId, now]))[0]?.total ?? 0
+}
+
+const FILTER = `
+  merchant_id = $1
+  and ($2::timestamptz is null or created_at >= $2)
+  and ($3::timestamptz is null or created_at <= $3)`
+
+const selectNewestKeys = sql<KeyRow>`
+select ${KEY_COLUMNS}
+from api_keys
+where ${FILTER}
+  and ($4::timestamptz is null or (created_at, key_id) < ($4, $5::text))
+order by created_at desc, key_id desc
+limit $6
+offset $7`
+
+const selectOldestKeys = sql<KeyRow>`
+select ${KEY_COLUMNS}
+from api_keys
+where ${FILTER}
+  and ($4::timestamptz is null or (created_at, key_id) > ($4, $5::text))
+order by created_at, key_id
+limit $6
+offset $7`
+
+/** One row more than the page has, which is how the caller knows that there is a next one. */
+export function listOwnKeyRows(db: Tx, merchantId: string, window: ListWindow): Promise<KeyRow[]> {
+  const statement = window.order === 'desc' ? selectNewestKeys : selectOldestKeys
+  const after = [window.after?.at ?? null, window.after?.id ?? null]
+  const values = [merchantId, window.createdFrom, window.createdTo, ...after]
+  return db.query(statement, [...values, window.limit + 1, window.offset])
+}
+
+const countOwnKeysStatement = sql<{ total: number }>`
+select count(*)::integer as total
+from (
+  select 1
+  from api_keys
+  where ${FILTER}
+  limit ${String(COUNT_CAP + 1)}
+) counted`
+
+export async function countOwnKeys(db: Tx, merchantId: string, window: ListWindow): Promise<number> {
+  const values = [merchantId, window.createdFrom, window.createdTo]
+  return (await db.query(countOwnKeysStatement, values))[0]?.total ?? 0
+}

@@ -1,0 +1,361 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { type GrantedScope, SCOPES } from '../../src/core/merchant.ts'
+import { assertKeys, assertRefusal, assertSameRefusal, ISO_TIME } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { eventually, startProcess, tempFolder } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const clock = movingClock()
+const service = await testService({ after }, { clock })
+
+const PATH = '/api/v1/api-keys'
+const BALANCE = '/api/v1/wallet/balance'
+const HOUR_MS = 3_600_000
+const UNKNOWN_KEY = '000000000000'
+const KEY_FIELDS = [
+  ...['keyId', 'name', 'prefix', 'mode', 'scopes', 'allowedIps', 'rateLimit', 'status', 'replacedBy'],
+  ...['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt', 'isCurrent'],
+]
+
+const later = (hours: number) => new Date(clock.now().getTime() + hours * HOUR_MS).toISOString()
+const keyIdOf = (apiKey: string) => apiKey.split('_')[2] ?? ''
+const wish = (scopes: GrantedScope[], more: object = {}) => ({ name: 'made by a merchant', scopes, ...more })
+
+/** A key of a merchant, made by an operator, with settings that a merchant may not choose. */
+async function keyOf(merchantUuid: string, settings: object) {
+  const made = await service.admin.post(`/admin/v1/merchants/${merchantUuid}/keys`, settings)
+  assert.equal(made.http, 201, made.text)
+  const { apiKey, keyId } = made.body.data
+  return { keyId, apiKey, api: service.apiWith(apiKey) }
+}
+
+async function make(api: Api, body: object, headers?: Record<string, string>) {
+  const answer = await api.post(PATH, body, headers)
+  assert.equal(answer.http, 201, answer.text)
+  return answer.body.data
+}
+
+const countLive = async (api: Api) =>
+  (await api.get(`${PATH}?limit=100`)).body.data.filter(
+    ({ status }: { status: string }) => status === 'active',
+  ).length
+
+describe('the keys of a merchant', () => {
+  it('want a key with the scope keys:write', async () => {
+    const { api } = await service.newMerchant(SCOPES.filter((scope) => scope !== 'keys:write'))
+    const requests = (client: Api) => [
+      client.get(PATH),
+      client.get(`${PATH}/${UNKNOWN_KEY}`),
+      client.post(PATH, wish(['wallet:read'])),
+      client.post(`${PATH}/${UNKNOWN_KEY}/rotate`, {}),
+      client.post(`${PATH}/${UNKNOWN_KEY}/revoke`, {}),
+    ]
+    for (const request of requests(service.apiWith(undefined)))
+      assertRefusal(await request, 'missing_api_key')
+    for (const request of requests(api)) assertRefusal(await request, 'insufficient_scope')
+  })
+
+  it('of another merchant answer like those that do not exist', async () => {
+    const mine = await service.newMerchant()
+    const theirs = await service.newMerchant()
+    const theirId = keyIdOf(theirs.key)
+    for (const ask of [
+      (id: string) => mine.api.get(`${PATH}/${id}`),
+      (id: string) => mine.api.post(`${PATH}/${id}/rotate`, {}),
+      (id: string) => mine.api.post(`${PATH}/${id}/revoke`, { confirmSelf: true }),
+    ])
+      assertSameRefusal(await ask(theirId), await ask(UNKNOWN_KEY), 'api_key_not_found')
+    clock.advance(5_000)
+    assert.equal((await theirs.api.get(BALANCE)).http, 200)
+    assert.equal((await mine.api.get(PATH)).body.meta.total, 1)
+  })
+
+  it('are created and shown once', async () => {
+    const { api, key } = await service.newMerchant()
+    const body = wish(['wallet:read', 'wallet:read'], {
+      name: 'Nightly report',
+      expiresAt: later(24),
+      allowedIps: ['127.0.0.0/8'],
+      rateLimit: { perSecond: 100_000, burst: 1_000_000 },
+      merchantUuid: 'somebody else',
+      keyId: UNKNOWN_KEY,
+    })
+    const made = await make(api, body)
+    assertKeys(made, [...KEY_FIELDS, 'apiKey'])
+    const { apiKey, createdAt, keyId, ...rest } = made
+    assert.match(createdAt, ISO_TIME)
+    assert.notEqual(keyId, UNKNOWN_KEY)
+    assert.deepEqual(rest, {
+      name: 'Nightly report',
+      prefix: `cowry_test_${keyId}_…`,
+      mode: 'test',
+      scopes: ['wallet:read'],
+      allowedIps: ['127.0.0.0/8'],
+      rateLimit: null,
+      status: 'active',
+      replacedBy: null,
+      expiresAt: body.expiresAt,
+      lastUsedAt: null,
+      revokedAt: null,
+      isCurrent: false,
+    })
+    assert.equal((await service.apiWith(apiKey).get(BALANCE)).http, 200)
+    const listed = await api.get(PATH)
+    for (const secret of [apiKey, key]) assert.ok(!listed.text.includes(secret.slice(24)))
+    const one = await api.get(`${PATH}/${keyId}`)
+    assertKeys(one.body.data, KEY_FIELDS)
+    assert.ok(!one.text.includes(apiKey.slice(24)))
+  })
+
+  it('are listed newest first, page by page, with the one that asks marked', async () => {
+    const { api, key } = await service.newMerchant()
+    for (const name of ['one', 'two', 'three']) await make(api, wish(['wallet:read'], { name }))
+    const names = ({ body }: Awaited<ReturnType<Api['get']>>) =>
+      body.data.map(({ name }: { name: string }) => name)
+    const first = await api.get(`${PATH}?limit=2`)
+    assert.deepEqual(names(first), ['three', 'two'])
+    assert.equal(first.body.meta.total, 4)
+    const second = await api.get(`${PATH}?limit=2&cursor=${first.body.meta.nextCursor}`)
+    assert.deepEqual(names(second), ['one', 'test'])
+    assert.equal(second.body.meta.nextCursor, null)
+    assert.deepEqual(names(await api.get(`${PATH}?sort=createdAt:asc&limit=2`)), ['test', 'one'])
+    assert.deepEqual(names(await api.get(`${PATH}?page=2&limit=3`)), ['test'])
+    assert.deepEqual(names(await api.get(`${PATH}?createdFrom=${later(1)}`)), [])
+    const current = (await api.get(PATH)).body.data.filter(
+      ({ isCurrent }: { isCurrent: boolean }) => isCurrent,
+    )
+    assert.deepEqual(
+      current.map(({ keyId }: { keyId: string }) => keyId),
+      [keyIdOf(key)],
+    )
+    assert.deepEqual(assertRefusal(await api.get(`${PATH}?limit=0`), 'validation_failed'), [
+      'limit: out_of_range',
+    ])
+  })
+
+  it('are refused with everything that is wrong with them', async () => {
+    const { api } = await service.newMerchant()
+    const bad: [object, string[]][] = [
+      [{}, ['name: required', 'scopes: required']],
+      [wish([]), ['scopes: too_short']],
+      [{ name: 'x', scopes: ['everything'] }, ['scopes.0: not_allowed']],
+      [wish(['*'], { expiresAt: later(-1) }), ['expiresAt: out_of_range']],
+      [wish(['*'], { allowedIps: ['localhost'] }), ['allowedIps.0: invalid']],
+    ]
+    for (const [body, complaints] of bad)
+      assert.deepEqual(assertRefusal(await api.post(PATH, body), 'validation_failed').sort(), complaints)
+    for (const overlapHours of [-1, 169, '24'])
+      assertRefusal(await api.post(`${PATH}/${UNKNOWN_KEY}/rotate`, { overlapHours }), 'validation_failed')
+    assertRefusal(await api.get(`${PATH}/a-b`), 'validation_failed')
+    assert.equal(await countLive(api), 1)
+  })
+
+  it('are as many as a merchant may have, also when many are made at once', async () => {
+    const { api } = await service.newMerchant()
+    const answers = await Promise.all(Array.from({ length: 24 }, () => api.post(PATH, wish(['wallet:read']))))
+    const refused = answers.filter(({ http }) => http !== 201)
+    assert.equal(refused.length, 5)
+    for (const answer of refused) assertRefusal(answer, 'too_many_api_keys')
+    assert.equal(await countLive(api), 20)
+    const [spare] = answers.filter(({ http }) => http === 201)
+    const { keyId } = spare?.body.data ?? {}
+    assert.equal((await api.post(`${PATH}/${keyId}/rotate`, {})).http, 201, 'rotation has room of its own')
+    assertRefusal(await api.post(PATH, wish(['wallet:read'])), 'too_many_api_keys')
+    for (const key of answers.slice(0, 3)) await api.post(`${PATH}/${key.body.data?.keyId}/revoke`, {})
+    assert.equal((await api.post(PATH, wish(['wallet:read']))).http, 201)
+  })
+})
+
+describe('a key gives only what it has', () => {
+  it('of scopes', async () => {
+    const own: GrantedScope[] = ['keys:write', 'wallet:read']
+    const { api } = await service.newMerchant(own)
+    for (const scope of SCOPES.filter((one) => !own.includes(one))) {
+      const answer = await api.post(PATH, wish(['wallet:read', scope]))
+      assert.deepEqual(assertRefusal(answer, 'beyond_own_rights'), ['scopes.1: beyond_own_rights'])
+    }
+    assertRefusal(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
+    assert.deepEqual((await make(api, wish(own))).scopes, own)
+  })
+
+  it('also when it has every scope there is today: * holds those of tomorrow too', async () => {
+    const { api } = await service.newMerchant([...SCOPES])
+    assertRefusal(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
+    assert.deepEqual((await make(api, wish([...SCOPES]))).scopes, [...SCOPES])
+  })
+
+  it('by rotation neither: the successor of a stronger key would be its own', async () => {
+    const strong = await service.newMerchant()
+    const weak = await keyOf(strong.uuid, { scopes: ['keys:write', 'wallet:read'] })
+    const path = `${PATH}/${keyIdOf(strong.key)}/rotate`
+    assertRefusal(await weak.api.post(path, { overlapHours: 0 }), 'beyond_own_rights')
+    const record = (await strong.api.get(`${PATH}/${keyIdOf(strong.key)}`)).body.data
+    assert.deepEqual([record.replacedBy, record.expiresAt], [null, null])
+    assert.equal((await weak.api.post(`${PATH}/${weak.keyId}/rotate`, {})).http, 201, 'itself it can replace')
+  })
+
+  it('of addresses', async () => {
+    const { uuid } = await service.newMerchant()
+    const { api } = await keyOf(uuid, { scopes: ['*'], allowedIps: ['127.0.0.0/30', '203.0.113.0/24'] })
+    for (const allowedIps of [
+      [],
+      ['0.0.0.0/0'],
+      ['127.0.0.0/29'],
+      ['127.0.0.1', '203.0.114.1'],
+      ['::/0'],
+      ['::ffff:127.0.0.1'],
+    ])
+      assertRefusal(await api.post(PATH, wish(['*'], { allowedIps })), 'beyond_own_rights')
+    const within = ['127.0.0.1', '203.0.113.128/25']
+    assert.deepEqual((await make(api, wish(['*'], { allowedIps: within }))).allowedIps, within)
+    for (const allowedIps of [undefined, null])
+      assert.deepEqual((await make(api, wish(['*'], { allowedIps }))).allowedIps, [
+        '127.0.0.0/30',
+        '203.0.113.0/24',
+      ])
+  })
+
+  it('of time', async () => {
+    const strong = await service.newMerchant()
+    const end = later(48)
+    const short = await keyOf(strong.uuid, { scopes: ['*'], expiresAt: end })
+    assert.equal((await make(short.api, wish(['*']))).expiresAt, end)
+    assert.ok((await make(short.api, wish(['*'], { expiresAt: later(47) }))).expiresAt < end)
+    assertRefusal(await short.api.post(PATH, wish(['*'], { expiresAt: later(49) })), 'beyond_own_rights')
+    assertRefusal(await short.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+    clock.advance(HOUR_MS)
+    const successor = await short.api.post(`${PATH}/${short.keyId}/rotate`, {})
+    assert.equal(successor.body.data.expiresAt, end, 'not even itself does it prolong')
+    const old = (await strong.api.get(`${PATH}/${short.keyId}`)).body.data
+    assert.ok(old.expiresAt < end, 'the overlap is shorter than what was left')
+  })
+
+  it('of pace', async () => {
+    const strong = await service.newMerchant()
+    const rateLimit = { perSecond: 50, burst: 60 }
+    const slow = await keyOf(strong.uuid, { scopes: ['*'], rateLimit })
+    const wanted = { rateLimit: { perSecond: 1_000, burst: 1_000 } }
+    assert.deepEqual((await make(slow.api, wish(['*'], wanted))).rateLimit, rateLimit)
+    assertRefusal(await slow.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+  })
+})
+
+describe('rotating a key of its own', () => {
+  it('lets the old key live as long as asked', async () => {
+    const { api } = await service.newMerchant()
+    const old = await make(api, wish(['wallet:read'], { allowedIps: ['127.0.0.1'] }))
+    const fresh = await api.post(`${PATH}/${old.keyId}/rotate`, { overlapHours: 2 })
+    assert.equal(fresh.http, 201, fresh.text)
+    const { apiKey, scopes, name, allowedIps } = fresh.body.data
+    assert.deepEqual([scopes, name, allowedIps], [['wallet:read'], old.name, ['127.0.0.1']])
+    const [oldApi, freshApi] = [service.apiWith(old.apiKey), service.apiWith(apiKey)]
+    clock.advance(2 * HOUR_MS - 10_000)
+    assert.equal((await oldApi.get(BALANCE)).http, 200)
+    clock.advance(20_000)
+    assertRefusal(await oldApi.get(BALANCE), 'api_key_expired')
+    assert.equal((await freshApi.get(BALANCE)).http, 200)
+  })
+
+  it('makes one successor, however many ask at once', async () => {
+    const { api } = await service.newMerchant()
+    const { keyId } = await make(api, wish(['wallet:read']))
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => api.post(`${PATH}/${keyId}/rotate`, {})),
+    )
+    assert.equal(answers.filter(({ http }) => http === 201).length, 1)
+    for (const answer of answers.filter(({ http }) => http !== 201)) assertRefusal(answer, 'invalid_state')
+  })
+})
+
+describe('an Idempotency-Key on a key', () => {
+  it('makes one, also when many ask at once, and shows it once', async () => {
+    const { api } = await service.newMerchant()
+    const body = wish(['wallet:read'])
+    const headers = { 'idempotency-key': 'make-one' }
+    const answers = await Promise.all(Array.from({ length: 6 }, () => api.post(PATH, body, headers)))
+    for (const answer of answers) assert.equal(answer.http, 201, answer.text)
+    assert.equal(new Set(answers.map(({ body: { data } }) => data.keyId)).size, 1)
+    const shown = answers.filter(({ body: { data } }) => data.apiKey !== null)
+    assert.equal(shown.length, 1)
+    assert.equal(shown[0]?.headers.get('idempotent-replayed'), null)
+    const again = await api.post(PATH, body, headers)
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    assert.equal(again.body.data.apiKey, null)
+    assert.match(again.body.message, /not shown again/)
+    assertRefusal(await api.post(PATH, wish(['*']), headers), 'idempotency_key_reused')
+    const path = `${PATH}/${again.body.data.keyId}/rotate`
+    assertRefusal(await api.post(path, {}, headers), 'idempotency_key_reused')
+    assert.equal(await countLive(api), 2)
+  })
+
+  it('rotates once', async () => {
+    const { api } = await service.newMerchant()
+    const { keyId } = await make(api, wish(['wallet:read']))
+    const rotate = () => api.post(`${PATH}/${keyId}/rotate`, {}, { 'idempotency-key': 'rotate-one' })
+    const [first, second] = [await rotate(), await rotate()]
+    assert.equal(second.http, 201, second.text)
+    assert.equal(second.body.data.keyId, first.body.data.keyId)
+    assert.ok(first.body.data.apiKey)
+    assert.equal(second.body.data.apiKey, null)
+  })
+})
+
+describe('revoking a key of its own', () => {
+  it('ends it, as often as one likes, also a stronger one', async () => {
+    const strong = await service.newMerchant()
+    const weak = await keyOf(strong.uuid, { scopes: ['keys:write'] })
+    const path = `${PATH}/${keyIdOf(strong.key)}/revoke`
+    const first = await weak.api.send('POST', path)
+    assert.equal(first.http, 200, first.text)
+    assert.equal(first.body.data.status, 'revoked')
+    assert.deepEqual((await weak.api.post(path, {})).body, first.body)
+    clock.advance(5_000)
+    assertRefusal(await strong.api.get(BALANCE), 'api_key_revoked')
+    assertRefusal(await weak.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+  })
+
+  it('does not end the key that asks, unless it says so', async () => {
+    const { api, key } = await service.newMerchant()
+    const path = `${PATH}/${keyIdOf(key)}/revoke`
+    const refused = await api.post(path, {})
+    assertRefusal(refused, 'invalid_state')
+    assert.match(refused.body.message, /confirmSelf/)
+    assert.equal((await api.post(path, { confirmSelf: true })).http, 200)
+    clock.advance(5_000)
+    assertRefusal(await api.get(PATH), 'api_key_revoked')
+  })
+})
+
+describe('a second process', () => {
+  it('makes no key for a revoked one at all, and lets it do nothing after five seconds', async (t) => {
+    const other = await startProcess(t, ['serve', '--role', 'api'], {
+      PORT: '0',
+      DATABASE_URL: service.databaseUrl,
+      COWRY_DATA_DIR: await tempFolder(t, 'second'),
+      COWRY_RATE_LIMIT: '0',
+    })
+    const there = (path: string, init: RequestInit = {}) =>
+      fetch(`${other.facts.url}${path}`, {
+        ...init,
+        headers: { 'x-api-key': leaked.apiKey, ...init.headers },
+      })
+    const { api } = await service.newMerchant()
+    const leaked = await make(api, wish(['keys:write', 'wallet:read']))
+    assert.equal((await there(BALANCE)).status, 200, 'remembered there from now on')
+    assert.equal((await api.post(`${PATH}/${leaked.keyId}/revoke`, {})).http, 200)
+    const revokedAt = Date.now()
+    const body = JSON.stringify(wish(['wallet:read']))
+    const made = await there(PATH, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    assert.equal(made.status, 401, 'at once')
+    const ended = await eventually(
+      () => there(BALANCE),
+      ({ status }) => status !== 200,
+      10_000,
+    )
+    assert.ok(Date.now() - revokedAt < 5_000, `it took ${Date.now() - revokedAt} ms`)
+    assert.equal((await ended.json()).error.code, 'api_key_revoked')
+    assert.equal(await countLive(api), 1)
+  })
+})
