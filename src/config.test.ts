@@ -50,6 +50,21 @@ describe('the settings of a staging installation', () => {
     assert.ok(Object.isFrozen(config))
   })
 
+  it('lets webhooks go to this machine, or to what the operator lists', () => {
+    const { webhookAllow, webhookPorts } = readConfig({})
+    assert.deepEqual(webhookAllow.names, ['localhost'])
+    assert.deepEqual(webhookPorts, [443, 8443])
+    const listed = readConfig({ COWRY_WEBHOOK_ALLOW: '10.0.0.0/8', COWRY_WEBHOOK_PORTS: '443, 9443' })
+    assert.deepEqual(listed.webhookAllow, { ranges: ['10.0.0.0/8'], names: [] })
+    assert.deepEqual(listed.webhookPorts, [443, 9443])
+    assert.deepEqual(readConfig(PRODUCTION).webhookAllow, { ranges: [], names: [] })
+    complainsOnce(
+      { COWRY_WEBHOOK_ALLOW: '10.0.0.0/99' },
+      /^COWRY_WEBHOOK_ALLOW has "10\.0\.0\.0\/99", which is/,
+    )
+    complainsOnce({ COWRY_WEBHOOK_PORTS: '443,0' }, /^COWRY_WEBHOOK_PORTS must be a whole number from 1/)
+  })
+
   it('reads an empty variable as an absent one', () => {
     assert.deepEqual(readConfig({ PORT: '', COWRY_KEY_PEPPER: ' ' }), readConfig({}))
   })

@@ -71,11 +71,11 @@ export interface AddressRules {
 }
 
 export function createAddressRules(allow: AllowList, ports: readonly number[]): AddressRules {
-  const refused = blockList(NOT_PUBLIC)
-  const allowed = blockList(allow.ranges)
+  const isRefused = within(NOT_PUBLIC)
+  const isAllowed = within(allow.ranges)
   const isListedName = (host: string) => allow.names.includes(host)
-  const permitsAddress = (address: string) => contains(allowed, address) || !contains(refused, address)
-  const isListed = (host: string) => isListedName(host) || (isIP(host) !== 0 && contains(allowed, host))
+  const permitsAddress = (address: string) => isAllowed(address) || !isRefused(address)
+  const isListed = (host: string) => isListedName(host) || (isIP(host) !== 0 && isAllowed(host))
   return {
     permits: (host, address) => isListedName(host) || permitsAddress(address),
     isListedName,
@@ -116,17 +116,14 @@ export function bareHost(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
 
-function blockList(ranges: readonly string[]): BlockList {
-  const list = new BlockList()
+/** A list for each version: one for both would find every address of version 4 in ::/3, mapped. */
+function within(ranges: readonly string[]): (address: string) => boolean {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const [address = '', bits] = range.split('/')
-    list.addSubnet(address, Number(bits), familyOf(address))
+    lists[familyOf(address)].addSubnet(address, Number(bits), familyOf(address))
   }
-  return list
-}
-
-function contains(list: BlockList, address: string): boolean {
-  return list.check(address, familyOf(address))
+  return (address) => lists[familyOf(address)].check(address, familyOf(address))
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

@@ -103,7 +103,7 @@ const FAILURES: readonly { failure: PublicFailure; codes: RegExp }[] = [
   { failure: 'resolve_failed', codes: new RegExp(`^${UNRESOLVED}$`) },
   { failure: 'timeout', codes: new RegExp(`^(?:${TOTAL_TIMEOUT}|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$`) },
   { failure: 'tls_failed', codes: /^(?:ERR_(?:TLS|SSL)_|EPROTO$)|CERT|UNABLE_TO_|HOSTNAME_MISMATCH/ },
-  { failure: 'bad_answer', codes: /^(?:HPE_|UND_ERR_(?:HEADERS_OVERFLOW|RES_|REQ_))/ },
+  { failure: 'bad_answer', codes: /^(?:HPE_|HTTPParserError$|UND_ERR_(?:HEADERS_OVERFLOW|RES_|REQ_))/ },
 ]
 
 const WORDS: Record<PublicFailure, (code: string) => string> = {
