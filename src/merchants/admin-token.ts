@@ -3,8 +3,8 @@
 import { join } from 'node:path'
 import { base62 } from '../core/ids.ts'
 import { hmacSha256, sameBytes } from '../kit/crypto.ts'
+import { ensurePrivateFile, readPrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
-import { ensurePrivateFile, readPrivateFile } from './private-files.ts'
 
 const TOKEN_BYTES = 32
 const TOKEN_LENGTH = 43

@@ -9,10 +9,10 @@ import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import { sameBytes } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
+import { writePrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
 import { isAddressBlock } from './addresses.ts'
 import { formatApiKey, generateApiKey, hashSecret, parseApiKey } from './keys.ts'
-import { writePrivateFile } from './private-files.ts'
 import {
   countKeys,
   countMerchants,

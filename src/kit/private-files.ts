@@ -3,7 +3,7 @@
 
 import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Random } from '../kit/random.ts'
+import type { Random } from './random.ts'
 
 const OWNER_ONLY = 0o600
 
