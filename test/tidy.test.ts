@@ -134,7 +134,9 @@ describe('the text', () => {
   })
 
   it('exports by name, and admits no any', () => {
-    assert.deepEqual(findInCode(SOURCES, /^export default\b/, /^$/), [])
+    // Node takes a test reporter from nowhere but the default export.
+    const reporter = /^test\/support\/slowest-files\.ts$/
+    assert.deepEqual(findInCode(SOURCES, /^export default\b/, reporter), [])
     // The linter refuses any everywhere; tests that read any shape say so line by line.
     const silenced = PRODUCT.filter(({ text }) =>
       /biome-ignore lint\/suspicious\/noExplicitAny|@ts-(?:ignore|expect-error|nocheck)/.test(text),
