@@ -9,9 +9,26 @@ export const CUSTOMER_EXAMPLE = {
   phone: null,
   metadata: {},
   status: 'active',
+  statusReason: null,
   totals: { successfulPayments: 3, lastPaymentAt: '2026-03-14T09:26:53.589Z' },
   createdAt: '2026-01-05T08:00:00.000Z',
   updatedAt: '2026-03-14T09:26:53.589Z',
+}
+
+export const CUSTOMER_BODY_EXAMPLE = {
+  email: 'amina@example.com',
+  firstname: 'Amina',
+  lastname: 'Odhiambo',
+  country: 'KE',
+  phone: '+254712345678',
+  metadata: { tier: 'gold' },
+}
+
+export const NEW_CUSTOMER_EXAMPLE = {
+  ...CUSTOMER_EXAMPLE,
+  ...CUSTOMER_BODY_EXAMPLE,
+  totals: { successfulPayments: 0, lastPaymentAt: null },
+  updatedAt: CUSTOMER_EXAMPLE.createdAt,
 }
 
 export const METHOD_EXAMPLE = {

@@ -1,8 +1,7 @@
-// Every statement over customers and their saved methods, except the upsert inside the record of a payment.
+// Every statement over customers, except the upsert inside the record of a payment.
 
-import type { Currency } from '../core/currency.ts'
 import { COUNT_CAP } from '../core/page.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
 
 export interface CustomerRow {
   id: string
@@ -13,6 +12,8 @@ export interface CustomerRow {
   phone: string | null
   metadata: Record<string, unknown>
   status: 'active' | 'blocked'
+  /** Why the customer is blocked, in the merchant's words. */
+  statusReason: string | null
   successfulPayments: bigint
   lastPaymentAt: Date | null
   createdAt: Date
@@ -21,6 +22,7 @@ export interface CustomerRow {
 
 const CUSTOMER_COLUMNS = `
   id, email, firstname, lastname, country, phone, metadata, status,
+  status_reason as "statusReason",
   successful_payments as "successfulPayments", last_payment_at as "lastPaymentAt", created_at as "createdAt",
   updated_at as "updatedAt"`
 
@@ -100,156 +102,118 @@ export async function listCustomerRows(
 
 const filterValues = (filter: CustomerFilter) => [filter.pattern, filter.createdFrom, filter.createdTo]
 
-export interface MethodRow {
-  merchantId: string
-  id: string
-  customerId: string
-  type: 'card' | 'mobile_money' | 'bank_account'
-  status: 'active' | 'expired' | 'revoked'
-  gateway: string
-  /** The merchant's own account at the gateway; null is the installation's. */
-  accountId: string | null
-  tokenSealed: string
-  credentialSealed: string
-  currencies: Currency[]
-  card: {
-    brand: string
-    last4: string
-    expiryMonth: number
-    expiryYear: number
-    country: string | null
-  } | null
-  mobileMoney: { network: string; phone: string } | null
-  isDefault: boolean
-  isRecurringIntent: boolean
-  expiresAt: Date | null
-  lastUsedAt: Date | null
-  createdAt: Date
-}
-
-const METHOD_COLUMNS = `
-  m.merchant_id as "merchantId", m.id, m.customer_id as "customerId", m.type, m.status, m.gateway,
-  m.account_id as "accountId",
-  m.token_sealed as "tokenSealed", m.credential_sealed as "credentialSealed", m.currencies, m.card,
-  m.mobile_money as "mobileMoney", m.is_default as "isDefault", m.is_recurring_intent as "isRecurringIntent",
-  m.expires_at as "expiresAt", m.last_used_at as "lastUsedAt", m.created_at as "createdAt"`
-
-const selectMethods = sql<MethodRow>`
-select ${METHOD_COLUMNS}
-from payment_methods m
-where m.merchant_id = $1 and m.customer_id = $2
-order by m.created_at desc, m.id desc`
-
-export async function listMethodRows(db: Db, merchantId: string, customerId: string): Promise<MethodRow[]> {
-  return db.query(selectMethods, [merchantId, customerId])
-}
-
-const selectMethod = sql<MethodRow>`
-select ${METHOD_COLUMNS}
-from payment_methods m
-where m.merchant_id = $1 and m.id = $2`
-
-export async function findMethod(db: Db, merchantId: string, id: string): Promise<MethodRow | undefined> {
-  const [row] = await db.query(selectMethod, [merchantId, id])
-  return row
-}
-
-export interface MethodByTokenRow extends MethodRow {
+export interface CustomerFacts {
+  email: string
   emailKey: string
+  firstname: string
+  lastname: string
+  country: string | null
+  phone: string | null
+  metadata: Record<string, unknown>
+  searchText: string
 }
 
-const selectMethodByToken = sql<MethodByTokenRow>`
-select ${METHOD_COLUMNS}, c.email_key as "emailKey"
-from payment_methods m
-join customers c on c.merchant_id = m.merchant_id and c.id = m.customer_id
-where m.merchant_id = $1 and m.token_hash = $2`
+const insertCustomerStatement = sql<CustomerRow>`
+insert into customers (
+  merchant_id, id, email, email_key, firstname, lastname, country, phone, metadata, search_text, created_at, updated_at
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+on conflict (merchant_id, email_key) do nothing
+returning ${CUSTOMER_COLUMNS}`
 
-export async function findMethodByTokenHash(
-  db: Db,
+/** Undefined when the e-mail is somebody's already; who makes the same at this moment is waited for. */
+export async function insertCustomer(
+  tx: Tx,
   merchantId: string,
-  tokenHash: Buffer,
-): Promise<MethodByTokenRow | undefined> {
-  const [row] = await db.query(selectMethodByToken, [merchantId, tokenHash])
+  id: string,
+  facts: CustomerFacts,
+  at: Date,
+): Promise<CustomerRow | undefined> {
+  const [row] = await tx.query(insertCustomerStatement, [merchantId, id, ...factValues(facts), at])
   return row
 }
 
-export interface MethodInput {
-  merchantId: string
-  id: string
-  customerId: string
-  type: MethodRow['type']
-  gateway: string
-  accountId: string | null
-  fingerprint: string
-  tokenHash: Buffer
-  tokenSealed: string
-  credentialSealed: string
-  currencies: string[]
-  card: MethodRow['card']
-  mobileMoney: MethodRow['mobileMoney']
-  isRecurringIntent: boolean
-  expiresAt: Date | null
-  at: Date
+const selectCustomerByEmail = sql<CustomerRow>`
+select ${CUSTOMER_COLUMNS}
+from customers
+where merchant_id = $1 and email_key = $2`
+
+export async function findCustomerByEmail(
+  tx: Tx,
+  merchantId: string,
+  emailKey: string,
+): Promise<CustomerRow | undefined> {
+  const [row] = await tx.query(selectCustomerByEmail, [merchantId, emailKey])
+  return row
 }
 
-// The same card at another account of the gateway is another method: a provider's token is good for one account only.
-// A method that was saved before keeps its id and token. Its credential is sealed for its own row, so the newer one is
-// written by a statement of its own.
-const insertMethod = sql<MethodRow>`
-insert into payment_methods as m (
-  merchant_id, id, customer_id, type, gateway, fingerprint, token_hash, token_sealed, credential_sealed, currencies,
-  card, mobile_money, is_default, is_recurring_intent, expires_at, last_used_at, created_at,
-  account_id
-)
-values (
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  not exists (select 1 from payment_methods d where d.merchant_id = $1 and d.customer_id = $3 and d.is_default),
-  $13, $14, $15, $15, $16
-)
-on conflict (merchant_id, customer_id, gateway, account_id, fingerprint) do update
+// The same lock as a payment of the customer takes, so that whoever comes first is seen by the other.
+const lockCustomerStatement = sql<CustomerRow>`
+select ${CUSTOMER_COLUMNS}
+from customers
+where merchant_id = $1 and id = $2
+for no key update`
+
+export async function lockCustomer(tx: Tx, merchantId: string, id: string): Promise<CustomerRow | undefined> {
+  const [row] = await tx.query(lockCustomerStatement, [merchantId, id])
+  return row
+}
+
+const updateCustomerStatement = sql<CustomerRow>`
+update customers
 set
-  card = excluded.card,
-  currencies = excluded.currencies,
-  expires_at = excluded.expires_at,
-  is_recurring_intent = m.is_recurring_intent or excluded.is_recurring_intent
-returning ${METHOD_COLUMNS}`
+  email = $3,
+  email_key = $4,
+  firstname = $5,
+  lastname = $6,
+  country = $7,
+  phone = $8,
+  metadata = $9,
+  search_text = $10,
+  updated_at = $11
+where merchant_id = $1 and id = $2
+returning ${CUSTOMER_COLUMNS}`
 
-const updateCredential = sql<MethodRow>`
-update payment_methods m
-set credential_sealed = $3
-where m.merchant_id = $1 and m.id = $2
-returning ${METHOD_COLUMNS}`
+export async function updateCustomerRow(
+  tx: Tx,
+  merchantId: string,
+  id: string,
+  facts: CustomerFacts,
+  at: Date,
+): Promise<CustomerRow | undefined> {
+  const [row] = await tx.query(updateCustomerStatement, [merchantId, id, ...factValues(facts), at])
+  return row
+}
 
-/** The provider's newest token for a method that was saved before; it may live longer than the one we have. */
-export async function replaceCredential(
+const factValues = (facts: CustomerFacts) => [
+  facts.email,
+  facts.emailKey,
+  facts.firstname,
+  facts.lastname,
+  facts.country,
+  facts.phone,
+  JSON.stringify(facts.metadata),
+  facts.searchText,
+]
+
+// A repeat changes nothing, so that the time of the change stays true; a new reason replaces the old one.
+const setStatusStatement = sql<CustomerRow>`
+update customers
+set
+  status = $3,
+  status_reason = case when $3 = 'blocked' then coalesce($4, status_reason) end,
+  updated_at = case when status = $3 and ($4::text is null or $4 = status_reason) then updated_at else $5 end
+where merchant_id = $1 and id = $2
+returning ${CUSTOMER_COLUMNS}`
+
+export async function setCustomerStatus(
   db: Db,
   merchantId: string,
   id: string,
-  credentialSealed: string,
-): Promise<MethodRow | undefined> {
-  const [row] = await db.query(updateCredential, [merchantId, id, credentialSealed])
-  return row
-}
-
-export async function upsertMethod(db: Db, input: MethodInput): Promise<MethodRow> {
-  const [row] = await db.query(insertMethod, [
-    input.merchantId,
-    input.id,
-    input.customerId,
-    input.type,
-    input.gateway,
-    input.fingerprint,
-    input.tokenHash,
-    input.tokenSealed,
-    input.credentialSealed,
-    input.currencies,
-    input.card === null ? null : JSON.stringify(input.card),
-    input.mobileMoney === null ? null : JSON.stringify(input.mobileMoney),
-    input.isRecurringIntent,
-    input.expiresAt,
-    input.at,
-    input.accountId,
-  ])
-  if (!row) throw new Error('an upsert returns its row')
+  status: CustomerRow['status'],
+  reason: string | null,
+  at: Date,
+): Promise<CustomerRow | undefined> {
+  const [row] = await db.query(setStatusStatement, [merchantId, id, status, reason, at])
   return row
 }

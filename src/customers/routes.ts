@@ -1,11 +1,35 @@
+import { Type } from 'typebox'
 import { wholePage } from '../core/page.ts'
-import { listed, ok, type Route, route } from '../kit/route.ts'
-import { UuidParams } from '../kit/schema.ts'
-import { CUSTOMER_EXAMPLE, METHOD_EXAMPLE } from './examples.ts'
+import { REPLAYED } from '../kit/idempotency.ts'
+import { created, listed, ok, type Route, route } from '../kit/route.ts'
+import { UuidInput, UuidParams } from '../kit/schema.ts'
+import { CUSTOMER_BODY_EXAMPLE, CUSTOMER_EXAMPLE, METHOD_EXAMPLE, NEW_CUSTOMER_EXAMPLE } from './examples.ts'
+import {
+  BlockCustomerBody,
+  CreateCustomerBody,
+  customerComplaints,
+  toNewCustomer,
+  UpdateCustomerBody,
+} from './input.ts'
 import { CustomerRecord, CustomersQuery, SavedMethodRecord, toCustomer } from './schema.ts'
-import { type CustomersApp, listCustomers, listSavedMethods, requireCustomer } from './service.ts'
+import {
+  blockCustomer,
+  type CustomersApp,
+  createCustomer,
+  listCustomers,
+  listSavedMethods,
+  makeDefault,
+  requireCustomer,
+  revokeMethod,
+  unblockCustomer,
+  updateCustomer,
+} from './service.ts'
 
 export function customerRoutes(app: CustomersApp): Route[] {
+  return [...readRoutes(app), ...writeRoutes(app), ...blockRoutes(app), ...methodRoutes(app)]
+}
+
+function readRoutes(app: CustomersApp): Route[] {
   return [
     route({
       method: 'GET',
@@ -50,6 +74,126 @@ export function customerRoutes(app: CustomersApp): Route[] {
         const methods = await listSavedMethods(app, merchant, params.uuid)
         return listed('Payment methods retrieved.', methods, wholePage(methods.length))
       },
+    }),
+  ]
+}
+
+function writeRoutes(app: CustomersApp): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/customers',
+      tag: 'Customer',
+      scope: 'customers:write',
+      summary: 'Create a customer',
+      description:
+        'Not needed before a payment: every payment and charge makes its customer by itself. An e-mail that is known answers 409 and names the customer.',
+      body: CreateCustomerBody,
+      complaints: customerComplaints,
+      answer: { http: 201, data: CustomerRecord },
+      refusals: ['validation_failed', 'customer_exists', 'card_data_not_allowed'],
+      examples: { body: CUSTOMER_BODY_EXAMPLE, data: NEW_CUSTOMER_EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const facts = toNewCustomer(body)
+        const { record, replayed } = await createCustomer(app, merchant, facts, idempotencyKey)
+        return created('Customer created.', toCustomer(record), replayed ? REPLAYED : undefined)
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: '/api/v1/customers/{uuid}',
+      tag: 'Customer',
+      scope: 'customers:write',
+      summary: 'Change a customer',
+      description:
+        'What is not given stays. Metadata is merged by its keys: one that is given replaces what was there, one that is null is removed. The names of the next payment win over what is written here.',
+      params: UuidParams,
+      body: UpdateCustomerBody,
+      complaints: customerComplaints,
+      answer: { http: 200, data: CustomerRecord },
+      refusals: [
+        'validation_failed',
+        'invalid_uuid',
+        'customer_not_found',
+        'customer_exists',
+        'card_data_not_allowed',
+      ],
+      examples: { body: { phone: '+254712345678', metadata: { tier: 'gold' } }, data: CUSTOMER_EXAMPLE },
+      handle: async ({ merchant, params, body }) =>
+        ok('Customer changed.', toCustomer(await updateCustomer(app, merchant, params.uuid, body))),
+    }),
+  ]
+}
+
+function blockRoutes(app: CustomersApp): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/customers/{uuid}/block',
+      tag: 'Customer',
+      scope: 'customers:write',
+      summary: 'Block a customer',
+      description:
+        'From now on the customer can neither pay nor be charged: 422 customer_blocked. An attempt that is under way goes on, and what it collects is yours.',
+      params: UuidParams,
+      body: BlockCustomerBody,
+      answer: { http: 200, data: CustomerRecord },
+      refusals: ['validation_failed', 'invalid_uuid', 'customer_not_found', 'card_data_not_allowed'],
+      examples: {
+        body: { reason: 'Two chargebacks in March' },
+        data: { ...CUSTOMER_EXAMPLE, status: 'blocked', statusReason: 'Two chargebacks in March' },
+      },
+      handle: async ({ merchant, params, body }) =>
+        ok('Customer blocked.', toCustomer(await blockCustomer(app, merchant, params.uuid, body.reason))),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/customers/{uuid}/unblock',
+      tag: 'Customer',
+      scope: 'customers:write',
+      summary: 'Unblock a customer',
+      params: UuidParams,
+      answer: { http: 200, data: CustomerRecord },
+      refusals: ['invalid_uuid', 'customer_not_found'],
+      examples: { data: CUSTOMER_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok('Customer unblocked.', toCustomer(await unblockCustomer(app, merchant, params.uuid))),
+    }),
+  ]
+}
+
+const MethodParams = Type.Object({ uuid: UuidInput, methodUuid: UuidInput })
+
+function methodRoutes(app: CustomersApp): Route[] {
+  return [
+    route({
+      method: 'DELETE',
+      path: '/api/v1/customers/{uuid}/payment-methods/{methodUuid}',
+      tag: 'Customer',
+      scope: 'customers:write',
+      summary: 'Revoke a saved payment method',
+      description:
+        'Its token answers recurring_token_inactive from now on, for good: the same card saved again has another token. If it was the default, the method that was used last takes its place. A repeat answers the same record.',
+      params: MethodParams,
+      answer: { http: 200, data: SavedMethodRecord },
+      refusals: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found'],
+      examples: { data: { ...METHOD_EXAMPLE, status: 'revoked', isDefault: false } },
+      handle: async ({ merchant, params }) =>
+        ok('Payment method revoked.', await revokeMethod(app, merchant, params.uuid, params.methodUuid)),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/customers/{uuid}/payment-methods/{methodUuid}/default',
+      tag: 'Customer',
+      scope: 'customers:write',
+      summary: 'Make a saved payment method the default',
+      description: 'A customer has one default. A method that was revoked or has expired cannot be it.',
+      params: MethodParams,
+      answer: { http: 200, data: SavedMethodRecord },
+      refusals: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found', 'invalid_state'],
+      examples: { data: METHOD_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok('Default changed.', await makeDefault(app, merchant, params.uuid, params.methodUuid)),
     }),
   ]
 }

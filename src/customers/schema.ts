@@ -2,7 +2,8 @@
 
 import { Type } from 'typebox'
 import { CurrencyCode, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid, Words } from '../kit/schema.ts'
-import type { CustomerRow, MethodRow } from './queries.ts'
+import type { MethodRow } from './method-queries.ts'
+import type { CustomerRow } from './queries.ts'
 
 export const CustomerRecord = Type.Object({
   uuid: Uuid,
@@ -13,6 +14,7 @@ export const CustomerRecord = Type.Object({
   phone: Nullable(Type.String()),
   metadata: Metadata,
   status: Words(['active', 'blocked']),
+  statusReason: Nullable(Type.String({ description: 'Why the customer is blocked, as you wrote it.' })),
   totals: Type.Object({ successfulPayments: Type.Integer(), lastPaymentAt: Nullable(Timestamp) }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -67,6 +69,7 @@ export function toCustomer(row: CustomerRow) {
     phone: row.phone,
     metadata: row.metadata,
     status: row.status,
+    statusReason: row.statusReason,
     totals: {
       successfulPayments: Number(row.successfulPayments),
       lastPaymentAt: row.lastPaymentAt?.toISOString() ?? null,

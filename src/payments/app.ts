@@ -11,7 +11,7 @@ import type { Log } from '../kit/log.ts'
 import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/service.ts'
 import type { PaymentRow } from './queries.ts'
-import { type RecordInput, recordPayments } from './record-queries.ts'
+import { type RecordInput, type Recording, recordPayments } from './record-queries.ts'
 import { applyMoves, type MoveInput } from './settle-queries.ts'
 
 export interface PaymentSettings {
@@ -28,8 +28,7 @@ export interface PaymentSettings {
 }
 
 export interface PaymentWriters {
-  /** The customer's id, or undefined when the key or the reference was taken before. */
-  record(input: RecordInput): Promise<string | undefined>
+  record(input: RecordInput): Promise<Recording>
   /** False when the payment has moved on since the caller looked. */
   move(input: MoveInput): Promise<boolean>
 }
@@ -53,6 +52,8 @@ export interface PaymentsApp extends CustomersApp {
   promptKey: Uint8Array
   /** What payers see of a merchant; at most half a minute old. */
   merchantProfile(merchantId: string): Promise<MerchantProfile>
+  /** A webhook rang about an attempt: what a slice above has under way there is looked at as well. */
+  rang?(ring: { gateway: string; accountId: string | null; key: string }): Promise<void>
   /** Asked about every attempt of a payment that was begun at a link. */
   admit?(payment: PaymentRow): Promise<Admission>
 }

@@ -1,6 +1,8 @@
 // The record of a payment or charge, as one statement over several slices' tables, because each further round trip
 // would cost more than the whole statement: claim the idempotency key and the reference, upsert the customer, insert
-// payment, attempt, move and event. It takes many rows at once, so that callers who wait together share a commit.
+// payment, attempt, move and events. It takes many rows at once, so that callers who wait together share a commit.
+//
+// The customer is locked first: who is blocked by then claims nothing, and whoever blocks comes before or after.
 //
 // Rows are claimed in one order everywhere, so that two batches never wait for each other in a circle.
 
@@ -32,6 +34,8 @@ export interface RecordInput {
   lastname: string
   customer_country: string | null
   search_text: string
+  /** Of the event that tells of the customer, if this payment is their first. */
+  customer_event_id: string
   access_hash: string | null
   access_sealed: string | null
   expires_at: Date | null
@@ -50,8 +54,15 @@ export interface RecordInput {
 
 interface RecordedRow {
   paymentId: string
-  customerId: string
+  /** Null when the customer is blocked. */
+  customerId: string | null
 }
+
+export type Recording =
+  | { kind: 'recorded'; customerId: string }
+  /** The key or the reference names another payment. */
+  | { kind: 'taken' }
+  | { kind: 'blocked' }
 
 const recordPaymentsStatement = sql<RecordedRow>`
 with input as (
@@ -60,16 +71,28 @@ with input as (
     n integer, merchant_id uuid, payment_id uuid, kind text, reference text, fingerprint text, idempotency_key text,
     operation text, status text, status_reason text, amount_minor bigint, currency text, gateway text, country text,
     description text, metadata jsonb, redirect_url text, is_recurring boolean, customer_id uuid, email text,
-    email_key text, firstname text, lastname text, customer_country text, search_text text, access_hash text,
+    email_key text, firstname text, lastname text, customer_country text, search_text text, customer_event_id uuid, access_hash text,
     access_sealed text, expires_at timestamptz, payment_method_id uuid, link_id uuid, attempt_id uuid, attempt_key text, account_id uuid,
     attempt_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, source text, at timestamptz
   )
+),
+known as (
+  select i.payment_id, c.status
+  from input i
+  join customers c on c.merchant_id = i.merchant_id and c.email_key = i.email_key
+  order by c.merchant_id, c.email_key
+  for no key update of c
+),
+blocked as (
+  select payment_id
+  from known
+  where status = 'blocked'
 ),
 claimed_keys as (
   insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
   select merchant_id, idempotency_key, operation, decode(fingerprint, 'hex'), reference, payment_id, at
   from input
-  where idempotency_key is not null
+  where idempotency_key is not null and payment_id not in (select payment_id from blocked)
   order by merchant_id, idempotency_key, n
   on conflict (merchant_id, key) do nothing
   returning claimed_by
@@ -78,7 +101,8 @@ claimed as (
   insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
   select merchant_id, reference, payment_id, decode(fingerprint, 'hex'), at
   from input
-  where idempotency_key is null or payment_id in (select claimed_by from claimed_keys)
+  where (idempotency_key is null or payment_id in (select claimed_by from claimed_keys))
+    and payment_id not in (select payment_id from blocked)
   order by merchant_id, reference, n
   on conflict (merchant_id, reference) do nothing
   returning payment_id
@@ -110,6 +134,26 @@ customer as (
       else c.updated_at
     end
   returning c.merchant_id, c.id, c.email_key
+),
+-- Who is new has the id that one of these payments brought along.
+customer_event as (
+  insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+  select
+    f.merchant_id, f.customer_event_id, 'customer.created', 'customer', c.id, 1,
+    f.event_body || jsonb_build_object(
+      'id', f.customer_event_id,
+      'type', 'customer.created',
+      'resource', jsonb_build_object('type', 'customer', 'uuid', c.id, 'version', 1),
+      'data', jsonb_build_object(
+        'uuid', c.id, 'firstname', f.firstname, 'lastname', f.lastname, 'email', f.email, 'country', f.customer_country,
+        'phone', null, 'metadata', '{}'::jsonb, 'status', 'active', 'statusReason', null,
+        'totals', jsonb_build_object('successfulPayments', 0, 'lastPaymentAt', null),
+        'createdAt', f.event_body -> 'createdAt', 'updatedAt', f.event_body -> 'createdAt'
+      )
+    ),
+    f.at
+  from fresh f
+  join customer c on c.merchant_id = f.merchant_id and c.id = f.customer_id
 ),
 payment as (
   insert into payments (
@@ -151,16 +195,20 @@ event as (
   join payment p on p.payment_id = f.payment_id
 )
 select payment_id as "paymentId", customer_id as "customerId"
-from payment`
+from payment
+union all
+select payment_id, null
+from blocked`
 
-/** For each input the customer's id, or undefined when its key or reference was taken before. */
-export async function recordPayments(
-  db: Db,
-  inputs: readonly RecordInput[],
-): Promise<(string | undefined)[]> {
+/** For each input what became of it. */
+export async function recordPayments(db: Db, inputs: readonly RecordInput[]): Promise<Recording[]> {
   const rows = await db.query(recordPaymentsStatement, [
     JSON.stringify(inputs.map((input, n) => ({ n, ...input }))),
   ])
   const customerIds = new Map(rows.map((row) => [row.paymentId, row.customerId]))
-  return inputs.map((input) => customerIds.get(input.payment_id))
+  return inputs.map((input): Recording => {
+    const customerId = customerIds.get(input.payment_id)
+    if (customerId === undefined) return { kind: 'taken' }
+    return customerId === null ? { kind: 'blocked' } : { kind: 'recorded', customerId }
+  })
 }

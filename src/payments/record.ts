@@ -60,11 +60,22 @@ export async function recordPayment(
   show: (payment: PaymentRow) => unknown,
 ): Promise<Recorded> {
   const draft = draftPayment(app, merchantId, claim.reference, wanted)
-  const customerId = await app.writers.record(toRecordInput(app, claim, wanted, draft, show(draft.payment)))
-  if (customerId === undefined) {
-    return { payment: await replay(app, merchantId, claim, draft.payment.id), replayed: true }
+  const recording = await app.writers.record(toRecordInput(app, claim, wanted, draft, show(draft.payment)))
+  switch (recording.kind) {
+    case 'recorded':
+      return { payment: { ...draft.payment, customerId: recording.customerId }, replayed: false }
+    case 'taken':
+      return { payment: await replay(app, merchantId, claim, draft.payment.id), replayed: true }
+    case 'blocked':
+      return { payment: await replayOfBlocked(app, merchantId, claim), replayed: true }
   }
-  return { payment: { ...draft.payment, customerId }, replayed: false }
+}
+
+/** What was accepted before the customer was blocked is answered as ever; nothing new is begun. */
+async function replayOfBlocked(app: PaymentsApp, merchantId: string, claim: Claim): Promise<PaymentRow> {
+  const payment = await findReplay(app, merchantId, claim)
+  if (!payment) throw new Refusal('customer_blocked')
+  return payment
 }
 
 /** What an earlier request with this claim made, if there was one. Refuses when it said something else. */
@@ -230,6 +241,7 @@ function toRecordInput(
     lastname: payment.customerLastname,
     customer_country: wanted.customer.country,
     search_text: searchTextOf(wanted.customer),
+    customer_event_id: app.random.uuid(),
     access_hash: accessHash,
     access_sealed: payment.accessSealed,
     expires_at: payment.expiresAt,

@@ -2,6 +2,7 @@
 // checkout to send the customer to.
 
 import { createHash } from 'node:crypto'
+import { Refusal } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { MethodRow } from '../customers/service.ts'
 import type { PaymentsApp } from './app.ts'
@@ -22,7 +23,7 @@ export async function openRecovery(
   const isWanted = decision.to === 'failed' && decision.failure?.code === 'authentication_required'
   if (!isWanted || charge.kind !== 'charge' || !method) return null
   const reference = `recovery-${charge.id}`
-  const { payment } = await openCheckout(
+  const recorded = await openCheckout(
     app,
     charge.merchantId,
     {
@@ -47,6 +48,12 @@ export async function openRecovery(
       isRecurring: true,
     },
     method.gateway,
-  )
-  return payment
+  ).catch(nothingForBlocked)
+  return recorded?.payment ?? null
+}
+
+/** Who was blocked while the charge was under way gets no checkout; the charge has failed all the same. */
+function nothingForBlocked(error: unknown): null {
+  if (error instanceof Refusal && error.code === 'customer_blocked') return null
+  throw error
 }

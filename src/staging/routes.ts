@@ -29,7 +29,7 @@ export function stagingRoutes(app: StagingApp): Route[] {
       params: Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) }),
       body: Type.Object({ instrument: Words(INSTRUMENT_NAMES) }),
       answer: { http: 200, data: PaymentRecord },
-      refusals: ['payment_not_found', 'invalid_state'],
+      refusals: ['payment_not_found', 'invalid_state', 'customer_blocked'],
       examples: { body: { instrument: 'card_success' }, data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, params, body }) => {
         const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === body.instrument)?.channel ?? 'card'

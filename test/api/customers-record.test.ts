@@ -26,7 +26,7 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 describe('the customer record', () => {
-  it('has exactly the fields of the contract, the same alone as in the list', async () => {
+  it('has exactly the fields of the contract and why it is blocked, the same alone as in the list', async () => {
     const { api } = await service.newMerchant()
     const person = { email: 'zuri@example.com', firstname: 'Zuri', lastname: 'Mwangi', country: 'ke' }
     const { customer } = await initiate(api, person)
@@ -44,6 +44,7 @@ describe('the customer record', () => {
         phone: null,
         metadata: {},
         status: 'active',
+        statusReason: null,
         totals: { successfulPayments: 0, lastPaymentAt: null },
         createdAt,
         updatedAt,

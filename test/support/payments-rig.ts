@@ -192,6 +192,7 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
       log: createLog('silent'),
       vault,
       cursors,
+      mode: 'test',
       gateways: fixedGateways([gateway]),
       writers: createPaymentWriters(db),
       failpoints: { pass: () => Promise.resolve() },

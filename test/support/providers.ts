@@ -110,7 +110,14 @@ export async function saveCard(
   const { customer } = await readPayment(merchant.api, uuid)
   const random = systemRandom(systemClock)
   const vault = createVault([{ id: 'k1', key: VAULT_KEY }], random)
-  const app = { db, clock: systemClock, random, vault, cursors: createSigner(VAULT_KEY) }
+  const app = {
+    db,
+    clock: systemClock,
+    random,
+    vault,
+    cursors: createSigner(VAULT_KEY),
+    mode: 'test' as const,
+  }
   const owner = {
     merchantId: merchant.uuid,
     customerId: customer.uuid,

@@ -27,7 +27,7 @@ interface Rule {
 
 const UPWARD: readonly Rule[] = [
   {
-    from: /^src\/customers\/service\.ts$/,
+    from: /^src\/customers\/methods\.ts$/,
     to: /^src\/gateways\/gateway\.ts$/,
     reason: 'the contract of gateways is words, and says what a saved method is',
   },

@@ -15,6 +15,8 @@ export interface FormState {
 
 export type Problem =
   | { kind: 'choice' | 'phone' | 'network' }
+  /** The merchant takes nothing from this payer. */
+  | { kind: 'refused' }
   /** When the number may be prompted again. */
   | { kind: 'wait'; until: Date }
 
@@ -105,7 +107,9 @@ export function readFormState(
 const MAX_WAIT_MS = 86_400_000
 
 function readProblem({ problem, until }: Texts, now: Date): Problem | null {
-  if (problem === 'choice' || problem === 'phone' || problem === 'network') return { kind: problem }
+  const isPlain =
+    problem === 'choice' || problem === 'phone' || problem === 'network' || problem === 'refused'
+  if (isPlain) return { kind: problem }
   if (problem !== 'wait' || !/^\d{1,11}$/.test(until ?? '')) return null
   const waitMs = Number(until) * 1_000 - now.getTime()
   return waitMs > 0 && waitMs <= MAX_WAIT_MS

@@ -74,6 +74,8 @@ async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Pro
     if (!(error instanceof Refusal)) throw error
     // Somebody else moved the payment on, or its time is up: the page shows how it stands.
     if (error.code === 'invalid_state') return backToCheckout(visit)
+    if (error.code === 'customer_blocked')
+      return problemAnswer(pathOf(visit), visit.form, { kind: 'refused' })
     if (error.code !== 'rate_limited') throw error
     const waitMs = (error.retryAfterSeconds ?? 60) * 1_000
     return problemAnswer(pathOf(visit), visit.form, { kind: 'wait', until: new Date(now.getTime() + waitMs) })

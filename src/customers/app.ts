@@ -1,0 +1,17 @@
+// What the verbs of this slice ask for.
+
+import type { Mode } from '../core/merchant.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Signer, Vault } from '../kit/crypto.ts'
+import type { Db } from '../kit/db.ts'
+import type { Random } from '../kit/random.ts'
+
+export interface CustomersApp {
+  db: Db
+  clock: Clock
+  random: Random
+  vault: Vault
+  cursors: Signer
+  /** Told in every event. */
+  mode: Mode
+}

@@ -1,0 +1,131 @@
+// What a merchant says about a customer: the shapes, the rules that a shape cannot say, and the facts that are kept.
+
+import { type Static, Type } from 'typebox'
+import { containsCardNumber } from '../core/card-number.ts'
+import { isCountry } from '../core/countries.ts'
+import { type Complaint, REFUSALS, Refusal, refusalOf } from '../core/errors.ts'
+import { searchTextOf } from '../core/search-text.ts'
+import { metadataComplaints } from '../kit/metadata.ts'
+import type { BodyFacts } from '../kit/route.ts'
+import { CountryInput, Email, Metadata, PersonName } from '../kit/schema.ts'
+import type { CustomerFacts, CustomerRow } from './queries.ts'
+
+// E.164: fifteen digits at most, and no country's numbers are shorter than seven with its code.
+const PHONE_PATTERN = '\\+[1-9][0-9]{6,14}'
+const PHONE_MESSAGE = 'must be in international form without spaces, such as +254712345678.'
+
+export const CreateCustomerBody = Type.Object({
+  email: Email,
+  firstname: PersonName,
+  lastname: PersonName,
+  country: Type.Optional(CountryInput),
+  phone: Type.Optional(Type.String({ pattern: `^${PHONE_PATTERN}$`, 'x-message': PHONE_MESSAGE })),
+  metadata: Type.Optional(Metadata),
+})
+
+export const UpdateCustomerBody = Type.Object({
+  email: Type.Optional(
+    Type.Unsafe<string>({
+      ...Email,
+      description:
+        'The identity of the customer: it must not be another customer’s. Saved methods stay with the customer and are charged under the new e-mail; a payment with the old one makes a new customer.',
+    }),
+  ),
+  firstname: Type.Optional(PersonName),
+  lastname: Type.Optional(PersonName),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^(?:[A-Za-z]{2})?$',
+      'x-message': 'must be an ISO 3166-1 alpha-2 code, or empty to remove it.',
+      description: 'An empty text removes it.',
+    }),
+  ),
+  phone: Type.Optional(
+    Type.String({
+      pattern: `^(?:${PHONE_PATTERN})?$`,
+      'x-message': PHONE_MESSAGE,
+      description: 'An empty text removes it.',
+    }),
+  ),
+  metadata: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      ...Metadata,
+      description:
+        'Merged by its keys: a key that is given replaces what was there, whole; one that is null is removed; the others stay.',
+    }),
+  ),
+})
+
+export const BlockCustomerBody = Type.Object({
+  reason: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '\\S',
+      'x-multiline': true,
+      description: 'For yourself; the customer never sees it.',
+    }),
+  ),
+})
+
+export function customerComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+  const { country } = body
+  const isWrong = typeof country === 'string' && /^[a-z]{2}$/i.test(country) && !isCountry(country)
+  const message = 'country must be an ISO 3166-1 alpha-2 code.'
+  return [
+    ...(isWrong ? [{ field: 'country', code: 'invalid_format', message }] : []),
+    ...metadataComplaints(body.metadata, facts),
+  ]
+}
+
+export function toNewCustomer(body: Static<typeof CreateCustomerBody>): CustomerFacts {
+  return completed({
+    email: body.email,
+    firstname: body.firstname,
+    lastname: body.lastname,
+    country: body.country?.toUpperCase() ?? null,
+    phone: body.phone ?? null,
+    metadata: body.metadata ?? {},
+  })
+}
+
+export type CustomerChanges = Static<typeof UpdateCustomerBody>
+
+export function changedCustomer(row: CustomerRow, changes: CustomerChanges): CustomerFacts {
+  return completed({
+    email: changes.email ?? row.email,
+    firstname: changes.firstname ?? row.firstname,
+    lastname: changes.lastname ?? row.lastname,
+    country: changes.country === undefined ? row.country : changes.country.toUpperCase() || null,
+    phone: changes.phone === undefined ? row.phone : changes.phone || null,
+    metadata: changes.metadata === undefined ? row.metadata : merged(row.metadata, changes.metadata),
+  })
+}
+
+function completed(facts: Omit<CustomerFacts, 'emailKey' | 'searchText'>): CustomerFacts {
+  refuseCardNumbers({ firstname: facts.firstname, lastname: facts.lastname })
+  return { ...facts, emailKey: facts.email.toLowerCase(), searchText: searchTextOf(facts) }
+}
+
+/** A card number must not be kept anywhere, not even by mistake. */
+export function refuseCardNumbers(texts: Readonly<Record<string, string | undefined>>): void {
+  const details = Object.entries(texts)
+    .filter(([, text]) => text !== undefined && containsCardNumber(text))
+    .map(([field]) => ({
+      field,
+      code: 'card_data_not_allowed',
+      message: REFUSALS.card_data_not_allowed.message,
+    }))
+  if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
+}
+
+function merged(kept: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries({ ...kept, ...changes }).filter(
+    ([key]) => !Object.hasOwn(changes, key) || changes[key] !== null,
+  )
+  const metadata = Object.fromEntries(entries)
+  // What is within the limits by itself may be beyond them together with what is there.
+  const complaints = metadataComplaints(metadata, { lossyNumbers: new Set() })
+  if (complaints.length > 0) throw refusalOf(complaints)
+  return metadata
+}

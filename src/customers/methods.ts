@@ -1,0 +1,201 @@
+// The payment methods that customers saved: kept with the provider's own token sealed, charged by a token of ours, ended
+// by the merchant or by the calendar.
+
+import { createHash } from 'node:crypto'
+import { Refusal } from '../core/errors.ts'
+import type { EventType } from '../core/event-types.ts'
+import { base62 } from '../core/ids.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { recordEvents } from '../events/service.ts'
+import type { SavedMethod } from '../gateways/gateway.ts'
+import { retryDeadlocks, sqlStateOf, type Tx } from '../kit/db.ts'
+import type { CustomersApp } from './app.ts'
+import {
+  chooseDefault,
+  expireMethodRows,
+  findMethodByTokenHash,
+  lockMethod,
+  type MethodByTokenRow,
+  type MethodRow,
+  replaceCredential,
+  revokeMethodRow,
+  setDefault,
+  upsertMethod,
+} from './method-queries.ts'
+import { lockCustomer } from './queries.ts'
+import { type SavedMethodView, statusOf, toSavedMethod } from './schema.ts'
+
+export function viewMethod(app: CustomersApp, row: MethodRow): SavedMethodView {
+  return toSavedMethod(row, app.vault.open(row.tokenSealed, context(row, 'token_sealed')), app.clock.now())
+}
+
+/** The method behind a recurring token of this merchant; another merchant's token is as unknown as a made-up one. */
+export async function requireMethodByToken(
+  app: CustomersApp,
+  merchant: Merchant,
+  recurringToken: string,
+): Promise<MethodByTokenRow> {
+  const method = await findMethodByTokenHash(app.db, merchant.id, hashToken(recurringToken))
+  if (!method) throw new Refusal('recurring_token_not_found')
+  return method
+}
+
+export function openCredential(app: CustomersApp, method: MethodRow): string {
+  return app.vault.open(method.credentialSealed, context(method, 'credential_sealed'))
+}
+
+const TOKEN_BYTES = 32
+const TOKEN_CHARACTERS = 43
+
+export interface MethodOwner {
+  merchantId: string
+  customerId: string
+  gateway: string
+  /** The account at the gateway that can charge it; null is the installation's. */
+  accountId: string | null
+  isRecurring: boolean
+}
+
+/** Keeps what the provider let us keep. The same card of the same customer is one record, also in parallel. */
+export async function saveMethod(
+  app: CustomersApp,
+  owner: MethodOwner,
+  method: SavedMethod,
+): Promise<MethodRow> {
+  return onceMoreIfTaken(() => app.db.transaction((tx) => saveOnce(app, tx, owner, method)))
+}
+
+async function saveOnce(
+  app: CustomersApp,
+  tx: Tx,
+  owner: MethodOwner,
+  method: SavedMethod,
+): Promise<MethodRow> {
+  const row = { merchantId: owner.merchantId, id: app.random.uuid() }
+  const token = `rtk_${base62(app.random.bytes(TOKEN_BYTES), TOKEN_CHARACTERS)}`
+  const { row: kept, isNews } = await upsertMethod(tx, {
+    ...row,
+    savingId: app.random.uuid(),
+    customerId: owner.customerId,
+    type: method.type,
+    gateway: owner.gateway,
+    accountId: owner.accountId,
+    fingerprint: method.fingerprint,
+    tokenHash: hashToken(token),
+    tokenSealed: app.vault.seal(token, context(row, 'token_sealed')),
+    credentialSealed: app.vault.seal(method.credential, context(row, 'credential_sealed')),
+    currencies: method.currencies,
+    card: method.card,
+    mobileMoney: method.mobileMoney,
+    isRecurringIntent: owner.isRecurring,
+    expiresAt: method.card ? endOfMonth(method.card.expiryYear, method.card.expiryMonth) : null,
+    at: app.clock.now(),
+  })
+  if (isNews) await tellOf(app, tx, 'payment_method.saved', [kept])
+  if (kept.id === row.id || openCredential(app, kept) === method.credential) return kept
+  const sealed = app.vault.seal(method.credential, context(kept, 'credential_sealed'))
+  return (await replaceCredential(tx, kept.merchantId, kept.id, sealed)) ?? kept
+}
+
+/** Two defaults of one customer at once: the database takes one of them, and the other sees it when it looks again. */
+async function onceMoreIfTaken<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await retryDeadlocks(work)
+  } catch (error) {
+    if (sqlStateOf(error) !== '23505') throw error
+    return retryDeadlocks(work)
+  }
+}
+
+/** Without the recurring token: a stored event must not open what the table keeps sealed. */
+async function tellOf(
+  app: CustomersApp,
+  tx: Tx,
+  type: EventType,
+  methods: readonly MethodRow[],
+): Promise<void> {
+  const now = app.clock.now()
+  const news = methods.map((method) => ({
+    merchantId: method.merchantId,
+    type,
+    resource: { type: 'payment_method' as const, uuid: method.id, version: method.version },
+    data: toSavedMethod(method, null, now),
+  }))
+  await recordEvents(app, tx, app.mode, news)
+}
+
+/** Ends a method for good. A repeat answers it as it is. */
+export async function revokeMethod(
+  app: CustomersApp,
+  merchant: Merchant,
+  customerId: string,
+  id: string,
+): Promise<SavedMethodView> {
+  const method = await onceMoreIfTaken(() =>
+    app.db.transaction(async (tx) => {
+      const known = await requireLocked(tx, merchant, customerId, id)
+      const revoked = await revokeMethodRow(tx, merchant.id, id)
+      if (!revoked) return known
+      if (known.isDefault) await chooseDefault(tx, merchant.id, customerId, app.clock.now())
+      await tellOf(app, tx, 'payment_method.revoked', [revoked])
+      return revoked
+    }),
+  )
+  return viewMethod(app, method)
+}
+
+export async function makeDefault(
+  app: CustomersApp,
+  merchant: Merchant,
+  customerId: string,
+  id: string,
+): Promise<SavedMethodView> {
+  const method = await onceMoreIfTaken(() =>
+    app.db.transaction(async (tx) => {
+      const known = await requireLocked(tx, merchant, customerId, id)
+      const status = statusOf(known, app.clock.now())
+      const chosen = status === 'active' ? await setDefault(tx, merchant.id, customerId, id) : undefined
+      if (!chosen) throw new Refusal('invalid_state', { message: `This payment method is ${status}.` })
+      return chosen
+    }),
+  )
+  return viewMethod(app, method)
+}
+
+/** The customer first, so that two who change the default of one customer go one after the other. */
+async function requireLocked(tx: Tx, merchant: Merchant, customerId: string, id: string): Promise<MethodRow> {
+  if (!(await lockCustomer(tx, merchant.id, customerId))) throw new Refusal('customer_not_found')
+  const method = await lockMethod(tx, merchant.id, customerId, id)
+  if (!method) throw new Refusal('payment_method_not_found')
+  return method
+}
+
+const EXPIRY_BATCH = 100
+
+/**
+ * Tells of the methods whose month is over. Nobody waits for it: a method expires by the calendar, written down or not.
+ */
+export async function expireMethods(app: CustomersApp): Promise<number> {
+  return app.db.transaction(async (tx) => {
+    const now = app.clock.now()
+    const expired = await expireMethodRows(tx, now, EXPIRY_BATCH)
+    const owners = new Map(expired.map(({ merchantId, customerId }) => [customerId, merchantId]))
+    for (const [customerId, merchantId] of owners) await chooseDefault(tx, merchantId, customerId, now)
+    await tellOf(app, tx, 'payment_method.expired', expired)
+    return expired.length
+  })
+}
+
+// The token has 256 random bits, so a plain hash cannot be searched backwards.
+function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+function context(row: { merchantId: string; id: string }, column: string) {
+  return { table: 'payment_methods', column, rowId: row.id, merchantId: row.merchantId }
+}
+
+/** A card is good to the end of its month. */
+function endOfMonth(year: number, month: number): Date {
+  return new Date(Date.UTC(year, month, 1))
+}

@@ -1,0 +1,124 @@
+// What a merchant does with a customer: make, change, block and unblock one.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { recordEvents } from '../events/service.ts'
+import { sqlStateOf, type Tx } from '../kit/db.ts'
+import { createOnce, type Once } from '../kit/idempotency.ts'
+import type { CustomersApp } from './app.ts'
+import { type CustomerChanges, changedCustomer, refuseCardNumbers } from './input.ts'
+import {
+  type CustomerFacts,
+  type CustomerRow,
+  findCustomer,
+  findCustomerByEmail,
+  insertCustomer,
+  lockCustomer,
+  setCustomerStatus,
+  updateCustomerRow,
+} from './queries.ts'
+import { toCustomer } from './schema.ts'
+
+const CREATE = 'POST /api/v1/customers'
+
+export async function createCustomer(
+  app: CustomersApp,
+  merchant: Merchant,
+  facts: CustomerFacts,
+  idempotencyKey: string | undefined,
+): Promise<Once<CustomerRow>> {
+  const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE, input: facts }
+  return createOnce(app, claim, {
+    make: (tx, id) => makeCustomer(app, tx, merchant, id, facts),
+    find: (id) => findCustomer(app.db, merchant.id, id),
+  })
+}
+
+async function makeCustomer(
+  app: CustomersApp,
+  tx: Tx,
+  merchant: Merchant,
+  id: string,
+  facts: CustomerFacts,
+): Promise<CustomerRow> {
+  const customer = await insertCustomer(tx, merchant.id, id, facts, app.clock.now())
+  if (!customer) throw await customerExists(tx, merchant, facts.emailKey)
+  await recordEvents(app, tx, app.mode, [
+    {
+      merchantId: merchant.id,
+      type: 'customer.created',
+      resource: { type: 'customer', uuid: id, version: 1 },
+      data: toCustomer(customer),
+    },
+  ])
+  return customer
+}
+
+async function customerExists(tx: Tx, merchant: Merchant, emailKey: string): Promise<Refusal> {
+  const held = await findCustomerByEmail(tx, merchant.id, emailKey)
+  const message = `There is a customer with this e-mail already${held ? `: ${held.id}` : ''}.`
+  return new Refusal('customer_exists', {
+    message,
+    details: [{ field: 'email', code: 'customer_exists', message }],
+  })
+}
+
+export async function updateCustomer(
+  app: CustomersApp,
+  merchant: Merchant,
+  id: string,
+  changes: CustomerChanges,
+): Promise<CustomerRow> {
+  try {
+    return await app.db.transaction((tx) => changeCustomer(app, tx, merchant, id, changes))
+  } catch (error) {
+    if (sqlStateOf(error) !== '23505' || changes.email === undefined) throw error
+    throw await customerExists(app.db, merchant, changes.email.toLowerCase())
+  }
+}
+
+async function changeCustomer(
+  app: CustomersApp,
+  tx: Tx,
+  merchant: Merchant,
+  id: string,
+  changes: CustomerChanges,
+): Promise<CustomerRow> {
+  const customer = await lockCustomer(tx, merchant.id, id)
+  if (!customer) throw new Refusal('customer_not_found')
+  const facts = changedCustomer(customer, changes)
+  const changed = await updateCustomerRow(tx, merchant.id, id, facts, app.clock.now())
+  if (!changed) throw new Error(`customer ${id} has vanished`)
+  return changed
+}
+
+/** Nothing new is begun for the customer from now on. An attempt that is under way goes on: late money is money. */
+export async function blockCustomer(
+  app: CustomersApp,
+  merchant: Merchant,
+  id: string,
+  reason: string | undefined,
+): Promise<CustomerRow> {
+  refuseCardNumbers({ reason })
+  return setStatus(app, merchant, id, 'blocked', reason ?? null)
+}
+
+export async function unblockCustomer(
+  app: CustomersApp,
+  merchant: Merchant,
+  id: string,
+): Promise<CustomerRow> {
+  return setStatus(app, merchant, id, 'active', null)
+}
+
+async function setStatus(
+  app: CustomersApp,
+  merchant: Merchant,
+  id: string,
+  status: CustomerRow['status'],
+  reason: string | null,
+): Promise<CustomerRow> {
+  const customer = await setCustomerStatus(app.db, merchant.id, id, status, reason, app.clock.now())
+  if (!customer) throw new Refusal('customer_not_found')
+  return customer
+}
