@@ -226,6 +226,27 @@ describe('an answer is an answer, whatever it says', () => {
   })
 })
 
+describe('a client that is told which addresses it may connect to', () => {
+  it('asks about names and about addresses in numbers, and connects to nothing else', async () => {
+    const server = await listen((socket) => socket.write(OK))
+    const refused: string[] = []
+    const resolve = async (host: string) => {
+      refused.push(host)
+      throw Object.assign(new Error('not there'), { code: 'ERR_NOT_THERE' })
+    }
+    const { port } = new URL(server.url)
+    for (const host of ['shop.example', '127.0.0.1', '[::1]']) {
+      const answer = await post(`http://${host}:${port}/`, { resolve })
+      assert(answer.kind === 'not_sent')
+      assert.equal(answer.code, 'ERR_NOT_THERE')
+    }
+    assert.deepEqual(refused, ['shop.example', '127.0.0.1', '::1'])
+    assert.equal(server.seen.connections, 0)
+    const here = async () => [{ address: '127.0.0.1', family: 4 }]
+    assert.equal((await post(`http://shop.example:${port}/`, { resolve: here })).kind, 'answered')
+  })
+})
+
 describe('kept-alive connections', () => {
   it('are used again', async () => {
     const server = await listen((socket) => socket.write(OK))
