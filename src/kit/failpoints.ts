@@ -12,8 +12,15 @@ export const FAILPOINTS = [
   'checkout.after_start',
   'checkout.after_answer',
   'checkout.after_call',
+  'refund.before_record',
+  'refund.after_record',
+  'refund.after_mark',
+  'refund.after_call',
+  'refund.after_settle',
   'resolver.after_claim',
   'resolver.after_question',
+  'delivery.after_claim',
+  'delivery.after_answer',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]

@@ -19,6 +19,8 @@ interface BulkJob extends Named {
 /** Claims single pieces of work that may take long. A slow one does not hold the next claim up. */
 interface PieceJob extends Named {
   concurrency: number
+  /** The end of a piece may have made room for another one of its kind, so it looks again then. */
+  looksAfterEach?: boolean
   claim: (limit: number) => Promise<(() => Promise<void>)[]>
 }
 
@@ -72,9 +74,26 @@ async function runPieces(app: Needs, job: PieceJob, signal: AbortSignal): Promis
       const running: Promise<void> = attempt(app, job, piece).then(() => void underWay.delete(running))
       underWay.add(running)
     }
-    if (!pieces || pieces.length === 0) await rest(app, job, pieces === undefined, signal)
+    if (pieces && pieces.length > 0) continue
+    const ends = job.looksAfterEach && pieces ? underWay : new Set<Promise<void>>()
+    await restUnless(ends, signal, (until) => rest(app, job, pieces === undefined, until))
   }
   await Promise.all(underWay)
+}
+
+/** Rests until one of the pieces ends; nobody goes on sleeping after that. */
+async function restUnless(
+  ends: ReadonlySet<Promise<void>>,
+  signal: AbortSignal,
+  sleep: (until: AbortSignal) => Promise<void>,
+): Promise<void> {
+  if (ends.size === 0) return sleep(signal)
+  const waker = new AbortController()
+  const wake = () => waker.abort()
+  signal.addEventListener('abort', wake)
+  if (!signal.aborted) await Promise.race([sleep(waker.signal), ...ends])
+  signal.removeEventListener('abort', wake)
+  wake()
 }
 
 function rest(app: Needs, job: Named, afterError: boolean, signal: AbortSignal): Promise<void> {

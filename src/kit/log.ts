@@ -13,6 +13,9 @@ const FIELDS = [
   'keyId',
   'paymentId',
   'attemptId',
+  'refundId',
+  'endpointId',
+  'eventId',
   'gateway',
   'outcome',
   'reason',
@@ -48,13 +51,13 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
     destination ?? pino.destination(2),
   )
   const write = (at: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: LogFields) => {
-    sink[at](fields ? allowed(fields) : {}, message)
+    sink[at](fields ? allowedFields(fields) : {}, message)
   }
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
 // The type forbids other fields; the filter holds also where an object with more of them is passed on.
-function allowed(fields: LogFields): Record<string, unknown> {
+export function allowedFields(fields: LogFields): LogFields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => ALLOWED.has(name)))
 }
 

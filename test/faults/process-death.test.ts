@@ -201,6 +201,7 @@ it('killed again and again while it recovers: it still ends right, once (F-11)',
   assert.deepEqual(await installation.settled(id), CHARGED_ONCE)
 })
 
-it('there is no other place where the service can be made to die', () => {
-  assert.deepEqual([...diedAt].toSorted(), [...FAILPOINTS].toSorted())
+it('there is no other place on the way of a payment where the service can be made to die', () => {
+  const places = FAILPOINTS.filter((point) => !point.startsWith('delivery.'))
+  assert.deepEqual([...diedAt].toSorted(), places.toSorted())
 })

@@ -1,0 +1,42 @@
+// What the verbs of this slice ask for, and the writer behind which results that come in together share one commit.
+
+import type { Mode } from '../core/merchant.ts'
+import { createBatcher } from '../kit/batch.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Counters } from '../kit/counters.ts'
+import type { Signer, Vault } from '../kit/crypto.ts'
+import { type Db, DbUnavailable, retryDeadlocks } from '../kit/db.ts'
+import type { Failpoints } from '../kit/failpoints.ts'
+import type { Log } from '../kit/log.ts'
+import type { PublicHttp } from '../kit/public-http.ts'
+import type { Random } from '../kit/random.ts'
+import { type DeliveryResult, type Finished, finishDeliveries } from './delivery-queries.ts'
+
+export interface WebhooksApp {
+  db: Db
+  clock: Clock
+  random: Random
+  vault: Vault
+  cursors: Signer
+  log: Log
+  counters: Counters
+  failpoints: Failpoints
+  publicHttp: PublicHttp
+  mode: Mode
+  finishDelivery: FinishDelivery
+}
+
+export type FinishDelivery = (result: DeliveryResult) => Promise<Finished>
+
+// One statement at a time keeps up with hundreds of answers a second, and leaves the connections to the API.
+const BATCH_SIZE = 64
+const BATCHES_AT_ONCE = 2
+
+export function createDeliveryWriter(db: Db): FinishDelivery {
+  return createBatcher({
+    maxSize: BATCH_SIZE,
+    concurrency: BATCHES_AT_ONCE,
+    isolates: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
+    run: (results: readonly DeliveryResult[]) => retryDeadlocks(() => finishDeliveries(db, results)),
+  })
+}

@@ -1,0 +1,40 @@
+// Ends the calls to an endpoint that asked for it, or that has done nothing but fail. Its merchant learns it from an event,
+// at its other endpoints and in the list of events; what was waiting for it dies with the same reason and can be replayed.
+
+import { recordEvents } from '../events/service.ts'
+import { addMs } from '../kit/clock.ts'
+import type { WebhooksApp } from './app.ts'
+import type { ClaimedDelivery } from './delivery-queries.ts'
+import { disableEndpoint } from './endpoint-queries.ts'
+import { toEndpoint } from './schema.ts'
+
+// Longer than the whole schedule of one delivery, so that a long weekend without anybody looking ends nothing.
+const FAILING_MS = 5 * 24 * 3_600_000
+
+/** Called after a failure: disables the endpoint when it is gone, or has failed for too long. */
+export async function disableFailing(
+  app: WebhooksApp,
+  delivery: Pick<ClaimedDelivery, 'merchantId' | 'endpointId' | 'failingSince'>,
+  isGone: boolean,
+  now: Date,
+): Promise<void> {
+  const failingBefore = addMs(now, -FAILING_MS)
+  const isFailing = delivery.failingSince !== null && delivery.failingSince <= failingBefore
+  if (!isGone && !isFailing) return
+  const { merchantId, endpointId } = delivery
+  const reason = isGone ? 'endpoint_gone' : 'endpoint_failing'
+  await app.db.transaction(async (tx) => {
+    const limit = isGone ? null : failingBefore
+    const endpoint = await disableEndpoint(tx, merchantId, endpointId, reason, now, limit)
+    if (!endpoint) return
+    const resource = { type: 'webhook_endpoint', uuid: endpointId, version: endpoint.version } as const
+    const news = {
+      merchantId,
+      type: 'webhook_endpoint.disabled',
+      resource,
+      data: toEndpoint(endpoint),
+    } as const
+    await recordEvents(app, tx, app.mode, [news])
+    app.log.warn('a webhook endpoint was disabled', { merchantId, endpointId, reason })
+  })
+}

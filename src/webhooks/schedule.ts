@@ -1,0 +1,62 @@
+// When a delivery that failed is tried again, and what its answer means. Pure, so that three days can be tested at once.
+
+import { crc32 } from '../kit/crypto.ts'
+import type { PublicAnswer } from '../kit/public-http.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+// What Standard Webhooks recommends: ten tries over three days. Each wait is counted from the try before it.
+const WAITS_MS = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+]
+
+// Only ever longer: shortened waits would use up the tries before a consumer that was down for three days is back.
+const JITTER = 0.1
+
+// A consumer that asks for more is asked again after an hour all the same.
+const MAX_RETRY_AFTER_MS = HOUR
+
+/** What a delivery is told apart by when its waits are spread. */
+export interface Spread {
+  endpointId: string
+  resourceId: string
+}
+
+/**
+ * How long to wait after so many failed tries, or undefined when there were enough. The jitter is a resource's own: its
+ * versions keep their order however long a consumer is down, while different resources come back at different times.
+ */
+export function waitAfter(tries: number, { endpointId, resourceId }: Spread): number | undefined {
+  const wait = WAITS_MS[tries - 1]
+  if (wait === undefined) return undefined
+  const share = crc32(`${endpointId}:${resourceId}`) / 2 ** 32
+  return Math.round(wait * (1 + JITTER * share))
+}
+
+export type Verdict = { kind: 'delivered' } | { kind: 'gone' } | { kind: 'failed'; retryAfterMs: number }
+
+/** Only 2xx is a success: a redirect is not followed, and what it leads to was never asked. */
+export function judge(answer: PublicAnswer, now: Date): Verdict {
+  if (answer.kind === 'failed') return { kind: 'failed', retryAfterMs: 0 }
+  const { status, headers } = answer
+  if (status >= 200 && status < 300) return { kind: 'delivered' }
+  if (status === 410) return { kind: 'gone' }
+  return { kind: 'failed', retryAfterMs: readRetryAfter(headers['retry-after'], now) }
+}
+
+/** Seconds or a date, as HTTP has it; anything else is as if nothing had been said. */
+function readRetryAfter(text: string | undefined, now: Date): number {
+  if (text === undefined) return 0
+  const ms = /^\d+$/.test(text) ? Number(text) * SECOND : Date.parse(text) - now.getTime()
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+}

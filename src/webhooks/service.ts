@@ -1,0 +1,5 @@
+// Webhooks: events on their way to merchants. Deliveries come to be in the transaction that writes their event, by a
+// trigger; whoever records an event need not know of them.
+
+export { createDeliveryWriter, type WebhooksApp } from './app.ts'
+export { deliveryHeaders, newSecret } from './signature.ts'

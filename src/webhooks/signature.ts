@@ -1,0 +1,54 @@
+// Secrets of endpoints and what is signed with them, as Standard Webhooks has it.
+
+import { Webhook } from 'standardwebhooks'
+import type { Vault, VaultContext } from '../kit/crypto.ts'
+import type { Random } from '../kit/random.ts'
+import type { ClaimedDelivery } from './delivery-queries.ts'
+
+// What the specification recommends at least is 24; the digest has 32.
+const SECRET_BYTES = 32
+
+export function newSecret(random: Random): string {
+  return `whsec_${Buffer.from(random.bytes(SECRET_BYTES)).toString('base64')}`
+}
+
+interface Owner {
+  merchantId: string
+  endpointId: string
+}
+
+/** The previous secret is sealed for the same place: it was the secret there. */
+export function sealSecret(vault: Vault, owner: Owner, secret: string): string {
+  return vault.seal(secret, contextOf(owner))
+}
+
+export function openSecret(vault: Vault, owner: Owner, sealed: string): string {
+  return vault.open(sealed, contextOf(owner))
+}
+
+function contextOf({ merchantId, endpointId }: Owner): VaultContext {
+  return { table: 'webhook_endpoints', column: 'secret_sealed', rowId: endpointId, merchantId }
+}
+
+/** The new secret signs first; the one before it as well until its time is over, so that a consumer can change over. */
+export function signDelivery(vault: Vault, delivery: ClaimedDelivery, at: Date): string {
+  const { secretSealed, previousSealed, previousUntil } = delivery
+  const isPreviousGood = previousUntil !== null && at < previousUntil
+  const sealed = isPreviousGood && previousSealed !== null ? [secretSealed, previousSealed] : [secretSealed]
+  return sealed
+    .map((text) => new Webhook(openSecret(vault, delivery, text)).sign(delivery.eventId, at, delivery.body))
+    .join(' ')
+}
+
+const USER_AGENT = 'Cowry-Webhooks/1.0'
+
+/** The id is the event's, so that a consumer knows a repetition by it; the time is that of this try. */
+export function deliveryHeaders(eventId: string, at: Date, signature: string): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
+    'webhook-id': eventId,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+    'webhook-signature': signature,
+  }
+}

@@ -1,0 +1,208 @@
+// The real delivery code on a real database, in front of it a clock that stands still until the test moves it, and behind
+// it consumers that answer over real HTTP what a test has scripted. Nothing runs by itself: the test says when to look.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { Webhook } from 'standardwebhooks'
+import { recordEvents } from '../../src/events/service.ts'
+import { createCounters } from '../../src/kit/counters.ts'
+import { createSigner, createVault } from '../../src/kit/crypto.ts'
+import { connectDb, type Db, sql } from '../../src/kit/db.ts'
+import { readFailpoints } from '../../src/kit/failpoints.ts'
+import { checkInvariants } from '../../src/kit/invariants.ts'
+import { createLog } from '../../src/kit/log.ts'
+import { ALLOW_LOOPBACK } from '../../src/kit/public-address.ts'
+import { createPublicHttp } from '../../src/kit/public-http.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import { claimDeliveries } from '../../src/webhooks/deliver.ts'
+import { buryDeliveries } from '../../src/webhooks/delivery-queries.ts'
+import { insertEndpoint } from '../../src/webhooks/endpoint-queries.ts'
+import { createDeliveryWriter, type WebhooksApp } from '../../src/webhooks/service.ts'
+import { newSecret, sealSecret } from '../../src/webhooks/signature.ts'
+import { type Ending, testDatabaseUrl } from './database.ts'
+import { type MovingClock, stoppedClock } from './moving-clock.ts'
+
+export interface Received {
+  headers: Record<string, string>
+  body: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
+  event: any
+}
+
+/** What a consumer answers: a status, or its own way with the answer. */
+export type Scripted = number | ((response: ServerResponse, received: Received) => void)
+
+export interface Consumer {
+  url: string
+  received: Received[]
+  /** The next answers, each given once; after them every request is answered with `usually`. */
+  answers(...scripted: Scripted[]): void
+  usually: Scripted
+}
+
+export async function startConsumer(t: Ending): Promise<Consumer> {
+  const scripts: Scripted[] = []
+  const consumer: Consumer = {
+    url: '',
+    received: [],
+    answers: (...scripted) => void scripts.push(...scripted),
+    usually: 204,
+  }
+  const server = createServer(async (request, response) => {
+    const body = await text(request)
+    const received = { headers: flat(request.headers), body, event: JSON.parse(body) }
+    consumer.received.push(received)
+    const script = scripts.shift() ?? consumer.usually
+    if (typeof script === 'number') response.writeHead(script).end()
+    else script(response, received)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  // A boundary: a server that listens on a port has an address of this kind.
+  consumer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  return consumer
+}
+
+function flat(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+}
+
+export interface RigEndpoint {
+  id: string
+  secret: string
+}
+
+export interface DeliveryRow {
+  eventId: string
+  endpointId: string
+  version: number
+  status: string
+  reason: string | null
+  dueAt: Date | null
+  tries: number
+  fence: number
+}
+
+const selectDeliveries = sql<DeliveryRow>`
+select event_id as "eventId", endpoint_id as "endpointId", version, status, reason, due_at as "dueAt", tries, fence
+from deliveries
+where endpoint_id = $1
+order by created_at, version, event_id`
+
+const insertMerchant = sql`
+insert into merchants (id, name, mode, created_at, updated_at)
+values ($1, 'A Shop', 'test', now(), now())`
+
+export interface WebhooksRig {
+  app: WebhooksApp
+  db: Db
+  clock: MovingClock
+  merchantId: string
+  addEndpoint(url: string, events?: string[]): Promise<RigEndpoint>
+  /** Writes an event of the resource; a version after the one before it. */
+  tell(resourceId?: string, type?: 'refund.pending' | 'refund.successful'): Promise<string>
+  /** Makes whatever is due now, until nothing is. */
+  deliverAll(): Promise<void>
+  deliveriesOf(endpoint: RigEndpoint): Promise<DeliveryRow[]>
+}
+
+export async function webhooksRig(t: Ending): Promise<WebhooksRig> {
+  let db: Db | undefined
+  t.after(async () => {
+    if (!db) return
+    try {
+      await requireNoneVanished(db)
+    } finally {
+      await db.close()
+    }
+  })
+  db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
+  const app = appOn(db)
+  t.after(() => app.publicHttp.close())
+  const merchantId = app.random.uuid()
+  await db.query(insertMerchant, [merchantId])
+  return { app, db, clock: app.clock, merchantId, ...verbsOf(app, merchantId) }
+}
+
+/** The other invariants are about books that the events of this rig do not have. */
+async function requireNoneVanished(db: Db): Promise<void> {
+  const report = (await checkInvariants(db)).find(({ name }) => name.includes('_i10_'))
+  assert.equal(report?.violations, 0, 'every event has its delivery')
+}
+
+function appOn(db: Db): WebhooksApp & { clock: MovingClock } {
+  const clock = stoppedClock()
+  const random = systemRandom(clock)
+  const failpoints = readFailpoints('')
+  if ('wrong' in failpoints) throw new Error(failpoints.wrong)
+  return {
+    db,
+    clock,
+    random,
+    vault: createVault([{ id: 'k1', key: random.bytes(32) }], random),
+    cursors: createSigner(random.bytes(32)),
+    log: createLog('silent'),
+    counters: createCounters(),
+    publicHttp: createPublicHttp({ allow: ALLOW_LOOPBACK, ports: [] }),
+    mode: 'test',
+    finishDelivery: createDeliveryWriter(db),
+    ...failpoints,
+  }
+}
+
+function verbsOf(app: WebhooksApp, merchantId: string) {
+  const versions = new Map<string, number>()
+  const verbs: Pick<WebhooksRig, 'addEndpoint' | 'tell' | 'deliverAll' | 'deliveriesOf'> = {
+    async addEndpoint(url, events = ['*']) {
+      const id = app.random.uuid()
+      const secret = newSecret(app.random)
+      const secretSealed = sealSecret(app.vault, { merchantId, endpointId: id }, secret)
+      const createdAt = app.clock.now()
+      await insertEndpoint(app.db, {
+        merchantId,
+        id,
+        url,
+        description: null,
+        events,
+        secretSealed,
+        createdAt,
+      })
+      return { id, secret }
+    },
+    async tell(uuid = randomUUID(), type = 'refund.pending') {
+      const version = (versions.get(uuid) ?? 0) + 1
+      versions.set(uuid, version)
+      const resource = { type: 'refund', uuid, version } as const
+      const news = { merchantId, type, resource, data: { uuid, status: 'pending' } }
+      await app.db.transaction((tx) => recordEvents(app, tx, 'test', [news]))
+      return uuid
+    },
+    async deliverAll() {
+      const underWay = new Map<string, number>()
+      for (;;) {
+        const pieces = await claimDeliveries(app, 256, underWay)
+        await Promise.all(pieces.map((piece) => piece()))
+        const buried = await buryDeliveries(app.db, app.clock.now())
+        if (pieces.length === 0 && buried === 0) return
+      }
+    },
+    deliveriesOf: ({ id }) => app.db.query(selectDeliveries, [id]),
+  }
+  return verbs
+}
+
+/** Whether the reference library accepts what was received; it looks at the real time by itself. */
+export function verifies({ body, headers }: Received, secret: string): boolean {
+  try {
+    new Webhook(secret).verify(body, headers)
+    return true
+  } catch {
+    return false
+  }
+}
