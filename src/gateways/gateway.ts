@@ -5,7 +5,20 @@ import type { Currency } from '../core/currency.ts'
 import type { FailureCode } from '../core/failures.ts'
 import type { Money } from '../core/money.ts'
 
-export type Channel = 'card' | 'mobile_money' | 'bank_transfer'
+const PROVIDER_CHANNELS = ['card', 'mobile_money', 'bank_transfer'] as const
+const DIRECT_CHANNELS = ['direct_mobile_money', 'direct_bank_transfer'] as const
+
+/** How a provider collects. */
+export type ProviderChannel = (typeof PROVIDER_CHANNELS)[number]
+/** To an account of the merchant itself: nobody but the merchant can tell that the money came. */
+export type DirectChannel = (typeof DIRECT_CHANNELS)[number]
+export type Channel = ProviderChannel | DirectChannel
+
+export const CHANNELS: readonly Channel[] = [...PROVIDER_CHANNELS, ...DIRECT_CHANNELS]
+
+export function isDirect(channel: Channel): channel is DirectChannel {
+  return DIRECT_CHANNELS.some((one) => one === channel)
+}
 
 /** One try at a gateway, as the connector needs to see it. It is on disk before any verb is called with it. */
 export interface Attempt {
@@ -27,7 +40,10 @@ export interface Attempt {
 }
 
 /** What a gateway is asked about: an attempt as far as its books know it. */
-export type Question = Pick<Attempt, 'key' | 'operation' | 'amount' | 'startedAt' | 'expiresAt'>
+export interface Question extends Pick<Attempt, 'key' | 'operation' | 'amount' | 'startedAt' | 'expiresAt'> {
+  /** We know that it was paid: what matters is whether the money was taken back since. */
+  isPaid?: true
+}
 
 /** What the payer chose on our page: the channel, and what the channel asks for. */
 export interface CheckoutChoice {
@@ -61,6 +77,17 @@ export type NextStep =
       narration: string
       expiresAt: string
     }
+  | {
+      /** As a transfer, to a mobile-money account. */
+      kind: 'wallet_transfer'
+      /** The network's name as payers know it. */
+      network: string
+      /** E.164. */
+      phoneNumber: string
+      accountName: string
+      narration: string
+      expiresAt: string
+    }
 
 export interface Started {
   kind: 'started'
@@ -86,6 +113,18 @@ export interface SavedMethod {
 }
 
 /**
+ * Money that a gateway takes back after it was collected, as its books say now. `lost` is also money that was taken back
+ * without anybody being asked.
+ */
+export interface DisputeReport {
+  status: 'open' | 'won' | 'lost'
+  /** What is disputed, in the currency that was paid. */
+  amount: Money
+  /** The gateway's own name of the dispute: the same dispute has the same one for ever. */
+  reference: string
+}
+
+/**
  * The four outcomes. After `unknown` the only legal next step is to verify, or the same request with the same key
  * inside the gateway's key retention.
  */
@@ -98,6 +137,11 @@ export type Outcome =
       key: string
       savedMethod: SavedMethod | null
       paidAt: Date
+      /**
+       * The dispute about it: the one that is open, or else the latest. Absent where there is none and where the gateway
+       * cannot tell; a gateway for which it is one more call looks only where the question says that it was paid.
+       */
+      dispute?: DisputeReport
     }
   | {
       kind: 'declined'
@@ -109,6 +153,8 @@ export type Outcome =
        * provably began nothing: another gateway may be tried for the same attempt to pay.
        */
       refused?: true
+      /** The payment is over with it, however many attempts are left: whoever it is for has said so. */
+      final?: true
     }
   | { kind: 'pending'; gatewayReference: string | null }
   | {
@@ -123,9 +169,19 @@ export type Outcome =
 
 /** Which attempt a webhook is about. A webhook is a doorbell: its body is never believed. */
 export type WebhookReading =
-  | { kind: 'about'; key: string; eventId: string }
+  | {
+      kind: 'about'
+      key: string
+      eventId: string
+      /** Also an attempt that has succeeded is to be asked about: its money may have been taken back. */
+      isDispute?: true
+    }
+  /** About a dispute of a payment that the gateway names by its own id alone: `findKey` tells whose it is. */
+  | { kind: 'dispute_of'; gatewayPayment: string; eventId: string }
   | { kind: 'ignored'; reason: string }
   | { kind: 'forged' }
+
+export type FoundKey = { kind: 'key'; key: string | null } | Extract<Outcome, { kind: 'unknown' }>
 
 /** A currency over these countries can be collected through these channels. */
 export interface Rail {
@@ -145,6 +201,12 @@ export interface RecoveryProperties {
   lookupByReference: boolean
   /** Its page lets the payer try again after a decline that it has told: declined attempts are watched for a while. */
   paysAfterDecline?: true
+  /** It takes one refund of a payment at a time: the next is sent when the one before is known there. */
+  refundsOneAtATime?: true
+  /** It takes no key with a refund, so the same one sent twice is given twice: what may have been sent is only asked about. */
+  refundsWithoutKey?: true
+  /** It makes an attempt due with every change, in the same commit: there is nothing to ask for in between. */
+  ringsAlways?: true
 }
 
 export interface Gateway {
@@ -153,11 +215,15 @@ export interface Gateway {
   readonly recovery: RecoveryProperties
   /** Mobile money goes to the phone by a prompt, so our page asks for the number; otherwise the gateway's page does. */
   readonly promptsPhone?: true
+  /** What it collects is the merchant's from the first moment: it is recorded, and owed to nobody. */
+  readonly settlesDirectly?: true
   /** Test instruments to choose from; only a sandbox has them. */
   readonly instruments?: readonly Instrument[]
   startCheckout(attempt: Attempt, choice: CheckoutChoice, returnUrl: string): Promise<Started | Outcome>
   verify(question: Question, gatewayReference: string | null): Promise<Outcome>
   readWebhook(headers: Record<string, string>, rawBody: Buffer): WebhookReading
+  /** Our key of a payment that a webhook names by the gateway's own id; null when it is none of ours. */
+  findKey?(gatewayPayment: string): Promise<FoundKey>
   chargeSaved?(attempt: Attempt, credential: string): Promise<Outcome>
   /** Stops an attempt that the payer has not paid; `declined` when it is off, `succeeded` when it came too late. */
   cancel?(question: Question, gatewayReference: string | null): Promise<Outcome>
@@ -188,6 +254,6 @@ export type RefundOutcome =
 
 export interface Instrument {
   name: string
-  channel: Channel
+  channel: ProviderChannel
   label: string
 }

@@ -28,6 +28,8 @@ const RECOVERY: RecoveryProperties = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
+  refundsOneAtATime: true,
+  refundsWithoutKey: true,
 }
 
 const KEY_PREFIXES: Readonly<Record<Mode, string>> = { test: 'FLWSECK_TEST-', live: 'FLWSECK-' }

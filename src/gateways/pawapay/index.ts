@@ -20,6 +20,8 @@ const RECOVERY: RecoveryProperties = {
   // What was rejected leaves no deposit behind: the same id is judged anew.
   cachesErrors: false,
   lookupByReference: true,
+  // While one is in progress the next is turned away.
+  refundsOneAtATime: true,
 }
 
 const CREDENTIALS: readonly CredentialField[] = [

@@ -22,6 +22,8 @@ const RECOVERY: RecoveryProperties = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
+  refundsOneAtATime: true,
+  refundsWithoutKey: true,
 }
 
 const KEY_PREFIX: Record<Mode, string> = { test: 'sk_test_', live: 'sk_live_' }

@@ -4,23 +4,26 @@ import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import { sameBytes } from '../../kit/crypto.ts'
 import { Nullable, Words } from '../../kit/schema.ts'
-import type { Channel } from '../gateway.ts'
+import type { ProviderChannel } from '../gateway.ts'
 import { brokenReply, type Fault, FaultBody, type FaultSwitches, notFoundReply, spoil } from './faults.ts'
-import { factsOf, INSTRUMENT_NAMES, isInstrumentName } from './instruments.ts'
+import { type ChargedAgain, factsOf, INSTRUMENT_NAMES, isInstrumentName } from './instruments.ts'
 import {
   type Created,
   cancelByKey,
   createCharge,
   createCheckout,
+  disputeByKey,
   listExecutions,
   type ProviderNeeds,
   playByKey,
   readByKey,
 } from './provider.ts'
 import { againOf, isFinal, type SandboxRecord } from './record.ts'
+import { createRefund, refundMannerOf } from './refund.ts'
 import { errorReply, type ProviderRoute, type Reply, type RouteRequest } from './router.ts'
 import { showRecord } from './show.ts'
-import { ChargeBody, CheckoutBody, reader } from './wire.ts'
+import { ChargeBody, CheckoutBody, NewDisputeBody, reader } from './wire.ts'
+import { RefundBody } from './wire-refund.ts'
 
 export interface ApiNeeds extends ProviderNeeds {
   readonly secret: string
@@ -31,13 +34,17 @@ export interface ApiNeeds extends ProviderNeeds {
 
 const readCheckout = reader(CheckoutBody)
 const readCharge = reader(ChargeBody)
+const readRefund = reader(RefundBody)
 const readPlay = reader(Type.Object({ instrument: Nullable(Words(INSTRUMENT_NAMES)) }))
+const readDispute = reader(NewDisputeBody)
 const readFault = reader(FaultBody)
 
 export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
   const routes: ProviderRoute[] = [
     { method: 'POST', path: /^\/v1\/checkouts$/, handle: (request) => handleCheckout(app, request) },
     { method: 'POST', path: /^\/v1\/charges$/, handle: (request) => handleCharge(app, request) },
+    { method: 'POST', path: /^\/v1\/refunds$/, handle: (request) => handleRefund(app, request) },
+    { method: 'GET', path: /^\/v1\/refunds\/([^/]+)$/, handle: (request) => handleRead(app, request) },
     { method: 'GET', path: /^\/v1\/payments\/([^/]+)$/, handle: (request) => handleRead(app, request) },
     {
       method: 'POST',
@@ -48,6 +55,11 @@ export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
       method: 'POST',
       path: /^\/v1\/payments\/([^/]+)\/play$/,
       handle: (request) => handlePlay(app, request),
+    },
+    {
+      method: 'POST',
+      path: /^\/v1\/payments\/([^/]+)\/dispute$/,
+      handle: (request) => handleDispute(app, request),
     },
     { method: 'GET', path: /^\/v1\/executions$/, handle: (request) => handleExecutions(app, request) },
     { method: 'POST', path: /^\/v1\/faults$/, handle: (request) => handleNewFault(app, request) },
@@ -85,6 +97,17 @@ async function handleCharge(app: ApiNeeds, request: RouteRequest): Promise<Reply
   return withFault(app, 'charge', async () => replyToCreation(app, await createCharge(app, key, body)))
 }
 
+async function handleRefund(app: ApiNeeds, request: RouteRequest): Promise<Reply> {
+  const key = keyOf(request)
+  const body = readRefund(request.text)
+  if (!key || !body) return invalid
+  return withFault(app, 'refund', async () => {
+    const creation = await createRefund(app, key, body)
+    if (creation.kind !== 'refused') return replyToCreation(app, creation)
+    return { reply: errorReply(422, 'refused', creation.words) }
+  })
+}
+
 async function handleRead(app: ApiNeeds, { params: [key = ''] }: RouteRequest): Promise<Reply> {
   return withFault(app, 'verify', async () => replyAbout(app, await readByKey(app, key)))
 }
@@ -99,6 +122,11 @@ async function handlePlay(app: ApiNeeds, { params: [key = ''], text }: RouteRequ
   const record = await readByKey(app, key)
   if (record && body.instrument && channelOf(body.instrument) !== record.channel) return wrongInstrument
   return replyAbout(app, await playByKey(app, key, body.instrument)).reply
+}
+
+async function handleDispute(app: ApiNeeds, { params: [key = ''], text }: RouteRequest): Promise<Reply> {
+  const body = readDispute(text)
+  return body ? replyAbout(app, await disputeByKey(app, key, body.outcome)).reply : invalid
 }
 
 async function handleExecutions(app: ApiNeeds, { query }: RouteRequest): Promise<Reply> {
@@ -124,7 +152,7 @@ function keyOf({ headers }: RouteRequest): string | undefined {
   return typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY_LENGTH ? key : undefined
 }
 
-function channelOf(instrument: string): Channel | undefined {
+function channelOf(instrument: string): ProviderChannel | undefined {
   return isInstrumentName(instrument) ? factsOf(instrument).channel : undefined
 }
 
@@ -144,10 +172,10 @@ function replyToCreation(app: ApiNeeds, creation: Created): Answered {
   if (creation.kind === 'reused')
     return { reply: errorReply(409, 'key_reused', 'This Idempotency-Key was used with another body.') }
   const { record, created } = creation
-  const declined = record.kind === 'charge' && record.status === 'declined'
+  const declined = record.kind !== 'checkout' && record.status === 'declined'
   const { reply } = replyAbout(app, record, declined ? 402 : created ? 201 : 200)
   // Only the first answer gets lost or takes its time: who asks again is told.
-  const travels = created && record.kind === 'charge' ? againOf(record.instrument).answer : 'normal'
+  const travels = created ? travelsHow(record) : 'normal'
   switch (travels) {
     case 'lost':
       return { reply: { kind: 'drop' }, record }
@@ -158,9 +186,15 @@ function replyToCreation(app: ApiNeeds, creation: Created): Answered {
   }
 }
 
-// A charge that was answered needs no doorbell. One whose answer got lost rings a little later, when the caller has
+function travelsHow(record: SandboxRecord): ChargedAgain['answer'] {
+  if (record.kind === 'charge') return againOf(record.instrument).answer
+  const isLost = record.kind === 'refund' && refundMannerOf(record) === 'gives and loses the answer'
+  return isLost ? 'lost' : 'normal'
+}
+
+// A charge or refund that was answered needs no doorbell. One whose answer got lost rings a little later, when the caller has
 // noticed the loss.
-const LOST_CHARGE_RINGS_MS = 1_000
+const LOST_ANSWER_RINGS_MS = 1_000
 
 async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<Answered>): Promise<Reply> {
   const fault = app.faults.take(on)
@@ -177,6 +211,7 @@ async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<Answ
   if (!record) return reply
   const told = spoil(fault, reply, showRecord(record, app.pagesUrl), app.clock.now())
   const lost = told.kind !== 'json' || told.http >= 500
-  if (on === 'charge' && lost && isFinal(record)) app.doorbell.ring(record, LOST_CHARGE_RINGS_MS)
+  const isAct = on === 'charge' || on === 'refund'
+  if (isAct && lost && isFinal(record)) app.doorbell.ring(record, LOST_ANSWER_RINGS_MS)
   return told
 }

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { Ending, FakeProvider, Webhook } from '../conformance.ts'
+import type { Ending, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { sign } from './hooks.ts'
 import { makeAttempt, type Rig, SECRET, startRig, WEBHOOK_SECRET } from './test-rig.ts'
@@ -20,12 +20,20 @@ export const SANDBOX_DECLINES = [
   { how: UNKNOWN_CARD, code: 'invalid_card', on: 'charge' },
 ] as const
 
+/** Which card a payer pays with, so that its refunds end so. */
+const REFUND_CARDS: Readonly<Record<RefundManner, string>> = {
+  succeeds: 'card_success',
+  waits: 'card_refund_pending',
+  fails: 'card_refund_declined',
+}
+
 export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
   const cleanups: (() => Promise<void>)[] = []
   t.after(async () => {
     for (const cleanup of cleanups.reverse()) await cleanup()
   })
   const rig = await startRig(cleanups)
+  let card = REFUND_CARDS.succeeds
   const misreports = new Map<string, Partial<RecordBody>>()
   const server = await startFakeServer(t, async (request) => misreport(await pass(rig, request), misreports))
 
@@ -33,12 +41,23 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
     server,
     async finish(key, ending) {
       if (ending.kind === 'pays') misreports.set(key, toMisreport(ending))
-      await play(rig, key, ending)
+      await play(rig, key, ending, card)
     },
     async executions(key) {
       const submitted = server.requests.find(({ headers }) => headers['idempotency-key'] === key)
       if (!submitted) return 0
-      return (await rig.gateway.executions(JSON.parse(submitted.text).order)).length
+      const executions = await rig.gateway.executions(JSON.parse(submitted.text).order)
+      return executions.filter(({ kind }) => kind !== 'refund').length
+    },
+    endRefunds(manner) {
+      card = REFUND_CARDS[manner]
+    },
+    async refunds(attemptKey) {
+      const submitted = server.requests.find(({ headers }) => headers['idempotency-key'] === attemptKey)
+      if (!submitted) return []
+      const executions = await rig.gateway.executions(JSON.parse(submitted.text).order)
+      const given = executions.filter(({ kind }) => kind === 'refund')
+      return given.map(({ amount }) => BigInt(amount.replace('.', '')))
     },
     savedCredential(manner) {
       if (manner === 'waits') return null
@@ -82,8 +101,8 @@ function toMisreport({ minor, currency, key }: Ending & { kind: 'pays' }): Parti
   }
 }
 
-async function play(rig: Rig, key: string, ending: Ending): Promise<void> {
-  if (ending.kind === 'pays') await rig.gateway.play(key, 'card_success')
+async function play(rig: Rig, key: string, ending: Ending, card: string): Promise<void> {
+  if (ending.kind === 'pays') await rig.gateway.play(key, card)
   else if (ending.kind === 'waits') await press(rig, key, 'card_3ds')
   else if (ending.how === CANCELS) await rig.gateway.cancel(makeAttempt({ key }), null)
   else await rig.gateway.play(key, ending.how)

@@ -26,7 +26,7 @@ export const FaultBody = Type.Object({
     /** Does not find a record younger than `ms`. */
     'not_found_ms',
   ]),
-  on: Words(['charge', 'checkout', 'verify']),
+  on: Words(['charge', 'checkout', 'verify', 'refund']),
   times: Type.Integer({ minimum: 1 }),
   ms: Type.Optional(Type.Integer({ minimum: 0 })),
 })

@@ -16,8 +16,11 @@ const SIGNATURE_HEADER = 'cowry-sandbox-signature'
 const RETRY_DELAYS_MS = [0, 1_000, 5_000, 25_000]
 const HOOK_TIMEOUT_MS = 5_000
 
+// Of a payment whose money was taken back, or may be.
+const DISPUTED = 'disputed'
+
 export interface Doorbell {
-  /** Tells the service that a record has ended. Returns at once and never fails. */
+  /** Tells the service that a record has ended, or has changed since. Returns at once and never fails. */
   ring(record: SandboxRecord, afterMs?: number): void
   /** Gives up what has not been delivered. */
   stop(): void
@@ -40,8 +43,9 @@ export function createDoorbell(app: DoorbellNeeds): Doorbell {
       if (!app.hookUrl) return
       const hook: HookBody = {
         id: app.random.uuid(),
-        type: `${record.kind}.${record.status}`,
-        key: record.key,
+        type: `${record.kind}.${record.dispute ? DISPUTED : record.status}`,
+        // About a refund it tells of the payment that is given back, as other providers do.
+        key: record.refundOf ?? record.key,
         order: record.order,
         createdAt: app.clock.now().toISOString(),
       }
@@ -109,5 +113,6 @@ export function readSignedHook(
   if (Math.abs(now.getTime() - unixSeconds * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
   const hook = readHook(rawBody.toString())
   if (!hook) return { kind: 'ignored', reason: 'not a hook that we know' }
-  return { kind: 'about', key: hook.key, eventId: hook.id }
+  const about = { kind: 'about', key: hook.key, eventId: hook.id } as const
+  return hook.type.endsWith(`.${DISPUTED}`) ? { ...about, isDispute: true } : about
 }

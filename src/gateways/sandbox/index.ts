@@ -6,7 +6,7 @@ import { CURRENCY_CODES } from '../../core/currency.ts'
 import { Refusal } from '../../core/errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { HttpAnswer, HttpClient } from '../../kit/http-client.ts'
-import type { Gateway, Outcome } from '../gateway.ts'
+import type { DisputeReport, Gateway, Outcome } from '../gateway.ts'
 import { readSignedHook } from './hooks.ts'
 import { SANDBOX_INSTRUMENTS } from './instruments.ts'
 import {
@@ -18,6 +18,7 @@ import {
   toChargeBody,
   toCheckoutBody,
 } from './wire.ts'
+import { fromRefund, toRefundBody } from './wire-refund.ts'
 
 export { SANDBOX_INSTRUMENTS }
 
@@ -30,13 +31,15 @@ export interface SandboxGatewayOptions {
   clock: Clock
 }
 
-/** One time that the provider really took money. */
+/** One time that the provider really took money, or gave it back. */
 export type Execution = ExecutionBody
 
-/** Everything but refunds and a probe. */
-export interface SandboxGateway extends Required<Omit<Gateway, 'refund' | 'verifyRefund' | 'probe'>> {
+/** Everything but a probe; and nothing that it collects is the merchant's at once. */
+export interface SandboxGateway extends Required<Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey'>> {
   /** Plays the payer of the attempt to the end, and time with it. */
   play(key: string, instrument?: string): Promise<Outcome>
+  /** Plays the payer's bank: a dispute that is opened or decided, or money that is taken back without one. */
+  dispute(key: string, outcome: DisputeReport['status']): Promise<Outcome>
   /** What the provider executed for a payment, under whatever keys. */
   executions(paymentId: string): Promise<Execution[]>
 }
@@ -80,10 +83,19 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
 
     verify: async ({ key }) => fromAnswer(await ask('GET', pathOf(key)), key),
 
+    refund: async (request) =>
+      fromRefund(await ask('POST', '/refunds', toRefundBody(request), request.key), request),
+
+    verifyRefund: async (request) =>
+      fromRefund(await ask('GET', `/refunds/${encodeURIComponent(request.key)}`), request),
+
     cancel: async ({ key }) => fromAnswer(await ask('POST', `${pathOf(key)}/cancel`), key),
 
     play: async (key, instrument) =>
       fromAnswer(await ask('POST', `${pathOf(key)}/play`, { instrument: instrument ?? null }), key),
+
+    dispute: async (key, outcome) =>
+      fromAnswer(await ask('POST', `${pathOf(key)}/dispute`, { outcome }), key),
 
     async executions(paymentId) {
       const answer = await ask('GET', `/executions?order=${encodeURIComponent(paymentId)}`)

@@ -1,7 +1,8 @@
-// The test instruments, as data: what each of them does in checkout and what it does when it is charged again.
+// The test instruments, as data: what each of them does in checkout, when it is charged again and when
+// its money is given back.
 
 import type { FailureCode } from '../../core/failures.ts'
-import type { Channel, Instrument } from '../gateway.ts'
+import type { Instrument, ProviderChannel } from '../gateway.ts'
 
 export type Ending = { pays: 'all' | 'less' } | { declines: FailureCode }
 
@@ -19,13 +20,17 @@ export interface ChargedAgain {
   answer: 'normal' | 'lost' | 'slow'
 }
 
+/** How money goes back to the instrument. */
+export type RefundManner = 'gives' | 'gives later' | 'gives and loses the answer' | 'declines'
+
 interface InstrumentFacts {
-  channel: Channel
+  channel: ProviderChannel
   label: string
   ending: Ending
   timing: Timing
   /** Null: it cannot be saved. */
   again: ChargedAgain | null
+  refund: RefundManner
   last4: string | null
 }
 
@@ -39,7 +44,8 @@ function card(
   checkout: { ending: Ending; on: 'page' | 'approval' } = { ending: PAYS, on: 'page' },
 ): InstrumentFacts {
   const label = `Visa •••• ${last4}: ${says}`
-  return { channel: 'card', label, ending: checkout.ending, timing: { on: checkout.on }, again, last4 }
+  const { ending, on } = checkout
+  return { channel: 'card', label, ending, timing: { on }, again, refund: 'gives', last4 }
 }
 
 function away(
@@ -48,7 +54,12 @@ function away(
   ending: Ending,
   timing: Timing,
 ): InstrumentFacts {
-  return { channel, label, ending, timing, again: null, last4: null }
+  return { channel, label, ending, timing, again: null, refund: 'gives', last4: null }
+}
+
+/** Pays and is charged again like any card; only its refunds are special. */
+function refunded(last4: string, says: string, refund: RefundManner): InstrumentFacts {
+  return { ...card(last4, `pays now, ${says}`, approves), refund }
 }
 
 const approves: ChargedAgain = { ending: PAYS, answer: 'normal' }
@@ -78,6 +89,9 @@ const TABLE = {
     ending: PAYS,
     answer: 'slow',
   }),
+  card_refund_declined: refunded('5126', 'a refund is declined', 'declines'),
+  card_refund_pending: refunded('7726', 'a refund takes a moment', 'gives later'),
+  card_refund_lost_answer: refunded('0127', 'the answer to a refund gets lost', 'gives and loses the answer'),
   mobile_success: away('mobile_money', 'Mobile money: approved', PAYS, soon),
   mobile_cancelled: away('mobile_money', 'Mobile money: refused', declines('customer_cancelled'), {
     on: 'start',
@@ -108,7 +122,7 @@ export function isInstrumentName(name: unknown): name is InstrumentName {
 }
 
 /** What the payer uses when nobody chose. */
-export const DEFAULT_INSTRUMENTS: Record<Channel, InstrumentName> = {
+export const DEFAULT_INSTRUMENTS: Record<ProviderChannel, InstrumentName> = {
   card: 'card_success',
   mobile_money: 'mobile_success',
   bank_transfer: 'transfer_success',

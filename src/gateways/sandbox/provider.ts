@@ -10,11 +10,13 @@ import type { InstrumentName } from './instruments.ts'
 import {
   approved,
   cancelled,
+  disputed,
   draftCharge,
   draftCheckout,
   isFinal,
   paid,
   played,
+  type SandboxDispute,
   type SandboxRecord,
   sameRequest,
   settled,
@@ -33,14 +35,14 @@ export interface ProviderNeeds {
 export type Created = { kind: 'kept'; record: SandboxRecord; created: boolean } | { kind: 'reused' }
 
 export function createCheckout(app: ProviderNeeds, key: string, body: CheckoutBody): Promise<Created> {
-  return create(app, draftCheckout(key, body, fresh(app)))
+  return keep(app, draftCheckout(key, body, fresh(app)))
 }
 
 export function createCharge(app: ProviderNeeds, key: string, body: ChargeBody): Promise<Created> {
-  return create(app, draftCharge(key, body, fresh(app)))
+  return keep(app, draftCharge(key, body, fresh(app)))
 }
 
-async function create(app: ProviderNeeds, draft: SandboxRecord): Promise<Created> {
+export async function keep(app: ProviderNeeds, draft: SandboxRecord): Promise<Created> {
   const { record, created } = await app.store.insert(draft)
   if (created) return { kind: 'kept', record, created }
   if (!sameRequest(record, draft)) return { kind: 'reused' }
@@ -72,6 +74,11 @@ export function cancelByKey(app: ProviderNeeds, key: string): Found {
 
 export function playByKey(app: ProviderNeeds, key: string, instrument: InstrumentName | null): Found {
   return move(app, byKey(app, key), (record, now) => played(record, instrument, now))
+}
+
+export function disputeByKey(app: ProviderNeeds, key: string, status: SandboxDispute['status']): Found {
+  const uuid = app.random.uuid()
+  return move(app, byKey(app, key), (record, now) => disputed(record, status, uuid, now))
 }
 
 export function readByPage(app: ProviderNeeds, pageToken: string): Found {
@@ -113,12 +120,13 @@ export async function settleDue(app: ProviderNeeds): Promise<void> {
   await Promise.all(due.map((record) => readByKey(app, record.key)))
 }
 
-/** Where money was really taken for an order, under whatever keys. */
+/** Where money was really taken or given back for an order, under whatever keys. */
 export async function listExecutions(app: ProviderNeeds, order: string): Promise<ExecutionBody[]> {
   const now = app.clock.now()
   const records = (await app.store.findByOrder(order)).map((record) => settled(record, now))
   return records.flatMap((record) => {
-    const { uuid, kind, currency, paid: minor, endedAt } = record
+    const { uuid, kind, currency, endedAt } = record
+    const minor = kind === 'refund' && record.status === 'succeeded' ? record.amount : record.paid
     if (minor === null || endedAt === null) return []
     const amount = formatAmount(money(BigInt(minor), currency))
     return [{ uuid, kind, amount, currency, status: 'successful' as const, executedAt: endedAt }]

@@ -1,4 +1,4 @@
-// One record per key: a checkout or a charge, as the provider remembers it. All moves are pure functions of the record
+// One record per key: a checkout, a charge or a refund, as the provider remembers it. All moves are pure functions of the record
 // and the time. What happens away from our pages is planned when the record is made and takes effect when the record
 // is next looked at, so that a restart loses nothing.
 
@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Currency } from '../../core/currency.ts'
 import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
-import type { Channel } from '../gateway.ts'
+import type { ProviderChannel } from '../gateway.ts'
 import {
   type ChargedAgain,
   DEFAULT_INSTRUMENTS,
@@ -22,7 +22,7 @@ type Status = 'open' | 'authenticating' | 'pending' | 'succeeded' | 'declined'
 export interface SandboxRecord {
   uuid: string
   key: string
-  kind: 'checkout' | 'charge'
+  kind: 'checkout' | 'charge' | 'refund'
   /** The merchant's payment behind it: executions are counted by it, whatever key they came with. */
   order: string
   /** Grows by one with every change, for compare-and-set. */
@@ -33,7 +33,7 @@ export interface SandboxRecord {
   country: string | null
   /** A hash of the payer's e-mail: enough to know the payer again. */
   payer: string
-  channel: Channel
+  channel: ProviderChannel
   instrument: InstrumentName | null
   /** What a charge was made with. */
   token: string | null
@@ -44,6 +44,19 @@ export interface SandboxRecord {
   declineCode: FailureCode | null
   createdAt: string
   endedAt: string | null
+  /** Of a refund: the key of the payment that it gives back. */
+  refundOf?: string
+  /** Of a payment: its refunds, each key with its amount. */
+  refunds?: Record<string, string>
+  /** Whether its money was taken back, or may be; absent when nobody has tried. */
+  dispute?: SandboxDispute
+}
+
+/** Lost is also money that was taken back without a dispute before it. */
+export interface SandboxDispute {
+  uuid: string
+  status: 'open' | 'won' | 'lost'
+  amount: string
 }
 
 export interface CheckoutFacts {
@@ -153,7 +166,7 @@ function planOf(instrument: InstrumentName | null, deadlines: Deadlines): Sandbo
 
 /** Whether a repeated key comes with what it came with first. Names and texts may have changed since; money may not. */
 export function sameRequest(a: SandboxRecord, b: SandboxRecord): boolean {
-  const fields = ['kind', 'order', 'amount', 'currency', 'channel', 'payer', 'token'] as const
+  const fields = ['kind', 'order', 'amount', 'currency', 'channel', 'payer', 'token', 'refundOf'] as const
   return fields.every((field) => a[field] === b[field])
 }
 
@@ -201,9 +214,25 @@ export function played(record: SandboxRecord, instrument: InstrumentName | null,
   return end({ ...current, instrument: used }, factsOf(used).ending, now.toISOString())
 }
 
+/** The payer's bank opens a dispute, or decides one; the record as it is when there is none to open or decide. */
+export function disputed(
+  record: SandboxRecord,
+  status: SandboxDispute['status'],
+  uuid: string,
+  now: Date,
+): SandboxRecord {
+  const current = settled(record, now)
+  const { dispute, paid: amount } = current
+  if (current.status !== 'succeeded' || amount === null || dispute?.status === 'lost') return current
+  if (dispute?.status === 'open')
+    return status === 'open' ? current : { ...current, dispute: { ...dispute, status } }
+  return status === 'won' ? current : { ...current, dispute: { uuid, status, amount } }
+}
+
 function end(record: SandboxRecord, ending: Ending, at: string): SandboxRecord {
   if ('declines' in ending)
     return { ...record, status: 'declined', declineCode: ending.declines, endedAt: at }
+  if (record.kind === 'refund') return { ...record, status: 'succeeded', endedAt: at }
   const paid = ending.pays === 'all' ? record.amount : shortOf(record.amount)
   return { ...record, status: 'succeeded', paid, endedAt: at }
 }

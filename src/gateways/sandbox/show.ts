@@ -23,6 +23,7 @@ export function showRecord(record: SandboxRecord, pagesUrl: string): RecordBody 
     endedAt: record.endedAt,
     next: showNext(record, pagesUrl),
     card: showCard(record),
+    dispute: record.dispute ?? null,
   }
 }
 

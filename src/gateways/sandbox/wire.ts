@@ -2,20 +2,29 @@
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { CURRENCY_CODES, isCurrency } from '../../core/currency.ts'
+import { CURRENCY_CODES, type Currency, isCurrency } from '../../core/currency.ts'
 import { FAILURES, type FailureCode } from '../../core/failures.ts'
 import { money } from '../../core/money.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import { CurrencyCode, Nullable, Words } from '../../kit/schema.ts'
-import type { Attempt, CheckoutChoice, NextStep, Outcome, SavedMethod, Started } from '../gateway.ts'
+import {
+  type Attempt,
+  type CheckoutChoice,
+  type DisputeReport,
+  isDirect,
+  type NextStep,
+  type Outcome,
+  type SavedMethod,
+  type Started,
+} from '../gateway.ts'
 
 // Every text has an end: what does not fit was not written by this provider.
-const Text = (maxLength: number) => Type.String({ maxLength })
-const Identity = Type.String({ minLength: 1, maxLength: 255 })
+export const Text = (maxLength: number) => Type.String({ maxLength })
+export const Identity = Type.String({ minLength: 1, maxLength: 255 })
 const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{5,14}$' })
 const NetworkCode = Type.String({ pattern: '^[a-z]{1,20}_[a-z]{2}$' })
 const WebAddress = Type.String({ maxLength: 2_048, pattern: '^https?://' })
-const MinorUnits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
+export const MinorUnits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
 const Instant = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
 
 const REQUEST = {
@@ -74,7 +83,14 @@ const CardBody = Type.Object({
   country: Nullable(Text(2)),
 })
 
-/** A checkout or a charge as the provider shows it. Status is any text here: what we do not know is for the switch. */
+const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const
+
+const DisputeBody = Type.Object({ uuid: Identity, status: Words(DISPUTE_STATUSES), amount: MinorUnits })
+
+/** What somebody who plays the payer's bank asks for. */
+export const NewDisputeBody = Type.Object({ outcome: Words(DISPUTE_STATUSES) })
+
+/** A checkout, a charge or a refund as the provider shows it. Status is any text here: what we do not know is for the switch. */
 export const RecordBody = Type.Object({
   id: Identity,
   key: Text(255),
@@ -90,12 +106,14 @@ export const RecordBody = Type.Object({
   endedAt: Nullable(Instant),
   next: Nullable(NextBody),
   card: Nullable(CardBody),
+  // A provider of an older version does not tell.
+  dispute: Type.Optional(Nullable(DisputeBody)),
 })
 export type RecordBody = Static<typeof RecordBody>
 
 export const ExecutionBody = Type.Object({
   uuid: Text(100),
-  kind: Words(['checkout', 'charge']),
+  kind: Words(['checkout', 'charge', 'refund']),
   amount: Text(50),
   currency: CurrencyCode,
   status: Words(['successful']),
@@ -134,10 +152,12 @@ function parseJson(text: string): unknown {
 const readRecord = reader(RecordBody)
 
 export function toCheckoutBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string): CheckoutBody {
+  const { channel } = choice
+  if (isDirect(channel)) throw new Error(`the sandbox has no rail for ${channel}`)
   return {
     ...toRequest(attempt),
     merchantName: attempt.merchantName,
-    channel: choice.channel,
+    channel,
     instrument: choice.instrument ?? null,
     phone: choice.phone ?? null,
     network: choice.network ?? null,
@@ -165,7 +185,7 @@ function toRequest(attempt: Attempt) {
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
 /** The record in an answer, or why we do not know. Every status but the listed ones may have come after the act. */
-function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
+export function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   switch (answer.status) {
@@ -185,7 +205,7 @@ function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
   }
 }
 
-function unknown(reason: Unknown['reason'], words: string): Unknown {
+export function unknown(reason: Unknown['reason'], words: string): Unknown {
   return { kind: 'unknown', reason, words }
 }
 
@@ -256,7 +276,12 @@ function fromSuccess(body: RecordBody): Outcome {
     key: body.key,
     savedMethod: body.card ? toSavedMethod(body.card) : null,
     paidAt: new Date(body.endedAt),
+    ...(body.dispute && { dispute: toDispute(body.dispute, body.currency) }),
   }
+}
+
+function toDispute({ uuid, status, amount }: Static<typeof DisputeBody>, currency: Currency): DisputeReport {
+  return { status, amount: money(BigInt(amount), currency), reference: uuid }
 }
 
 function toSavedMethod({ token, fingerprint, ...card }: Static<typeof CardBody>): SavedMethod {

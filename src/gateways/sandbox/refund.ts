@@ -1,0 +1,90 @@
+// Money back at the provider: what it does with its memory, whoever asks. The payment's own record says which refunds it
+// has taken on, by their keys, and one compare-and-set adds to it: together they never exceed what was paid, and whoever
+// dies between the two records finishes when the same key comes again.
+
+import { addMs } from '../../kit/clock.ts'
+import { factsOf, type RefundManner } from './instruments.ts'
+import { type Created, keep, type ProviderNeeds, readByKey } from './provider.ts'
+import type { SandboxRecord } from './record.ts'
+import type { RefundBody } from './wire-refund.ts'
+
+// As long as mobile money takes: long enough to be seen as pending, short enough to wait for.
+const PENDING_MS = 2_000
+
+/** What is kept under the key; a text when there is nothing to give back. */
+export async function createRefund(
+  app: ProviderNeeds,
+  key: string,
+  body: RefundBody,
+): Promise<Created | { kind: 'refused'; words: string }> {
+  const payment = await readByKey(app, body.payment)
+  if (!payment || payment.kind === 'refund' || payment.status !== 'succeeded')
+    return { kind: 'refused', words: 'There is no such payment that was paid.' }
+  if (payment.currency !== body.currency)
+    return { kind: 'refused', words: 'The payment has another currency.' }
+  const manner = refundMannerOf(payment)
+  if (manner !== 'declines' && !(await takeOn(app, payment.key, key, body.amount)))
+    return { kind: 'refused', words: 'Refunds cannot exceed what was paid.' }
+  return keep(app, draftRefund(app, key, payment, body, manner))
+}
+
+export function refundMannerOf({ instrument }: SandboxRecord): RefundManner {
+  return instrument === null ? 'gives' : factsOf(instrument).refund
+}
+
+/** False when it would be more than was paid. The same key again is the same refund. */
+async function takeOn(
+  app: ProviderNeeds,
+  paymentKey: string,
+  refundKey: string,
+  amount: string,
+): Promise<boolean> {
+  for (;;) {
+    const payment = await app.store.findByKey(paymentKey)
+    if (!payment) return false
+    const refunds = payment.refunds ?? {}
+    if (refunds[refundKey] !== undefined) return true
+    const given = Object.values(refunds).reduce((sum, one) => sum + BigInt(one), 0n)
+    if (given + BigInt(amount) > BigInt(payment.paid ?? 0)) return false
+    const next = { ...payment, version: payment.version + 1, refunds: { ...refunds, [refundKey]: amount } }
+    if (await app.store.replace(next)) return true
+  }
+}
+
+function draftRefund(
+  { clock, random }: ProviderNeeds,
+  key: string,
+  payment: SandboxRecord,
+  body: RefundBody,
+  manner: RefundManner,
+): SandboxRecord {
+  const now = clock.now()
+  const draft: SandboxRecord = {
+    ...payment,
+    uuid: random.uuid(),
+    key,
+    kind: 'refund',
+    version: 1,
+    amount: body.amount,
+    token: null,
+    checkout: null,
+    plan: null,
+    refunds: undefined,
+    dispute: undefined,
+    refundOf: payment.key,
+    status: 'pending',
+    paid: null,
+    declineCode: null,
+    createdAt: now.toISOString(),
+    endedAt: null,
+  }
+  switch (manner) {
+    case 'gives':
+    case 'gives and loses the answer':
+      return { ...draft, status: 'succeeded', endedAt: draft.createdAt }
+    case 'gives later':
+      return { ...draft, plan: { at: addMs(now, PENDING_MS).toISOString(), ending: { pays: 'all' } } }
+    case 'declines':
+      return { ...draft, status: 'declined', declineCode: 'do_not_honor', endedAt: draft.createdAt }
+  }
+}

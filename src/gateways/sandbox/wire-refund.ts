@@ -1,0 +1,49 @@
+// The provider's JSON about refunds, and what it means. A refund is shown like any other record.
+
+import { type Static, Type } from 'typebox'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import { CurrencyCode } from '../../kit/schema.ts'
+import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import { Identity, MinorUnits, type RecordBody, readAnswer, reader, Text, unknown } from './wire.ts'
+
+export const RefundBody = Type.Object({
+  /** The key of what was paid. */
+  payment: Identity,
+  amount: MinorUnits,
+  currency: CurrencyCode,
+})
+export type RefundBody = Static<typeof RefundBody>
+
+export function toRefundBody({ attemptKey, amount }: RefundRequest): RefundBody {
+  return { payment: attemptKey, amount: String(amount.minor), currency: amount.currency }
+}
+
+const readError = reader(Type.Object({ error: Type.Object({ message: Text(1_000) }) }))
+
+/** That there is nothing to give back is the provider's word on it: nothing was begun. */
+const NOTHING_TO_GIVE = 422
+
+export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+  if (answer.kind === 'answered' && answer.status === NOTHING_TO_GIVE) {
+    const words = readError(answer.body.toString())?.error.message ?? 'the sandbox refused the refund'
+    return { kind: 'failed', words, gatewayReference: null }
+  }
+  const body = readAnswer(answer)
+  return 'words' in body ? body : fromRecord(body, request)
+}
+
+function fromRecord(body: RecordBody, { key, amount }: RefundRequest): RefundOutcome {
+  const isAsked = body.amount === String(amount.minor) && body.currency === amount.currency
+  if (body.key !== key || body.kind !== 'refund' || !isAsked)
+    return unknown('unreadable', 'the sandbox answered another refund than was asked for')
+  switch (body.status) {
+    case 'succeeded':
+      return { kind: 'succeeded', gatewayReference: body.id }
+    case 'pending':
+      return { kind: 'pending', gatewayReference: body.id }
+    case 'declined':
+      return { kind: 'failed', words: body.message ?? 'declined', gatewayReference: body.id }
+    default:
+      return unknown('unreadable', `the sandbox answered a status that we do not know: ${body.status}`)
+  }
+}
