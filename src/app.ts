@@ -2,6 +2,7 @@
 
 import { join } from 'node:path'
 import { type Config, publicUrlOf } from './config.ts'
+import { customerJobs } from './customers/jobs.ts'
 import { customerRoutes } from './customers/routes.ts'
 import { directoryRoutes } from './directory/routes.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
@@ -26,11 +27,16 @@ import { checkInvariants } from './kit/invariants.ts'
 import { startJobs } from './kit/jobs.ts'
 import { createLog, errorFields, type Log } from './kit/log.ts'
 import { migrate } from './kit/migrate.ts'
+import { createPublicHttp } from './kit/public-http.ts'
 import { type Random, systemRandom } from './kit/random.ts'
+import { createRecentLines, type RecentLines, rememberLog } from './kit/recent-lines.ts'
 import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
-import { operatorRoutes } from './merchants/routes.ts'
+import { linkJobs } from './links/jobs.ts'
+import { linkRoutes } from './links/routes.ts'
+import { type LinksApp, takePlace } from './links/service.ts'
+import { apiKeyRoutes, type OwnKeysApp, operatorRoutes } from './merchants/routes.ts'
 import {
   authenticate,
   createKeyCache,
@@ -44,14 +50,22 @@ import {
   requireKeyring,
   requireMerchant,
 } from './merchants/service.ts'
+import { p2pJobs } from './p2p/jobs.ts'
+import { p2pRoutes } from './p2p/routes.ts'
+import { createDirectGateways, type P2pApp } from './p2p/service.ts'
 import { errorPage, pageRoutes } from './pages/routes.ts'
 import { gatewayHooks } from './payments/hooks.ts'
 import { paymentJobs } from './payments/jobs.ts'
 import { paymentRoutes } from './payments/routes.ts'
-import { createPaymentWriters } from './payments/service.ts'
+import { createPaymentWriters, findReferences, type PaymentRow } from './payments/service.ts'
+import { refundJobs } from './refunds/jobs.ts'
+import { refundRoutes } from './refunds/routes.ts'
+import { type RefundRing, ringRefunds } from './refunds/service.ts'
 import { stagingRoutes } from './staging/routes.ts'
 import type { StagingApp } from './staging/service.ts'
 import { walletRoutes } from './wallet/routes.ts'
+import { webhookJobs } from './webhooks/jobs.ts'
+import { createDeliveryWriter } from './webhooks/service.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -84,7 +98,8 @@ export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTER
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all'
   const clock = options.clock ?? systemClock
-  const log = options.log ?? createLog(config.logLevel)
+  const recentLines = createRecentLines(clock)
+  const log = rememberLog(options.log ?? createLog(config.logLevel), recentLines, config.logLevel)
   const random = systemRandom(clock)
   // What was started is stopped in the opposite order, also when the start fails half way.
   const stops: (() => Promise<unknown>)[] = []
@@ -95,7 +110,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
   }
   try {
     const db = await openDatabase(config, options, log, stops)
-    const service = await compose({ config, role, clock, log, random, db, stops })
+    const service = await compose({ config, role, clock, log, recentLines, random, db, stops })
     return { ...service, db, stop }
   } catch (error) {
     await stop()
@@ -134,12 +149,13 @@ interface Parts {
   role: Role
   clock: Clock
   log: Log
+  recentLines: RecentLines
   random: Random
   db: Db
   stops: (() => Promise<unknown>)[]
 }
 
-async function compose({ config, role, clock, log, random, db, stops }: Parts) {
+async function compose({ config, role, clock, log, recentLines, random, db, stops }: Parts) {
   const { mode } = config
   const secrets = await loadSecrets(db, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
@@ -147,6 +163,8 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
   const adminToken = await ensureAdminToken(config, random)
   const http = createHttpClient({ totalTimeoutMs: config.gatewayTimeoutMs })
   stops.push(() => http.close())
+  const publicHttp = createPublicHttp({ allow: config.webhookAllow, ports: config.webhookPorts })
+  stops.push(() => publicHttp.close())
 
   // The port is known once we listen; until then nobody asks for an address.
   let port = config.port
@@ -184,12 +202,14 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     baseUrl: config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : ''),
   })
   const ready = mode === 'test' ? [sandbox] : []
+  const direct = createDirectGateways({ db, clock, random, mode })
   const gateways = createGateways(
     { db, clock, vault, log, routingRules: createRoutingRules({ db, clock }) },
     {
       definitions: GATEWAYS,
       access: config.gateways,
       ready,
+      own: [direct],
       mode,
       timeoutMs: config.gatewayTimeoutMs,
       publicUrl,
@@ -207,11 +227,17 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     gateways,
     sandbox,
     mode,
-    gatewayNames: [...GATEWAYS, ...ready].map(({ name }) => name),
+    direct,
+    gatewayNames: [...GATEWAYS, ...ready, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache(),
     merchantProfile: createMerchantProfiles({ db, clock }),
     writers: createPaymentWriters(db),
+    rang: (ring: RefundRing) => ringRefunds({ db, clock }, ring),
+    requireMerchant: (id: string) => requireMerchant({ db }, id),
+    admit: (payment: PaymentRow) => takePlace({ db, clock }, payment),
+    publicHttp,
+    finishDelivery: createDeliveryWriter(db),
     failpoints: config.failpoints,
     counters: createCounters(),
     promptKey: secrets.promptKey,
@@ -230,7 +256,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     routes: merchantRoutes(app),
     operatorRoutes: [
       ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
-      ...gatewayRoutes({ ...app, publicUrl, requireMerchant: (id) => requireMerchant(app, id) }),
+      ...gatewayRoutes({ ...app, publicUrl }),
     ],
     pageRoutes: pageRoutes(app),
     errorPage: errorPage({ isTest: mode === 'test' }),
@@ -247,6 +273,7 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     clock,
     random,
     log,
+    recentLines,
   })
 
   const demo = mode === 'test' ? await ensureDemoMerchant(app, config.dataDir) : null
@@ -259,7 +286,15 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
     stops.push(() => provider.stop())
   }
   if (role !== 'api') {
-    const jobs = startJobs(app, [...paymentJobs(app), ...ledgerJobs(app)])
+    const jobs = startJobs(app, [
+      ...paymentJobs(app),
+      ...refundJobs(app),
+      ...linkJobs(app),
+      ...p2pJobs(app),
+      ...customerJobs(app),
+      ...ledgerJobs(app),
+      ...webhookJobs(app),
+    ])
     stops.push(() => jobs.stop())
   }
   return {
@@ -271,12 +306,16 @@ async function compose({ config, role, clock, log, random, db, stops }: Parts) {
 }
 
 /** Every operation of the merchants' API, in the order of its document. */
-export function merchantRoutes(app: StagingApp): Route[] {
+export function merchantRoutes(app: StagingApp & LinksApp & OwnKeysApp & P2pApp): Route[] {
   return [
     ...paymentRoutes(app),
+    ...refundRoutes(app),
+    ...linkRoutes(app),
+    ...p2pRoutes(app),
     ...customerRoutes(app),
-    ...walletRoutes(app),
+    ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),
     ...directoryRoutes(app),
+    ...apiKeyRoutes(app),
     ...(app.settings.mode === 'test' ? stagingRoutes(app) : []),
   ]
 }

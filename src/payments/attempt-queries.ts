@@ -2,7 +2,7 @@
 
 import type { FailureCode } from '../core/failures.ts'
 import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
 import type { AttemptStatus } from './states.ts'
 
 export interface AttemptRow {
@@ -24,6 +24,8 @@ export interface AttemptRow {
   failureWords: string | null
   paidMinor: bigint | null
   paidCurrency: string | null
+  /** What has gone back of money that came twice. */
+  refundedMinor: bigint
   startedAt: Date
   endedAt: Date | null
   /** When the payer said that the money was sent. */
@@ -39,7 +41,7 @@ const ATTEMPT_COLUMNS = `
   a.merchant_id as "merchantId", a.id, a.payment_id as "paymentId", a.number, a.operation, a.gateway,
   a.account_id as "accountId", a.channel, a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
   a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_words as "failureWords",
-  a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.started_at as "startedAt",
+  a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.refunded_minor as "refundedMinor", a.started_at as "startedAt",
   a.ended_at as "endedAt", a.sent_at as "sentAt", a.returned_at as "returnedAt", a.due_at as "dueAt", a.tries, a.fence`
 
 const selectAttempts = sql<AttemptRow>`
@@ -48,8 +50,23 @@ from attempts a
 where a.merchant_id = $1 and a.payment_id = $2
 order by a.number`
 
-export async function listAttempts(db: Db, merchantId: string, paymentId: string): Promise<AttemptRow[]> {
+export async function listAttempts(db: Tx, merchantId: string, paymentId: string): Promise<AttemptRow[]> {
   return db.query(selectAttempts, [merchantId, paymentId])
+}
+
+const selectAttemptsOfMany = sql<AttemptRow>`
+select ${ATTEMPT_COLUMNS}
+from attempts a
+where a.merchant_id = $1 and a.payment_id = any ($2::uuid[])
+order by a.payment_id, a.number`
+
+/** The attempts of several payments, each payment's in order. */
+export async function listAttemptsOfMany(
+  db: Db,
+  merchantId: string,
+  paymentIds: readonly string[],
+): Promise<AttemptRow[]> {
+  return db.query(selectAttemptsOfMany, [merchantId, paymentIds])
 }
 
 const markAwaitingStatement = sql<{ id: string }>`
@@ -123,6 +140,19 @@ export async function postponeAttempt(
 ): Promise<void> {
   const { merchantId, id, fence, dueAt: leasedUntil } = attempt
   await db.query(postponeAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt, gatewayReference])
+}
+
+const ringAttemptStatement = sql<unknown>`
+update attempts
+set due_at = $3, tries = 0
+where merchant_id = $1
+  and gateway_key = $2
+  and status in ('started', 'awaiting_customer')
+  and (due_at is null or due_at > $3)`
+
+/** Makes an attempt due, in the transaction of what it is to be asked about. */
+export async function ringAttempt(tx: Tx, merchantId: string, gatewayKey: string, at: Date): Promise<void> {
+  await tx.query(ringAttemptStatement, [merchantId, gatewayKey, at])
 }
 
 const claimQuestionStatement = sql<{ id: string }>`

@@ -32,7 +32,8 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
 export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Question {
   const { gatewayKey: key, operation, startedAt } = attempt
   const { amountMinor, currency, expiresAt } = payment
-  return { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
+  const question = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
+  return attempt.status === 'succeeded' ? { ...question, isPaid: true } : question
 }
 
 /** The gateway that has the attempt, with the account that it was begun with. */
@@ -70,6 +71,7 @@ export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, FirstFac
     failureWords: null,
     paidMinor: null,
     paidCurrency: null,
+    refundedMinor: 0n,
     endedAt: null,
     sentAt: null,
     returnedAt: null,

@@ -69,6 +69,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     failureWords: null,
     paidMinor: null,
     paidCurrency: null,
+    refundedMinor: 0n,
     startedAt: NOW,
     endedAt: null,
     sentAt: null,

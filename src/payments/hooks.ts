@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { isUuid } from '../core/ids.ts'
 import { plainText } from '../core/plain-text.ts'
-import type { WebhookReading } from '../gateways/gateway.ts'
+import type { Gateway, WebhookReading } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { HookRoute } from '../kit/route.ts'
 import type { PaymentsApp } from './app.ts'
@@ -23,7 +23,9 @@ export function gatewayHooks(app: PaymentsApp): HookRoute[] {
       tellOfForgery(name)
       return { http: 401 }
     }
-    if (heard.reading.kind === 'about') await note(app, name, heard.accountId, heard.reading)
+    const reading = await identified(heard)
+    if (reading === undefined) return { http: 503 }
+    if (reading.kind === 'about') await note(app, name, heard.accountId, reading)
     return { http: 200 }
   }
   return [
@@ -38,20 +40,36 @@ export function gatewayHooks(app: PaymentsApp): HookRoute[] {
   ]
 }
 
+interface Heard {
+  accountId: string | null
+  gateway: Gateway | null
+  reading: WebhookReading
+}
+
+/** Finds our key where the webhook has only the gateway's own id. Undefined: nobody answered, so it must come again. */
+async function identified({ gateway, reading }: Heard): Promise<WebhookReading | undefined> {
+  if (reading.kind !== 'dispute_of') return reading
+  const found = await gateway?.findKey?.(reading.gatewayPayment)
+  if (found?.kind === 'unknown' && found.reason !== 'not_found') return undefined
+  if (found?.kind !== 'key' || found.key === null)
+    return { kind: 'ignored', reason: 'not about a payment of ours' }
+  return { kind: 'about', key: found.key, eventId: reading.eventId, isDispute: true }
+}
+
 /** What the webhook says to whom it was meant for; undefined at an address where nobody listens. */
 async function hear(
   app: PaymentsApp,
   name: string,
   merchantId: string | null,
   { headers, rawBody }: Visit,
-): Promise<{ accountId: string | null; reading: WebhookReading } | undefined> {
+): Promise<Heard | undefined> {
   const listeners = await app.gateways.listeners(name, merchantId)
   if (listeners.length === 0) return undefined
   for (const { gateway, accountId } of listeners) {
     const reading = gateway.readWebhook(headers, rawBody)
-    if (reading.kind !== 'forged') return { accountId, reading }
+    if (reading.kind !== 'forged') return { accountId, gateway, reading }
   }
-  return { accountId: null, reading: { kind: 'forged' } }
+  return { accountId: null, gateway: null, reading: { kind: 'forged' } }
 }
 
 const MINUTE_MS = 60_000
@@ -62,13 +80,14 @@ async function note(
   app: PaymentsApp,
   gateway: string,
   accountId: string | null,
-  { eventId, key }: Extract<WebhookReading, { kind: 'about' }>,
+  { eventId, key, isDispute }: Extract<WebhookReading, { kind: 'about' }>,
 ): Promise<void> {
   // Our keys are UUIDs; any other is of a system that shares the account with us.
   if (!isUuid(key)) return
   const now = app.clock.now()
-  const ring = { gateway, accountId, eventId: storableId(eventId), key }
+  const ring = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
   await ringDoorbell(app.db, ring, now, addMs(now, MINUTE_MS))
+  await app.rang?.(ring)
 }
 
 const MAX_ID_LENGTH = 200

@@ -3,7 +3,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { FailureCode } from '../core/failures.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
 import type { PaymentStatus } from './states.ts'
 
 export interface PaymentRow {
@@ -45,7 +45,7 @@ export interface PaymentRow {
   createdAt: Date
 }
 
-const PAYMENT_COLUMNS = `
+export const PAYMENT_COLUMNS = `
   p.merchant_id as "merchantId", p.id, p.kind, p.reference, p.status, p.status_reason as "statusReason", p.version,
   p.amount_minor as "amountMinor", p.currency, p.amount_paid_minor as "amountPaidMinor", p.fee_minor as "feeMinor",
   p.refunded_minor as "refundedMinor", p.gateway, p.country, p.description, p.metadata,
@@ -132,9 +132,23 @@ select ${PAYMENT_COLUMNS}
 from payments p
 where p.merchant_id = $1 and p.id = $2`
 
-export async function findPayment(db: Db, merchantId: string, id: string): Promise<PaymentRow | undefined> {
+export async function findPayment(db: Tx, merchantId: string, id: string): Promise<PaymentRow | undefined> {
   const [row] = await db.query(selectPayment, [merchantId, id])
   return row
+}
+
+const selectPayments = sql<PaymentRow>`
+select ${PAYMENT_COLUMNS}
+from payments p
+where p.merchant_id = $1 and p.id = any ($2::uuid[])`
+
+/** In no order. */
+export async function findPayments(
+  db: Db,
+  merchantId: string,
+  ids: readonly string[],
+): Promise<PaymentRow[]> {
+  return db.query(selectPayments, [merchantId, ids])
 }
 
 const selectPaymentByReference = sql<PaymentRow>`
@@ -184,6 +198,26 @@ export async function extendExpiry(
   expiresAt: Date,
 ): Promise<void> {
   await db.query(extendExpiryStatement, [merchantId, id, now, expiresAt])
+}
+
+// As above the version stays. Whoever has said that money is under way is given the time to find it.
+const holdOpenStatement = sql<unknown>`
+update payments
+set
+  status_reason = $3,
+  expires_at = greatest(expires_at, $4),
+  due_at = greatest(expires_at, $4)
+where merchant_id = $1 and id = $2 and kind = 'checkout' and status = 'processing'`
+
+/** Keeps a checkout whose attempt is under way open until then, for this reason. A no-op for one that is not. */
+export async function holdOpen(
+  tx: Tx,
+  merchantId: string,
+  id: string,
+  reason: string,
+  until: Date,
+): Promise<void> {
+  await tx.query(holdOpenStatement, [merchantId, id, reason, until])
 }
 
 const claimDueCheckoutsStatement = sql<PaymentRow>`

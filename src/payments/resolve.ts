@@ -3,7 +3,6 @@
 // waits for a person.
 
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
-import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
 import { toQuestion } from './attempt.ts'
@@ -12,17 +11,10 @@ import { submitCharge } from './charge.ts'
 import { markUnderWay, submitCheckout } from './checkout.ts'
 import type { Known } from './known.ts'
 import { findPayment } from './queries.ts'
-import { scheduleQuestion } from './schedule.ts'
+import { isKeyTrusted, resolverLeaseEnd, scheduleQuestion } from './schedule.ts'
 import { settle } from './settle.ts'
 import { closeAttempt } from './settle-queries.ts'
 import { methodOf } from './views.ts'
-
-// For our own part of a resolution: a few statements, on a machine that may be busy.
-const LEASE_SLACK_MS = 5_000
-
-const HOUR_MS = 3_600_000
-// A key is trusted only well inside the time for which the gateway promises to keep it.
-const RETENTION_MARGIN = 0.9
 
 /** Claims what is due; each answer is the work of resolving one attempt. */
 export async function claimResolutions(
@@ -33,7 +25,7 @@ export async function claimResolutions(
   const now = app.clock.now()
   const busy = [...underWay].filter(([, count]) => count >= PER_GATEWAY).map(([gateway]) => gateway)
   const room = Math.min(limit, PER_GATEWAY)
-  const claimed = await claimDueAttempts(app.db, now, addMs(now, leaseMs(app)), room, busy)
+  const claimed = await claimDueAttempts(app.db, now, resolverLeaseEnd(app, now), room, busy)
   for (const { gateway } of claimed) underWay.set(gateway, (underWay.get(gateway) ?? 0) + 1)
   return claimed.map((attempt) => async () => {
     await resolveClaimed(app, attempt)
@@ -43,11 +35,6 @@ export async function claimResolutions(
 
 // A gateway that answers slowly holds up its own questions and nobody else's.
 const PER_GATEWAY = 25
-
-/** Enough for one question and one submission at their limits; who dies meanwhile gives the attempt back by then. */
-function leaseMs(app: PaymentsApp): number {
-  return 2 * app.settings.gatewayTimeoutMs + LEASE_SLACK_MS
-}
 
 async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promise<void> {
   try {
@@ -105,14 +92,13 @@ async function recoverStart(
   pending: Extract<Outcome, { kind: 'pending' }>,
 ): Promise<Outcome> {
   if (mayResubmit(app, gateway, known)) return submitCheckout(app, gateway, known)
-  await markUnderWay(app, known, pending, null)
+  await markUnderWay(app, known, pending, null, gateway.recovery)
   return pending
 }
 
 function mayResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: Known): boolean {
   const now = app.clock.now()
-  const { keyRetentionHours } = gateway.recovery
-  const isTrusted = now < addMs(attempt.startedAt, keyRetentionHours * HOUR_MS * RETENTION_MARGIN)
+  const isTrusted = isKeyTrusted(gateway.recovery, attempt.startedAt, now)
   // Nobody's phone rings for a checkout that is over.
   const isLatePrompt =
     gateway.promptsPhone === true &&

@@ -15,6 +15,11 @@ const HOUR = 60 * MINUTE
 /** Nobody knows what happened: ask soon, then ever more rarely, and never give up by oneself. */
 const UNKNOWN_DELAYS_MS = [1, 2, 5, 15, 60, 300, 900, 3600].map((seconds) => seconds * SECOND)
 
+/** How long to wait until the next question about something that nobody knows, after so many. */
+export function unknownDelayMs(tries: number): number {
+  return UNKNOWN_DELAYS_MS[Math.min(tries, UNKNOWN_DELAYS_MS.length - 1)] ?? HOUR
+}
+
 /** The payer is acting: they stand before a page that shows the answer. */
 const AWAITING_DELAYS_MS = [2, 3, 5, 10, 15, 30, 60].map((seconds) => seconds * SECOND)
 
@@ -32,12 +37,24 @@ export function nextQuestionAt(
   recovery?: RecoveryProperties,
 ): Date | null {
   const now = app.clock.now()
+  if (known.attempt.status === 'succeeded') return nextLookAt(app, known, outcome)
   const isEnded = !isUnsettled(known.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
   if (isEnded) return outcome.kind === 'declined' ? watchAt(app, known, recovery) : null
-  if (isOver(known, now)) return null
+  if (isOver(known, now) || isSilent(known, outcome, recovery)) return null
   const delays = delaysOf(known, outcome)
   const delayMs = delays[Math.min(known.attempt.tries, delays.length - 1)] ?? HOUR
   return addMs(now, jittered(app.random, delayMs))
+}
+
+// Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
+export const DISPUTE_DELAY_MS = 24 * HOUR
+
+/** After a question about money that was collected: a doorbell said that it may have been taken back. */
+function nextLookAt(app: PaymentsApp, { payment, attempt }: Known, outcome: Outcome): Date | null {
+  const isUnanswered = outcome.kind === 'unknown' && outcome.reason !== 'not_found'
+  if (!isUnanswered && payment.status !== 'disputed') return null
+  const delayMs = isUnanswered ? unknownDelayMs(attempt.tries) : DISPUTE_DELAY_MS
+  return addMs(app.clock.now(), jittered(app.random, delayMs))
 }
 
 // A page that outlives our checkout by more than this is not known.
@@ -68,6 +85,12 @@ function isOver({ payment, attempt }: Known, now: Date): boolean {
   return addMs(payment.expiresAt ?? payment.createdAt, LATE_WATCH_MS) <= now
 }
 
+/** The gateway has the attempt and rings when there is news, so that there is nothing to ask for until then. */
+function isSilent({ attempt }: Known, outcome: Outcome, recovery: RecoveryProperties | undefined): boolean {
+  const isTaken = attempt.status === 'awaiting_customer' && outcome.kind === 'pending'
+  return isTaken && recovery?.ringsAlways === true
+}
+
 function delaysOf({ payment, attempt }: Known, outcome: Outcome): number[] {
   if (attempt.status === 'started' || outcome.kind === 'unknown') return UNKNOWN_DELAYS_MS
   return isOpen(payment.status) ? AWAITING_DELAYS_MS : LATE_DELAYS_MS
@@ -95,8 +118,24 @@ export async function scheduleQuestion(
 const LEASE_SLACK_MS = 2 * SECOND
 
 /** When the resolver may look at an attempt that starts now. */
-export function firstLeaseEnd(app: PaymentsApp, now: Date): Date {
+export function firstLeaseEnd(app: Pick<PaymentsApp, 'settings'>, now: Date): Date {
   return addMs(now, app.settings.gatewayTimeoutMs + LEASE_SLACK_MS)
+}
+
+/** Enough for one question and one submission at their limits; who dies meanwhile gives back by then what it claimed. */
+export function resolverLeaseEnd(app: Pick<PaymentsApp, 'settings'>, now: Date): Date {
+  return addMs(now, 2 * app.settings.gatewayTimeoutMs + RESOLVER_SLACK_MS)
+}
+
+// For our own part of a resolution: a few statements, on a machine that may be busy.
+const RESOLVER_SLACK_MS = 5 * SECOND
+
+// A key is trusted only well inside the time for which the gateway promises to keep it.
+const RETENTION_MARGIN = 0.9
+
+/** Whether what was first submitted then may still be submitted under the same key. */
+export function isKeyTrusted({ keyRetentionHours }: RecoveryProperties, since: Date, now: Date): boolean {
+  return now < addMs(since, keyRetentionHours * HOUR * RETENTION_MARGIN)
 }
 
 export function isUnsettled(attempt: AttemptRow): boolean {

@@ -2,6 +2,7 @@
 // events and the document alike.
 
 import { Type } from 'typebox'
+import type { Currency } from '../core/currency.ts'
 import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { SavedMethodRecord, type SavedMethodView } from '../customers/service.ts'
@@ -56,6 +57,10 @@ const AttemptRecord = Type.Object({
   failureCode: Nullable(Words(FAILURE_CODES)),
   startedAt: Timestamp,
   endedAt: Nullable(Timestamp),
+  refundedAmount: Type.Unsafe<string>({
+    ...AmountText,
+    description: 'What has gone back of a duplicate_success: money that came twice is sent back by itself.',
+  }),
 })
 
 export const PaymentRecord = Type.Object({
@@ -89,6 +94,7 @@ export const ChargeRecord = Type.Object({
   netAmount: Nullable(AmountText),
   paidAt: Nullable(Timestamp),
   failure: Nullable(Failure),
+  refundedAmount: AmountText,
   description: Nullable(Type.String()),
   metadata: Metadata,
   paymentMethod: Nullable(Type.Object({ uuid: Uuid, type: Type.String(), label: Type.String() })),
@@ -139,7 +145,7 @@ export function toPaymentRecord(
   return {
     ...toInitiatedPayment(payment, secrets),
     ...toResult(payment),
-    attempts: attempts.map(toAttemptRecord),
+    attempts: attempts.map((attempt) => toAttemptRecord(attempt, payment.currency)),
     refundedAmount: formatAmount(money(payment.refundedMinor, payment.currency)),
     paymentMethod: method,
     paymentLink: payment.linkId,
@@ -161,6 +167,7 @@ export function toChargeRecord(
     customer: toCustomerSummary(charge),
     createdAt: charge.createdAt.toISOString(),
     ...toResult(charge),
+    refundedAmount: formatAmount(money(charge.refundedMinor, charge.currency)),
     description: charge.description,
     metadata: charge.metadata,
     paymentMethod: method,
@@ -194,7 +201,7 @@ function toFailure(code: FailureCode) {
   return { code, message, category, retryable }
 }
 
-function toAttemptRecord(attempt: AttemptRow) {
+function toAttemptRecord(attempt: AttemptRow, currency: Currency) {
   return {
     uuid: attempt.id,
     paymentGateway: attempt.gateway,
@@ -203,5 +210,6 @@ function toAttemptRecord(attempt: AttemptRow) {
     failureCode: attempt.failureCode,
     startedAt: attempt.startedAt.toISOString(),
     endedAt: attempt.endedAt?.toISOString() ?? null,
+    refundedAmount: formatAmount(money(attempt.refundedMinor, currency)),
   }
 }

@@ -3,12 +3,14 @@
 export { LINK_ENDED } from './admission.ts'
 export { type Admission, createPaymentWriters, type PaymentsApp } from './app.ts'
 export { verifyAttempt } from './ask.ts'
-export type { AttemptRow } from './attempt-queries.ts'
+export { newGatewayKey } from './attempt.ts'
+export { type AttemptRow, listAttempts, ringAttempt } from './attempt-queries.ts'
 export {
+  type CheckoutOffer,
   type CheckoutView,
   cancelCheckout,
   extendCheckout,
-  findCandidate,
+  findOffer,
   giveUpAttempt,
   mayGiveUp,
   noteSent,
@@ -25,13 +27,33 @@ export {
   amountComplaints,
   complaint,
   countryComplaints,
+  InitiateBody,
   type InitiateInput,
+  initiateComplaints,
   redirectComplaints,
+  toInitiateInput,
 } from './input.ts'
+export { listLinkPayments } from './link-payments.ts'
 export { SETTLED_IN_MS } from './prompts.ts'
-export type { PaymentRow } from './queries.ts'
+export { findPayments, holdOpen, type PaymentRow } from './queries.ts'
+export { findReferences } from './reference-queries.ts'
+export {
+  claimDuplicates,
+  type DuplicateRow,
+  noteDuplicateRefund,
+  takeDuplicate,
+} from './refund-queries.ts'
+export {
+  applyRefund,
+  findPaidAttempt,
+  paymentOf,
+  releaseRefund,
+  requireRefundable,
+  reserveRefund,
+} from './refunded.ts'
 export { isAllowedReturn, requireAllowedReturn } from './return-url.ts'
+export { firstLeaseEnd, isKeyTrusted, resolverLeaseEnd, unknownDelayMs } from './schedule.ts'
 export { PaymentRecord } from './schema.ts'
 export { isOpen, isUnpaid, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './states.ts'
 export { requirePayment } from './verify.ts'
-export { showPayment } from './views.ts'
+export { methodOf, openAccessCode, showPayment, showPayments, showStored } from './views.ts'

@@ -11,7 +11,7 @@
 // has moved on since, nothing is written and the caller looks again. It takes many rows at once, so that callers who
 // wait together share a commit.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
 
 export interface PostingInput {
   account: string
@@ -260,7 +260,7 @@ select n
 from moved`
 
 /** For each input whether it was applied: false means that the payment has moved on since the caller looked. */
-export async function applyMoves(db: Db, inputs: readonly MoveInput[]): Promise<boolean[]> {
+export async function applyMoves(db: Tx, inputs: readonly MoveInput[]): Promise<boolean[]> {
   const rows = await db.query(applyMovesStatement, [
     JSON.stringify(inputs.map((input, n) => ({ n, ...input }))),
   ])
@@ -299,6 +299,7 @@ with closed as (
     paid_currency = $7,
     gateway_reference = coalesce($8, gateway_reference),
     ended_at = $12,
+    refund_due_at = case when $3 = 'duplicate_success' then $12::timestamptz end,
     due_at = case
       when $3 in ('declined', 'requires_review') and due_at < coalesce($13::timestamptz, 'infinity')
       then due_at

@@ -33,6 +33,7 @@ const CHARGE_FIELDS = [
   'netAmount',
   'paidAt',
   'failure',
+  'refundedAmount',
   'description',
   'metadata',
   'paymentMethod',

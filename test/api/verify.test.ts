@@ -25,7 +25,7 @@ const METHOD_FIELDS = [
   ...['card', 'mobileMoney', 'bankAccount', 'isRecurringIntent', 'expiresAt', 'lastUsedAt', 'createdAt'],
 ]
 const ATTEMPT_FIELDS = [
-  ...['uuid', 'paymentGateway', 'channel', 'status', 'failureCode', 'startedAt', 'endedAt'],
+  ...['uuid', 'paymentGateway', 'channel', 'status', 'failureCode', 'startedAt', 'endedAt', 'refundedAmount'],
 ]
 
 const verifyPath = (query: string) => `/api/v1/checkout/verify-payment${query}`

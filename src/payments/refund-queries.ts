@@ -1,0 +1,93 @@
+// The statements by which refunds change a payment, beside its moves: what is set aside, what has gone back, and which
+// money that came twice waits to go back. Each runs in the transaction of its refund.
+
+import { sql, type Tx } from '../kit/db.ts'
+import { PAYMENT_COLUMNS, type PaymentRow } from './queries.ts'
+
+export interface LockedPayment extends PaymentRow {
+  /** What pending refunds have set aside. */
+  refundReservedMinor: bigint
+}
+
+const lockPaymentStatement = sql<LockedPayment>`
+select ${PAYMENT_COLUMNS}, p.refund_reserved_minor as "refundReservedMinor"
+from payments p
+where p.merchant_id = $1 and p.id = $2
+for no key update of p`
+
+/** The payment as it stands, and stays to the end of the transaction. */
+export async function lockPayment(tx: Tx, merchantId: string, id: string): Promise<LockedPayment> {
+  const [row] = await tx.query(lockPaymentStatement, [merchantId, id])
+  if (!row) throw new Error(`payment ${id} has vanished`)
+  return row
+}
+
+const changeRefundsStatement = sql<unknown>`
+update payments
+set refunded_minor = refunded_minor + $3, refund_reserved_minor = refund_reserved_minor + $4
+where merchant_id = $1 and id = $2`
+
+export async function changeRefunds(
+  tx: Tx,
+  merchantId: string,
+  id: string,
+  change: { refundedMinor: bigint; reservedMinor: bigint },
+): Promise<void> {
+  await tx.query(changeRefundsStatement, [merchantId, id, change.refundedMinor, change.reservedMinor])
+}
+
+const noteDuplicateRefundStatement = sql<unknown>`
+update attempts
+set refunded_minor = refunded_minor + $3
+where merchant_id = $1 and id = $2 and status = 'duplicate_success'`
+
+export async function noteDuplicateRefund(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+  amountMinor: bigint,
+): Promise<void> {
+  await tx.query(noteDuplicateRefundStatement, [merchantId, attemptId, amountMinor])
+}
+
+export interface DuplicateRow {
+  merchantId: string
+  attemptId: string
+  paymentId: string
+}
+
+const claimDuplicatesStatement = sql<DuplicateRow>`
+with due as (
+  select merchant_id, id
+  from attempts
+  where refund_due_at <= $1
+  order by refund_due_at
+  limit $3
+  for update skip locked
+)
+update attempts a
+set refund_due_at = $2
+from due d
+where a.merchant_id = d.merchant_id and a.id = d.id
+returning a.merchant_id as "merchantId", a.id as "attemptId", a.payment_id as "paymentId"`
+
+/** Money that came twice and is still here; whoever dies over it gives it back by `leaseUntil`. */
+export async function claimDuplicates(
+  db: Tx,
+  now: Date,
+  leaseUntil: Date,
+  limit: number,
+): Promise<DuplicateRow[]> {
+  return db.query(claimDuplicatesStatement, [now, leaseUntil, limit])
+}
+
+const takeDuplicateStatement = sql<{ id: string }>`
+update attempts
+set refund_due_at = null
+where merchant_id = $1 and id = $2 and status = 'duplicate_success' and refund_due_at is not null
+returning id`
+
+/** Whether its refund is this transaction's to record. */
+export async function takeDuplicate(tx: Tx, merchantId: string, attemptId: string): Promise<boolean> {
+  return (await tx.query(takeDuplicateStatement, [merchantId, attemptId])).length > 0
+}

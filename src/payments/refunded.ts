@@ -1,0 +1,100 @@
+// What refunds do to a payment. A refund sets its amount aside when it is asked for, in the row of the payment, so that
+// refunds together never exceed what was paid; when it has succeeded the payment moves with it.
+//
+// The first part that goes back makes a payment partially_refunded, the last one refunded. A part in between is no move:
+// its own refund.successful tells it, and refundedAmount says how much it is by now.
+
+import { Refusal } from '../core/errors.ts'
+import { formatAmount, type Money, money } from '../core/money.ts'
+import type { MethodRow } from '../customers/service.ts'
+import type { Tx } from '../kit/db.ts'
+import type { PaymentsApp } from './app.ts'
+import { type AttemptRow, listAttempts } from './attempt-queries.ts'
+import { movePayment, plainMove } from './move.ts'
+import { findPayment, type PaymentRow } from './queries.ts'
+import { changeRefunds, type LockedPayment, lockPayment } from './refund-queries.ts'
+import { canMove, type MoveSource, type PaymentStatus } from './states.ts'
+
+/** The payment that something of it names. */
+export async function paymentOf(
+  app: PaymentsApp,
+  { merchantId, paymentId }: { merchantId: string; paymentId: string },
+): Promise<PaymentRow> {
+  const payment = await findPayment(app.db, merchantId, paymentId)
+  if (!payment) throw new Error(`payment ${paymentId} has vanished`)
+  return payment
+}
+
+/** The attempt that was paid, if any was. */
+export async function findPaidAttempt(
+  app: PaymentsApp,
+  payment: PaymentRow,
+): Promise<AttemptRow | undefined> {
+  const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
+  return attempts.find(({ status }) => status === 'succeeded')
+}
+
+const REFUNDABLE: readonly PaymentStatus[] = ['successful', 'partially_refunded']
+
+export function requireRefundable(payment: PaymentRow): void {
+  if (REFUNDABLE.includes(payment.status)) return
+  throw new Refusal('invalid_state', {
+    message: `This payment is ${payment.status}; only what is successful or partially_refunded can be refunded.`,
+  })
+}
+
+/** Sets an amount aside for a refund; without one, all that is left. */
+export async function reserveRefund(
+  tx: Tx,
+  { merchantId, id }: PaymentRow,
+  amount: Money | null,
+): Promise<{ payment: PaymentRow; reserved: Money }> {
+  const payment = await lockPayment(tx, merchantId, id)
+  requireRefundable(payment)
+  const left = money(leftMinor(payment), payment.currency)
+  const reserved = amount ?? left
+  if (reserved.minor > left.minor || reserved.minor === 0n) {
+    throw new Refusal('refund_exceeds_amount', {
+      message: `${formatAmount(left)} ${left.currency} of this payment can still be refunded.`,
+    })
+  }
+  await changeRefunds(tx, merchantId, id, { refundedMinor: 0n, reservedMinor: reserved.minor })
+  return { payment, reserved }
+}
+
+function leftMinor(payment: LockedPayment): bigint {
+  return (payment.amountPaidMinor ?? 0n) - payment.refundedMinor - payment.refundReservedMinor
+}
+
+/** The gateway refused the refund: its amount can be refunded again. */
+export async function releaseRefund(
+  tx: Tx,
+  merchantId: string,
+  paymentId: string,
+  amountMinor: bigint,
+): Promise<void> {
+  await changeRefunds(tx, merchantId, paymentId, { refundedMinor: 0n, reservedMinor: -amountMinor })
+}
+
+export interface RefundProof {
+  merchantId: string
+  paymentId: string
+  amountMinor: bigint
+  source: MoveSource
+  /** Of the payment: a transaction reads nothing outside of itself. */
+  method: MethodRow | null
+}
+
+/** The money has gone back: the payment says so, and moves where the state table has a way. */
+export async function applyRefund(app: PaymentsApp, tx: Tx, proof: RefundProof): Promise<void> {
+  const { merchantId, paymentId, amountMinor, source, method } = proof
+  const payment = await lockPayment(tx, merchantId, paymentId)
+  await changeRefunds(tx, merchantId, paymentId, { refundedMinor: amountMinor, reservedMinor: -amountMinor })
+  const refundedMinor = payment.refundedMinor + amountMinor
+  const status: PaymentStatus = refundedMinor === payment.amountPaidMinor ? 'refunded' : 'partially_refunded'
+  // A further part moves nothing; nor does a refund that ends while the money is disputed or was taken back.
+  if (!canMove(payment.status, status)) return
+  const next = { ...plainMove(payment, status), refundedMinor }
+  const moved = await movePayment(app, payment, next, { proof: 'gateway', source, method }, tx)
+  if (!moved) throw new Error(`payment ${paymentId} moved while it was locked`)
+}

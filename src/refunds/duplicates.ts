@@ -1,0 +1,72 @@
+// One checkout, many attempts, at most one success: money that came a second time goes back to the payer by itself, all of
+// it, out of the account in which it waited.
+
+import { money } from '../core/money.ts'
+import { addMs } from '../kit/clock.ts'
+import { errorFields } from '../kit/log.ts'
+import {
+  type AttemptRow,
+  claimDuplicates,
+  type DuplicateRow,
+  listAttempts,
+  type PaymentsApp,
+  paymentOf,
+  takeDuplicate,
+} from '../payments/service.ts'
+import { pursueRefund } from './pursue.ts'
+import type { RefundRow } from './queries.ts'
+import { recordRefund } from './request.ts'
+
+// Also how often the operator is told of a gateway that cannot give back.
+const LEASE_MS = 3_600_000
+
+const AT_ONCE = 20
+
+/** Records a refund for each duplicate that has none, and sends it; the background of refunds takes it from there. */
+export async function refundDuplicates(app: PaymentsApp): Promise<number> {
+  const now = app.clock.now()
+  const claimed = await claimDuplicates(app.db, now, addMs(now, LEASE_MS), AT_ONCE)
+  for (const duplicate of claimed) {
+    try {
+      await refundDuplicate(app, duplicate)
+    } catch (error) {
+      // It is claimed again when the lease is over: one that breaks us must not stop the others.
+      app.log.error('refunding a duplicate failed', { attemptId: duplicate.attemptId, ...errorFields(error) })
+    }
+  }
+  return claimed.length
+}
+
+async function refundDuplicate(app: PaymentsApp, duplicate: DuplicateRow): Promise<void> {
+  const { merchantId, attemptId, paymentId } = duplicate
+  const attempts = await listAttempts(app.db, merchantId, paymentId)
+  const attempt = attempts.find(({ id }) => id === attemptId)
+  if (!attempt) throw new Error(`attempt ${attemptId} has vanished`)
+  const gateway = await app.gateways.find(merchantId, attempt.gateway, attempt.accountId)
+  if (!gateway?.refund) {
+    const facts = { merchantId, paymentId, attemptId, gateway: attempt.gateway }
+    app.log.error('money that came twice needs a person: its gateway cannot send it back', facts)
+    return
+  }
+  const refund = await recordDuplicate(app, duplicate, attempt)
+  if (refund) await pursueRefund(app, refund, 'resolver')
+}
+
+async function recordDuplicate(
+  app: PaymentsApp,
+  duplicate: DuplicateRow,
+  attempt: AttemptRow,
+): Promise<RefundRow | undefined> {
+  const payment = await paymentOf(app, duplicate)
+  return app.db.transaction(async (tx) => {
+    if (!(await takeDuplicate(tx, attempt.merchantId, attempt.id))) return undefined
+    return recordRefund(app, tx, payment, attempt, {
+      id: app.random.uuid(),
+      amount: money(attempt.paidMinor ?? 0n, payment.currency),
+      isFull: true,
+      isDuplicate: true,
+      reason: 'duplicate_success',
+      metadata: {},
+    })
+  })
+}

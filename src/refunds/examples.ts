@@ -1,0 +1,24 @@
+// Made-up records for the document, the same everywhere.
+
+export const REFUND_BODY_EXAMPLE = {
+  reference: 'order-1042',
+  amount: 250.5,
+  reason: 'One of two mugs was broken',
+}
+
+export const REFUND_EXAMPLE = {
+  uuid: '0197a3d0-41c2-7b1e-9a55-0c7d2e8f3b11',
+  status: 'successful',
+  statusReason: null,
+  paymentUuid: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
+  paymentReference: 'order-1042',
+  amount: '250.50',
+  currency: 'KES',
+  reason: 'One of two mugs was broken',
+  metadata: {},
+  paymentGateway: 'sandbox',
+  isDuplicate: false,
+  failure: null,
+  createdAt: '2026-03-15T11:02:07.411Z',
+  updatedAt: '2026-03-15T11:02:07.603Z',
+}

@@ -1,0 +1,53 @@
+// What a merchant sends to ask for a refund: the rules that the shape cannot say.
+
+import { containsCardNumber } from '../core/card-number.ts'
+import type { Currency } from '../core/currency.ts'
+import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { type Money, parseAmount } from '../core/money.ts'
+import { metadataComplaints } from '../kit/metadata.ts'
+import type { BodyFacts } from '../kit/route.ts'
+import { amountComplaints, complaint } from '../payments/service.ts'
+import type { RefundBody } from './schema.ts'
+
+export interface RefundInput {
+  payment: { uuid: string } | { reference: string }
+  /** Read in the currency of the payment; null is all that is left. */
+  amount: number | null
+  reason: string | null
+  metadata: Record<string, unknown>
+}
+
+export function refundComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+  const isLossy = facts.lossyNumbers.has('amount')
+  const message = 'amount has more digits than a JSON number can carry exactly.'
+  return [
+    ...(body.reference === undefined && body.uuid === undefined
+      ? [complaint('reference', 'missing_reference')]
+      : []),
+    ...(isLossy ? [complaint('amount', 'amount_precision', message)] : []),
+    ...metadataComplaints(body.metadata, facts),
+  ]
+}
+
+export function toRefundInput({ reference = '', uuid, amount, reason, metadata }: RefundBody): RefundInput {
+  if (reason !== undefined && containsCardNumber(reason)) {
+    const details = [complaint('reason', 'card_data_not_allowed')]
+    throw new Refusal('card_data_not_allowed', { details })
+  }
+  return {
+    payment: uuid === undefined ? { reference } : { uuid },
+    amount: amount ?? null,
+    reason: reason ?? null,
+    metadata: metadata ?? {},
+  }
+}
+
+const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
+
+/** The amount in the payment's currency, which alone says how many decimals it may have. */
+export function toRefundAmount(amount: number | null, currency: Currency): Money | null {
+  if (amount === null) return null
+  const read = parseAmount(amount, currency)
+  if (typeof read === 'string') throw refusalOf(amountComplaints({ amount, currency }, NO_FACTS))
+  return read
+}

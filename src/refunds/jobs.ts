@@ -1,0 +1,19 @@
+import type { Job } from '../kit/jobs.ts'
+import type { PaymentsApp } from '../payments/service.ts'
+import { refundDuplicates } from './duplicates.ts'
+import { claimRefunds } from './pursue.ts'
+
+// Most of them wait for a gateway; those that wait long leave room for the others.
+const CONCURRENCY = 25
+
+export function refundJobs(app: PaymentsApp): Job[] {
+  return [
+    {
+      name: 'resolve-refunds',
+      everyMs: 1_000,
+      concurrency: CONCURRENCY,
+      claim: (limit) => claimRefunds(app, limit),
+    },
+    { name: 'refund-duplicates', everyMs: 2_000, run: () => refundDuplicates(app) },
+  ]
+}

@@ -1,0 +1,34 @@
+// Refunds as they are stored, one or many.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { PageMeta } from '../core/page.ts'
+import { pageOf, substringPattern, windowOf } from '../kit/list.ts'
+import type { PaymentsApp } from '../payments/service.ts'
+import { countRefunds, listRefundRows } from './list-queries.ts'
+import { findRefund, type RefundRow } from './queries.ts'
+import type { RefundsQuery } from './schema.ts'
+
+export async function requireRefund(app: PaymentsApp, merchant: Merchant, id: string): Promise<RefundRow> {
+  const refund = await findRefund(app.db, merchant.id, id)
+  if (!refund) throw new Refusal('refund_not_found')
+  return refund
+}
+
+export async function listRefunds(
+  app: PaymentsApp,
+  merchant: Merchant,
+  query: RefundsQuery,
+): Promise<{ rows: RefundRow[]; meta: PageMeta }> {
+  const { status = null, payment: paymentId = null, currency = null, search } = query
+  const scope = `refunds:${JSON.stringify([merchant.id, status, paymentId, currency, search])}`
+  const window = windowOf(app.cursors, scope, query)
+  const pattern = search === undefined ? null : substringPattern(search.toLowerCase())
+  const { createdFrom, createdTo } = window
+  const filter = { status, paymentId, currency, pattern, createdFrom, createdTo }
+  const [rows, counted] = await Promise.all([
+    listRefundRows(app.db, merchant.id, filter, { ...window, limit: window.limit + 1 }),
+    countRefunds(app.db, merchant.id, filter),
+  ])
+  return pageOf(app.cursors, scope, window, rows, counted)
+}

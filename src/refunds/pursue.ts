@@ -1,0 +1,173 @@
+// Bringing a refund to its end: by whoever asked for it, and by the background for as long as its end is not known. It is
+// never given twice. What a gateway does not know is submitted again only under a key, inside the time for which it keeps
+// keys; where refunds have no key, what may have been sent is asked about and nothing else.
+
+import { money } from '../core/money.ts'
+import { plainText } from '../core/plain-text.ts'
+import type { Gateway, RefundOutcome, RefundRequest } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
+import { sqlStateOf } from '../kit/db.ts'
+import { errorFields } from '../kit/log.ts'
+import { jittered } from '../kit/random.ts'
+import { isKeyTrusted, type PaymentsApp, resolverLeaseEnd, unknownDelayMs } from '../payments/service.ts'
+import {
+  claimDueRefunds,
+  findRefund,
+  markSubmitted,
+  noteRefund,
+  type RefundRing,
+  type RefundRow,
+  ringDue,
+  wakeQueued,
+} from './queries.ts'
+import { settleRefund } from './settle.ts'
+import type { RefundReason } from './states.ts'
+
+type Source = 'api' | 'resolver'
+
+/** Claims what is due; each answer is the work on one refund. */
+export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
+  const now = app.clock.now()
+  const claimed = await claimDueRefunds(app.db, now, resolverLeaseEnd(app, now), limit)
+  return claimed.map((refund) => async () => {
+    try {
+      await pursueRefund(app, refund, 'resolver')
+    } catch (error) {
+      // The lease runs out and it is claimed again: one that breaks us must not stop the others.
+      app.log.error('resolving a refund failed', { refundId: refund.id, ...errorFields(error) })
+    }
+  })
+}
+
+/** A webhook is a doorbell: what is pending at this attempt is asked about at once. */
+export async function ringRefunds(app: Pick<PaymentsApp, 'db' | 'clock'>, ring: RefundRing): Promise<void> {
+  await ringDue(app.db, ring, app.clock.now())
+}
+
+/** The refund as it stands after one question or call. */
+export async function pursueRefund(app: PaymentsApp, refund: RefundRow, source: Source): Promise<RefundRow> {
+  const gateway = await app.gateways.find(refund.merchantId, refund.gateway, refund.accountId)
+  // Its credentials were taken away: nobody can be asked until they are back.
+  const step = gateway?.refund ? await takeStep(app, gateway, refund) : { refund, result: NOT_CONFIGURED }
+  return conclude(app, step, gateway, source)
+}
+
+const NOT_CONFIGURED: RefundOutcome = { kind: 'unknown', reason: 'no_answer', words: 'not configured' }
+
+interface Step {
+  /** As it was when the gateway was called. */
+  refund: RefundRow
+  result: RefundOutcome | 'queued' | 'taken over'
+  /** Nothing had been sent before this step. */
+  isFirst?: boolean
+}
+
+async function takeStep(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
+  if (refund.submittedAt === null) return submit(app, gateway, refund)
+  const outcome = await ask(gateway, refund)
+  const isUnknownThere =
+    refund.gatewayReference === null && outcome.kind === 'unknown' && outcome.reason === 'not_found'
+  if (!isUnknownThere || !mayResubmit(app, gateway, refund.submittedAt)) return { refund, result: outcome }
+  return submit(app, gateway, refund)
+}
+
+async function ask(gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {
+  if (gateway.verifyRefund) return gateway.verifyRefund(toRequest(refund), refund.gatewayReference)
+  return { kind: 'unknown', reason: 'not_found', words: `${gateway.name} cannot be asked about refunds` }
+}
+
+function mayResubmit(app: PaymentsApp, { recovery }: Gateway, submittedAt: Date): boolean {
+  return recovery.refundsWithoutKey !== true && isKeyTrusted(recovery, submittedAt, app.clock.now())
+}
+
+/** The one place where money is sent back. That it may have been is on disk before. */
+async function submit(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
+  const isFirst = refund.submittedAt === null
+  const marked = await mark(app, gateway, refund)
+  if (typeof marked === 'string') return { refund, result: marked }
+  await app.failpoints.pass('refund.after_mark')
+  const result = (await gateway.refund?.(toRequest(marked))) ?? NOT_CONFIGURED
+  await app.failpoints.pass('refund.after_call')
+  return { refund: marked, result, isFirst }
+}
+
+async function mark(
+  app: PaymentsApp,
+  gateway: Gateway,
+  refund: RefundRow,
+): Promise<RefundRow | 'queued' | 'taken over'> {
+  const holdsTurn = gateway.recovery.refundsOneAtATime === true
+  try {
+    return (await markSubmitted(app.db, refund, app.clock.now(), holdsTurn)) ?? 'taken over'
+  } catch (error) {
+    // Another refund of the payment holds the turn: the index of turns says so.
+    if (holdsTurn && sqlStateOf(error) === '23505') return 'queued'
+    throw error
+  }
+}
+
+function toRequest(refund: RefundRow): RefundRequest {
+  const { gatewayKey: key, attemptKey, attemptReference, amountMinor, currency, isFull } = refund
+  return { key, attemptKey, attemptReference, amount: money(amountMinor, currency), isFull }
+}
+
+async function conclude(
+  app: PaymentsApp,
+  step: Step,
+  gateway: Gateway | undefined,
+  source: Source,
+): Promise<RefundRow> {
+  const { refund, result } = step
+  if (result === 'taken over') return (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
+  const hasEnded = result !== 'queued' && (result.kind === 'succeeded' || result.kind === 'failed')
+  const known = hasEnded ? await settleRefund(app, refund, result, source) : await note(app, step)
+  const isTurnFree = hasEnded || (result !== 'queued' && result.kind === 'pending')
+  if (isTurnFree && gateway?.recovery.refundsOneAtATime) await wakeQueued(app.db, refund, app.clock.now())
+  return known
+}
+
+/** It has not ended: what is known of it, and when to look again. */
+async function note(app: PaymentsApp, { refund, result, isFirst = false }: Step): Promise<RefundRow> {
+  const now = app.clock.now()
+  const isPending = result !== 'queued' && result !== 'taken over' && result.kind === 'pending'
+  const isUnsent = isFirst && isNotSent(result)
+  const statusReason = isPending ? null : reasonOf(refund, result, isUnsent, now)
+  const noted = await noteRefund(app.db, refund, {
+    statusReason,
+    gatewayReference:
+      isPending && result.gatewayReference !== null ? plainText(result.gatewayReference) : null,
+    dueAt: addMs(now, jittered(app.random, unknownDelayMs(refund.tries))),
+    isUnsent,
+    endsTurn: isPending || isUnsent,
+    at: now,
+  })
+  tell(app, refund, result, statusReason)
+  return noted ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
+}
+
+function isNotSent(result: Step['result']): boolean {
+  return typeof result !== 'string' && result.kind === 'unknown' && result.reason === 'not_sent'
+}
+
+// Gateways and networks that were down are back by then, and whatever was under way has arrived.
+const REVIEW_AFTER_MS = 3_600_000
+
+function reasonOf(refund: RefundRow, result: Step['result'], isUnsent: boolean, now: Date): RefundReason {
+  if (result === 'queued') return 'queued'
+  if (now >= addMs(refund.submittedAt ?? refund.createdAt, REVIEW_AFTER_MS)) return 'requires_review'
+  return isUnsent ? 'gateway_unavailable' : 'outcome_unknown'
+}
+
+function tell(
+  app: PaymentsApp,
+  refund: RefundRow,
+  result: Step['result'],
+  reason: RefundReason | null,
+): void {
+  const { merchantId, paymentId, id: refundId, gateway } = refund
+  const outcome = typeof result === 'string' ? result : result.kind
+  const facts = { merchantId, paymentId, refundId, gateway, outcome, reason: reason ?? undefined }
+  const isNewReview = reason === 'requires_review' && refund.statusReason !== 'requires_review'
+  if (isNewReview) app.log.error('a refund needs a person', facts)
+  else app.log.info('a refund has not ended yet', facts)
+}

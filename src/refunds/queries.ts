@@ -1,0 +1,233 @@
+// Every statement over refunds, except those that list them.
+
+import type { Currency } from '../core/currency.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
+import type { RefundReason, RefundStatus } from './states.ts'
+
+export interface RefundRow {
+  merchantId: string
+  id: string
+  paymentId: string
+  paymentReference: string
+  attemptId: string
+  attemptKey: string
+  attemptReference: string
+  gateway: string
+  /** The merchant's own account at the gateway; null is the installation's. */
+  accountId: string | null
+  status: RefundStatus
+  statusReason: RefundReason | null
+  version: number
+  amountMinor: bigint
+  currency: Currency
+  isFull: boolean
+  isDuplicate: boolean
+  reason: string | null
+  metadata: Record<string, unknown>
+  gatewayKey: string
+  gatewayReference: string | null
+  failureWords: string | null
+  submittedAt: Date | null
+  dueAt: Date | null
+  tries: number
+  fence: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+export const REFUND_COLUMNS = `
+  r.merchant_id as "merchantId", r.id, r.payment_id as "paymentId", r.payment_reference as "paymentReference",
+  r.attempt_id as "attemptId", r.attempt_key as "attemptKey", r.attempt_reference as "attemptReference", r.gateway,
+  r.account_id as "accountId", r.status, r.status_reason as "statusReason", r.version,
+  r.amount_minor as "amountMinor", r.currency, r.is_full as "isFull", r.is_duplicate as "isDuplicate", r.reason,
+  r.metadata, r.gateway_key as "gatewayKey", r.gateway_reference as "gatewayReference",
+  r.failure_words as "failureWords", r.submitted_at as "submittedAt", r.due_at as "dueAt", r.tries, r.fence,
+  r.created_at as "createdAt", r.updated_at as "updatedAt"`
+
+const insertRefundStatement = sql<unknown>`
+insert into refunds (
+  merchant_id, id, payment_id, payment_reference, attempt_id, attempt_key, attempt_reference, gateway, account_id,
+  status, version, amount_minor, currency, is_full, is_duplicate, reason, metadata, gateway_key, due_at, created_at,
+  updated_at
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)`
+
+export async function insertRefund(tx: Tx, refund: RefundRow): Promise<void> {
+  await tx.query(insertRefundStatement, [
+    refund.merchantId,
+    refund.id,
+    refund.paymentId,
+    refund.paymentReference,
+    refund.attemptId,
+    refund.attemptKey,
+    refund.attemptReference,
+    refund.gateway,
+    refund.accountId,
+    refund.amountMinor,
+    refund.currency,
+    refund.isFull,
+    refund.isDuplicate,
+    refund.reason,
+    JSON.stringify(refund.metadata),
+    refund.gatewayKey,
+    refund.dueAt,
+    refund.createdAt,
+  ])
+}
+
+const selectRefund = sql<RefundRow>`
+select ${REFUND_COLUMNS}
+from refunds r
+where r.merchant_id = $1 and r.id = $2`
+
+export async function findRefund(db: Tx, merchantId: string, id: string): Promise<RefundRow | undefined> {
+  const [row] = await db.query(selectRefund, [merchantId, id])
+  return row
+}
+
+const markSubmittedStatement = sql<RefundRow>`
+update refunds r
+set submitted_at = coalesce(r.submitted_at, $4), holds_turn = $5
+where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
+returning ${REFUND_COLUMNS}`
+
+/**
+ * From now on a call may have left us. Undefined when another process speaks for the refund by now; a unique violation
+ * when it wants a turn that another refund of the payment holds.
+ */
+export async function markSubmitted(
+  db: Db,
+  { merchantId, id, fence }: RefundRow,
+  at: Date,
+  holdsTurn: boolean,
+): Promise<RefundRow | undefined> {
+  const [row] = await db.query(markSubmittedStatement, [merchantId, id, fence, at, holdsTurn])
+  return row
+}
+
+export interface RefundNote {
+  statusReason: RefundReason | null
+  gatewayReference: string | null
+  dueAt: Date
+  /** Nothing was sent after all. */
+  isUnsent: boolean
+  /** Another refund of the payment may go now. */
+  endsTurn: boolean
+  at: Date
+}
+
+const noteRefundStatement = sql<RefundRow>`
+update refunds r
+set
+  status_reason = $4,
+  gateway_reference = coalesce($5, r.gateway_reference),
+  due_at = case when r.due_at = $6 then $7 else r.due_at end,
+  submitted_at = case when $8 then null else r.submitted_at end,
+  holds_turn = r.holds_turn and not $9,
+  updated_at = case when r.status_reason is distinct from $4 then $10 else r.updated_at end
+where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
+returning ${REFUND_COLUMNS}`
+
+/**
+ * What is known of a refund that has not ended, and when to look again; a doorbell that rang meanwhile keeps its time.
+ * Undefined when another process speaks for the refund by now, or has ended it.
+ */
+export async function noteRefund(
+  db: Db,
+  refund: RefundRow,
+  note: RefundNote,
+): Promise<RefundRow | undefined> {
+  const [row] = await db.query(noteRefundStatement, [
+    refund.merchantId,
+    refund.id,
+    refund.fence,
+    note.statusReason,
+    note.gatewayReference,
+    refund.dueAt,
+    note.dueAt,
+    note.isUnsent,
+    note.endsTurn,
+    note.at,
+  ])
+  return row
+}
+
+const endRefundStatement = sql<RefundRow>`
+update refunds r
+set
+  status = $3,
+  status_reason = null,
+  version = r.version + 1,
+  gateway_reference = coalesce($4, r.gateway_reference),
+  failure_words = $5,
+  holds_turn = false,
+  due_at = null,
+  updated_at = $6
+where r.merchant_id = $1 and r.id = $2 and r.status = 'pending'
+returning ${REFUND_COLUMNS}`
+
+/** Undefined when it has ended before: two parallel proofs end it once. */
+export async function endRefund(
+  tx: Tx,
+  { merchantId, id }: RefundRow,
+  end: { status: 'successful' | 'failed'; gatewayReference: string | null; words: string | null; at: Date },
+): Promise<RefundRow | undefined> {
+  const values = [merchantId, id, end.status, end.gatewayReference, end.words, end.at]
+  const [row] = await tx.query(endRefundStatement, values)
+  return row
+}
+
+const wakeQueuedStatement = sql<unknown>`
+update refunds
+set due_at = $3
+where merchant_id = $1 and payment_id = $2 and status_reason = 'queued' and due_at > $3`
+
+/** The turn is free: whoever waits for it is looked at now. */
+export async function wakeQueued(db: Db, { merchantId, paymentId }: RefundRow, at: Date): Promise<void> {
+  await db.query(wakeQueuedStatement, [merchantId, paymentId, at])
+}
+
+const claimDueRefundsStatement = sql<RefundRow>`
+with due as (
+  select merchant_id, id
+  from refunds
+  where due_at <= $1
+  order by due_at
+  limit $3
+  for update skip locked
+)
+update refunds r
+set due_at = $2, tries = r.tries + 1, fence = r.fence + 1
+from due d
+where r.merchant_id = d.merchant_id and r.id = d.id
+returning ${REFUND_COLUMNS}`
+
+/** Refunds whose time has come, leased until `leaseUntil`: a process that dies gives them back by then. */
+export async function claimDueRefunds(
+  db: Db,
+  now: Date,
+  leaseUntil: Date,
+  limit: number,
+): Promise<RefundRow[]> {
+  return db.query(claimDueRefundsStatement, [now, leaseUntil, limit])
+}
+
+// The key is one that we made ourselves and told the gateway alone, and the webhook was signed for this very account.
+const ringRefundsStatement = sql<unknown>`
+update refunds
+set due_at = $4, tries = 0
+where attempt_key = $3
+  and gateway = $1
+  and account_id is not distinct from $2
+  and due_at > $4`
+
+/** A webhook about a paid attempt: the key is the attempt's. */
+export interface RefundRing {
+  gateway: string
+  accountId: string | null
+  key: string
+}
+
+export async function ringDue(db: Db, { gateway, accountId, key }: RefundRing, now: Date): Promise<void> {
+  await db.query(ringRefundsStatement, [gateway, accountId, key, now])
+}

@@ -1,0 +1,138 @@
+// Asking for a refund: record, call, settle. The refund with its key at the gateway is on disk, and its amount set aside,
+// before any call is made.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { Money } from '../core/money.ts'
+import { recordEvents } from '../events/service.ts'
+import type { Tx } from '../kit/db.ts'
+import { createOnce, type Once } from '../kit/idempotency.ts'
+import {
+  type AttemptRow,
+  findPaidAttempt,
+  firstLeaseEnd,
+  newGatewayKey,
+  type PaymentRow,
+  type PaymentsApp,
+  requirePayment,
+  requireRefundable,
+  reserveRefund,
+} from '../payments/service.ts'
+import { type RefundInput, toRefundAmount } from './input.ts'
+import { pursueRefund } from './pursue.ts'
+import { findRefund, insertRefund, type RefundRow } from './queries.ts'
+import { toRefund } from './schema.ts'
+
+const OPERATION = 'POST /api/v1/refunds'
+
+export async function requestRefund(
+  app: PaymentsApp,
+  merchant: Merchant,
+  input: RefundInput,
+  idempotencyKey: string | undefined,
+): Promise<Once<RefundRow>> {
+  // A retry is never an error: whether this one is refused is said only when no earlier one was recorded.
+  const wanted = await checkRefund(app, merchant, input).catch(keepRefusal)
+  await app.failpoints.pass('refund.before_record')
+  const claim = { merchantId: merchant.id, key: idempotencyKey, operation: OPERATION, input }
+  const once = await createOnce(app, claim, {
+    make: (tx, id) => recordWanted(app, tx, id, wanted, input),
+    find: (id) => findRefund(app.db, merchant.id, id),
+  })
+  if (once.replayed) return once
+  await app.failpoints.pass('refund.after_record')
+  const record = await pursueRefund(app, once.record, 'api')
+  await app.failpoints.pass('refund.after_settle')
+  return { record, replayed: false }
+}
+
+interface Wanted {
+  payment: PaymentRow
+  attempt: AttemptRow
+  amount: Money | null
+}
+
+/** What can be refused before anything is locked. */
+async function checkRefund(app: PaymentsApp, merchant: Merchant, input: RefundInput): Promise<Wanted> {
+  const payment = await requirePayment(app, merchant, input.payment)
+  const amount = toRefundAmount(input.amount, payment.currency)
+  requireRefundable(payment)
+  const attempt = await findPaidAttempt(app, payment)
+  const gateway = attempt && (await app.gateways.find(merchant.id, attempt.gateway, attempt.accountId))
+  if (!attempt || !gateway?.refund) throw new Refusal('refund_not_supported')
+  return { payment, attempt, amount }
+}
+
+function keepRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  throw error
+}
+
+async function recordWanted(
+  app: PaymentsApp,
+  tx: Tx,
+  id: string,
+  wanted: Wanted | Refusal,
+  { reason, metadata }: RefundInput,
+): Promise<RefundRow> {
+  if (wanted instanceof Refusal) throw wanted
+  const { payment, reserved } = await reserveRefund(tx, wanted.payment, wanted.amount)
+  const isFull = reserved.minor === payment.amountPaidMinor
+  const facts = { id, amount: reserved, isFull, isDuplicate: false, reason, metadata }
+  return recordRefund(app, tx, payment, wanted.attempt, facts)
+}
+
+interface NewRefund {
+  id: string
+  amount: Money
+  isFull: boolean
+  isDuplicate: boolean
+  reason: string | null
+  metadata: Record<string, unknown>
+}
+
+/** Writes the refund with its event. Whoever records it may make the first call; the background looks after it later. */
+export async function recordRefund(
+  app: PaymentsApp,
+  tx: Tx,
+  payment: PaymentRow,
+  attempt: AttemptRow,
+  { amount, ...facts }: NewRefund,
+): Promise<RefundRow> {
+  const now = app.clock.now()
+  const refund: RefundRow = {
+    ...facts,
+    merchantId: payment.merchantId,
+    paymentId: payment.id,
+    paymentReference: payment.reference,
+    attemptId: attempt.id,
+    attemptKey: attempt.gatewayKey,
+    attemptReference: attempt.gatewayReference ?? '',
+    gateway: attempt.gateway,
+    accountId: attempt.accountId,
+    status: 'pending',
+    statusReason: null,
+    version: 1,
+    amountMinor: amount.minor,
+    currency: amount.currency,
+    gatewayKey: newGatewayKey(app.random),
+    gatewayReference: null,
+    failureWords: null,
+    submittedAt: null,
+    dueAt: firstLeaseEnd(app, now),
+    tries: 0,
+    fence: 1,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await insertRefund(tx, refund)
+  await recordEvents(app, tx, app.settings.mode, [
+    {
+      merchantId: refund.merchantId,
+      type: 'refund.pending',
+      resource: { type: 'refund', uuid: refund.id, version: 1 },
+      data: toRefund(refund),
+    },
+  ])
+  return refund
+}

@@ -1,0 +1,78 @@
+import { REPLAYED } from '../kit/idempotency.ts'
+import { created, listed, ok, type Route, route } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import type { PaymentsApp } from '../payments/service.ts'
+import { REFUND_BODY_EXAMPLE, REFUND_EXAMPLE } from './examples.ts'
+import { refundComplaints, toRefundInput } from './input.ts'
+import { RefundBody, RefundRecord, RefundsQuery, toRefund } from './schema.ts'
+import { listRefunds, requestRefund, requireRefund } from './service.ts'
+import type { RefundStatus } from './states.ts'
+
+export function refundRoutes(app: PaymentsApp): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/refunds',
+      tag: 'Charges',
+      scope: 'refunds:write',
+      summary: 'Refund a payment or charge',
+      description:
+        'Gives back a part, or without an amount all that is left. Refunds together never exceed what was paid. A gateway that refuses is an answer: 201 with status failed, and the money stays. What the gateway has not proven yet is pending; it is resolved by asking, never by giving twice. The whole amount is taken from your wallet, available money first, then pending; fees are not given back, so available can go below zero. Each part is told by its own refund.successful; the payment moves, and tells so, with the first and the last.',
+      body: RefundBody,
+      complaints: refundComplaints,
+      answer: { http: 201, data: RefundRecord },
+      refusals: [
+        'missing_reference',
+        'invalid_uuid',
+        'amount_out_of_range',
+        'amount_precision',
+        'payment_not_found',
+        'invalid_state',
+        'refund_exceeds_amount',
+        'refund_not_supported',
+        'idempotency_key_reused',
+        'card_data_not_allowed',
+      ],
+      examples: { body: REFUND_BODY_EXAMPLE, data: REFUND_EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const { record, replayed } = await requestRefund(app, merchant, toRefundInput(body), idempotencyKey)
+        return created(MESSAGES[record.status], toRefund(record), replayed ? REPLAYED : undefined)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/refunds',
+      tag: 'Charges',
+      scope: 'refunds:write',
+      summary: 'List refunds',
+      description: 'Newest first, those that give back a second payment of one checkout among them.',
+      query: RefundsQuery,
+      answer: { http: 200, data: RefundRecord, list: true },
+      refusals: ['validation_failed', 'invalid_uuid', 'invalid_currency'],
+      examples: { data: [REFUND_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const { rows, meta } = await listRefunds(app, merchant, query)
+        return listed('Refunds retrieved.', rows.map(toRefund), meta)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/refunds/{uuid}',
+      tag: 'Charges',
+      scope: 'refunds:write',
+      summary: 'Get a refund as it is stored',
+      params: UuidParams,
+      answer: { http: 200, data: RefundRecord },
+      refusals: ['invalid_uuid', 'refund_not_found'],
+      examples: { data: REFUND_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok('Refund retrieved.', toRefund(await requireRefund(app, merchant, params.uuid))),
+    }),
+  ]
+}
+
+const MESSAGES: Readonly<Record<RefundStatus, string>> = {
+  pending: 'Refund is pending.',
+  successful: 'Refund successful.',
+  failed: 'Refund failed.',
+}

@@ -1,0 +1,101 @@
+// What a refund looks like on its way in and out: the only description of these shapes.
+
+import { type Static, Type } from 'typebox'
+import { formatAmount, money } from '../core/money.ts'
+import {
+  AmountText,
+  CurrencyCode,
+  CurrencyFilter,
+  Metadata,
+  Nullable,
+  PAGE_QUERY,
+  Timestamp,
+  Uuid,
+  UuidInput,
+  Words,
+} from '../kit/schema.ts'
+import type { RefundRow } from './queries.ts'
+import { REFUND_REASONS, REFUND_STATUSES } from './states.ts'
+
+export const RefundBody = Type.Object({
+  reference: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Of the payment or charge; or its uuid instead.',
+    }),
+  ),
+  uuid: Type.Optional(UuidInput),
+  amount: Type.Optional(
+    Type.Number({ description: 'In major units of the payment’s currency. Absent: all that is left.' }),
+  ),
+  reason: Type.Optional(
+    Type.String({ maxLength: 255, 'x-multiline': true, description: 'For your own books.' }),
+  ),
+  metadata: Type.Optional(Metadata),
+})
+export type RefundBody = Static<typeof RefundBody>
+
+const REASONS = Object.entries(REFUND_REASONS).map(([name, meaning]) => `${name}: ${meaning}`)
+
+export const RefundRecord = Type.Object({
+  uuid: Uuid,
+  status: Words(REFUND_STATUSES),
+  statusReason: Nullable(
+    Words(Object.keys(REFUND_REASONS), {
+      description: `Why it is still pending. ${REASONS.join(' ')} Null while the gateway is at work.`,
+    }),
+  ),
+  paymentUuid: Uuid,
+  paymentReference: Type.String(),
+  amount: AmountText,
+  currency: CurrencyCode,
+  reason: Nullable(Type.String()),
+  metadata: Metadata,
+  paymentGateway: Type.String(),
+  isDuplicate: Type.Boolean({
+    description:
+      'Nobody asked for it: the payer had paid twice, and the second payment was sent back. It counts neither as refundedAmount of the payment nor in your wallet.',
+  }),
+  failure: Nullable(
+    Type.Object({
+      code: Words(['refused_by_gateway']),
+      message: Type.String({ description: 'The gateway’s own words.' }),
+    }),
+  ),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export const RefundsQuery = Type.Object({
+  ...PAGE_QUERY,
+  status: Type.Optional(Words(REFUND_STATUSES)),
+  payment: Type.Optional(UuidInput),
+  currency: Type.Optional(CurrencyFilter),
+  search: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'A part of the payment’s reference.' }),
+  ),
+})
+export type RefundsQuery = Static<typeof RefundsQuery>
+
+export function toRefund(refund: RefundRow) {
+  return {
+    uuid: refund.id,
+    status: refund.status,
+    statusReason: refund.statusReason,
+    paymentUuid: refund.paymentId,
+    paymentReference: refund.paymentReference,
+    amount: formatAmount(money(refund.amountMinor, refund.currency)),
+    currency: refund.currency,
+    reason: refund.reason,
+    metadata: refund.metadata,
+    paymentGateway: refund.gateway,
+    isDuplicate: refund.isDuplicate,
+    failure:
+      refund.failureWords === null
+        ? null
+        : { code: 'refused_by_gateway' as const, message: refund.failureWords },
+    createdAt: refund.createdAt.toISOString(),
+    updatedAt: refund.updatedAt.toISOString(),
+  }
+}

@@ -1,0 +1,108 @@
+// The end of a refund. The refund, the payment's move, the ledger entry and both events are written in one transaction,
+// once, however many proofs come at the same moment. Rows are locked in one order: refund, payment, money.
+
+import { money } from '../core/money.ts'
+import { plainText } from '../core/plain-text.ts'
+import { recordEvents } from '../events/service.ts'
+import type { RefundOutcome } from '../gateways/gateway.ts'
+import { retryDeadlocks, type Tx } from '../kit/db.ts'
+import { recordEntry, takeBack } from '../ledger/service.ts'
+import {
+  applyRefund,
+  methodOf,
+  noteDuplicateRefund,
+  type PaymentsApp,
+  paymentOf,
+  releaseRefund,
+} from '../payments/service.ts'
+import { endRefund, findRefund, type RefundRow } from './queries.ts'
+import { toRefund } from './schema.ts'
+
+type Ended = Extract<RefundOutcome, { kind: 'succeeded' | 'failed' }>
+type Source = 'api' | 'resolver'
+
+export async function settleRefund(
+  app: PaymentsApp,
+  refund: RefundRow,
+  outcome: Ended,
+  source: Source,
+): Promise<RefundRow> {
+  const method = await methodOf(app, await paymentOf(app, refund))
+  const ended = await retryDeadlocks(() =>
+    app.db.transaction(async (tx) => {
+      const row = await endRefund(tx, refund, toEnd(app, outcome))
+      if (!row) return undefined
+      if (row.status === 'failed') await giveUp(tx, row)
+      else if (row.isDuplicate) await bookDuplicate(app, tx, row)
+      else {
+        const { merchantId, paymentId, amountMinor } = row
+        await applyRefund(app, tx, { merchantId, paymentId, amountMinor, source, method })
+        await bookRefund(app, tx, row)
+      }
+      await tellOfEnd(app, tx, row)
+      return row
+    }),
+  )
+  if (ended) logEnd(app, ended, source)
+  return ended ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
+}
+
+function toEnd(app: PaymentsApp, outcome: Ended) {
+  const { gatewayReference } = outcome
+  return {
+    status: outcome.kind === 'succeeded' ? ('successful' as const) : ('failed' as const),
+    gatewayReference: gatewayReference === null ? null : plainText(gatewayReference),
+    words: outcome.kind === 'failed' ? plainText(outcome.words) : null,
+    at: app.clock.now(),
+  }
+}
+
+/** What was set aside can be refunded again; money that came twice had nothing set aside. */
+async function giveUp(tx: Tx, { merchantId, paymentId, amountMinor, isDuplicate }: RefundRow): Promise<void> {
+  if (!isDuplicate) await releaseRefund(tx, merchantId, paymentId, amountMinor)
+}
+
+async function bookRefund(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+  const { merchantId, paymentId, id: refundId, amountMinor, currency, gateway, updatedAt: at } = refund
+  const amount = money(amountMinor, currency)
+  const to = `gateway:${gateway}`
+  await takeBack(app, tx, { merchantId, kind: 'refund', paymentId, refundId, amount, to, at })
+}
+
+/** It never was the merchant's, so it is taken from the account in which it waited. */
+async function bookDuplicate(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+  const { merchantId, paymentId, attemptId, id: refundId, amountMinor, currency, gateway } = refund
+  await noteDuplicateRefund(tx, merchantId, attemptId, amountMinor)
+  await recordEntry(app, tx, {
+    merchantId,
+    kind: 'refund',
+    paymentId,
+    attemptId,
+    refundId,
+    currency,
+    at: refund.updatedAt,
+    lines: [
+      ['duplicates', -amountMinor],
+      [`gateway:${gateway}`, amountMinor],
+    ],
+  })
+}
+
+async function tellOfEnd(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+  await recordEvents(app, tx, app.settings.mode, [
+    {
+      merchantId: refund.merchantId,
+      type: refund.status === 'successful' ? 'refund.successful' : 'refund.failed',
+      resource: { type: 'refund', uuid: refund.id, version: refund.version },
+      data: toRefund(refund),
+    },
+  ])
+}
+
+function logEnd(app: PaymentsApp, refund: RefundRow, source: Source): void {
+  const { merchantId, paymentId, id: refundId, gateway, status, isDuplicate } = refund
+  const facts = { merchantId, paymentId, refundId, gateway, status, reason: source }
+  // The merchant hears of a refund that it asked for; of this one only the operator can take care.
+  if (isDuplicate && status === 'failed') app.log.error('money that came twice needs a person', facts)
+  else app.log.info('a refund has ended', facts)
+}
