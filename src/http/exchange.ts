@@ -7,6 +7,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { REPORTS_PATH } from './headers.ts'
+import { LOGS_PATH } from './log-routes.ts'
 
 export interface Exchange {
   readonly startedAtMs: number
@@ -82,14 +83,14 @@ export function createExchanges(clock: Clock, log: Log): Exchanges {
   }
 }
 
-const QUIET_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/readyz', REPORTS_PATH])
+const QUIET_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/readyz', REPORTS_PATH, LOGS_PATH])
 
 function writeLine(log: Log, request: FastifyRequest, reply: FastifyReply, durationMs: number): void {
   const { merchant, keyId, refusal, callerLeft } = request.exchange
   // The pattern of the route, never the URL: a path or a query may hold what must not be logged.
   const route = request.routeOptions.url ?? 'unknown'
   const http = callerLeft ? CALLER_LEFT : reply.raw.statusCode
-  // Probes come every few seconds from every balancer and say nothing; reports say it in a line of their own.
+  // Probes and readers of the log come every second and say nothing; reports say it in a line of their own.
   const write = QUIET_ROUTES.has(route) ? log.debug : log.info
   const who = { merchantId: merchant?.id, keyId, refusal }
   write('request', { requestId: request.id, method: request.method, route, http, durationMs, ...who })

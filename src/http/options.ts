@@ -6,6 +6,7 @@ import type { GrantedScope, Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
+import type { RecentLines } from '../kit/recent-lines.ts'
 import type { ErrorPage, HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -48,6 +49,8 @@ export interface HttpShellOptions {
   clock: Clock
   random: Random
   log: Log
+  /** What operators are shown of the log; without it there is no such operation. */
+  recentLines?: RecentLines
 }
 
 /** A request without a socket, for tests. */

@@ -13,6 +13,7 @@ import { createGate } from './gate.ts'
 import { securityHeaders } from './headers.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
+import { logRoutes } from './log-routes.ts'
 import { answerClientError, createNodeServer } from './node-server.ts'
 import { openApiDocument } from './openapi.ts'
 import type { HttpShell, HttpShellOptions } from './options.ts'
@@ -175,7 +176,8 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerHealth(app, options.ready, needs.isStopping)
   registerReference(app, needs)
   registerMounts(app, options.mounts, options.log)
-  registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, options.operatorRoutes)
+  const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
+  registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, operatorRoutes)
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)
   registerHookRoutes(app, needs, options.hookRoutes)

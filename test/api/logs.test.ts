@@ -190,7 +190,9 @@ describe('the log', () => {
     const last = await anonymous.get('/nowhere')
     const lastId = last.headers.get('x-request-id')
     await eventually(async () => logged().some((line) => line.requestId === lastId), Boolean, 5_000)
-    const all = lines.join('')
+    const recent = await service.admin.get('/admin/v1/logs?limit=500')
+    assert.ok(recent.body.data.lines.length > 60, 'what is remembered is the same')
+    const all = `${lines.join('')}${recent.text}`
     assert.ok(lines.length > 60, `${lines.length} lines`)
     const { demoKey } = service
     const adminToken = 'a-token-of-the-tests'
@@ -245,5 +247,56 @@ describe('the log', () => {
         Object.keys(line).filter((name) => !known.has(name)),
         [],
       )
+  })
+})
+
+describe('the lines that a process remembers', () => {
+  const PATH = '/admin/v1/logs'
+
+  it('are for operators only', async () => {
+    assertRefused(await anonymous.get(PATH), 401, 'invalid_admin_token')
+    assertRefused(await api.get(PATH), 401, 'invalid_admin_token')
+  })
+
+  it('are read on from the last one that was seen, and never tell of the reading', async () => {
+    const { latest, process } = (await service.admin.get(PATH)).body.data
+    await anonymous.get('/nowhere', { 'x-request-id': 'remembered-request' })
+    const behind = () => service.admin.get(`${PATH}?after=${latest}`)
+    const { data } = (await eventually(behind, ({ body }) => body.data.lines.length > 0, 5_000)).body
+    assert.equal(data.process, process)
+    assert.deepEqual(
+      data.lines.map(({ sequence, level, message, fields }: Record<string, unknown>) => ({
+        isBehind: Number(sequence) > latest,
+        level,
+        message,
+        fields: { ...(fields as object), durationMs: 0 },
+      })),
+      [
+        {
+          isBehind: true,
+          level: 'info',
+          message: 'request',
+          fields: {
+            requestId: 'remembered-request',
+            method: 'GET',
+            route: 'unknown',
+            http: 404,
+            durationMs: 0,
+            refusal: 'route_not_found',
+          },
+        },
+      ],
+    )
+  })
+
+  it('can be asked for by level, merchant and request id', async () => {
+    const graver = (await service.admin.get(`${PATH}?level=warn&limit=500`)).body.data.lines
+    assert.ok(graver.length > 0)
+    for (const { level } of graver) assert.match(level, /^(?:warn|error)$/)
+    const [mine] = (await service.admin.get(`${PATH}?requestId=request-of-the-log`)).body.data.lines
+    const byMerchant = await service.admin.get(`${PATH}?merchant=${mine.fields.merchantId}`)
+    assert.deepEqual(byMerchant.body.data.lines, [mine])
+    for (const query of ['level=loud', 'limit=501', 'after=-1', 'merchant=me'])
+      assert.equal((await service.admin.get(`${PATH}?${query}`)).http, 400, query)
   })
 })

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { systemClock } from './clock.ts'
+import { createLog, type LogFields } from './log.ts'
+import { createRecentLines, rememberLog } from './recent-lines.ts'
+
+const sequences = (lines: { sequence: number }[]) => lines.map(({ sequence }) => sequence)
+
+describe('the recent lines of a log', () => {
+  it('are bounded, and say what they have lost', () => {
+    const recent = createRecentLines(systemClock, 3)
+    assert.deepEqual(recent.extent(), { oldest: 1, latest: 0 })
+    for (const message of ['a', 'b', 'c', 'd', 'e']) recent.add('info', message)
+    assert.deepEqual(recent.extent(), { oldest: 3, latest: 5 })
+    assert.deepEqual(
+      recent.read({ level: 'debug', limit: 9 }).map(({ message }) => message),
+      ['c', 'd', 'e'],
+    )
+  })
+
+  it('are the latest ones at first, and then the ones behind the last that was seen', () => {
+    const recent = createRecentLines(systemClock)
+    for (let count = 0; count < 10; count++) recent.add('info', 'line')
+    assert.deepEqual(sequences(recent.read({ level: 'debug', limit: 3 })), [8, 9, 10])
+    assert.deepEqual(sequences(recent.read({ after: 4, level: 'debug', limit: 3 })), [5, 6, 7])
+    assert.deepEqual(sequences(recent.read({ after: 10, level: 'debug', limit: 3 })), [])
+  })
+
+  it('can be asked for by level, merchant and request', () => {
+    const recent = createRecentLines(systemClock)
+    recent.add('debug', 'one', { merchantId: 'm', requestId: 'r' })
+    recent.add('warn', 'two', { merchantId: 'm' })
+    recent.add('error', 'three', { requestId: 'r' })
+    const read = (query: object) => sequences(recent.read({ level: 'debug', limit: 9, ...query }))
+    assert.deepEqual(read({ level: 'warn' }), [2, 3])
+    assert.deepEqual(read({ merchantId: 'm' }), [1, 2])
+    assert.deepEqual(read({ requestId: 'r', level: 'info' }), [3])
+  })
+
+  it('hold no field that the log may not hold, and no text without end', () => {
+    const recent = createRecentLines(systemClock)
+    const log = rememberLog(createLog('silent'), recent, 'info')
+    const sneaked: LogFields = { reason: 'x'.repeat(5_000) }
+    log.info('request', Object.assign(sneaked, { email: 'amina@example.com', apiKey: 'cowry_test_secret' }))
+    log.debug('too fine')
+    const lines = recent.read({ level: 'debug', limit: 9 })
+    assert.deepEqual(
+      lines.map(({ message, fields }) => ({ message, fields })),
+      [{ message: 'request', fields: { reason: 'x'.repeat(2_000) } }],
+    )
+    rememberLog(createLog('silent'), recent, 'silent').error('unheard')
+    assert.equal(recent.extent().latest, 1)
+  })
+})

@@ -1,0 +1,84 @@
+// The last lines of the log of this process, in memory, so that an operator can look at them without a way to its files.
+// What the log may not hold cannot come in here either: a line is remembered after the allow-list.
+
+import type { Clock } from './clock.ts'
+import { allowedFields, type Log, type LogFields, type LogLevel } from './log.ts'
+
+export type LineLevel = Exclude<LogLevel, 'silent'>
+
+export interface LogLine {
+  /** Grows by one with each line of the process. */
+  sequence: number
+  at: Date
+  level: LineLevel
+  message: string
+  fields: LogFields
+}
+
+export interface LineQuery {
+  /** The first lines behind this one; without it the latest of all. */
+  after?: number
+  /** This level and what is graver. */
+  level: LineLevel
+  limit: number
+  merchantId?: string
+  requestId?: string
+}
+
+export interface RecentLines {
+  add(level: LineLevel, message: string, fields?: LogFields): void
+  /** Oldest first. */
+  read(query: LineQuery): LogLine[]
+  /** The sequences that are remembered. Nothing is when the oldest is behind the latest. */
+  extent(): { oldest: number; latest: number }
+}
+
+export const LINE_LEVELS: readonly LineLevel[] = ['debug', 'info', 'warn', 'error']
+
+/** An hour of a quiet service and seconds of a busy one; with stacks a few megabytes at the very most. */
+const MAX_LINES = 2_000
+/** Of a text in a line. Stacks are the longest, and their beginning says the most. */
+const MAX_TEXT = 2_000
+
+export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLines {
+  const lines: LogLine[] = []
+  let latest = 0
+  return {
+    add(level, message, fields = {}) {
+      latest += 1
+      lines.push({ sequence: latest, at: clock.now(), level, message, fields: shortened(fields) })
+      if (lines.length > maxLines) lines.shift()
+    },
+    read(query) {
+      const wanted = lines.filter((line) => isWanted(line, query))
+      return query.after === undefined ? wanted.slice(-query.limit) : wanted.slice(0, query.limit)
+    },
+    extent: () => ({ oldest: latest - lines.length + 1, latest }),
+  }
+}
+
+function isWanted(line: LogLine, { after = 0, level, merchantId, requestId }: LineQuery): boolean {
+  return (
+    line.sequence > after &&
+    LINE_LEVELS.indexOf(line.level) >= LINE_LEVELS.indexOf(level) &&
+    (merchantId === undefined || line.fields.merchantId === merchantId) &&
+    (requestId === undefined || line.fields.requestId === requestId)
+  )
+}
+
+function shortened(fields: LogFields): LogFields {
+  const entries = Object.entries(allowedFields(fields)).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, MAX_TEXT) : value]),
+  )
+}
+
+/** A log that is also remembered, from this level on. */
+export function rememberLog(log: Log, recent: RecentLines, level: LogLevel): Log {
+  const first = level === 'silent' ? LINE_LEVELS.length : LINE_LEVELS.indexOf(level)
+  const write = (at: LineLevel) => (message: string, fields?: LogFields) => {
+    if (LINE_LEVELS.indexOf(at) >= first) recent.add(at, message, fields)
+    log[at](message, fields)
+  }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
