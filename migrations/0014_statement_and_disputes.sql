@@ -152,3 +152,64 @@ alter table ledger_entries drop constraint ledger_entries_kind_check;
 alter table ledger_entries add constraint ledger_entries_kind_check check (
   kind in ('capture', 'duplicate_capture', 'settlement', 'refund', 'dispute', 'dispute_won', 'reversal')
 );
+
+create table disputes (
+  merchant_id uuid not null,
+  id uuid not null,
+  payment_id uuid not null,
+  attempt_id uuid not null,
+  -- The gateway's own name of the dispute, by which it is known again in whatever order its news arrives.
+  gateway_reference text not null,
+  status text not null check (status in ('open', 'won', 'lost')),
+  -- What it holds while it is open, and what it has taken in the end.
+  amount_minor bigint not null check (amount_minor >= 0),
+  currency text not null,
+  opened_at timestamptz not null,
+  closed_at timestamptz,
+  primary key (merchant_id, id),
+  unique (merchant_id, payment_id, gateway_reference),
+  foreign key (merchant_id, payment_id) references payments (merchant_id, id),
+  foreign key (merchant_id, attempt_id) references attempts (merchant_id, id),
+  check ((status = 'open') = (closed_at is null)),
+  check (status <> 'won' or amount_minor = 0)
+);
+
+create unique index one_open_dispute on disputes (merchant_id, payment_id) where status = 'open';
+
+-- A webhook that is about a dispute makes us ask also about an attempt that has succeeded.
+alter table gateway_events add column is_dispute boolean not null default false;
+
+-- A payment is disputed while a dispute is open, reversed after one was lost, and the account of disputes holds exactly
+-- what the open ones say.
+create view invariant_i04_disputes_follow_payments as
+select p.merchant_id, p.id as payment_id, p.status, 'the state does not say what its disputes do' as why
+from payments p
+left join (
+  select
+    merchant_id, payment_id,
+    count(*) filter (where status = 'open') as opened,
+    count(*) filter (where status = 'lost') as lost
+  from disputes
+  group by merchant_id, payment_id
+) d on d.merchant_id = p.merchant_id and d.payment_id = p.id
+where (p.status = 'disputed') <> (coalesce(d.opened, 0) = 1)
+  or (p.status = 'reversed') <> (coalesce(d.lost, 0) = 1)
+union all
+select
+  coalesce(d.merchant_id, b.merchant_id), coalesce(d.payment_id, b.payment_id), null,
+  'the books do not hold what the dispute does'
+from (select * from disputes where status = 'open' and amount_minor > 0) d
+full join (
+  select e.merchant_id, e.payment_id, sum(p.amount_minor) as held_minor
+  from ledger_entries e
+  join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id
+  where p.account = 'disputed'
+  group by e.merchant_id, e.payment_id
+  having sum(p.amount_minor) <> 0
+) b on b.merchant_id = d.merchant_id and b.payment_id = d.payment_id
+where d.amount_minor is distinct from b.held_minor
+union all
+select d.merchant_id, d.payment_id, null, 'more went back than was paid'
+from disputes d
+join payments p on p.merchant_id = d.merchant_id and p.id = d.payment_id
+where d.status = 'lost' and d.amount_minor + p.refunded_minor > coalesce(p.amount_paid_minor, 0);

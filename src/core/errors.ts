@@ -90,6 +90,7 @@ export const REFUSALS = {
   currency_not_supported_for_token: unprocessable('The saved method cannot be charged in this currency.'),
   customer_blocked: unprocessable('This customer is blocked and cannot pay or be charged.'),
   refund_exceeds_amount: unprocessable('Refunds together cannot exceed what was paid.'),
+  export_too_large: unprocessable('There are more lines than one file takes; ask for a shorter time.'),
   refund_not_supported: unprocessable('The gateway of this payment cannot send money back.'),
   p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),
   webhook_url_not_allowed: unprocessable('Events cannot be delivered to this address.'),

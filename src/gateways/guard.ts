@@ -13,7 +13,7 @@ import {
   TaskCancelledError,
 } from 'cockatiel'
 import { addMs, type Clock } from '../kit/clock.ts'
-import type { Gateway, Outcome, RefundOutcome, Started } from './gateway.ts'
+import type { FoundKey, Gateway, Outcome, RefundOutcome, Started } from './gateway.ts'
 import type { Health } from './routing.ts'
 
 export interface GuardOptions {
@@ -45,7 +45,7 @@ const MIN_CALLS = 5
 const THRESHOLD = 0.5
 
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
-type Answer = Started | Outcome | RefundOutcome
+type Answer = Started | Outcome | RefundOutcome | FoundKey
 
 const keptBack = (words: string): Unknown => ({ kind: 'unknown', reason: 'not_sent', words })
 
@@ -112,7 +112,7 @@ export function guarded(gateway: Gateway, options: GuardOptions): Guarded {
     return 'down'
   }
 
-  const { chargeSaved, cancel, refund, verifyRefund } = gateway
+  const { chargeSaved, cancel, refund, verifyRefund, findKey } = gateway
   return {
     health,
     gateway: {
@@ -128,6 +128,7 @@ export function guarded(gateway: Gateway, options: GuardOptions): Guarded {
       ...(verifyRefund && {
         verifyRefund: (request, reference) => ask(() => verifyRefund(request, reference)),
       }),
+      ...(findKey && { findKey: (gatewayPayment) => ask(() => findKey(gatewayPayment)) }),
     },
   }
 }

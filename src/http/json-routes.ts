@@ -1,5 +1,6 @@
 // The merchants' and the operators' endpoints: admitted, read, checked, handled and answered in the one envelope.
 
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { REFUSALS, Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -85,7 +86,9 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
     method: route.method,
     url: frameworkPath(route.path),
     bodyLimit: JSON_BODY_LIMIT,
-    schema: { response: { [route.answer.http]: answerSchema(route) } },
+    ...(mediaTypeOf(route) === undefined && {
+      schema: { response: { [route.answer.http]: answerSchema(route) } },
+    }),
     onRequest: async (request, reply) => {
       await admit(request, reply)
       if (takesBody) requireJsonHeaders(request.headers)
@@ -94,7 +97,7 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
       needs.exchanges.work(request, reply, async () => {
         const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
         const input = check(request.params, queryTextOf(request.raw.url), body)
-        return sendAnswer(reply, await handle(request, input))
+        return sendAnswer(reply, await handle(request, input), mediaTypeOf(route))
       }),
   })
 }
@@ -109,10 +112,27 @@ function answerSchema(route: Route | OperatorRoute): object {
   return envelopeSchema(route.answer.data, route.answer.list === true)
 }
 
-function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
+function mediaTypeOf({ answer }: Route | OperatorRoute): string | undefined {
+  return 'file' in answer ? answer.file : undefined
+}
+
+function sendAnswer(reply: FastifyReply, answer: Answer, mediaType: string | undefined): FastifyReply {
   if (answer.headers) reply.headers(answer.headers)
+  if (answer.file && mediaType !== undefined) return sendFile(reply, answer.file, mediaType)
   const { message, data, meta } = answer
   return reply.code(answer.http).send({ status: 'success', message, data, meta })
+}
+
+/** Goes out as it is made. When it breaks off, so does the connection: a part must not look like the whole. */
+function sendFile(
+  reply: FastifyReply,
+  { name, pieces }: NonNullable<Answer['file']>,
+  mediaType: string,
+): FastifyReply {
+  return reply
+    .type(`${mediaType}; charset=utf-8`)
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .send(Readable.from(pieces))
 }
 
 function requireCaller(request: FastifyRequest): { merchant: Merchant; keyId: string } {

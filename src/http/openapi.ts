@@ -136,7 +136,8 @@ function requestBodyOf(route: Route): JsonSchema {
 }
 
 function successOf(route: Route): JsonSchema {
-  const { list } = route.answer
+  const { list, file } = route.answer
+  if (file !== undefined) return fileAnswerOf(route, file)
   const element = documentedSchema(route.answer.data)
   const properties = {
     status: { type: 'string', const: 'success' },
@@ -154,6 +155,16 @@ function successOf(route: Route): JsonSchema {
         ...(route.examples && { example: exampleOf(route, route.examples.data) }),
       },
     },
+  }
+}
+
+function fileAnswerOf(route: Route, mediaType: string): JsonSchema {
+  const example = route.examples?.data
+  const content = { schema: documentedSchema(route.answer.data), ...(example !== undefined && { example }) }
+  return {
+    description: 'A file, without the envelope.',
+    headers: headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit']),
+    content: { [mediaType]: content },
   }
 }
 

@@ -42,6 +42,8 @@ export interface Answer {
   data: unknown
   meta?: PageMeta
   headers?: Record<string, string>
+  /** A file instead of the envelope, in pieces as they are made. */
+  file?: { name: string; pieces: AsyncIterable<string> }
 }
 
 export interface RouteDefinition<Params, Query, Body> {
@@ -55,8 +57,11 @@ export interface RouteDefinition<Params, Query, Body> {
   params?: Params
   query?: Query
   body?: Body
-  /** The schema of `data` in the envelope (one element of it when `list` is set). */
-  answer: { http: 200 | 201; data: TSchema; list?: boolean }
+  /**
+   * The schema of `data` in the envelope (one element of it when `list` is set). With `file` there is no envelope: the
+   * answer is a text of that media type.
+   */
+  answer: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
   /** The refusals special to this operation; those of every operation are added by the shell. */
   refusals: RefusalCode[]
   examples?: { body?: unknown; data: unknown }
@@ -96,6 +101,14 @@ export const listed = (message: string, data: unknown[], meta: PageMeta): Answer
   message,
   data,
   meta,
+})
+
+/** A file to be kept, under this name; the route says of what type it is. */
+export const fileOf = (name: string, pieces: AsyncIterable<string>): Answer => ({
+  http: 200,
+  message: '',
+  data: null,
+  file: { name, pieces },
 })
 
 /** An operator's endpoint under /admin/v1: the admin token instead of a key, no tag, not in the merchants' document. */

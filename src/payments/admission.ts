@@ -3,8 +3,8 @@
 
 import { Refusal } from '../core/errors.ts'
 import type { PaymentsApp } from './app.ts'
+import { movePayment, plainMove } from './move.ts'
 import type { PaymentRow } from './queries.ts'
-import { movePayment, plainMove } from './settle.ts'
 
 /** Why a payment is over that its link does not let through. */
 export const LINK_ENDED = 'payment_link_ended'

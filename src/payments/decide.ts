@@ -3,8 +3,9 @@
 
 import type { FailureCode } from '../core/failures.ts'
 import { equals, type Money, money } from '../core/money.ts'
-import type { Outcome } from '../gateways/gateway.ts'
+import type { DisputeReport, Outcome } from '../gateways/gateway.ts'
 import type { AttemptRow } from './attempt-queries.ts'
+import type { DisputeRow } from './dispute-queries.ts'
 import type { PaymentRow } from './queries.ts'
 import { type AttemptStatus, canMove, isOpen, isUnpaid, type PaymentStatus, type Proof } from './states.ts'
 
@@ -45,40 +46,46 @@ export type Decision =
       statusReason: string | null
     }
 
+  /** The gateway takes money back, or gives back what it took. */
+  | {
+      kind: 'dispute'
+      /** Where the payment moves; null when it is already there, and the dispute is only noted. */
+      to: 'disputed' | 'successful' | 'reversed' | null
+      report: DisputeReport
+      /** The dispute that holds the money now. */
+      open: DisputeRow | null
+    }
+
 const NOTHING: Decision = { kind: 'nothing' }
 
 export function decide(
   payment: PaymentRow,
   attempt: AttemptRow,
   outcome: Outcome,
-  how: { firstCall: boolean; failsOver?: boolean },
+  how: { firstCall: boolean; failsOver?: boolean; disputes?: readonly DisputeRow[] },
 ): Decision {
   const { failsOver } = how
   switch (outcome.kind) {
     case 'succeeded':
-      return decideSuccess(payment, attempt, outcome)
+      return attempt.status === 'succeeded' && outcome.dispute
+        ? decideDispute(payment, outcome.dispute, how.disputes ?? [])
+        : decideSuccess(payment, attempt, outcome)
     case 'declined': {
-      const { code, words, gatewayReference, refused = false } = outcome
+      const { code, words, gatewayReference, refused = false, final: isFinal } = outcome
       // That a gateway would not even begin says something about this one call: an earlier one may have got through.
       if (refused && !how.firstCall) return NOTHING
       return refused
-        ? decideDecline(payment, attempt, code, words, gatewayReference, 'not_sent', failsOver)
-        : decideDecline(payment, attempt, code, words, gatewayReference, 'declined')
+        ? decideDecline(payment, attempt, code, words, gatewayReference, 'not_sent', { failsOver })
+        : decideDecline(payment, attempt, code, words, gatewayReference, 'declined', { isFinal })
     }
     case 'pending':
       return NOTHING
     case 'unknown':
       // No byte of the one call that was ever made has left us, so the gateway cannot have acted.
       if (outcome.reason !== 'not_sent' || !how.firstCall) return NOTHING
-      return decideDecline(
-        payment,
-        attempt,
-        'provider_unavailable',
-        outcome.words,
-        null,
-        'not_sent',
+      return decideDecline(payment, attempt, 'provider_unavailable', outcome.words, null, 'not_sent', {
         failsOver,
-      )
+      })
   }
 }
 
@@ -108,6 +115,30 @@ function decideSuccess(
   }
 }
 
+/**
+ * A dispute is opened and closed once, in whatever order its news arrives: one that has ended does not open again, and one
+ * that was never seen open has taken nothing if it was won.
+ */
+function decideDispute(payment: PaymentRow, report: DisputeReport, known: readonly DisputeRow[]): Decision {
+  const same = known.find(({ gatewayReference }) => gatewayReference === report.reference)
+  const open = known.find(({ status }) => status === 'open') ?? null
+  const isOver = same !== undefined && same.status !== 'open'
+  // One at a time: the next is seen when the one that is open has been decided.
+  const isAnother = open !== null && open !== same
+  if (isOver || isAnother || report.amount.currency !== payment.currency) return NOTHING
+  const move = (to: 'disputed' | 'successful' | 'reversed') =>
+    canMove(payment.status, to) ? ({ kind: 'dispute', to, report, open } as const) : NOTHING
+  switch (report.status) {
+    case 'open':
+      return same ? NOTHING : move('disputed')
+    case 'won':
+      return same ? move('successful') : { kind: 'dispute', to: null, report, open }
+    case 'lost':
+      // Where something was refunded the way leads through the dispute.
+      return canMove(payment.status, 'reversed') ? move('reversed') : move('disputed')
+  }
+}
+
 // What is over is not declined again; what waits for a person may be settled by the gateway's own word.
 const DECLINABLE: AttemptStatus[] = ['started', 'awaiting_customer', 'requires_review']
 
@@ -118,12 +149,12 @@ function decideDecline(
   words: string,
   gatewayReference: string | null,
   proof: 'declined' | 'not_sent',
-  failsOver = false,
+  next: Next,
 ): Decision {
   if (!DECLINABLE.includes(attempt.status)) return NOTHING
   const failure = { code, words }
   const isCurrent = isOpen(payment.status) && attempt.number === payment.attemptsUsed
-  const to = nextAfterDecline(payment, failsOver)
+  const to = nextAfterDecline(payment, next)
   if (!isCurrent || !canMove(payment.status, to)) {
     return {
       kind: 'close',
@@ -147,9 +178,15 @@ function decideDecline(
   }
 }
 
+interface Next {
+  failsOver?: boolean
+  /** The decline is about the payment, not about this way to pay. */
+  isFinal?: boolean
+}
+
 /** A checkout may be tried again until its attempts are used up; a charge has one attempt. */
-function nextAfterDecline(payment: PaymentRow, failsOver: boolean): PaymentStatus {
-  if (payment.kind === 'charge') return 'failed'
+function nextAfterDecline(payment: PaymentRow, { failsOver, isFinal }: Next): PaymentStatus {
+  if (payment.kind === 'charge' || isFinal) return 'failed'
   return failsOver || !hasUsedAllAttempts(payment) ? 'pending' : 'failed'
 }
 

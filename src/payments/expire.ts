@@ -6,9 +6,9 @@ import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
 import { verifyAttempt } from './ask.ts'
 import { listAttempts } from './attempt-queries.ts'
+import { movePayment, plainMove } from './move.ts'
 import { claimDueCheckouts, findPayment, type PaymentRow } from './queries.ts'
 import { isUnsettled, isWatched } from './schedule.ts'
-import { movePayment, plainMove } from './settle.ts'
 import { isOpen } from './states.ts'
 
 // Who dies meanwhile gives the checkout back by then, and an unknown outcome is looked at again by then.

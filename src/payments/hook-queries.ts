@@ -9,10 +9,16 @@ export interface Ring {
   eventId: string
   /** Our key of the attempt. */
   key: string
+  /** It is about money that may have been taken back, so an attempt that has succeeded is asked about too. */
+  isDispute?: boolean
 }
 
-// Late money is money: an attempt that was over is asked about as well.
-const RINGS = "a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')"
+// Late money is money: an attempt that was over is asked about as well. Of one that has succeeded there is nothing new to
+// learn but a dispute, and a gateway that repeats its good news costs no question.
+const ringsAt = (isDispute: string) => `(
+    a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')
+    or (a.status = 'succeeded' and ${isDispute})
+  )`
 
 // Only attempts of the very account that the webhook was signed for: nobody rings about another merchant's payment.
 const ringDoorbellStatement = sql<unknown>`
@@ -22,11 +28,14 @@ with known as (
   where gateway_key = $4 and gateway = $1 and account_id is not distinct from $2
 ),
 noted as (
-  insert into gateway_events (gateway, account_id, event_id, gateway_key, received_at, handled_at, due_at)
+  insert into gateway_events (
+    gateway, account_id, event_id, gateway_key, received_at, handled_at, due_at, is_dispute
+  )
   select
     $1, $2, $3, $4, $5::timestamptz,
     case when exists (select from known) then $5::timestamptz end,
-    case when not exists (select from known) then $6::timestamptz end
+    case when not exists (select from known) then $6::timestamptz end,
+    $7::boolean
   on conflict (gateway, event_id, account_id) do nothing
   returning event_id
 )
@@ -35,7 +44,7 @@ set due_at = $5, tries = 0
 from known k
 where a.merchant_id = k.merchant_id
   and a.id = k.id
-  and ${RINGS}
+  and ${ringsAt('$7::boolean')}
   and (a.due_at is null or a.due_at > $5)
   and exists (select from noted)`
 
@@ -44,15 +53,15 @@ where a.merchant_id = k.merchant_id
  * the same webhook again does nothing. One about a key that nobody knows is looked at again later.
  */
 export async function ringDoorbell(db: Db, ring: Ring, now: Date, retryAt: Date): Promise<void> {
-  const { gateway, accountId, eventId, key } = ring
-  await db.query(ringDoorbellStatement, [gateway, accountId, eventId, key, now, retryAt])
+  const { gateway, accountId, eventId, key, isDispute = false } = ring
+  await db.query(ringDoorbellStatement, [gateway, accountId, eventId, key, now, retryAt, isDispute])
 }
 
 // The wait grows with the age: a webhook that was a minute early and one after a restored backup are both served, and
 // those that are about somebody else's payments cost a dozen looks.
 const retryRingsStatement = sql<{ isHandled: boolean }>`
 with due as (
-  select gateway, account_id, event_id, gateway_key
+  select gateway, account_id, event_id, gateway_key, is_dispute
   from gateway_events
   where due_at <= $1
   order by due_at
@@ -60,7 +69,7 @@ with due as (
   for update skip locked
 ),
 known as (
-  select d.gateway, d.account_id, d.event_id, a.merchant_id, a.id
+  select d.gateway, d.account_id, d.event_id, d.is_dispute, a.merchant_id, a.id
   from due d
   join attempts a
     on a.gateway_key = d.gateway_key
@@ -71,7 +80,10 @@ rung as (
   update attempts a
   set due_at = $1, tries = 0
   from known k
-  where a.merchant_id = k.merchant_id and a.id = k.id and ${RINGS} and (a.due_at is null or a.due_at > $1)
+  where a.merchant_id = k.merchant_id
+    and a.id = k.id
+    and ${ringsAt('k.is_dispute')}
+    and (a.due_at is null or a.due_at > $1)
 )
 update gateway_events e
 set

@@ -2,23 +2,24 @@
 // the ledger entry and the event are written by one statement that applies only while the payment is still as it was
 // when this was decided. Two parallel proofs make one credit and one event.
 
-import { money } from '../core/money.ts'
+import { type Money, money } from '../core/money.ts'
 import { plainText, plainTexts } from '../core/plain-text.ts'
 import { type MethodRow, saveMethod } from '../customers/service.ts'
-import { toEventBody } from '../events/service.ts'
 import type { Outcome, SavedMethod } from '../gateways/gateway.ts'
-import { addMs } from '../kit/clock.ts'
-import { capturePostings, duplicatePostings, feeOf, type Posting } from '../ledger/service.ts'
+import { capturePostings, directPostings, duplicatePostings, feeOf, type Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
 import { type AttemptRow, listAttempts } from './attempt-queries.ts'
 import { type Decision, decide } from './decide.ts'
+import { applyDispute } from './dispute.ts'
+import { listDisputes } from './dispute-queries.ts'
 import type { Known } from './known.ts'
+import { movePayment } from './move.ts'
 import { findPayment, type PaymentRow } from './queries.ts'
 import { openRecovery } from './recovery.ts'
 import { watchAt } from './schedule.ts'
-import { type AttemptInput, closeAttempt, type MoveInput } from './settle-queries.ts'
-import { eventType, isOpen, type MoveSource, type PaymentStatus, type Proof } from './states.ts'
-import { methodOf, showAtRest } from './views.ts'
+import { closeAttempt } from './settle-queries.ts'
+import { isOpen, type MoveSource } from './states.ts'
+import { methodOf } from './views.ts'
 
 export interface SettleHow {
   source: MoveSource
@@ -33,6 +34,7 @@ const MAX_ROUNDS = 10
 
 export async function settle(app: PaymentsApp, known: Known, told: Outcome, how: SettleHow): Promise<Known> {
   let current = known
+  const { merchantId, id: paymentId } = known.payment
   const outcome = cleaned(told)
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     // Who lost the attempt to the resolver meanwhile does not speak for the first call any more.
@@ -40,16 +42,34 @@ export async function settle(app: PaymentsApp, known: Known, told: Outcome, how:
     const decision = decide(current.payment, current.attempt, outcome, {
       firstCall,
       failsOver: how.failsOver ?? false,
+      disputes: isDisputed(outcome) ? await listDisputes(app.db, merchantId, paymentId) : [],
     })
     if (decision.kind === 'nothing') return current
-    const settled =
-      decision.kind === 'move'
-        ? await applyDecision(app, current, decision, outcome, how)
-        : await applyClosing(app, current, decision)
-    if (settled) return settled
-    current = await reload(app, current)
+    const settled = await apply(app, current, decision, outcome, how)
+    // What was paid and is disputed makes two moves: the money came before it was taken back.
+    if (settled && !isDisputed(outcome)) return settled
+    current = settled ?? (await reload(app, current))
   }
   throw new Error(`payment ${known.payment.id} moved ${MAX_ROUNDS} times while one outcome was settled`)
+}
+
+const isDisputed = (outcome: Outcome) => outcome.kind === 'succeeded' && outcome.dispute !== undefined
+
+function apply(
+  app: PaymentsApp,
+  known: Known,
+  decision: Exclude<Decision, { kind: 'nothing' }>,
+  outcome: Outcome,
+  how: SettleHow,
+): Promise<Known | undefined> {
+  switch (decision.kind) {
+    case 'move':
+      return applyDecision(app, known, decision, outcome, how)
+    case 'close':
+      return applyClosing(app, known, decision)
+    case 'dispute':
+      return applyDispute(app, known, decision, how.source)
+  }
 }
 
 /** What a provider says of itself is kept, so it must be text that can be kept. */
@@ -62,6 +82,9 @@ function cleaned(outcome: Outcome): Outcome {
         ...outcome,
         gatewayReference: gatewayReference ?? '',
         savedMethod: outcome.savedMethod && cleanedMethod(outcome.savedMethod),
+        ...(outcome.dispute && {
+          dispute: { ...outcome.dispute, reference: plainText(outcome.dispute.reference) },
+        }),
       }
     case 'declined':
       return { ...outcome, gatewayReference, words: plainText(outcome.words) }
@@ -105,7 +128,7 @@ async function applyDecision(
     : (known.method ?? (await methodOf(app, payment)))
   const method = kept && decision.paid ? usedAt(kept, now) : kept
   const recovery = await openRecovery(app, payment, decision, method)
-  const fee = decision.paid === null ? null : feeOf(app.settings.fees, attempt.gateway, decision.paid)
+  const credit = decision.paid === null ? null : await creditOf(app, attempt, decision.paid)
 
   const next: PaymentRow = {
     ...payment,
@@ -117,7 +140,7 @@ async function applyDecision(
     version: payment.version + 1,
     gateway: attempt.gateway,
     amountPaidMinor: decision.paid?.minor ?? payment.amountPaidMinor,
-    feeMinor: fee?.minor ?? payment.feeMinor,
+    feeMinor: credit?.feeMinor ?? payment.feeMinor,
     paidAt: decision.paidAt ?? payment.paidAt,
     paymentMethodId: method?.id ?? payment.paymentMethodId,
     recoveryPaymentId: recovery?.id ?? payment.recoveryPaymentId,
@@ -141,10 +164,32 @@ async function applyDecision(
     attempt: nextAttempt,
     expectedFence: decision.fenced ? attempt.fence : null,
     attemptDueAt: attempt.dueAt,
-    postings: decision.paid && fee ? capturePostings(attempt.gateway, decision.paid, fee) : null,
-    settleMinor: decision.paid && fee ? decision.paid.minor - fee.minor : null,
+    postings: credit?.postings,
+    settleMinor: credit?.settleMinor,
   })
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
+}
+
+interface Credit {
+  feeMinor: bigint
+  postings: Posting[]
+  /** What becomes available later; null where nothing is owed. */
+  settleMinor: bigint | null
+}
+
+/** What a success is worth to the merchant: what the gateway holds for it, or what has reached it without us. */
+async function creditOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Promise<Credit> {
+  const { merchantId, gateway: name, accountId } = attempt
+  const gateway = await app.gateways.find(merchantId, name, accountId)
+  if (gateway?.settlesDirectly) {
+    return { feeMinor: 0n, postings: directPostings(name, paid), settleMinor: null }
+  }
+  const fee = feeOf(app.settings.fees, name, paid)
+  return {
+    feeMinor: fee.minor,
+    postings: capturePostings(name, paid, fee),
+    settleMinor: paid.minor - fee.minor,
+  }
 }
 
 async function watchTime(app: PaymentsApp, known: Known): Promise<Date | null> {
@@ -157,101 +202,6 @@ async function watchTime(app: PaymentsApp, known: Known): Promise<Date | null> {
 function usedAt(method: MethodRow, now: Date): MethodRow {
   const isLater = method.lastUsedAt === null || method.lastUsedAt < now
   return isLater ? { ...method, lastUsedAt: now } : method
-}
-
-export interface MoveFacts {
-  proof: Proof | null
-  source: MoveSource
-  method?: MethodRow | null
-  /** The attempt that ends with this move, as it will be. */
-  attempt?: AttemptRow
-  /** The attempt that starts with this move. */
-  newAttempt?: AttemptRow
-  expectedFence?: number | null
-  /** When the attempt that ends was due as the caller saw it. */
-  attemptDueAt?: Date | null
-  postings?: Posting[] | null
-  settleMinor?: bigint | null
-}
-
-/** Writes a move. False when the payment was not as the caller had seen it. */
-export async function movePayment(
-  app: PaymentsApp,
-  from: PaymentRow,
-  to: PaymentRow,
-  facts: MoveFacts,
-): Promise<boolean> {
-  // The very moment in which its attempt ends or begins, so that the event and the record tell the same time.
-  const now = facts.attempt?.endedAt ?? facts.newAttempt?.startedAt ?? app.clock.now()
-  const attempts = from.kind === 'charge' ? [] : await listAttempts(app.db, from.merchantId, from.id)
-  const shownAttempts = attempts.map((one) => (one.id === facts.attempt?.id ? facts.attempt : one))
-  if (facts.newAttempt) shownAttempts.push(facts.newAttempt)
-  const eventId = app.random.uuid()
-  const type = eventType(to.kind, to.status)
-  const input: MoveInput = {
-    merchant_id: from.merchantId,
-    payment_id: from.id,
-    from_status: from.status,
-    to_status: to.status,
-    expected_version: from.version,
-    status_reason: to.statusReason,
-    proof: facts.proof,
-    source: facts.source,
-    failure_code: to.failureCode,
-    failure_words: to.failureWords,
-    paid_minor: facts.attempt?.paidMinor == null ? null : String(facts.attempt.paidMinor),
-    paid_currency: facts.attempt?.paidCurrency ?? null,
-    fee_minor: to.feeMinor === null ? null : String(to.feeMinor),
-    paid_at: to.paidAt,
-    gateway: to.gateway,
-    payment_method_id: to.paymentMethodId,
-    recovery_payment_id: to.recoveryPaymentId,
-    expected_expires_at: to.status === 'expired' ? from.expiresAt : null,
-    attempt_id: facts.attempt?.id ?? null,
-    attempt_status: facts.attempt?.status ?? null,
-    attempt_failure_code: facts.attempt?.failureCode ?? null,
-    attempt_failure_words: facts.attempt?.failureWords ?? null,
-    expected_fence: facts.expectedFence ?? null,
-    attempt_due_at: facts.attemptDueAt ?? null,
-    attempt_watch_at: facts.attempt?.dueAt ?? null,
-    gateway_reference: facts.attempt?.gatewayReference ?? null,
-    new_attempt: facts.newAttempt ? toAttemptInput(facts.newAttempt) : null,
-    failovers: to.failovers,
-    entry_id: facts.postings ? app.random.uuid() : null,
-    entry_kind: facts.postings ? 'capture' : null,
-    postings: facts.postings ?? [],
-    settle_minor: facts.settleMinor == null ? null : String(facts.settleMinor),
-    settle_due_at: facts.settleMinor == null ? null : addMs(now, app.settings.settlementMs),
-    event_id: eventId,
-    event_type: type,
-    event_body: toEventBody({
-      id: eventId,
-      type,
-      mode: app.settings.mode,
-      createdAt: now,
-      resource: { type: to.kind === 'charge' ? 'charge' : 'payment', uuid: to.id, version: to.version },
-      data: showAtRest(app, to, shownAttempts, facts.method ?? null),
-    }),
-    at: now,
-  }
-  const moved = await app.writers.move(input)
-  if (moved) {
-    const { merchantId, id: paymentId, gateway } = to
-    app.log.info('payment moved', { merchantId, paymentId, gateway, status: to.status, reason: facts.source })
-  }
-  return moved
-}
-
-function toAttemptInput(attempt: AttemptRow): AttemptInput {
-  const { id, number, operation, gateway, accountId, gatewayKey, channel, choice, dueAt } = attempt
-  const account = { account_id: accountId, gateway_key: gatewayKey }
-  return { id, number, operation, gateway, ...account, channel, choice, due_at: dueAt }
-}
-
-/** A move that no attempt takes part in: the payer left, or the time is up. */
-export function plainMove(payment: PaymentRow, status: PaymentStatus): PaymentRow {
-  const dueAt = isOpen(status) ? payment.expiresAt : null
-  return { ...payment, status, statusReason: null, version: payment.version + 1, dueAt }
 }
 
 async function applyClosing(

@@ -4,9 +4,12 @@ import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
 import { listed, ok, type Route, route } from '../kit/route.ts'
 import { AmountText, CurrencyCode, Timestamp, Uuid, Words } from '../kit/schema.ts'
 import { PAYMENT_EXAMPLE, PaymentRecord, showPayment } from '../payments/service.ts'
+import { playDispute } from './dispute.ts'
 import { completePayment, listExecutions, type StagingApp } from './service.ts'
 
 const INSTRUMENT_NAMES = SANDBOX_INSTRUMENTS.map(({ name }) => name)
+
+const REFERENCE = Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) })
 
 const ExecutionRecord = Type.Object({
   uuid: Uuid,
@@ -26,7 +29,7 @@ export function stagingRoutes(app: StagingApp): Route[] {
       scope: 'checkout:write',
       summary: 'Play the customer (staging only)',
       description: 'Pays the checkout with a test instrument, from opening the page to the end.',
-      params: Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) }),
+      params: REFERENCE,
       body: Type.Object({ instrument: Words(INSTRUMENT_NAMES) }),
       answer: { http: 200, data: PaymentRecord },
       refusals: ['payment_not_found', 'invalid_state', 'customer_blocked'],
@@ -39,6 +42,40 @@ export function stagingRoutes(app: StagingApp): Route[] {
       },
     }),
     route({
+      method: 'POST',
+      path: '/api/v1/sandbox/payments/{reference}/dispute',
+      tag: 'Misc',
+      scope: 'checkout:write',
+      summary: 'Play the bank of the customer (staging only)',
+      description:
+        'Opens a chargeback about a payment or charge that was paid in the sandbox (`open`), and decides it: for you (`won`) or for the customer (`lost`).',
+      params: REFERENCE,
+      body: Type.Object({ outcome: Words(['open', 'won', 'lost']) }),
+      answer: { http: 200, data: PaymentRecord },
+      refusals: ['payment_not_found', 'invalid_state'],
+      examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
+      handle: async ({ merchant, params, body }) => {
+        const payment = await playDispute(app, merchant, params.reference, body.outcome)
+        return ok('The bank was played.', await showPayment(app, payment))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/sandbox/payments/{reference}/reverse',
+      tag: 'Misc',
+      scope: 'checkout:write',
+      summary: 'Take the money of a payment back (staging only)',
+      description: 'What a provider does when it takes money back without asking anybody.',
+      params: REFERENCE,
+      answer: { http: 200, data: PaymentRecord },
+      refusals: ['payment_not_found', 'invalid_state'],
+      examples: { data: { ...PAYMENT_EXAMPLE, status: 'reversed' } },
+      handle: async ({ merchant, params }) => {
+        const payment = await playDispute(app, merchant, params.reference, 'lost')
+        return ok('The money was taken back.', await showPayment(app, payment))
+      },
+    }),
+    route({
       method: 'GET',
       path: '/api/v1/sandbox/executions',
       tag: 'Misc',
@@ -46,7 +83,7 @@ export function stagingRoutes(app: StagingApp): Route[] {
       summary: 'What the sandbox provider executed (staging only)',
       description:
         'The truth against which double charges are counted: each time that money was really taken.',
-      query: Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) }),
+      query: REFERENCE,
       answer: { http: 200, data: ExecutionRecord, list: true },
       refusals: ['payment_not_found'],
       examples: {

@@ -1,9 +1,19 @@
 import { Type } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
-import { ok, type Route, route } from '../kit/route.ts'
-import { AmountText, CurrencyCode, CurrencyFilter, Timestamp } from '../kit/schema.ts'
+import { fileOf, listed, ok, type Route, route } from '../kit/route.ts'
+import {
+  AmountText,
+  CurrencyCode,
+  CurrencyFilter,
+  PAGE_QUERY,
+  Timestamp,
+  Uuid,
+  UuidInput,
+  Words,
+} from '../kit/schema.ts'
+import { LINE_KIND_NAMES, LINE_KINDS } from '../ledger/service.ts'
 import { walletBalance } from './service.ts'
+import { exportTransactions, listTransactions, MAX_EXPORTED_LINES, type StatementApp } from './statement.ts'
 
 const BALANCE = { currency: CurrencyCode, availableBalance: AmountText, pendingBalance: AmountText }
 
@@ -13,7 +23,39 @@ const WalletBalance = Type.Object({
   updatedAt: Timestamp,
 })
 
-export function walletRoutes(app: { db: Db; clock: Clock }): Route[] {
+const KINDS = Object.entries(LINE_KINDS)
+  .map(([kind, meaning]) => `\`${kind}\`: ${meaning}`)
+  .join(' ')
+
+const amountText = (description: string) => Type.String({ ...AmountText, description })
+
+const WalletTransaction = Type.Object({
+  number: Type.Integer({
+    minimum: 1,
+    description: 'Of the line, counted in each currency from 1 without gaps.',
+  }),
+  type: Words(LINE_KIND_NAMES, { description: KINDS }),
+  balance: Words(['available', 'pending'], { description: 'Which of the two balances the line changed.' }),
+  amount: amountText('What the line added to the balance; below zero it took.'),
+  currency: CurrencyCode,
+  availableBalance: amountText(
+    'After the line. Below zero: more was taken back than was there, and what comes next makes up for it.',
+  ),
+  pendingBalance: amountText('After the line.'),
+  payment: Type.Object(
+    { uuid: Uuid, reference: Type.String() },
+    { description: 'The payment or charge that caused the line.' },
+  ),
+  createdAt: Timestamp,
+})
+
+const STATEMENT_FILTER = {
+  currency: Type.Optional(CurrencyFilter),
+  type: Type.Optional(Words(LINE_KIND_NAMES)),
+  payment: Type.Optional(UuidInput),
+}
+
+export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
   return [
     route({
       method: 'GET',
@@ -22,7 +64,7 @@ export function walletRoutes(app: { db: Db; clock: Clock }): Route[] {
       scope: 'wallet:read',
       summary: 'Get the wallet balance',
       description:
-        'Pending is collected and not settled yet, available is settled. The top level is your base currency, or the one asked for; currencies are never added together.',
+        'Pending is collected and not settled yet, available is settled. The top level is your base currency, or the one asked for; currencies are never added together. Refunds and chargebacks may take more than is there: then available is below zero until what comes next makes up for it.',
       query: Type.Object({ currency: Type.Optional(CurrencyFilter) }),
       answer: { http: 200, data: WalletBalance },
       refusals: ['invalid_currency'],
@@ -37,6 +79,59 @@ export function walletRoutes(app: { db: Db; clock: Clock }): Route[] {
       },
       handle: async ({ merchant, query }) =>
         ok('Wallet balance retrieved.', await walletBalance(app, merchant, query.currency)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/wallet/transactions',
+      tag: 'Misc',
+      scope: 'wallet:read',
+      summary: 'Read the wallet statement',
+      description:
+        'Every line that changed a balance, with the balances of its currency after it: the last line of a currency is its balance. Lines are never changed; times do not go back from one number to the next.',
+      query: Type.Object({ ...PAGE_QUERY, ...STATEMENT_FILTER }),
+      answer: { http: 200, data: WalletTransaction, list: true },
+      refusals: ['invalid_currency', 'invalid_uuid'],
+      examples: {
+        data: {
+          number: 42,
+          type: 'capture',
+          balance: 'pending',
+          amount: '1250.50',
+          currency: 'KES',
+          availableBalance: '12500.00',
+          pendingBalance: '1250.50',
+          payment: { uuid: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f', reference: 'order-1001' },
+          createdAt: '2026-03-14T09:26:53.589Z',
+        },
+      },
+      handle: async ({ merchant, query }) => {
+        const { records, meta } = await listTransactions(app, merchant, query)
+        return listed('Wallet transactions retrieved.', records, meta)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/wallet/transactions/export',
+      tag: 'Misc',
+      scope: 'wallet:read',
+      summary: 'Download the wallet statement',
+      description: `The statement from its oldest line on, as a file that a spreadsheet opens: comma-separated (RFC 4180), UTF-8 with a byte order mark, the same fields as the list. A reference that begins like a formula has an apostrophe before it. At most ${MAX_EXPORTED_LINES.toLocaleString('en')} lines; ask for a shorter time when there are more.`,
+      query: Type.Object({
+        ...STATEMENT_FILTER,
+        createdFrom: PAGE_QUERY.createdFrom,
+        createdTo: PAGE_QUERY.createdTo,
+      }),
+      answer: { http: 200, data: Type.String(), file: 'text/csv' },
+      refusals: ['invalid_currency', 'invalid_uuid', 'export_too_large'],
+      examples: {
+        data: [
+          'number,createdAt,type,balance,amount,currency,availableBalance,pendingBalance,payment,reference',
+          '"42","2026-03-14T09:26:53.589Z","capture","pending","1250.50","KES","12500.00","1250.50","0197a3c2-7d51-7cc3-98c4-dc0c0c07398f","order-1001"',
+          '',
+        ].join('\r\n'),
+      },
+      handle: async ({ merchant, query }) =>
+        fileOf('wallet-transactions.csv', await exportTransactions(app, merchant, query)),
     }),
   ]
 }

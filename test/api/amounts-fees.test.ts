@@ -90,7 +90,7 @@ describe('a fee', () => {
 })
 
 describe('settlement', () => {
-  const app = { db: service.db, clock, random: systemRandom(clock) }
+  const app = { db: service.db, clock, random: systemRandom(clock), mode: 'test' as const }
 
   it('moves the net amount from pending to available after a day, once', async () => {
     const { api } = await service.newMerchant()

@@ -1,0 +1,92 @@
+// Every statement over disputes.
+
+import type { Currency } from '../core/currency.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
+
+export interface DisputeRow {
+  merchantId: string
+  id: string
+  paymentId: string
+  attemptId: string
+  /** The gateway's own name of it, by which it is known again. */
+  gatewayReference: string
+  status: 'open' | 'won' | 'lost'
+  /** What it holds, or has taken in the end: never more than is left after refunds. */
+  amountMinor: bigint
+  currency: Currency
+  openedAt: Date
+  closedAt: Date | null
+}
+
+const selectDisputes = sql<DisputeRow>`
+select
+  merchant_id as "merchantId", id, payment_id as "paymentId", attempt_id as "attemptId",
+  gateway_reference as "gatewayReference", status, amount_minor as "amountMinor", currency,
+  opened_at as "openedAt", closed_at as "closedAt"
+from disputes
+where merchant_id = $1 and payment_id = $2
+order by opened_at, id`
+
+export async function listDisputes(db: Db, merchantId: string, paymentId: string): Promise<DisputeRow[]> {
+  return db.query(selectDisputes, [merchantId, paymentId])
+}
+
+// No `on conflict`: of two that note the same dispute at once, the second fails as a whole, and looks again.
+const insertDisputeStatement = sql<unknown>`
+insert into disputes (
+  merchant_id, id, payment_id, attempt_id, gateway_reference, status, amount_minor, currency, opened_at, closed_at
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+
+export async function insertDispute(tx: Tx, dispute: DisputeRow): Promise<void> {
+  await tx.query(insertDisputeStatement, [
+    dispute.merchantId,
+    dispute.id,
+    dispute.paymentId,
+    dispute.attemptId,
+    dispute.gatewayReference,
+    dispute.status,
+    dispute.amountMinor,
+    dispute.currency,
+    dispute.openedAt,
+    dispute.closedAt,
+  ])
+}
+
+const closeDisputeStatement = sql<unknown>`
+update disputes
+set status = $3, amount_minor = $4, closed_at = $5
+where merchant_id = $1 and id = $2 and status = 'open'`
+
+export async function closeDispute(tx: Tx, { merchantId, id, status, amountMinor, closedAt }: DisputeRow) {
+  await tx.query(closeDisputeStatement, [merchantId, id, status, amountMinor, closedAt])
+}
+
+// Refunds write to the payment's row too, so what is left is read under the lock that the move has taken.
+const selectLeftStatement = sql<{ leftMinor: bigint }>`
+select coalesce(amount_paid_minor, 0) - refunded_minor - refund_reserved_minor as "leftMinor"
+from payments
+where merchant_id = $1 and id = $2`
+
+/** What of a payment has not gone back, and is not about to. */
+export async function readLeft(tx: Tx, merchantId: string, paymentId: string): Promise<bigint> {
+  const [row] = await tx.query(selectLeftStatement, [merchantId, paymentId])
+  return row?.leftMinor ?? 0n
+}
+
+// A doorbell that has rung since keeps its time.
+const watchAttemptStatement = sql<unknown>`
+update attempts
+set due_at = $4, tries = 0
+where merchant_id = $1 and id = $2 and (due_at is null or due_at > $3)`
+
+/** Lets the resolver ask about an attempt that has succeeded, at that time. */
+export async function watchAttempt(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+  now: Date,
+  dueAt: Date,
+): Promise<void> {
+  await tx.query(watchAttemptStatement, [merchantId, attemptId, now, dueAt])
+}

@@ -1,0 +1,142 @@
+// Money that a gateway takes back after it was collected. A dispute that is open holds its amount in an account of its own;
+// won brings it back, lost sends it to the gateway. The move, the books and the dispute stand or fall together.
+
+import { money } from '../core/money.ts'
+import type { DisputeReport } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
+import { sqlStateOf, type Tx } from '../kit/db.ts'
+import { recordEntry, takeBack } from '../ledger/service.ts'
+import type { PaymentsApp } from './app.ts'
+import type { Decision } from './decide.ts'
+import { closeDispute, type DisputeRow, insertDispute, readLeft, watchAttempt } from './dispute-queries.ts'
+import type { Known } from './known.ts'
+import { movePayment, plainMove } from './move.ts'
+import type { PaymentRow } from './queries.ts'
+import { DISPUTE_DELAY_MS } from './schedule.ts'
+import type { MoveSource } from './states.ts'
+import { methodOf } from './views.ts'
+
+export type DisputeDecision = Extract<Decision, { kind: 'dispute' }>
+
+const UNIQUE_VIOLATION = '23505'
+
+/** The payment after the decision, or undefined when somebody else has moved it or noted the same dispute. */
+export async function applyDispute(
+  app: PaymentsApp,
+  known: Known,
+  { to, report, open }: DisputeDecision,
+  source: MoveSource,
+): Promise<Known | undefined> {
+  const { payment } = known
+  const method = known.method ?? (await methodOf(app, payment))
+  const next = to === null ? payment : plainMove(payment, to)
+  try {
+    const isDone = await app.db.transaction(async (tx) => {
+      if (
+        next !== payment &&
+        !(await movePayment(app, payment, next, { proof: 'gateway', source, method }, tx))
+      )
+        return false
+      await book(app, tx, known, report, { to, open })
+      return true
+    })
+    return isDone ? { ...known, payment: next, method } : undefined
+  } catch (error) {
+    if (sqlStateOf(error) === UNIQUE_VIOLATION) return undefined
+    throw error
+  }
+}
+
+async function book(
+  app: PaymentsApp,
+  tx: Tx,
+  known: Known,
+  report: DisputeReport,
+  { to, open }: Pick<DisputeDecision, 'to' | 'open'>,
+): Promise<void> {
+  const { payment, attempt } = known
+  const now = app.clock.now()
+  const left = await readLeft(tx, payment.merchantId, payment.id)
+  const wanted = smaller(report.amount.minor, left)
+  if (to === 'disputed') {
+    await take(app, tx, payment, { kind: 'dispute', to: 'disputed', amountMinor: wanted })
+    await insertDispute(tx, newDispute(app, known, report, { status: 'open', amountMinor: wanted }))
+    await watchAttempt(tx, payment.merchantId, attempt.id, now, addMs(now, DISPUTE_DELAY_MS))
+  } else if (open) {
+    const amountMinor = to === 'reversed' ? wanted : 0n
+    await release(app, tx, known, open, amountMinor)
+    await closeDispute(tx, { ...open, status: report.status, amountMinor, closedAt: now })
+  } else {
+    const amountMinor = to === 'reversed' ? wanted : 0n
+    await take(app, tx, payment, { kind: 'reversal', to: `gateway:${attempt.gateway}`, amountMinor })
+    await insertDispute(tx, newDispute(app, known, report, { status: report.status, amountMinor }))
+  }
+}
+
+interface Taking {
+  kind: 'dispute' | 'reversal'
+  to: string
+  amountMinor: bigint
+}
+
+async function take(app: PaymentsApp, tx: Tx, payment: PaymentRow, taking: Taking): Promise<void> {
+  const { merchantId, id: paymentId, currency } = payment
+  // All of it went back before: there is nothing left to hold.
+  if (taking.amountMinor === 0n) return
+  const { kind, to } = taking
+  const amount = money(taking.amountMinor, currency)
+  await takeBack(app, tx, { merchantId, kind, paymentId, refundId: null, amount, to, at: app.clock.now() })
+}
+
+/**
+ * Ends what a dispute holds: so much is lost to the gateway, the rest is the merchant's again. A refund that went through
+ * meanwhile makes it less than is held, one that failed more.
+ */
+async function release(
+  app: PaymentsApp,
+  tx: Tx,
+  { payment, attempt }: Known,
+  { amountMinor: held }: DisputeRow,
+  lostMinor: bigint,
+): Promise<void> {
+  const { merchantId, id: paymentId, currency } = payment
+  const gatewayAccount = `gateway:${attempt.gateway}`
+  const kind = lostMinor > 0n ? 'reversal' : 'dispute_won'
+  const fromHeld = smaller(held, lostMinor)
+  if (held > 0n) {
+    const facts = { merchantId, kind, paymentId, attemptId: null, refundId: null, currency } as const
+    await recordEntry(app, tx, {
+      ...facts,
+      at: app.clock.now(),
+      lines: [
+        ['disputed', -held],
+        [gatewayAccount, fromHeld],
+        ['available', held - fromHeld],
+      ],
+    })
+  }
+  await take(app, tx, payment, { kind: 'reversal', to: gatewayAccount, amountMinor: lostMinor - fromHeld })
+}
+
+function newDispute(
+  app: PaymentsApp,
+  { payment, attempt }: Known,
+  report: DisputeReport,
+  { status, amountMinor }: Pick<DisputeRow, 'status' | 'amountMinor'>,
+): DisputeRow {
+  const now = app.clock.now()
+  return {
+    merchantId: payment.merchantId,
+    id: app.random.uuid(),
+    paymentId: payment.id,
+    attemptId: attempt.id,
+    gatewayReference: report.reference,
+    status,
+    amountMinor,
+    currency: payment.currency,
+    openedAt: now,
+    closedAt: status === 'open' ? null : now,
+  }
+}
+
+const smaller = (a: bigint, b: bigint) => (a < b ? a : b)

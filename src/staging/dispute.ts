@@ -1,0 +1,30 @@
+// Somebody who plays the payer's bank: opens and decides disputes, and takes money back without asking.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { DisputeReport } from '../gateways/gateway.ts'
+import { findPaidAttempt, type PaymentRow, requirePayment, verifyAttempt } from '../payments/service.ts'
+import type { StagingApp } from './service.ts'
+
+/** Lets the provider have it so, and asks it at once; its webhook, which says no more than that, comes as well. */
+export async function playDispute(
+  app: StagingApp,
+  merchant: Merchant,
+  reference: string,
+  outcome: DisputeReport['status'],
+): Promise<PaymentRow> {
+  const payment = await requirePayment(app, merchant, { reference })
+  const attempt = await findPaidAttempt(app, payment)
+  if (attempt?.gateway !== app.sandbox.name) throw refusal(payment)
+  const told = await app.sandbox.dispute(attempt.gatewayKey, outcome)
+  if (told.kind === 'unknown') throw new Refusal('temporarily_unavailable')
+  // What the bank cannot do the provider leaves as it is.
+  if (told.kind !== 'succeeded' || told.dispute?.status !== outcome) throw refusal(payment)
+  return (await verifyAttempt(app, { payment, attempt }, 'webhook')).payment
+}
+
+function refusal({ status }: PaymentRow): Refusal {
+  return new Refusal('invalid_state', {
+    message: `This payment is ${status}; a dispute can be opened about what was paid in the sandbox, and decided once.`,
+  })
+}

@@ -1,0 +1,102 @@
+// The statement as a merchant reads it: as a list, or as a file for a spreadsheet.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { formatAmount, money } from '../core/money.ts'
+import type { PageMeta } from '../core/page.ts'
+import type { Signer } from '../kit/crypto.ts'
+import type { Db } from '../kit/db.ts'
+import { countLines, type LineQuery, type LineRow, listLines, readLines } from '../ledger/service.ts'
+import { BYTE_ORDER_MARK, csvLine, ownCell, textCell } from './csv.ts'
+
+export interface StatementApp {
+  db: Db
+  cursors: Signer
+  /** The merchant's own references of payments, by their uuid. */
+  referencesOf(merchantId: string, paymentIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+}
+
+export async function listTransactions(
+  app: StatementApp,
+  merchant: Merchant,
+  query: LineQuery,
+): Promise<{ records: object[]; meta: PageMeta }> {
+  const { rows, meta } = await listLines(app, merchant.id, query)
+  const references = await referencesOf(app, merchant, rows)
+  return { records: rows.map((row) => toRecord(row, references)), meta }
+}
+
+type References = ReadonlyMap<string, string>
+
+function referencesOf(app: StatementApp, merchant: Merchant, rows: readonly LineRow[]): Promise<References> {
+  return app.referencesOf(merchant.id, [...new Set(rows.map(({ paymentId }) => paymentId))])
+}
+
+function toRecord(row: LineRow, references: References) {
+  return {
+    // Far below what a number holds exactly.
+    number: Number(row.number),
+    type: row.kind,
+    balance: row.account,
+    amount: amountOf(row, row.amountMinor),
+    currency: row.currency,
+    availableBalance: amountOf(row, row.availableMinor),
+    pendingBalance: amountOf(row, row.pendingMinor),
+    payment: { uuid: row.paymentId, reference: references.get(row.paymentId) ?? '' },
+    createdAt: row.createdAt.toISOString(),
+  }
+}
+
+const amountOf = ({ currency }: LineRow, minor: bigint) => formatAmount(money(minor, currency))
+
+/** A file for a spreadsheet; the widely used ones open about a million lines, and slow down long before. */
+export const MAX_EXPORTED_LINES = 100_000
+
+const COLUMNS = [
+  'number',
+  'createdAt',
+  'type',
+  'balance',
+  'amount',
+  'currency',
+  'availableBalance',
+  'pendingBalance',
+  'payment',
+  'reference',
+]
+
+/** The statement as text, piece by piece. What is too long is refused before the first piece. */
+export async function exportTransactions(
+  app: StatementApp,
+  merchant: Merchant,
+  query: LineQuery,
+): Promise<AsyncIterable<string>> {
+  const lines = await countLines(app, merchant.id, query, MAX_EXPORTED_LINES)
+  if (lines > MAX_EXPORTED_LINES) throw new Refusal('export_too_large')
+  return writeCsv(app, merchant, query)
+}
+
+async function* writeCsv(app: StatementApp, merchant: Merchant, query: LineQuery): AsyncGenerator<string> {
+  yield BYTE_ORDER_MARK + csvLine(COLUMNS)
+  for await (const rows of readLines(app, merchant.id, query)) {
+    const references = await referencesOf(app, merchant, rows)
+    yield rows.map((row) => csvLine(toCells(row, references))).join('')
+  }
+}
+
+function toCells(row: LineRow, references: References): string[] {
+  const { number, createdAt, type, balance, amount, currency, availableBalance, pendingBalance, payment } =
+    toRecord(row, references)
+  const own = [
+    String(number),
+    createdAt,
+    type,
+    balance,
+    amount,
+    currency,
+    availableBalance,
+    pendingBalance,
+    payment.uuid,
+  ]
+  return [...own.map(ownCell), textCell(payment.reference)]
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { systemRandom } from '../../src/kit/random.ts'
+import { settleDueMoney } from '../../src/ledger/service.ts'
+import { assertRefused } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { eventsOf, pathOf, postingsOf } from '../support/books.ts'
+import { chargeBody, newReference, payWith, saveMethod } from '../support/builders.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const DAY_MS = 24 * 3_600_000
+const clock = movingClock()
+const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
+
+/** Lets the time of settlement come; the background may be quicker. */
+async function settleAll(): Promise<void> {
+  clock.advance(2 * DAY_MS)
+  await settleDueMoney({ db: service.db, clock, random: systemRandom(clock), mode: 'test' })
+}
+
+const pathTo = (reference: string, verb: 'dispute' | 'reverse') =>
+  `/api/v1/sandbox/payments/${encodeURIComponent(reference)}/${verb}`
+
+async function play(api: Api, reference: string, outcome: 'open' | 'won' | 'lost') {
+  const answer = await api.post(pathTo(reference, 'dispute'), { outcome })
+  assert.equal(answer.http, 200, answer.text)
+  return answer.body.data
+}
+
+async function balance(api: Api, currency = 'KES') {
+  const { body } = await api.get(`/api/v1/wallet/balance?currency=${currency}`)
+  return [body.data.availableBalance, body.data.pendingBalance]
+}
+
+async function statement(api: Api): Promise<string[]> {
+  const { body } = await api.get('/api/v1/wallet/transactions?sort=createdAt:asc')
+  return body.data.map(
+    (line: Record<string, unknown>) =>
+      `${line.number} ${line.type} ${line.balance} ${line.amount} → ${line.availableBalance} ${line.pendingBalance}`,
+  )
+}
+
+describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
+  it('wants a key', async () => {
+    for (const verb of ['dispute', 'reverse'] as const) {
+      const answer = await service.apiWith(undefined).post(pathTo('order-1', verb), { outcome: 'open' })
+      assertRefused(answer, 401, 'missing_api_key')
+    }
+  })
+
+  it('does not know another merchant’s payment', async () => {
+    const [owner, stranger] = [await service.newMerchant(), await service.newMerchant()]
+    const paid = await payWith(owner.api, 'card_success')
+    for (const verb of ['dispute', 'reverse'] as const) {
+      const foreign = await stranger.api.post(pathTo(paid.reference, verb), { outcome: 'open' })
+      const unknown = await stranger.api.post(pathTo('no-such-order', verb), { outcome: 'open' })
+      assertRefused(foreign, 404, 'payment_not_found')
+      assert.deepEqual(
+        { ...foreign.body, error: { ...foreign.body.error, requestId: '' } },
+        { ...unknown.body, error: { ...unknown.body.error, requestId: '' } },
+      )
+    }
+    assert.deepEqual(await pathOf(service.db, paid.uuid), ['pending', 'processing', 'successful'])
+  })
+
+  it('wants the scope, and one of the three outcomes', async () => {
+    const { api } = await service.newMerchant(['checkout:read'])
+    assertRefused(
+      await api.post(pathTo('order-1', 'dispute'), { outcome: 'open' }),
+      403,
+      'insufficient_scope',
+    )
+    assertRefused(await api.post(pathTo('order-1', 'reverse'), {}), 403, 'insufficient_scope')
+    for (const body of [{}, { outcome: 'maybe' }, { outcome: null }, { outcome: 1 }])
+      assertRefused(await service.api.post(pathTo('order-1', 'dispute'), body), 400, 'validation_failed')
+  })
+
+  it('refuses what was not paid, and what was decided before', async () => {
+    const { api } = await service.newMerchant()
+    const declined = await payWith(api, 'card_declined')
+    assertRefused(
+      await api.post(pathTo(declined.reference, 'dispute'), { outcome: 'open' }),
+      409,
+      'invalid_state',
+    )
+    assertRefused(await api.post(pathTo(declined.reference, 'reverse'), {}), 409, 'invalid_state')
+    const { reference } = await payWith(api, 'card_success')
+    assertRefused(await api.post(pathTo(reference, 'dispute'), { outcome: 'won' }), 409, 'invalid_state')
+    await play(api, reference, 'lost')
+    for (const outcome of ['open', 'won'])
+      assertRefused(await api.post(pathTo(reference, 'dispute'), { outcome }), 409, 'invalid_state')
+  })
+
+  it('holds the money while it is open, and gives it back as available when it is won', async () => {
+    const { api } = await service.newMerchant()
+    const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
+    assert.deepEqual(await balance(api), ['0.00', '100.00'])
+    assert.equal((await play(api, reference, 'open')).status, 'disputed')
+    assert.deepEqual(await balance(api), ['0.00', '0.00'])
+    assert.equal((await play(api, reference, 'won')).status, 'successful')
+    assert.deepEqual(await balance(api), ['100.00', '0.00'])
+    assert.deepEqual(await statement(api), [
+      '1 capture pending 100.00 → 0.00 100.00',
+      '2 dispute pending -100.00 → 0.00 0.00',
+      '3 dispute_won available 100.00 → 100.00 0.00',
+    ])
+    assert.deepEqual(
+      (await eventsOf(service.db, uuid)).map(({ type, body }) => `${type} ${body.data.status}`).slice(-3),
+      ['payment.successful successful', 'payment.disputed disputed', 'payment.successful successful'],
+    )
+    // Nothing of it is left to be settled: what was pending has been taken.
+    await settleAll()
+    assert.equal((await statement(api)).length, 3)
+    assert.deepEqual(await balance(api), ['100.00', '0.00'])
+  })
+
+  it('sends the money to the gateway when it is lost', async () => {
+    const { api } = await service.newMerchant()
+    const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
+    await play(api, reference, 'open')
+    const lost = await play(api, reference, 'lost')
+    assert.deepEqual([lost.status, lost.amountPaid, lost.refundedAmount], ['reversed', '100.00', '0.00'])
+    assert.deepEqual(await balance(api), ['0.00', '0.00'])
+    assert.deepEqual(await postingsOf(service.db, uuid), [
+      'capture gateway:sandbox KES -10000',
+      'capture pending KES 10000',
+      'dispute pending KES -10000',
+      'dispute disputed KES 10000',
+      'reversal disputed KES -10000',
+      'reversal gateway:sandbox KES 10000',
+    ])
+    assert.deepEqual(await pathOf(service.db, uuid), [
+      'pending',
+      'processing',
+      'successful',
+      'disputed',
+      'reversed',
+    ])
+  })
+
+  it('takes money back without a dispute, below zero where nothing is left, and says so', async () => {
+    const { api } = await service.newMerchant()
+    const first = await payWith(api, 'card_success', { amount: 40 })
+    await settleAll()
+    await eventually(
+      () => balance(api),
+      ([available]) => available === '40.00',
+      20_000,
+    )
+    const refunded = await api.post('/api/v1/refunds', { reference: first.reference, amount: 15 })
+    assert.equal(refunded.http, 201, refunded.text)
+    await eventually(
+      () => balance(api),
+      ([available]) => available === '25.00',
+      10_000,
+    )
+    const second = await payWith(api, 'card_success', { amount: 10 })
+    const answer = await api.post(pathTo(second.reference, 'reverse'), {})
+    assert.equal(answer.body.data.status, 'reversed')
+    assert.deepEqual(await balance(api), ['15.00', '10.00'])
+    // Of 40 there are 25 left to dispute, 15 of which are available and 10 pending.
+    assert.equal((await play(api, first.reference, 'lost')).status, 'reversed')
+    assert.deepEqual(await balance(api), ['0.00', '0.00'])
+    const third = await payWith(api, 'card_success', { amount: 5 })
+    assert.equal((await play(api, third.reference, 'open')).status, 'disputed')
+    assert.deepEqual(await balance(api), ['0.00', '0.00'])
+  })
+
+  it('is told of a charge as of a payment', async () => {
+    const { api } = await service.newMerchant()
+    const token = await saveMethod(api, 'card_success', { amount: 1 })
+    const reference = newReference()
+    const charged = await api.post('/api/v1/charges/recurring', chargeBody(token, { amount: 60, reference }))
+    assert.equal(charged.body.data.status, 'successful')
+    await play(api, reference, 'open')
+    await play(api, reference, 'lost')
+    const types = (await eventsOf(service.db, charged.body.data.uuid)).map(({ type }) => type)
+    assert.deepEqual(types.slice(-2), ['charge.disputed', 'charge.reversed'])
+    const read = await api.get(`/api/v1/charges/${charged.body.data.uuid}`)
+    assert.equal(read.body.data.status, 'reversed')
+    assert.deepEqual(await balance(api), ['0.00', '1.00'])
+  })
+
+  it('may be opened once more after it was won, as another dispute', async () => {
+    const { api } = await service.newMerchant()
+    const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
+    for (const outcome of ['open', 'won', 'open', 'lost'] as const) await play(api, reference, outcome)
+    assert.deepEqual((await pathOf(service.db, uuid)).slice(-5), [
+      'successful',
+      'disputed',
+      'successful',
+      'disputed',
+      'reversed',
+    ])
+    assert.deepEqual(await balance(api), ['0.00', '0.00'])
+  })
+})
