@@ -183,7 +183,7 @@ describe('a refund by Flutterwave', () => {
     const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: false }
     const outcome = await gateway.refund({ ...request, amount: money(40_000n, 'NGN') })
     assert.ok(outcome.kind === 'unknown', inspect(outcome))
-    assert.equal(outcome.reason, 'no_answer')
+    assert.equal(outcome.reason, 'unreadable')
     assert.ok(server.requests.every(({ method }) => method === 'GET'))
   })
 

@@ -28,6 +28,9 @@ export function openRefunds({ get, post }: Calls): Required<Pick<Gateway, 'refun
     async refund(request) {
       // The same refund sent twice would be given twice: an earlier try is looked for before each.
       const earlier = await find(request)
+      // Whoever could not look has not sent anything either.
+      if (earlier.kind === 'unknown' && earlier.reason === 'no_answer')
+        return { ...earlier, reason: 'not_sent' }
       if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
       const path = `/transactions/${encodeURIComponent(request.attemptReference)}/refund`
       return fromRefund(await post(path, toRefundBody(request)), request)
@@ -87,7 +90,7 @@ function fromRefunds(answer: HttpAnswer, request: RefundRequest): RefundOutcome 
   const own = refunds.find(({ comment }) => comment === request.key)
   if (own) return fromOwn(own, request)
   return refunds.some((refund) => mayBeOwn(refund, request))
-    ? unknown('no_answer', 'Flutterwave has a refund of this amount without a comment: see its dashboard')
+    ? unreadable('Flutterwave has a refund of this amount without a comment: see its dashboard')
     : notFound()
 }
 

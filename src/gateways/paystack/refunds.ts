@@ -47,6 +47,9 @@ export function openRefunds(ask: Ask, clock: Clock): Required<Pick<Gateway, 'ref
   return {
     async refund(refund) {
       const earlier = await find(refund)
+      // Whoever could not look has not sent anything either.
+      if (earlier.kind === 'unknown' && earlier.reason === 'no_answer')
+        return { ...earlier, reason: 'not_sent' }
       if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
       const answer = readAnswer(await ask('POST', '/refund', toRefundBody(refund)))
       if (isUnknown(answer)) return answer
