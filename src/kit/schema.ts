@@ -51,11 +51,19 @@ export const Metadata = Type.Unsafe<Record<string, unknown>>({
 })
 
 // Deliberately wide: an address is proven by a mail that arrives, not by a pattern.
+const EMAIL_PATTERN = '^[^\\s@<>()\\[\\]\\\\,;:"]+@[^\\s@<>()\\[\\]\\\\,;:"]+\\.[^\\s@<>()\\[\\]\\\\,;:".]+$'
+const LONGEST_EMAIL = 254
+
 export const Email = Type.String({
-  maxLength: 254,
-  pattern: '^[^\\s@<>()\\[\\]\\\\,;:"]+@[^\\s@<>()\\[\\]\\\\,;:"]+\\.[^\\s@<>()\\[\\]\\\\,;:".]+$',
+  maxLength: LONGEST_EMAIL,
+  pattern: EMAIL_PATTERN,
   'x-message': 'must be an e-mail address of at most 254 characters.',
 })
+
+/** The same for what comes from a form. */
+export function isEmail(text: string): boolean {
+  return [...text].length <= LONGEST_EMAIL && new RegExp(EMAIL_PATTERN, 'u').test(text)
+}
 
 export const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
 

@@ -1,0 +1,203 @@
+// What a merchant sends to make or change a link: the shapes, and the rules that a shape cannot say.
+
+import { type Static, Type } from 'typebox'
+import { containsCardNumber } from '../core/card-number.ts'
+import { type Currency, DEFAULT_CURRENCY, defaultCountry } from '../core/currency.ts'
+import { type Complaint, REFUSALS, Refusal, refusalOf } from '../core/errors.ts'
+import { parseAmount } from '../core/money.ts'
+import { metadataComplaints } from '../kit/metadata.ts'
+import type { BodyFacts } from '../kit/route.ts'
+import { CurrencyInput, Metadata, Nullable, Words } from '../kit/schema.ts'
+import { amountComplaints, countryComplaints, redirectComplaints } from '../payments/service.ts'
+import type { LinkRow, LinkTerms, LinkUsage, NewLink } from './queries.ts'
+import { LINK_USAGES } from './schema.ts'
+
+const Title = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+const Description = Type.String({ maxLength: 255, 'x-multiline': true })
+const RedirectUrl = Type.String({
+  maxLength: 2048,
+  description: 'Where payers are sent after paying, as for initiate-payment.',
+})
+const ExpiresAt = Type.String({ format: 'date-time', description: 'In the future.' })
+
+// More people than any link will see, and far from where counting them would be slow.
+const MaxPayments = Type.Integer({ minimum: 1, maximum: 1_000_000 })
+
+export const CreateLinkBody = Type.Object({
+  title: Title,
+  description: Type.Optional(Description),
+  amount: Type.Optional(Type.Number({ description: 'In major units. Without it the payer chooses.' })),
+  minAmount: Type.Optional(Type.Number({ description: 'The least that the payer may choose.' })),
+  maxAmount: Type.Optional(Type.Number({ description: 'The most that the payer may choose.' })),
+  currency: Type.Optional(CurrencyInput),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z]{2}$',
+      'x-code': 'invalid_country',
+      'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
+      description: 'Selects the rails of the currency. Required for XAF and XOF.',
+    }),
+  ),
+  usage: Type.Optional(Words(LINK_USAGES, { default: 'multi', description: 'single: one payment.' })),
+  maxPayments: Type.Optional(MaxPayments),
+  redirectUrl: Type.Optional(RedirectUrl),
+  metadata: Type.Optional(Metadata),
+  expiresAt: Type.Optional(ExpiresAt),
+})
+
+export const ChangeLinkBody = Type.Object({
+  title: Type.Optional(Title),
+  description: Type.Optional(Nullable(Description)),
+  minAmount: Type.Optional(Nullable(Type.Number())),
+  maxAmount: Type.Optional(Nullable(Type.Number())),
+  maxPayments: Type.Optional(Nullable(MaxPayments)),
+  redirectUrl: Type.Optional(Nullable(RedirectUrl)),
+  metadata: Type.Optional(Metadata),
+  expiresAt: Type.Optional(Nullable(ExpiresAt)),
+})
+
+export type CreateLink = Static<typeof CreateLinkBody>
+export type ChangeLink = Static<typeof ChangeLinkBody>
+
+const AMOUNT_FIELDS = ['amount', 'minAmount', 'maxAmount'] as const
+
+export function createComplaints(allowHttp: boolean) {
+  return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
+    ...AMOUNT_FIELDS.flatMap((field) => amountComplaints(body, facts, field)),
+    ...countryComplaints(body),
+    ...boundComplaints({ amount: body.amount, minAmount: body.minAmount, maxAmount: body.maxAmount }),
+    ...usageComplaints(body.usage, body.maxPayments),
+    ...metadataComplaints(body.metadata, facts),
+    ...redirectComplaints(body.redirectUrl, allowHttp),
+  ]
+}
+
+/** Those that need no look at the link; its currency, amount and usage have theirs in toChangedTerms. */
+export function changeComplaints(allowHttp: boolean) {
+  return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
+    ...metadataComplaints(body.metadata, facts),
+    ...redirectComplaints(body.redirectUrl, allowHttp),
+    ...['minAmount', 'maxAmount']
+      .filter((field) => facts.lossyNumbers.has(field))
+      .map((field) => ({
+        field,
+        code: 'amount_precision',
+        message: `${field} has more digits than a JSON number can carry exactly.`,
+      })),
+  ]
+}
+
+interface Bounds {
+  amount: unknown
+  minAmount: unknown
+  maxAmount: unknown
+}
+
+function boundComplaints({ amount, minAmount, maxAmount }: Bounds): Complaint[] {
+  if (isGiven(amount)) {
+    return Object.entries({ minAmount, maxAmount })
+      .filter(([, bound]) => isGiven(bound))
+      .map(([field]) => ({
+        field,
+        code: 'not_allowed',
+        message: `${field} is for links whose amount the payer chooses; this one has an amount.`,
+      }))
+  }
+  if (!isGiven(minAmount) || !isGiven(maxAmount) || minAmount <= maxAmount) return []
+  return [{ field: 'maxAmount', code: 'out_of_range', message: 'maxAmount must not be below minAmount.' }]
+}
+
+const isGiven = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint'
+
+function usageComplaints(usage: unknown, maxPayments: unknown): Complaint[] {
+  if (usage !== 'single' || maxPayments === undefined || maxPayments === 1) return []
+  const message = 'A link for single use takes one payment; leave maxPayments out.'
+  return [{ field: 'maxPayments', code: 'not_allowed', message }]
+}
+
+export function toNewLink(body: CreateLink): Omit<NewLink, 'merchantId' | 'id' | 'slug' | 'createdAt'> {
+  refuseCardNumbers(body)
+  const currency = body.currency ?? DEFAULT_CURRENCY
+  const usage: LinkUsage = body.usage ?? 'multi'
+  const toMinor = (amount: number) => minorOf(amount, currency)
+  return {
+    title: body.title,
+    description: body.description ?? null,
+    amountMinor: mapped(body.amount, toMinor) ?? null,
+    minAmountMinor: mapped(body.minAmount, toMinor) ?? null,
+    maxAmountMinor: mapped(body.maxAmount, toMinor) ?? null,
+    currency,
+    country: body.country?.toUpperCase() ?? defaultCountry(currency),
+    usage,
+    maxPayments: usage === 'single' ? 1 : (body.maxPayments ?? null),
+    redirectUrl: body.redirectUrl ?? null,
+    metadata: body.metadata ?? {},
+    expiresAt: body.expiresAt === undefined ? null : new Date(body.expiresAt),
+  }
+}
+
+/** The terms of a link as the change leaves them: what is absent stays, and null clears. */
+export function toChangedTerms(link: LinkRow, change: ChangeLink): LinkTerms {
+  refuseCardNumbers(change)
+  refuseAll(complainOfChange(link, change))
+  const toMinor = (amount: number) => minorOf(amount, link.currency)
+  const terms: LinkTerms = {
+    title: change.title ?? link.title,
+    description: changed(change.description, link.description),
+    minAmountMinor: changed(mapped(change.minAmount, toMinor), link.minAmountMinor),
+    maxAmountMinor: changed(mapped(change.maxAmount, toMinor), link.maxAmountMinor),
+    maxPayments: link.usage === 'single' ? 1 : changed(change.maxPayments, link.maxPayments),
+    redirectUrl: changed(change.redirectUrl, link.redirectUrl),
+    metadata: change.metadata ?? link.metadata,
+    expiresAt: changed(
+      mapped(change.expiresAt, (text) => new Date(text)),
+      link.expiresAt,
+    ),
+  }
+  const { minAmountMinor: minAmount, maxAmountMinor: maxAmount } = terms
+  refuseAll(boundComplaints({ amount: link.amountMinor, minAmount, maxAmount }))
+  return terms
+}
+
+function changed<Value>(wanted: Value | null | undefined, kept: Value | null): Value | null {
+  return wanted === undefined ? kept : wanted
+}
+
+function mapped<From, To>(value: From | null | undefined, to: (value: From) => To): To | null | undefined {
+  if (value === undefined) return undefined
+  return value === null ? null : to(value)
+}
+
+function refuseAll(complaints: Complaint[]): void {
+  if (complaints.length > 0) throw refusalOf(complaints)
+}
+
+const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
+
+function complainOfChange({ currency, usage }: LinkRow, change: ChangeLink): Complaint[] {
+  return [
+    ...['minAmount', 'maxAmount'].flatMap((field) =>
+      amountComplaints({ ...change, currency }, NO_FACTS, field),
+    ),
+    ...usageComplaints(usage, change.maxPayments ?? undefined),
+  ]
+}
+
+function minorOf(amount: number, currency: Currency): bigint {
+  const parsed = parseAmount(amount, currency)
+  if (typeof parsed === 'string')
+    throw new Error('an amount passed the complaints and is still not acceptable')
+  return parsed.minor
+}
+
+function refuseCardNumbers(body: { title?: string; description?: string | null }): void {
+  const details = Object.entries({ title: body.title, description: body.description })
+    .filter(([, text]) => text && containsCardNumber(text))
+    .map(([field]) => ({
+      field,
+      code: 'card_data_not_allowed',
+      message: REFUSALS.card_data_not_allowed.message,
+    }))
+  if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
+}

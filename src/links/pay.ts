@@ -1,0 +1,84 @@
+// What somebody does who has a link's address: look whether it can be paid, and begin an ordinary payment.
+
+import { createHash } from 'node:crypto'
+import { Refusal } from '../core/errors.ts'
+import { base62 } from '../core/ids.ts'
+import type { Money } from '../core/money.ts'
+import { initiatePayment, isOpen, isUnpaid, type PaymentRow } from '../payments/service.ts'
+import type { LinksApp } from './app.ts'
+import { findLinkBySlug, type LinkRow } from './queries.ts'
+import { requireRoute } from './route.ts'
+
+export interface LinkVisit {
+  link: LinkRow
+  /** `busy`: everybody who may pay is paying at this moment; `closed`: nobody can collect it at this moment. */
+  state: LinkRow['status'] | 'busy' | 'closed'
+}
+
+/** The link behind an address, and whether it can be paid now. An unknown slug tells nothing. */
+export async function openLink(app: LinksApp, slug: string): Promise<LinkVisit> {
+  const link = await findLinkBySlug(app.db, slug, app.clock.now())
+  if (!link) throw new Refusal('payment_link_not_found')
+  return { link, state: await stateOf(app, link) }
+}
+
+async function stateOf(app: LinksApp, link: LinkRow): Promise<LinkVisit['state']> {
+  if (link.status !== 'active') return link.status
+  const { status } = await app.requireMerchant(link.merchantId)
+  if (status === 'suspended' || !(await hasRoute(app, link))) return 'closed'
+  return link.maxPayments !== null && link.placesTaken >= link.maxPayments ? 'busy' : 'active'
+}
+
+async function hasRoute(app: LinksApp, link: LinkRow): Promise<boolean> {
+  try {
+    await requireRoute(app, link.merchantId, link)
+    return true
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
+}
+
+export interface Payer {
+  firstname: string
+  lastname: string
+  email: string
+  amount: Money
+  /** Of the form that was sent: the same form sent twice is one payment. */
+  formToken: string
+}
+
+/** The payment that this form has begun; undefined when it was begun before and has ended unpaid since. */
+export async function payAtLink(app: LinksApp, link: LinkRow, payer: Payer): Promise<PaymentRow | undefined> {
+  const merchant = await app.requireMerchant(link.merchantId)
+  const { firstname, lastname, email, amount } = payer
+  const input = {
+    reference: referenceOf(link, payer),
+    amount,
+    description: link.title,
+    metadata: link.metadata,
+    customer: { firstname, lastname, email, country: null },
+    country: link.country,
+    redirectUrl: link.redirectUrl,
+    isRecurring: false,
+    linkId: link.id,
+  }
+  const { payment, replayed } = await initiatePayment(app, merchant, input, null)
+  const isOver = replayed && isUnpaid(payment.status) && !isOpen(payment.status)
+  return isOver ? undefined : payment
+}
+
+// 72 bits: no two forms of one link come to the same reference.
+const REFERENCE_BYTES = 9
+const REFERENCE_CHARACTERS = 13
+
+/**
+ * Made of the form and of what was written into it, so that a second press is the same payment, and whoever goes back and
+ * corrects the e-mail begins another one.
+ */
+function referenceOf({ slug }: LinkRow, { formToken, firstname, lastname, email, amount }: Payer): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([formToken, firstname, lastname, email, String(amount.minor), amount.currency]))
+    .digest()
+  return `${slug}-${base62(digest.subarray(0, REFERENCE_BYTES), REFERENCE_CHARACTERS)}`
+}

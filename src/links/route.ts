@@ -1,0 +1,21 @@
+import type { Currency } from '../core/currency.ts'
+import { Refusal } from '../core/errors.ts'
+import type { LinksApp } from './app.ts'
+
+interface Wanted {
+  currency: Currency
+  country: string | null
+  amountMinor: bigint | null
+  minAmountMinor: bigint | null
+}
+
+/** Somebody must be able to collect it: at least the smallest amount that a payer may choose, or any at all. */
+export async function requireRoute(
+  app: Pick<LinksApp, 'gateways'>,
+  merchantId: string,
+  { currency, country, amountMinor, minAmountMinor }: Wanted,
+): Promise<void> {
+  const wanted = { currency, country, amountMinor: amountMinor ?? minAmountMinor, key: null }
+  const { candidates } = await app.gateways.explain(merchantId, wanted)
+  if (candidates.length === 0) throw new Refusal('no_route_available')
+}

@@ -1,0 +1,143 @@
+import { Type } from 'typebox'
+import { REPLAYED } from '../kit/idempotency.ts'
+import { created, listed, ok, type Route, route } from '../kit/route.ts'
+import { PAGE_QUERY, UuidParams, Words } from '../kit/schema.ts'
+import {
+  listLinkPayments,
+  PAYMENT_EXAMPLE,
+  PAYMENT_STATUSES,
+  PaymentRecord,
+  showPayments,
+} from '../payments/service.ts'
+import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE } from './examples.ts'
+import { ChangeLinkBody, CreateLinkBody, changeComplaints, createComplaints } from './input.ts'
+import { LinkRecord, LinksQuery, toLink } from './schema.ts'
+import { changeLink, createLink, deactivateLink, type LinksApp, listLinks, requireLink } from './service.ts'
+
+export function linkRoutes(app: LinksApp): Route[] {
+  const allowHttp = app.settings.mode === 'test'
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/payment-links',
+      tag: 'Payment Links',
+      scope: 'links:write',
+      summary: 'Create a payment link',
+      description:
+        'An address at which people pay without a shop: they give name and e-mail, choose the amount where it is left open, and go on to checkout. It takes one payment, as many as maxPayments says, or any number; whoever would be one too many is not charged.',
+      body: CreateLinkBody,
+      complaints: createComplaints(allowHttp),
+      answer: { http: 201, data: LinkRecord },
+      refusals: [
+        'invalid_currency',
+        'country_required',
+        'invalid_country',
+        'amount_out_of_range',
+        'amount_precision',
+        'no_route_available',
+        'card_data_not_allowed',
+      ],
+      examples: { body: CREATE_LINK_EXAMPLE, data: LINK_EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const { record, replayed } = await createLink(app, merchant, body, idempotencyKey)
+        return created('Payment link created.', toLink(app, record), replayed ? REPLAYED : undefined)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/payment-links',
+      tag: 'Payment Links',
+      scope: 'links:write',
+      summary: 'List payment links',
+      description: 'Newest first. Searchable by title or slug; deep pages go by cursor.',
+      query: LinksQuery,
+      answer: { http: 200, data: LinkRecord, list: true },
+      refusals: ['invalid_currency'],
+      examples: { data: [LINK_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const { rows, meta } = await listLinks(app, merchant, query)
+        return listed(
+          'Payment links retrieved.',
+          rows.map((row) => toLink(app, row)),
+          meta,
+        )
+      },
+    }),
+    ...oneLinkRoutes(app, allowHttp),
+  ]
+}
+
+function oneLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/payment-links/{uuid}',
+      tag: 'Payment Links',
+      scope: 'links:write',
+      summary: 'Get a payment link',
+      params: UuidParams,
+      answer: { http: 200, data: LinkRecord },
+      refusals: ['invalid_uuid', 'payment_link_not_found'],
+      examples: { data: LINK_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok('Payment link retrieved.', toLink(app, await requireLink(app, merchant, params.uuid))),
+    }),
+    route({
+      method: 'PATCH',
+      path: '/api/v1/payment-links/{uuid}',
+      tag: 'Payment Links',
+      scope: 'links:write',
+      summary: 'Change a payment link',
+      description:
+        'What is absent stays; null clears what may be empty. Amount, currency, country and usage stay as they are. maxPayments cannot be below what is paid or being paid at this moment.',
+      params: UuidParams,
+      body: ChangeLinkBody,
+      complaints: changeComplaints(allowHttp),
+      answer: { http: 200, data: LinkRecord },
+      refusals: [
+        'invalid_uuid',
+        'payment_link_not_found',
+        'amount_out_of_range',
+        'amount_precision',
+        'invalid_state',
+        'card_data_not_allowed',
+      ],
+      examples: { body: CHANGE_LINK_EXAMPLE, data: { ...LINK_EXAMPLE, maxPayments: 60, expiresAt: null } },
+      handle: async ({ merchant, params, body }) =>
+        ok('Payment link changed.', toLink(app, await changeLink(app, merchant, params.uuid, body))),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/payment-links/{uuid}/deactivate',
+      tag: 'Payment Links',
+      scope: 'links:write',
+      summary: 'Switch a payment link off',
+      description:
+        'Nobody new can pay from now on; whoever is approving a payment at this moment may finish. Doing it again changes nothing.',
+      params: UuidParams,
+      answer: { http: 200, data: LinkRecord },
+      refusals: ['invalid_uuid', 'payment_link_not_found'],
+      examples: { data: { ...LINK_EXAMPLE, status: 'inactive' } },
+      handle: async ({ merchant, params }) =>
+        ok('Payment link deactivated.', toLink(app, await deactivateLink(app, merchant, params.uuid))),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/payment-links/{uuid}/payments',
+      tag: 'Payment Links',
+      scope: 'links:write',
+      summary: 'List the payments of a link',
+      description: 'All that were begun at the link, whatever became of them. Newest first.',
+      params: UuidParams,
+      query: Type.Object({ ...PAGE_QUERY, status: Type.Optional(Words(PAYMENT_STATUSES)) }),
+      answer: { http: 200, data: PaymentRecord, list: true },
+      refusals: ['invalid_uuid', 'payment_link_not_found'],
+      examples: { data: [{ ...PAYMENT_EXAMPLE, paymentLink: LINK_EXAMPLE.uuid }] },
+      handle: async ({ merchant, params, query }) => {
+        const { id } = await requireLink(app, merchant, params.uuid)
+        const { rows, meta } = await listLinkPayments(app, merchant, id, query)
+        return listed('Payments retrieved.', await showPayments(app, rows), meta)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,105 @@
+// What a payment link looks like on the way out.
+
+import { Type } from 'typebox'
+import type { Currency } from '../core/currency.ts'
+import { formatAmount, money } from '../core/money.ts'
+import {
+  AmountText,
+  CurrencyCode,
+  CurrencyFilter,
+  Metadata,
+  Nullable,
+  PAGE_QUERY,
+  Timestamp,
+  Uuid,
+  Words,
+} from '../kit/schema.ts'
+import type { LinksApp } from './app.ts'
+import { qrOf } from './qr.ts'
+import type { LinkRow } from './queries.ts'
+
+export const LINK_STATUSES = ['active', 'inactive', 'expired', 'completed'] as const
+export const LINK_USAGES = ['single', 'multi'] as const
+
+export const LinkRecord = Type.Object({
+  uuid: Uuid,
+  slug: Type.String(),
+  url: Type.String({ description: 'Where payers pay. Send it, print it, or show it as the QR code.' }),
+  qr: Type.String({ description: 'The address as an SVG picture. Events leave it out.' }),
+  title: Type.String(),
+  description: Nullable(Type.String()),
+  amount: Nullable(Type.String({ pattern: '^\\d+\\.\\d{2}$', description: 'Null when the payer chooses.' })),
+  minAmount: Nullable(AmountText),
+  maxAmount: Nullable(AmountText),
+  currency: CurrencyCode,
+  country: Nullable(Type.String()),
+  usage: Words(LINK_USAGES),
+  maxPayments: Nullable(Type.Integer()),
+  paymentsCount: Type.Integer({
+    description:
+      'Payments that have succeeded. A refund does not take one back; money that came late may bring it above maxPayments.',
+  }),
+  amountCollected: Type.String({
+    pattern: '^\\d+\\.\\d{2}$',
+    description: 'What was collected in all. Refunds are shown by the payments themselves.',
+  }),
+  status: Words(LINK_STATUSES, {
+    description:
+      'completed: as many payments as it may have; inactive: you switched it off; expired: its time has passed.',
+  }),
+  redirectUrl: Nullable(Type.String()),
+  metadata: Metadata,
+  expiresAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+})
+
+export const LinksQuery = Type.Object({
+  ...PAGE_QUERY,
+  status: Type.Optional(Words(LINK_STATUSES)),
+  currency: Type.Optional(CurrencyFilter),
+  usage: Type.Optional(Words(LINK_USAGES)),
+  search: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Part of a title or slug.' }),
+  ),
+})
+
+type Shown = Pick<LinksApp, 'settings'>
+
+export function linkUrl(app: Shown, slug: string): string {
+  return `${app.settings.publicUrl()}/l/${slug}`
+}
+
+export function toLink(app: Shown, link: LinkRow) {
+  const { uuid, slug, url, ...rest } = toLinkAtRest(app, link)
+  return { uuid, slug, url, qr: qrOf(url), ...rest }
+}
+
+/** As events tell it: a picture that anybody can draw from the address would be most of the event. */
+export function toLinkAtRest(app: Shown, link: LinkRow) {
+  const { currency } = link
+  return {
+    uuid: link.id,
+    slug: link.slug,
+    url: linkUrl(app, link.slug),
+    title: link.title,
+    description: link.description,
+    amount: amountText(link.amountMinor, currency),
+    minAmount: amountText(link.minAmountMinor, currency),
+    maxAmount: amountText(link.maxAmountMinor, currency),
+    currency,
+    country: link.country,
+    usage: link.usage,
+    maxPayments: link.maxPayments,
+    paymentsCount: Number(link.paymentsCount),
+    amountCollected: formatAmount(money(link.collectedMinor, currency)),
+    status: link.status,
+    redirectUrl: link.redirectUrl,
+    metadata: link.metadata,
+    expiresAt: link.expiresAt?.toISOString() ?? null,
+    createdAt: link.createdAt.toISOString(),
+  }
+}
+
+function amountText(minor: bigint | null, currency: Currency): string | null {
+  return minor === null ? null : formatAmount(money(minor, currency))
+}

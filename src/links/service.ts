@@ -1,0 +1,159 @@
+// Payment links: made, changed and switched off by the merchant, opened and paid by whoever has the address. Each payment
+// is an ordinary one; what a link adds is who may still pay, and the count of who has.
+
+import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { base62 } from '../core/ids.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { PageMeta } from '../core/page.ts'
+import { createOnce, type Once } from '../kit/idempotency.ts'
+import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/list.ts'
+import { requireAllowedReturn } from '../payments/service.ts'
+import type { LinksApp } from './app.ts'
+import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './input.ts'
+import {
+  countLinks,
+  findLink,
+  insertLink,
+  type LinkFilter,
+  type LinkRow,
+  type LinkStatus,
+  type LinkTerms,
+  type LinkUsage,
+  listLinkRows,
+  lockLink,
+  markDeactivated,
+  type NewLink,
+  updateLink,
+} from './queries.ts'
+import { requireRoute } from './route.ts'
+import { tell } from './tally.ts'
+
+export type { LinksApp } from './app.ts'
+export { type LinkVisit, openLink, type Payer, payAtLink } from './pay.ts'
+export { lookForPlace, takePlace } from './places.ts'
+export type { LinkRow, LinkStatus } from './queries.ts'
+export { linkUrl } from './schema.ts'
+
+export const CREATE_LINK = 'POST /api/v1/payment-links'
+
+// 16 characters of 62 are 95 bits: nobody finds a link by trying, and it still fits a line of a receipt.
+const SLUG_BYTES = 11
+const SLUG_CHARACTERS = 16
+
+export async function createLink(
+  app: LinksApp,
+  merchant: Merchant,
+  body: CreateLink,
+  idempotencyKey: string | undefined,
+): Promise<Once<LinkRow>> {
+  const wanted = toNewLink(body)
+  const refusal = await refusalFor(app, merchant, wanted)
+  const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE_LINK, input: body }
+  return createOnce(app, claim, {
+    make: async (tx, id) => {
+      // Only now: what is configured may have changed since this very request was accepted, and a retry is never an error.
+      if (refusal) throw refusal
+      const slug = base62(app.random.bytes(SLUG_BYTES), SLUG_CHARACTERS)
+      const createdAt = app.clock.now()
+      await insertLink(tx, { ...wanted, merchantId: merchant.id, id, slug, createdAt })
+      return known(await findLink(tx, merchant.id, createdAt, id))
+    },
+    find: (id) => findLink(app.db, merchant.id, app.clock.now(), id),
+  })
+}
+
+async function refusalFor(
+  app: LinksApp,
+  merchant: Merchant,
+  wanted: LinkTerms & Pick<NewLink, 'currency' | 'country' | 'amountMinor'>,
+): Promise<Refusal | undefined> {
+  try {
+    requireFuture(app, wanted.expiresAt)
+    await requireAllowedReturn(app, merchant, wanted.redirectUrl)
+    await requireRoute(app, merchant.id, wanted)
+    return undefined
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
+function requireFuture({ clock }: LinksApp, expiresAt: Date | null): void {
+  if (expiresAt === null || expiresAt > clock.now()) return
+  const message = 'expiresAt must be in the future; to end a link now, deactivate it.'
+  throw refuse({ field: 'expiresAt', code: 'out_of_range', message })
+}
+
+const refuse = (complaint: Complaint) => refusalOf([complaint])
+
+export async function requireLink(app: LinksApp, merchant: Merchant, id: string): Promise<LinkRow> {
+  return known(await findLink(app.db, merchant.id, app.clock.now(), id))
+}
+
+function known(link: LinkRow | undefined): LinkRow {
+  if (!link) throw new Refusal('payment_link_not_found')
+  return link
+}
+
+interface LinksQuery extends ListQuery {
+  status?: LinkStatus
+  currency?: string
+  usage?: LinkUsage
+  search?: string
+}
+
+export async function listLinks(
+  app: LinksApp,
+  merchant: Merchant,
+  query: LinksQuery,
+): Promise<{ rows: LinkRow[]; meta: PageMeta }> {
+  const { status = null, currency = null, usage = null, search } = query
+  const scope = `links:${JSON.stringify([merchant.id, status, currency, usage, search])}`
+  const window = windowOf(app.cursors, scope, query)
+  const { createdFrom, createdTo } = window
+  const pattern = search === undefined ? null : substringPattern(search.normalize('NFC').toLowerCase())
+  const filter: LinkFilter = { status, currency, usage, pattern, createdFrom, createdTo }
+  const now = app.clock.now()
+  const [rows, counted] = await Promise.all([
+    listLinkRows(app.db, merchant.id, now, filter, { ...window, limit: window.limit + 1 }),
+    countLinks(app.db, merchant.id, now, filter),
+  ])
+  return pageOf(app.cursors, scope, window, rows, counted)
+}
+
+export async function changeLink(
+  app: LinksApp,
+  merchant: Merchant,
+  id: string,
+  change: ChangeLink,
+): Promise<LinkRow> {
+  if (change.expiresAt) requireFuture(app, new Date(change.expiresAt))
+  await requireAllowedReturn(app, merchant, change.redirectUrl ?? null)
+  return app.db.transaction(async (tx) => {
+    await lockLink(tx, merchant.id, id)
+    const link = known(await findLink(tx, merchant.id, app.clock.now(), id))
+    const terms = toChangedTerms(link, change)
+    requireRoomFor(link, terms)
+    // A new time has not been told yet.
+    const expiredAt = change.expiresAt === undefined ? link.expiredAt : null
+    await updateLink(tx, link, { ...terms, expiredAt })
+    await tell(app, tx, merchant.id, id)
+    return known(await findLink(tx, merchant.id, app.clock.now(), id))
+  })
+}
+
+/** Who is at a gateway at this moment was let through, and may pay. */
+function requireRoomFor({ paymentsCount, placesTaken }: LinkRow, { maxPayments }: LinkTerms): void {
+  if (maxPayments === null || maxPayments >= placesTaken) return
+  const message = `maxPayments cannot be below what is paid or being paid: ${paymentsCount} paid, ${placesTaken - paymentsCount} at this moment.`
+  throw new Refusal('invalid_state', {
+    message,
+    details: [{ field: 'maxPayments', code: 'out_of_range', message }],
+  })
+}
+
+/** Nobody new can pay from now on. Whoever is at a gateway at this moment may finish. Doing it again changes nothing. */
+export async function deactivateLink(app: LinksApp, merchant: Merchant, id: string): Promise<LinkRow> {
+  await markDeactivated(app.db, merchant.id, id, app.clock.now())
+  return requireLink(app, merchant, id)
+}
