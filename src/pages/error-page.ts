@@ -20,7 +20,9 @@ export function errorPage({ isTest }: { isTest: boolean }): ErrorPage {
     const kind = kindOf(input)
     const [title, words] = WORDS[kind]
     const checkoutPath =
-      kind === 'notFound' ? null : (/^\/pay\/[0-9A-Za-z]{1,100}(?=\/|$)/.exec(input.path)?.[0] ?? null)
+      kind === 'notFound' || kind === 'linkNotFound'
+        ? null
+        : (/^\/(?:pay|l)\/[0-9A-Za-z]{1,100}(?=\/|$)/.exec(input.path)?.[0] ?? null)
     return {
       http: input.http,
       html: renderPage({
@@ -40,10 +42,11 @@ ${checkoutPath !== null && html`<a class="button" href="${checkoutPath}">${speec
   }
 }
 
-type Kind = 'notFound' | 'missing' | 'busy' | 'error' | 'refused'
+type Kind = 'notFound' | 'linkNotFound' | 'missing' | 'busy' | 'error' | 'refused'
 
 const WORDS: Readonly<Record<Kind, readonly [WordId, WordId]>> = {
   notFound: ['notFoundTitle', 'notFoundText'],
+  linkNotFound: ['linkNotFoundTitle', 'notFoundText'],
   missing: ['missingTitle', 'missingText'],
   busy: ['busyTitle', 'busyText'],
   error: ['errorTitle', 'errorText'],
@@ -52,6 +55,7 @@ const WORDS: Readonly<Record<Kind, readonly [WordId, WordId]>> = {
 
 function kindOf({ refusal, http, path }: Wrong): Kind {
   if (refusal.code === 'payment_not_found' || (http === 404 && path.startsWith('/pay/'))) return 'notFound'
+  if (http === 404 && path.startsWith('/l/')) return 'linkNotFound'
   if (http === 404) return 'missing'
   if (http === 429 || http === 503) return 'busy'
   return http >= 500 ? 'error' : 'refused'

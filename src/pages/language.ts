@@ -74,7 +74,7 @@ const YEAR_SECONDS = 31_536_000
 export function languageCookies(language: Language, checkoutPath: string) {
   return [
     { name: CHOSEN, value: language, path: checkoutPath },
-    { name: LAST, value: language, path: '/pay', maxAgeSeconds: YEAR_SECONDS },
+    ...['/pay', '/l'].map((path) => ({ name: LAST, value: language, path, maxAgeSeconds: YEAR_SECONDS })),
   ]
 }
 

@@ -45,10 +45,13 @@ svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-l
 .way:has(>input:checked){border-color:var(--accent);box-shadow:inset 0 0 0 1px var(--accent)}
 .fields{display:none;padding:0 1rem 1rem}
 .way>input:checked~.fields{display:block}
-.fields p{margin:0 0 .5rem}
-.fields label{display:block;font-weight:600;margin:.75rem 0 .25rem}
-.fields input,select{display:block;width:100%;min-height:3rem;padding:.5rem .75rem;border:1px solid var(--field);border-radius:.5rem;background:var(--card);color:var(--ink);font:inherit;font-size:1.0625rem}
-[dir=rtl] .fields input[dir=ltr]{text-align:right}
+.fields p,.ask p{margin:0 0 .5rem}
+.fields label,.ask label{display:block;font-weight:600;margin:.75rem 0 .25rem}
+.fields input,.ask input,select{display:block;width:100%;min-height:3rem;padding:.5rem .75rem;border:1px solid var(--field);border-radius:.5rem;background:var(--card);color:var(--ink);font:inherit;font-size:1.0625rem}
+[dir=rtl] input[dir=ltr]{text-align:right}
+.ask label:first-of-type{margin-top:0}
+.ask .main{margin-top:1.25rem}
+.lines{white-space:pre-line}
 [aria-invalid]{border:2px solid var(--bad)!important}
 .fields select+p,.fields input+p,form+p{margin-top:.75rem}
 [role=status]{margin:1rem 0 0}

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { requireMerchant } from '../../src/merchants/service.ts'
 import { pageRoutes } from '../../src/pages/routes.ts'
 import {
   cancelCheckout,
@@ -51,9 +52,8 @@ async function statusOf({ id }: PaymentRow): Promise<string> {
 
 /** The payer's own address of this checkout, as the server answers it. */
 async function payerAsks(payment: PaymentRow, method: 'GET' | 'POST', verb = '') {
-  const route = pageRoutes(app).find(
-    (one) => one.method === method && one.path === `/pay/{accessCode}${verb}`,
-  )
+  const pages = pageRoutes({ ...app, requireMerchant: (id) => requireMerchant(app, id) })
+  const route = pages.find((one) => one.method === method && one.path === `/pay/{accessCode}${verb}`)
   assert.ok(route)
   const accessCode = openAccessCode(app, payment) ?? ''
   const rest = { query: {}, form: {}, headers: {}, cookies: {}, requestId: 'r', styleNonce: 'n' }

@@ -1,0 +1,29 @@
+// How often something may be done on a page in a minute. Per process: it keeps a flood away from gateways and tables, and
+// no person gets there.
+
+import { Refusal } from '../core/errors.ts'
+import type { Clock } from '../kit/clock.ts'
+
+const WINDOW_MS = 60_000
+const MAX_OWNERS = 10_000
+
+/** Refuses what is done more often than so many times a minute under one name, such as the id of a payment. */
+export function createActionLimit(
+  { clock }: { clock: Clock },
+  actionsPerWindow: number,
+): (owner: string) => void {
+  const windows = new Map<string, { startedAt: number; actions: number }>()
+  return (owner) => {
+    const now = clock.now().getTime()
+    const known = windows.get(owner)
+    const isOver = !known || now - known.startedAt >= WINDOW_MS || now < known.startedAt
+    const window = isOver ? { startedAt: now, actions: 0 } : known
+    if (window.actions >= actionsPerWindow) {
+      const retryAfterSeconds = Math.ceil((window.startedAt + WINDOW_MS - now) / 1_000)
+      throw new Refusal('rate_limited', { retryAfterSeconds })
+    }
+    window.actions += 1
+    if (windows.size >= MAX_OWNERS) windows.clear()
+    windows.set(owner, window)
+  }
+}

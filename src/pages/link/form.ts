@@ -1,0 +1,121 @@
+// The form of a link: what a payer writes into it, what is wrong with that, and how it comes back to be corrected. What is
+// wrong travels in the address; names and e-mail, which belong in no address, stay with the payer for two minutes.
+
+import { containsCardNumber } from '../../core/card-number.ts'
+import { type Money, money } from '../../core/money.ts'
+import { isEmail } from '../../kit/schema.ts'
+import type { LinkRow, Payer } from '../../links/service.ts'
+import { readTypedAmount } from './amount.ts'
+
+export const FIELDS = ['amount', 'firstname', 'lastname', 'email'] as const
+export type Field = (typeof FIELDS)[number]
+
+/** Each is about one field; only `refused` and `closed` are about the payment itself. */
+export const PROBLEMS = {
+  amount: 'amount',
+  amountLow: 'amount',
+  amountHigh: 'amount',
+  firstname: 'firstname',
+  firstnameCard: 'firstname',
+  lastname: 'lastname',
+  lastnameCard: 'lastname',
+  email: 'email',
+  refused: null,
+  closed: null,
+} as const satisfies Record<string, Field | null>
+
+export type Problem = keyof typeof PROBLEMS
+type Texts = Readonly<Record<string, string>>
+
+export interface LinkForm {
+  typed: Readonly<Record<Field, string>>
+  problems: readonly Problem[]
+}
+
+/** Who pays and how much; or what has to be corrected. */
+export function readPayer(link: LinkRow, form: Texts): Omit<Payer, 'formToken'> | Problem[] {
+  const firstname = readName(form.firstname)
+  const lastname = readName(form.lastname)
+  const email = (form.email ?? '').trim()
+  const amount = readAmount(link, form.amount ?? '')
+  const problems = [
+    ...(typeof amount === 'string' ? [amount] : []),
+    ...nameProblems('firstname', firstname),
+    ...nameProblems('lastname', lastname),
+    ...(isEmail(email) ? [] : (['email'] as const)),
+  ]
+  return typeof amount === 'string' || problems.length > 0 ? problems : { firstname, lastname, email, amount }
+}
+
+/** As the API takes names: one line, composed letters. */
+function readName(text = ''): string {
+  return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+}
+
+const LONGEST_NAME = 100
+
+function nameProblems(field: 'firstname' | 'lastname', name: string): Problem[] {
+  if (name === '' || [...name].length > LONGEST_NAME) return [field]
+  return containsCardNumber(name) ? [`${field}Card`] : []
+}
+
+function readAmount(link: LinkRow, text: string): Money | 'amount' | 'amountLow' | 'amountHigh' {
+  const { currency, amountMinor, minAmountMinor, maxAmountMinor } = link
+  if (amountMinor !== null) return money(amountMinor, currency)
+  const amount = readTypedAmount(text, currency)
+  if (!amount) return 'amount'
+  if (minAmountMinor !== null && amount.minor < minAmountMinor) return 'amountLow'
+  return maxAmountMinor !== null && amount.minor > maxAmountMinor ? 'amountHigh' : amount
+}
+
+const TYPED = 'cowry_payer'
+// Long enough for a slow network, short enough to be forgotten on a shared phone.
+const TYPED_SECONDS = 120
+const LONGEST = { amount: 30, firstname: 100, lastname: 100, email: 254 } as const
+// What a browser keeps in one cookie, with room for its name and path.
+const MAX_COOKIE = 3_500
+
+/** Back to the form with what is wrong. */
+export function problemAnswer(path: string, form: Texts, problems: readonly Problem[]) {
+  const typed = JSON.stringify(
+    // The cut may fall between the two halves of a character.
+    FIELDS.map((field) => (form[field] ?? '').slice(0, LONGEST[field]).toWellFormed()),
+  )
+  const isKept = encodeURIComponent(typed).length <= MAX_COOKIE
+  return {
+    http: 303,
+    redirectTo: `${path}?problem=${problems.join('.')}`,
+    cookies: isKept ? [{ name: TYPED, value: typed, path, maxAgeSeconds: TYPED_SECONDS }] : [],
+  }
+}
+
+/** What was typed is kept no longer than it takes to get it right. */
+export function forgetTyped(path: string) {
+  return { name: TYPED, value: '', path, maxAgeSeconds: 0 }
+}
+
+export function readForm(query: Texts, cookies: Texts): LinkForm {
+  const named = (query.problem ?? '').split('.', Object.keys(PROBLEMS).length)
+  const problems = named.filter((name): name is Problem => Object.hasOwn(PROBLEMS, name))
+  const typed = problems.length > 0 ? readTyped(cookies[TYPED] ?? '') : []
+  const textOf = (field: Field) => typed[FIELDS.indexOf(field)]?.slice(0, LONGEST[field]) ?? ''
+  return {
+    problems,
+    typed: {
+      amount: textOf('amount'),
+      firstname: textOf('firstname'),
+      lastname: textOf('lastname'),
+      email: textOf('email'),
+    },
+  }
+}
+
+/** The payer's browser keeps it, so it may be anything. */
+function readTyped(text: string): string[] {
+  try {
+    const texts: unknown = JSON.parse(text)
+    return Array.isArray(texts) ? texts.map((one) => (typeof one === 'string' ? one : '')) : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { fillIn, makeLink, payAt, VISITOR } from '../support/links.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { createPayer, headingOf, wordsOf } from '../support/payer.ts'
+import { testService } from '../support/service.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 1_440 * MINUTE_MS
+
+const clock = movingClock()
+const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
+const { api } = service
+
+const paymentsOf = async (uuid: string) =>
+  (await api.get(`/api/v1/payment-links/${uuid}/payments`)).body.data as { uuid: string; status: string }[]
+
+/** The page of a new link, as somebody opens it who was never here. */
+async function visit(changes: Record<string, unknown> = {}) {
+  const link = await makeLink(api, changes)
+  const payer = createPayer()
+  return { link, payer, page: await payer.open(link.url) }
+}
+
+const look = (url: string) => createPayer().open(url)
+
+describe('the page of a link', () => {
+  it('says who is paid, for what and how much, and leads to a checkout with all of it', async () => {
+    const { link, payer, page } = await visit({
+      description: 'Saturday\nat ten',
+      redirectUrl: 'https://shop.example/x',
+    })
+    assert.equal(page.http, 200)
+    assert.equal(headingOf(page), 'Pay KES 1,250.50 to Demo Shop')
+    assert.match(
+      wordsOf(page),
+      /For A ticket Saturday at ten First name Last name E-mail Continue to payment/,
+    )
+    assert.doesNotMatch(page.html, /id="amount"/)
+    const checkout = await payer.open((await fillIn(payer, page)).location ?? '')
+    assert.equal(headingOf(checkout), 'Pay KES 1,250.50 to Demo Shop')
+    const paid = await payer.payByCard(checkout, 'card_success')
+    assert.equal(headingOf(paid), 'Paid')
+    const [payment] = (await api.get(`/api/v1/payment-links/${link.uuid}/payments`)).body.data
+    assert.equal(payment.status, 'successful')
+    assert.equal(payment.redirectUrl, 'https://shop.example/x')
+    const { firstname, lastname, email } = payment.customer
+    assert.deepEqual({ firstname, lastname, email }, VISITOR)
+  })
+
+  it('shows what the merchant wrote as text, whatever it is', async () => {
+    const { page } = await visit({
+      title: '<img src=x onerror=alert(1)>',
+      description: '"><script>1</script>\u202e',
+    })
+    assert.doesNotMatch(page.html, /<img src=x|<script>1|\u202e/)
+    assert.match(page.html, /&lt;img src=x onerror=alert\(1\)&gt;/)
+  })
+
+  it('makes one payment of one form, however often it is sent, and another of another', async () => {
+    const { link, payer, page } = await visit()
+    const sent = await Promise.all(Array.from({ length: 5 }, () => fillIn(payer, page)))
+    assert.equal(new Set(sent.map(({ location }) => location)).size, 1)
+    assert.equal((await paymentsOf(link.uuid)).length, 1)
+    const corrected = await fillIn(payer, page, { email: 'amina.odhiambo@example.com' })
+    assert.notEqual(corrected.location, sent[0]?.location)
+    await fillIn(payer, await payer.open(link.url))
+    assert.equal((await paymentsOf(link.uuid)).length, 3)
+  })
+
+  it('begins anew when the form is sent again after its payment was cancelled, and not when it was paid', async () => {
+    const { link, payer, page } = await visit()
+    const { location } = await fillIn(payer, page)
+    await payer.submit(await payer.open(location ?? ''), '/cancel')
+    assert.equal((await fillIn(payer, page)).location, link.url)
+    const fresh = await payer.open(link.url)
+    const again = await fillIn(payer, fresh)
+    await payer.payByCard(await payer.open(again.location ?? ''), 'card_success')
+    assert.equal((await fillIn(payer, fresh)).location, again.location)
+  })
+
+  it('goes on in the language that was chosen here', async () => {
+    const { link, payer } = await visit()
+    const page = await payer.open(`${link.url}?lang=sw`)
+    assert.match(page.html, /<html lang="sw"/)
+    const { location } = await fillIn(payer, page)
+    assert.match(location ?? '', /\?lang=sw$/)
+    assert.match((await payer.open(location ?? '')).html, /<html lang="sw"/)
+    assert.match(
+      (await payer.open((await makeLink(api)).url)).html,
+      /<html lang="sw"/,
+      'the next link knows it',
+    )
+  })
+})
+
+describe('the form of a link', () => {
+  it('says beside each field what is wrong, keeps what was written, and takes it when it is right', async () => {
+    const { link, payer, page } = await visit({ amount: null, minAmount: 10, maxAmount: 5000 })
+    assert.equal(headingOf(page), 'Pay Demo Shop')
+    assert.match(wordsOf(page), /Amount in KES From KES 10\.00 to KES 5,000\.00/)
+    const wrong = { firstname: ' ', lastname: 'O’Brien <b>', email: 'nobody', amount: '9.99' }
+    const back = await fillIn(payer, page, wrong)
+    assert.equal(back.http, 303)
+    assert.doesNotMatch(back.location ?? '', /nobody|Brien/, 'no person in an address')
+    const shown = await payer.open(back.location ?? '')
+    assert.match(
+      wordsOf(shown),
+      /Please check this Enter KES 10\.00 or more\. Enter your first name\. Enter your e-mail/,
+    )
+    for (const field of ['amount', 'firstname', 'email'])
+      assert.match(
+        shown.html,
+        new RegExp(`id="${field}"[^>]* aria-describedby="[^"]*${field}-problem" aria-invalid="true"`),
+      )
+    assert.match(shown.html, /value="O’Brien &lt;b&gt;"/)
+    assert.match(shown.html, /value="9.99"/)
+    assert.match(shown.html, /href="[^"]*\?problem=[^"]*&amp;lang=fr"/, 'another language keeps the problems')
+    assert.deepEqual(await paymentsOf(link.uuid), [])
+    const right = await fillIn(payer, shown, { amount: '1 250,50' })
+    assert.equal(headingOf(await payer.open(right.location ?? '')), 'Pay KES 1,250.50 to Demo Shop')
+    const anew = await payer.open(`${link.url}?problem=email`)
+    assert.doesNotMatch(anew.html, /9\.99/, 'what was written is forgotten once it was right')
+  })
+
+  it('refuses each thing that cannot be paid with', async () => {
+    const { payer, page } = await visit({ amount: null, maxAmount: 100 })
+    const right = { amount: '50' }
+    const refused: [Record<string, string>, string][] = [
+      [{ amount: '' }, 'amount'],
+      [{ amount: 'fifty' }, 'amount'],
+      [{ amount: '1.005' }, 'amountHigh'],
+      [{ amount: '0' }, 'amount'],
+      [{ amount: '100.01' }, 'amountHigh'],
+      [{ firstname: '4242 4242 4242 4242' }, 'firstnameCard'],
+      [{ lastname: 'x'.repeat(101) }, 'lastname'],
+      [{ email: 'a@b' }, 'email'],
+      [{ email: `${'x'.repeat(250)}@example.com` }, 'email'],
+    ]
+    for (const [changes, problem] of refused) {
+      const { location } = await fillIn(payer, page, { ...right, ...changes })
+      assert.equal(new URL(location ?? '').searchParams.get('problem'), problem, JSON.stringify(changes))
+      assert.equal((await payer.open(location ?? '')).http, 200)
+    }
+  })
+
+  it('tells a blocked customer calmly, and takes nothing', async () => {
+    const { link, payer, page } = await visit()
+    const email = 'blocked@example.com'
+    await fillIn(payer, page, { email })
+    const [customer] = (await api.get(`/api/v1/customers?search=${email}`)).body.data
+    assert.equal((await api.post(`/api/v1/customers/${customer.uuid}/block`, {})).http, 200)
+    const shown = await payer.open(
+      (await fillIn(payer, await payer.open(link.url), { email })).location ?? '',
+    )
+    assert.match(wordsOf(shown), /Demo Shop cannot take this payment from you\. Please contact them\./)
+    assert.equal((await paymentsOf(link.uuid)).length, 1)
+  })
+
+  it('bears what nobody would write: no token, no field, a problem and a cookie of their own', async () => {
+    const { link } = await visit()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const post = (body: string) => fetch(link.url, { method: 'POST', body, headers, redirect: 'manual' })
+    assert.match((await post('')).headers.get('location') ?? '', /problem=firstname\.lastname\.email$/)
+    const bare = await post(new URLSearchParams(VISITOR).toString())
+    assert.match(bare.headers.get('location') ?? '', /^\/pay\//)
+    for (const cookie of ['{', '{"a":1}', '[1,null,"x"]', '%']) {
+      const answer = await fetch(`${link.url}?problem=email.__proto__.nothing`, {
+        headers: { cookie: `cowry_payer=${cookie}` },
+      })
+      assert.equal(answer.status, 200)
+    }
+  })
+
+  it('can be sent only so often by one payer in a minute', async () => {
+    const { payer, page } = await visit()
+    const sent: number[] = []
+    for (let n = 0; n < 21; n += 1) sent.push((await fillIn(payer, page, { firstname: `Amina ${n}` })).http)
+    assert.deepEqual(sent, [...Array.from({ length: 20 }, () => 303), 429])
+    assert.equal((await fillIn(payer, page, { email: 'somebody.else@example.com' })).http, 303)
+    clock.advance(MINUTE_MS)
+    assert.equal((await fillIn(payer, page)).http, 303)
+  })
+})
+
+describe('a link that takes nothing', () => {
+  const assertEnded = async (url: string, http: number, heading: string) => {
+    const page = await look(url)
+    assert.equal(page.http, http)
+    assert.equal(headingOf(page), heading)
+    assert.doesNotMatch(page.html, /<form/)
+  }
+
+  it('says why, with the status that machines understand', async () => {
+    const [off, late, paid] = [
+      await makeLink(api),
+      await makeLink(api, { expiresAt: new Date(clock.now().getTime() + DAY_MS).toISOString() }),
+      await makeLink(api, { usage: 'single' }),
+    ]
+    const { payer, page } = await visit({ maxPayments: 1 })
+    await api.post(`/api/v1/payment-links/${off.uuid}/deactivate`, {})
+    await payAt(service, paid, 'card_success')
+    await payAt(
+      service,
+      { url: page.url, uuid: (await api.get('/api/v1/payment-links?limit=1')).body.data[0].uuid },
+      'card_success',
+    )
+    await assertEnded(off.url, 410, 'This link is not in use any more')
+    await assertEnded(paid.url, 410, 'This has been paid already')
+    assert.equal((await fillIn(payer, page)).location, page.url, 'a form of before leads there')
+    clock.advance(2 * DAY_MS)
+    await assertEnded(late.url, 410, 'This payment link has expired')
+    await assertEnded(`${service.url}/l/nothing`, 404, 'We cannot find this link')
+  })
+
+  it('is not paid while the merchant is suspended', async () => {
+    const { uuid, api: own } = await service.newMerchant()
+    const link = await makeLink(own)
+    const payer = createPayer()
+    const page = await payer.open(link.url)
+    await service.admin.post(`/admin/v1/merchants/${uuid}/suspend`, {})
+    await assertEnded(link.url, 503, 'This cannot be paid at the moment')
+    assert.equal((await fillIn(payer, page)).location, link.url)
+  })
+})
+
+describe('a checkout whose link has no place', () => {
+  it('waits while somebody else is paying, opens when they have not, and says when they have', async () => {
+    const { link, payer, page } = await visit({ usage: 'single' })
+    const mine = (await fillIn(payer, page)).location ?? ''
+    const opened = await payer.open(mine)
+    const theirs = await payAt(service, link, null)
+    assert.equal(headingOf(await look(link.url)), 'Somebody is paying at this moment')
+    const pressed = await payer.choose(opened, 'card')
+    assert.equal(headingOf(pressed), 'Somebody is paying at this moment')
+    assert.match(wordsOf(pressed), /You have not been charged\./)
+    const status = async () =>
+      (await (await fetch(`${mine}/status`)).json()) as { status: string; shown: string }
+    const before = await status()
+    assert.equal(before.status, 'pending')
+
+    const declined = `/api/v1/sandbox/payments/${theirs.reference}/complete`
+    await api.post(declined, { instrument: 'card_declined' })
+    assert.notEqual((await status()).shown, before.shown, 'the script opens the page by itself')
+    assert.equal(headingOf(await payer.open(mine)), 'Pay KES 1,250.50 to Demo Shop')
+
+    await api.post(declined, { instrument: 'card_success' })
+    const ended = await payer.open(mine)
+    assert.equal(headingOf(ended), 'This link takes no more payments')
+    assert.match(
+      wordsOf(ended),
+      /You have not been charged\. If you still want to pay, ask Demo Shop for a new link\./,
+    )
+  })
+
+  it('ends as expired when it is pressed too late, and tells the merchant why', async () => {
+    const { link, payer, page } = await visit({ usage: 'single' })
+    const opened = await payer.open((await fillIn(payer, page)).location ?? '')
+    await payAt(service, link, 'card_success')
+    const ended = await payer.choose(opened, 'card')
+    assert.equal(headingOf(ended), 'This link takes no more payments')
+    const mine = (await paymentsOf(link.uuid)).find(({ status }) => status !== 'successful')
+    const { body } = await api.get(`/api/v1/checkout/payments/${mine?.uuid}`)
+    assert.deepEqual(
+      [body.data.status, body.data.statusReason, body.data.attempts],
+      ['expired', 'payment_link_ended', []],
+    )
+    const played = await api.post(`/api/v1/sandbox/payments/${body.data.reference}/complete`, {
+      instrument: 'card_success',
+    })
+    assert.equal(played.http, 409)
+  })
+
+  it('lets who is approving finish when the merchant switches the link off, and nobody else', async () => {
+    const { link, payer, page } = await visit()
+    const waiting = await payer.open((await fillIn(payer, page)).location ?? '')
+    const paying = await payAt(service, link, null)
+    await api.post(`/api/v1/payment-links/${link.uuid}/deactivate`, {})
+    assert.equal(headingOf(await payer.choose(waiting, 'card')), 'This link takes no more payments')
+    const path = `/api/v1/sandbox/payments/${paying.reference}/complete`
+    assert.equal((await api.post(path, { instrument: 'card_success' })).body.data.status, 'successful')
+    const read = async () => (await api.get(`/api/v1/payment-links/${link.uuid}`)).body.data
+    assert.deepEqual([(await read()).status, (await read()).paymentsCount], ['inactive', 1])
+  })
+
+  it('counts money that comes when its place is gone', async () => {
+    const link = await makeLink(api, { usage: 'single' })
+    const late = await payAt(service, link, 'mobile_late_success')
+    assert.equal((await late.read()).status, 'successful', 'it was paid after the checkout had expired')
+    const record = (await api.get(`/api/v1/payment-links/${link.uuid}`)).body.data
+    assert.deepEqual([record.paymentsCount, record.status], [1, 'completed'])
+  })
+})
