@@ -98,6 +98,8 @@ create table webhook_replays (
   primary key (merchant_id, id)
 );
 
+create index webhook_replays_by_time on webhook_replays (created_at);
+
 create index events_by_time on events (merchant_id, created_at, id);
 create index events_by_type on events (merchant_id, type, created_at, id);
 

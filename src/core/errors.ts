@@ -93,6 +93,7 @@ export const REFUSALS = {
   export_too_large: unprocessable('There are more lines than one file takes; ask for a shorter time.'),
   refund_not_supported: unprocessable('The gateway of this payment cannot send money back.'),
   p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),
+  too_many_webhook_endpoints: unprocessable('A merchant has at most 20 webhook endpoints; delete one first.'),
   webhook_url_not_allowed: unprocessable('Events cannot be delivered to this address.'),
   gateway_credentials_refused: unprocessable('The gateway refused these credentials; nothing was changed.'),
   too_many_api_keys: unprocessable(

@@ -1,23 +1,33 @@
 // The outbox. An event is written in the transaction that makes the move it tells of; payments write theirs inside their
-// own statements, everybody else by recordEvents.
+// own statements, everybody else by recordEvents. Merchants read it back as it was written.
 
+import { Refusal } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
-import type { Mode } from '../core/merchant.ts'
+import type { Merchant, Mode } from '../core/merchant.ts'
+import type { PageMeta } from '../core/page.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Signer } from '../kit/crypto.ts'
+import type { Db, Tx } from '../kit/db.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import type { Random } from '../kit/random.ts'
 import { insertEvents } from './queries.ts'
+import { countEvents, type EventRow, findEvent, listEventRows } from './read-queries.ts'
 
-export type ResourceType =
-  | 'payment'
-  | 'charge'
-  | 'refund'
-  | 'customer'
-  | 'payment_method'
-  | 'payment_link'
-  | 'p2p_payment'
-  | 'settlement'
-  | 'webhook_endpoint'
+export type { EventRow } from './read-queries.ts'
+
+export const RESOURCE_TYPES = [
+  'payment',
+  'charge',
+  'refund',
+  'customer',
+  'payment_method',
+  'payment_link',
+  'p2p_payment',
+  'settlement',
+  'webhook_endpoint',
+] as const
+
+export type ResourceType = (typeof RESOURCE_TYPES)[number]
 
 export interface EventFacts {
   id: string
@@ -50,6 +60,8 @@ export function toEventBody(event: EventFacts) {
 /** What happened to a resource of a merchant. */
 export interface News extends Pick<EventFacts, 'type' | 'resource' | 'data'> {
   merchantId: string
+  /** Absent: a new one. */
+  id?: string
 }
 
 /** Writes events with the moves they tell of: `tx` is the transaction of the moves. */
@@ -58,11 +70,10 @@ export async function recordEvents(
   tx: Tx,
   mode: Mode,
   news: readonly News[],
-): Promise<void> {
-  if (news.length === 0) return
+): Promise<EventRow[]> {
+  if (news.length === 0) return []
   const createdAt = app.clock.now()
-  const rows = news.map(({ merchantId, type, resource, data }) => {
-    const id = app.random.uuid()
+  const rows = news.map(({ merchantId, type, resource, data, id = app.random.uuid() }) => {
     const body = toEventBody({ id, type, mode, createdAt, resource, data })
     const { type: resource_type, uuid: resource_id, version } = resource
     return {
@@ -77,4 +88,28 @@ export async function recordEvents(
     }
   })
   await insertEvents(tx, rows)
+  return rows.map(({ id, body }) => ({ id, createdAt, body }))
+}
+
+export async function requireEvent(app: { db: Tx }, merchant: Merchant, id: string): Promise<EventRow> {
+  const event = await findEvent(app.db, merchant.id, id)
+  if (!event) throw new Refusal('event_not_found')
+  return event
+}
+
+/** The events of a merchant, of one type or of one resource where that is asked for. */
+export async function listEvents(
+  app: { db: Db; cursors: Signer },
+  merchant: Merchant,
+  query: ListQuery & { type?: string; resource?: string },
+): Promise<{ rows: EventRow[]; meta: PageMeta }> {
+  const filter = { type: query.type, resource: query.resource }
+  const scope = `events:${merchant.id}:${filter.type ?? ''}:${filter.resource ?? ''}`
+  const window = windowOf(app.cursors, scope, query)
+  const oneMore = { ...window, limit: window.limit + 1 }
+  const [rows, counted] = await Promise.all([
+    listEventRows(app.db, merchant.id, filter, oneMore, RESOURCE_TYPES),
+    countEvents(app.db, merchant.id, filter, window, RESOURCE_TYPES),
+  ])
+  return pageOf(app.cursors, scope, window, rows, counted)
 }

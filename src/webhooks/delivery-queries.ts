@@ -30,7 +30,7 @@ const CLAIM_COLUMNS = `
   e.previous_until as "previousUntil", e.failing_since as "failingSince", v.body::text as body`
 
 // Endpoints that have something waiting, found by leaping from one to the next in the index.
-const WAITING = `
+export const WAITING = `
 waiting as (
   (
     select merchant_id, endpoint_id
@@ -291,56 +291,4 @@ export async function finishDeliveries(db: Db, results: readonly DeliveryResult[
     const row = byResult.get(n)
     return { isOurs: row !== undefined, next: row?.isContinued ? row : undefined }
   })
-}
-
-// What is under way ends first: it may yet be delivered.
-const buryDeliveriesStatement = sql<{ merchantId: string; endpointId: string }>`
-with recursive ${WAITING},
-doomed as (
-  select d.merchant_id, d.event_id, d.endpoint_id, e.disabled_reason
-  from waiting w
-  join webhook_endpoints e on e.merchant_id = w.merchant_id and e.id = w.endpoint_id and e.status <> 'enabled'
-  cross join lateral (
-    select merchant_id, event_id, endpoint_id
-    from deliveries
-    where merchant_id = w.merchant_id
-      and endpoint_id = w.endpoint_id
-      and due_at is not null
-      and (leased_until is null or leased_until <= $1)
-    limit 1000
-    for update skip locked
-  ) d
-  limit 1000
-)
-update deliveries d
-set status = 'dead', reason = x.disabled_reason, due_at = null, leased_until = null, finished_at = $1
-from doomed x
-where d.merchant_id = x.merchant_id and d.event_id = x.event_id and d.endpoint_id = x.endpoint_id
-returning d.merchant_id as "merchantId", d.endpoint_id as "endpointId"`
-
-/** Ends deliveries to endpoints that are not called any more, a thousand at a time; answers how many. */
-export async function buryDeliveries(db: Db, now: Date): Promise<number> {
-  return (await db.query(buryDeliveriesStatement, [now])).length
-}
-
-const forgetDeliveriesStatement = sql<unknown>`
-with old as materialized (
-  select merchant_id, event_id, endpoint_id
-  from deliveries
-  where finished_at < $1
-  limit 1000
-),
-checked as (
-  update webhook_endpoints e
-  set checked_from = $1
-  where (e.merchant_id, e.id) in (select merchant_id, endpoint_id from old) and e.checked_from < $1
-)
-delete from deliveries d
-using old
-where d.merchant_id = old.merchant_id and d.event_id = old.event_id and d.endpoint_id = old.endpoint_id
-returning 1`
-
-/** Deletes deliveries that ended before, with their attempts, a thousand at a time; answers how many. */
-export async function forgetDeliveries(db: Db, before: Date): Promise<number> {
-  return (await db.query(forgetDeliveriesStatement, [before])).length
 }

@@ -200,10 +200,10 @@ export async function disableEndpoint(
 const nextVersionStatement = sql<EndpointRow>`
 update webhook_endpoints
 set version = version + 1
-where merchant_id = $1 and id = $2 and status = 'enabled'
+where merchant_id = $1 and id = $2 and status <> 'deleted'
 returning ${ENDPOINT_COLUMNS}`
 
-/** The endpoint with the version of its next event; undefined when it is not enabled. */
+/** The endpoint, with the version of its next event. It stays as it is until the transaction ends. */
 export async function raiseVersion(tx: Tx, merchantId: string, id: string): Promise<EndpointRow | undefined> {
   const [row] = await tx.query(nextVersionStatement, [merchantId, id])
   return row

@@ -2,7 +2,8 @@ import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { WebhooksApp } from './app.ts'
 import { CONCURRENCY, claimDeliveries } from './deliver.ts'
-import { buryDeliveries, forgetDeliveries } from './delivery-queries.ts'
+import { forgetReplays } from './replay-queries.ts'
+import { buryDeliveries, forgetDeliveries } from './upkeep-queries.ts'
 
 // Long enough to look into any trouble; the events themselves stay, and can be replayed at any time.
 const KEPT_MS = 30 * 24 * 3_600_000
@@ -26,6 +27,11 @@ export function webhookJobs(app: WebhooksApp): Job[] {
       name: 'forget-deliveries',
       everyMs: 600_000,
       run: () => forgetDeliveries(app.db, addMs(app.clock.now(), -KEPT_MS)),
+    },
+    {
+      name: 'forget-replays',
+      everyMs: 600_000,
+      run: () => forgetReplays(app.db, addMs(app.clock.now(), -KEPT_MS)),
     },
   ]
 }

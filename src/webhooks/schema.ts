@@ -1,11 +1,68 @@
 // What an endpoint, an event and a delivery look like, and what a merchant may say about them.
 
 import { type Static, Type } from 'typebox'
-import { Nullable, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
+import { RESOURCE_TYPES } from '../events/service.ts'
+import { Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
 import type { EndpointRow } from './endpoint-queries.ts'
-import { DISABLED_REASONS, type DisabledReason, ENDPOINT_STATUSES } from './states.ts'
+import type { DeliveryRow, ReplayRow, TryRow } from './replay-queries.ts'
+import { deliveryHeaders } from './signature.ts'
+import {
+  DEAD_REASONS,
+  DELIVERY_STATUSES,
+  type DeadReason,
+  DISABLED_REASONS,
+  type DisabledReason,
+  ENDPOINT_STATUSES,
+} from './states.ts'
 
-const REASONS = Object.keys(DISABLED_REASONS) as DisabledReason[]
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+const DISABLED_WORDS = Object.keys(DISABLED_REASONS) as DisabledReason[]
+const DEAD_WORDS = Object.keys(DEAD_REASONS) as DeadReason[]
+
+const time = (description: string) => Type.String({ format: 'date-time', description })
+
+const UrlInput = Type.String({
+  minLength: 1,
+  maxLength: 2_048,
+  description: 'A public https address. In staging also http on your own machine.',
+})
+
+const DescriptionInput = Type.String({ maxLength: 255, 'x-multiline': true })
+
+const EventsInput = Type.Array(Words(['*', ...EVENT_TYPE_NAMES]), {
+  minItems: 1,
+  maxItems: 100,
+  description: 'The events to be told; * is all of them, also those added later.',
+})
+
+export const CreateEndpointBody = Type.Object({
+  url: UrlInput,
+  description: Type.Optional(DescriptionInput),
+  events: Type.Optional({ ...EventsInput, default: ['*'] }),
+})
+
+export const ChangeEndpointBody = Type.Object({
+  url: Type.Optional(UrlInput),
+  description: Type.Optional({ ...DescriptionInput, description: 'An empty text takes it away.' }),
+  events: Type.Optional(EventsInput),
+  enabled: Type.Optional(
+    Type.Boolean({
+      description: 'False: nothing is sent, and what waits is given up. True: calls begin again.',
+    }),
+  ),
+})
+
+export const RotateSecretBody = Type.Object({
+  overlapHours: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 168,
+      default: 24,
+      description: 'How long deliveries are signed with the old secret as well.',
+    }),
+  ),
+})
 
 const ENDPOINT = {
   uuid: Uuid,
@@ -13,20 +70,10 @@ const ENDPOINT = {
   description: Nullable(Type.String()),
   events: Type.Array(Type.String()),
   status: Words(ENDPOINT_STATUSES),
-  disabled: Nullable(
-    Type.Object(
-      { reason: Words(REASONS), message: Type.String(), at: Timestamp },
-      { description: 'Why it is not called.' },
-    ),
-  ),
-  failingSince: Nullable(
-    Type.String({ format: 'date-time', description: 'The first failure since the last success.' }),
-  ),
+  disabled: Nullable(Type.Object({ reason: Words(DISABLED_WORDS), message: Type.String(), at: Timestamp })),
+  failingSince: Nullable(time('The first failure since the last success.')),
   previousSecretUntil: Nullable(
-    Type.String({
-      format: 'date-time',
-      description: 'Until then deliveries are signed with the secret before this one too.',
-    }),
+    time('Until then deliveries are signed with the secret before this one too.'),
   ),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -34,14 +81,12 @@ const ENDPOINT = {
 
 export const EndpointRecord = Type.Object(ENDPOINT)
 
-export type EndpointView = Static<typeof EndpointRecord>
-
 export const EndpointWithSecret = Type.Object({
   ...ENDPOINT,
   secret: Type.String({ description: 'Verifies the signature of every delivery. Shown here only: keep it.' }),
 })
 
-export function toEndpoint(row: EndpointRow): EndpointView {
+export function toEndpoint(row: EndpointRow): Static<typeof EndpointRecord> {
   const { disabledReason: reason, disabledAt: at } = row
   return {
     uuid: row.id,
@@ -54,5 +99,114 @@ export function toEndpoint(row: EndpointRow): EndpointView {
     previousSecretUntil: row.previousUntil?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
+  }
+}
+
+export const EventsQuery = Type.Object({
+  ...PAGE_QUERY,
+  type: Type.Optional(Words(EVENT_TYPE_NAMES)),
+  resource: Type.Optional({ ...UuidInput, description: 'The uuid of a payment, refund or other record.' }),
+})
+
+export const EventRecord = Type.Object({
+  id: Uuid,
+  type: Words(EVENT_TYPE_NAMES),
+  apiVersion: Type.String(),
+  mode: Words(['test', 'live']),
+  createdAt: Timestamp,
+  resource: Type.Object({
+    type: Words(RESOURCE_TYPES),
+    uuid: Uuid,
+    version: Type.Integer({
+      description: 'Grows by one with every event of the resource: drop what is older.',
+    }),
+  }),
+  data: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'The record as the API showed it at that moment, without what opens something.',
+  }),
+})
+
+const TryRecord = Type.Object({
+  at: Timestamp,
+  request: Type.Object({
+    url: Type.String(),
+    headers: Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+    }),
+  }),
+  http: Nullable(Type.Integer({ description: 'The status that was answered; null when no answer came.' })),
+  error: Nullable(Type.String({ description: 'Why no answer came.' })),
+  answer: Nullable(Type.String({ description: 'The first 200 characters of what was answered.' })),
+  durationMs: Type.Integer(),
+})
+
+export const DeliveryRecord = Type.Object({
+  endpoint: Uuid,
+  url: Type.String(),
+  status: Words(DELIVERY_STATUSES),
+  reason: Nullable(Words(DEAD_WORDS, { description: 'Why it was given up.' })),
+  message: Nullable(Type.String({ description: 'The reason in words.' })),
+  nextTryAt: Nullable(Timestamp),
+  deliveredAt: Nullable(Timestamp),
+  tries: Type.Array(TryRecord, { description: 'The latest 20, oldest first.' }),
+})
+
+export function toDelivery(eventId: string, row: DeliveryRow): Static<typeof DeliveryRecord> {
+  const { status, reason, finishedAt } = row
+  return {
+    endpoint: row.endpointId,
+    url: row.url,
+    status,
+    reason,
+    message: reason && DEAD_REASONS[reason],
+    nextTryAt: row.dueAt?.toISOString() ?? null,
+    deliveredAt: status === 'delivered' ? (finishedAt?.toISOString() ?? null) : null,
+    tries: row.tries.map((one) => toTry(eventId, one)),
+  }
+}
+
+function toTry(eventId: string, { startedAt, url, signature, ...seen }: TryRow): Static<typeof TryRecord> {
+  return {
+    at: startedAt.toISOString(),
+    request: { url, headers: deliveryHeaders(eventId, startedAt, signature) },
+    http: seen.httpStatus,
+    error: seen.error,
+    answer: seen.answer,
+    durationMs: seen.durationMs,
+  }
+}
+
+const ENDPOINT_TO = { ...UuidInput, description: 'Only to this endpoint.' }
+
+export const ReplayEventBody = Type.Object({ endpoint: Type.Optional(ENDPOINT_TO) })
+
+export const ReplayRangeBody = Type.Object({
+  from: time('From this moment on.'),
+  to: time('Before this moment.'),
+  types: Type.Optional(Type.Array(Words(EVENT_TYPE_NAMES), { minItems: 1, maxItems: 100 })),
+  endpoint: Type.Optional(ENDPOINT_TO),
+  onlyUndelivered: Type.Optional(
+    Type.Boolean({ default: false, description: 'Leaves out what an endpoint has taken already.' }),
+  ),
+})
+
+export const ReplayRecord = Type.Object({
+  uuid: Uuid,
+  events: Type.Integer({ description: 'How many events are sent again.' }),
+  deliveries: Type.Integer({ description: 'How many calls that makes, over all endpoints.' }),
+  continueFrom: Nullable(time('Set when there were more than one request takes: the from of the next one.')),
+  createdAt: Timestamp,
+})
+
+export function toReplay(row: ReplayRow): Static<typeof ReplayRecord> {
+  return {
+    uuid: row.id,
+    events: row.events,
+    deliveries: row.deliveries,
+    continueFrom: row.continueFrom?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
   }
 }

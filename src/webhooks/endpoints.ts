@@ -1,0 +1,207 @@
+// Endpoints as their merchants keep them.
+
+import { containsCardNumber } from '../core/card-number.ts'
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { type EventRow, recordEvents, requireEvent } from '../events/service.ts'
+import { addMs } from '../kit/clock.ts'
+import type { Tx } from '../kit/db.ts'
+import { createOnce, type Once } from '../kit/idempotency.ts'
+import type { WebhooksApp } from './app.ts'
+import {
+  deleteEndpointRow,
+  type EndpointRow,
+  findEndpoint,
+  insertEndpoint,
+  listEndpointRows,
+  lockEndpoints,
+  raiseVersion,
+  replaceSecret,
+  updateEndpoint,
+} from './endpoint-queries.ts'
+import { toEndpoint } from './schema.ts'
+import { newSecret, openSecret, sealSecret } from './signature.ts'
+
+// Every event is delivered to each of them; who needs more is better served by one that passes them on.
+export const MAX_ENDPOINTS = 20
+
+export const PATH = '/api/v1/webhooks/endpoints'
+
+export interface EndpointInput {
+  url: string
+  description?: string
+  events?: string[]
+}
+
+export interface WithSecret {
+  endpoint: EndpointRow
+  secret: string
+}
+
+export async function listEndpoints(app: WebhooksApp, merchant: Merchant): Promise<EndpointRow[]> {
+  return listEndpointRows(app.db, merchant.id)
+}
+
+export async function requireEndpoint(app: { db: Tx }, merchant: Merchant, id: string): Promise<EndpointRow> {
+  const endpoint = await findEndpoint(app.db, merchant.id, id)
+  if (!endpoint) throw new Refusal('webhook_endpoint_not_found')
+  return endpoint
+}
+
+/** The same request again shows the secret again: whoever lost the answer has not seen it. */
+export async function createEndpoint(
+  app: WebhooksApp,
+  merchant: Merchant,
+  input: EndpointInput,
+  key: string | undefined,
+): Promise<Once<WithSecret>> {
+  requireAcceptable(app, input)
+  const claim = { merchantId: merchant.id, key, operation: `POST ${PATH}`, input }
+  return createOnce(app, claim, {
+    make: (tx, id) => addEndpoint(app, tx, merchant.id, id, input),
+    find: (id) => findWithSecret(app, merchant.id, id),
+  })
+}
+
+async function addEndpoint(
+  app: WebhooksApp,
+  tx: Tx,
+  merchantId: string,
+  id: string,
+  { url, description, events = ['*'] }: EndpointInput,
+): Promise<WithSecret> {
+  await lockEndpoints(tx, merchantId)
+  const others = await listEndpointRows(tx, merchantId)
+  if (others.length >= MAX_ENDPOINTS) throw new Refusal('too_many_webhook_endpoints')
+  const secret = newSecret(app.random)
+  const endpoint = await insertEndpoint(tx, {
+    merchantId,
+    id,
+    url,
+    description: description || null,
+    events: normalise(events),
+    secretSealed: sealSecret(app.vault, { merchantId, endpointId: id }, secret),
+    createdAt: app.clock.now(),
+  })
+  return { endpoint, secret }
+}
+
+async function findWithSecret(
+  app: WebhooksApp,
+  merchantId: string,
+  id: string,
+): Promise<WithSecret | undefined> {
+  const endpoint = await findEndpoint(app.db, merchantId, id)
+  if (!endpoint) return undefined
+  return { endpoint, secret: openSecret(app.vault, { merchantId, endpointId: id }, endpoint.secretSealed) }
+}
+
+function normalise(events: readonly string[]): string[] {
+  return events.includes('*') ? ['*'] : [...new Set(events)]
+}
+
+export async function changeEndpoint(
+  app: WebhooksApp,
+  merchant: Merchant,
+  id: string,
+  input: Partial<EndpointInput> & { enabled?: boolean },
+): Promise<EndpointRow> {
+  const { url, description, events, enabled } = input
+  await requireEndpoint(app, merchant, id)
+  requireAcceptable(app, input)
+  const changed = await updateEndpoint(app.db, merchant.id, id, app.clock.now(), {
+    url,
+    // Null is the same as absent, so an empty text takes the description away.
+    description: description === undefined ? undefined : description || null,
+    events: events && normalise(events),
+    status: enabled === undefined ? undefined : enabled ? 'enabled' : 'disabled',
+  })
+  if (!changed) throw new Refusal('webhook_endpoint_not_found')
+  return changed
+}
+
+function requireAcceptable(app: WebhooksApp, { url, description }: Partial<EndpointInput>): void {
+  if (description !== undefined && containsCardNumber(description))
+    throw new Refusal('card_data_not_allowed', {
+      details: [complain('description', 'card_data_not_allowed')],
+    })
+  const complaint = url === undefined ? undefined : app.publicHttp.check(url)
+  if (complaint === undefined) return
+  const message = `url ${complaint}.`
+  const details = [complain('url', 'webhook_url_not_allowed', message)]
+  throw new Refusal('webhook_url_not_allowed', { message, details })
+}
+
+const complain = (field: string, code: string, message = 'must not hold a card number.') => ({
+  field,
+  code,
+  message,
+})
+
+/** What waits for it dies with it; what was delivered can still be read. */
+export async function deleteEndpoint(app: WebhooksApp, merchant: Merchant, id: string): Promise<EndpointRow> {
+  const deleted = await deleteEndpointRow(app.db, merchant.id, id, app.clock.now())
+  if (!deleted) throw new Refusal('webhook_endpoint_not_found')
+  return deleted
+}
+
+const HOUR_MS = 3_600_000
+export const DEFAULT_OVERLAP_HOURS = 24
+
+export async function rotateSecret(
+  app: WebhooksApp,
+  merchant: Merchant,
+  id: string,
+  input: { overlapHours?: number },
+  key: string | undefined,
+): Promise<Once<WithSecret>> {
+  const { overlapHours = DEFAULT_OVERLAP_HOURS } = input
+  const operation = `POST ${PATH}/{uuid}/rotate-secret`
+  const claim = { merchantId: merchant.id, key, operation, input: { id, ...input } }
+  return createOnce(app, claim, {
+    async make(tx) {
+      const secret = newSecret(app.random)
+      const sealed = sealSecret(app.vault, { merchantId: merchant.id, endpointId: id }, secret)
+      const now = app.clock.now()
+      const until = addMs(now, overlapHours * HOUR_MS)
+      const endpoint = await replaceSecret(tx, merchant.id, id, sealed, now, until)
+      if (!endpoint) throw new Refusal('webhook_endpoint_not_found')
+      return { endpoint, secret }
+    },
+    find: () => findWithSecret(app, merchant.id, id),
+  })
+}
+
+/** Writes a test event, which goes the way of every other, to this endpoint alone. */
+export async function testEndpoint(
+  app: WebhooksApp,
+  merchant: Merchant,
+  id: string,
+  key: string | undefined,
+): Promise<Once<EventRow>> {
+  const operation = `POST ${PATH}/{uuid}/test`
+  const claim = { merchantId: merchant.id, key, operation, input: { id } }
+  return createOnce(app, claim, {
+    async make(tx, eventId) {
+      const endpoint = await raiseVersion(tx, merchant.id, id)
+      if (!endpoint) throw new Refusal('webhook_endpoint_not_found')
+      requireEnabled(endpoint)
+      const resource = { type: 'webhook_endpoint', uuid: id, version: endpoint.version } as const
+      const news = {
+        merchantId: merchant.id,
+        type: 'webhook.test',
+        resource,
+        data: toEndpoint(endpoint),
+      } as const
+      const [event] = await recordEvents(app, tx, app.mode, [{ ...news, id: eventId }])
+      if (!event) throw new Error('an event that was recorded is there')
+      return event
+    },
+    find: (eventId) => requireEvent(app, merchant, eventId),
+  })
+}
+
+export function requireEnabled({ status }: EndpointRow): void {
+  if (status === 'enabled') return
+  throw new Refusal('invalid_state', { message: 'This endpoint is disabled. Enable it first.' })
+}

@@ -1,0 +1,288 @@
+import { wholePage } from '../core/page.ts'
+import { listEvents, requireEvent } from '../events/service.ts'
+import { type Once, REPLAYED } from '../kit/idempotency.ts'
+import { type Answer, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import type { WebhooksApp } from './app.ts'
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  MAX_ENDPOINTS,
+  PATH,
+  requireEndpoint,
+  rotateSecret,
+  testEndpoint,
+  type WithSecret,
+} from './endpoints.ts'
+import {
+  CREATE_EXAMPLE,
+  DELIVERY_EXAMPLE,
+  DISABLED_EXAMPLE,
+  ENDPOINT_EXAMPLE,
+  EVENT_EXAMPLE,
+  RANGE_EXAMPLE,
+  REPLAY_EXAMPLE,
+  ROTATED_EXAMPLE,
+  SECRET_EXAMPLE,
+  TEST_EVENT_EXAMPLE,
+} from './examples.ts'
+import { listDeliveries, MAX_REPLAYED_EVENTS, replayMany, replayOne } from './replay.ts'
+import type { ReplayRow } from './replay-queries.ts'
+import {
+  ChangeEndpointBody,
+  CreateEndpointBody,
+  DeliveryRecord,
+  EndpointRecord,
+  EndpointWithSecret,
+  EventRecord,
+  EventsQuery,
+  ReplayEventBody,
+  ReplayRangeBody,
+  ReplayRecord,
+  RotateSecretBody,
+  toDelivery,
+  toEndpoint,
+  toReplay,
+} from './schema.ts'
+
+const COMMON = { tag: 'Webhooks', scope: 'webhooks:write' } as const
+const ONE = `${PATH}/{uuid}`
+const EVENTS = '/api/v1/events'
+
+export function webhookRoutes(app: WebhooksApp): Route[] {
+  return [...endpointRoutes(app), ...secretRoutes(app), ...eventRoutes(app), ...replayRoutes(app)]
+}
+
+const endpointRoutes = (app: WebhooksApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: PATH,
+    summary: 'Add a webhook endpoint',
+    description: `Every event that matches is sent there from now on, signed as Standard Webhooks has it. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
+    body: CreateEndpointBody,
+    answer: { http: 201, data: EndpointWithSecret },
+    refusals: [
+      'validation_failed',
+      'webhook_url_not_allowed',
+      'too_many_webhook_endpoints',
+      'card_data_not_allowed',
+      'idempotency_key_reused',
+      'invalid_state',
+    ],
+    examples: { body: CREATE_EXAMPLE, data: SECRET_EXAMPLE },
+    handle: async ({ merchant, body, idempotencyKey }) =>
+      answerSecret('Webhook endpoint added.', await createEndpoint(app, merchant, body, idempotencyKey)),
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: PATH,
+    summary: 'List webhook endpoints',
+    description: 'All of them, newest first. Secrets are not shown again.',
+    answer: { http: 200, data: EndpointRecord, list: true },
+    refusals: [],
+    examples: { data: [ENDPOINT_EXAMPLE] },
+    handle: async ({ merchant }) => {
+      const endpoints = await listEndpoints(app, merchant)
+      return listed('Webhook endpoints retrieved.', endpoints.map(toEndpoint), wholePage(endpoints.length))
+    },
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: ONE,
+    summary: 'Get a webhook endpoint',
+    params: UuidParams,
+    answer: { http: 200, data: EndpointRecord },
+    refusals: ['invalid_uuid', 'webhook_endpoint_not_found'],
+    examples: { data: ENDPOINT_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Webhook endpoint retrieved.', toEndpoint(await requireEndpoint(app, merchant, params.uuid))),
+  }),
+  route({
+    ...COMMON,
+    method: 'PATCH',
+    path: ONE,
+    summary: 'Change, enable or disable a webhook endpoint',
+    description:
+      'What is absent stays as it is. What waits when an endpoint is disabled is given up; enable it and replay.',
+    params: UuidParams,
+    body: ChangeEndpointBody,
+    answer: { http: 200, data: EndpointRecord },
+    refusals: [
+      'validation_failed',
+      'invalid_uuid',
+      'webhook_endpoint_not_found',
+      'webhook_url_not_allowed',
+      'card_data_not_allowed',
+    ],
+    examples: { body: { enabled: false }, data: DISABLED_EXAMPLE },
+    handle: async ({ merchant, params, body }) =>
+      ok('Webhook endpoint changed.', toEndpoint(await changeEndpoint(app, merchant, params.uuid, body))),
+  }),
+  route({
+    ...COMMON,
+    method: 'DELETE',
+    path: ONE,
+    summary: 'Delete a webhook endpoint',
+    description:
+      'It is not called any more, its secret is destroyed, and what waits for it is given up. How its deliveries went can still be read with their events.',
+    params: UuidParams,
+    answer: { http: 200, data: EndpointRecord },
+    refusals: ['invalid_uuid', 'webhook_endpoint_not_found'],
+    examples: { data: ENDPOINT_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Webhook endpoint deleted.', toEndpoint(await deleteEndpoint(app, merchant, params.uuid))),
+  }),
+]
+
+const secretRoutes = (app: WebhooksApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${ONE}/rotate-secret`,
+    summary: 'Replace the secret of a webhook endpoint',
+    description:
+      'The new secret is shown once. During the overlap every delivery carries two signatures, so that you can change over at leisure.',
+    params: UuidParams,
+    body: RotateSecretBody,
+    answer: { http: 201, data: EndpointWithSecret },
+    refusals: ['validation_failed', 'invalid_uuid', 'webhook_endpoint_not_found', 'idempotency_key_reused'],
+    examples: { body: { overlapHours: 24 }, data: ROTATED_EXAMPLE },
+    handle: async ({ merchant, params, body, idempotencyKey }) =>
+      answerSecret(
+        'Webhook secret replaced.',
+        await rotateSecret(app, merchant, params.uuid, body, idempotencyKey),
+      ),
+  }),
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${ONE}/test`,
+    summary: 'Send a test event to a webhook endpoint',
+    description:
+      'Writes a webhook.test event, which is delivered like every other, to this endpoint alone; its deliveries tell how it went.',
+    params: UuidParams,
+    answer: { http: 201, data: EventRecord },
+    refusals: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
+    examples: { data: TEST_EVENT_EXAMPLE },
+    handle: async ({ merchant, params, idempotencyKey }) => {
+      const { record, replayed } = await testEndpoint(app, merchant, params.uuid, idempotencyKey)
+      return created('Test event written.', record.body, replayed ? REPLAYED : undefined)
+    },
+  }),
+]
+
+const eventRoutes = (app: WebhooksApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: EVENTS,
+    summary: 'List events',
+    description: 'Newest first, whether or not an endpoint wanted them; deep pages go by cursor.',
+    query: EventsQuery,
+    answer: { http: 200, data: EventRecord, list: true },
+    refusals: ['validation_failed', 'invalid_uuid'],
+    examples: { data: [EVENT_EXAMPLE] },
+    handle: async ({ merchant, query }) => {
+      const { rows, meta } = await listEvents(app, merchant, query)
+      const events = rows.map(({ body }) => body)
+      return listed('Events retrieved.', events, meta)
+    },
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: `${EVENTS}/{uuid}`,
+    summary: 'Get an event',
+    description: 'As it is delivered.',
+    params: UuidParams,
+    answer: { http: 200, data: EventRecord },
+    refusals: ['invalid_uuid', 'event_not_found'],
+    examples: { data: EVENT_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Event retrieved.', (await requireEvent(app, merchant, params.uuid)).body),
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: `${EVENTS}/{uuid}/deliveries`,
+    summary: 'List the deliveries of an event',
+    description: 'One for each endpoint, with its tries. Kept for 30 days after they ended.',
+    params: UuidParams,
+    answer: { http: 200, data: DeliveryRecord, list: true },
+    refusals: ['invalid_uuid', 'event_not_found'],
+    examples: { data: [DELIVERY_EXAMPLE] },
+    handle: async ({ merchant, params }) => {
+      const deliveries = await listDeliveries(app, merchant, params.uuid)
+      const records = deliveries.map((delivery) => toDelivery(params.uuid, delivery))
+      return listed('Deliveries retrieved.', records, wholePage(records.length))
+    },
+  }),
+]
+
+const replayRoutes = (app: WebhooksApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${EVENTS}/{uuid}/replay`,
+    summary: 'Send an event again',
+    description:
+      'To every enabled endpoint that listens to it, or to the one named, under the same id and with the same body.',
+    params: UuidParams,
+    body: ReplayEventBody,
+    answer: { http: 201, data: ReplayRecord },
+    refusals: [
+      'validation_failed',
+      'invalid_uuid',
+      'event_not_found',
+      'webhook_endpoint_not_found',
+      'invalid_state',
+      'idempotency_key_reused',
+    ],
+    examples: { body: { endpoint: ENDPOINT_EXAMPLE.uuid }, data: { ...REPLAY_EXAMPLE, deliveries: 1 } },
+    handle: async ({ merchant, params, body, idempotencyKey }) =>
+      answerReplay(await replayOne(app, merchant, params.uuid, body, idempotencyKey)),
+  }),
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${EVENTS}/replay`,
+    summary: 'Send the events of a time again',
+    description: `Oldest first, at most ${MAX_REPLAYED_EVENTS} events at once: continueFrom is where the next request goes on.`,
+    body: ReplayRangeBody,
+    answer: { http: 201, data: ReplayRecord },
+    refusals: [
+      'validation_failed',
+      'invalid_uuid',
+      'webhook_endpoint_not_found',
+      'invalid_state',
+      'idempotency_key_reused',
+    ],
+    examples: RANGE_EXAMPLE,
+    complaints: complainOfRange,
+    handle: async ({ merchant, body, idempotencyKey }) =>
+      answerReplay(await replayMany(app, merchant, body, idempotencyKey)),
+  }),
+]
+
+function complainOfRange({ from, to }: Record<string, unknown>) {
+  const isBackwards = Date.parse(String(from)) >= Date.parse(String(to))
+  return isBackwards ? [{ field: 'to', code: 'out_of_range', message: 'to must be later than from.' }] : []
+}
+
+function answerSecret(message: string, { record, replayed }: Once<WithSecret>): Answer {
+  const data = { ...toEndpoint(record.endpoint), secret: record.secret }
+  return created(message, data, replayed ? REPLAYED : undefined)
+}
+
+function answerReplay({ record, replayed }: Once<ReplayRow>): Answer {
+  const { events, deliveries } = record
+  const message = `${counted(events, 'event')} in ${counted(deliveries, 'delivery', 'deliveries')} will be sent again.`
+  return created(message, toReplay(record), replayed ? REPLAYED : undefined)
+}
+
+const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import {
+  assertKeys,
+  assertRefusal,
+  assertSameRefusal,
+  ISO_TIME,
+  UNKNOWN_UUID,
+  UUID_V7,
+} from '../support/answers.ts'
+import type { Api, ApiAnswer } from '../support/api.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after }, { role: 'api' })
+const PATH = '/api/v1/webhooks/endpoints'
+const URL_OF_SHOP = 'https://shop.example.com/hooks'
+
+const KEYS = [
+  ...['uuid', 'url', 'description', 'events', 'status', 'disabled', 'failingSince', 'previousSecretUntil'],
+  ...['createdAt', 'updatedAt'],
+]
+
+const shop = await service.newMerchant()
+const other = await service.newMerchant()
+const weak = await service.newMerchant(['checkout:write', 'checkout:read', 'keys:write'])
+
+const add = (api: Api, changes: object = {}, headers = {}) =>
+  api.post(PATH, { url: URL_OF_SHOP, ...changes }, headers)
+const patch = (api: Api, uuid: string, body: object) =>
+  api.send('PATCH', `${PATH}/${uuid}`, {
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  })
+
+async function added(api: Api = shop.api, changes: object = {}) {
+  const { http, body, text } = await add(api, changes)
+  assert.equal(http, 201, text)
+  return body.data
+}
+
+const asNobody = service.apiWith(undefined)
+const OPERATIONS: [string, (api: Api, uuid: string) => Promise<ApiAnswer>][] = [
+  ['GET', (api, uuid) => api.get(`${PATH}/${uuid}`)],
+  ['PATCH', (api, uuid) => patch(api, uuid, { enabled: false })],
+  ['DELETE', (api, uuid) => api.send('DELETE', `${PATH}/${uuid}`)],
+  ['rotate-secret', (api, uuid) => api.post(`${PATH}/${uuid}/rotate-secret`, {})],
+  ['test', (api, uuid) => api.post(`${PATH}/${uuid}/test`, {})],
+]
+
+describe('an operation on webhook endpoints', () => {
+  it('wants a key', async () => {
+    assertRefusal(await add(asNobody), 'missing_api_key')
+    assertRefusal(await asNobody.get(PATH), 'missing_api_key')
+    for (const [, call] of OPERATIONS) assertRefusal(await call(asNobody, UNKNOWN_UUID), 'missing_api_key')
+  })
+
+  it("does not tell another merchant's endpoint from one that does not exist", async () => {
+    const { uuid } = await added()
+    for (const [, call] of OPERATIONS) {
+      const foreign = await call(other.api, uuid)
+      assertSameRefusal(foreign, await call(other.api, UNKNOWN_UUID), 'webhook_endpoint_not_found')
+    }
+    assert.deepEqual((await other.api.get(PATH)).body.data, [])
+    assert.equal((await shop.api.get(`${PATH}/${uuid}`)).body.data.status, 'enabled')
+  })
+
+  it('wants the scope webhooks:write', async () => {
+    assertRefusal(await add(weak.api), 'insufficient_scope')
+    assertRefusal(await weak.api.get(PATH), 'insufficient_scope')
+    for (const [, call] of OPERATIONS) assertRefusal(await call(weak.api, UNKNOWN_UUID), 'insufficient_scope')
+  })
+
+  it('takes nothing but a uuid for a name', async () => {
+    for (const [, call] of OPERATIONS) assertRefusal(await call(shop.api, 'no-uuid'), 'invalid_uuid')
+  })
+})
+
+describe('a new endpoint', () => {
+  it('is answered with its secret, and listens to everything by itself', async () => {
+    const { secret, ...endpoint } = await added()
+    assertKeys(endpoint, KEYS)
+    assert.match(endpoint.uuid, UUID_V7)
+    assert.match(endpoint.createdAt, ISO_TIME)
+    assert.deepEqual(endpoint.events, ['*'])
+    assert.equal(endpoint.status, 'enabled')
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+    assert.equal(Buffer.from(secret.slice('whsec_'.length), 'base64').length, 32)
+    const read = await shop.api.get(`${PATH}/${endpoint.uuid}`)
+    assert.deepEqual(read.body.data, endpoint, 'without the secret')
+    const listed = await shop.api.get(PATH)
+    assert.deepEqual(listed.body.data[0], endpoint, 'newest first')
+    assert.equal(listed.body.meta.total, listed.body.data.length)
+    assert.ok(!listed.text.includes('whsec_'))
+  })
+
+  it('keeps a filter without repetitions, and * alone', async () => {
+    const twice = ['payment.successful', 'refund.failed', 'payment.successful']
+    assert.deepEqual((await added(shop.api, { events: twice })).events, [
+      'payment.successful',
+      'refund.failed',
+    ])
+    assert.deepEqual((await added(shop.api, { events: ['refund.failed', '*'] })).events, ['*'])
+  })
+
+  it('is one for one Idempotency-Key, whose repetition shows the secret again', async () => {
+    const merchant = await service.newMerchant()
+    const headers = { 'idempotency-key': 'endpoint-1' }
+    const answers = await Promise.all([1, 2, 3].map(() => add(merchant.api, {}, headers)))
+    for (const { http, body } of answers) {
+      assert.equal(http, 201)
+      assert.deepEqual(body.data, answers[0]?.body.data)
+    }
+    const replayed = answers.filter(({ headers: sent }) => sent.get('idempotent-replayed') === 'true')
+    assert.equal(replayed.length, 2)
+    assert.equal((await merchant.api.get(PATH)).body.meta.total, 1)
+    assertRefusal(await add(merchant.api, { description: 'another' }, headers), 'idempotency_key_reused')
+  })
+
+  it('is refused when something is missing or not acceptable, all of it at once', async () => {
+    const wrong = { url: '', description: 'x'.repeat(256), events: ['payment.paid'] }
+    const complaints = assertRefusal(await shop.api.post(PATH, wrong), 'validation_failed')
+    assert.deepEqual(complaints.map((one) => one.split(/[.:]/)[0]).toSorted(), [
+      'description',
+      'events',
+      'url',
+    ])
+    assert.equal(assertRefusal(await shop.api.post(PATH, {}), 'validation_failed').length, 1)
+    assert.equal(assertRefusal(await add(shop.api, { events: [] }), 'validation_failed').length, 1)
+    assertRefusal(await add(shop.api, { description: 'card 4242424242424242' }), 'card_data_not_allowed')
+  })
+
+  it('is refused at an address that is not public, with words that say so', async () => {
+    const hidden = [
+      'http://shop.example.com/',
+      'https://10.0.0.7/',
+      'https://169.254.169.254/',
+      'ftp://x.example/',
+    ]
+    for (const url of [...hidden, 'https://user:word@shop.example.com/', 'https://shop.example.com:22/']) {
+      const answer = await add(shop.api, { url })
+      assert.deepEqual(assertRefusal(answer, 'webhook_url_not_allowed'), ['url: webhook_url_not_allowed'])
+      assert.match(answer.body.message, /^url /)
+    }
+  })
+
+  it("may be on the developer's own machine in staging", async () => {
+    assert.equal((await added(shop.api, { url: 'http://127.0.0.1:4000/hook' })).status, 'enabled')
+  })
+
+  it('is one of at most twenty, also when many are added at once', async () => {
+    const { api } = await service.newMerchant()
+    const answers = await Promise.all(Array.from({ length: 23 }, () => add(api)))
+    const refused = answers.filter(({ http }) => http !== 201)
+    assert.equal(refused.length, 3)
+    for (const answer of refused) assertRefusal(answer, 'too_many_webhook_endpoints')
+    const [first] = (await api.get(PATH)).body.data
+    await api.send('DELETE', `${PATH}/${first.uuid}`)
+    assert.equal((await add(api)).http, 201, 'a deleted one makes room')
+  })
+})
+
+describe('changing an endpoint', () => {
+  it('changes what is named and leaves the rest; null is the same as absent', async () => {
+    const { uuid } = await added(shop.api, { description: 'Orders', events: ['payment.failed'] })
+    const url = 'https://other.example.com/'
+    const changed = (await patch(shop.api, uuid, { url, events: null, status: 'disabled' })).body.data
+    assert.deepEqual(
+      [changed.url, changed.description, changed.events, changed.status],
+      [url, 'Orders', ['payment.failed'], 'enabled'],
+    )
+    assert.equal((await patch(shop.api, uuid, { description: '' })).body.data.description, null)
+    assert.deepEqual((await patch(shop.api, uuid, { events: ['*'] })).body.data.events, ['*'])
+  })
+
+  it('disables it with a reason, and enables it again', async () => {
+    const { uuid } = await added()
+    const { status, disabled } = (await patch(shop.api, uuid, { enabled: false })).body.data
+    assert.equal(status, 'disabled')
+    assert.equal(disabled.reason, 'disabled_by_merchant')
+    assert.equal(disabled.message, 'You disabled the endpoint.')
+    assertRefusal(await shop.api.post(`${PATH}/${uuid}/test`, {}), 'invalid_state')
+    const enabled = (await patch(shop.api, uuid, { enabled: true })).body.data
+    assert.deepEqual([enabled.status, enabled.disabled], ['enabled', null])
+  })
+
+  it('refuses what a new one could not be', async () => {
+    const { uuid } = await added()
+    assertRefusal(await patch(shop.api, uuid, { url: 'https://10.1.2.3/' }), 'webhook_url_not_allowed')
+    assertRefusal(await patch(shop.api, uuid, { enabled: 'yes', events: ['*', 7] }), 'validation_failed')
+    assert.equal((await shop.api.get(`${PATH}/${uuid}`)).body.data.url, URL_OF_SHOP)
+  })
+
+  it('deletes it: it is not found any more, and neither is its secret', async () => {
+    const { uuid } = await added()
+    const deleted = await shop.api.send('DELETE', `${PATH}/${uuid}`)
+    assert.equal(deleted.http, 200)
+    assert.equal(deleted.body.data.uuid, uuid)
+    for (const [, call] of OPERATIONS) assertRefusal(await call(shop.api, uuid), 'webhook_endpoint_not_found')
+  })
+})
+
+describe('rotating a secret', () => {
+  it('shows another one, and says how long the old one signs as well', async () => {
+    const { uuid, secret } = await added()
+    const rotated = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, {})
+    assert.equal(rotated.http, 201)
+    assert.notEqual(rotated.body.data.secret, secret)
+    const hours = (Date.parse(rotated.body.data.previousSecretUntil) - Date.now()) / 3_600_000
+    assert.ok(hours > 23.9 && hours <= 24, `${hours} hours`)
+    const atOnce = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours: 0 })
+    assert.equal(atOnce.body.data.previousSecretUntil, null)
+    for (const overlapHours of [-1, 169, 1.5, '24'])
+      assertRefusal(
+        await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours }),
+        'validation_failed',
+      )
+  })
+
+  it('happens once for one Idempotency-Key', async () => {
+    const { uuid } = await added()
+    const rotate = () =>
+      shop.api.post(`${PATH}/${uuid}/rotate-secret`, {}, { 'idempotency-key': `rotate-${uuid}` })
+    const [one, again] = [await rotate(), await rotate()]
+    assert.equal(again.body.data.secret, one.body.data.secret)
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  })
+})
