@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { REFUSALS } from '../../src/core/errors.ts'
+import {
+  assertKeys,
+  assertRefusal,
+  assertSameRefusal,
+  ISO_TIME,
+  UNKNOWN_UUID,
+  UUID_V7,
+} from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { eventsOf, pathOf, postingsOf } from '../support/books.ts'
+import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const PATH = '/api/v1/refunds'
+const FEES = { sandbox: { GHS: { fixed: '3' } } }
+const HOUR_MS = 3_600_000
+
+const clock = movingClock()
+const service = await testService({ after }, { clock, env: { COWRY_FEES: JSON.stringify(FEES) } })
+const { api, db } = service
+
+const REFUND_FIELDS = [
+  ...['uuid', 'status', 'statusReason', 'paymentUuid', 'paymentReference', 'amount', 'currency', 'reason'],
+  ...['metadata', 'paymentGateway', 'isDuplicate', 'failure', 'createdAt', 'updatedAt'],
+]
+
+async function refund(body: object, by: Api = api) {
+  const answer = await by.post(PATH, body)
+  assert.equal(answer.http, 201, answer.text)
+  return answer.body.data
+}
+
+async function readPayment(uuid: string, by: Api = api) {
+  return (await by.get(`/api/v1/checkout/payments/${uuid}`)).body.data
+}
+
+async function givenBack(reference: string, by: Api = api): Promise<string[]> {
+  const { body } = await by.get(`/api/v1/sandbox/executions?reference=${reference}`)
+  const refunds = body.data.filter(({ kind }: { kind: string }) => kind === 'refund')
+  return refunds.map(({ amount }: { amount: string }) => amount)
+}
+
+const ended = (uuid: string) =>
+  eventually(
+    async () => (await api.get(`${PATH}/${uuid}`)).body.data,
+    ({ status }) => status !== 'pending',
+    10_000,
+  )
+
+async function balance(by: Api, currency: string) {
+  const { availableBalance, pendingBalance } = (await by.get(`/api/v1/wallet/balance?currency=${currency}`))
+    .body.data
+  return [availableBalance, pendingBalance]
+}
+
+describe('POST /api/v1/refunds', () => {
+  it('wants a key', async () => {
+    const answer = await service.apiWith(undefined).post(PATH, { reference: 'order' })
+    assertRefusal(answer, 'missing_api_key')
+  })
+
+  it('knows another merchant’s payment as little as one that never was', async () => {
+    const { uuid, reference } = await payWith(api, 'card_success')
+    const other = await service.newMerchant()
+    const theirs = await other.api.post(PATH, { uuid })
+    assertSameRefusal(theirs, await other.api.post(PATH, { uuid: UNKNOWN_UUID }), 'payment_not_found')
+    assertSameRefusal(await other.api.post(PATH, { reference }), theirs, 'payment_not_found')
+    assert.equal((await readPayment(uuid)).status, 'successful')
+  })
+
+  it('needs the scope refunds:write and names it', async () => {
+    const other = await service.newMerchant(['checkout:write', 'checkout:read', 'charges:write'])
+    const answer = await other.api.post(PATH, { reference: 'order' })
+    assertRefusal(answer, 'insufficient_scope')
+    assert.match(answer.body.message, /refunds:write/)
+  })
+
+  it('gives all of it back, and answers exactly the promised fields', async () => {
+    const payment = await payWith(api, 'card_success')
+    const body = { reference: payment.reference, reason: 'Broken', metadata: { ticket: 7 } }
+    const answer = await api.post(PATH, body)
+    assert.equal(answer.http, 201, answer.text)
+    assertKeys(answer.body, ['status', 'message', 'data'])
+    const { data } = answer.body
+    assertKeys(data, REFUND_FIELDS)
+    assert.match(data.uuid, UUID_V7)
+    for (const time of [data.createdAt, data.updatedAt]) assert.match(time, ISO_TIME)
+    assert.deepEqual(
+      [data.status, data.amount, data.currency, data.reason, data.metadata, data.failure],
+      ['successful', '1250.50', 'KES', 'Broken', { ticket: 7 }, null],
+    )
+    assert.deepEqual([data.paymentUuid, data.paymentReference], [payment.uuid, payment.reference])
+    const { status, refundedAmount, amountPaid } = await readPayment(payment.uuid)
+    assert.deepEqual([status, refundedAmount, amountPaid], ['refunded', '1250.50', '1250.50'])
+    assert.deepEqual(await givenBack(payment.reference), ['1250.50'])
+  })
+
+  it('gives it back in parts: the first and the last move the payment, each is told', async () => {
+    const { uuid, reference } = await payWith(api, 'card_success', { amount: 100 })
+    const parts = [await refund({ uuid, amount: 30 }), await refund({ uuid, amount: 20.5 })]
+    assert.equal((await readPayment(uuid)).status, 'partially_refunded')
+    assert.equal((await readPayment(uuid)).refundedAmount, '50.50')
+    parts.push(await refund({ uuid }))
+    assert.deepEqual(
+      parts.map(({ amount }) => amount),
+      ['30.00', '20.50', '49.50'],
+    )
+    assert.deepEqual((await pathOf(db, uuid)).slice(-3), ['successful', 'partially_refunded', 'refunded'])
+    const told = (await eventsOf(db, uuid)).slice(-2)
+    assert.deepEqual(
+      told.map(({ type, body }) => [type, body.data.status, body.data.refundedAmount]),
+      [
+        ['payment.refunded', 'partially_refunded', '30.00'],
+        ['payment.refunded', 'refunded', '100.00'],
+      ],
+    )
+    assert.deepEqual(await givenBack(reference), ['30.00', '20.50', '49.50'])
+    for (const part of parts) {
+      const events = await eventsOf(db, part.uuid)
+      assert.deepEqual(
+        events.map(({ type, version }) => `${type} ${version}`),
+        ['refund.pending 1', 'refund.successful 2'],
+      )
+      assert.deepEqual(events[1]?.body.data, part)
+    }
+  })
+
+  it('gives a charge back, which then says so', async () => {
+    const token = await saveMethod(api, 'card_success')
+    const charge = (await api.post('/api/v1/charges/recurring', chargeBody(token))).body.data
+    assert.equal(charge.refundedAmount, '0.00')
+    await refund({ uuid: charge.uuid, amount: 40 })
+    const { data } = (await api.get(`/api/v1/charges/${charge.uuid}`)).body
+    assert.deepEqual([data.status, data.refundedAmount], ['partially_refunded', '40.00'])
+    const [last] = (await eventsOf(db, charge.uuid)).slice(-1)
+    assert.equal(last?.type, 'charge.refunded')
+    assert.equal(last?.body.data.refundedAmount, '40.00')
+  })
+
+  it('refuses more than is left, and says how much that is', async () => {
+    const { uuid } = await payWith(api, 'card_success', { amount: 100 })
+    await refund({ uuid, amount: 60 })
+    const answer = await api.post(PATH, { uuid, amount: 40.01 })
+    assertRefusal(answer, 'refund_exceeds_amount')
+    assert.match(answer.body.message, /40\.00 KES/)
+    await refund({ uuid, amount: 40 })
+    assertRefusal(await api.post(PATH, { uuid }), 'invalid_state')
+  })
+
+  it('refuses what was not paid', async () => {
+    for (const instrument of ['card_declined', 'mobile_cancelled']) {
+      const { uuid } = await payWith(api, instrument)
+      assertRefusal(await api.post(PATH, { uuid }), 'invalid_state')
+    }
+    const open = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    assertRefusal(await api.post(PATH, { uuid: open.body.data.uuid }), 'invalid_state')
+  })
+
+  it('refuses bad input, all of it at once, and stores nothing', async () => {
+    const { uuid, reference } = await payWith(api, 'card_success', {
+      currency: 'XOF',
+      amount: 500,
+      country: 'SN',
+    })
+    const refusals: [object, keyof typeof REFUSALS][] = [
+      [{}, 'missing_reference'],
+      [{ reference: null, uuid: null }, 'missing_reference'],
+      [{ uuid: 'nonsense' }, 'invalid_uuid'],
+      [{ reference: '' }, 'validation_failed'],
+      [{ reference, amount: 0 }, 'amount_out_of_range'],
+      [{ reference, amount: -5 }, 'amount_out_of_range'],
+      [{ reference, amount: 1e12 }, 'amount_out_of_range'],
+      [{ reference, amount: 1.5 }, 'amount_precision'],
+      [{ reference, amount: '5' }, 'validation_failed'],
+      [{ reference, reason: 'a'.repeat(256) }, 'validation_failed'],
+      [{ reference, reason: 'card 4242 4242 4242 4242' }, 'card_data_not_allowed'],
+      [{ reference, metadata: { note: 'a'.repeat(501) } }, 'validation_failed'],
+      [{ reference: 'nobody-has-this' }, 'payment_not_found'],
+    ]
+    for (const [body, code] of refusals) assertRefusal(await api.post(PATH, body), code)
+    const lossy = await api.postText(PATH, `{"reference":"${reference}","amount":1.0000000000000000001}`)
+    assertRefusal(lossy, 'amount_precision')
+    const both = await api.post(PATH, { reference: '', amount: '5' })
+    assert.deepEqual(assertRefusal(both, 'validation_failed').length, 2)
+    assert.equal((await api.get(`${PATH}?payment=${uuid}`)).body.meta.total, 0)
+    await refund({ reference, amount: 500, unknown: 'ignored', reason: null, metadata: null })
+  })
+
+  it('answers the same refund for the same Idempotency-Key, also when nothing is left', async () => {
+    const { reference } = await payWith(api, 'card_success')
+    const headers = { 'idempotency-key': `refund-${reference}` }
+    const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(PATH, { reference }, headers)))
+    for (const answer of answers) assert.equal(answer.http, 201, answer.text)
+    assert.equal(new Set(answers.map(({ body }) => body.data.uuid)).size, 1)
+    const replayed = answers.filter((answer) => answer.headers.get('idempotent-replayed') === 'true')
+    assert.equal(replayed.length, 7)
+    const late = await api.post(PATH, { reference }, headers)
+    assert.deepEqual([late.http, late.body.data.status], [201, 'successful'])
+    assert.deepEqual(await givenBack(reference), ['1250.50'])
+    assertRefusal(await api.post(PATH, { reference, amount: 1 }, headers), 'idempotency_key_reused')
+  })
+
+  it('that the gateway refuses has failed, and the money can be refunded again', async () => {
+    const { uuid, reference } = await payWith(api, 'card_refund_declined')
+    for (let n = 0; n < 2; n += 1) {
+      const { status, failure } = await refund({ uuid })
+      assert.equal(status, 'failed')
+      assert.equal(failure.code, 'refused_by_gateway')
+      assert.ok(failure.message.length > 0)
+    }
+    assert.deepEqual(await givenBack(reference), [])
+    const payment = await readPayment(uuid)
+    assert.deepEqual([payment.status, payment.refundedAmount], ['successful', '0.00'])
+  })
+
+  it('that takes a moment is pending, sets its amount aside, and succeeds', async () => {
+    const { uuid, reference } = await payWith(api, 'card_refund_pending', { amount: 100 })
+    const pending = await refund({ uuid, amount: 70 })
+    assert.deepEqual([pending.status, pending.statusReason], ['pending', null])
+    assertRefusal(await api.post(PATH, { uuid, amount: 31 }), 'refund_exceeds_amount')
+    assert.equal((await readPayment(uuid)).status, 'successful')
+    clock.advance(2_500)
+    assert.equal((await ended(pending.uuid)).status, 'successful')
+    assert.deepEqual(await givenBack(reference), ['70.00'])
+  })
+
+  it('whose answer gets lost is pending, and resolved by asking (F-28)', async () => {
+    const { uuid, reference } = await payWith(api, 'card_refund_lost_answer')
+    const lost = await refund({ uuid })
+    assert.deepEqual([lost.status, lost.statusReason], ['pending', 'outcome_unknown'])
+    clock.advance(60_000)
+    assert.equal((await ended(lost.uuid)).status, 'successful')
+    assert.deepEqual(await givenBack(reference), ['1250.50'])
+    assert.equal((await readPayment(uuid)).status, 'refunded')
+  })
+})
+
+describe('the wallet', () => {
+  it('gives back available money first, then pending, keeps the fee, and shows what is missing below zero', async () => {
+    const { api: shop } = await service.newMerchant()
+    const pay = () => payWith(shop, 'card_success', { currency: 'GHS', amount: 100 })
+    const first = await pay()
+    clock.advance(25 * HOUR_MS)
+    await eventually(
+      () => balance(shop, 'GHS'),
+      ([available]) => available === '97.00',
+      15_000,
+    )
+    const second = await pay()
+    assert.deepEqual(await balance(shop, 'GHS'), ['97.00', '97.00'])
+    await refund({ uuid: second.uuid }, shop)
+    assert.deepEqual(await balance(shop, 'GHS'), ['0.00', '94.00'])
+    assert.deepEqual((await postingsOf(db, second.uuid)).slice(-3), [
+      'refund available GHS -9700',
+      'refund pending GHS -300',
+      'refund gateway:sandbox GHS 10000',
+    ])
+    await refund({ uuid: first.uuid }, shop)
+    assert.deepEqual(await balance(shop, 'GHS'), ['-6.00', '0.00'])
+    clock.advance(25 * HOUR_MS)
+    await pay()
+    assert.deepEqual(await balance(shop, 'GHS'), ['-6.00', '97.00'])
+  })
+})
+
+describe('reading refunds', () => {
+  it('wants a key and the scope', async () => {
+    for (const path of [PATH, `${PATH}/${UNKNOWN_UUID}`]) {
+      assertRefusal(await service.apiWith(undefined).get(path), 'missing_api_key')
+      const { api: other } = await service.newMerchant(['checkout:read'])
+      assertRefusal(await other.get(path), 'insufficient_scope')
+    }
+  })
+
+  it('shows one as it is stored, and another merchant’s as little as one that never was', async () => {
+    const { uuid } = await payWith(api, 'card_success')
+    const made = await refund({ uuid, amount: 1 })
+    assert.deepEqual((await api.get(`${PATH}/${made.uuid}`)).body.data, made)
+    const other = await service.newMerchant()
+    const theirs = await other.api.get(`${PATH}/${made.uuid}`)
+    assertSameRefusal(theirs, await other.api.get(`${PATH}/${UNKNOWN_UUID}`), 'refund_not_found')
+    assertRefusal(await api.get(`${PATH}/nonsense`), 'invalid_uuid')
+    assert.equal((await other.api.get(PATH)).body.meta.total, 0)
+  })
+
+  it('lists them newest first, by page and by cursor, filtered', async () => {
+    const { api: shop } = await service.newMerchant()
+    const paid = await payWith(shop, 'card_success', { amount: 10, reference: 'Order-77-Nairobi' })
+    const other = await payWith(shop, 'card_refund_declined', { amount: 10, currency: 'USD' })
+    const made = []
+    for (let n = 1; n <= 3; n += 1) made.push(await refund({ uuid: paid.uuid, amount: n }, shop))
+    made.push(await refund({ uuid: other.uuid }, shop))
+    const list = async (query: string) => (await shop.get(`${PATH}?${query}`)).body
+    const uuids = async (query: string) => (await list(query)).data.map(({ uuid }: { uuid: string }) => uuid)
+    const newest = made.map(({ uuid }) => uuid).reverse()
+    assert.deepEqual(await uuids(''), newest)
+    assert.deepEqual(await uuids('sort=createdAt:asc'), [...newest].reverse())
+    const { meta } = await list('limit=3')
+    assert.deepEqual([meta.total, meta.pageCount, meta.hasNext], [4, 2, true])
+    assert.deepEqual(await uuids(`limit=3&cursor=${meta.nextCursor}`), newest.slice(3))
+    assert.deepEqual(await uuids('limit=3&page=2'), newest.slice(3))
+    assert.deepEqual(await uuids('status=failed'), [made[3]?.uuid])
+    assert.deepEqual(await uuids('currency=USD'), [made[3]?.uuid])
+    assert.deepEqual(await uuids(`payment=${paid.uuid}`), newest.slice(1))
+    assert.deepEqual(await uuids('search=77-nairobi'), newest.slice(1))
+    assert.deepEqual(await uuids('search=77%25'), [])
+    assert.deepEqual(await uuids(`createdFrom=${made[2]?.createdAt}`), newest.slice(0, 2))
+    for (const query of ['limit=0', 'status=nonsense', 'payment=nonsense', 'search=', 'cursor=nonsense'])
+      assert.equal((await shop.get(`${PATH}?${query}`)).http, 400, query)
+  })
+})
