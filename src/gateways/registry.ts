@@ -89,9 +89,19 @@ export interface GatewaysApp {
   routingRules(merchantId: string): Promise<RoutingRules>
 }
 
+/** A gateway that is another one for each merchant, because what it collects is the merchant's own affair. */
+export interface OwnGateway {
+  name: string
+  title: string
+  /** Without rails while the merchant has nothing to collect with. */
+  of(merchantId: string): Promise<Gateway>
+}
+
 export interface GatewaysOptions extends OpenerOptions {
   /** Open already and for everybody: the sandbox. They are tried last. */
   ready: readonly Gateway[]
+  /** Each merchant's own; tried after all others. */
+  own?: readonly OwnGateway[]
 }
 
 // As long as a revoked API key may still work elsewhere: an account that was changed is in force everywhere by then.
@@ -115,7 +125,7 @@ export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gate
     maxEntries: MAX_MERCHANTS,
     read,
   })
-  return createRegistry(app, options.ready, opener, accounts)
+  return createRegistry(app, options.ready, opener, accounts, options.own)
 }
 
 /** Gateways that are open already, the same for every merchant: for tests and simulations. */
@@ -139,6 +149,7 @@ function createRegistry(
   ready: readonly Gateway[],
   opener: Opener,
   accounts: Memory<AccountRow[]>,
+  own: readonly OwnGateway[] = [],
 ): Gateways {
   const installed = new Map<string, OpenGateway>()
   for (const opened of [...opener.installed, ...ready.map(named)]) {
@@ -164,14 +175,15 @@ function createRegistry(
     const live = (await accounts.get(merchantId)).filter(({ revokedAt }) => revokedAt === null)
     return names
       .map((name) => {
-        const own = live.find(({ gateway }) => gateway === name)
+        const account = live.find(({ gateway }) => gateway === name)
         // An own account that does not open is not replaced by the installation's: the money would go elsewhere.
-        return own ? openAccount(own) : installed.get(name)
+        return account ? openAccount(account) : installed.get(name)
       })
       .filter((one) => one !== undefined)
+      .concat(await openOwn(own, merchantId))
   }
 
-  const lastNames = new Set(ready.map(({ name }) => name))
+  const lastNames = new Set([...ready, ...own].map(({ name }) => name))
   const explain = async (opened: readonly OpenGateway[], merchantId: string, wanted: Explained) =>
     orderCandidates({
       ...wanted,
@@ -187,7 +199,8 @@ function createRegistry(
     })
 
   const find: Gateways['find'] = async (merchantId, name, accountId) => {
-    if (accountId === null) return installed.get(name)?.gateway
+    if (accountId === null)
+      return installed.get(name)?.gateway ?? own.find((one) => one.name === name)?.of(merchantId)
     const row = await requireAccount(accounts, merchantId, accountId)
     return row.gateway === name ? opener.openAccount(row)?.gateway : undefined
   }
@@ -232,6 +245,13 @@ function createRegistry(
 
 // Not guarded: whatever trouble the sandbox makes, somebody who tests has asked for it.
 const named = (gateway: Gateway): Opened => ({ gateway, title: titled(gateway.name), health: () => 'up' })
+
+async function openOwn(own: readonly OwnGateway[], merchantId: string): Promise<OpenGateway[]> {
+  const opened = await Promise.all(
+    own.map(async ({ title, of }) => ({ ...named(await of(merchantId)), title, accountId: null })),
+  )
+  return opened.filter(({ gateway: { rails } }) => rails.length > 0)
+}
 
 function titled(name: string): string {
   return name.replace(/^[a-z]/, (letter) => letter.toUpperCase())

@@ -54,6 +54,14 @@ export function capturePostings(gateway: string, paid: Money, fee: Money): Posti
   ])
 }
 
+/** Money that went to the merchant without us: it is recorded, and stands in no balance, because we owe it to nobody. */
+export function directPostings(gateway: string, paid: Money): Posting[] {
+  return postings([
+    [`gateway:${gateway}`, -paid.minor],
+    ['direct', paid.minor],
+  ])
+}
+
 /** Money that came a second time belongs to the payer: it waits in an account of its own to be sent back. */
 export function duplicatePostings(gateway: string, paid: Money): Posting[] {
   return postings([

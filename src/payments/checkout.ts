@@ -4,7 +4,15 @@
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { plainTexts } from '../core/plain-text.ts'
-import type { CheckoutChoice, Gateway, NextStep, Outcome } from '../gateways/gateway.ts'
+import { isBlocked } from '../customers/service.ts'
+import {
+  type CheckoutChoice,
+  type Gateway,
+  isDirect,
+  type NextStep,
+  type Outcome,
+  type RecoveryProperties,
+} from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
 import { requireAdmission } from './admission.ts'
@@ -55,11 +63,22 @@ async function withAttempt(app: PaymentsApp, payment: PaymentRow): Promise<Check
   return { payment, attempts, attempt: attempts.at(-1) }
 }
 
-/** Who takes the next attempt, and how. */
-export async function findCandidate(app: PaymentsApp, payment: PaymentRow): Promise<Candidate | undefined> {
-  const [first] = await listCandidates(app, payment)
-  return first
+/** Who takes the next attempt, and how: a gateway, and beside it the merchant itself. */
+export interface CheckoutOffer {
+  collected: Candidate | undefined
+  direct: Candidate | undefined
 }
+
+export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutOffer> {
+  const candidates = await listCandidates(app, payment)
+  return {
+    collected: candidates.find((one) => !isOwn(one)),
+    direct: candidates.find(isOwn),
+  }
+}
+
+/** What is collected this way is the merchant's own already. */
+const isOwn = ({ gateway }: Candidate) => gateway.settlesDirectly === true
 
 /**
  * The gateway that was chosen when the checkout was opened or that had the last attempt, then the others; they alone when
@@ -100,6 +119,7 @@ async function startOnce(
 ): Promise<CheckoutView> {
   if (view.payment.status === 'processing') return view
   requireStartable(app, view)
+  await requireWelcome(app, view.payment)
   const payment = await withTimeToAct(app, view.payment, choice)
   const candidates = await requireOffered(app, payment, choice)
   requireRestedPhone(view.attempts, choice, app.clock.now())
@@ -208,14 +228,14 @@ export async function submitCheckout(
   )
   if (started.kind === 'pending') {
     // The gateway has the attempt and shows its page only once: nothing is left but to ask how it ends.
-    await markUnderWay(app, { payment, attempt }, started, null)
+    await markUnderWay(app, { payment, attempt }, started, null, gateway.recovery)
   }
   if (started.kind !== 'started') return started
   await app.failpoints.pass('checkout.after_answer')
   // What a provider writes is kept, so it must be text that can be kept.
   const { gatewayReference, next } = plainTexts(started)
   const outcome: Pending = { kind: 'pending', gatewayReference }
-  await markUnderWay(app, { payment, attempt }, outcome, next)
+  await markUnderWay(app, { payment, attempt }, outcome, next, gateway.recovery)
   return outcome
 }
 
@@ -227,16 +247,22 @@ export async function markUnderWay(
   { payment, attempt }: Known,
   pending: Pending,
   next: NextStep | null,
+  recovery: RecoveryProperties,
 ): Promise<void> {
   const awaiting: Known = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
-  const dueAt = nextQuestionAt(app, awaiting, pending)
+  const dueAt = nextQuestionAt(app, awaiting, pending, recovery)
   await markAwaiting(app.db, attempt, pending.gatewayReference, next, dueAt)
 }
 
 /** Whether the payer may leave the current attempt for another way to pay. */
 export function mayGiveUp({ payment, attempt }: CheckoutView, now: Date): boolean {
   const isUnderWay = payment.status === 'processing' && attempt !== undefined && isUnsettled(attempt)
-  return isUnderWay && !isFreshPrompt(attempt, now)
+  return isUnderWay && !isFreshPrompt(attempt, now) && !isSentDirectly(attempt)
+}
+
+/** The payer says that the merchant has the money: only the merchant can tell that it has not. */
+function isSentDirectly({ choice, sentAt }: AttemptRow): boolean {
+  return sentAt !== null && choice !== null && isDirect(choice.channel)
 }
 
 /**
@@ -331,13 +357,20 @@ function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView)
   if (attempts.some(({ status }) => status === 'amount_mismatch')) throw new Refusal('invalid_state')
 }
 
+/** The move itself asks once more, for who is blocked at this very moment. */
+async function requireWelcome(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
+  if (await isBlocked(app, merchantId, customerId)) throw new Refusal('customer_blocked')
+}
+
 /** Those who offer the chosen way to pay, in order; what the payer gave is what the first of them asks for. */
 async function requireOffered(
   app: PaymentsApp,
   payment: PaymentRow,
   choice: CheckoutChoice,
 ): Promise<Candidate[]> {
-  const candidates = await listCandidates(app, payment)
+  // Who wants a gateway is not sent to the merchant's own account, nor the other way round.
+  const listed = await listCandidates(app, payment)
+  const candidates = listed.filter((one) => isOwn(one) === isDirect(choice.channel))
   // A test instrument is the sandbox's own: who plays with one means no other gateway.
   const played = candidates.filter(({ gateway }) => choice.instrument !== undefined && gateway.instruments)
   const [first, ...others] = played.length > 0 ? played : candidates

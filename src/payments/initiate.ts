@@ -12,22 +12,30 @@ import { showAtRest } from './views.ts'
 
 export const INITIATE = 'POST /api/v1/checkout/initiate-payment'
 
+/** Another operation than the usual one that opens a checkout, and how it knows its gateway. */
+interface Initiation {
+  operation: string
+  chooseGateway(input: InitiateInput): Promise<string>
+}
+
 export async function initiatePayment(
   app: PaymentsApp,
   merchant: Merchant,
   input: InitiateInput,
   idempotencyKey: string | null,
+  initiation?: Initiation,
 ): Promise<Recorded> {
+  const operation = initiation?.operation ?? INITIATE
   const claim: Claim = {
-    operation: INITIATE,
+    operation,
     reference: input.reference,
-    fingerprint: fingerprintOf(INITIATE, input),
+    fingerprint: fingerprintOf(operation, input),
     idempotencyKey,
   }
   let gateway: string
   try {
     await requireAllowedReturn(app, merchant, input.redirectUrl)
-    gateway = await chooseGateway(app, merchant.id, input)
+    gateway = (await initiation?.chooseGateway(input)) ?? (await chooseGateway(app, merchant.id, input))
   } catch (error) {
     // What is configured may have changed since this very request was accepted, and a retry is never an error.
     return { payment: await replayInsteadOf(app, merchant, claim, error), replayed: true }
@@ -57,7 +65,7 @@ export async function openCheckout(
     customer: input.customer,
     paymentMethodId: null,
     linkId: input.linkId,
-    openForMs: app.settings.checkoutMs,
+    openForMs: input.openForMs ?? app.settings.checkoutMs,
     attempt: null,
   }
   return recordPayment(app, merchantId, claim, wanted, (payment) => showAtRest(app, payment, [], null))

@@ -92,6 +92,8 @@ export interface InitiateInput extends CommonInput {
   isRecurring: boolean
   /** The payment link at which it is begun. */
   linkId?: string
+  /** How long it is open, where the usual time of a checkout does not fit. */
+  openForMs?: number
 }
 
 export interface ChargeInput extends CommonInput {

@@ -1,9 +1,17 @@
 // Payments and charges as the API shows them, with what is sealed at rest opened for the merchant who owns it.
 
-import { findSavedMethod, labelOf, type MethodRow, toSavedMethod, viewMethod } from '../customers/service.ts'
+import {
+  findSavedMethod,
+  findSavedMethods,
+  labelOf,
+  type MethodRow,
+  toSavedMethod,
+  viewMethod,
+} from '../customers/service.ts'
+import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from './app.ts'
-import { type AttemptRow, listAttempts } from './attempt-queries.ts'
-import { findPayment, type PaymentRow } from './queries.ts'
+import { type AttemptRow, listAttempts, listAttemptsOfMany } from './attempt-queries.ts'
+import { findPayment, findPayments, type PaymentRow } from './queries.ts'
 import { accessContext } from './record.ts'
 import { type PaymentSecrets, toChargeRecord, toInitiatedPayment, toPaymentRecord } from './schema.ts'
 
@@ -37,9 +45,58 @@ export async function showCharge(app: PaymentsApp, charge: PaymentRow, method?: 
   return toChargeRecord(charge, used ? summarise(used) : null, await recoveryOf(app, charge))
 }
 
+/** The same as a stored event tells it, read in the transaction of what the event is about. */
+export async function showStored(
+  app: Pick<PaymentsApp, 'clock'>,
+  tx: Tx,
+  { merchantId, id }: { merchantId: string; id: string },
+  method: MethodRow | null,
+) {
+  const payment = await findPayment(tx, merchantId, id)
+  if (!payment) throw new Error(`payment ${id} has vanished`)
+  return showAtRest(app, payment, await listAttempts(tx, merchantId, id), method)
+}
+
+/** The records of a page, of one merchant, with one question for all their attempts and one for all their methods. */
+export async function showPayments(app: PaymentsApp, payments: readonly PaymentRow[]) {
+  const [first] = payments
+  if (!first) return []
+  const ids = payments.map(({ id }) => id)
+  const [attempts, methods] = await Promise.all([
+    listAttemptsOfMany(app.db, first.merchantId, ids),
+    methodsOf(app, payments),
+  ])
+  const attemptsOf = Map.groupBy(attempts, ({ paymentId }) => paymentId)
+  return payments.map((payment) => {
+    const method = methods.get(payment.paymentMethodId ?? '')
+    const view = method ? viewMethod(app, method) : null
+    return toPaymentRecord(payment, attemptsOf.get(payment.id) ?? [], view, secretsOf(app, payment))
+  })
+}
+
+export async function showCharges(app: PaymentsApp, charges: readonly PaymentRow[]) {
+  const [first] = charges
+  if (!first) return []
+  const recoveryIds = charges.flatMap(({ recoveryPaymentId }) => recoveryPaymentId ?? [])
+  const [methods, recoveries] = await Promise.all([
+    methodsOf(app, charges),
+    recoveryIds.length === 0 ? [] : findPayments(app.db, first.merchantId, recoveryIds),
+  ])
+  return charges.map((charge) => {
+    const method = methods.get(charge.paymentMethodId ?? '')
+    const recovery = recoveries.find(({ id }) => id === charge.recoveryPaymentId)
+    return toChargeRecord(charge, method ? summarise(method) : null, toRecovery(app, recovery))
+  })
+}
+
+function methodsOf(app: PaymentsApp, payments: readonly PaymentRow[]): Promise<Map<string, MethodRow>> {
+  const ids = payments.flatMap(({ paymentMethodId }) => paymentMethodId ?? [])
+  return findSavedMethods(app, payments[0]?.merchantId ?? '', [...new Set(ids)])
+}
+
 /** The record as a stored event tells it: nothing in it opens anything. */
 export function showAtRest(
-  app: PaymentsApp,
+  app: Pick<PaymentsApp, 'clock'>,
   payment: PaymentRow,
   attempts: AttemptRow[],
   method: MethodRow | null,
@@ -60,7 +117,10 @@ function summarise(method: MethodRow) {
 
 async function recoveryOf(app: PaymentsApp, charge: PaymentRow) {
   if (charge.recoveryPaymentId === null) return null
-  const recovery = await findPayment(app.db, charge.merchantId, charge.recoveryPaymentId)
+  return toRecovery(app, await findPayment(app.db, charge.merchantId, charge.recoveryPaymentId))
+}
+
+function toRecovery(app: PaymentsApp, recovery: PaymentRow | undefined) {
   const secrets = recovery ? secretsOf(app, recovery) : null
   if (!recovery || !secrets) return null
   return { uuid: recovery.id, reference: recovery.reference, checkoutUrl: secrets.checkoutUrl }
