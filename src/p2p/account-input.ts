@@ -1,0 +1,114 @@
+// What is wrong with a receiving account that a shape cannot say, and the account as it is kept. Payers send real money
+// where it says, so a number that cannot be right is refused while the merchant looks.
+
+import { containsCardNumber } from '../core/card-number.ts'
+import { type Currency, defaultCountry, isCurrency } from '../core/currency.ts'
+import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { networksOf } from '../core/networks.ts'
+import { readPhone } from '../kit/phone.ts'
+import { complaint, countryComplaints } from '../payments/service.ts'
+import type { AccountChannel, AccountRow, Destination } from './account-queries.ts'
+import type { AccountChange, AccountInput } from './schema.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const NEEDED: Readonly<Record<AccountChannel, readonly string[]>> = {
+  bank_transfer: ['accountNumber', 'bankName'],
+  mobile_money: ['network', 'phoneNumber'],
+}
+
+export function accountComplaints(body: Record<string, unknown>): Complaint[] {
+  const { channel, currency } = body
+  // Without one there is no default, and its absence is the schema's business.
+  const country = isCurrency(currency) ? countryComplaints(body) : []
+  if (channel !== 'bank_transfer' && channel !== 'mobile_money') return country
+  const missing = NEEDED[channel]
+    .filter((field) => body[field] === undefined)
+    .map((field) => ({ field, code: 'required', message: `${field} is required for ${channel}.` }))
+  if (channel === 'bank_transfer' || !isCurrency(currency) || country.length > 0)
+    return [...country, ...missing]
+  return [...missing, ...walletComplaints(body, walletCountry(body.country, currency))]
+}
+
+/** A network and its numbers belong to one country. */
+function walletCountry(country: unknown, currency: Currency): string | null {
+  return typeof country === 'string' ? country.toUpperCase() : defaultCountry(currency)
+}
+
+function walletComplaints({ network, phoneNumber }: Fields, country: string | null): Complaint[] {
+  if (country === null)
+    return [complaint('country', 'country_required', 'country is required for mobile_money.')]
+  const complaints: Complaint[] = []
+  const networks = networksOf(country).map(({ code }) => code)
+  if (typeof network === 'string' && !networks.includes(network)) {
+    const names = networks.join(', ') || 'none'
+    complaints.push({
+      field: 'network',
+      code: 'not_allowed',
+      message: `network must be one of ${country}: ${names}.`,
+    })
+  }
+  if (typeof phoneNumber === 'string' && readPhone(phoneNumber, country)?.country !== country) {
+    const message = `phoneNumber must be a mobile number of ${country}.`
+    complaints.push({ field: 'phoneNumber', code: 'invalid_format', message })
+  }
+  return complaints
+}
+
+type AccountFacts = Omit<AccountRow, 'merchantId' | 'id' | 'createdAt' | 'updatedAt'>
+
+export function toAccountFacts(body: AccountInput): AccountFacts {
+  refuseCardNumbers(body)
+  const { channel, currency } = body
+  const isBank = channel === 'bank_transfer'
+  const country = isBank ? (body.country?.toUpperCase() ?? null) : walletCountry(body.country, currency)
+  return {
+    channel,
+    currency,
+    country,
+    isActive: body.isActive ?? true,
+    ...toDestination(channel, country, body),
+  }
+}
+
+/** The account with the changes; what belongs to the other channel is ignored. */
+export function changeAccount(account: AccountRow, change: AccountChange): AccountRow {
+  refuseCardNumbers(change)
+  const { channel, country } = account
+  const complaints = channel === 'mobile_money' ? walletComplaints(change, country) : []
+  if (complaints.length > 0) throw refusalOf(complaints)
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  const changed = { ...account, ...given }
+  return { ...changed, ...toDestination(channel, country, changed) }
+}
+
+type Given = { accountName: string } & { [Field in keyof Destination]?: string | null }
+
+function toDestination(channel: AccountChannel, country: string | null, given: Given): Destination {
+  const { accountName } = given
+  const nowhere = { accountNumber: null, bankName: null, network: null, phoneNumber: null }
+  if (channel === 'bank_transfer') {
+    return {
+      ...nowhere,
+      accountName,
+      accountNumber: given.accountNumber ?? null,
+      bankName: given.bankName ?? null,
+    }
+  }
+  const phone = readPhone(given.phoneNumber ?? '', country)
+  return { ...nowhere, accountName, network: given.network ?? null, phoneNumber: phone?.e164 ?? null }
+}
+
+/** A number with letters in it, such as an IBAN, is nobody's card. */
+function refuseCardNumbers({ accountName, accountNumber, bankName }: Partial<Given>): void {
+  const isPlain = !/[A-Za-z]/.test(accountNumber ?? '')
+  const texts: [string, string | null | undefined][] = [
+    ['accountName', accountName],
+    ['accountNumber', isPlain ? accountNumber?.replaceAll(/[ /.-]/g, '') : null],
+    ['bankName', bankName],
+  ]
+  const details = texts
+    .filter(([, text]) => typeof text === 'string' && containsCardNumber(text))
+    .map(([field]) => complaint(field, 'card_data_not_allowed'))
+  if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
+}

@@ -1,0 +1,97 @@
+import { REPLAYED } from '../kit/idempotency.ts'
+import { created, listed, ok, type Route, route } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import { accountComplaints } from './account-input.ts'
+import {
+  createAccount,
+  deleteAccount,
+  listAccounts,
+  requireAccount,
+  updateReceivingAccount,
+} from './accounts.ts'
+import type { P2pApp } from './app.ts'
+import { ACCOUNT_BODY_EXAMPLE, ACCOUNT_CHANGES_EXAMPLE, ACCOUNT_EXAMPLE } from './examples.ts'
+import { AccountBody, AccountChanges, AccountRecord, AccountsQuery, toAccount } from './schema.ts'
+
+const ONE = { tag: 'P2P', scope: 'p2p:write' } as const
+
+export function accountRoutes(app: P2pApp): Route[] {
+  return [
+    route({
+      ...ONE,
+      method: 'POST',
+      path: '/api/v1/p2p/accounts',
+      summary: 'Add a receiving account',
+      description:
+        'A bank or mobile-money account of yours that payers can send money to. It is offered in checkout for its currency and country, and it is what P2P payments are sent to; where several fit, the one of the very country and then the oldest.',
+      body: AccountBody,
+      complaints: accountComplaints,
+      answer: { http: 201, data: AccountRecord },
+      refusals: ['invalid_currency', 'country_required', 'invalid_country', 'card_data_not_allowed'],
+      examples: { body: ACCOUNT_BODY_EXAMPLE, data: ACCOUNT_EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const { record, replayed } = await createAccount(app, merchant, body, idempotencyKey)
+        return created('Receiving account created.', toAccount(record), replayed ? REPLAYED : undefined)
+      },
+    }),
+    route({
+      ...ONE,
+      method: 'GET',
+      path: '/api/v1/p2p/accounts',
+      summary: 'List receiving accounts',
+      query: AccountsQuery,
+      answer: { http: 200, data: AccountRecord, list: true },
+      refusals: ['validation_failed', 'invalid_currency'],
+      examples: { data: [ACCOUNT_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const { rows, meta } = await listAccounts(app, merchant, query)
+        return listed('Receiving accounts retrieved.', rows.map(toAccount), meta)
+      },
+    }),
+    ...singleAccountRoutes(app),
+  ]
+}
+
+function singleAccountRoutes(app: P2pApp): Route[] {
+  const common = {
+    ...ONE,
+    path: '/api/v1/p2p/accounts/{uuid}',
+    params: UuidParams,
+    answer: { http: 200, data: AccountRecord },
+  } as const
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      summary: 'Get a receiving account',
+      refusals: ['invalid_uuid', 'p2p_account_not_found'],
+      examples: { data: ACCOUNT_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok('Receiving account retrieved.', toAccount(await requireAccount(app, merchant, params.uuid))),
+    }),
+    route({
+      ...common,
+      method: 'PATCH',
+      summary: 'Change a receiving account, or switch it off and on',
+      description:
+        'What is not named stays. Payers who were told the account before keep what they were told. Channel, currency and country cannot be changed: add another account.',
+      body: AccountChanges,
+      refusals: ['invalid_uuid', 'p2p_account_not_found', 'card_data_not_allowed'],
+      examples: { body: ACCOUNT_CHANGES_EXAMPLE, data: { ...ACCOUNT_EXAMPLE, isActive: false } },
+      handle: async ({ merchant, params, body }) => {
+        const account = await updateReceivingAccount(app, merchant, params.uuid, body)
+        return ok('Receiving account updated.', toAccount(account))
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      summary: 'Delete a receiving account',
+      description: 'Nobody is sent there any more. Payments that were told this account keep it.',
+      refusals: ['invalid_uuid', 'p2p_account_not_found'],
+      examples: { data: ACCOUNT_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok('Receiving account deleted.', toAccount(await deleteAccount(app, merchant, params.uuid))),
+    }),
+  ]
+}

@@ -1,0 +1,88 @@
+// The receiving accounts of a merchant: what it can be sent money to.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { PageMeta } from '../core/page.ts'
+import { createOnce, type Once } from '../kit/idempotency.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { changeAccount, toAccountFacts } from './account-input.ts'
+import {
+  type AccountRow,
+  countAccounts,
+  deleteAccountRow,
+  findAccountRow,
+  insertAccount,
+  listAccountRows,
+  lockAccount,
+  updateAccount,
+} from './account-queries.ts'
+import type { P2pApp } from './app.ts'
+import type { AccountChange, AccountInput } from './schema.ts'
+
+export async function createAccount(
+  app: P2pApp,
+  merchant: Merchant,
+  input: AccountInput,
+  key: string | undefined,
+): Promise<Once<AccountRow>> {
+  const facts = toAccountFacts(input)
+  const claim = { merchantId: merchant.id, key, operation: 'POST /api/v1/p2p/accounts', input: facts }
+  const made = await createOnce(app, claim, {
+    async make(tx, id) {
+      const now = app.clock.now()
+      const account: AccountRow = { ...facts, merchantId: merchant.id, id, createdAt: now, updatedAt: now }
+      await insertAccount(tx, account)
+      return account
+    },
+    find: (id) => findAccountRow(app.db, merchant.id, id),
+  })
+  app.direct.forget(merchant.id)
+  return made
+}
+
+export async function requireAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
+  const account = await findAccountRow(app.db, merchant.id, id)
+  if (!account) throw new Refusal('p2p_account_not_found')
+  return account
+}
+
+/** Payers who were told the account before keep what they were told. */
+export async function updateReceivingAccount(
+  app: P2pApp,
+  merchant: Merchant,
+  id: string,
+  change: AccountChange,
+): Promise<AccountRow> {
+  const changed = await app.db.transaction(async (tx) => {
+    const account = await lockAccount(tx, merchant.id, id)
+    if (!account) throw new Refusal('p2p_account_not_found')
+    const next = { ...changeAccount(account, change), updatedAt: app.clock.now() }
+    await updateAccount(tx, next)
+    return next
+  })
+  app.direct.forget(merchant.id)
+  return changed
+}
+
+export async function deleteAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
+  const account = await deleteAccountRow(app.db, merchant.id, id)
+  if (!account) throw new Refusal('p2p_account_not_found')
+  app.direct.forget(merchant.id)
+  return account
+}
+
+export async function listAccounts(
+  app: P2pApp,
+  merchant: Merchant,
+  query: ListQuery & { currency?: string; channel?: string },
+): Promise<{ rows: AccountRow[]; meta: PageMeta }> {
+  const { currency = null, channel = null } = query
+  const scope = `p2p-accounts:${merchant.id}:${currency}:${channel}`
+  const window = windowOf(app.cursors, scope, query)
+  const filter = { currency, channel, createdFrom: window.createdFrom, createdTo: window.createdTo }
+  const [rows, counted] = await Promise.all([
+    listAccountRows(app.db, merchant.id, filter, window),
+    countAccounts(app.db, merchant.id, filter),
+  ])
+  return pageOf(app.cursors, scope, window, rows, counted)
+}

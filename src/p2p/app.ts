@@ -1,0 +1,17 @@
+// What the verbs of this slice ask for.
+
+import type { OwnGateway } from '../gateways/registry.ts'
+import type { PaymentsApp } from '../payments/service.ts'
+
+/** The gateway whose provider is the merchant itself. */
+export interface DirectGateways extends OwnGateway {
+  /** The accounts of the merchant have changed in this process. */
+  forget(merchantId: string): void
+}
+
+export interface P2pApp extends PaymentsApp {
+  direct: DirectGateways
+}
+
+/** What payments call it. */
+export const P2P = 'p2p'

@@ -1,0 +1,106 @@
+// What the document shows beside the shapes.
+
+import { PAYMENT_EXAMPLE } from '../payments/service.ts'
+
+const WALLET = {
+  channel: 'mobile_money',
+  accountName: 'Juba Books',
+  accountNumber: null,
+  bankName: null,
+  phoneNumber: '+211912345678',
+}
+
+export const ACCOUNT_BODY_EXAMPLE = {
+  channel: 'mobile_money',
+  currency: 'SSP',
+  country: 'SS',
+  accountName: WALLET.accountName,
+  network: 'mgurush_ss',
+  phoneNumber: '0912 345 678',
+}
+
+export const ACCOUNT_EXAMPLE = {
+  uuid: '0197a3c4-1f20-7a44-8b6e-2d9c51e07f35',
+  ...WALLET,
+  currency: 'SSP',
+  country: 'SS',
+  network: 'mgurush_ss',
+  isActive: true,
+  createdAt: '2026-03-14T09:20:00.000Z',
+  updatedAt: '2026-03-14T09:20:00.000Z',
+}
+
+export const ACCOUNT_CHANGES_EXAMPLE = { isActive: false }
+
+export const P2P_BODY_EXAMPLE = {
+  amount: 5000,
+  reference: 'order-1043',
+  customer: { email: 'deng@example.com', firstname: 'Deng', lastname: 'Garang' },
+  description: 'Two school books',
+  metadata: { orderId: 'A-1043' },
+  currency: 'SSP',
+  country: 'SS',
+  channel: 'mobile_money',
+  expiresInMinutes: 1440,
+}
+
+const COMMON = {
+  ...PAYMENT_EXAMPLE,
+  uuid: '0197a3c4-2b6d-7d02-9c1a-77e0d5b1a9c4',
+  reference: 'order-1043',
+  sourceAmount: '5000.00',
+  sourceCurrency: 'SSP',
+  country: 'SS',
+  paymentGateway: 'p2p',
+  isRecurring: false,
+  description: 'Two school books',
+  metadata: { orderId: 'A-1043' },
+  redirectUrl: null,
+  customer: {
+    uuid: '0197a3c4-2b6d-7c31-8a55-3b0e9f6a2d18',
+    firstname: 'Deng',
+    lastname: 'Garang',
+    email: 'deng@example.com',
+  },
+  paymentMethod: null,
+  expiresAt: '2026-03-15T09:26:53.589Z',
+  instructions: { ...WALLET, network: 'm-Gurush', narration: 'K7F3CQX4' },
+  amountExpected: '5000.00',
+  amountExcess: '0.00',
+  rejectionReason: null,
+}
+
+const ATTEMPT = {
+  uuid: '0197a3c4-2b71-7e10-8f21-9d4c6b3a5e07',
+  paymentGateway: 'p2p',
+  channel: 'direct_mobile_money',
+  failureCode: null,
+  startedAt: '2026-03-14T09:26:53.595Z',
+}
+
+export const P2P_EXAMPLE = {
+  ...COMMON,
+  status: 'processing',
+  statusReason: 'awaiting_customer',
+  amountPaid: null,
+  fee: null,
+  netAmount: null,
+  paidAt: null,
+  attempts: [{ ...ATTEMPT, status: 'awaiting_customer', endedAt: null }],
+  transferStatus: 'awaiting_payment',
+  amountReceived: null,
+  amountMissing: '5000.00',
+}
+
+export const P2P_CONFIRMED_EXAMPLE = {
+  ...COMMON,
+  status: 'successful',
+  amountPaid: '5000.00',
+  fee: '0.00',
+  netAmount: '5000.00',
+  paidAt: '2026-03-14T11:02:10.400Z',
+  attempts: [{ ...ATTEMPT, status: 'succeeded', endedAt: '2026-03-14T11:02:10.431Z' }],
+  transferStatus: 'confirmed',
+  amountReceived: '5000.00',
+  amountMissing: '0.00',
+}

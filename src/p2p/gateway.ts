@@ -1,0 +1,127 @@
+// The gateway whose provider is the merchant itself. It has books of its own like any other, the transfers, and answers
+// from them; so the payment machine, the resolver and the pages know P2P payments as they know all others.
+
+import { money } from '../core/money.ts'
+import type { CheckoutChoice, DirectChannel, Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
+import { createMemory } from '../kit/memory.ts'
+import { type AccountChannel, listRails, type RailRow } from './account-queries.ts'
+import { type DirectGateways, P2P } from './app.ts'
+import { type OpeningApp, openTransfer } from './opening.ts'
+import { networkName } from './schema.ts'
+import { findTransferOf, type TransferRow } from './transfer-queries.ts'
+
+// As long as another account of a merchant at a gateway takes to be in force everywhere.
+const REMEMBERED_MS = 5_000
+const MAX_MERCHANTS = 20_000
+
+export function createDirectGateways(app: OpeningApp): DirectGateways {
+  const rails = createMemory({
+    clock: app.clock,
+    rememberedMs: REMEMBERED_MS,
+    maxEntries: MAX_MERCHANTS,
+    read: async (merchantId) => (await listRails(app.db, merchantId)).map(toRail),
+  })
+  return {
+    name: P2P,
+    title: 'P2P',
+    of: async (merchantId) => gatewayOf(app, merchantId, await rails.get(merchantId)),
+    forget: (merchantId) => rails.forget(merchantId),
+  }
+}
+
+function toRail({ channel, currency, country }: RailRow): Rail {
+  const channels = [DIRECT[channel]]
+  return country === null ? { currency, channels } : { currency, countries: [country], channels }
+}
+
+export const DIRECT: Readonly<Record<AccountChannel, DirectChannel>> = {
+  bank_transfer: 'direct_bank_transfer',
+  mobile_money: 'direct_mobile_money',
+}
+
+function gatewayOf(app: OpeningApp, merchantId: string, rails: readonly Rail[]): Gateway {
+  return {
+    name: P2P,
+    rails,
+    // Its books are ours and forget nothing, so what it does not know was never begun.
+    recovery: {
+      keyRetentionHours: 24 * 365,
+      cachesErrors: false,
+      lookupByReference: true,
+      ringsAlways: true,
+    },
+    settlesDirectly: true,
+    async startCheckout(attempt, choice) {
+      const transfer = await openTransfer(app, merchantId, attempt, channelOf(choice))
+      if (!transfer) return NO_ACCOUNT
+      return { kind: 'started', gatewayReference: transfer.narration, next: stepOf(transfer) }
+    },
+    async verify({ key }, gatewayReference) {
+      const transfer = await findTransferOf(app.db, merchantId, key, gatewayReference)
+      return transfer ? outcomeOf(transfer, key) : NOT_FOUND
+    },
+    readWebhook: () => ({ kind: 'ignored', reason: 'nobody rings for the merchant itself' }),
+  }
+}
+
+const NO_ACCOUNT: Outcome = {
+  kind: 'declined',
+  code: 'provider_unavailable',
+  words: 'The merchant has no receiving account for this.',
+  gatewayReference: null,
+  refused: true,
+}
+
+const NOT_FOUND: Outcome = { kind: 'unknown', reason: 'not_found', words: 'There is no such transfer.' }
+
+function channelOf({ channel }: CheckoutChoice): AccountChannel {
+  return channel === DIRECT.mobile_money ? 'mobile_money' : 'bank_transfer'
+}
+
+function stepOf(transfer: TransferRow): NextStep {
+  const { accountName, narration } = transfer
+  const common = { accountName, narration, expiresAt: transfer.expiresAt.toISOString() }
+  return transfer.channel === 'bank_transfer'
+    ? {
+        kind: 'transfer',
+        bankName: transfer.bankName ?? '',
+        accountNumber: transfer.accountNumber ?? '',
+        ...common,
+      }
+    : {
+        kind: 'wallet_transfer',
+        network: networkName(transfer.network) ?? '',
+        phoneNumber: transfer.phoneNumber ?? '',
+        ...common,
+      }
+}
+
+/** What the merchant's word is to the payment. What it has beyond the amount is between it and the payer. */
+function outcomeOf(transfer: TransferRow, key: string): Outcome {
+  const { narration: gatewayReference, status } = transfer
+  if (transfer.attemptKey !== key) {
+    const words = 'The payer chose this way again, and the transfer went on there.'
+    return { kind: 'declined', code: 'customer_cancelled', words, gatewayReference }
+  }
+  switch (status) {
+    case 'confirmed':
+    case 'overpaid': {
+      const paid = money(transfer.expectedMinor, transfer.currency)
+      return { kind: 'succeeded', gatewayReference, paid, key, savedMethod: null, paidAt: transfer.updatedAt }
+    }
+    case 'rejected': {
+      const words = transfer.rejectionReason ?? 'The merchant did not find the transfer.'
+      return { kind: 'declined', code: 'unknown', words, gatewayReference, final: true }
+    }
+    case 'cancelled': {
+      const words = 'The merchant called the transfer off.'
+      return { kind: 'declined', code: 'customer_cancelled', words, gatewayReference, final: true }
+    }
+    // Time proves nothing about money: it may still come.
+    case 'awaiting_payment':
+    case 'marked_paid':
+    case 'underpaid':
+    case 'expired':
+      return { kind: 'pending', gatewayReference }
+  }
+}

@@ -1,0 +1,8 @@
+import type { Job } from '../kit/jobs.ts'
+
+import type { PaymentsApp } from '../payments/service.ts'
+import { expireTransfers } from './transfers.ts'
+
+export function p2pJobs(app: PaymentsApp): Job[] {
+  return [{ name: 'expire-transfers', everyMs: 2_000, run: () => expireTransfers(app) }]
+}

@@ -1,0 +1,44 @@
+import type { Merchant } from '../core/merchant.ts'
+import type { PageMeta } from '../core/page.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { findPayments, type PaymentsApp, showPayment, showPayments } from '../payments/service.ts'
+
+import { readNarration } from './narration.ts'
+import { toTransfer } from './schema.ts'
+import { countTransfers, listTransferRows } from './transfer-queries.ts'
+import type { P2pPayment } from './transfers.ts'
+
+/** The record of the payment, and what its transfer adds. */
+export async function showP2pPayment(app: PaymentsApp, { payment, transfer }: P2pPayment) {
+  return { ...(await showPayment(app, payment)), ...toTransfer(transfer) }
+}
+
+export async function listP2pPayments(
+  app: PaymentsApp,
+  merchant: Merchant,
+  query: ListQuery & { transferStatus?: string; currency?: string; narration?: string },
+): Promise<{ records: unknown[]; meta: PageMeta }> {
+  const { transferStatus: status = null, currency = null } = query
+  const narration = query.narration === undefined ? null : readNarration(query.narration)
+  const scope = `p2p-payments:${merchant.id}:${status}:${currency}:${narration}`
+  const window = windowOf(app.cursors, scope, query)
+  const filter = {
+    status,
+    currency,
+    narration,
+    createdFrom: window.createdFrom,
+    createdTo: window.createdTo,
+  }
+  const [found, counted] = await Promise.all([
+    listTransferRows(app.db, merchant.id, filter, window),
+    countTransfers(app.db, merchant.id, filter),
+  ])
+  const { rows, meta } = pageOf(app.cursors, scope, window, found, counted)
+  const payments = await findPayments(
+    app.db,
+    merchant.id,
+    rows.map(({ id }) => id),
+  )
+  const records = new Map((await showPayments(app, payments)).map((record) => [record.uuid, record]))
+  return { records: rows.map((row) => ({ ...records.get(row.id), ...toTransfer(row) })), meta }
+}

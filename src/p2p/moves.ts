@@ -1,0 +1,104 @@
+// One way to move a transfer: locked, planned, written with its event in one transaction, and the payment told. The
+// payment itself is settled by the one settle; if this process dies before it comes to that, the resolver does it.
+
+import type { Mode } from '../core/merchant.ts'
+import type { MethodRow } from '../customers/service.ts'
+import { recordEvents } from '../events/service.ts'
+import { addMs, type Clock } from '../kit/clock.ts'
+import type { Tx } from '../kit/db.ts'
+import type { Random } from '../kit/random.ts'
+import { holdOpen, type PaymentsApp, ringAttempt, showStored } from '../payments/service.ts'
+
+import type { Step } from './plan.ts'
+import { toTransfer } from './schema.ts'
+import { eventOf, type TransferStatus } from './states.ts'
+import {
+  insertMove,
+  lockTransfer,
+  type MoveSource,
+  type TransferRow,
+  updateTransfer,
+} from './transfer-queries.ts'
+
+export interface Movement {
+  merchantId: string
+  /** Of the payment. */
+  id: string
+  source: MoveSource
+  method: MethodRow | null
+  /** What to change of the transfer, as it is found. */
+  plan(transfer: TransferRow): Step[]
+  /** Kept with the last step. */
+  rejectionReason?: string | null
+}
+
+/** The transfer after the move, or as it was when there was nothing to move; undefined when there is none. */
+export function moveTransfer(app: PaymentsApp, movement: Movement): Promise<TransferRow | undefined> {
+  return app.db.transaction(async (tx) => {
+    const known = await lockTransfer(tx, movement.merchantId, movement.id)
+    const steps = known ? movement.plan(known) : []
+    const now = app.clock.now()
+    const moved: TransferRow[] = []
+    for (const { to: status, receivedMinor } of steps) {
+      const from = moved.at(-1) ?? known
+      if (!from) break
+      const changed = { status, receivedMinor, version: from.version + 1, dueAt: null, updatedAt: now }
+      moved.push({ ...from, ...changed })
+      await insertMove(tx, from.status, { ...from, ...changed }, movement.source)
+    }
+    const last = moved.at(-1)
+    if (!last) return known
+    const kept = { ...last, rejectionReason: movement.rejectionReason ?? last.rejectionReason }
+    await updateTransfer(tx, kept)
+    await tellPayment(tx, kept, now)
+    await tellMoves(app, tx, [...moved.slice(0, -1), kept], movement.method)
+    return kept
+  })
+}
+
+// A merchant looks at its account within a week; then the checkout is over, and what is found later is late money.
+const LOOKING_MS = 7 * 24 * 3_600_000
+// We settle it ourselves at once; the resolver only comes if this process dies meanwhile.
+const SETTLED_IN_MS = 2_000
+
+const TELLS: Readonly<Record<TransferStatus, 'hold' | 'ring' | 'nothing'>> = {
+  awaiting_payment: 'nothing',
+  expired: 'nothing',
+  marked_paid: 'hold',
+  underpaid: 'hold',
+  confirmed: 'ring',
+  overpaid: 'ring',
+  rejected: 'ring',
+  cancelled: 'ring',
+}
+
+async function tellPayment(tx: Tx, transfer: TransferRow, now: Date): Promise<void> {
+  const { merchantId, id, status, attemptKey } = transfer
+  if (TELLS[status] === 'hold') await holdOpen(tx, merchantId, id, status, addMs(now, LOOKING_MS))
+  if (TELLS[status] === 'ring') await ringAttempt(tx, merchantId, attemptKey, addMs(now, SETTLED_IN_MS))
+}
+
+interface TellingApp {
+  clock: Clock
+  random: Random
+  mode: Mode
+}
+
+/** The payment in these events is as it was before it heard of them. */
+export async function tellMoves(
+  app: TellingApp,
+  tx: Tx,
+  moved: readonly TransferRow[],
+  method: MethodRow | null,
+): Promise<void> {
+  const [first] = moved
+  if (!first) return
+  const payment = await showStored(app, tx, first, method)
+  const news = moved.map((transfer) => ({
+    merchantId: transfer.merchantId,
+    type: eventOf(transfer.status),
+    resource: { type: 'p2p_payment' as const, uuid: transfer.id, version: transfer.version },
+    data: { ...payment, ...toTransfer(transfer) },
+  }))
+  await recordEvents(app, tx, app.mode, news)
+}

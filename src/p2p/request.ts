@@ -1,0 +1,108 @@
+// Asking for a transfer: a checkout is opened as for any payment, and its one attempt is begun for the payer at once, so
+// that the answer already says where to send the money.
+
+import { Refusal } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import type { DirectChannel } from '../gateways/gateway.ts'
+import {
+  type InitiateInput,
+  initiatePayment,
+  type PaymentRow,
+  requireCheckoutPayment,
+  startAttempt,
+  toInitiateInput,
+} from '../payments/service.ts'
+import { P2P, type P2pApp } from './app.ts'
+import { DIRECT } from './gateway.ts'
+import { DEFAULT_OPEN_MINUTES, type P2pPaymentInput } from './schema.ts'
+import { findTransferRow } from './transfer-queries.ts'
+import { type P2pPayment, withPayment } from './transfers.ts'
+
+const REQUEST = 'POST /api/v1/p2p/payments'
+const MINUTE_MS = 60_000
+
+interface RequestInput extends InitiateInput {
+  /** Null: whichever the merchant has. */
+  channel: DirectChannel | null
+}
+
+function toRequestInput(body: P2pPaymentInput): RequestInput {
+  return {
+    ...toInitiateInput(body),
+    channel: body.channel ? DIRECT[body.channel] : null,
+    openForMs: (body.expiresInMinutes ?? DEFAULT_OPEN_MINUTES) * MINUTE_MS,
+  }
+}
+
+export async function requestTransfer(
+  app: P2pApp,
+  merchant: Merchant,
+  body: P2pPaymentInput,
+  idempotencyKey: string | null,
+): Promise<P2pPayment & { replayed: boolean }> {
+  const input = toRequestInput(body)
+  const { payment, replayed } = await initiatePayment(app, merchant, input, idempotencyKey, {
+    operation: REQUEST,
+    async chooseGateway() {
+      await requireChannel(app, merchant.id, input)
+      return P2P
+    },
+  })
+  return { ...(await begin(app, merchant, payment, input)), replayed }
+}
+
+/** Also for a request that was recorded by a process which died before it got here. */
+async function begin(
+  app: P2pApp,
+  merchant: Merchant,
+  payment: PaymentRow,
+  input: RequestInput,
+): Promise<P2pPayment> {
+  const known = await findTransferRow(app.db, merchant.id, payment.id)
+  if (known) return withPayment(app, known)
+  if (payment.status === 'pending') {
+    const view = await requireCheckoutPayment(app, merchant, payment.reference)
+    await startAttempt(app, view, { channel: await requireChannel(app, merchant.id, input) })
+  }
+  return awaitTransfer(app, payment)
+}
+
+type Asked = Pick<RequestInput, 'amount' | 'country' | 'reference' | 'channel'>
+
+/** The channel that the merchant can be sent this by, looked up once more before anybody is refused. */
+async function requireChannel(app: P2pApp, merchantId: string, asked: Asked): Promise<DirectChannel> {
+  const remembered = await findChannel(app, merchantId, asked)
+  if (remembered) return remembered
+  // Another process may have made the account a moment ago.
+  app.direct.forget(merchantId)
+  const channel = await findChannel(app, merchantId, asked)
+  if (!channel) throw new Refusal('p2p_account_required')
+  return channel
+}
+
+async function findChannel(
+  app: P2pApp,
+  merchantId: string,
+  asked: Asked,
+): Promise<DirectChannel | undefined> {
+  const { currency, minor: amountMinor } = asked.amount
+  const wanted = { currency, country: asked.country, amountMinor, key: asked.reference }
+  const candidates = await app.gateways.candidates(merchantId, wanted)
+  const offered = candidates.find(({ gateway }) => gateway.name === P2P)?.channels ?? []
+  return Object.values(DIRECT)
+    .toSorted((one, other) => offered.indexOf(one) - offered.indexOf(other))
+    .find((one) => offered.includes(one) && (asked.channel === null || asked.channel === one))
+}
+
+const PATIENCE_MS = 2_000
+const LOOK_EVERY_MS = 50
+
+/** Whoever begins it at this moment, here or in another process, is given time. */
+async function awaitTransfer(app: P2pApp, payment: PaymentRow): Promise<P2pPayment> {
+  for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
+    const transfer = await findTransferRow(app.db, payment.merchantId, payment.id)
+    if (transfer) return withPayment(app, transfer)
+    await app.clock.sleep(LOOK_EVERY_MS)
+  }
+  throw new Refusal('temporarily_unavailable')
+}

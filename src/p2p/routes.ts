@@ -1,0 +1,185 @@
+import { containsCardNumber } from '../core/card-number.ts'
+import { type Complaint, Refusal } from '../core/errors.ts'
+import { REPLAYED } from '../kit/idempotency.ts'
+import { type BodyFacts, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import { complaint, initiateComplaints } from '../payments/service.ts'
+import { accountRoutes } from './account-routes.ts'
+import type { P2pApp } from './app.ts'
+import { P2P_BODY_EXAMPLE, P2P_CONFIRMED_EXAMPLE, P2P_EXAMPLE } from './examples.ts'
+import { listP2pPayments, showP2pPayment } from './list.ts'
+import { requestTransfer } from './request.ts'
+import { ConfirmBody, P2pPaymentBody, P2pPaymentRecord, P2pPaymentsQuery, RejectBody } from './schema.ts'
+import { cancelTransfer, confirmTransfer, markPaid, rejectTransfer, requireP2pPayment } from './transfers.ts'
+
+const ONE = { tag: 'P2P', scope: 'p2p:write' } as const
+const PATH = '/api/v1/p2p/payments'
+
+export function p2pRoutes(app: P2pApp): Route[] {
+  return [...accountRoutes(app), ...paymentRoutes(app), ...merchantWords(app), ...endingWords(app)]
+}
+
+function paymentRoutes(app: P2pApp): Route[] {
+  return [
+    route({
+      ...ONE,
+      method: 'POST',
+      path: PATH,
+      summary: 'Ask for a transfer to your own account',
+      description:
+        'A payment like any other, whose payer sends the money to a receiving account of yours. The answer has the instructions for the payer; checkoutUrl shows them too. You confirm what arrives. The money is recorded and not credited to your wallet: you have it already. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
+      body: P2pPaymentBody,
+      complaints: initiateComplaints(app.settings.mode === 'test'),
+      answer: { http: 201, data: P2pPaymentRecord },
+      refusals: [
+        'invalid_currency',
+        'country_required',
+        'invalid_country',
+        'amount_out_of_range',
+        'amount_precision',
+        'duplicate_reference',
+        'p2p_account_required',
+        'customer_blocked',
+        'card_data_not_allowed',
+      ],
+      examples: { body: P2P_BODY_EXAMPLE, data: P2P_EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const made = await requestTransfer(app, merchant, body, idempotencyKey ?? null)
+        const headers = made.replayed ? REPLAYED : undefined
+        return created('Transfer requested.', await showP2pPayment(app, made), headers)
+      },
+    }),
+    route({
+      ...ONE,
+      method: 'GET',
+      path: PATH,
+      summary: 'List P2P payments',
+      description:
+        'Also those whose payers chose to send you the money in a checkout. Find the one that money on your account belongs to by its narration.',
+      query: P2pPaymentsQuery,
+      answer: { http: 200, data: P2pPaymentRecord, list: true },
+      refusals: ['validation_failed', 'invalid_currency'],
+      examples: { data: [P2P_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const { records, meta } = await listP2pPayments(app, merchant, query)
+        return listed('P2P payments retrieved.', records, meta)
+      },
+    }),
+    route({
+      ...ONE,
+      method: 'GET',
+      path: `${PATH}/{uuid}`,
+      summary: 'Get a P2P payment',
+      params: UuidParams,
+      answer: { http: 200, data: P2pPaymentRecord },
+      refusals: ['invalid_uuid', 'p2p_payment_not_found'],
+      examples: { data: P2P_EXAMPLE },
+      handle: async ({ merchant, params }) => {
+        const found = await requireP2pPayment(app, merchant, params.uuid)
+        return ok('P2P payment retrieved.', await showP2pPayment(app, found))
+      },
+    }),
+  ]
+}
+
+const SAID = {
+  ...ONE,
+  method: 'POST',
+  params: UuidParams,
+  answer: { http: 200, data: P2pPaymentRecord },
+} as const
+
+function merchantWords(app: P2pApp): Route[] {
+  return [
+    route({
+      ...SAID,
+      path: `${PATH}/{uuid}/mark-paid`,
+      summary: 'Say that the transfer was sent',
+      description:
+        'As the payer does on the page. From then on you have seven days to look for the money before the payment expires.',
+      refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
+      examples: {
+        data: { ...P2P_EXAMPLE, statusReason: 'marked_paid', transferStatus: 'marked_paid' },
+      },
+      handle: async ({ merchant, params }) => {
+        const marked = await markPaid(app, merchant, params.uuid)
+        return ok('Transfer marked as paid.', await showP2pPayment(app, marked))
+      },
+    }),
+    route({
+      ...SAID,
+      path: `${PATH}/{uuid}/confirm`,
+      summary: 'Confirm what arrived',
+      description:
+        'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid: confirm the new total when the rest has come, or reject. It also works before anybody said that the money was sent, and after the time was up. The same amount again answers the record.',
+      body: ConfirmBody,
+      complaints: receivedComplaints,
+      refusals: [
+        'invalid_uuid',
+        'amount_out_of_range',
+        'amount_precision',
+        'p2p_payment_not_found',
+        'invalid_state',
+      ],
+      examples: { body: { receivedAmount: 5000 }, data: P2P_CONFIRMED_EXAMPLE },
+      handle: async ({ merchant, params, body }) => {
+        const confirmed = await confirmTransfer(app, merchant, params.uuid, body.receivedAmount)
+        return ok(`Transfer ${confirmed.transfer.status}.`, await showP2pPayment(app, confirmed))
+      },
+    }),
+  ]
+}
+
+function endingWords(app: P2pApp): Route[] {
+  return [
+    route({
+      ...SAID,
+      path: `${PATH}/{uuid}/reject`,
+      summary: 'Say that the transfer, or the rest of it, did not arrive',
+      description: 'The payment fails. What arrived of an underpaid transfer is yours to give back.',
+      body: RejectBody,
+      refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state', 'card_data_not_allowed'],
+      examples: {
+        body: { reason: 'Nothing arrived with this narration.' },
+        data: {
+          ...P2P_EXAMPLE,
+          status: 'failed',
+          statusReason: null,
+          transferStatus: 'rejected',
+          rejectionReason: 'Nothing arrived with this narration.',
+        },
+      },
+      handle: async ({ merchant, params, body }) => {
+        const reason = body.reason ?? null
+        if (reason !== null && containsCardNumber(reason)) throw cardRefusal()
+        const rejected = await rejectTransfer(app, merchant, params.uuid, reason)
+        return ok('Transfer rejected.', await showP2pPayment(app, rejected))
+      },
+    }),
+    route({
+      ...SAID,
+      path: `${PATH}/{uuid}/cancel`,
+      summary: 'Call a transfer off',
+      description: 'While nobody has said that the money was sent. The payment fails.',
+      refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
+      examples: {
+        data: { ...P2P_EXAMPLE, status: 'failed', statusReason: null, transferStatus: 'cancelled' },
+      },
+      handle: async ({ merchant, params }) => {
+        const cancelled = await cancelTransfer(app, merchant, params.uuid)
+        return ok('Transfer cancelled.', await showP2pPayment(app, cancelled))
+      },
+    }),
+  ]
+}
+
+/** The currency is the payment's, so how many decimals there may be is known only then. */
+function receivedComplaints(_body: Record<string, unknown>, { lossyNumbers }: BodyFacts): Complaint[] {
+  if (!lossyNumbers.has('receivedAmount')) return []
+  const message = 'receivedAmount has more digits than a JSON number can carry exactly.'
+  return [complaint('receivedAmount', 'amount_precision', message)]
+}
+
+function cardRefusal(): Refusal {
+  return new Refusal('card_data_not_allowed', { details: [complaint('reason', 'card_data_not_allowed')] })
+}

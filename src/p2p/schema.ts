@@ -1,0 +1,197 @@
+// What a receiving account and a P2P payment look like on the way in and out.
+
+import { type Static, Type } from 'typebox'
+import { formatAmount, money } from '../core/money.ts'
+import { findNetwork } from '../core/networks.ts'
+import {
+  AmountText,
+  CountryInput,
+  CurrencyCode,
+  CurrencyFilter,
+  Nullable,
+  PAGE_QUERY,
+  Timestamp,
+  Uuid,
+  Words,
+} from '../kit/schema.ts'
+import { InitiateBody, PaymentRecord } from '../payments/service.ts'
+import type { AccountRow } from './account-queries.ts'
+import { TRANSFER_STATUSES } from './states.ts'
+import type { TransferRow } from './transfer-queries.ts'
+
+export const ACCOUNT_CHANNELS = ['bank_transfer', 'mobile_money'] as const
+
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+
+const ACCOUNT_FIELDS = {
+  accountName: Name,
+  accountNumber: Type.Optional(
+    Type.String({
+      minLength: 3,
+      maxLength: 50,
+      pattern: '^[0-9A-Za-z]+(?:[ /.-][0-9A-Za-z]+)*$',
+      'x-message': 'must be 3 to 50 letters and digits, in groups with single signs between them.',
+      description: 'Required for bank_transfer. It is shown to your payers.',
+    }),
+  ),
+  bankName: Type.Optional(Name),
+  network: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 40,
+      description: 'Required for mobile_money: the code of a network of the country, such as mgurush_ss.',
+    }),
+  ),
+  phoneNumber: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 40,
+      description: 'Required for mobile_money: as people of the country write it, or with its code.',
+    }),
+  ),
+  isActive: Type.Optional(Type.Boolean({ default: true })),
+}
+
+export const AccountBody = Type.Object({
+  channel: Words(ACCOUNT_CHANNELS),
+  currency: CurrencyFilter,
+  country: Type.Optional(
+    Type.Unsafe<string>({
+      ...CountryInput,
+      'x-code': 'invalid_country',
+      'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
+      description:
+        'Whose payments it takes; absent: those of any country that uses the currency. Required for XAF and XOF.',
+    }),
+  ),
+  ...ACCOUNT_FIELDS,
+})
+export type AccountInput = Static<typeof AccountBody>
+
+export const AccountChanges = Type.Object({ ...ACCOUNT_FIELDS, accountName: Type.Optional(Name) })
+export type AccountChange = Static<typeof AccountChanges>
+
+export const AccountRecord = Type.Object({
+  uuid: Uuid,
+  channel: Words(ACCOUNT_CHANNELS),
+  currency: CurrencyCode,
+  country: Nullable(Type.String()),
+  accountName: Type.String(),
+  accountNumber: Nullable(Type.String()),
+  bankName: Nullable(Type.String()),
+  network: Nullable(Type.String()),
+  phoneNumber: Nullable(Type.String()),
+  isActive: Type.Boolean(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export const AccountsQuery = Type.Object({
+  ...PAGE_QUERY,
+  currency: Type.Optional(CurrencyFilter),
+  channel: Type.Optional(Words(ACCOUNT_CHANNELS)),
+})
+
+export function toAccount(row: AccountRow) {
+  return {
+    uuid: row.id,
+    channel: row.channel,
+    currency: row.currency,
+    country: row.country,
+    accountName: row.accountName,
+    accountNumber: row.accountNumber,
+    bankName: row.bankName,
+    network: row.network,
+    phoneNumber: row.phoneNumber,
+    isActive: row.isActive,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  }
+}
+
+const MIN_OPEN_MINUTES = 10
+const MAX_OPEN_MINUTES = 7 * 24 * 60
+export const DEFAULT_OPEN_MINUTES = 24 * 60
+
+// Nothing is saved that could be charged again, so there is no intent to state.
+const { isRecurring: _, ...INITIATE_FIELDS } = InitiateBody.properties
+
+export const P2pPaymentBody = Type.Object({
+  ...INITIATE_FIELDS,
+  channel: Type.Optional(
+    Words(ACCOUNT_CHANNELS, { description: 'Absent: that of your oldest account that fits.' }),
+  ),
+  expiresInMinutes: Type.Optional(
+    Type.Integer({
+      minimum: MIN_OPEN_MINUTES,
+      maximum: MAX_OPEN_MINUTES,
+      default: DEFAULT_OPEN_MINUTES,
+      description: 'How long the payer may take to say that the money was sent.',
+    }),
+  ),
+})
+export type P2pPaymentInput = Static<typeof P2pPaymentBody>
+
+export const ConfirmBody = Type.Object({
+  receivedAmount: Type.Number({ description: 'All that has arrived so far, in major units.' }),
+})
+
+export const RejectBody = Type.Object({
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', 'x-multiline': true })),
+})
+
+export const P2pPaymentRecord = Type.Object({
+  ...PaymentRecord.properties,
+  transferStatus: Words(TRANSFER_STATUSES),
+  instructions: Type.Object({
+    channel: Words(ACCOUNT_CHANNELS),
+    accountName: Type.String(),
+    accountNumber: Nullable(Type.String()),
+    bankName: Nullable(Type.String()),
+    network: Nullable(Type.String({ description: 'As payers know it.' })),
+    phoneNumber: Nullable(Type.String()),
+    narration: Type.String({ description: 'The payer writes it beside the money; you find it by that.' }),
+  }),
+  amountExpected: AmountText,
+  amountReceived: Nullable(AmountText),
+  amountMissing: Type.Unsafe<string>({ ...AmountText, description: 'What the payer has still to send.' }),
+  amountExcess: Type.Unsafe<string>({ ...AmountText, description: 'What you owe to the payer.' }),
+  rejectionReason: Nullable(Type.String()),
+})
+
+export const P2pPaymentsQuery = Type.Object({
+  ...PAGE_QUERY,
+  transferStatus: Type.Optional(Words(TRANSFER_STATUSES)),
+  currency: Type.Optional(CurrencyFilter),
+  narration: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 20, description: 'In either case, with or without spaces.' }),
+  ),
+})
+
+/** What a transfer adds to the record of its payment. */
+export function toTransfer(row: TransferRow) {
+  const { currency, expectedMinor, receivedMinor } = row
+  const shown = (minor: bigint) => formatAmount(money(minor > 0n ? minor : 0n, currency))
+  const receivedOrNothing = receivedMinor ?? 0n
+  return {
+    transferStatus: row.status,
+    instructions: {
+      channel: row.channel,
+      accountName: row.accountName,
+      accountNumber: row.accountNumber,
+      bankName: row.bankName,
+      network: networkName(row.network),
+      phoneNumber: row.phoneNumber,
+      narration: row.narration,
+    },
+    amountExpected: shown(expectedMinor),
+    amountReceived: receivedMinor === null ? null : shown(receivedMinor),
+    amountMissing: shown(expectedMinor - receivedOrNothing),
+    amountExcess: shown(receivedOrNothing - expectedMinor),
+    rejectionReason: row.rejectionReason,
+  }
+}
+
+export function networkName(code: string | null): string | null {
+  return code === null ? null : (findNetwork(code)?.name ?? code)
+}
