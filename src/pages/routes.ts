@@ -4,7 +4,14 @@ import { Refusal } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { findSavedMethod, labelOf } from '../customers/service.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
-import { mayGiveUp, type PaymentRow, type PaymentsApp, refreshCheckout } from '../payments/service.ts'
+import { type LinksApp, lookForPlace } from '../links/service.ts'
+import {
+  type Admission,
+  mayGiveUp,
+  type PaymentRow,
+  type PaymentsApp,
+  refreshCheckout,
+} from '../payments/service.ts'
 import { SCRIPT } from './assets.ts'
 import { receiptScreen, returnsNow } from './checkout/end-screens.ts'
 import { type CheckoutFacts, shownState } from './checkout/facts.ts'
@@ -15,15 +22,16 @@ import { backToCheckout, redirectOf, stepRoutes } from './checkout/steps.ts'
 import { continueScreen } from './checkout/waiting-screens.ts'
 import { landingPage } from './landing-page.ts'
 import { chooseLanguage, languageCookies, rememberedLanguages } from './language.ts'
+import { linkPageRoutes } from './link/routes.ts'
 import { speechOf } from './speech.ts'
-import { offerOf, open, pathOf, returnUrlOf, type Visit } from './visit.ts'
+import { offerOf, open, pathOf, returnUrlOf, transferOf, type Visit } from './visit.ts'
 import { isLanguage } from './words.ts'
 
 // With the routes these are what the composition root and the documentation take from here.
 export { errorPage } from './error-page.ts'
 export { LANGUAGES } from './words.ts'
 
-export function pageRoutes(app: PaymentsApp): PageRoute[] {
+export function pageRoutes(app: LinksApp): PageRoute[] {
   return [
     { method: 'GET', path: '/', handle: async ({ styleNonce }) => landingPage(app, styleNonce) },
     { method: 'GET', path: SCRIPT.path, handle: async () => SCRIPT_ANSWER },
@@ -68,7 +76,9 @@ export function pageRoutes(app: PaymentsApp): PageRoute[] {
       path: '/pay/{accessCode}/status',
       handle: async (visit) => {
         const view = await open(app, visit)
-        return json({ status: view.payment.status, shown: shownState({ ...view, now: app.clock.now() }) })
+        const now = app.clock.now()
+        const [place, transfer] = await Promise.all([placeOf(app, view.payment), transferOf(app, view)])
+        return json({ status: view.payment.status, shown: shownState({ ...view, now, place, transfer }) })
       },
     },
     {
@@ -80,6 +90,7 @@ export function pageRoutes(app: PaymentsApp): PageRoute[] {
       },
     },
     ...stepRoutes(app),
+    ...linkPageRoutes(app),
   ]
 }
 
@@ -125,17 +136,25 @@ async function factsOf(app: PaymentsApp, visit: Visit): Promise<CheckoutFacts> {
   return {
     ...view,
     ...offer,
+    transfer: await transferOf(app, view),
     merchant,
     now,
     methodLabel: await methodLabelOf(app, payment),
     path: pathOf(visit),
     returnUrl: await returnUrlOf(app, payment),
     mayGiveUp: mayGiveUp(view, now),
+    place: await placeOf(app, payment),
     isTest: app.settings.mode === 'test',
     form: readFormState(offer.channels, visit.query, visit.cookies, now),
     returnsByItself: visit.cookies[RETURNED] === undefined,
     speech: speechOf(language, payment.country),
   }
+}
+
+/** Before anybody presses in vain; who is at a gateway has a place. */
+async function placeOf(app: PaymentsApp, payment: PaymentRow): Promise<Admission> {
+  const isAsked = payment.linkId !== null && payment.status === 'pending'
+  return isAsked ? lookForPlace(app, payment) : 'admitted'
 }
 
 async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {

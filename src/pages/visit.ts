@@ -1,9 +1,10 @@
 // What every page of a checkout begins with: the payment behind the address, what may be offered for it, the way back.
 
 import type { PageRoute } from '../kit/route.ts'
+import { findTransfer, P2P, type TransferRow } from '../p2p/service.ts'
 import {
   type CheckoutView,
-  findCandidate,
+  findOffer,
   isAllowedReturn,
   type PaymentRow,
   type PaymentsApp,
@@ -23,13 +24,21 @@ export function pathOf({ params }: Visit): string {
 }
 
 export async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Offer> {
-  const candidate = await findCandidate(app, payment)
+  const { collected, direct } = await findOffer(app, payment)
   return {
-    channels: candidate?.channels ?? [],
-    instruments: candidate?.gateway.instruments ?? [],
+    channels: [...(collected?.channels ?? []), ...(direct?.channels ?? [])],
+    instruments: collected?.gateway.instruments ?? [],
     country: payment.country,
-    asksPhone: candidate?.gateway.promptsPhone ?? false,
+    asksPhone: collected?.gateway.promptsPhone ?? false,
   }
+}
+
+/** Only who has chosen this way has one. */
+export async function transferOf(
+  app: PaymentsApp,
+  { payment, attempts }: CheckoutView,
+): Promise<TransferRow | null> {
+  return attempts.some(({ gateway }) => gateway === P2P) ? findTransfer(app, payment) : null
 }
 
 /** The way back, if the merchant still allows it; the list may have changed since the payment was made. */

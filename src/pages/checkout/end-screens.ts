@@ -7,7 +7,16 @@ import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
 import { type CheckoutFacts, mayHaveSentMoney, screenOf, shownState } from './facts.ts'
 import { declineWords } from './failures.ts'
-import { amountOf, CHANNEL_WORDS, factList, leftToRight, returnLink, type Screen, sign } from './pieces.ts'
+import {
+  amountOf,
+  CHANNEL_WORDS,
+  cancelForm,
+  factList,
+  leftToRight,
+  returnLink,
+  type Screen,
+  sign,
+} from './pieces.ts'
 
 const RETURN_SECONDS = 5
 
@@ -18,10 +27,18 @@ export function paidScreen(facts: CheckoutFacts): Screen {
     title,
     head: returnByItself(facts),
     body: html`${sign(moneyBack(facts) === null ? 'paid' : 'attention')}<h1>${title}</h1>${returnNotice(facts)}<p>${words}</p>
-${receiptFacts(facts)}
+${excessNotice(facts)}${receiptFacts(facts)}
 ${returnLink(facts)}
 <p class="foot"><a href="${facts.path}/receipt">${speech.say('showReceipt')}</a></p>`,
   }
+}
+
+/** Who sent the merchant too much hears it from us: no provider gives it back by itself. */
+function excessNotice({ speech, transfer, merchant }: CheckoutFacts): Html | null {
+  if (transfer?.status !== 'overpaid') return null
+  const excessMinor = (transfer.receivedMinor ?? 0n) - transfer.expectedMinor
+  const excess = speech.amount(money(excessMinor, transfer.currency))
+  return html`<p class="notice">${speech.say('directExcessText', { excess, merchant: merchant.name })}</p>`
 }
 
 function paidWords(facts: CheckoutFacts): { title: string; words: string } {
@@ -114,12 +131,12 @@ function receiptNumberOf({ payment, attempts }: CheckoutFacts): string {
   return attempts.find(({ status }) => status === 'succeeded')?.gatewayReference ?? payment.id
 }
 
-function methodOf({ attempts, methodLabel, speech }: CheckoutFacts): Html | string | null {
+function methodOf({ attempts, methodLabel, speech, merchant }: CheckoutFacts): Html | string | null {
   if (methodLabel !== null) return leftToRight(methodLabel)
   const paid = attempts.find(({ status }) => status === 'succeeded')
   if (!paid?.choice) return null
   const { phone, network, channel } = paid.choice
-  if (phone === undefined) return speech.say(CHANNEL_WORDS[channel].name)
+  if (phone === undefined) return speech.say(CHANNEL_WORDS[channel].name, { merchant: merchant.name })
   const name = findNetwork(network ?? '')?.name ?? speech.say('mobileMoney')
   return html`${name} ${leftToRight(maskPhone(phone))}`
 }
@@ -128,9 +145,21 @@ export function failedScreen(facts: CheckoutFacts): Screen {
   const { speech, payment, merchant } = facts
   const title = speech.say('failedTitle')
   return endScreen(facts, 'stopped', title, [
-    declineWords(facts, payment.failureCode ?? 'unknown'),
+    directWords(facts) ?? declineWords(facts, payment.failureCode ?? 'unknown'),
     speech.say('failedText', { merchant: merchant.name }),
   ])
+}
+
+/** The merchant ended it, and the payer may have sent the money all the same. */
+function directWords({ transfer, speech, merchant }: CheckoutFacts): string | null {
+  switch (transfer?.status) {
+    case 'rejected':
+      return speech.say('directRejectedText', { merchant: merchant.name, reference: transfer.narration })
+    case 'cancelled':
+      return speech.say('ifSentMoney', { merchant: merchant.name })
+    default:
+      return null
+  }
 }
 
 export function expiredScreen(facts: CheckoutFacts): Screen {
@@ -146,6 +175,27 @@ export function cancelledScreen(facts: CheckoutFacts): Screen {
   return endScreen(facts, 'stopped', speech.say('cancelledTitle'), [
     chargedWords(facts),
     speech.say('cancelledText', { merchant: merchant.name }),
+  ])
+}
+
+/** Others are at their gateways: the page asks by itself, and opens when one of them has failed. */
+export function linkBusyScreen(facts: CheckoutFacts): Screen {
+  const { speech, path } = facts
+  const title = speech.say('linkBusyTitle')
+  return {
+    title,
+    body: html`<div data-status="${path}/status" data-shown="${shownState(facts)}">${sign('waiting')}<h1>${title}</h1>
+<p>${chargedWords(facts)}</p><p>${speech.say('linkBusyText')}</p></div>
+<a class="button" href="${path}">${speech.say('checkNow')}</a>
+${cancelForm(facts)}`,
+  }
+}
+
+export function linkEndedScreen(facts: CheckoutFacts): Screen {
+  const { speech, merchant } = facts
+  return endScreen(facts, 'stopped', speech.say('linkFullTitle'), [
+    chargedWords(facts),
+    speech.say('linkEndedText', { merchant: merchant.name }),
   ])
 }
 

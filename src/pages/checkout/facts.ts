@@ -1,9 +1,10 @@
 // What a screen of the checkout is made from, and which screen that is: a pure function of the server's state and the
 // time, so that a reload, the back button, a second tab and a killed browser show the right one.
 
-import type { Channel, Instrument } from '../../gateways/gateway.ts'
+import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
 import type { MerchantProfile } from '../../merchants/service.ts'
-import type { AttemptRow, PaymentRow } from '../../payments/service.ts'
+import type { TransferRow } from '../../p2p/service.ts'
+import { type Admission, type AttemptRow, LINK_ENDED, type PaymentRow } from '../../payments/service.ts'
 import type { Speech } from '../speech.ts'
 import type { FormState } from './form.ts'
 
@@ -12,6 +13,8 @@ export interface CheckoutFacts {
   /** The latest attempt, whatever became of it. */
   attempt: AttemptRow | undefined
   attempts: readonly AttemptRow[]
+  /** The transfer straight to the merchant that the payment is or was to be paid by. */
+  transfer: TransferRow | null
   merchant: MerchantProfile
   channels: readonly Channel[]
   /** Test instruments to choose from; empty with a real gateway. */
@@ -26,6 +29,8 @@ export interface CheckoutFacts {
   returnUrl: string | null
   /** Whether the payer may give the attempt that is under way up already. */
   mayGiveUp: boolean
+  /** Whether there is a place at the link where the payment was begun; always, when it was begun at none. */
+  place: Admission
   isTest: boolean
   now: Date
   form: FormState
@@ -48,17 +53,23 @@ export type ScreenName =
   | 'failed'
   | 'expired'
   | 'cancelled'
+  | 'direct'
+  | 'direct_looking'
+  | 'direct_rest'
+  | 'link_busy'
+  | 'link_ended'
 
-type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'>
+type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'> &
+  Partial<Pick<CheckoutFacts, 'place' | 'transfer'>>
 
 export function screenOf(facts: StateFacts): ScreenName {
-  const { payment, attempts, now } = facts
+  const { payment, attempts, now, place = 'admitted' } = facts
   // Money of another amount came, by whichever attempt: that is the truth until the right one is proven.
   const isMismatch = payment.paidAt === null && attempts.some(({ status }) => status === 'amount_mismatch')
   if (isMismatch) return 'mismatch'
   switch (payment.status) {
     case 'pending':
-      return payment.expiresAt !== null && payment.expiresAt <= now ? 'expired' : 'open'
+      return payment.expiresAt !== null && payment.expiresAt <= now ? 'expired' : OPEN_SCREENS[place]
     case 'processing':
       return waitingScreenOf(facts)
     case 'failed':
@@ -66,10 +77,16 @@ export function screenOf(facts: StateFacts): ScreenName {
     case 'abandoned':
       return 'cancelled'
     case 'expired':
-      return 'expired'
+      return payment.statusReason === LINK_ENDED ? 'link_ended' : 'expired'
     default:
       return paidScreenOf(facts)
   }
+}
+
+const OPEN_SCREENS: Readonly<Record<Admission, ScreenName>> = {
+  admitted: 'open',
+  busy: 'link_busy',
+  ended: 'link_ended',
 }
 
 // Long enough for every answer that a provider gives at once.
@@ -77,8 +94,9 @@ const MOMENT_MS = 20_000
 // Most payers have typed their PIN by then; later answers do come, so the page stays.
 const PROMPT_SLOW_MS = 120_000
 
-function waitingScreenOf({ attempt, now }: StateFacts): ScreenName {
+function waitingScreenOf({ attempt, now, transfer }: StateFacts): ScreenName {
   const step = attempt?.nextStep ?? null
+  if (step && transfer && transfer.attemptKey === attempt?.gatewayKey) return DIRECT_SCREENS[transfer.status]
   const ageMs = attempt ? now.getTime() - attempt.startedAt.getTime() : 0
   switch (step?.kind) {
     case 'redirect':
@@ -86,10 +104,27 @@ function waitingScreenOf({ attempt, now }: StateFacts): ScreenName {
     case 'prompt':
       return ageMs > PROMPT_SLOW_MS || new Date(step.expiresAt) <= now ? 'slow' : 'prompt'
     case 'transfer':
+    case 'wallet_transfer':
       return new Date(step.expiresAt) <= now ? 'slow' : 'transfer'
     default:
       return ageMs > MOMENT_MS ? 'slow' : 'moment'
   }
+}
+
+// What the merchant has decided is settled in the same moment.
+const DIRECT_SCREENS: Readonly<Record<TransferRow['status'], ScreenName>> = {
+  awaiting_payment: 'direct',
+  expired: 'direct',
+  marked_paid: 'direct_looking',
+  underpaid: 'direct_rest',
+  confirmed: 'moment',
+  overpaid: 'moment',
+  rejected: 'moment',
+  cancelled: 'moment',
+}
+
+export function isDirectScreen(name: ScreenName): boolean {
+  return name === 'direct' || name === 'direct_looking' || name === 'direct_rest'
 }
 
 /** Who came back has paid, or has not: nobody knows yet, and they are not sent there again. */
@@ -109,18 +144,25 @@ function paidScreenOf({ payment, now }: StateFacts): ScreenName {
 
 /** Changes whenever the screen would look different, also while the payment stays where it is. */
 export function shownState(facts: StateFacts): string {
-  const { payment, attempt } = facts
+  const { payment, attempt, transfer } = facts
   const parts = [
     screenOf(facts),
     payment.version,
     payment.statusReason,
     attempt?.status,
     attempt?.sentAt !== null,
+    transfer?.version,
   ]
   return parts.join('.')
 }
 
-/** An attempt whose end nobody knows, or whose payer says that the money is on its way: it may still come. */
+/**
+ * An attempt whose end nobody knows, whose payer says that the money is on its way, or who could send it to the merchant
+ * without telling anybody: it may still come.
+ */
 export function mayHaveSentMoney({ attempts }: Pick<CheckoutFacts, 'attempts'>): boolean {
-  return attempts.some(({ status, sentAt }) => status !== 'declined' || sentAt !== null)
+  return attempts.some(
+    ({ status, sentAt, choice }) =>
+      status !== 'declined' || sentAt !== null || (choice != null && isDirect(choice.channel)),
+  )
 }

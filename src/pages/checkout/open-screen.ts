@@ -49,18 +49,22 @@ const ORDERS: Readonly<Record<'transfer' | 'card' | 'phone', readonly Channel[]>
   phone: ['mobile_money', 'card', 'bank_transfer'],
 }
 
+// After all others: a person has to find the money, which takes longer than any machine.
+const DIRECT: readonly Channel[] = ['direct_mobile_money', 'direct_bank_transfer']
+
 function orderedChannels({ channels, payment: { currency } }: CheckoutFacts): Channel[] {
   const first = TRANSFER_FIRST.has(currency) ? 'transfer' : CARD_FIRST.has(currency) ? 'card' : 'phone'
-  return ORDERS[first].filter((channel) => channels.includes(channel))
+  return [...ORDERS[first], ...DIRECT].filter((channel) => channels.includes(channel))
 }
 
 function way(facts: CheckoutFacts, channel: Channel, isChecked: boolean): Html {
   const { speech } = facts
   const { name, hint } = CHANNEL_WORDS[channel]
+  const to = { merchant: facts.merchant.name }
   const id = `way-${channel}`
   return html`<div class="way"><input type="radio" name="channel" id="${id}" value="${channel}" aria-describedby="${id}-hint"${isChecked && html` checked`}>
-<label for="${id}">${icon(channel)}<span>${speech.say(name)}</span></label>
-<div class="fields"><p class="dim" id="${id}-hint">${speech.say(hint)}</p>${channel === 'mobile_money' && facts.asksPhone && phoneFields(facts)}${testOutcome(facts, channel)}</div></div>`
+<label for="${id}">${icon(channel)}<span>${speech.say(name, to)}</span></label>
+<div class="fields"><p class="dim" id="${id}-hint">${speech.say(hint, to)}</p>${channel === 'mobile_money' && facts.asksPhone && phoneFields(facts)}${testOutcome(facts, channel)}</div></div>`
 }
 
 function phoneFields(facts: CheckoutFacts): Html {
@@ -102,14 +106,19 @@ function testOutcome({ speech, instruments }: CheckoutFacts, channel: Channel): 
 function problemSummary(facts: CheckoutFacts): Html | null {
   const { problem } = facts.form
   if (problem === null) return null
+  if (problem.kind === 'refused') {
+    return html`<div class="notice bad" role="alert" tabindex="-1" autofocus><p>${problemWords(facts, problem)}</p></div>`
+  }
   const [first = 'card'] = orderedChannels(facts)
   const targets = { network: 'network', choice: `way-${first}`, phone: 'phone', wait: 'phone' }
   return html`<div class="notice wrong" role="alert" tabindex="-1" autofocus><h2>${facts.speech.say('problemTitle')}</h2>
 <p><a href="#${targets[problem.kind]}">${problemWords(facts, problem)}</a></p></div>`
 }
 
-function problemWords({ speech, now }: CheckoutFacts, problem: Problem | null): string {
+function problemWords({ speech, now, merchant }: CheckoutFacts, problem: Problem | null): string {
   switch (problem?.kind) {
+    case 'refused':
+      return speech.say('problemRefused', { merchant: merchant.name })
     case 'phone':
       return speech.say('problemPhone')
     case 'network':

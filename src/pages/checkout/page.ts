@@ -3,7 +3,15 @@
 import { type Html, html } from '../../kit/html.ts'
 import { paletteOf } from '../accent.ts'
 import { renderPage } from '../layout.ts'
-import { cancelledScreen, expiredScreen, failedScreen, mismatchScreen, paidScreen } from './end-screens.ts'
+import {
+  cancelledScreen,
+  expiredScreen,
+  failedScreen,
+  linkBusyScreen,
+  linkEndedScreen,
+  mismatchScreen,
+  paidScreen,
+} from './end-screens.ts'
 import { type CheckoutFacts, type ScreenName, screenOf } from './facts.ts'
 import { openScreen } from './open-screen.ts'
 import { amountOf, factList, leftToRight, type Screen } from './pieces.ts'
@@ -13,6 +21,9 @@ const SCREENS: Readonly<Record<ScreenName, (facts: CheckoutFacts) => Screen>> = 
   open: openScreen,
   prompt: waitingScreen,
   transfer: waitingScreen,
+  direct: waitingScreen,
+  direct_looking: waitingScreen,
+  direct_rest: waitingScreen,
   redirect: waitingScreen,
   moment: waitingScreen,
   slow: waitingScreen,
@@ -23,6 +34,8 @@ const SCREENS: Readonly<Record<ScreenName, (facts: CheckoutFacts) => Screen>> = 
   failed: failedScreen,
   expired: expiredScreen,
   cancelled: cancelledScreen,
+  link_busy: linkBusyScreen,
+  link_ended: linkEndedScreen,
 }
 
 export function checkoutScreen(facts: CheckoutFacts): Screen {

@@ -64,10 +64,15 @@ export function cancelForm(facts: CheckoutFacts): Html {
   return postButton(`${path}/cancel`, label, 'link', attemptField(facts))
 }
 
+const PHONE = '<rect x="7" y="2.5" width="10" height="19" rx="2.5"/><path d="M11 18.5h2"/>'
+const BANK = '<path d="M3 9.5 12 4l9 5.5zM5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/>'
+
 const ICONS = {
   card: '<rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M2.5 10h19M6 15h4"/>',
-  mobile_money: '<rect x="7" y="2.5" width="10" height="19" rx="2.5"/><path d="M11 18.5h2"/>',
-  bank_transfer: '<path d="M3 9.5 12 4l9 5.5zM5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/>',
+  mobile_money: PHONE,
+  bank_transfer: BANK,
+  direct_mobile_money: PHONE,
+  direct_bank_transfer: BANK,
   paid: '<path d="m5 12.5 4.5 4.5L19 7.5"/>',
   stopped: '<path d="m7 7 10 10M17 7 7 17"/>',
   waiting: '<path d="M12 6.5V12l3.5 2"/><circle cx="12" cy="12" r="9"/>',
@@ -112,4 +117,6 @@ export const CHANNEL_WORDS = {
   card: { name: 'card', hint: 'cardHint' },
   mobile_money: { name: 'mobileMoney', hint: 'mobileMoneyHint' },
   bank_transfer: { name: 'bankTransfer', hint: 'bankTransferHint' },
+  direct_mobile_money: { name: 'directMobileMoney', hint: 'directHint' },
+  direct_bank_transfer: { name: 'directBankTransfer', hint: 'directHint' },
 } as const satisfies Record<string, { name: WordId; hint: WordId }>

@@ -2,6 +2,7 @@
 
 import { Refusal } from '../../core/errors.ts'
 import type { PageAnswer, PageRoute } from '../../kit/route.ts'
+import { markSent } from '../../p2p/service.ts'
 import {
   type CheckoutView,
   cancelCheckout,
@@ -12,6 +13,7 @@ import {
   refreshCheckout,
   startAttempt,
 } from '../../payments/service.ts'
+import { createActionLimit } from '../action-limit.ts'
 import { offerOf, open, pathOf, returnUrlOf, type Visit } from '../visit.ts'
 import { screenOf } from './facts.ts'
 import { problemAnswer, readChoice } from './form.ts'
@@ -26,6 +28,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
   sent: async (app, view, visit) => {
     await noteSent(app, view)
+    await markSent(app, view)
     await refreshCheckout(app, view, 'checkout')
     return backToCheckout(visit)
   },
@@ -45,8 +48,11 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
 }
 
+// Five attempts with a mistake and a look at each, twice over; a person does not get there.
+const ACTIONS_PER_MINUTE = 20
+
 export function stepRoutes(app: PaymentsApp): PageRoute[] {
-  const limit = createActionLimit(app)
+  const limit = createActionLimit(app, ACTIONS_PER_MINUTE)
   return Object.entries(STEPS).flatMap(([name, step]): PageRoute[] => [
     {
       method: 'POST',
@@ -62,6 +68,12 @@ export function stepRoutes(app: PaymentsApp): PageRoute[] {
   ])
 }
 
+const SHOWN_BY_THE_PAGE: ReadonlySet<string> = new Set([
+  'invalid_state',
+  'payment_link_busy',
+  'payment_link_ended',
+])
+
 async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Promise<PageAnswer> {
   const now = app.clock.now()
   if (screenOf({ ...view, now }) !== 'open') return backToCheckout(visit)
@@ -72,8 +84,8 @@ async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Pro
     return backToCheckout(visit, redirectOf(started) ? '/continue' : '')
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    // Somebody else moved the payment on, or its time is up: the page shows how it stands.
-    if (error.code === 'invalid_state') return backToCheckout(visit)
+    // Somebody else moved the payment on, its time is up, or its link has no place: the page shows how it stands.
+    if (SHOWN_BY_THE_PAGE.has(error.code)) return backToCheckout(visit)
     if (error.code === 'customer_blocked')
       return problemAnswer(pathOf(visit), visit.form, { kind: 'refused' })
     if (error.code !== 'rate_limited') throw error
@@ -96,27 +108,4 @@ function isStale({ payment }: CheckoutView, { form }: Visit): boolean {
 
 export function backToCheckout(visit: Visit, where = ''): PageAnswer {
   return { http: 303, redirectTo: `${pathOf(visit)}${where}` }
-}
-
-const WINDOW_MS = 60_000
-// Five attempts with a mistake and a look at each, twice over; a person does not get there.
-const ACTIONS_PER_WINDOW = 20
-const MAX_PAYMENTS = 10_000
-
-/** Per process and payment: each action may ask a gateway. */
-function createActionLimit({ clock }: Pick<PaymentsApp, 'clock'>): (paymentId: string) => void {
-  const windows = new Map<string, { startedAt: number; actions: number }>()
-  return (paymentId) => {
-    const now = clock.now().getTime()
-    const known = windows.get(paymentId)
-    const isOver = !known || now - known.startedAt >= WINDOW_MS || now < known.startedAt
-    const window = isOver ? { startedAt: now, actions: 0 } : known
-    if (window.actions >= ACTIONS_PER_WINDOW) {
-      const retryAfterSeconds = Math.ceil((window.startedAt + WINDOW_MS - now) / 1_000)
-      throw new Refusal('rate_limited', { retryAfterSeconds })
-    }
-    window.actions += 1
-    if (windows.size >= MAX_PAYMENTS) windows.clear()
-    windows.set(paymentId, window)
-  }
 }

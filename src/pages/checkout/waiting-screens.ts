@@ -1,18 +1,17 @@
 // While an attempt is with the gateway. A wait is explained, never a bare spinner, and nobody is led into paying twice.
 
-import { formatAmount, money } from '../../core/money.ts'
+import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
-import { type AttemptRow, SETTLED_IN_MS } from '../../payments/service.ts'
-import { type CheckoutFacts, screenOf, shownState } from './facts.ts'
+import type { AttemptRow } from '../../payments/service.ts'
+import { straightToMerchant } from './direct-screens.ts'
+import { type CheckoutFacts, isDirectScreen, screenOf, shownState } from './facts.ts'
 import {
   amountOf,
   attemptField,
-  cancelForm,
   deadline,
-  factList,
   leftToRight,
   postButton,
   returnLink,
@@ -20,9 +19,9 @@ import {
   type Screen,
   sign,
 } from './pieces.ts'
+import { accountFacts, type Content, copyButton, otherWay, type Transfer } from './waiting-pieces.ts'
 
 type Prompt = Extract<NextStep, { kind: 'prompt' }>
-type Transfer = Extract<NextStep, { kind: 'transfer' }>
 
 export function waitingScreen(facts: CheckoutFacts): Screen {
   const { speech, path } = facts
@@ -41,23 +40,18 @@ ${content.otherWay}
   }
 }
 
-interface Content {
-  title: string
-  body: Html
-  isCheckMain: boolean
-  otherWay: Html | null
-}
-
 function contentOf(facts: CheckoutFacts): Content {
   const { attempt } = facts
   const step = attempt?.nextStep
   if (!attempt || !step) return notKnown(facts)
+  if (isDirectScreen(screenOf(facts))) return straightToMerchant(facts, attempt, step)
   switch (step.kind) {
     case 'redirect':
       return attempt.returnedAt ? notKnown(facts, step.url) : onTheWay(facts, attempt, step.url)
     case 'prompt':
       return onThePhone(facts, attempt, step)
     case 'transfer':
+    case 'wallet_transfer':
       return byTransfer(facts, step)
   }
 }
@@ -152,16 +146,7 @@ function byTransfer(facts: CheckoutFacts, step: Transfer): Content {
   const amount = amountOf(facts)
   const isSlow = screenOf(facts) === 'slow'
   const sendTitle = speech.say('transferTitle', { amount })
-  const account = html`${factList(
-    [
-      [speech.say('amount'), copyable(facts, speech.say('amount'), amount, plainAmount(facts))],
-      [speech.say('bank'), step.bankName],
-      [speech.say('accountNumber'), copyable(facts, speech.say('accountNumber'), step.accountNumber)],
-      [speech.say('accountName'), step.accountName],
-      [speech.say('transferReference'), copyable(facts, speech.say('transferReference'), step.narration)],
-    ],
-    'account',
-  )}${transferLimit(facts, step)}`
+  const account = html`${accountFacts(facts, step, amountOfPayment(facts))}${transferLimit(facts, step)}`
   const other = attempt
     ? otherWay(facts, attempt, speech.say('anotherWay'), speech.say('onlyIfNotSent'))
     : null
@@ -192,21 +177,4 @@ function transferLimit(facts: CheckoutFacts, step: Transfer): Html | null {
   return deadline(facts, words, endsAt)
 }
 
-/** As a banking app takes it: digits and a point, no code and no separators. */
-function plainAmount({ payment }: CheckoutFacts): string {
-  return formatAmount(money(payment.amountMinor, payment.currency))
-}
-
-function copyable({ speech }: CheckoutFacts, what: string, shown: string, copied = shown): Html {
-  return html`${leftToRight(shown)}${copyButton(speech, what, copied)}`
-}
-
-/** Only a script can copy, so only a script shows the button. */
-function copyButton(speech: CheckoutFacts['speech'], what: string, text: string): Html {
-  return html`<button type="button" class="copy" hidden data-copy="${text}" data-copied="${speech.say('copied')}" aria-label="${speech.say('copyWhat', { what })}">${speech.say('copy')}</button>`
-}
-
-function otherWay(facts: CheckoutFacts, attempt: AttemptRow, label: string, warning: string): Html {
-  const content = html`<div class="other"><p class="dim">${warning}</p>${postButton(`${facts.path}/other`, label, 'plain', attemptField(facts))}${cancelForm(facts)}</div>`
-  return facts.mayGiveUp ? content : revealedAfter(facts, attempt, SETTLED_IN_MS, content)
-}
+const amountOfPayment = ({ payment }: CheckoutFacts) => money(payment.amountMinor, payment.currency)

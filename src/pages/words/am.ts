@@ -46,6 +46,7 @@ export const AM: Words = {
     'ወደዚህ ቁጥር በጣም ብዙ የክፍያ ጥያቄዎች ተልከዋል። ከ{minutes, plural, one {# ደቂቃ} other {# ደቂቃዎች}} በኋላ እንደገና ይሞክሩ፣ ወይም በሌላ መንገድ ይክፈሉ።',
   problemWaitSeconds:
     'ከጥቂት ጊዜ በፊት ወደዚህ ቁጥር የክፍያ ጥያቄ ተልኳል። ከ{seconds, plural, one {# ሰከንድ} other {# ሰከንዶች}} በኋላ እንደገና ይሞክሩ።',
+  problemRefused: '{merchant} ይህን ክፍያ ከእርስዎ መቀበል አይችልም። እባክዎ ያነጋግሯቸው።',
 
   // Why an attempt was declined
   failureInsufficientFunds: 'ለ{amount} እና ለባንክዎ ወይም ለኦፕሬተርዎ የአገልግሎት ክፍያ በቂ ገንዘብ የለም።',
@@ -109,6 +110,18 @@ export const AM: Words = {
   lookingText: 'አብዛኞቹ ባንኮች ጥቂት ደቂቃዎች ያስፈልጋቸዋል። ይህ ገጽ ውጤቱን በራሱ ያሳያል፤ ገጹን መዝጋትም ይችላሉ።',
   showAccount: 'አካውንቱን እንደገና ይመልከቱ',
 
+  // A transfer straight to the merchant
+  directBankTransfer: 'ወደ {merchant} የባንክ ዝውውር',
+  directMobileMoney: 'ወደ {merchant} የሞባይል ገንዘብ',
+  directHint: 'ገንዘቡን እራስዎ በቀጥታ ወደ {merchant} ይልካሉ። መድረሱን እነሱ ያረጋግጣሉ፤ ይህ ጊዜ ሊወስድ ይችላል።',
+  directDeadline: 'እስከ {time} ድረስ ይላኩ።',
+  directLookingTitle: '{merchant} ዝውውርዎን እያረጋገጠ ነው',
+  directLookingText: 'በሂሳባቸው ውስጥ እየፈለጉት ነው። ይህ ገጽ ውጤቱን በራሱ ያሳያል፤ ዘግተውት መመለስም ይችላሉ።',
+  directRestTitle: 'ከ{amount} ውስጥ {paid} ደርሷል',
+  directRestText: 'እባክዎ የቀረውን {rest} ወደዚያው ሂሳብ በተመሳሳይ ማጣቀሻ ይላኩ።',
+  directRejectedText: '{merchant} ዝውውርዎን አላገኘም። ገንዘቡን ልከው ከሆነ ማስረጃዎን እና ይህን ማጣቀሻ ያሳዩዋቸው፦ {reference}',
+  directExcessText: 'ከተጠየቀው {excess} በላይ ልከዋል። እባክዎ እንዲመልሱልዎ {merchant}ን ይጠይቁ።',
+
   // Going to the provider's page, and not knowing
   continueTitle: 'በክፍያ ገጹ ላይ ይቀጥሉ',
   continueText: 'ለ{merchant} {amount} የሚከፍሉት በክፍያ አገልግሎት ሰጪው ገጽ፣ በ{site} ላይ ነው፤ ከዚያ ወደዚህ ይመለሳሉ።',
@@ -156,6 +169,34 @@ export const AM: Words = {
   cancelledTitle: 'ክፍያው ተሰርዟል',
   cancelledText: 'ይህን ገጽ መዝጋት፣ ወይም እንደገና ለመጀመር ወደ {merchant} መመለስ ይችላሉ።',
   ifSentMoney: 'አስቀድመው ካጸደቁ ወይም ገንዘብ ከላኩ፣ ገንዘቡ ከክፍያው ጋር ይያያዛል ወይም ይመለሳል። እንደገና ከመክፈልዎ በፊት {merchant}ን ይጠይቁ።',
+
+  // Paying at a link
+  linkPayTo: 'ለ{merchant} ይክፈሉ',
+  linkAmount: 'መጠን በ{currency}',
+  linkAmountBetween: 'ከ{least} እስከ {most}',
+  linkAmountFrom: '{least} ወይም ከዚያ በላይ',
+  linkAmountUpTo: 'ቢበዛ {most}',
+  firstname: 'ስም',
+  lastname: 'የአባት ስም',
+  email: 'ኢሜይል',
+  linkContinue: 'ወደ ክፍያ ይቀጥሉ',
+  linkNext: 'እንዴት እንደሚከፍሉ በሚቀጥለው ገጽ ይመርጣሉ።',
+  problemFirstname: 'ስምዎን ያስገቡ።',
+  problemLastname: 'የአባት ስምዎን ያስገቡ።',
+  problemEmail: 'የኢሜይል አድራሻዎን ያስገቡ።',
+  problemAmount: 'መጠኑን በቁጥር ያስገቡ፤ ለምሳሌ {example}።',
+  problemAmountLow: '{least} ወይም ከዚያ በላይ ያስገቡ።',
+  problemAmountHigh: '{most} ወይም ከዚያ በታች ያስገቡ።',
+  problemCardNumber: 'የካርድ ቁጥር እዚህ በጭራሽ አይጻፉ። ስምዎን ያስገቡ።',
+  linkPaidTitle: 'ይህ ቀድሞ ተከፍሏል',
+  linkFullTitle: 'ይህ ሊንክ ተጨማሪ ክፍያ አይቀበልም',
+  linkInactiveTitle: 'ይህ ሊንክ ከአሁን በኋላ አያገለግልም',
+  linkEndedText: 'አሁንም መክፈል ከፈለጉ አዲስ ሊንክ ከ{merchant} ይጠይቁ።',
+  linkBusyTitle: 'አሁን ሌላ ሰው እየከፈለ ነው',
+  linkBusyText: 'ያ ክፍያ በሂደት ላይ እያለ ይህ ሊንክ ለሌላ ክፍያ ቦታ የለውም። ካልተሳካ እዚህ መክፈል ይችላሉ።',
+  linkClosedTitle: 'ይህን አሁን መክፈል አይቻልም',
+  linkClosedText: 'ቆይተው እንደገና ይሞክሩ፣ ወይም {merchant}ን ያነጋግሩ።',
+  linkNotFoundTitle: 'ይህን ሊንክ ማግኘት አልቻልንም',
 
   // When there is nothing to show
   notFoundTitle: 'ይህን ክፍያ ማግኘት አልቻልንም',

@@ -48,6 +48,7 @@ export const AR: Words = {
     'أُرسلت طلبات دفع كثيرة جدًا إلى هذا الرقم. حاول مرة أخرى بعد {minutes, plural, zero {# دقيقة} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}، أو ادفع بطريقة أخرى.',
   problemWaitSeconds:
     'أُرسل طلب دفع إلى هذا الرقم قبل لحظات. حاول مرة أخرى بعد {seconds, plural, zero {# ثانية} one {ثانية واحدة} two {ثانيتين} few {# ثوانٍ} many {# ثانية} other {# ثانية}}.',
+  problemRefused: 'لا يمكن لـ{merchant} قبول هذه الدفعة منك. يُرجى التواصل معهم.',
 
   // Why an attempt was declined
   failureInsufficientFunds: 'الرصيد لا يكفي لدفع {amount} ورسوم البنك أو شركة المحمول.',
@@ -111,6 +112,20 @@ export const AR: Words = {
   lookingText: 'تحتاج معظم البنوك إلى بضع دقائق. تعرض هذه الصفحة النتيجة تلقائيًا، ويمكنك أيضًا إغلاقها.',
   showAccount: 'عرض الحساب مرة أخرى',
 
+  // A transfer straight to the merchant
+  directBankTransfer: 'تحويل بنكي إلى {merchant}',
+  directMobileMoney: 'تحويل بالمحفظة إلى {merchant}',
+  directHint: 'ترسل المال بنفسك مباشرة إلى {merchant}، ويتحققون من وصوله. قد يستغرق ذلك بعض الوقت.',
+  directDeadline: 'أرسله قبل {time}.',
+  directLookingTitle: '{merchant} يتحقق من تحويلك',
+  directLookingText:
+    'يبحثون عنه في حسابهم. تعرض هذه الصفحة النتيجة تلقائيًا، ويمكنك أيضًا إغلاقها والعودة لاحقًا.',
+  directRestTitle: 'وصل {paid} من {amount}',
+  directRestText: 'يُرجى إرسال المبلغ المتبقي {rest} إلى الحساب نفسه وبالمرجع نفسه.',
+  directRejectedText:
+    'لم يجد {merchant} تحويلك. إن كنت قد أرسلت المال، فأظهر لهم ما يثبت ذلك وهذا المرجع: {reference}',
+  directExcessText: 'أرسلت {excess} أكثر من المطلوب. يُرجى أن تطلب من {merchant} إعادته.',
+
   // Going to the provider's page, and not knowing
   continueTitle: 'تابع في صفحة الدفع',
   continueText: 'تدفع {amount} إلى {merchant} على {site}، وهي صفحة مقدّم خدمة الدفع، ثم تعود إلى هنا.',
@@ -161,6 +176,34 @@ export const AR: Words = {
   cancelledText: 'يمكنك إغلاق هذه الصفحة، أو العودة إلى {merchant} للبدء من جديد.',
   ifSentMoney:
     'إذا كنت قد وافقت على الدفع أو حوّلت مبلغًا بالفعل، فسيُربط المبلغ بعملية الدفع أو يُعاد إلى مُرسله. اسأل {merchant} قبل أن تدفع مرة أخرى.',
+
+  // Paying at a link
+  linkPayTo: 'الدفع إلى {merchant}',
+  linkAmount: 'المبلغ بعملة {currency}',
+  linkAmountBetween: 'من {least} إلى {most}',
+  linkAmountFrom: '{least} أو أكثر',
+  linkAmountUpTo: '{most} على الأكثر',
+  firstname: 'الاسم الأول',
+  lastname: 'اسم العائلة',
+  email: 'البريد الإلكتروني',
+  linkContinue: 'المتابعة إلى الدفع',
+  linkNext: 'تختار طريقة الدفع في الصفحة التالية.',
+  problemFirstname: 'أدخل اسمك الأول.',
+  problemLastname: 'أدخل اسم عائلتك.',
+  problemEmail: 'أدخل عنوان بريدك الإلكتروني.',
+  problemAmount: 'أدخل المبلغ بالأرقام، مثلًا {example}.',
+  problemAmountLow: 'أدخل {least} أو أكثر.',
+  problemAmountHigh: 'أدخل {most} أو أقل.',
+  problemCardNumber: 'لا تكتب رقم بطاقة هنا أبدًا. أدخل اسمك.',
+  linkPaidTitle: 'تم دفع هذا من قبل',
+  linkFullTitle: 'لم يعد هذا الرابط يقبل مدفوعات',
+  linkInactiveTitle: 'لم يعد هذا الرابط مستخدمًا',
+  linkEndedText: 'إذا كنت لا تزال تريد الدفع، فاطلب رابطًا جديدًا من {merchant}.',
+  linkBusyTitle: 'هناك من يدفع في هذه اللحظة',
+  linkBusyText: 'لا مكان في هذا الرابط لدفعة أخرى ما دامت تلك الدفعة جارية. إذا لم تكتمل، يمكنك الدفع هنا.',
+  linkClosedTitle: 'لا يمكن دفع هذا في الوقت الحالي',
+  linkClosedText: 'حاول مرة أخرى لاحقًا، أو تواصل مع {merchant}.',
+  linkNotFoundTitle: 'لا يمكننا العثور على هذا الرابط',
 
   // When there is nothing to show
   notFoundTitle: 'لا يمكننا العثور على عملية الدفع هذه',

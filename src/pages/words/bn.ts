@@ -47,6 +47,7 @@ export const BN: Words = {
     'এই নম্বরে খুব বেশি অনুরোধ পাঠানো হয়েছে। {minutes, plural, one {# মিনিট} other {# মিনিট}} পরে আবার চেষ্টা করুন, অথবা অন্যভাবে পেমেন্ট করুন।',
   problemWaitSeconds:
     'একটু আগে এই নম্বরে একটি অনুরোধ পাঠানো হয়েছে। {seconds, plural, one {# সেকেন্ড} other {# সেকেন্ড}} পরে আবার চেষ্টা করুন।',
+  problemRefused: '{merchant} আপনার কাছ থেকে এই পেমেন্ট নিতে পারছে না। অনুগ্রহ করে তাদের সঙ্গে যোগাযোগ করুন।',
 
   // Why an attempt was declined
   failureInsufficientFunds: '{amount} এবং আপনার ব্যাংক বা অপারেটরের চার্জের জন্য যথেষ্ট টাকা নেই।',
@@ -110,6 +111,20 @@ export const BN: Words = {
   lookingText: 'বেশির ভাগ ব্যাংকের কয়েক মিনিট লাগে। এই পেজ নিজেই ফলাফল দেখাবে; চাইলে পেজটি বন্ধও করতে পারেন।',
   showAccount: 'অ্যাকাউন্টটি আবার দেখুন',
 
+  // A transfer straight to the merchant
+  directBankTransfer: '{merchant}-কে ব্যাংক ট্রান্সফার',
+  directMobileMoney: '{merchant}-কে মোবাইল মানি',
+  directHint: 'আপনি নিজেই সরাসরি {merchant}-কে টাকা পাঠাবেন। টাকা পৌঁছেছে কি না তারা যাচাই করে, এতে কিছুটা সময় লাগতে পারে।',
+  directDeadline: '{time}-এর মধ্যে পাঠান।',
+  directLookingTitle: '{merchant} আপনার ট্রান্সফার যাচাই করছে',
+  directLookingText:
+    'তারা নিজেদের অ্যাকাউন্টে এটি খুঁজছে। এই পৃষ্ঠা নিজে থেকেই ফলাফল দেখাবে; চাইলে এটি বন্ধ করে পরে ফিরে আসতে পারেন।',
+  directRestTitle: '{amount}-এর মধ্যে {paid} পৌঁছেছে',
+  directRestText: 'অনুগ্রহ করে বাকি {rest} একই অ্যাকাউন্টে, একই রেফারেন্স দিয়ে পাঠান।',
+  directRejectedText:
+    '{merchant} আপনার ট্রান্সফার খুঁজে পায়নি। টাকা পাঠিয়ে থাকলে তাদের প্রমাণ এবং এই রেফারেন্সটি দেখান: {reference}',
+  directExcessText: 'আপনি {excess} বেশি পাঠিয়েছেন। অনুগ্রহ করে {merchant}-এর কাছে তা ফেরত চান।',
+
   // Going to the provider's page, and not knowing
   continueTitle: 'পেমেন্টের পেজে এগিয়ে যান',
   continueText: 'আপনি পেমেন্ট সেবাদাতার পেজ {site}-এ {merchant}-কে {amount} পেমেন্ট করবেন, তারপর এখানে ফিরে আসবেন।',
@@ -160,6 +175,34 @@ export const BN: Words = {
   cancelledText: 'আপনি এই পেজ বন্ধ করতে পারেন, অথবা আবার শুরু করতে {merchant}-এ ফিরে যেতে পারেন।',
   ifSentMoney:
     'আপনি আগেই অনুমোদন করে বা টাকা পাঠিয়ে থাকলে, সেই টাকা পেমেন্টের সঙ্গে মিলিয়ে নেওয়া হয় অথবা ফেরত দেওয়া হয়। আবার পেমেন্ট করার আগে {merchant}-এর কাছে জেনে নিন।',
+
+  // Paying at a link
+  linkPayTo: '{merchant}-কে পেমেন্ট করুন',
+  linkAmount: 'পরিমাণ ({currency})',
+  linkAmountBetween: '{least} থেকে {most} পর্যন্ত',
+  linkAmountFrom: '{least} বা তার বেশি',
+  linkAmountUpTo: 'সর্বোচ্চ {most}',
+  firstname: 'নাম',
+  lastname: 'পদবি',
+  email: 'ই-মেইল',
+  linkContinue: 'পেমেন্টে এগিয়ে যান',
+  linkNext: 'কীভাবে পেমেন্ট করবেন তা পরের পেজে বেছে নেবেন।',
+  problemFirstname: 'আপনার নাম লিখুন।',
+  problemLastname: 'আপনার পদবি লিখুন।',
+  problemEmail: 'আপনার ই-মেইল ঠিকানা লিখুন।',
+  problemAmount: 'পরিমাণটি সংখ্যায় লিখুন, যেমন {example}।',
+  problemAmountLow: '{least} বা তার বেশি লিখুন।',
+  problemAmountHigh: '{most} বা তার কম লিখুন।',
+  problemCardNumber: 'এখানে কখনো কার্ডের নম্বর লিখবেন না। আপনার নাম লিখুন।',
+  linkPaidTitle: 'এটির পেমেন্ট আগেই হয়ে গেছে',
+  linkFullTitle: 'এই লিংক আর পেমেন্ট নেয় না',
+  linkInactiveTitle: 'এই লিংক আর ব্যবহারে নেই',
+  linkEndedText: 'এখনো পেমেন্ট করতে চাইলে {merchant}-এর কাছে নতুন লিংক চান।',
+  linkBusyTitle: 'এই মুহূর্তে কেউ পেমেন্ট করছেন',
+  linkBusyText: 'সেই পেমেন্ট চলাকালীন এই লিংকে আরেকটি পেমেন্টের জায়গা নেই। সেটি না হলে আপনি এখানে পেমেন্ট করতে পারবেন।',
+  linkClosedTitle: 'এই মুহূর্তে এটির পেমেন্ট করা যাচ্ছে না',
+  linkClosedText: 'পরে আবার চেষ্টা করুন, অথবা {merchant}-এর সঙ্গে যোগাযোগ করুন।',
+  linkNotFoundTitle: 'আমরা এই লিংক খুঁজে পাচ্ছি না',
 
   // When there is nothing to show
   notFoundTitle: 'আমরা এই পেমেন্ট খুঁজে পাচ্ছি না',

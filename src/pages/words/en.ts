@@ -46,6 +46,7 @@ export const EN = {
     'Too many requests were sent to this number. Try again in {minutes, plural, one {# minute} other {# minutes}}, or pay another way.',
   problemWaitSeconds:
     'A request was sent to this number a moment ago. Try again in {seconds, plural, one {# second} other {# seconds}}.',
+  problemRefused: '{merchant} cannot take this payment from you. Please contact them.',
 
   // Why an attempt was declined
   failureInsufficientFunds: 'There is not enough money for {amount} and the fee of your bank or operator.',
@@ -109,6 +110,21 @@ export const EN = {
   lookingText: 'Most banks need a few minutes. This page shows the result by itself; you can also close it.',
   showAccount: 'Show the account again',
 
+  // A transfer straight to the merchant
+  directBankTransfer: 'Bank transfer to {merchant}',
+  directMobileMoney: 'Mobile money to {merchant}',
+  directHint:
+    'You send the money yourself, straight to {merchant}. They check that it arrived, which can take a while.',
+  directDeadline: 'Send it by {time}.',
+  directLookingTitle: '{merchant} is checking your transfer',
+  directLookingText:
+    'They look for it in their account. This page shows the result by itself; you can also close it and come back.',
+  directRestTitle: '{paid} of {amount} arrived',
+  directRestText: 'Please send the missing {rest} to the same account, with the same reference.',
+  directRejectedText:
+    '{merchant} did not find your transfer. If you sent the money, show them your proof and this reference: {reference}',
+  directExcessText: 'You sent {excess} more than asked for. Please ask {merchant} for it back.',
+
   // Going to the provider's page, and not knowing
   continueTitle: 'Continue on the payment page',
   continueText:
@@ -160,6 +176,35 @@ export const EN = {
   cancelledText: 'You can close this page, or go back to {merchant} to start again.',
   ifSentMoney:
     'If you already approved or sent money, it is matched or returned. Ask {merchant} before you pay again.',
+
+  // Paying at a link
+  linkPayTo: 'Pay {merchant}',
+  linkAmount: 'Amount in {currency}',
+  linkAmountBetween: 'From {least} to {most}',
+  linkAmountFrom: '{least} or more',
+  linkAmountUpTo: 'At most {most}',
+  firstname: 'First name',
+  lastname: 'Last name',
+  email: 'E-mail',
+  linkContinue: 'Continue to payment',
+  linkNext: 'You choose how to pay on the next page.',
+  problemFirstname: 'Enter your first name.',
+  problemLastname: 'Enter your last name.',
+  problemEmail: 'Enter your e-mail address.',
+  problemAmount: 'Enter the amount in figures, for example {example}.',
+  problemAmountLow: 'Enter {least} or more.',
+  problemAmountHigh: 'Enter {most} or less.',
+  problemCardNumber: 'Never write a card number here. Enter your name.',
+  linkPaidTitle: 'This has been paid already',
+  linkFullTitle: 'This link takes no more payments',
+  linkInactiveTitle: 'This link is not in use any more',
+  linkEndedText: 'If you still want to pay, ask {merchant} for a new link.',
+  linkBusyTitle: 'Somebody is paying at this moment',
+  linkBusyText:
+    'This link has no room for another payment while that one is under way. If it does not go through, you can pay here.',
+  linkClosedTitle: 'This cannot be paid at the moment',
+  linkClosedText: 'Try again later, or contact {merchant}.',
+  linkNotFoundTitle: 'We cannot find this link',
 
   // When there is nothing to show
   notFoundTitle: 'We cannot find this payment',

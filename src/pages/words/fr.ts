@@ -48,6 +48,7 @@ export const FR: Words = {
     'Trop de demandes ont été envoyées à ce numéro. Réessayez dans {minutes, plural, one {# minute} many {# de minutes} other {# minutes}}, ou payez autrement.',
   problemWaitSeconds:
     'Une demande vient d’être envoyée à ce numéro. Réessayez dans {seconds, plural, one {# seconde} many {# de secondes} other {# secondes}}.',
+  problemRefused: '{merchant} ne peut pas accepter ce paiement de votre part. Veuillez les contacter.',
 
   // Why an attempt was declined
   failureInsufficientFunds: 'Le solde ne suffit pas pour {amount} et les frais de votre banque ou opérateur.',
@@ -112,6 +113,21 @@ export const FR: Words = {
     'La plupart des banques ont besoin de quelques minutes. Cette page affiche le résultat automatiquement ; vous pouvez aussi la fermer.',
   showAccount: 'Revoir le compte',
 
+  // A transfer straight to the merchant
+  directBankTransfer: 'Virement bancaire à {merchant}',
+  directMobileMoney: 'Mobile money à {merchant}',
+  directHint:
+    'Vous envoyez l’argent vous-même, directement à {merchant}, qui vérifie son arrivée. Cela peut prendre un moment.',
+  directDeadline: 'Envoyez-le avant {time}.',
+  directLookingTitle: '{merchant} vérifie votre transfert',
+  directLookingText:
+    'Le destinataire le cherche sur son compte. Cette page affiche le résultat toute seule ; vous pouvez aussi la fermer et revenir.',
+  directRestTitle: '{paid} reçus sur {amount}',
+  directRestText: 'Veuillez envoyer le reste, {rest}, au même compte, avec la même référence.',
+  directRejectedText:
+    '{merchant} n’a pas trouvé votre transfert. Si vous avez envoyé l’argent, montrez votre preuve et cette référence : {reference}',
+  directExcessText: 'Vous avez envoyé {excess} de trop. Demandez-en le retour à {merchant}.',
+
   // Going to the provider's page, and not knowing
   continueTitle: 'Continuez sur la page de paiement',
   continueText:
@@ -165,6 +181,35 @@ export const FR: Words = {
   cancelledText: 'Vous pouvez fermer cette page, ou retourner chez {merchant} pour recommencer.',
   ifSentMoney:
     'Si vous avez déjà validé ou envoyé de l’argent, il est rattaché au paiement ou rendu. Demandez à {merchant} avant de payer une deuxième fois.',
+
+  // Paying at a link
+  linkPayTo: 'Payer {merchant}',
+  linkAmount: 'Montant en {currency}',
+  linkAmountBetween: 'De {least} à {most}',
+  linkAmountFrom: '{least} ou plus',
+  linkAmountUpTo: '{most} au maximum',
+  firstname: 'Prénom',
+  lastname: 'Nom',
+  email: 'Adresse e-mail',
+  linkContinue: 'Continuer vers le paiement',
+  linkNext: 'Vous choisissez comment payer à la page suivante.',
+  problemFirstname: 'Saisissez votre prénom.',
+  problemLastname: 'Saisissez votre nom.',
+  problemEmail: 'Saisissez votre adresse e-mail.',
+  problemAmount: 'Saisissez le montant en chiffres, par exemple {example}.',
+  problemAmountLow: 'Saisissez {least} ou plus.',
+  problemAmountHigh: 'Saisissez {most} ou moins.',
+  problemCardNumber: 'N’écrivez jamais un numéro de carte ici. Saisissez votre nom.',
+  linkPaidTitle: 'Ce paiement a déjà été effectué',
+  linkFullTitle: 'Ce lien n’accepte plus de paiements',
+  linkInactiveTitle: 'Ce lien n’est plus utilisé',
+  linkEndedText: 'Si vous souhaitez encore payer, demandez un nouveau lien à {merchant}.',
+  linkBusyTitle: 'Quelqu’un est en train de payer',
+  linkBusyText:
+    'Ce lien n’a pas de place pour un autre paiement tant que celui-ci est en cours. S’il n’aboutit pas, vous pourrez payer ici.',
+  linkClosedTitle: 'Ce paiement est impossible pour le moment',
+  linkClosedText: 'Réessayez plus tard, ou contactez {merchant}.',
+  linkNotFoundTitle: 'Nous ne trouvons pas ce lien',
 
   // When there is nothing to show
   notFoundTitle: 'Nous ne trouvons pas ce paiement',

@@ -48,6 +48,7 @@ export const PT: Words = {
     'Foram enviados demasiados pedidos para este número. Tente de novo daqui a {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}, ou pague de outra forma.',
   problemWaitSeconds:
     'Foi enviado há instantes um pedido para este número. Tente de novo daqui a {seconds, plural, one {# segundo} many {# de segundos} other {# segundos}}.',
+  problemRefused: '{merchant} não pode aceitar este pagamento da sua parte. Contacte-os, por favor.',
 
   // Why an attempt was declined
   failureInsufficientFunds: 'O saldo não chega para {amount} e a taxa do seu banco ou operadora.',
@@ -112,6 +113,21 @@ export const PT: Words = {
     'A maioria dos bancos precisa de alguns minutos. Esta página mostra o resultado automaticamente; também a pode fechar.',
   showAccount: 'Ver a conta de novo',
 
+  // A transfer straight to the merchant
+  directBankTransfer: 'Transferência bancária para {merchant}',
+  directMobileMoney: 'Dinheiro móvel para {merchant}',
+  directHint:
+    'O dinheiro é enviado por si, diretamente para {merchant}, que confirma a chegada. Pode demorar algum tempo.',
+  directDeadline: 'Envie-o até {time}.',
+  directLookingTitle: '{merchant} está a verificar a sua transferência',
+  directLookingText:
+    'Está a ser procurada na conta do destinatário. Esta página mostra o resultado sozinha; também pode fechá-la e voltar.',
+  directRestTitle: 'Chegaram {paid} de {amount}',
+  directRestText: 'Envie o que falta, {rest}, para a mesma conta, com a mesma referência.',
+  directRejectedText:
+    '{merchant} não encontrou a sua transferência. Se enviou o dinheiro, mostre o comprovativo e esta referência: {reference}',
+  directExcessText: 'Enviou {excess} a mais. Peça a devolução a {merchant}.',
+
   // Going to the provider's page, and not knowing
   continueTitle: 'Continue na página de pagamento',
   continueText:
@@ -164,6 +180,35 @@ export const PT: Words = {
   cancelledText: 'Pode fechar esta página, ou voltar a {merchant} para começar de novo.',
   ifSentMoney:
     'Se já aprovou ou enviou dinheiro, este é associado ao pagamento ou devolvido. Pergunte a {merchant} antes de pagar de novo.',
+
+  // Paying at a link
+  linkPayTo: 'Pagar a {merchant}',
+  linkAmount: 'Montante em {currency}',
+  linkAmountBetween: 'De {least} a {most}',
+  linkAmountFrom: '{least} ou mais',
+  linkAmountUpTo: 'No máximo {most}',
+  firstname: 'Nome próprio',
+  lastname: 'Apelido',
+  email: 'Endereço de e-mail',
+  linkContinue: 'Continuar para o pagamento',
+  linkNext: 'Escolhe como pagar na página seguinte.',
+  problemFirstname: 'Introduza o seu nome próprio.',
+  problemLastname: 'Introduza o seu apelido.',
+  problemEmail: 'Introduza o seu endereço de e-mail.',
+  problemAmount: 'Introduza o montante em algarismos, por exemplo {example}.',
+  problemAmountLow: 'Introduza {least} ou mais.',
+  problemAmountHigh: 'Introduza {most} ou menos.',
+  problemCardNumber: 'Nunca escreva um número de cartão aqui. Introduza o seu nome.',
+  linkPaidTitle: 'Isto já foi pago',
+  linkFullTitle: 'Este link não aceita mais pagamentos',
+  linkInactiveTitle: 'Este link já não está em uso',
+  linkEndedText: 'Se ainda quiser pagar, peça um novo link a {merchant}.',
+  linkBusyTitle: 'Alguém está a pagar neste momento',
+  linkBusyText:
+    'Este link não tem lugar para outro pagamento enquanto esse estiver em curso. Se não for concluído, poderá pagar aqui.',
+  linkClosedTitle: 'Não é possível pagar isto neste momento',
+  linkClosedText: 'Tente mais tarde, ou contacte {merchant}.',
+  linkNotFoundTitle: 'Não encontramos este link',
 
   // When there is nothing to show
   notFoundTitle: 'Não encontramos este pagamento',

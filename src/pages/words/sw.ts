@@ -48,6 +48,7 @@ export const SW: Words = {
     'Maombi mengi mno yametumwa kwa namba hii. Jaribu tena baada ya {minutes, plural, one {dakika #} other {dakika #}}, au lipa kwa njia nyingine.',
   problemWaitSeconds:
     'Ombi limetumwa kwa namba hii muda mfupi uliopita. Jaribu tena baada ya {seconds, plural, one {sekunde #} other {sekunde #}}.',
+  problemRefused: '{merchant} haiwezi kupokea malipo haya kutoka kwako. Tafadhali wasiliana nao.',
 
   // Why an attempt was declined
   failureInsufficientFunds: 'Pesa hazitoshi kwa {amount} pamoja na ada ya benki au mtandao wako.',
@@ -112,6 +113,21 @@ export const SW: Words = {
     'Benki nyingi huhitaji dakika chache. Ukurasa huu utaonyesha matokeo wenyewe; unaweza pia kuufunga.',
   showAccount: 'Onyesha akaunti tena',
 
+  // A transfer straight to the merchant
+  directBankTransfer: 'Uhamisho wa benki kwenda {merchant}',
+  directMobileMoney: 'Pesa kwa simu kwenda {merchant}',
+  directHint:
+    'Unatuma pesa mwenyewe moja kwa moja kwa {merchant}. Wao huhakiki kuwa zimefika, na inaweza kuchukua muda.',
+  directDeadline: 'Tuma kabla ya {time}.',
+  directLookingTitle: '{merchant} inahakiki uhamisho wako',
+  directLookingText:
+    'Wanautafuta kwenye akaunti yao. Ukurasa huu utaonyesha matokeo wenyewe; unaweza pia kuufunga na kurudi.',
+  directRestTitle: '{paid} kati ya {amount} zimefika',
+  directRestText: 'Tafadhali tuma {rest} iliyobaki kwenye akaunti ileile, kwa kumbukumbu ileile.',
+  directRejectedText:
+    '{merchant} haikupata uhamisho wako. Ikiwa ulituma pesa, waonyeshe uthibitisho wako na kumbukumbu hii: {reference}',
+  directExcessText: 'Ulituma {excess} zaidi ya kiasi kilichoombwa. Tafadhali waombe {merchant} wakurudishie.',
+
   // Going to the provider's page, and not knowing
   continueTitle: 'Endelea kwenye ukurasa wa malipo',
   continueText:
@@ -163,6 +179,35 @@ export const SW: Words = {
   cancelledText: 'Unaweza kufunga ukurasa huu, au urudi kwa {merchant} ili uanze tena.',
   ifSentMoney:
     'Kama tayari uliidhinisha au ulituma pesa, zitahusishwa na malipo au zitarudishwa. Wasiliana na {merchant} kabla ya kulipa tena.',
+
+  // Paying at a link
+  linkPayTo: 'Lipa {merchant}',
+  linkAmount: 'Kiasi kwa {currency}',
+  linkAmountBetween: 'Kuanzia {least} hadi {most}',
+  linkAmountFrom: '{least} au zaidi',
+  linkAmountUpTo: 'Kisizidi {most}',
+  firstname: 'Jina la kwanza',
+  lastname: 'Jina la ukoo',
+  email: 'Barua pepe',
+  linkContinue: 'Endelea kulipa',
+  linkNext: 'Utachagua jinsi ya kulipa kwenye ukurasa unaofuata.',
+  problemFirstname: 'Andika jina lako la kwanza.',
+  problemLastname: 'Andika jina lako la ukoo.',
+  problemEmail: 'Andika anwani yako ya barua pepe.',
+  problemAmount: 'Andika kiasi kwa tarakimu, kwa mfano {example}.',
+  problemAmountLow: 'Andika {least} au zaidi.',
+  problemAmountHigh: 'Andika {most} au chini ya hapo.',
+  problemCardNumber: 'Usiandike kamwe namba ya kadi hapa. Andika jina lako.',
+  linkPaidTitle: 'Hii imeshalipwa',
+  linkFullTitle: 'Kiungo hiki hakipokei malipo zaidi',
+  linkInactiveTitle: 'Kiungo hiki hakitumiki tena',
+  linkEndedText: 'Ikiwa bado unataka kulipa, omba kiungo kipya kutoka kwa {merchant}.',
+  linkBusyTitle: 'Mtu mwingine analipa sasa hivi',
+  linkBusyText:
+    'Kiungo hiki hakina nafasi ya malipo mengine wakati hayo yanaendelea. Yasipokamilika, unaweza kulipa hapa.',
+  linkClosedTitle: 'Hii haiwezi kulipwa kwa sasa',
+  linkClosedText: 'Jaribu tena baadaye, au wasiliana na {merchant}.',
+  linkNotFoundTitle: 'Hatuwezi kupata kiungo hiki',
 
   // When there is nothing to show
   notFoundTitle: 'Hatupati malipo haya',
