@@ -304,12 +304,19 @@ describe('a value that cannot be meant', () => {
 describe('the command line', () => {
   it('reads where the service is, and leaves the rest to the data folder', () => {
     const localUrl = 'http://127.0.0.1:8080'
-    assert.deepEqual(readClientConfig({}), { url: null, localUrl, adminToken: null, dataDir: '.cowry' })
+    assert.deepEqual(readClientConfig({}), {
+      url: null,
+      localUrl,
+      adminToken: null,
+      apiKey: null,
+      dataDir: '.cowry',
+    })
     const env = { COWRY_URL: 'https://pay.example.com/', COWRY_ADMIN_TOKEN: 't', COWRY_DATA_DIR: '/x' }
-    assert.deepEqual(readClientConfig(env), {
+    assert.deepEqual(readClientConfig({ ...env, COWRY_API_KEY: 'k' }), {
       url: 'https://pay.example.com',
       localUrl,
       adminToken: 't',
+      apiKey: 'k',
       dataDir: '/x',
     })
     assert.throws(() => readClientConfig({ COWRY_URL: 'pay' }), ConfigError)

@@ -66,6 +66,7 @@ export interface ClientConfig {
   /** Where a service with these settings would listen, when nothing better is known. */
   readonly localUrl: string
   readonly adminToken: string | null
+  readonly apiKey: string | null
   readonly dataDir: string
 }
 
@@ -139,6 +140,7 @@ export function readClientConfig(env: Env = process.env): ClientConfig {
     url: values.url,
     localUrl: publicUrlOf(values.host, values.port),
     adminToken: values.adminToken,
+    apiKey: values.apiKey,
     dataDir: values.dataDir,
   })
 }

@@ -281,6 +281,12 @@ export const CLIENT_SETTINGS = {
     readOrigin,
     'Where the command line finds the service. Absent: the service of the data folder.',
   ),
+  apiKey: optional(
+    'COWRY_API_KEY',
+    'cowry_test_…',
+    word,
+    'The merchant for whom the command line listens, triggers and lists events. Absent: the demo merchant of the data folder.',
+  ),
 }
 
 /** What a gateway wants to be given; the definitions of gateways say it. */

@@ -1,13 +1,11 @@
-// The command line as a client of the operators' API. On the machine of the service it finds the address and the token
-// by itself, in the data folder.
+// The command line as a client of the operators' API. On the machine of the service it finds the token by itself, in the
+// data folder.
 
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
 import { readAdminToken } from '../merchants/service.ts'
-import { readServerFile } from './server-file.ts'
+import { connectService, isHere, type Method, refused } from './service-client.ts'
 import { CommandError, type Envelope } from './terminal.ts'
-
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface OperatorClient {
   readonly url: string
@@ -18,34 +16,18 @@ export interface OperatorClient {
 }
 
 export async function connectOperator(config: ClientConfig, http: HttpClient): Promise<OperatorClient> {
-  const url = config.url ?? (await readServerFile(config.dataDir))?.url ?? config.localUrl
-  const request = async (method: Method, path: string, token?: string, body?: object) => {
-    const answer = await http.request({
-      method,
-      url: `${url}${path}`,
-      headers: {
-        accept: 'application/json',
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      body: body && JSON.stringify(body),
-    })
-    if (answer.kind === 'not_sent') throw unreachable(url, config, answer.error)
-    if (answer.kind === 'unknown') throw unanswered(url, answer.error)
-    return { status: answer.status, body: parseJson(answer.body, url, answer.status) }
-  }
+  const service = await connectService(config, http)
+  const { url } = service
   return {
     url,
     async call(method, path, body) {
-      const token = await findToken(config, url)
-      const answer = await request(method, path, token, body)
-      if (!isEnvelope(answer.body)) throw notCowry(url, answer.status)
-      if (answer.body.status === 'success') return answer.body
-      if (answer.status === 401) throw wrongToken(config, url)
-      throw new CommandError('refused', explain(answer.body), answer.body)
+      const headers = { authorization: `Bearer ${await findToken(config, url)}` }
+      const { status, envelope } = await service.askForEnvelope({ method, path, headers, body })
+      if (envelope.status === 'success') return envelope
+      throw status === 401 ? wrongToken(config, url) : refused(envelope)
     },
     async isReady() {
-      const { status, body } = await request('GET', '/readyz')
+      const { status, body } = await service.ask({ method: 'GET', path: '/readyz' })
       const reasons = typeof body === 'object' && body !== null && 'reasons' in body ? body.reasons : []
       return { ready: status === 200, reasons: Array.isArray(reasons) ? reasons.map(String) : [] }
     },
@@ -71,64 +53,13 @@ async function readToken(dataDir: string): Promise<string | undefined> {
   }
 }
 
-/** The token of the data folder is for the service on this machine, so it is never sent anywhere else. */
 async function findToken(config: ClientConfig, url: string): Promise<string> {
-  const isHere = ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)
-  const token = config.adminToken ?? (isHere ? await readToken(config.dataDir) : undefined)
+  const token = config.adminToken ?? (isHere(url) ? await readToken(config.dataDir) : undefined)
   if (token) return token
   throw new CommandError(
     'no_admin_token',
-    isHere
+    isHere(url)
       ? `There is no operator token in ${config.dataDir}: no service was started there. Start it with "npm start", set COWRY_DATA_DIR to the data folder of the service, or set COWRY_URL and COWRY_ADMIN_TOKEN.`
       : `Set COWRY_ADMIN_TOKEN to the operator token of ${url}.`,
   )
-}
-
-function unreachable(url: string, config: ClientConfig, error: string): CommandError {
-  const advice = config.url
-    ? 'Check COWRY_URL and that the service is running.'
-    : `Start it with "npm start", set COWRY_DATA_DIR to its data folder (now ${config.dataDir}), or set COWRY_URL to its address.`
-  return new CommandError('service_unreachable', `No service answers at ${url} (${error}). ${advice}`)
-}
-
-function unanswered(url: string, error: string): CommandError {
-  return new CommandError(
-    'outcome_unknown',
-    `The service at ${url} did not answer (${error}). It may have done what was asked: list before you repeat.`,
-  )
-}
-
-function notCowry(url: string, status: number): CommandError {
-  return new CommandError(
-    'unexpected_answer',
-    `What answers at ${url} (HTTP ${status}) does not speak Cowry's API. Check COWRY_URL.`,
-  )
-}
-
-function parseJson(body: Buffer, url: string, status: number): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    throw notCowry(url, status)
-  }
-}
-
-function isEnvelope(value: unknown): value is Envelope {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'status' in value &&
-    (value.status === 'success' || value.status === 'error') &&
-    'message' in value &&
-    typeof value.message === 'string'
-  )
-}
-
-/** The message, and below it what is wrong with each field. */
-function explain({ message, error }: Envelope): string {
-  const details = typeof error === 'object' && error !== null && 'details' in error ? error.details : []
-  const lines = Array.isArray(details)
-    ? details.map((detail: { field?: unknown; message?: unknown }) => `  ${detail.field}: ${detail.message}`)
-    : []
-  return [message, ...lines].join('\n')
 }

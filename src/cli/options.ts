@@ -15,6 +15,14 @@ export function withJson(command: Command): Command {
   return command.option('--json', 'print one JSON document, also for an error')
 }
 
+/** For the commands that speak for a merchant. */
+export function withKey(command: Command): Command {
+  return command.option(
+    '--merchant-key <key>',
+    'the API key of the merchant (COWRY_API_KEY; by default that of the demo merchant)',
+  )
+}
+
 export function withWindow(command: Command): Command {
   return command
     .option('--page <number>', 'which page', wholeNumber)

@@ -2,27 +2,35 @@
 
 import { Command, CommanderError } from 'commander'
 import packageFacts from '../../package.json' with { type: 'json' }
-import { ConfigError, readClientConfig } from '../config.ts'
-import { createHttpClient } from '../kit/http-client.ts'
+import { type ClientConfig, ConfigError, readClientConfig } from '../config.ts'
+import { systemClock } from '../kit/clock.ts'
+import { createHttpClient, type HttpClient } from '../kit/http-client.ts'
+import { systemRandom } from '../kit/random.ts'
 import { addDocsCommand } from './docs.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { addEventCommands } from './events.ts'
 import { addGatewayCommands } from './gateways.ts'
 import { addKeyCommands } from './keys.ts'
+import { addListenCommand } from './listen.ts'
+import { addLogCommands } from './logs.ts'
+import { connectMerchant } from './merchant-client.ts'
 import { addMerchantCommands } from './merchants.ts'
 import { connectOperator } from './operator-client.ts'
 import { addSandboxCommand } from './sandbox.ts'
 import { addServeCommand } from './serve.ts'
 import type { Env, Shell } from './shell.ts'
 import { CommandError, type Envelope, systemTerminal, type Terminal } from './terminal.ts'
+import { addTriggerCommand } from './trigger.ts'
 
 /** Runs one command and gives the exit code of the process. */
 export async function runCommandLine(
   argv: string[],
   terminal: Terminal = systemTerminal,
   env?: Env,
+  interruption?: AbortSignal,
 ): Promise<number> {
   const json = argv.includes('--json')
-  const shell = makeShell(terminal, env)
+  const shell = makeShell(terminal, env, interruption)
   try {
     await buildProgram(terminal, json, shell).parseAsync(argv, { from: 'user' })
     return shell.exitCode
@@ -45,6 +53,10 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addMerchantCommands(program, shell)
   addKeyCommands(program, shell)
   addGatewayCommands(program, shell)
+  addListenCommand(program, shell)
+  addTriggerCommand(program, shell)
+  addEventCommands(program, shell)
+  addLogCommands(program, shell)
   addDoctorCommand(program, shell)
   addDocsCommand(program, shell)
   return program
@@ -54,23 +66,43 @@ const WHERE = `
 The operator commands speak to a running service. On its machine they find it by the data folder
 (COWRY_DATA_DIR); from elsewhere set COWRY_URL and COWRY_ADMIN_TOKEN.`
 
-function makeShell(terminal: Terminal, env: Env | undefined): Shell {
+function makeShell(terminal: Terminal, env: Env | undefined, interruption: AbortSignal | undefined): Shell {
+  const withService = async <Result>(work: (config: ClientConfig, http: HttpClient) => Promise<Result>) => {
+    const config = readClientConfig(env)
+    const http = createHttpClient({ maxBodyBytes: MAX_ANSWER_BYTES })
+    try {
+      return await work(config, http)
+    } finally {
+      await http.close()
+    }
+  }
   return {
     exitCode: 0,
     env,
+    terminal,
+    clock: systemClock,
+    random: systemRandom(systemClock),
     show(envelope, options, forPeople) {
       terminal.out(options.json ? `${JSON.stringify(envelope, null, 2)}\n` : forPeople())
     },
-    async withOperator(work) {
-      const config = readClientConfig(env)
-      const http = createHttpClient()
-      try {
-        return await work(await connectOperator(config, http))
-      } finally {
-        await http.close()
-      }
-    },
+    withOperator: (work) => withService(async (config, http) => work(await connectOperator(config, http))),
+    withMerchant: (options, work) =>
+      withService(async (config, http) => {
+        const merchant = await connectMerchant(config, http, options)
+        const reconnect = () => connectMerchant({ ...config, localUrl: merchant.url }, http, options)
+        return work(merchant, { http, config, reconnect })
+      }),
+    untilInterrupted: () => interruption ?? processInterruption(),
   }
+}
+
+/** A page of a hundred events with everything that merchants may put into them. */
+const MAX_ANSWER_BYTES = 8_388_608
+
+function processInterruption(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  return controller.signal
 }
 
 function tellEnd(error: unknown, terminal: Terminal, json: boolean): number {

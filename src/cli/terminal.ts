@@ -1,14 +1,27 @@
 // What commands print: tables and records for people, one JSON document for scripts.
 
+import { styleText } from 'node:util'
+
 /** Where a command writes; a test hands in its own. */
 export interface Terminal {
   out(text: string): void
   err(text: string): void
+  /** Whether a person watches who sees colours; absent is no. */
+  hasColours?: boolean
 }
 
 export const systemTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  // Honours NO_COLOR and terminals that have none.
+  hasColours: process.stdout.isTTY === true && process.stdout.hasColors(),
+}
+
+type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'gray' | 'bold'
+
+/** The text in a colour for a person, and as it is for everybody else. */
+export function paint(terminal: Pick<Terminal, 'hasColours'>, colour: Colour, text: string): string {
+  return terminal.hasColours === true ? styleText(colour, text, { validateStream: false }) : text
 }
 
 /** The envelope of the API, which is also what --json prints. */

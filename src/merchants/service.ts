@@ -9,7 +9,7 @@ import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import { sameBytes } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
-import { writePrivateFile } from '../kit/private-files.ts'
+import { readPrivateFile, writePrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
 import { isAddressBlock } from './addresses.ts'
 import { formatApiKey, generateApiKey, hashSecret, parseApiKey } from './keys.ts'
@@ -257,6 +257,13 @@ export async function revokeKey(app: Changing, merchantId: string, keyId: string
 
 const DEMO_SECRET = 'demo_key'
 
+const demoKeyPath = (dataDir: string) => join(dataDir, 'demo-key')
+
+/** The key of the demo merchant of the service that runs on this data folder, if there is one. */
+export function readDemoKey(dataDir: string): Promise<string | undefined> {
+  return readPrivateFile(demoKeyPath(dataDir))
+}
+
 export interface DemoMerchant {
   merchant: ManagedMerchant
   apiKey: string
@@ -275,7 +282,7 @@ export async function ensureDemoMerchant(
     await lockDemoMerchant(tx)
     return findOrCreateDemo({ ...app, db: tx })
   })
-  await writePrivateFile(join(dataDir, 'demo-key'), demo.apiKey, app.random)
+  await writePrivateFile(demoKeyPath(dataDir), demo.apiKey, app.random)
   return demo
 }
 

@@ -1,0 +1,130 @@
+// cowry events …: what happened to a merchant's payments, and sending it once more.
+
+import { type Command, InvalidArgumentError } from 'commander'
+import { isEventType } from '../core/event-types.ts'
+import type { StreamedEvent } from './event-stream.ts'
+import type { KeyOption } from './merchant-client.ts'
+import { type JsonOption, type WindowOptions, withJson, withKey, withWindow } from './options.ts'
+import type { Shell } from './shell.ts'
+import { renderTable } from './terminal.ts'
+
+interface ListOptions extends WindowOptions, KeyOption {
+  type?: string
+  resource?: string
+  from?: string
+  to?: string
+  cursor?: string
+}
+
+interface ReplayOptions extends JsonOption, KeyOption {
+  from?: string
+  to?: string
+  endpoint?: string
+}
+
+export function addEventCommands(program: Command, shell: Shell): void {
+  const events = program.command('events').description('List, show and send again the events of a merchant.')
+  addList(events, shell)
+  addShow(events, shell)
+  addReplay(events, shell)
+}
+
+function addList(events: Command, shell: Shell): void {
+  withKey(withJson(withWindow(events.command('list'))))
+    .description('List events, newest first.')
+    .option('--type <type>', 'only events of this type, such as payment.successful', eventType)
+    .option('--resource <uuid>', 'only events of this payment, refund or other record')
+    .option('--from <time>', 'from this time on, such as 2026-01-31T08:00:00Z')
+    .option('--to <time>', 'up to this time')
+    .option('--cursor <cursor>', 'the next page: what the one before it ended with')
+    .action(async (options: ListOptions) => {
+      const { type, resource, from, to, cursor, page, limit } = options
+      const query = queryOf({ type, resource, createdFrom: from, createdTo: to, cursor, page, limit })
+      const answer = await shell.withMerchant(options, (merchant) =>
+        merchant.call('GET', `/api/v1/events${query}`),
+      )
+      // A boundary: the merchants' API describes its records in src/webhooks/schema.ts.
+      const { data, meta } = answer as unknown as {
+        data: StreamedEvent[]
+        meta: { nextCursor: string | null }
+      }
+      shell.show(answer, options, () => renderEvents(data, meta.nextCursor))
+    })
+}
+
+function addShow(events: Command, shell: Shell): void {
+  withKey(withJson(events.command('show')))
+    .description('Show an event as it is sent, and how its deliveries went.')
+    .argument('<uuid>', 'the event')
+    .action(async (uuid: string, options: JsonOption & KeyOption) => {
+      const path = `/api/v1/events/${encodeURIComponent(uuid)}`
+      const { event, deliveries } = await shell.withMerchant(options, async (merchant) => ({
+        event: await merchant.call('GET', path),
+        deliveries: await merchant.call('GET', `${path}/deliveries`),
+      }))
+      const answer = { ...event, data: { event: event.data, deliveries: deliveries.data } }
+      // A boundary, as above.
+      shell.show(
+        answer,
+        options,
+        () => `${JSON.stringify(event.data, null, 2)}\n\n${renderDeliveries(deliveries.data as Delivery[])}`,
+      )
+    })
+}
+
+function addReplay(events: Command, shell: Shell): void {
+  withKey(withJson(events.command('replay')))
+    .description(
+      'Send an event to its endpoints again, or all events of a time: consumers know them by their id.',
+    )
+    .argument('[uuid]', 'the event')
+    .option('--from <time>', 'instead of one event, all from this time on')
+    .option('--to <time>', 'up to this time')
+    .option('--endpoint <uuid>', 'only to this endpoint')
+    .action(async (uuid: string | undefined, options: ReplayOptions) => {
+      const { from, to, endpoint } = options
+      const isRange = from !== undefined && to !== undefined
+      if ((uuid === undefined) !== isRange)
+        throw new InvalidArgumentError('Name one event, or a time with --from and --to.')
+      const path =
+        uuid === undefined ? '/api/v1/events/replay' : `/api/v1/events/${encodeURIComponent(uuid)}/replay`
+      const body = uuid === undefined ? { from, to, endpoint } : { endpoint }
+      const answer = await shell.withMerchant(options, (merchant) => merchant.call('POST', path, body))
+      shell.show(answer, options, () => `${answer.message}\n`)
+    })
+}
+
+function queryOf(fields: Record<string, string | number | undefined>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, String(value))
+  return query.size > 0 ? `?${query}` : ''
+}
+
+function renderEvents(events: StreamedEvent[], nextCursor: string | null): string {
+  const rows = events.map(({ id, type, createdAt, resource }) => [
+    createdAt,
+    type,
+    `${resource.type} ${resource.uuid} v${resource.version}`,
+    id,
+  ])
+  const table = renderTable(['TIME', 'EVENT', 'RESOURCE', 'ID'], rows)
+  return nextCursor === null ? table : `${table}\nMore: --cursor ${nextCursor}\n`
+}
+
+interface Delivery {
+  url: string
+  status: string
+  tries: unknown[]
+  nextTryAt: string | null
+}
+
+function renderDeliveries(deliveries: Delivery[]): string {
+  if (deliveries.length === 0) return 'No endpoint wanted it.\n'
+  const rows = deliveries.map(({ url, status, tries, nextTryAt }) => [url, status, tries.length, nextTryAt])
+  return renderTable(['ENDPOINT', 'STATUS', 'TRIES', 'NEXT TRY'], rows)
+}
+
+function eventType(text: string): string {
+  if (!isEventType(text)) throw new InvalidArgumentError('docs/generated/events.md lists the types.')
+  return text
+}

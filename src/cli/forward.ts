@@ -1,0 +1,70 @@
+// Events on their way to an address of the developer's own machine, signed as a real delivery is.
+
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import type { Clock } from '../kit/clock.ts'
+import type { HttpClient } from '../kit/http-client.ts'
+import { ensurePrivateFile } from '../kit/private-files.ts'
+import type { Random } from '../kit/random.ts'
+import { deliveryHeaders, newSecret } from '../webhooks/service.ts'
+import type { StreamedEvent } from './event-stream.ts'
+
+export interface Forwarded {
+  /** Null: nobody answered. */
+  http: number | null
+  error: string | null
+  durationMs: number
+}
+
+export interface Forwarding {
+  http: HttpClient
+  clock: Clock
+  url: string
+  secret: string
+  /** Told once, when nobody answers any more, and once when somebody does again. */
+  onChange(isAnswering: boolean, error: string | null): void
+}
+
+/** The same from one run to the next, so that a developer sets it once. */
+export function ensureListenSecret(dataDir: string, random: Random): Promise<string> {
+  return ensurePrivateFile(join(dataDir, 'listen-secret'), newSecret(random), random)
+}
+
+// As long as a real delivery may take.
+const TIMEOUT_MS = 15_000
+
+/** A consumer that restarts is back by then, and what comes behind does not wait much longer. */
+const WAITS_MS = [500, 1_000, 2_000, 4_000]
+
+/** Sends one event after the other: what nobody answers is tried a few times before the next one is sent. */
+export function createForwarder({ http, clock, url, secret, onChange }: Forwarding) {
+  const webhook = new Webhook(secret)
+  let isAnswering = true
+  const attempt = async (event: StreamedEvent): Promise<Forwarded> => {
+    const at = clock.now()
+    const body = JSON.stringify(event)
+    const headers = deliveryHeaders(event.id, at, webhook.sign(event.id, at, body))
+    const answer = await http.request({ method: 'POST', url, headers, body, totalTimeoutMs: TIMEOUT_MS })
+    const durationMs = clock.now().getTime() - at.getTime()
+    return answer.kind === 'answered'
+      ? { http: answer.status, error: null, durationMs }
+      : { http: null, error: answer.error, durationMs }
+  }
+  const send = async (event: StreamedEvent): Promise<Forwarded> => {
+    const result = await attempt(event)
+    if ((result.http !== null) !== isAnswering) {
+      isAnswering = !isAnswering
+      onChange(isAnswering, result.error)
+    }
+    return result
+  }
+  return async (event: StreamedEvent, signal: AbortSignal): Promise<Forwarded> => {
+    let result = await send(event)
+    for (const waitMs of WAITS_MS) {
+      if (result.http !== null || signal.aborted) break
+      await clock.sleep(waitMs, signal)
+      if (!signal.aborted) result = await send(event)
+    }
+    return result
+  }
+}

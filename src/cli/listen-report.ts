@@ -1,0 +1,97 @@
+// What `cowry listen` prints: a table that grows for people, one JSON document a line for scripts.
+
+import type { Clock } from '../kit/clock.ts'
+import type { StreamedEvent } from './event-stream.ts'
+import type { Forwarded } from './forward.ts'
+import { paint, type Terminal } from './terminal.ts'
+
+export interface Beginning {
+  /** Of the service. */
+  url: string
+  merchantKey: string
+  forwardTo: string | null
+  secret: string | null
+}
+
+export interface Totals {
+  events: number
+  /** Answered with 2xx. */
+  accepted: number
+  /** Answered with something else, or not at all. */
+  refused: number
+}
+
+export interface ListenReport {
+  begin(facts: Beginning): void
+  event(event: StreamedEvent, forwarded: Forwarded | null): void
+  /** Something about the connections, which a person wants to know once. */
+  note(words: string): void
+  end(totals: Totals): void
+}
+
+export const isAccepted = ({ http }: Forwarded): boolean => http !== null && http >= 200 && http < 300
+
+const COLUMNS = { time: 8, event: 26, resource: 52, answer: 9, ms: 6 }
+
+export function reportToPeople(terminal: Terminal, clock: Clock, printJson: boolean): ListenReport {
+  const line = (...cells: string[]) => terminal.out(`${cells.join('  ').trimEnd()}\n`)
+  return {
+    begin({ url, merchantKey, forwardTo, secret }) {
+      line(`Listening to the events of ${merchantKey} at ${url}`)
+      line(
+        forwardTo === null ? 'They are printed only; --forward-to sends them on.' : `They go to ${forwardTo}`,
+      )
+      if (secret !== null)
+        line(`Signing secret     ${paint(terminal, 'bold', secret)}\n`.concat(SECRET_WORDS))
+      line('Ctrl-C ends it.\n')
+      line(paint(terminal, 'bold', heads(forwardTo !== null)))
+    },
+    event(event, forwarded) {
+      const { type, resource } = event
+      const cells = [
+        paint(terminal, 'gray', timeOf(event.createdAt)),
+        paint(terminal, 'cyan', type.padEnd(COLUMNS.event)),
+        `${resource.type} ${resource.uuid} v${resource.version}`.padEnd(COLUMNS.resource),
+      ]
+      line(...cells, ...(forwarded ? answerCells(terminal, forwarded) : []))
+      if (printJson) line(JSON.stringify(event, null, 2))
+    },
+    note(words) {
+      line(paint(terminal, 'gray', timeOf(clock.now().toISOString())), paint(terminal, 'yellow', words))
+    },
+    end: (totals) => line(`\n${wordsFor(totals)}`),
+  }
+}
+
+const SECRET_WORDS =
+  'Verify with it what you receive. It stays the same for this data folder, so it is set once.\n'
+
+function heads(isForwarding: boolean): string {
+  const names = ['TIME', 'EVENT', 'RESOURCE', ...(isForwarding ? ['ANSWER', 'MS'] : [])]
+  return names.map((name, index) => name.padEnd(Object.values(COLUMNS)[index] ?? 0)).join('  ')
+}
+
+function answerCells(terminal: Terminal, forwarded: Forwarded): string[] {
+  const text = (forwarded.http === null ? 'no answer' : String(forwarded.http)).padEnd(COLUMNS.answer)
+  return [paint(terminal, isAccepted(forwarded) ? 'green' : 'red', text), String(forwarded.durationMs)]
+}
+
+/** By the clock on the wall of who watches. */
+function timeOf(iso: string): string {
+  return new Date(iso).toTimeString().slice(0, COLUMNS.time)
+}
+
+function wordsFor({ events, accepted, refused }: Totals): string {
+  const count = `${events} ${events === 1 ? 'event' : 'events'}`
+  return accepted + refused === 0 ? `${count}.` : `${count}: ${accepted} accepted, ${refused} not.`
+}
+
+export function reportToScripts(terminal: Terminal): ListenReport {
+  const line = (kind: string, facts: object) => terminal.out(`${JSON.stringify({ kind, ...facts })}\n`)
+  return {
+    begin: (facts) => line('listening', facts),
+    event: (event, forwarded) => line('event', { event, answer: forwarded }),
+    note: (words) => line('note', { words }),
+    end: (totals) => line('ended', totals),
+  }
+}

@@ -1,0 +1,59 @@
+// The command line as a client of the merchants' API. On the machine of the service it finds the key of the demo merchant
+// by itself, in the data folder.
+
+import type { ClientConfig } from '../config.ts'
+import type { HttpClient } from '../kit/http-client.ts'
+import { readDemoKey } from '../merchants/service.ts'
+import { connectService, isHere, type Method, refused, type ServiceClient } from './service-client.ts'
+import { CommandError, type Envelope } from './terminal.ts'
+
+export interface MerchantClient extends Pick<ServiceClient, 'url' | 'postForm'> {
+  /** What may be shown of the key. */
+  readonly prefix: string
+  /** The answer of a success. A refusal is a CommandError with the service's own words. */
+  call(method: Method, path: string, body?: object): Promise<Envelope>
+}
+
+export interface KeyOption {
+  merchantKey?: string
+}
+
+export async function connectMerchant(
+  config: ClientConfig,
+  http: HttpClient,
+  { merchantKey }: KeyOption,
+): Promise<MerchantClient> {
+  const service = await connectService(config, http)
+  const { url, postForm } = service
+  const apiKey = merchantKey ?? config.apiKey ?? (await findDemoKey(config, url))
+  // A header cannot carry every text, and none of those that it cannot is a key.
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw wrongKey(url)
+  return {
+    url,
+    postForm,
+    prefix: /^cowry_(?:test|live)_[0-9A-Za-z]{12}_/.exec(apiKey)?.[0].concat('…') ?? 'a key of unknown form',
+    async call(method, path, body) {
+      const headers = { 'x-api-key': apiKey }
+      const { status, envelope } = await service.askForEnvelope({ method, path, headers, body })
+      if (envelope.status === 'success') return envelope
+      throw status === 401 ? wrongKey(url, envelope) : refused(envelope)
+    },
+  }
+}
+
+function wrongKey(url: string, envelope?: Envelope): CommandError {
+  const words = envelope?.message ?? 'This is not an API key.'
+  const advice = `It must be a key of the service at ${url}: --merchant-key, COWRY_API_KEY, or the demo key in the data folder.`
+  return new CommandError('wrong_merchant_key', `${words} ${advice}`, envelope)
+}
+
+async function findDemoKey(config: ClientConfig, url: string): Promise<string> {
+  const key = isHere(url) ? await readDemoKey(config.dataDir).catch(() => undefined) : undefined
+  if (key) return key
+  throw new CommandError(
+    'no_merchant_key',
+    isHere(url)
+      ? `There is no demo key that can be read in ${config.dataDir}. Start a staging service there with "npm start", set COWRY_DATA_DIR to its data folder, or name a key with --merchant-key or COWRY_API_KEY.`
+      : `Name a key of ${url} with --merchant-key or COWRY_API_KEY.`,
+  )
+}

@@ -1,0 +1,234 @@
+// How each event is made to happen in staging, as data: what to ask of the API, step by step. Texts in braces are filled in
+// from what the steps before have kept.
+
+import { EVENT_TYPE_NAMES, type EventType } from '../core/event-types.ts'
+
+export interface Step {
+  /** What a person reads while it happens. */
+  words: string
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: string
+  body?: object
+  /** A form of a payer's page instead of an operation: no key, and no record in the answer. */
+  isForm?: boolean
+  /** What later steps need of the answer: a name, and where it stands in the record. */
+  keep?: Readonly<Record<string, string>>
+}
+
+export interface Recipe {
+  steps: readonly Step[]
+  /** The name of the kept uuid to which the event happens. */
+  resource: string
+}
+
+/** Why an event cannot be made to happen by asking. */
+export interface Unplayable {
+  why: string
+}
+
+const CUSTOMER = { email: '{email}', firstname: 'Amina', lastname: 'Odhiambo' }
+const WISH = { amount: 1250.5, currency: 'KES', customer: CUSTOMER, description: 'Made by cowry trigger' }
+
+const START: Step = {
+  words: 'A customer begins to pay 1250.50 KES',
+  method: 'POST',
+  path: '/api/v1/checkout/initiate-payment',
+  body: { ...WISH, reference: '{reference}' },
+  keep: { payment: 'uuid', accessCode: 'accessCode', customer: 'customer.uuid' },
+}
+
+const payWith = (instrument: string, words = `The customer pays with ${instrument}`): Step => ({
+  words,
+  method: 'POST',
+  path: '/api/v1/sandbox/payments/{reference}/complete',
+  body: { instrument },
+})
+
+const saveWith = (instrument: string): readonly Step[] => [
+  { ...START, body: { ...WISH, reference: '{reference}', isRecurring: true } },
+  {
+    ...payWith(instrument),
+    keep: { token: 'paymentMethod.recurringToken', method: 'paymentMethod.uuid' },
+  },
+]
+
+const CHARGE: Step = {
+  words: 'The saved card is charged 300.00 KES',
+  method: 'POST',
+  path: '/api/v1/charges/recurring',
+  body: {
+    ...WISH,
+    amount: 300,
+    reference: '{chargeReference}',
+    recurringToken: '{token}',
+    metadata: {},
+  },
+  keep: { charge: 'uuid' },
+}
+
+const refundOf = (reference: string): Step => ({
+  words: 'All of it is given back',
+  method: 'POST',
+  path: '/api/v1/refunds',
+  body: { reference },
+  keep: { refund: 'uuid' },
+})
+
+const disputeOf = (reference: string): Step => ({
+  words: "The customer's bank opens a chargeback",
+  method: 'POST',
+  path: `/api/v1/sandbox/payments/${reference}/dispute`,
+  body: { outcome: 'open' },
+})
+
+const reverse = (reference: string): Step => ({
+  words: 'The provider takes the money back',
+  method: 'POST',
+  path: `/api/v1/sandbox/payments/${reference}/reverse`,
+})
+
+const payment = (...steps: Step[]): Recipe => ({ steps: [START, ...steps], resource: 'payment' })
+const charge = (instrument: string, ...steps: Step[]): Recipe => ({
+  steps: [...saveWith(instrument), CHARGE, ...steps],
+  resource: 'charge',
+})
+const refund = (instrument: string): Recipe => ({
+  steps: [START, payWith(instrument), refundOf('{reference}')],
+  resource: 'refund',
+})
+
+/** A checkout takes five attempts; the last decline ends it. */
+const FIVE_DECLINES = ['first', 'second', 'third', 'fourth', 'fifth'].map((which) =>
+  payWith('card_declined', `The ${which} card is declined`),
+)
+
+const LINK: Step = {
+  words: 'A payment link over 1250.50 KES, for one payment',
+  method: 'POST',
+  path: '/api/v1/payment-links',
+  body: { title: 'Made by cowry trigger', amount: 1250.5, currency: 'KES', usage: 'single' },
+  keep: { link: 'uuid', slug: 'slug' },
+}
+
+const PAY_LINK: readonly Step[] = [
+  {
+    words: 'Somebody opens the link and begins to pay',
+    method: 'POST',
+    path: '/l/{slug}',
+    body: { ...CUSTOMER, token: '{formToken}' },
+    isForm: true,
+  },
+  {
+    words: 'The payment at the link is looked up',
+    method: 'GET',
+    path: '/api/v1/payment-links/{link}/payments',
+    keep: { reference: '0.reference' },
+  },
+  payWith('card_success'),
+]
+
+// South Sudan: a currency that no gateway serves.
+const ACCOUNT: Step = {
+  words: 'An account that receives transfers in SSP',
+  method: 'POST',
+  path: '/api/v1/p2p/accounts',
+  body: {
+    channel: 'bank_transfer',
+    currency: 'SSP',
+    country: 'SS',
+    accountName: 'Demo Shop',
+    accountNumber: '0010020030',
+    bankName: 'Demo Bank',
+  },
+}
+
+const p2p = (...steps: Step[]): Recipe => ({
+  steps: [
+    ACCOUNT,
+    {
+      words: 'A customer is asked to transfer 5000.00 SSP',
+      method: 'POST',
+      path: '/api/v1/p2p/payments',
+      body: { ...WISH, amount: 5000, currency: 'SSP', country: 'SS', reference: '{reference}' },
+      keep: { p2p: 'uuid' },
+    },
+    ...steps,
+  ],
+  resource: 'p2p',
+})
+
+const onP2p = (words: string, verb: string, body?: object): Step => ({
+  words,
+  method: 'POST',
+  path: `/api/v1/p2p/payments/{p2p}/${verb}`,
+  body,
+})
+
+const SENT = onP2p('The customer says that it was sent', 'mark-paid')
+const received = (receivedAmount: number) =>
+  onP2p(`The merchant says that ${receivedAmount}.00 SSP arrived`, 'confirm', { receivedAmount })
+
+const RECIPES: Readonly<Partial<Record<EventType, Recipe>>> = {
+  'payment.pending': payment(),
+  'payment.processing': payment(payWith('card_success')),
+  'payment.successful': payment(payWith('card_success')),
+  'payment.failed': payment(...FIVE_DECLINES),
+  'payment.abandoned': payment({
+    words: 'The customer cancels on the page',
+    method: 'POST',
+    path: '/pay/{accessCode}/cancel',
+    body: {},
+    isForm: true,
+  }),
+  'payment.expired': payment(payWith('mobile_late_success', 'The time passes, then the customer pays late')),
+  'payment.refunded': payment(payWith('card_success'), refundOf('{reference}')),
+  'payment.disputed': payment(payWith('card_success'), disputeOf('{reference}')),
+  'payment.reversed': payment(payWith('card_success'), reverse('{reference}')),
+  'charge.processing': charge('card_success'),
+  'charge.successful': charge('card_success'),
+  'charge.failed': charge('card_declined_later'),
+  'charge.refunded': charge('card_success', refundOf('{chargeReference}')),
+  'charge.disputed': charge('card_success', disputeOf('{chargeReference}')),
+  'charge.reversed': charge('card_success', reverse('{chargeReference}')),
+  'refund.pending': refund('card_refund_pending'),
+  'refund.successful': refund('card_success'),
+  'refund.failed': refund('card_refund_declined'),
+  'customer.created': { steps: [START], resource: 'customer' },
+  'payment_method.saved': { steps: saveWith('card_success'), resource: 'method' },
+  'payment_method.revoked': {
+    steps: [
+      ...saveWith('card_success'),
+      {
+        words: 'The saved card is revoked',
+        method: 'DELETE',
+        path: '/api/v1/customers/{customer}/payment-methods/{method}',
+      },
+    ],
+    resource: 'method',
+  },
+  'payment_link.paid': { steps: [LINK, ...PAY_LINK], resource: 'link' },
+  'payment_link.completed': { steps: [LINK, ...PAY_LINK], resource: 'link' },
+  'p2p.awaiting_payment': p2p(),
+  'p2p.marked_paid': p2p(SENT),
+  'p2p.confirmed': p2p(SENT, received(5000)),
+  'p2p.underpaid': p2p(SENT, received(4000)),
+  'p2p.overpaid': p2p(SENT, received(6000)),
+  'p2p.rejected': p2p(SENT, onP2p('The merchant says that nothing arrived', 'reject', {})),
+  'p2p.cancelled': p2p(onP2p('The merchant calls it off', 'cancel')),
+}
+
+const UNPLAYABLE: Readonly<Partial<Record<EventType, string>>> = {
+  'payment_method.expired': 'it comes when the month of a saved card has passed.',
+  'payment_link.expired': 'it comes when the expiresAt of a link has passed; create one that ends soon.',
+  'p2p.expired': 'it comes when the time for a transfer has passed, ten minutes at the least.',
+  'wallet.settled': 'it comes when collected money settles, after COWRY_SETTLEMENT_HOURS.',
+  'webhook_endpoint.disabled':
+    'it comes when an endpoint of yours answers 410, or nothing but errors for days.',
+  'webhook.test': 'it goes to one endpoint: POST /api/v1/webhooks/endpoints/{uuid}/test.',
+}
+
+export const PLAYABLE: readonly EventType[] = EVENT_TYPE_NAMES.filter((type) => RECIPES[type] !== undefined)
+
+export function recipeOf(type: EventType): Recipe | Unplayable {
+  return RECIPES[type] ?? { why: UNPLAYABLE[type] ?? 'nobody has written down how.' }
+}

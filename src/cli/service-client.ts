@@ -1,0 +1,138 @@
+// How commands speak to a running service. On its machine they find the address by themselves, in the data folder.
+
+import type { ClientConfig } from '../config.ts'
+import type { HttpClient } from '../kit/http-client.ts'
+import { readServerFile } from './server-file.ts'
+import { CommandError, type Envelope } from './terminal.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface ServiceRequest {
+  method: Method
+  path: string
+  headers?: Record<string, string>
+  body?: object
+}
+
+export interface ServiceClient {
+  readonly url: string
+  /** Any JSON. What is on the network, or is not there, is a CommandError that says what to do. */
+  ask(request: ServiceRequest): Promise<{ status: number; body: unknown }>
+  /** The envelope of a success or of a refusal. */
+  askForEnvelope(request: ServiceRequest): Promise<{ status: number; envelope: Envelope }>
+  /** A form, sent as a browser would; answers where it leads, if anywhere. */
+  postForm(path: string, fields: Record<string, string>): Promise<{ status: number; location: string | null }>
+}
+
+export async function connectService(config: ClientConfig, http: HttpClient): Promise<ServiceClient> {
+  const url = await findUrl(config)
+  const send = async (request: Parameters<HttpClient['request']>[0]) => {
+    const answer = await http.request(request)
+    if (answer.kind === 'not_sent') throw unreachable(url, config, answer.error)
+    if (answer.kind === 'unknown') throw unanswered(url, answer.error)
+    return answer
+  }
+  const ask = async ({ method, path, headers, body }: ServiceRequest) => {
+    const json = body && { 'content-type': 'application/json' }
+    const answer = await send({
+      method,
+      url: `${url}${path}`,
+      headers: { accept: 'application/json', ...headers, ...json },
+      body: body && JSON.stringify(body),
+    })
+    return { status: answer.status, body: parseJson(answer.body, url, answer.status) }
+  }
+  return {
+    url,
+    ask,
+    async askForEnvelope(request) {
+      const { status, body } = await ask(request)
+      if (!isEnvelope(body)) throw notCowry(url, status)
+      return { status, envelope: body }
+    },
+    async postForm(path, fields) {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      const body = new URLSearchParams(fields).toString()
+      const { status, headers: answered } = await send({
+        method: 'POST',
+        url: `${url}${path}`,
+        headers,
+        body,
+      })
+      return { status, location: answered.location ?? null }
+    },
+  }
+}
+
+async function findUrl(config: ClientConfig): Promise<string> {
+  return config.url ?? (await readServerFile(config.dataDir))?.url ?? config.localUrl
+}
+
+/** What lies in the data folder is for the service on this machine, so it is never sent anywhere else. */
+export function isHere(url: string): boolean {
+  return ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)
+}
+
+/** The service's own words, and below them what is wrong with each field. */
+export function refused(envelope: Envelope): CommandError {
+  return new CommandError('refused', explain(envelope), envelope)
+}
+
+/** What ends by itself: nobody answers, or the answer itself says that it may be asked again. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof CommandError)) return false
+  const told = error.envelope.error
+  if (typeof told !== 'object' || told === null) return false
+  const isAway = 'code' in told && AWAY.includes(String(told.code))
+  return isAway || ('retryable' in told && told.retryable === true)
+}
+
+const AWAY: readonly string[] = ['service_unreachable', 'outcome_unknown', 'unexpected_answer']
+
+function unreachable(url: string, config: ClientConfig, error: string): CommandError {
+  const advice = config.url
+    ? 'Check COWRY_URL and that the service is running.'
+    : `Start it with "npm start", set COWRY_DATA_DIR to its data folder (now ${config.dataDir}), or set COWRY_URL to its address.`
+  return new CommandError('service_unreachable', `No service answers at ${url} (${error}). ${advice}`)
+}
+
+function unanswered(url: string, error: string): CommandError {
+  return new CommandError(
+    'outcome_unknown',
+    `The service at ${url} did not answer (${error}). It may have done what was asked: list before you repeat.`,
+  )
+}
+
+function notCowry(url: string, status: number): CommandError {
+  return new CommandError(
+    'unexpected_answer',
+    `What answers at ${url} (HTTP ${status}) does not speak Cowry's API. Check COWRY_URL.`,
+  )
+}
+
+function parseJson(body: Buffer, url: string, status: number): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    throw notCowry(url, status)
+  }
+}
+
+function isEnvelope(value: unknown): value is Envelope {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'status' in value &&
+    (value.status === 'success' || value.status === 'error') &&
+    'message' in value &&
+    typeof value.message === 'string'
+  )
+}
+
+function explain({ message, error }: Envelope): string {
+  const details = typeof error === 'object' && error !== null && 'details' in error ? error.details : []
+  const lines = Array.isArray(details)
+    ? details.map((detail: { field?: unknown; message?: unknown }) => `  ${detail.field}: ${detail.message}`)
+    : []
+  return [message, ...lines].join('\n')
+}
