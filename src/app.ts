@@ -65,7 +65,8 @@ import { stagingRoutes } from './staging/routes.ts'
 import type { StagingApp } from './staging/service.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { webhookJobs } from './webhooks/jobs.ts'
-import { createDeliveryWriter } from './webhooks/service.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
+import { createDeliveryWriter, type WebhooksApp } from './webhooks/service.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -306,7 +307,7 @@ async function compose({ config, role, clock, log, recentLines, random, db, stop
 }
 
 /** Every operation of the merchants' API, in the order of its document. */
-export function merchantRoutes(app: StagingApp & LinksApp & OwnKeysApp & P2pApp): Route[] {
+export function merchantRoutes(app: StagingApp & LinksApp & OwnKeysApp & P2pApp & WebhooksApp): Route[] {
   return [
     ...paymentRoutes(app),
     ...refundRoutes(app),
@@ -315,6 +316,7 @@ export function merchantRoutes(app: StagingApp & LinksApp & OwnKeysApp & P2pApp)
     ...customerRoutes(app),
     ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),
     ...directoryRoutes(app),
+    ...webhookRoutes(app),
     ...apiKeyRoutes(app),
     ...(app.settings.mode === 'test' ? stagingRoutes(app) : []),
   ]
