@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Refusal, refusalOf } from '../core/errors.ts'
+import { REPLAYED } from '../kit/idempotency.ts'
 import { created, ok, type Route, route } from '../kit/route.ts'
 import { UuidInput, UuidParams } from '../kit/schema.ts'
 import type { PaymentsApp } from './app.ts'
@@ -20,14 +21,13 @@ import {
   toChargeInput,
   toInitiateInput,
 } from './input.ts'
+import { listRoutes } from './list-routes.ts'
 import { ChargeRecord, InitiatedPayment, PaymentRecord } from './schema.ts'
 import { requireCharge, requirePayment, verifyPayment } from './verify.ts'
 import { showCharge, showInitiated, showPayment } from './views.ts'
 
-const REPLAYED = { 'Idempotent-Replayed': 'true' }
-
 export function paymentRoutes(app: PaymentsApp): Route[] {
-  return [...checkoutRoutes(app), ...chargeRoutes(app)]
+  return [...checkoutRoutes(app), ...chargeRoutes(app), ...listRoutes(app)]
 }
 
 function checkoutRoutes(app: PaymentsApp): Route[] {
@@ -51,6 +51,7 @@ function checkoutRoutes(app: PaymentsApp): Route[] {
         'amount_precision',
         'duplicate_reference',
         'no_route_available',
+        'customer_blocked',
         'card_data_not_allowed',
       ],
       examples: { body: INITIATE_BODY_EXAMPLE, data: INITIATED_EXAMPLE },
@@ -120,6 +121,7 @@ function chargeRoutes(app: PaymentsApp): Route[] {
         'duplicate_reference',
         'recurring_token_inactive',
         'customer_mismatch',
+        'customer_blocked',
         'currency_not_supported_for_token',
         'card_data_not_allowed',
       ],

@@ -1,0 +1,327 @@
+// The lists of payments and charges. Each way to filter goes by an index that begins with the merchant, and none reads
+// more of it than the page and its offset ask for, so that a page costs the same with a million payments as with ten.
+//
+// Bounds are always given, from -infinity to infinity: with "or is null" a prepared statement could not use them.
+
+import { COUNT_CAP } from '../core/page.ts'
+import { type Db, sql } from '../kit/db.ts'
+import type { ListWindow } from '../kit/list.ts'
+import { PAYMENT_COLUMNS, type PaymentRow } from './queries.ts'
+
+export interface PaymentFilter {
+  /** Null: payments and charges together, which only a customer's list shows. */
+  kind: 'checkout' | 'charge' | null
+  customerId: string | null
+  status: string | null
+  currency: string | null
+  gateway: string | null
+  /** A like pattern in lower case, already escaped; it is found in a reference or an e-mail, in any case of letters. */
+  pattern: string | null
+}
+
+export interface PaymentsPage {
+  rows: PaymentRow[]
+  /** At most one more than the cap, which is how the caller knows that there are more. */
+  counted: number
+}
+
+/** One row more than the page has, where there is one. */
+export async function listPaymentRows(
+  db: Db,
+  merchantId: string,
+  filter: PaymentFilter,
+  window: ListWindow,
+): Promise<PaymentsPage> {
+  const source = await sourceOf(db, merchantId, filter)
+  const statement = window.order === 'desc' ? source.newest : source.oldest
+  const from = window.createdFrom ?? '-infinity'
+  const to = window.createdTo ?? 'infinity'
+  const [rows, [count]] = await Promise.all([
+    db.query(statement, [
+      ...[merchantId, from, to, ...positionOf(window)],
+      ...[window.limit + 1, window.offset, ...source.values],
+    ]),
+    db.query(source.count, [merchantId, from, to, ...source.values]),
+  ])
+  return { rows, counted: count?.total ?? 0 }
+}
+
+const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+function positionOf({ order, after }: ListWindow): unknown[] {
+  if (after) return [after.at, after.id]
+  return order === 'desc' ? ['infinity', LAST_UUID] : ['-infinity', FIRST_UUID]
+}
+
+async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
+  const { kind, customerId, status, currency, gateway, pattern } = filter
+  const values = [kind, status, currency, gateway, pattern]
+  if (customerId !== null) return { ...OF_CUSTOMER, values: [...values, customerId] }
+  if (pattern !== null && (await isRare(db, merchantId, pattern))) return { ...FOUND, values }
+  const isPlain = status === null && currency === null && gateway === null && pattern === null
+  return isPlain ? { ...ALL, values: [kind] } : { ...FILTERED, values }
+}
+
+// What is found more rarely than this is found by its trigrams and then sorted. What is more frequent is met soon enough
+// by whoever reads in the order of time.
+const RARE_REFERENCES = 10_000
+const RARE_CUSTOMERS = 1_000
+// A shorter text has no trigram of its own.
+const TRIGRAM_PATTERN = 3 + '%%'.length
+
+const countFinds = sql<{ references: number; customers: number }>`
+select
+  (
+    select count(*)::integer
+    from (
+      select 1
+      from payment_references
+      where merchant_id = $1 and reference ilike $2
+      limit ${String(RARE_REFERENCES + 1)}
+    ) r
+  ) as "references",
+  (
+    select count(*)::integer
+    from (
+      select 1
+      from customers
+      where merchant_id = $1 and search_text like $2 and email_key like $2
+      limit ${String(RARE_CUSTOMERS + 1)}
+    ) c
+  ) as customers`
+
+async function isRare(db: Db, merchantId: string, pattern: string): Promise<boolean> {
+  if (pattern.length < TRIGRAM_PATTERN) return false
+  const [finds] = await db.query(countFinds, [merchantId, pattern])
+  return finds !== undefined && finds.references <= RARE_REFERENCES && finds.customers <= RARE_CUSTOMERS
+}
+
+// A page has the parameters 1 merchant, 2 from, 3 to, 4 and 5 the position, 6 limit, 7 offset, and from 8 on the filter;
+// a count the merchant, from, to, and the filter from 4 on.
+
+const BETWEEN = `p.merchant_id = $1 and p.created_at >= $2::timestamptz and p.created_at <= $3::timestamptz`
+const BEFORE = `${BETWEEN} and (p.created_at, p.id) < ($4::timestamptz, $5::uuid)`
+const AFTER = `${BETWEEN} and (p.created_at, p.id) > ($4::timestamptz, $5::uuid)`
+const NEWEST = `order by p.created_at desc, p.id desc`
+const OLDEST = `order by p.created_at, p.id`
+const CAP = String(COUNT_CAP + 1)
+
+interface Total {
+  total: number
+}
+
+const newestOfAll = sql<PaymentRow>`
+select ${PAYMENT_COLUMNS}
+from payments p
+where ${BEFORE} and p.kind = $8
+${NEWEST}
+limit $6
+offset $7`
+
+const oldestOfAll = sql<PaymentRow>`
+select ${PAYMENT_COLUMNS}
+from payments p
+where ${AFTER} and p.kind = $8
+${OLDEST}
+limit $6
+offset $7`
+
+const countAll = sql<Total>`
+select count(*)::integer as total
+from (
+  select 1
+  from payments p
+  where ${BETWEEN} and p.kind = $4
+  limit ${CAP}
+) counted`
+
+const ALL = { newest: newestOfAll, oldest: oldestOfAll, count: countAll }
+
+const REST_OF_FILTER = `
+  ($8::text is null or p.kind = $8)
+  and ($9::text is null or p.status = $9)
+  and ($10::text is null or p.currency = $10)
+  and ($11::text is null or p.gateway = $11)
+  and ($12::text is null or p.reference ilike $12 or p.customer_email ilike $12)`
+
+const REST_OF_COUNTED = `
+  ($4::text is null or p.kind = $4)
+  and ($5::text is null or p.status = $5)
+  and ($6::text is null or p.currency = $6)
+  and ($7::text is null or p.gateway = $7)
+  and ($8::text is null or p.reference ilike $8 or p.customer_email ilike $8)`
+
+const newestOfCustomer = sql<PaymentRow>`
+select ${PAYMENT_COLUMNS}
+from payments p
+where ${BEFORE} and p.customer_id = $13 and ${REST_OF_FILTER}
+${NEWEST}
+limit $6
+offset $7`
+
+const oldestOfCustomer = sql<PaymentRow>`
+select ${PAYMENT_COLUMNS}
+from payments p
+where ${AFTER} and p.customer_id = $13 and ${REST_OF_FILTER}
+${OLDEST}
+limit $6
+offset $7`
+
+const countOfCustomer = sql<Total>`
+select count(*)::integer as total
+from (
+  select 1
+  from payments p
+  where ${BETWEEN} and p.customer_id = $9 and ${REST_OF_COUNTED}
+  limit ${CAP}
+) counted`
+
+const OF_CUSTOMER = { newest: newestOfCustomer, oldest: oldestOfCustomer, count: countOfCustomer }
+
+/**
+ * The triples of state, currency and gateway that the merchant has, found by leaping from one to the next in the index,
+ * and of them those that fit. There are a few dozen at most.
+ */
+const triples = (kind: string, status: string, currency: string, gateway: string) => `
+with recursive triples as (
+  (
+    select status, currency, gateway
+    from payments
+    where merchant_id = $1 and kind = ${kind}
+    order by status, currency, gateway
+    limit 1
+  )
+  union all
+  select following.status, following.currency, following.gateway
+  from triples t
+  cross join lateral (
+    select status, currency, gateway
+    from payments
+    where merchant_id = $1
+      and kind = ${kind}
+      and (status, currency, gateway) > (t.status, t.currency, t.gateway)
+    order by status, currency, gateway
+    limit 1
+  ) following
+),
+fitting as (
+  select *
+  from triples
+  where (${status}::text is null or status = ${status})
+    and (${currency}::text is null or currency = ${currency})
+    and (${gateway}::text is null or gateway = ${gateway})
+)`
+
+const ofTriple = (pattern: string) => `
+  p.status = f.status
+  and p.currency = f.currency
+  and p.gateway = f.gateway
+  and (${pattern}::text is null or p.reference ilike ${pattern} or p.customer_email ilike ${pattern})`
+
+const newestFiltered = sql<PaymentRow>`
+${triples('$8', '$9', '$10', '$11')}
+select ${PAYMENT_COLUMNS}
+from fitting f
+cross join lateral (
+  select *
+  from payments p
+  where ${BEFORE} and p.kind = $8 and ${ofTriple('$12')}
+  ${NEWEST}
+  limit $6::bigint + $7::bigint
+) p
+${NEWEST}
+limit $6
+offset $7`
+
+const oldestFiltered = sql<PaymentRow>`
+${triples('$8', '$9', '$10', '$11')}
+select ${PAYMENT_COLUMNS}
+from fitting f
+cross join lateral (
+  select *
+  from payments p
+  where ${AFTER} and p.kind = $8 and ${ofTriple('$12')}
+  ${OLDEST}
+  limit $6::bigint + $7::bigint
+) p
+${OLDEST}
+limit $6
+offset $7`
+
+const countFiltered = sql<Total>`
+${triples('$4', '$5', '$6', '$7')}
+select count(*)::integer as total
+from (
+  select 1
+  from fitting f
+  cross join lateral (
+    select 1
+    from payments p
+    where ${BETWEEN} and p.kind = $4 and ${ofTriple('$8')}
+    limit ${CAP}
+  ) p
+  limit ${CAP}
+) counted`
+
+const FILTERED = { newest: newestFiltered, oldest: oldestFiltered, count: countFiltered }
+
+/**
+ * Two searches, each with the trigrams of its own table: references as they were claimed, and the e-mails of customers.
+ * A payment that both find is one.
+ */
+const found = (pattern: string) => `
+with found as materialized (
+  select r.payment_id as id
+  from payment_references r
+  where r.merchant_id = $1 and r.reference ilike ${pattern}
+  union
+  select p.id
+  from customers c
+  join payments p on p.merchant_id = c.merchant_id and p.customer_id = c.id
+  where c.merchant_id = $1 and c.search_text like ${pattern} and c.email_key like ${pattern}
+)`
+
+// What was found is not compared again: a customer's e-mail may have changed since the payment.
+const REST_OF_FOUND = `
+  p.kind = $8
+  and ($9::text is null or p.status = $9)
+  and ($10::text is null or p.currency = $10)
+  and ($11::text is null or p.gateway = $11)`
+
+const newestFound = sql<PaymentRow>`
+${found('$12')}
+select ${PAYMENT_COLUMNS}
+from found f
+join payments p on p.id = f.id
+where ${BEFORE} and ${REST_OF_FOUND}
+${NEWEST}
+limit $6
+offset $7`
+
+const oldestFound = sql<PaymentRow>`
+${found('$12')}
+select ${PAYMENT_COLUMNS}
+from found f
+join payments p on p.id = f.id
+where ${AFTER} and ${REST_OF_FOUND}
+${OLDEST}
+limit $6
+offset $7`
+
+const countFound = sql<Total>`
+${found('$8')}
+select count(*)::integer as total
+from (
+  select 1
+  from found f
+  join payments p on p.id = f.id
+  where ${BETWEEN}
+    and p.kind = $4
+    and ($5::text is null or p.status = $5)
+    and ($6::text is null or p.currency = $6)
+    and ($7::text is null or p.gateway = $7)
+  limit ${CAP}
+) counted`
+
+const FOUND = { newest: newestFound, oldest: oldestFound, count: countFound }

@@ -1,0 +1,65 @@
+import { listed, type Route, route } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import type { PaymentsApp } from './app.ts'
+import { CHARGE_EXAMPLE, PAYMENT_EXAMPLE } from './examples.ts'
+import { CustomerPaymentsQuery, listCustomerPayments, listPayments, PaymentsQuery } from './list.ts'
+import { ChargeRecord, PaymentRecord } from './schema.ts'
+import { showCharges, showPayments } from './views.ts'
+
+const FILTERS =
+  'Newest first. Filters narrow together; search finds a part of the reference or of the e-mail. Deep pages go by cursor. Each item is the record as reading it alone answers it.'
+
+export function listRoutes(app: PaymentsApp): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/checkout/payments',
+      tag: 'Checkout',
+      scope: 'checkout:read',
+      summary: 'List payments',
+      description: FILTERS,
+      query: PaymentsQuery,
+      answer: { http: 200, data: PaymentRecord, list: true },
+      refusals: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
+      examples: { data: [PAYMENT_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const { rows, meta } = await listPayments(app, merchant, 'checkout', query)
+        return listed('Payments retrieved.', await showPayments(app, rows), meta)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/charges',
+      tag: 'Charges',
+      scope: 'charges:write',
+      summary: 'List charges',
+      description: FILTERS,
+      query: PaymentsQuery,
+      answer: { http: 200, data: ChargeRecord, list: true },
+      refusals: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
+      examples: { data: [CHARGE_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const { rows, meta } = await listPayments(app, merchant, 'charge', query)
+        return listed('Charges retrieved.', await showCharges(app, rows), meta)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/customers/{uuid}/payments',
+      tag: 'Customer',
+      scope: 'customers:read',
+      summary: "List a customer's payments",
+      description:
+        'Payments and charges together, newest first, with the filters of the other lists. A charge is told as verify-payment tells it.',
+      params: UuidParams,
+      query: CustomerPaymentsQuery,
+      answer: { http: 200, data: PaymentRecord, list: true },
+      refusals: ['validation_failed', 'invalid_currency', 'invalid_uuid', 'customer_not_found'],
+      examples: { data: [PAYMENT_EXAMPLE] },
+      handle: async ({ merchant, params, query }) => {
+        const { rows, meta } = await listCustomerPayments(app, merchant, params.uuid, query)
+        return listed('Payments retrieved.', await showPayments(app, rows), meta)
+      },
+    }),
+  ]
+}

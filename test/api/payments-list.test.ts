@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { type Db, sql } from '../../src/kit/db.ts'
+import { assertRefusal, assertSameRefusal, UNKNOWN_UUID } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { CUSTOMER, chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+// The rows that are written here behind the service's back have no moves and no events.
+const service = await testService(
+  { after },
+  { env: { COWRY_RATE_LIMIT: '0' }, role: 'api', checksInvariants: false },
+)
+const { db } = service
+
+const PAYMENTS = '/api/v1/checkout/payments'
+const CHARGES = '/api/v1/charges'
+
+async function list(api: Api, path: string) {
+  const answer = await api.get(path)
+  assert.equal(answer.http, 200, answer.text)
+  return answer.body
+}
+
+const insertCustomers = sql`
+insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+select
+  $1, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'payer' || n || '@example.com',
+  'payer' || n || '@example.com', 'P', 'N', 'p n' || chr(10) || 'payer' || n || '@example.com', now(), now()
+from generate_series(1, 20) n`
+
+const insertPayments = sql`
+with rows as (
+  select
+    n, gen_random_uuid() as id, case when n % 5 = 0 then 'charge' else 'checkout' end as kind,
+    ('{successful,failed,processing}'::text[])[1 + n % 3] as status,
+    case when n % 7 = 0 then 'NGN' else 'KES' end as currency,
+    case when n % 11 = 0 then 'paystack' else 'sandbox' end as gateway,
+    1 + n % 20 as payer, timestamptz '2026-01-01T00:00:00Z' + n * interval '1 minute' as at
+  from generate_series(1, $2::integer) n
+),
+reference as (
+  insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
+  select $1, 'Order-' || n, id, '', at
+  from rows
+)
+insert into payments (
+  merchant_id, id, kind, reference, status, version, amount_minor, currency, gateway, customer_id, customer_email,
+  customer_firstname, customer_lastname, created_at
+)
+select
+  $1, id, kind, 'Order-' || n, status, 1, 100, currency, gateway,
+  ('00000000-0000-7000-8000-' || lpad(payer::text, 12, '0'))::uuid, 'payer' || payer || '@example.com', 'P', 'N', at
+from rows`
+
+/** A merchant with as many payments, each of them known by its number. */
+async function seeded(database: Db, count: number) {
+  const merchant = await service.newMerchant()
+  await database.query(insertCustomers, [merchant.uuid])
+  await database.query(insertPayments, [merchant.uuid, count])
+  return merchant
+}
+
+const numbers = (body: { data: { reference: string }[] }) =>
+  body.data.map(({ reference }) => Number(reference.slice('Order-'.length)))
+
+describe('the lists of payments and charges', () => {
+  it('want a key and a scope, and show nothing of another merchant', async () => {
+    const { api } = await service.newMerchant()
+    const paid = await payWith(api, 'card_success')
+    const other = await service.newMerchant()
+    const ofCustomer = `/api/v1/customers/${paid.customer.uuid}/payments`
+    for (const path of [PAYMENTS, CHARGES, ofCustomer]) {
+      assertRefusal(await service.apiWith(undefined).get(path), 'missing_api_key')
+      const { api: poor } = await service.newMerchant(['wallet:read'])
+      assertRefusal(await poor.get(path), 'insufficient_scope')
+    }
+    assert.deepEqual((await list(other.api, PAYMENTS)).data, [])
+    assert.deepEqual((await list(other.api, `${PAYMENTS}?customer=${paid.customer.uuid}`)).data, [])
+    assert.deepEqual((await list(other.api, `${PAYMENTS}?search=${paid.reference}`)).data, [])
+    const unknown = await other.api.get(`/api/v1/customers/${UNKNOWN_UUID}/payments`)
+    assertSameRefusal(await other.api.get(ofCustomer), unknown, 'customer_not_found')
+  })
+
+  it('have the same records as reading one', async () => {
+    const { api } = await service.newMerchant()
+    const token = await saveMethod(api, 'card_success')
+    await payWith(api, 'card_declined')
+    const recovering = await saveMethod(api, 'card_auth_required_later', {
+      customer: { ...CUSTOMER, email: 'second@example.com' },
+    })
+    await api.post('/api/v1/charges/recurring', chargeBody(token))
+    const customer = { ...CUSTOMER, email: 'second@example.com' }
+    await api.post('/api/v1/charges/recurring', chargeBody(recovering, { customer }))
+    for (const path of [PAYMENTS, CHARGES]) {
+      const { data } = await list(api, path)
+      assert.ok(data.length >= 2)
+      for (const record of data) {
+        assert.deepEqual(record, (await api.get(`${path}/${record.uuid}`)).body.data)
+      }
+    }
+    const [failed] = (await list(api, `${CHARGES}?status=failed`)).data
+    assert.match(failed.recovery.checkoutUrl, /\/pay\//)
+  })
+
+  it('show a customer payments and charges together, as verifying them does', async () => {
+    const { api } = await service.newMerchant()
+    const paid = await payWith(api, 'card_success')
+    await api.post('/api/v1/charges/recurring', chargeBody(paid.paymentMethod.recurringToken))
+    await api.post(
+      '/api/v1/checkout/initiate-payment',
+      initiateBody({ customer: { ...CUSTOMER, email: 'b@x.io' } }),
+    )
+    const path = `/api/v1/customers/${paid.customer.uuid}/payments`
+    const { data, meta } = await list(api, path)
+    assert.equal(meta.total, 2)
+    for (const record of data) {
+      const verified = await api.get(`/api/v1/checkout/verify-payment?reference=${record.reference}`)
+      assert.deepEqual(record, verified.body.data)
+    }
+    assert.equal((await list(api, `${path}?search=${paid.reference}`)).meta.total, 1)
+    assert.equal((await list(api, `${path}?status=failed`)).meta.total, 0)
+  })
+
+  it('refuse what is no filter, all at once', async () => {
+    const { api } = await service.newMerchant()
+    const wrong =
+      'status=paid&paymentGateway=A%20B&customer=7&search=&limit=101&createdFrom=yesterday&sort=amount'
+    for (const path of [PAYMENTS, CHARGES]) {
+      assert.deepEqual(assertRefusal(await api.get(`${path}?${wrong}`), 'validation_failed').sort(), [
+        'createdFrom: invalid_format',
+        'customer: invalid_uuid',
+        'limit: out_of_range',
+        'paymentGateway: invalid_format',
+        'search: too_short',
+        'sort: not_allowed',
+        'status: not_allowed',
+      ])
+      assertRefusal(await api.get(`${path}?currency=ABC`), 'invalid_currency')
+      assertRefusal(await api.get(`${path}?customer=x`), 'invalid_uuid')
+    }
+  })
+})
+
+const SEEDED = 300
+const statusOf = (n: number) => ['successful', 'failed', 'processing'][n % 3]
+const payerOf = (n: number) => 1 + (n % 20)
+const uuidOf = (payer: number) => `00000000-0000-7000-8000-${String(payer).padStart(12, '0')}`
+
+interface Filter {
+  query: string
+  fits: (n: number) => boolean
+}
+
+const FILTERS: Filter[] = [
+  { query: 'status=failed', fits: (n) => statusOf(n) === 'failed' },
+  { query: 'currency=NGN', fits: (n) => n % 7 === 0 },
+  { query: 'paymentGateway=paystack', fits: (n) => n % 11 === 0 },
+  { query: `customer=${uuidOf(3)}`, fits: (n) => payerOf(n) === 3 },
+  { query: 'search=ORDER-1', fits: (n) => String(n).startsWith('1') },
+  { query: 'search=payer2%40', fits: (n) => payerOf(n) === 2 },
+  { query: 'createdFrom=2026-01-01T01:00:00Z', fits: (n) => n >= 60 },
+  { query: 'createdTo=2026-01-01T03:00:00Z', fits: (n) => n <= 180 },
+]
+
+/** Every combination of filters that names each kind of filter at most once. */
+function combinations(): Filter[] {
+  return FILTERS.reduce<Filter[]>(
+    (all, filter) => [
+      ...all,
+      ...all
+        .filter(({ query }) => !query.includes(filter.query.split('=')[0] ?? ''))
+        .map(({ query, fits }) => ({
+          query: query === '' ? filter.query : `${query}&${filter.query}`,
+          fits: (n: number) => fits(n) && filter.fits(n),
+        })),
+    ],
+    [{ query: '', fits: () => true }],
+  )
+}
+
+describe('the filters of a list', async () => {
+  const { api } = await seeded(db, SEEDED)
+  const everyNumber = Array.from({ length: SEEDED }, (_, n) => n + 1)
+  const expected = (fits: Filter['fits'], kind: 'checkout' | 'charge') =>
+    everyNumber.filter((n) => fits(n) && (n % 5 === 0) === (kind === 'charge')).reverse()
+
+  it('narrow together, in every combination, in either order, and are counted exactly', async () => {
+    const all = combinations()
+    assert.ok(all.length > 150)
+    await Promise.all(
+      all.map(async ({ query, fits }, index) => {
+        const [path, kind] = index % 2 ? ([PAYMENTS, 'checkout'] as const) : ([CHARGES, 'charge'] as const)
+        const wanted = expected(fits, kind)
+        const page = await list(api, `${path}?limit=7&${query}`)
+        assert.deepEqual(numbers(page), wanted.slice(0, 7), query)
+        assert.equal(page.meta.total, wanted.length, query)
+        const oldest = await list(api, `${path}?limit=7&page=2&sort=createdAt:asc&${query}`)
+        assert.deepEqual(numbers(oldest), wanted.toReversed().slice(7, 14), query)
+      }),
+    )
+  })
+
+  it('go on by cursor to the last row, whichever way they are read', async () => {
+    for (const query of ['', 'status=failed', `customer=${uuidOf(4)}`, 'search=order-2']) {
+      const fits = combinations().find((one) => one.query === query)?.fits
+      const wanted = fits ? expected(fits, 'checkout') : undefined
+      const seen: number[] = []
+      let cursor: string | null = ''
+      while (cursor !== null) {
+        const next: string = cursor === '' ? '' : `&cursor=${cursor}`
+        const page = await list(api, `${PAYMENTS}?limit=40&${query}${next}`)
+        seen.push(...numbers(page))
+        cursor = page.meta.nextCursor
+      }
+      assert.equal(new Set(seen).size, seen.length, 'nothing comes twice')
+      assert.deepEqual(
+        seen,
+        seen.toSorted((a, b) => b - a),
+      )
+      if (wanted) assert.deepEqual(seen, wanted)
+    }
+  })
+
+  it('belong to a cursor: it opens no other list', async () => {
+    const { meta } = await list(api, `${PAYMENTS}?limit=5&status=failed`)
+    for (const path of [`${PAYMENTS}?status=successful`, `${CHARGES}?status=failed`]) {
+      assertRefusal(await api.get(`${path}&cursor=${meta.nextCursor}`), 'validation_failed')
+    }
+  })
+
+  it('take %, _ and \\ as what they are', async () => {
+    for (const search of ['%25', '_', '%5C', 'order_1', 'payer%25']) {
+      assert.equal((await list(api, `${PAYMENTS}?search=${search}`)).meta.total, 0, search)
+    }
+  })
+})
+
+describe('a list of very many', () => {
+  it('counts to ten thousand and no further, whichever way it is filtered', async () => {
+    const { api } = await seeded(db, 13_000)
+    for (const query of ['', 'currency=KES&paymentGateway=sandbox', 'search=order-', 'search=example.com']) {
+      const { meta } = await list(api, `${PAYMENTS}?${query}`)
+      const isFewer = query.startsWith('currency')
+      assert.equal(meta.totalIsCapped, !isFewer, query)
+      assert.equal(meta.total, isFewer ? 8_104 : 10_000, query)
+      assert.equal(meta.hasNext, true)
+    }
+  })
+})
