@@ -1,10 +1,51 @@
 import { wholePage } from '../core/page.ts'
 import { listed, type Route, route } from '../kit/route.ts'
-import { GATEWAY_EXAMPLE, GatewayRecord, ROUTE_EXAMPLE, RouteRecord, RoutesQuery } from './schema.ts'
-import { type DirectoryApp, listGateways, listRoutes } from './service.ts'
+import {
+  COUNTRY_EXAMPLE,
+  CountryRecord,
+  CURRENCY_EXAMPLE,
+  CurrencyRecord,
+  GATEWAY_EXAMPLE,
+  GatewayRecord,
+  ROUTE_EXAMPLE,
+  RouteRecord,
+  RoutesQuery,
+} from './schema.ts'
+import { type DirectoryApp, listCountries, listCurrencies, listGateways, listRoutes } from './service.ts'
 
 export function directoryRoutes(app: DirectoryApp): Route[] {
   return [
+    route({
+      method: 'GET',
+      path: '/api/v1/misc/currencies',
+      tag: 'Misc',
+      scope: 'checkout:read',
+      summary: 'List the currencies',
+      description:
+        'All 28, with what an amount in each may look like and the smallest that your gateways take.',
+      answer: { http: 200, data: CurrencyRecord, list: true },
+      refusals: [],
+      examples: { data: [CURRENCY_EXAMPLE] },
+      handle: async ({ merchant }) => {
+        const currencies = await listCurrencies(app, merchant)
+        return listed('Currencies retrieved.', currencies, wholePage(currencies.length))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/misc/countries',
+      tag: 'Misc',
+      scope: 'checkout:read',
+      summary: 'List the countries',
+      description: 'Those that use one of the currencies, with their mobile-money networks.',
+      answer: { http: 200, data: CountryRecord, list: true },
+      refusals: [],
+      examples: { data: [COUNTRY_EXAMPLE] },
+      handle: async () => {
+        const countries = listCountries()
+        return listed('Countries retrieved.', countries, wholePage(countries.length))
+      },
+    }),
     route({
       method: 'GET',
       path: '/api/v1/misc/gateways',

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { CURRENCY_CODES } from '../core/currency.ts'
-import { CurrencyCode, CurrencyFilter, Nullable, Words } from '../kit/schema.ts'
+import { CHANNELS } from '../gateways/gateway.ts'
+import { AmountText, CurrencyCode, CurrencyFilter, Nullable, Words } from '../kit/schema.ts'
 
-const Channels = Type.Array(Words(['card', 'mobile_money', 'bank_transfer']))
+const Channels = Type.Array(Words(CHANNELS))
 const Health = Words(['up', 'down'])
 
 export const GatewayRecord = Type.Object({
@@ -37,6 +38,31 @@ export const RouteRecord = Type.Object({
       reason: Words(['not_configured', 'excluded', 'not_in_route', 'not_collected', 'amount']),
     }),
   ),
+})
+
+export const CurrencyRecord = Type.Object({
+  code: CurrencyCode,
+  name: Type.String({ description: 'In English.' }),
+  decimals: Type.Integer({ description: 'An amount with more decimals is refused, never rounded.' }),
+  minimum: Nullable(
+    Type.String({
+      ...AmountText,
+      description:
+        'The smallest amount that a gateway of yours takes; another may want more. Null: none serves this currency.',
+    }),
+  ),
+  countries: Type.Array(Type.String()),
+  countryRequired: Type.Boolean({ description: 'Whether a payment must name one of the countries.' }),
+})
+
+export const CountryRecord = Type.Object({
+  code: Type.String(),
+  name: Type.String({ description: 'In English.' }),
+  callingCode: Nullable(Type.String()),
+  currencies: Type.Array(CurrencyCode),
+  networks: Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
+    description: 'Mobile-money networks, the largest first.',
+  }),
 })
 
 export const RoutesQuery = Type.Object({
@@ -78,5 +104,25 @@ export const ROUTE_EXAMPLE = {
   leftOut: [
     { name: 'flutterwave', reason: 'excluded' },
     { name: 'pawapay', reason: 'not_configured' },
+  ],
+}
+
+export const CURRENCY_EXAMPLE = {
+  code: 'XOF',
+  name: 'West African CFA Franc',
+  decimals: 0,
+  minimum: '1.00',
+  countries: ['BJ', 'BF', 'CI', 'GW', 'ML', 'NE', 'SN', 'TG'],
+  countryRequired: true,
+}
+
+export const COUNTRY_EXAMPLE = {
+  code: 'KE',
+  name: 'Kenya',
+  callingCode: '+254',
+  currencies: ['KES', 'USD'],
+  networks: [
+    { code: 'mpesa_ke', name: 'M-Pesa' },
+    { code: 'airtel_ke', name: 'Airtel Money' },
   ],
 }

@@ -1,10 +1,14 @@
-// What a merchant sees of gateways: who serves it, and who would be tried for a payment, in which order and why.
+// What a merchant sees of gateways: who serves it, and who would be tried for a payment, in which order and why. And what
+// it can ask for at all: currencies and countries.
 
 import { CURRENCIES, CURRENCY_CODES, type Currency, usesCurrency } from '../core/currency.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import { formatAmount, money } from '../core/money.ts'
+import { networksOf } from '../core/networks.ts'
 import type { Rail } from '../gateways/gateway.ts'
 import type { Gateways } from '../gateways/registry.ts'
+import { callingCode } from '../kit/phone.ts'
 import type { RoutesFilter } from './schema.ts'
 
 export interface DirectoryApp {
@@ -60,6 +64,49 @@ function rowsOf({ gateways: { routes } }: DirectoryApp, currency: Currency | und
     const others = CURRENCIES[row.currency].countries.filter((country) => !named.includes(country))
     return { currency: row.currency, country: row.country, within: row.country ?? others[0] ?? null }
   })
+}
+
+/** Names as English writes them; they are for people, and may change with the language data of the runtime. */
+const NAMES = {
+  currency: new Intl.DisplayNames('en', { type: 'currency' }),
+  region: new Intl.DisplayNames('en', { type: 'region' }),
+}
+
+export async function listCurrencies(app: DirectoryApp, merchant: Merchant) {
+  const opened = await app.gateways.open(merchant.id)
+  const rails = opened.flatMap(({ gateway }) => gateway.rails)
+  return CURRENCY_CODES.map((code) => {
+    const { decimals, countries, countryRequired } = CURRENCIES[code]
+    const minimum = minimumOf(rails, code)
+    return {
+      code,
+      name: NAMES.currency.of(code) ?? code,
+      decimals,
+      minimum: minimum === null ? null : formatAmount(money(minimum, code)),
+      countries,
+      countryRequired,
+    }
+  })
+}
+
+/** A rail without a minimum takes every amount from one minor unit on. */
+function minimumOf(rails: readonly Rail[], currency: Currency): bigint | null {
+  const [first, ...others] = rails
+    .filter((rail) => rail.currency === currency)
+    .map(({ minimumMinor }) => minimumMinor ?? 1n)
+  if (first === undefined) return null
+  return others.reduce((least, one) => (one < least ? one : least), first)
+}
+
+export function listCountries() {
+  const countries = sorted(CURRENCY_CODES.flatMap((code) => CURRENCIES[code].countries))
+  return countries.map((code) => ({
+    code,
+    name: NAMES.region.of(code) ?? code,
+    callingCode: callingCode(code),
+    currencies: CURRENCY_CODES.filter((currency) => usesCurrency(code, currency)),
+    networks: networksOf(code).map(({ code: network, name }) => ({ code: network, name })),
+  }))
 }
 
 const countriesOf = ({ currency, countries }: Rail): readonly string[] =>

@@ -62,6 +62,12 @@ export function examplePhone(country: string | null): string | null {
   return example ? nationalOf(example) : null
 }
 
+/** What is dialled before a number of the country, such as +254; null where no numbering plan is known. */
+export function callingCode(country: string): string | null {
+  const known = knownCountry(country)
+  return known ? `+${getCountryCallingCode(known)}` : null
+}
+
 function knownCountry(country: string | null): CountryCode | undefined {
   return country !== null && isSupportedCountry(country) ? country : undefined
 }

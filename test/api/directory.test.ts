@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
-import { assertRefusal } from '../support/answers.ts'
+import { CURRENCY_CODES } from '../../src/core/currency.ts'
+import { listCurrencies } from '../../src/directory/service.ts'
+import type { Rail } from '../../src/gateways/gateway.ts'
+import { fixedGateways } from '../../src/gateways/registry.ts'
+import { assertRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
 import { ofFile } from '../support/gateways.ts'
+import { scriptedGateway } from '../support/payments-rig.ts'
 import { addressOf, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
 import { testService } from '../support/service.ts'
 
@@ -16,6 +21,8 @@ const service = await testService({ after }, { env })
 
 const GATEWAYS = '/api/v1/misc/gateways'
 const ROUTES = '/api/v1/misc/routes'
+const CURRENCIES = '/api/v1/misc/currencies'
+const COUNTRIES = '/api/v1/misc/countries'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 async function merchantWith(names: readonly ProviderName[], routing: object[] = []) {
@@ -55,7 +62,7 @@ async function routeOf(api: Api, currency: string, country: string) {
 describe('the directory', () => {
   it('wants a key, and the scope to read checkouts', async () => {
     const { api } = await service.newMerchant(['wallet:read'])
-    for (const path of [GATEWAYS, ROUTES]) {
+    for (const path of [GATEWAYS, ROUTES, CURRENCIES, COUNTRIES]) {
       assertRefusal(await service.apiWith(undefined).get(path), 'missing_api_key')
       assertRefusal(await api.get(path), 'insufficient_scope')
     }
@@ -173,4 +180,75 @@ describe('a payment', () => {
       }
     })
   }
+})
+
+interface CurrencyRecord {
+  code: string
+  minimum: string | null
+  [field: string]: unknown
+}
+
+describe('the currencies', () => {
+  it('are the 28, with what an amount may look like', async () => {
+    const { api } = await service.newMerchant()
+    const currencies: CurrencyRecord[] = await read(api, CURRENCIES)
+    assert.deepEqual(
+      currencies.map(({ code }) => code),
+      CURRENCY_CODES,
+    )
+    assert.deepEqual(
+      currencies.find(({ code }) => code === 'XOF'),
+      {
+        code: 'XOF',
+        name: 'West African CFA Franc',
+        decimals: 0,
+        minimum: '1.00',
+        countries: ['BJ', 'BF', 'CI', 'GW', 'ML', 'NE', 'SN', 'TG'],
+        countryRequired: true,
+      },
+    )
+    const { meta } = (await api.get(CURRENCIES)).body
+    assert.equal(meta.total, 28)
+  })
+
+  it('have the smallest minimum of the gateways that serve the merchant, and none where nobody does', async () => {
+    const rails = (minimumMinor?: bigint): Rail[] => [
+      { currency: 'NGN', channels: ['card'], minimumMinor },
+      { currency: 'KES', channels: ['card'], minimumMinor: minimumMinor && minimumMinor * 2n },
+    ]
+    const gateways = fixedGateways([
+      { ...scriptedGateway('one'), rails: rails(5_000n) },
+      { ...scriptedGateway('two'), rails: rails(300n) },
+    ])
+    const merchant = { id: UNKNOWN_UUID, name: 'Shop', mode: 'test' as const, baseCurrency: 'USD' }
+    const shown = await listCurrencies({ gateways }, merchant)
+    const minimumOf = (wanted: string) => shown.find(({ code }) => code === wanted)?.minimum
+    assert.deepEqual(['NGN', 'KES', 'USD'].map(minimumOf), ['3.00', '6.00', null])
+  })
+})
+
+describe('the countries', () => {
+  it('are those that use a currency, with calling code and networks', async () => {
+    const { api } = await service.newMerchant()
+    const countries: { code: string; currencies: string[] }[] = await read(api, COUNTRIES)
+    const codes = countries.map(({ code }) => code)
+    assert.deepEqual(codes, codes.toSorted())
+    assert.equal(new Set(codes).size, codes.length)
+    assert.ok(countries.every(({ currencies }) => currencies.length > 0))
+    assert.deepEqual(
+      countries.find(({ code }) => code === 'KE'),
+      {
+        code: 'KE',
+        name: 'Kenya',
+        callingCode: '+254',
+        currencies: ['KES', 'USD'],
+        networks: [
+          { code: 'mpesa_ke', name: 'M-Pesa' },
+          { code: 'airtel_ke', name: 'Airtel Money' },
+          { code: 'equitel_ke', name: 'Equitel' },
+          { code: 'tkash_ke', name: 'T-Kash' },
+        ],
+      },
+    )
+  })
 })
