@@ -26,6 +26,12 @@ const COMMANDS = [
   ['gateways', 'show'],
   ['gateways', 'set'],
   ['gateways', 'remove'],
+  ['listen'],
+  ['trigger'],
+  ['events', 'list'],
+  ['events', 'show'],
+  ['events', 'replay'],
+  ['logs', 'tail'],
   ['doctor'],
   ['docs'],
 ]

@@ -6,7 +6,7 @@ import type { StreamedEvent } from './event-stream.ts'
 import type { KeyOption } from './merchant-client.ts'
 import { type JsonOption, type WindowOptions, withJson, withKey, withWindow } from './options.ts'
 import type { Shell } from './shell.ts'
-import { renderTable } from './terminal.ts'
+import { CommandError, renderTable } from './terminal.ts'
 
 interface ListOptions extends WindowOptions, KeyOption {
   type?: string
@@ -85,7 +85,7 @@ function addReplay(events: Command, shell: Shell): void {
       const { from, to, endpoint } = options
       const isRange = from !== undefined && to !== undefined
       if ((uuid === undefined) !== isRange)
-        throw new InvalidArgumentError('Name one event, or a time with --from and --to.')
+        throw new CommandError('usage', 'Name one event, or a time with --from and --to.')
       const path =
         uuid === undefined ? '/api/v1/events/replay' : `/api/v1/events/${encodeURIComponent(uuid)}/replay`
       const body = uuid === undefined ? { from, to, endpoint } : { endpoint }

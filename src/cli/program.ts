@@ -63,8 +63,9 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
 }
 
 const WHERE = `
-The operator commands speak to a running service. On its machine they find it by the data folder
-(COWRY_DATA_DIR); from elsewhere set COWRY_URL and COWRY_ADMIN_TOKEN.`
+The commands speak to a running service. On its machine they find it by the data folder (COWRY_DATA_DIR); from
+elsewhere set COWRY_URL, and COWRY_ADMIN_TOKEN for those of operators. Listen, trigger and events speak for a
+merchant: the demo merchant of the data folder, or that of COWRY_API_KEY.`
 
 function makeShell(terminal: Terminal, env: Env | undefined, interruption: AbortSignal | undefined): Shell {
   const withService = async <Result>(work: (config: ClientConfig, http: HttpClient) => Promise<Result>) => {

@@ -6,7 +6,14 @@ import { connectDb } from '../../src/kit/db.ts'
 import { createApi } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
 import { testDatabaseUrl } from '../support/database.ts'
-import { type ProcessOptions, runCowry, startProcess, tempFolder } from '../support/process.ts'
+import {
+  eventually,
+  type ProcessOptions,
+  runCowry,
+  startProcess,
+  startTalking,
+  tempFolder,
+} from '../support/process.ts'
 
 /** The program as it is installed. */
 const COWRY: ProcessOptions = { command: [process.execPath, 'bin/cowry.js'] }
@@ -36,7 +43,10 @@ describe('cowry --help', { concurrency: 2 }, () => {
     const { code, out, err } = await run(t, '--help')
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     const names = commandsIn(out)
-    assert.deepEqual(names, ['serve', 'sandbox', 'merchants', 'keys', 'gateways', 'doctor', 'docs'])
+    assert.deepEqual(names, [
+      ...['serve', 'sandbox', 'merchants', 'keys', 'gateways', 'listen', 'trigger', 'events', 'logs'],
+      ...['doctor', 'docs'],
+    ])
     for (const name of names) {
       const help = await run(t, name, '--help')
       assert.deepEqual({ code: help.code, err: help.err }, { code: 0, err: '' })
@@ -72,6 +82,17 @@ describe('beside a running service', () => {
     const document = await run(t, ...unknown, '--json')
     assert.deepEqual({ code: document.code, err: document.err }, { code: 1, err: '' })
     assert.equal(JSON.parse(document.out).error.code, 'merchant_not_found')
+  })
+
+  it('listens with the demo key of the data folder, and ends at Ctrl-C with a summary', async (t) => {
+    const isReady = (output: string) => output.includes('TIME')
+    const listening = await startTalking(t, ['listen'], { COWRY_DATA_DIR: dataDir }, isReady, COWRY)
+    const triggered = await run(t, 'trigger', 'payment.pending')
+    assert.match(triggered.out, /^✓ A customer begins to pay 1250\.50 KES +\d+ ms$/m)
+    await eventually(listening.output, (text) => / payment\.pending /.test(text), 10_000)
+    const { code } = await listening.kill('SIGINT')
+    assert.equal(code, 0, listening.errors())
+    assert.match(listening.output(), /\n\d events?\.\n$/)
   })
 
   it('doctor passes when the books are right, and names the invariant that is violated when they are not', async (t) => {

@@ -1,0 +1,249 @@
+// cowry listen and cowry trigger beside a running service: what a developer does first.
+
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { after, describe, it } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { PLAYABLE } from '../../src/cli/recipes.ts'
+import { writeServerFile } from '../../src/cli/server-file.ts'
+import { eventually, tempFolder } from '../support/process.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+
+const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
+const env = {
+  COWRY_DATA_DIR: service.dataDir,
+  COWRY_URL: service.url,
+  COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
+}
+
+interface Running {
+  output(): string
+  lines(): Record<string, never>[]
+  ended: Promise<number>
+  stop(): Promise<number>
+}
+
+/** A command that runs until it is interrupted. */
+function start(argv: string[], settings: Record<string, string> = env): Running {
+  const interruption = new AbortController()
+  let text = ''
+  const write = (more: string) => {
+    text += more
+  }
+  const terminal = { out: write, err: write }
+  const ended = runCommandLine(argv, terminal, settings, interruption.signal)
+  const stop = () => {
+    interruption.abort()
+    return ended
+  }
+  const lines = () =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+  return { output: () => text, lines, ended, stop }
+}
+
+async function run(...argv: string[]) {
+  const running = start(argv)
+  return { code: await running.ended, out: running.output() }
+}
+
+/** What a developer writes: verifies what comes in, and answers. */
+async function startConsumer(secret: () => string, status = 200) {
+  const received: { id: string; type: string }[] = []
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray())
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    )
+    const event = new Webhook(secret()).verify(body, headers) as { id: string; type: string }
+    assert.equal(headers['webhook-id'], event.id)
+    received.push(event)
+    response.writeHead(status).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  after(() => void server.close())
+  const address = server.address()
+  assert.ok(address && typeof address === 'object')
+  return { received, url: `http://127.0.0.1:${address.port}/hook` }
+}
+
+describe('cowry listen and cowry trigger', () => {
+  it('bring every event that can be triggered to the developer, verified, once', {
+    timeout: 120_000,
+  }, async () => {
+    let secret = ''
+    const consumer = await startConsumer(() => secret)
+    const listening = start(['listen', '--forward-to', consumer.url, '--json'])
+    const [beginning] = await eventually(
+      async () => listening.lines(),
+      (lines) => lines.length > 0,
+      10_000,
+    )
+    ;({ secret } = beginning as unknown as { secret: string })
+    assert.match(secret, /^whsec_/)
+    const triggered = new Map<string, string>()
+    for (const type of PLAYABLE) {
+      const { code, out } = await run('trigger', type, '--json')
+      assert.equal(code, 0, `${type}: ${out}`)
+      const { data } = JSON.parse(out)
+      assert.equal(data.event.type, type)
+      triggered.set(data.event.id, type)
+    }
+    await eventually(
+      async () => [...triggered.keys()].filter((id) => !consumer.received.some((event) => event.id === id)),
+      ({ length }) => length === 0,
+      20_000,
+    )
+    assert.equal(await listening.stop(), 0)
+    const ids = consumer.received.map(({ id }) => id)
+    assert.equal(new Set(ids).size, ids.length, 'none came twice')
+    assert.deepEqual(listening.lines().at(-1), {
+      kind: 'ended',
+      events: ids.length,
+      accepted: ids.length,
+      refused: 0,
+    })
+  })
+
+  it('show people a table, only with the events they want', async () => {
+    const consumer = await startConsumer(() => secretIn(listening.output()), 500)
+    const listening = start([
+      'listen',
+      '--forward-to',
+      consumer.url,
+      '--events',
+      'payment.successful,refund.*',
+    ])
+    await eventually(listening.output, (text) => text.includes('TIME'), 10_000)
+    assert.equal((await run('trigger', 'refund.successful')).code, 0)
+    await eventually(listening.output, (text) => text.includes('refund.successful'), 10_000)
+    await listening.stop()
+    const rows = listening
+      .output()
+      .split('\n')
+      .filter((line) => /^\d\d:\d\d:\d\d/.test(line))
+    assert.deepEqual(
+      rows.map((row) => row.split(/ {2,}/).slice(1, 4)),
+      ['payment.successful', 'refund.pending', 'refund.successful'].map((type, index) => [
+        type,
+        rows[index]?.split(/ {2,}/)[2],
+        '500',
+      ]),
+    )
+    assert.match(rows[0] ?? '', / payment [0-9a-f-]{36} v3 /)
+    assert.match(listening.output(), /3 events: 0 accepted, 3 not\./)
+    assert.ok(!listening.output().includes('\u001b'), 'no colours where nobody watches')
+  })
+
+  it('wait for a service that restarts, also at another address', async (t) => {
+    const folder = await tempFolder(t, 'listening')
+    const settings = { COWRY_DATA_DIR: folder, COWRY_API_KEY: service.demoKey ?? '' }
+    const database = { databaseUrl: service.databaseUrl, checksInvariants: false }
+    const first = await testService(t, database)
+    await writeServerFile(folder, { url: first.url, pid: 1 })
+    const listening = start(['listen', '--json'], settings)
+    await eventually(listening.output, (text) => text.includes('listening'), 10_000)
+    await first.stop()
+    await eventually(listening.output, (text) => text.includes('does not answer'), 10_000)
+    const second = await testService(t, database)
+    await writeServerFile(folder, { url: second.url, pid: 2 })
+    const { out } = await run('trigger', 'payment.pending', '--json')
+    const { id } = JSON.parse(out).data.event
+    await eventually(listening.output, (text) => text.includes(id), 15_000)
+    await listening.stop()
+    const notes = listening.lines().filter(({ kind }) => kind === 'note')
+    assert.equal(notes.length, 2, 'told once that it is away, and once that it is back')
+  })
+
+  it('say what to do when they cannot', async () => {
+    const cases: [string[], Record<string, string>, RegExp][] = [
+      [
+        ['listen'],
+        { ...env, COWRY_API_KEY: 'cowry_test_nonsense' },
+        /incomplete or mistyped.*--merchant-key/,
+      ],
+      [['listen', '--merchant-key', 'cowry_live_abcdefghijkl_x'], env, /live key/],
+      [['listen', '--merchant-key', 'not a key'], env, /not an API key/],
+      [['listen', '--forward-to', 'ftp://x'], env, /such as http:\/\/localhost:3000\/hook/],
+      [
+        ['listen'],
+        { ...env, COWRY_URL: 'https://pay.example.com' },
+        /Name a key of https:\/\/pay.example.com/,
+      ],
+      [['trigger', 'wallet.settled'], env, /settles.*\n?.*payment\.successful/s],
+      [['trigger', 'payment.sucessful'], env, /payment\.successful/],
+      [['events', 'replay'], env, /--from and --to/],
+    ]
+    for (const [argv, settings, words] of cases) {
+      const running = start(argv, settings)
+      assert.equal(await running.ended, 1, argv.join(' '))
+      assert.match(running.output(), words)
+    }
+  })
+})
+
+describe('cowry events', () => {
+  it('lists, shows and sends again', async () => {
+    const consumer = await startConsumer(() => secret)
+    const endpoint = await service.api.post('/api/v1/webhooks/endpoints', {
+      url: consumer.url,
+      events: ['customer.created'],
+    })
+    assert.equal(endpoint.http, 201, endpoint.text)
+    const { secret } = endpoint.body.data
+    const { event } = JSON.parse((await run('trigger', 'customer.created', '--json')).out).data
+    await eventually(
+      async () => consumer.received.length,
+      (count) => count === 1,
+      10_000,
+    )
+
+    const listed = await run('events', 'list', '--type', 'customer.created', '--limit', '1')
+    assert.match(
+      listed.out,
+      new RegExp(`customer\\.created +customer ${event.resource.uuid} v1 +${event.id}`),
+    )
+    assert.match(listed.out, /More: --cursor \S+/)
+    const shown = await eventually(
+      () => run('events', 'show', event.id),
+      ({ out }) => /delivered +1/.test(out),
+      10_000,
+    )
+    assert.match(shown.out, /"type": "customer.created"/)
+    const again = await run('events', 'replay', event.id)
+    assert.equal(again.out, '1 event in 1 delivery will be sent again.\n')
+    await eventually(
+      async () => consumer.received.length,
+      (count) => count === 2,
+      10_000,
+    )
+    assert.deepEqual(consumer.received[0], consumer.received[1])
+    const range = ['--from', '2020-01-01T00:00:00Z', '--to', '2020-01-02T00:00:00Z', '--json']
+    const none = await run('events', 'replay', ...range)
+    assert.equal(JSON.parse(none.out).data.events, 0, none.out)
+  })
+})
+
+describe('cowry logs tail', () => {
+  it('shows the last lines and those that come', async () => {
+    await service.api.get('/api/v1/wallet/balance', { 'x-request-id': 'before-the-tail' })
+    const tailing = start(['logs', 'tail', '--level', 'info'])
+    await eventually(tailing.output, (text) => text.includes('before-the-tail'), 10_000)
+    await service.api.get('/api/v1/customers/nobody', { 'x-request-id': 'during-the-tail' })
+    await eventually(tailing.output, (text) => text.includes('during-the-tail'), 10_000)
+    assert.equal(await tailing.stop(), 0)
+    assert.match(
+      tailing.output(),
+      /info +GET \/api\/v1\/customers\/:uuid 400 \d+ ms requestId=during-the-tail merchantId=\S+ keyId=\S+ refusal=invalid_uuid/,
+    )
+    const filtered = await run('logs', 'tail', '--no-follow', '--json', '--request-id', 'before-the-tail')
+    assert.equal(JSON.parse(filtered.out).fields.route, '/api/v1/wallet/balance')
+  })
+})
+
+function secretIn(output: string): string {
+  return /whsec_\S+/.exec(output)?.[0] ?? ''
+}
