@@ -1,0 +1,119 @@
+// Refunds under pressure: a hundred at once over two services, and answers that get lost at every provider. Nobody gets
+// more back than was paid, and nobody gets anything twice.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { FakeProvider } from '../../src/gateways/conformance.ts'
+import { sql } from '../../src/kit/db.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { payWith } from '../support/builders.ts'
+import { attemptOf, ofFile, startPaying } from '../support/gateways.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { eventually } from '../support/process.ts'
+import { addressOf, merchantAt, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
+import { testService } from '../support/service.ts'
+
+const PATH = '/api/v1/refunds'
+const DEADLINE_MS = 30_000
+
+const fakes = new Map<ProviderName, FakeProvider>()
+for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(ofFile({ after })))
+const env: Record<string, string> = Object.assign(
+  { COWRY_RATE_LIMIT: '0' },
+  ...[...fakes].map(([name, fake]) => addressOf(name, fake)),
+)
+const clock = movingClock()
+const service = await testService({ after }, { env, clock })
+
+const sumOfLedger = sql<{ currency: string; minor: bigint }>`
+select currency, sum(amount_minor)::bigint as minor
+from postings
+group by currency`
+
+interface Refund {
+  uuid: string
+  status: string
+  amount: string
+}
+
+async function allRefunds(uuid: string): Promise<Refund[]> {
+  const { body } = await service.api.get(`${PATH}?payment=${uuid}&limit=100`)
+  return body.data
+}
+
+const minorOf = (amounts: readonly { amount: string }[]) =>
+  amounts.reduce((sum, { amount }) => sum + BigInt(amount.replace('.', '')), 0n)
+
+describe('a hundred refunds of one payment at once, over two services', () => {
+  it('never exceed what was paid, are executed exactly once each, and leave books that sum to zero (F-47)', async (t) => {
+    // Only answers requests; like the first it has a pool and a memory of its own.
+    const { databaseUrl } = service
+    const other = await testService(t, { env, clock, role: 'api', databaseUrl })
+    const { uuid, reference } = await payWith(service.api, 'card_success', { amount: 500 })
+    const key = service.demoKey ?? ''
+    const apis = [service.api, other.apiWith(key)]
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n): Promise<ApiAnswer> | undefined =>
+        apis[n % 2]?.post(PATH, { uuid, amount: 9.5 + (n % 3) }),
+      ),
+    )
+    const codes = answers.map((answer) => `${answer?.http} ${answer?.body.error?.code ?? ''}`)
+    const allowed = /^(201 |422 refund_exceeds_amount|409 invalid_state|503 temporarily_unavailable)$/
+    for (const code of codes) assert.match(code, allowed)
+    assert.ok(codes.filter((code) => code === '201 ').length >= 40, codes.join())
+    assert.ok(codes.includes('422 refund_exceeds_amount'))
+
+    const refunds = await eventually(
+      () => allRefunds(uuid),
+      (list) => list.every(({ status }) => status !== 'pending'),
+      DEADLINE_MS,
+    )
+    assert.deepEqual([...new Set(refunds.map(({ status }) => status))], ['successful'])
+    const given = minorOf(refunds)
+    assert.ok(given <= 50_000n && given > 50_000n - 950n, `${given} of 50000 went back`)
+    const executions = (await service.api.get(`/api/v1/sandbox/executions?reference=${reference}`)).body.data
+    const executed = executions.filter(({ kind }: { kind: string }) => kind === 'refund')
+    assert.equal(executed.length, refunds.length)
+    assert.equal(minorOf(executed), given)
+    const { refundedAmount } = (await service.api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
+    assert.equal(minorOf([{ amount: refundedAmount }]), given)
+    for (const { currency, minor } of await service.db.query(sumOfLedger)) assert.equal(minor, 0n, currency)
+  })
+})
+
+describe('an answer that gets lost', { concurrency: true }, () => {
+  for (const name of PROVIDER_NAMES) {
+    it(`at ${name}: the refund is pending, found or sent again under its key, and given once (F-28)`, async () => {
+      const fake = fakes.get(name)
+      assert.ok(fake?.refunds)
+      const { asks, channel } = PROVIDERS[name]
+      const { api } = await merchantAt(service, name)
+      const { uuid } = await startPaying(api, asks, channel)
+      const { key } = await attemptOf(service.db, uuid)
+      await fake.finish(key, { kind: 'pays' })
+      const read = async () => (await api.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`)).body.data
+      await eventually(read, ({ status }) => status === 'successful', DEADLINE_MS)
+
+      fake.server.trouble('cut_off_after_acting', { on: /^POST .*refund/, times: 1 })
+      const first = await api.post(PATH, { uuid, amount: asks.currency === 'RWF' ? 125 : 1.5 })
+      assert.equal(first.http, 201, first.text)
+      assert.deepEqual([first.body.data.status, first.body.data.statusReason], ['pending', 'outcome_unknown'])
+      // Another refund of the payment, while nobody knows about the first.
+      const second = await api.post(PATH, { uuid, amount: asks.currency === 'RWF' ? 250 : 2.5 })
+      assert.equal(second.http, 201, second.text)
+      for (const { body } of [first, second]) {
+        const ended = await eventually(
+          async () => {
+            clock.advance(1_000)
+            return (await api.get(`${PATH}/${body.data.uuid}`)).body.data
+          },
+          ({ status }) => status !== 'pending',
+          DEADLINE_MS,
+        )
+        assert.equal(ended.status, 'successful')
+      }
+      const given = asks.currency === 'RWF' ? [125n, 250n] : [150n, 250n]
+      assert.deepEqual([...(await fake.refunds(key))].sort(), given)
+    })
+  }
+})
