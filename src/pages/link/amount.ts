@@ -7,6 +7,8 @@ import { type Money, parseAmount } from '../../core/money.ts'
 // Where a separator has three digits behind it, it stands between thousands: no currency here has three decimals.
 const FORMS = [
   /^(\d{1,3}(?:,\d{3})+)(?:\.(\d{1,2}))?$/,
+  // By lakh and crore, as Bengali has it: 12,34,567.50.
+  /^(\d{1,2}(?:,\d{2})*,\d{3})(?:\.(\d{1,2}))?$/,
   /^(\d{1,3}(?:\.\d{3})+)(?:,(\d{1,2}))?$/,
   /^(\d{1,15})(?:[.,](\d{1,2}))?$/,
 ]

@@ -1,0 +1,221 @@
+// What may go wrong between a place at a link and the money: a process that dies, a gateway that begins nothing, a payer who
+// goes on to another way, money that comes when the place is gone (F-29, F-35).
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { Refusal } from '../../src/core/errors.ts'
+import { money } from '../../src/core/money.ts'
+import { sql } from '../../src/kit/db.ts'
+import { dropAbandonedPlaces } from '../../src/links/places.ts'
+import { createLink, type LinksApp, requireLink, takePlace } from '../../src/links/service.ts'
+import { countOnePayment } from '../../src/links/tally.ts'
+import { requireMerchant } from '../../src/merchants/service.ts'
+import { initiatePayment } from '../../src/payments/initiate.ts'
+import {
+  giveUpAttempt,
+  type PaymentRow,
+  refreshCheckout,
+  requireCheckoutPayment,
+  startAttempt,
+} from '../../src/payments/service.ts'
+import { eventsOf } from '../support/books.ts'
+import { CUSTOMER, newReference } from '../support/builders.ts'
+import {
+  CANCELLED,
+  NO_ANSWER,
+  NOT_SENT,
+  PENDING,
+  paid,
+  paymentsRig,
+  STARTED,
+} from '../support/payments-rig.ts'
+
+const HOUR_MS = 3_600_000
+
+const rig = await paymentsRig({ after })
+const { gateway, merchant, clock } = rig
+
+const withLinks = (app: typeof rig.app): LinksApp => ({
+  ...app,
+  requireMerchant: (id) => requireMerchant(app, id),
+  admit: (payment) => takePlace(app, payment),
+})
+const app = withLinks(rig.app)
+const otherProcess = withLinks(rig.anotherApp())
+
+afterEach(() => rig.endTest())
+
+async function newLink(maxPayments: number) {
+  const { record } = await createLink(
+    app,
+    merchant,
+    { title: 'A ticket', amount: 100, currency: 'KES', maxPayments },
+    undefined,
+  )
+  return record
+}
+
+async function begin(link: { id: string }): Promise<PaymentRow> {
+  const input = {
+    reference: newReference(),
+    amount: money(10_000n, 'KES'),
+    description: null,
+    metadata: {},
+    customer: { ...CUSTOMER, country: null },
+    country: 'KE',
+    redirectUrl: null,
+    isRecurring: false,
+    linkId: link.id,
+  }
+  return (await initiatePayment(app, merchant, input, null)).payment
+}
+
+const look = ({ reference }: PaymentRow) => requireCheckoutPayment(app, merchant, reference)
+
+async function press(payment: PaymentRow, by: LinksApp = app): Promise<string> {
+  try {
+    return (await startAttempt(by, await look(payment), { channel: 'card' })).payment.status
+  } catch (error) {
+    if (error instanceof Refusal) return error.code
+    throw error
+  }
+}
+
+/** Presses, and the gateway takes the attempt on. */
+async function started(payment: PaymentRow): Promise<void> {
+  gateway.answers('startCheckout', STARTED)
+  assert.equal(await press(payment), 'processing')
+}
+
+async function ask(payment: PaymentRow): Promise<string> {
+  clock.advance(5_000)
+  return (await refreshCheckout(app, await look(payment), 'return')).payment.status
+}
+
+async function stateOf({ id }: { id: string }): Promise<string> {
+  const { paymentsCount, placesTaken, status } = await requireLink(app, merchant, id)
+  return `${paymentsCount} paid, ${placesTaken} taken, ${status}`
+}
+
+describe('a place at a link', () => {
+  it('is kept while the outcome is not known, and given back with a decline', async () => {
+    const link = await newLink(1)
+    const [one, another] = [await begin(link), await begin(link)]
+    gateway.answers('startCheckout', NO_ANSWER)
+    assert.equal(await press(one), 'processing')
+    assert.equal(await press(another), 'payment_link_busy')
+    gateway.answers('verify', CANCELLED)
+    assert.equal(await ask(one), 'pending')
+    assert.equal(await stateOf(link), '0 paid, 0 taken, active')
+    await started(another)
+    assert.equal(await press(one), 'payment_link_busy')
+    gateway.answers('verify', paid())
+    assert.equal(await ask(another), 'successful')
+    assert.equal(await press(one), 'payment_link_ended')
+    assert.equal(await press(one), 'invalid_state')
+    assert.equal((await rig.payment(one.id)).status, 'expired')
+  })
+
+  it('stays with a payer who goes on to another way while the first page can still be paid', async () => {
+    const link = await newLink(1)
+    const [one, another] = [await begin(link), await begin(link)]
+    await started(one)
+    gateway.answers('cancel', PENDING)
+    assert.equal((await giveUpAttempt(app, await look(one))).payment.status, 'pending')
+    assert.equal(await press(another), 'payment_link_busy')
+    await started(one)
+    gateway.answers('verify', paid())
+    assert.equal(await ask(one), 'successful')
+    assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
+  })
+
+  it('is given back when the gateway began nothing, and no attempt goes without one (F-27)', async () => {
+    const link = await newLink(1)
+    const [one, another] = [await begin(link), await begin(link)]
+    gateway.answers('startCheckout', NOT_SENT)
+    assert.equal(await press(one), 'pending')
+    await started(another)
+    const careless: LinksApp = { ...app, admit: async () => 'admitted' }
+    const sent = startAttempt(careless, await look(one), { channel: 'card' })
+    await assert.rejects(sent, /has no place at its link/)
+    assert.equal((await rig.payment(one.id)).status, 'pending')
+  })
+
+  it('that was taken by a process which died before the attempt is given back after a while', async () => {
+    const link = await newLink(1)
+    const [one, another] = [await begin(link), await begin(link)]
+    assert.equal(await takePlace(app, one), 'admitted')
+    assert.equal(await press(another), 'payment_link_busy')
+    assert.equal(await dropAbandonedPlaces(app), 0, 'it may be on its way to the attempt')
+    clock.advance(180_000)
+    assert.equal(await dropAbandonedPlaces(app), 1)
+    await started(another)
+    clock.advance(180_000)
+    assert.equal(await dropAbandonedPlaces(app), 0, 'a payment that is at a gateway keeps its place')
+  })
+
+  it('is taken once by one payment, also when two processes take it at once', async () => {
+    const link = await newLink(2)
+    const [one, another] = [await begin(link), await begin(link)]
+    gateway.answers('startCheckout', STARTED, STARTED)
+    await Promise.all([press(one), press(one, otherProcess)])
+    assert.equal(await stateOf(link), '0 paid, 1 taken, active')
+    gateway.forgetAnswers()
+    await started(another)
+    assert.equal(await stateOf(link), '0 paid, 2 taken, active')
+  })
+
+  it('that is gone does not keep late money from being counted: it is one more than asked for, and shown (F-35)', async () => {
+    const link = await newLink(1)
+    const [late, another] = [await begin(link), await begin(link)]
+    await started(late)
+    clock.advance(2 * HOUR_MS)
+    gateway.answers('verify', PENDING)
+    await rig.expire()
+    assert.equal((await rig.payment(late.id)).status, 'expired')
+    assert.equal(await stateOf(link), '0 paid, 0 taken, active')
+    const fresh = await begin(link)
+    assert.equal(await press(another), 'invalid_state', 'its own time is up')
+    await started(fresh)
+    gateway.answers('verify', paid())
+    assert.equal(await ask(fresh), 'successful')
+    gateway.answers('verify', paid())
+    await rig.ring(await rig.attempt(late.id))
+    await rig.resolve()
+    assert.equal((await rig.payment(late.id)).status, 'successful')
+    assert.equal(await stateOf(link), '2 paid, 2 taken, completed')
+  })
+})
+
+const selectPaid = sql<{ places: number }>`
+select count(*)::integer as places
+from payment_link_places
+where link_id = $1 and paid_at is not null`
+
+describe('the count of a link', () => {
+  it('is right before and after the job, and each event is written once by many jobs at once', async () => {
+    while ((await countOnePayment(app)) > 0);
+    const link = await newLink(3)
+    for (let n = 0; n < 3; n += 1) {
+      const payment = await begin(link)
+      await started(payment)
+      gateway.answers('verify', paid())
+      assert.equal(await ask(payment), 'successful')
+    }
+    assert.equal((await rig.db.query(selectPaid, [link.id]))[0]?.places, 3)
+    assert.equal(await stateOf(link), '3 paid, 3 taken, completed')
+    const counted = await Promise.all([app, otherProcess, app, otherProcess, app].map(countOnePayment))
+    assert.equal(counted.filter((count) => count === 1).length, 3)
+    assert.equal(await stateOf(link), '3 paid, 3 taken, completed')
+    const events = await eventsOf(rig.db, link.id)
+    assert.deepEqual(
+      events.map(({ version, type, body }) => `${version} ${type} ${body.data.paymentsCount}`),
+      [
+        '1 payment_link.paid 1',
+        '2 payment_link.paid 2',
+        '3 payment_link.paid 3',
+        '4 payment_link.completed 3',
+      ],
+    )
+  })
+})

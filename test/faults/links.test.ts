@@ -1,0 +1,163 @@
+// F-28 and F-47 at payment links: as many payers at once as a link may not have. A place is held before anybody is charged,
+// so the ones too many are told why and pay nothing.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { startInstallation } from '../support/installation.ts'
+import { fillIn, makeLink } from '../support/links.ts'
+import { createPayer, headingOf, type Page, type Payer, wordsOf } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+
+const PAYERS = 50
+
+const installation = await startInstallation({ after })
+const services = await Promise.all([installation.startService(), installation.startService()])
+const [{ api }] = services
+const { db } = installation
+
+interface Begun {
+  id: string
+  reference: string
+  payer: Payer
+  checkout: Page
+}
+
+const selectBegun = sql<{ id: string; reference: string; email: string }>`
+select id, reference, customer_email as email
+from payments
+where link_id = $1`
+
+/** So many people fill the form in at once, every other one at the other process, and stand before the checkout. */
+async function fillInAll(link: { uuid: string; slug: string }, count: number): Promise<Begun[]> {
+  const people = await Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      const payer = createPayer()
+      const email = `payer${n}@example.com`
+      const { url } = n % 2 ? services[1] : services[0]
+      const { location } = await fillIn(payer, await payer.open(`${url}/l/${link.slug}`), { email })
+      return { payer, email, checkout: await payer.open(location ?? '') }
+    }),
+  )
+  const payments = await db.query(selectBegun, [link.uuid])
+  assert.equal(payments.length, count)
+  return people.map((person) => {
+    const payment = payments.find(({ email }) => email === person.email)
+    assert.ok(payment)
+    return { ...person, ...payment }
+  })
+}
+
+const play = ({ reference }: { reference: string }, n: number, instrument = 'card_success') =>
+  (n % 2 ? services[1] : services[0]).api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
+    instrument,
+  })
+
+function tally(answers: readonly (ApiAnswer | undefined)[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { http, body } of answers.filter((answer) => answer !== undefined)) {
+    const name = http === 200 ? body.data.status : body.error.code
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+/** What the link says, and what the provider has really taken. */
+async function truthAbout(uuid: string) {
+  const { paymentsCount, amountCollected, status } = (await api.get(`/api/v1/payment-links/${uuid}`)).body
+    .data
+  const payments = await db.query(selectBegun, [uuid])
+  const executions = await Promise.all(payments.map(({ id }) => installation.sandbox.executions(id)))
+  return { paymentsCount, amountCollected, status, executions: executions.flat().length }
+}
+
+const countEvents = sql<{ type: string; events: number }>`
+select type, count(*)::integer as events
+from events
+where resource_id = $1
+group by type
+order by type`
+
+/** Counting follows in the background. */
+async function hasTold(uuid: string, told: string[]): Promise<void> {
+  const read = async () =>
+    (await db.query(countEvents, [uuid])).map(({ type, events }) => `${events} ${type}`)
+  await eventually(read, (events) => events.join() === told.join(), 10_000)
+}
+
+describe('50 payers at once over two processes (F-47)', () => {
+  it('on a link for single use: one goes on to pay, and every other one is told why', async () => {
+    const link = await makeLink(api, { usage: 'single' })
+    const people = await fillInAll(link, PAYERS)
+    // A tool presses for most of them; the others press on their pages, at the same moment.
+    const isOnPage = (_: unknown, n: number) => n % 3 === 0
+    const [answers, pressed] = await Promise.all([
+      Promise.all(people.map((one, n) => (isOnPage(one, n) ? undefined : play(one, n)))),
+      Promise.all(
+        people
+          .filter(isOnPage)
+          .map(async (one) => ({ ...one, page: await one.payer.choose(one.checkout, 'card') })),
+      ),
+    ])
+    const { successful = 0, payment_link_busy: busy = 0, payment_link_ended: ended = 0 } = tally(answers)
+    const led = pressed.filter(({ page }) => page.url.endsWith('/continue'))
+    assert.equal(successful + led.length, 1)
+    assert.equal(
+      successful + busy + ended,
+      answers.filter((answer) => answer).length,
+      JSON.stringify(tally(answers)),
+    )
+    for (const { page } of pressed.filter((one) => !led.includes(one))) {
+      assert.match(headingOf(page), /^(Somebody is paying at this moment|This link takes no more payments)$/)
+      assert.match(wordsOf(page), /You have not been charged\./)
+    }
+    for (const one of led) assert.equal((await play(one, 0)).body.data.status, 'successful')
+    assert.deepEqual(await truthAbout(link.uuid), {
+      ...{ paymentsCount: 1, amountCollected: '1250.50', status: 'completed', executions: 1 },
+    })
+    const again = await Promise.all(people.map((one, n) => play(one, n)))
+    assert.equal(tally(again).successful, undefined, 'nobody is charged later either')
+    const [other] = pressed.filter((one) => !led.includes(one))
+    assert.ok(other)
+    assert.equal(headingOf(await other.payer.open(other.checkout.url)), 'This link takes no more payments')
+    await hasTold(link.uuid, ['1 payment_link.completed', '1 payment_link.paid'])
+  })
+
+  it('on a link for ten: ten are charged', async () => {
+    const link = await makeLink(api, { maxPayments: 10 })
+    const people = await fillInAll(link, PAYERS)
+    const answers = await Promise.all(people.map((one, n) => play(one, n)))
+    assert.equal(tally(answers).successful, 10, JSON.stringify(tally(answers)))
+    assert.deepEqual(await truthAbout(link.uuid), {
+      ...{ paymentsCount: 10, amountCollected: '12505.00', status: 'completed', executions: 10 },
+    })
+    await hasTold(link.uuid, ['1 payment_link.completed', '10 payment_link.paid'])
+  })
+
+  it('on a link for ten, when every third card is declined: the places go to others until ten have paid', async () => {
+    const link = await makeLink(api, { maxPayments: 10 })
+    const people = await fillInAll(link, 25)
+    let left = people.map((one, n) => ({
+      ...one,
+      n,
+      instrument: n % 3 === 0 ? 'card_declined' : 'card_success',
+    }))
+    let paid = 0
+    for (let round = 0; left.length > 0 && round < PAYERS; round += 1) {
+      const answers = await Promise.all(left.map((one) => play(one, one.n, one.instrument)))
+      paid += tally(answers).successful ?? 0
+      left = left
+        .filter(
+          (_, n) =>
+            answers[n]?.body.error?.code === 'payment_link_busy' ||
+            answers[n]?.body.data?.status === 'pending',
+        )
+        .map((one) => ({ ...one, instrument: 'card_success' }))
+    }
+    assert.equal(paid, 10)
+    assert.deepEqual(await truthAbout(link.uuid), {
+      ...{ paymentsCount: 10, amountCollected: '12505.00', status: 'completed', executions: 10 },
+    })
+  })
+})
