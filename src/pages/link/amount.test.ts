@@ -22,6 +22,7 @@ describe('an amount that a payer typed', () => {
       ['1,250', 125_000n],
       ['1.250', 125_000n],
       ['1,250,000', 125_000_000n],
+      ['12,50,000', 125_000_000n],
       [' KES 99.90 ', 9_990n],
       ['99 kes', 9_900n],
       ['0.01', 1n],
@@ -33,19 +34,7 @@ describe('an amount that a payer typed', () => {
   })
 
   it('is not guessed where it is not certain, and never rounded', () => {
-    const unclear = [
-      '',
-      ' ',
-      'ten',
-      '-5',
-      '0',
-      '0.00',
-      '1.2.3',
-      '1,25,000',
-      '1,250,50',
-      '1,250.500',
-      '12.345,6.7',
-    ]
+    const unclear = ['', ' ', 'ten', '-5', '0', '0.00', '1.2.3', '1,250,50', '1,250.500', '12.345,6.7']
     for (const text of [...unclear, '1e3', '5.', '.5', '1250.505', '9'.repeat(16), 'NGN 5', '5 5 KES x'])
       assert.equal(readTypedAmount(text, 'KES'), undefined, text)
     assert.equal(readTypedAmount('5000.5', 'XOF'), undefined)
