@@ -57,6 +57,13 @@ const WINDOW = '32'
 // A version waits this long for the one before it, counted from when that one was first tried.
 const PATIENCE = "interval '10 minutes'"
 
+// Whatever the patience: who is being tried, or is due as well, goes first. A worker that was away finds everything due.
+const GOES_FIRST = `
+        p.first_tried_at is null
+        or p.first_tried_at > $1::timestamptz - ${PATIENCE}
+        or p.due_at <= $1
+        or p.leased_until > $1`
+
 // Events about an endpoint itself, such as its tests, tell nothing that a later one would make stale.
 const UNORDERED = "'webhook_endpoint'"
 
@@ -84,7 +91,7 @@ candidate as (
       and p.resource_type = d.resource_type
       and p.version < d.version
       and p.due_at is not null
-      and (p.first_tried_at is null or p.first_tried_at > $1::timestamptz - ${PATIENCE})
+      and (${GOES_FIRST})
       and d.resource_type <> ${UNORDERED}
     order by p.version desc
     limit 1

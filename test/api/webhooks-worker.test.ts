@@ -1,21 +1,392 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { startConsumer, verifies, webhooksRig } from '../support/webhooks-rig.ts'
+import { sql } from '../../src/kit/db.ts'
+import { claimDeliveries } from '../../src/webhooks/deliver.ts'
+import { claimDueDeliveries } from '../../src/webhooks/delivery-queries.ts'
+import { rotateSecret } from '../../src/webhooks/endpoints.ts'
+import { newSecret } from '../../src/webhooks/signature.ts'
+import { forgetDeliveries } from '../../src/webhooks/upkeep-queries.ts'
+import {
+  type Received,
+  type Scripted,
+  scriptedConsumer,
+  verifies,
+  webhooksRig,
+} from '../support/webhooks-rig.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
 const rig = await webhooksRig({ after })
+const { app, clock, db } = rig
+
+/** A merchant with a consumer and an endpoint of its own. */
+async function newShop(events?: string[]) {
+  const [shop, consumer] = [await rig.newMerchant(), await scriptedConsumer({ after })]
+  const endpoint = await shop.addEndpoint(consumer.url, events)
+  const { received } = consumer
+  const statuses = async () => (await shop.deliveriesOf(endpoint)).map(({ status }) => status)
+  const dueIn = async () => {
+    const [delivery] = await shop.deliveriesOf(endpoint)
+    return delivery?.dueAt ? delivery.dueAt.getTime() - clock.now().getTime() : null
+  }
+  return { ...shop, consumer, endpoint, received, statuses, dueIn }
+}
+
+const selectBody = sql<{ id: string; body: string }>`
+select id, body::text as body
+from events
+where merchant_id = $1
+order by created_at, id`
+
+const selectDisabled = sql<{ reason: string | null; status: string }>`
+select disabled_reason as reason, status
+from webhook_endpoints
+where id = $1`
 
 describe('a delivery', () => {
-  it('carries the stored event, signed so that the reference library accepts it', async () => {
-    const consumer = await startConsumer({ after })
-    const endpoint = await rig.addEndpoint(consumer.url)
-    await rig.tell()
-    await rig.deliverAll()
-    assert.equal(consumer.received.length, 1)
-    const [received] = consumer.received
-    assert.ok(received && verifies(received, endpoint.secret))
+  it('carries the event as it is stored, under its id, so that the reference library accepts it', async () => {
+    const shop = await newShop()
+    await shop.tell()
+    await shop.deliverAll()
+    const [received, ...more] = shop.received
+    assert.ok(received)
+    assert.equal(more.length, 0)
+    const [stored] = await db.query(selectBody, [shop.merchantId])
+    assert.equal(received.body, stored?.body)
+    assert.equal(received.headers['webhook-id'], stored?.id)
+    assert.equal(received.headers['content-type'], 'application/json')
+    assert.match(received.headers['user-agent'] ?? '', /^Cowry-Webhooks\//)
+    assert.ok(verifies(received, shop.endpoint.secret))
+    assert.deepEqual(await shop.statuses(), ['delivered'])
+  })
+
+  it('does not verify with a changed byte, an old time or a foreign secret', async () => {
+    const shop = await newShop()
+    await shop.tell()
+    await shop.deliverAll()
+    const [received] = shop.received
+    assert.ok(received)
+    const { secret } = shop.endpoint
+    const changed = (changes: Partial<Received>) => verifies({ ...received, ...changes }, secret)
+    assert.equal(changed({}), true)
+    assert.equal(changed({ body: received.body.replace('pending', 'pendinh') }), false)
+    const earlier = String(Number(received.headers['webhook-timestamp']) - 6 * 60)
+    assert.equal(changed({ headers: { ...received.headers, 'webhook-timestamp': earlier } }), false)
+    assert.equal(changed({ headers: { ...received.headers, 'webhook-id': randomUUID() } }), false)
+    assert.equal(verifies(received, newSecret(app.random)), false)
+  })
+
+  it('goes to each endpoint that listens to its type, once', async () => {
+    const shop = await newShop(['refund.successful'])
+    const all = await scriptedConsumer({ after })
+    await shop.addEndpoint(all.url)
+    const resource = await shop.tell()
+    await shop.tell(resource, 'refund.successful')
+    await shop.deliverAll()
+    assert.deepEqual(shop.consumer.versions(), [2])
+    assert.deepEqual(all.versions(), [1, 2])
+  })
+
+  it('is there when its event is, and not without it', async () => {
+    const shop = await newShop()
+    const failed = db.transaction(async (tx) => {
+      await tx.script(`insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+        values ('${shop.merchantId}', gen_random_uuid(), 'refund.failed', 'refund', gen_random_uuid(), 1, '{}', now())`)
+      throw new Error('the move did not happen')
+    })
+    await assert.rejects(failed, /did not happen/)
+    assert.deepEqual(await shop.statuses(), [])
+  })
+})
+
+describe('a delivery that failed', () => {
+  it('is tried ten times over three days with the same id and body, and then kept as dead', async () => {
+    const shop = await newShop()
+    shop.consumer.usually = 500
+    await shop.tell()
+    const startedAt = clock.now().getTime()
+    const offsets: number[] = []
+    for (let tries = 1; tries <= 10; tries += 1) {
+      await shop.deliverAll()
+      assert.equal(shop.received.length, tries)
+      offsets.push(clock.now().getTime() - startedAt)
+      const wait = await shop.dueIn()
+      if (wait === null) break
+      clock.advance(wait - 1)
+      await shop.deliverAll()
+      assert.equal(shop.received.length, tries, 'not before its time')
+      clock.advance(1)
+    }
+    assert.equal(offsets.length, 10)
+    assert.ok((offsets[1] ?? 0) >= 5 * SECOND && (offsets[1] ?? 0) <= 5.5 * SECOND)
+    assert.ok((offsets.at(-1) ?? 0) > 75 * HOUR)
+    const bodies = new Set(shop.received.map(({ body, headers }) => `${headers['webhook-id']} ${body}`))
+    assert.equal(bodies.size, 1)
+    const [{ status, reason } = { status: '', reason: '' }] = await shop.deliveriesOf(shop.endpoint)
+    assert.deepEqual([status, reason], ['dead', 'tries_exhausted'])
+  })
+
+  it('waits as long as Retry-After asks, and never shorter than its schedule', async () => {
+    const shop = await newShop()
+    const asking =
+      (text: string): Scripted =>
+      (response) =>
+        response.writeHead(429, { 'retry-after': text }).end()
+    shop.consumer.answers(asking('120'), asking('1'), asking('86400'))
+    await shop.tell()
+    await shop.deliverAll()
+    assert.equal(await shop.dueIn(), 120 * SECOND)
+    clock.advance(120 * SECOND)
+    await shop.deliverAll()
+    assert.ok(((await shop.dueIn()) ?? 0) >= 5 * MINUTE)
+    clock.advance(6 * MINUTE)
+    await shop.deliverAll()
+    assert.equal(await shop.dueIn(), HOUR)
+  })
+
+  it('was answered with a redirect: it is not followed (F-73)', async () => {
+    const shop = await newShop()
+    const target = await scriptedConsumer({ after })
+    shop.consumer.answers((response) => response.writeHead(307, { location: target.url }).end())
+    await shop.tell()
+    await shop.deliverAll()
+    assert.deepEqual([await shop.statuses(), target.received], [['pending'], []])
+  })
+
+  it('keeps its answer short, without what a database cannot hold', async () => {
+    const shop = await newShop()
+    shop.consumer.answers((response) => response.writeHead(500).end(`\u0000${'🐚'.repeat(5_000)}`))
+    await shop.tell()
+    await shop.deliverAll()
+    const select = sql<{ answer: string; httpStatus: number }>`
+select answer, http_status as "httpStatus" from delivery_attempts where endpoint_id = $1`
+    const [attempt] = await db.query(select, [shop.endpoint.id])
+    assert.equal(attempt?.httpStatus, 500)
+    assert.equal(attempt?.answer, `\ufffd${'🐚'.repeat(199)}`)
+  })
+})
+
+describe('the versions of a resource', () => {
+  it('wait for the one before, and follow it at once when it is taken', async () => {
+    const shop = await newShop()
+    const resource = await shop.tell()
+    await shop.tell(resource)
+    await shop.tell(resource)
+    const other = await shop.tell()
+    shop.consumer.usually = (response, { event }) =>
+      response.writeHead(event.resource.uuid === resource ? 500 : 204).end()
+    await shop.deliverAll()
+    const came = shop.received.map(({ event }) => `${event.resource.uuid} ${event.resource.version}`)
+    assert.deepEqual(came.toSorted(), [`${resource} 1`, `${other} 1`].toSorted())
+    shop.consumer.usually = 204
+    clock.advance(6 * SECOND)
+    await shop.deliverAll()
+    assert.deepEqual(shop.consumer.versions().slice(2), [1, 2, 3])
+    assert.deepEqual(await shop.statuses(), ['delivered', 'delivered', 'delivered', 'delivered'])
+  })
+
+  it('wait at most ten minutes', async () => {
+    const shop = await newShop()
+    shop.consumer.usually = (response, { event }) =>
+      response.writeHead(event.resource.version === 1 ? 500 : 204).end()
+    const resource = await shop.tell()
+    await shop.tell(resource)
+    await shop.deliverAll()
+    for (let minutes = 0; minutes < 9; minutes += 1) {
+      clock.advance(MINUTE)
+      await shop.deliverAll()
+      assert.ok(!shop.consumer.versions().includes(2), `after ${minutes + 1} minutes`)
+    }
+    clock.advance(MINUTE + SECOND)
+    await shop.deliverAll()
+    assert.deepEqual(await shop.statuses(), ['pending', 'delivered'])
+  })
+
+  it('come in order also when the consumer was away for days', async () => {
+    const shop = await newShop()
+    shop.consumer.usually = 503
+    const resource = await shop.tell()
+    for (const _ of [2, 3, 4]) await shop.tell(resource)
+    const back = clock.now().getTime() + 72 * HOUR
+    while (clock.now().getTime() < back) {
+      await shop.deliverAll()
+      clock.advance(30 * MINUTE)
+    }
+    const before = shop.received.length
+    shop.consumer.usually = 204
+    for (let hours = 0; hours < 30 && (await shop.statuses()).includes('pending'); hours += 1) {
+      clock.advance(HOUR)
+      await shop.deliverAll()
+    }
+    assert.deepEqual(shop.consumer.versions().slice(before), [1, 2, 3, 4])
+  })
+})
+
+describe('an endpoint that answers 410', () => {
+  it('is disabled at once, with an event for the others, and what waits for it is dead with that reason', async () => {
+    const shop = await newShop()
+    const witness = await scriptedConsumer({ after })
+    await shop.addEndpoint(witness.url, ['webhook_endpoint.disabled'])
+    shop.consumer.usually = 410
+    const resource = await shop.tell()
+    await shop.tell(resource)
+    await shop.deliverAll()
+    assert.equal(shop.received.length, 1)
+    assert.deepEqual(await db.query(selectDisabled, [shop.endpoint.id]), [
+      { reason: 'endpoint_gone', status: 'disabled' },
+    ])
+    const dead = await shop.deliveriesOf(shop.endpoint)
     assert.deepEqual(
-      (await rig.deliveriesOf(endpoint)).map(({ status }) => status),
-      ['delivered'],
+      dead.map(({ status, reason }) => `${status} ${reason}`),
+      ['dead endpoint_gone', 'dead endpoint_gone'],
     )
+    const [told, ...more] = witness.received
+    assert.equal(more.length, 0)
+    assert.equal(told?.event.type, 'webhook_endpoint.disabled')
+    assert.equal(told?.event.data.disabled.message, 'The endpoint answered 410 Gone, which asks us to stop.')
+    await shop.tell()
+    assert.equal((await shop.deliveriesOf(shop.endpoint)).length, 2, 'nothing new is made for it')
+  })
+})
+
+describe('an endpoint that has failed for five days', () => {
+  it('is disabled, and one that took something in between is not', async () => {
+    const [dead, alive] = [await newShop(), await newShop()]
+    const tellBoth = async () => {
+      for (const shop of [dead, alive]) {
+        await shop.tell()
+        await shop.deliverAll()
+      }
+    }
+    const statuses = async () => {
+      const rows = [dead, alive].map(({ endpoint }) => db.query(selectDisabled, [endpoint.id]))
+      return (await Promise.all(rows)).map(([row]) => `${row?.status} ${row?.reason}`)
+    }
+    dead.consumer.usually = 500
+    alive.consumer.usually = 500
+    await tellBoth()
+    clock.advance(4 * DAY)
+    alive.consumer.answers(200)
+    await tellBoth()
+    clock.advance(DAY - SECOND)
+    await tellBoth()
+    assert.deepEqual(await statuses(), ['enabled null', 'enabled null'], 'not before')
+    clock.advance(2 * SECOND)
+    await tellBoth()
+    assert.deepEqual(await statuses(), ['disabled endpoint_failing', 'enabled null'])
+  })
+})
+
+describe('a rotated secret (F-57)', () => {
+  it('signs beside the old one during the overlap, and alone after it', async () => {
+    const shop = await newShop()
+    const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
+    const { record } = await rotateSecret(app, merchant, shop.endpoint.id, {}, undefined)
+    const signedBy = async (): Promise<[boolean, boolean]> => {
+      await shop.tell()
+      await shop.deliverAll()
+      const received = shop.received.at(-1)
+      assert.ok(received)
+      // The library checks against the real time, from which the rig's has been moved away.
+      const at = String(Math.floor(clock.now().getTime() / 1_000))
+      assert.equal(received.headers['webhook-timestamp'], at)
+      return [verifies(received, shop.endpoint.secret, clock), verifies(received, record.secret, clock)]
+    }
+    assert.deepEqual(await signedBy(), [true, true])
+    clock.advance(24 * HOUR - SECOND)
+    assert.deepEqual(await signedBy(), [true, true])
+    clock.advance(SECOND)
+    assert.deepEqual(await signedBy(), [false, true])
+  })
+})
+
+describe('an endpoint that hangs', () => {
+  it('has few calls under way, however much waits for it, and delays no other (F-56)', async () => {
+    const [slow, quick] = [await newShop(), await newShop()]
+    slow.consumer.usually = () => undefined
+    for (let count = 0; count < 40; count += 1) await slow.tell()
+    for (let count = 0; count < 20; count += 1) await quick.tell()
+    const underWay = new Map<string, number>()
+    const hanging: Promise<void>[] = []
+    for (let looks = 0; looks < 10 && quick.received.length < 20; looks += 1) {
+      const pieces = await claimDeliveries(app, 256, underWay)
+      hanging.push(...pieces.map((piece) => piece()))
+      await Promise.race([...hanging, new Promise((resolve) => setTimeout(resolve, 50))])
+    }
+    assert.equal(quick.received.length, 20)
+    assert.equal(underWay.get(slow.endpoint.id), 8)
+    const scarce = await claimDeliveries(app, 10, underWay)
+    assert.deepEqual(scarce, [], 'when room is scarce each has one')
+    slow.consumer.hangUp()
+    await Promise.all(hanging)
+    assert.equal(underWay.size, 0)
+    slow.consumer.usually = 204
+    clock.advance(HOUR)
+    await slow.deliverAll()
+    assert.equal(new Set(slow.received.map(({ headers }) => headers['webhook-id'])).size, 40)
+  })
+})
+
+describe('a process that was away longer than its lease (F-07)', () => {
+  it('cannot speak for the delivery any more', async () => {
+    const shop = await newShop()
+    await shop.tell()
+    const now = clock.now()
+    const claim = () =>
+      claimDueDeliveries(db, {
+        now: clock.now(),
+        leaseUntil: new Date(clock.now().getTime() + 30 * SECOND),
+        underWay: new Map(),
+        perEndpoint: 8,
+        limit: 10,
+      })
+    const mine = ({ claimed }: Awaited<ReturnType<typeof claim>>) =>
+      claimed.find(({ endpointId }) => endpointId === shop.endpoint.id)
+    const zombie = mine(await claim())
+    assert.ok(zombie)
+    assert.equal(mine(await claim()), undefined, 'a lease is one process alone')
+    clock.advance(31 * SECOND)
+    const successor = mine(await claim())
+    assert.equal(successor?.fence, zombie.fence + 1)
+    const result = {
+      merchant_id: shop.merchantId,
+      event_id: zombie.eventId,
+      endpoint_id: zombie.endpointId,
+      fence: zombie.fence,
+      status: 'delivered',
+      reason: null,
+      due_at: null,
+      started_at: now,
+      ended_at: clock.now(),
+      next_lease: null,
+      url: zombie.url,
+      signature: 'v1,x',
+      http_status: 200,
+      error: null,
+      answer: '',
+      duration_ms: 1,
+    } as const
+    assert.equal((await app.finishDelivery(result)).isOurs, false)
+    assert.deepEqual(await shop.statuses(), ['pending'])
+    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, true)
+    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, false)
+    assert.deepEqual(await shop.statuses(), ['delivered'])
+  })
+})
+
+describe('deliveries that ended long ago', () => {
+  it('are forgotten with their tries, and the books do not miss them', async () => {
+    const shop = await newShop()
+    await shop.tell()
+    await shop.deliverAll()
+    clock.advance(31 * DAY)
+    await shop.tell()
+    while ((await forgetDeliveries(db, new Date(clock.now().getTime() - 30 * DAY))) > 0);
+    assert.deepEqual(await shop.statuses(), ['pending'])
+    await shop.deliverAll()
   })
 })

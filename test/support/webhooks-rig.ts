@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { recordEvents } from '../../src/events/service.ts'
+import type { Clock } from '../../src/kit/clock.ts'
 import { createCounters } from '../../src/kit/counters.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
 import { connectDb, type Db, sql } from '../../src/kit/db.ts'
@@ -35,21 +36,26 @@ export interface Received {
 /** What a consumer answers: a status, or its own way with the answer. */
 export type Scripted = number | ((response: ServerResponse, received: Received) => void)
 
-export interface Consumer {
+export interface ScriptedConsumer {
   url: string
   received: Received[]
   /** The next answers, each given once; after them every request is answered with `usually`. */
   answers(...scripted: Scripted[]): void
   usually: Scripted
+  /** The versions that came, in the order in which they came. */
+  versions(): number[]
+  hangUp(): void
 }
 
-export async function startConsumer(t: Ending): Promise<Consumer> {
+export async function scriptedConsumer(t: Ending): Promise<ScriptedConsumer> {
   const scripts: Scripted[] = []
-  const consumer: Consumer = {
+  const consumer: ScriptedConsumer = {
     url: '',
     received: [],
     answers: (...scripted) => void scripts.push(...scripted),
     usually: 204,
+    versions: () => consumer.received.map(({ event }) => event.resource.version),
+    hangUp: () => server.closeAllConnections(),
   }
   const server = createServer(async (request, response) => {
     const body = await text(request)
@@ -99,10 +105,15 @@ const insertMerchant = sql`
 insert into merchants (id, name, mode, created_at, updated_at)
 values ($1, 'A Shop', 'test', now(), now())`
 
-export interface WebhooksRig {
+export interface WebhooksRig extends MerchantVerbs {
   app: WebhooksApp
   db: Db
   clock: MovingClock
+  /** Another merchant's verbs, on the same database. */
+  newMerchant(): Promise<MerchantVerbs>
+}
+
+export interface MerchantVerbs {
   merchantId: string
   addEndpoint(url: string, events?: string[]): Promise<RigEndpoint>
   /** Writes an event of the resource; a version after the one before it. */
@@ -125,9 +136,12 @@ export async function webhooksRig(t: Ending): Promise<WebhooksRig> {
   db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
   const app = appOn(db)
   t.after(() => app.publicHttp.close())
-  const merchantId = app.random.uuid()
-  await db.query(insertMerchant, [merchantId])
-  return { app, db, clock: app.clock, merchantId, ...verbsOf(app, merchantId) }
+  const addMerchant = async () => {
+    const merchantId = app.random.uuid()
+    await app.db.query(insertMerchant, [merchantId])
+    return verbsOf(app, merchantId)
+  }
+  return { app, db, clock: app.clock, newMerchant: addMerchant, ...(await addMerchant()) }
 }
 
 /** The other invariants are about books that the events of this rig do not have. */
@@ -156,9 +170,10 @@ function appOn(db: Db): WebhooksApp & { clock: MovingClock } {
   }
 }
 
-function verbsOf(app: WebhooksApp, merchantId: string) {
+function verbsOf(app: WebhooksApp, merchantId: string): MerchantVerbs {
   const versions = new Map<string, number>()
-  const verbs: Pick<WebhooksRig, 'addEndpoint' | 'tell' | 'deliverAll' | 'deliveriesOf'> = {
+  return {
+    merchantId,
     async addEndpoint(url, events = ['*']) {
       const id = app.random.uuid()
       const secret = newSecret(app.random)
@@ -194,15 +209,19 @@ function verbsOf(app: WebhooksApp, merchantId: string) {
     },
     deliveriesOf: ({ id }) => app.db.query(selectDeliveries, [id]),
   }
-  return verbs
 }
 
-/** Whether the reference library accepts what was received; it looks at the real time by itself. */
-export function verifies({ body, headers }: Received, secret: string): boolean {
+/** Whether the reference library accepts what was received, at the time of the clock. */
+export function verifies({ body, headers }: Received, secret: string, clock?: Clock): boolean {
+  const { now } = Date
+  // It asks the system for the time.
+  if (clock) Date.now = () => clock.now().getTime()
   try {
     new Webhook(secret).verify(body, headers)
     return true
   } catch {
     return false
+  } finally {
+    Date.now = now
   }
 }
