@@ -31,7 +31,7 @@ export interface ListenReport {
 
 export const isAccepted = ({ http }: Forwarded): boolean => http !== null && http >= 200 && http < 300
 
-const COLUMNS = { time: 8, event: 26, resource: 52, answer: 9, ms: 6 }
+const COLUMNS = { time: 8, event: 26, resource: 55, answer: 9, ms: 6 }
 
 export function reportToPeople(terminal: Terminal, clock: Clock, printJson: boolean): ListenReport {
   const line = (...cells: string[]) => terminal.out(`${cells.join('  ').trimEnd()}\n`)
@@ -41,9 +41,10 @@ export function reportToPeople(terminal: Terminal, clock: Clock, printJson: bool
       line(
         forwardTo === null ? 'They are printed only; --forward-to sends them on.' : `They go to ${forwardTo}`,
       )
-      if (secret !== null)
-        line(`Signing secret     ${paint(terminal, 'bold', secret)}\n`.concat(SECRET_WORDS))
-      line('Ctrl-C ends it.\n')
+      if (secret !== null) line(`Signing secret: ${paint(terminal, 'bold', secret)}`)
+      if (secret !== null) line('It stays the same for this data folder, so it is set once in your consumer.')
+      line('Ctrl-C ends it.')
+      line()
       line(paint(terminal, 'bold', heads(forwardTo !== null)))
     },
     event(event, forwarded) {
@@ -59,16 +60,19 @@ export function reportToPeople(terminal: Terminal, clock: Clock, printJson: bool
     note(words) {
       line(paint(terminal, 'gray', timeOf(clock.now().toISOString())), paint(terminal, 'yellow', words))
     },
-    end: (totals) => line(`\n${wordsFor(totals)}`),
+    end(totals) {
+      line()
+      line(wordsFor(totals))
+    },
   }
 }
 
-const SECRET_WORDS =
-  'Verify with it what you receive. It stays the same for this data folder, so it is set once.\n'
-
 function heads(isForwarding: boolean): string {
   const names = ['TIME', 'EVENT', 'RESOURCE', ...(isForwarding ? ['ANSWER', 'MS'] : [])]
-  return names.map((name, index) => name.padEnd(Object.values(COLUMNS)[index] ?? 0)).join('  ')
+  return names
+    .map((name, index) => name.padEnd(Object.values(COLUMNS)[index] ?? 0))
+    .join('  ')
+    .trimEnd()
 }
 
 function answerCells(terminal: Terminal, forwarded: Forwarded): string[] {

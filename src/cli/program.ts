@@ -100,9 +100,21 @@ function makeShell(terminal: Terminal, env: Env | undefined, interruption: Abort
 /** A page of a hundred events with everything that merchants may put into them. */
 const MAX_ANSWER_BYTES = 8_388_608
 
+// One Ctrl-C comes twice under npm, which passes on what the terminal has sent us already.
+const INSIST_AFTER_MS = 1_000
+
 function processInterruption(): AbortSignal {
   const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  let askedAt = 0
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      const now = systemClock.now().getTime()
+      // Who asks again does not want to wait for what is under way.
+      if (controller.signal.aborted && now - askedAt > INSIST_AFTER_MS) process.exit(130)
+      if (!controller.signal.aborted) askedAt = now
+      controller.abort()
+    })
+  }
   return controller.signal
 }
 

@@ -90,6 +90,8 @@ describe('beside a running service', () => {
     const triggered = await run(t, 'trigger', 'payment.pending')
     assert.match(triggered.out, /^✓ A customer begins to pay 1250\.50 KES +\d+ ms$/m)
     await eventually(listening.output, (text) => / payment\.pending /.test(text), 10_000)
+    // Twice, as npm passes it on.
+    process.kill(listening.pid, 'SIGINT')
     const { code } = await listening.kill('SIGINT')
     assert.equal(code, 0, listening.errors())
     assert.match(listening.output(), /\n\d events?\.\n$/)
