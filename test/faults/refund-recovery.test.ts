@@ -1,0 +1,296 @@
+// What becomes of a refund whose gateway is down, silent, slow or forgetful, with a gateway that answers what the test has
+// scripted and a clock that stands still. The gateway counts what it was asked to give.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { money } from '../../src/core/money.ts'
+import type { RefundOutcome, RefundRequest } from '../../src/gateways/gateway.ts'
+import { sql } from '../../src/kit/db.ts'
+import type { Log, LogFields } from '../../src/kit/log.ts'
+import { duplicatePostings } from '../../src/ledger/service.ts'
+import type { PaymentsApp } from '../../src/payments/service.ts'
+import { closeAttempt } from '../../src/payments/settle-queries.ts'
+import { refundDuplicates } from '../../src/refunds/duplicates.ts'
+import { requireRefund } from '../../src/refunds/list.ts'
+import { claimRefunds, ringRefunds } from '../../src/refunds/pursue.ts'
+import { requestRefund } from '../../src/refunds/request.ts'
+import { eventsOf, postingsOf } from '../support/books.ts'
+import { NAME, paid, paymentsRig } from '../support/payments-rig.ts'
+
+type Answer = RefundOutcome | ((request: RefundRequest) => RefundOutcome | Promise<RefundOutcome>)
+
+const GIVEN: RefundOutcome = { kind: 'succeeded', gatewayReference: 'gr-1' }
+const PENDING: RefundOutcome = { kind: 'pending', gatewayReference: 'gr-1' }
+const FAILED: RefundOutcome = { kind: 'failed', words: 'No.', gatewayReference: null }
+const unknown = (reason: Extract<RefundOutcome, { kind: 'unknown' }>['reason']): RefundOutcome => ({
+  kind: 'unknown',
+  reason,
+  words: reason,
+})
+const NOT_FOUND = unknown('not_found')
+const NO_ANSWER = unknown('no_answer')
+const NOT_SENT = unknown('not_sent')
+
+const HOUR_MS = 3_600_000
+// Longer than any lease and any of the first delays.
+const A_WHILE_MS = 60_000
+
+const rig = await paymentsRig({ after })
+const { clock, gateway, merchant, db } = rig
+
+const refunds: Answer[] = []
+const answers: Answer[] = []
+const calls: string[] = []
+
+async function give(verb: string, scripted: Answer[], request: RefundRequest): Promise<RefundOutcome> {
+  calls.push(`${verb} ${request.key}`)
+  const answer = scripted.shift()
+  assert.ok(answer, `nobody said what ${verb} answers`)
+  return typeof answer === 'function' ? answer(request) : answer
+}
+
+gateway.refund = (request) => give('refund', refunds, request)
+gateway.verifyRefund = (request) => give('verify', answers, request)
+const { recovery } = gateway
+
+const told: { message: string; fields?: LogFields }[] = []
+const log: Log = { ...rig.app.log, error: (message, fields) => void told.push({ message, fields }) }
+const app: PaymentsApp = { ...rig.app, log }
+
+const postponeAll = sql<unknown>`
+update refunds
+set due_at = timestamptz '2999-01-01T00:00:00Z'
+where due_at is not null`
+
+afterEach(async () => {
+  for (const list of [refunds, answers, calls, told]) list.length = 0
+  gateway.recovery = recovery
+  await db.query(postponeAll)
+  await rig.endTest()
+})
+
+async function payment() {
+  gateway.answers('chargeSaved', paid())
+  return rig.charge()
+}
+
+async function ask(uuid: string, amount: number | null, by = app) {
+  const input = { payment: { uuid }, amount, reason: null, metadata: {} }
+  return (await requestRefund(by, merchant, input, undefined)).record
+}
+
+const read = (id: string) => requireRefund(app, merchant, id)
+
+async function resolve(by = app): Promise<number> {
+  const pieces = await claimRefunds(by, 100)
+  await Promise.all(pieces.map((piece) => piece()))
+  return pieces.length
+}
+
+const callsTo = (verb: string) => calls.filter((call) => call.startsWith(verb))
+const withRecovery = (changes: Partial<typeof recovery>) => {
+  gateway.recovery = { ...recovery, ...changes }
+}
+
+describe('a refund of which nobody knows', () => {
+  it('is asked about, and submitted again only under the same key (F-28, F-29)', async () => {
+    refunds.push(NO_ANSWER, GIVEN)
+    answers.push(NO_ANSWER, NOT_FOUND)
+    const { id } = await ask((await payment()).id, 40)
+    for (let n = 0; n < 2; n += 1) {
+      assert.equal((await read(id)).statusReason, 'outcome_unknown')
+      clock.advance(A_WHILE_MS)
+      assert.equal(await resolve(), 1)
+    }
+    assert.equal((await read(id)).status, 'successful')
+    assert.equal(new Set(callsTo('refund')).size, 1)
+    assert.equal(callsTo('refund').length, 2)
+  })
+
+  it('is not submitted again when the gateway may have forgotten the key: a person is told, and it stays pending', async () => {
+    refunds.push(NO_ANSWER)
+    answers.push(NOT_FOUND, GIVEN)
+    const { id } = await ask((await payment()).id, 40)
+    clock.advance(23 * HOUR_MS)
+    await resolve()
+    const waiting = await read(id)
+    assert.deepEqual([waiting.status, waiting.statusReason], ['pending', 'requires_review'])
+    assert.deepEqual(
+      told.map(({ message }) => message),
+      ['a refund needs a person'],
+    )
+    assert.equal(callsTo('refund').length, 1)
+    // The gateway finds it after all.
+    clock.advance(2 * HOUR_MS)
+    await resolve()
+    assert.equal((await read(id)).status, 'successful')
+  })
+
+  it('is never submitted again where refunds have no key, however often it is not found (F-30)', async () => {
+    withRecovery({ refundsOneAtATime: true, refundsWithoutKey: true })
+    refunds.push(NO_ANSWER)
+    answers.push(NOT_FOUND, NOT_FOUND, NOT_FOUND)
+    const { id } = await ask((await payment()).id, 40)
+    for (const waitMs of [A_WHILE_MS, A_WHILE_MS, 2 * HOUR_MS]) {
+      clock.advance(waitMs)
+      await resolve()
+    }
+    assert.equal((await read(id)).statusReason, 'requires_review')
+    assert.equal(callsTo('refund').length, 1)
+    assert.equal(told.length, 1)
+  })
+
+  it('that was provably not sent is sent when the gateway is back, also where refunds have no key (F-27)', async () => {
+    withRecovery({ refundsOneAtATime: true, refundsWithoutKey: true })
+    refunds.push(NOT_SENT, NOT_SENT, GIVEN)
+    const { id } = await ask((await payment()).id, 40)
+    assert.equal((await read(id)).statusReason, 'gateway_unavailable')
+    for (let n = 0; n < 2; n += 1) {
+      clock.advance(A_WHILE_MS)
+      await resolve()
+    }
+    assert.equal((await read(id)).status, 'successful')
+    assert.deepEqual(callsTo('verify'), [])
+  })
+
+  it('keeps its amount set aside, which a failure gives free again', async () => {
+    refunds.push(NO_ANSWER, GIVEN)
+    answers.push(FAILED)
+    const { id: paymentId } = await payment()
+    const { id } = await ask(paymentId, 60)
+    await assert.rejects(ask(paymentId, 41), { code: 'refund_exceeds_amount' })
+    clock.advance(A_WHILE_MS)
+    await resolve()
+    assert.equal((await read(id)).failureWords, 'No.')
+    assert.equal((await ask(paymentId, null)).amountMinor, 10_000n)
+    assert.equal((await rig.payment(paymentId)).status, 'refunded')
+  })
+
+  it('is settled once by many proofs at once (F-31)', async () => {
+    refunds.push(NO_ANSWER)
+    const { id: paymentId } = await payment()
+    const { id } = await ask(paymentId, 25)
+    const other = rig.anotherApp()
+    for (let n = 0; n < 3; n += 1) {
+      answers.push(() => new Promise((done) => setTimeout(done, 20, GIVEN)))
+      // Whoever claims it before the one before has ended was rung for.
+      clock.advance(A_WHILE_MS)
+    }
+    const pieces = []
+    for (const by of [app, other, app]) {
+      pieces.push(...(await claimRefunds(by, 100)))
+      await ringRefunds(app, {
+        gateway: NAME,
+        accountId: null,
+        key: (await rig.attempt(paymentId)).gatewayKey,
+      })
+    }
+    assert.equal(pieces.length, 3)
+    await Promise.all(pieces.map((piece) => piece()))
+    assert.equal((await read(id)).status, 'successful')
+    assert.equal((await eventsOf(db, id)).length, 2)
+    const booked = (await postingsOf(db, paymentId)).filter((line) => line.startsWith('refund gateway'))
+    assert.deepEqual(booked, [`refund gateway:${NAME} KES 2500`])
+  })
+
+  it('does not listen to a process that was away and comes back (F-07)', async () => {
+    const { id: paymentId } = await payment()
+    let wake: (outcome: RefundOutcome) => void = () => undefined
+    refunds.push(() => new Promise((done) => (wake = done)))
+    const asleep = ask(paymentId, 10)
+    while (callsTo('refund').length === 0) await new Promise(setImmediate)
+    answers.push(PENDING)
+    clock.advance(A_WHILE_MS)
+    await resolve()
+    wake(NOT_SENT)
+    const record = await asleep
+    assert.deepEqual([record.status, record.statusReason, record.gatewayReference], ['pending', null, 'gr-1'])
+    assert.ok((await read(record.id)).submittedAt, 'what was sent is not forgotten')
+  })
+})
+
+describe('a gateway that takes one refund of a payment at a time', () => {
+  it('gets the next one when the one before is known there, and never two at once', async () => {
+    withRecovery({ refundsOneAtATime: true, refundsWithoutKey: true })
+    refunds.push(NO_ANSWER, GIVEN, GIVEN)
+    const { id: paymentId } = await payment()
+    const first = await ask(paymentId, 10)
+    const second = await ask(paymentId, 20)
+    const elsewhere = await ask((await payment()).id, 30)
+    assert.equal(second.statusReason, 'queued')
+    assert.equal(elsewhere.status, 'successful')
+    assert.equal(callsTo('refund').length, 2)
+    answers.push(NO_ANSWER)
+    clock.advance(A_WHILE_MS)
+    await resolve()
+    assert.equal((await read(second.id)).statusReason, 'queued')
+    answers.push(PENDING, GIVEN)
+    clock.advance(A_WHILE_MS)
+    while ((await read(second.id)).status === 'pending') await resolve()
+    assert.equal((await read(second.id)).status, 'successful')
+    clock.advance(A_WHILE_MS)
+    await resolve()
+    assert.equal((await read(first.id)).status, 'successful')
+    assert.equal(callsTo('refund').length, 3)
+  })
+})
+
+describe('money that came twice', () => {
+  /** A payment with a second attempt that succeeded too. */
+  async function duplicate() {
+    gateway.answers('chargeSaved', unknownOutcome, paid())
+    const first = await rig.charge()
+    const second = await rig.attempt(first.id)
+    const closed = await closeAttempt(db, {
+      merchantId: merchant.id,
+      attemptId: second.id,
+      status: 'duplicate_success',
+      failureCode: null,
+      failureWords: null,
+      paidMinor: 10_000n,
+      paidCurrency: 'KES',
+      gatewayReference: 'gw-2',
+      dueAt: null,
+      watchAt: null,
+      statusReason: 'requires_review',
+      entryId: rig.app.random.uuid(),
+      postings: duplicatePostings(NAME, money(10_000n, 'KES')),
+      at: clock.now(),
+    })
+    assert.ok(closed)
+    gateway.forgetAnswers()
+    return first.id
+  }
+  const unknownOutcome = { kind: 'unknown', reason: 'no_answer', words: '' } as const
+
+  it('goes back by itself, all of it, once, out of the account in which it waited', async () => {
+    const paymentId = await duplicate()
+    refunds.push(NOT_SENT, GIVEN)
+    await Promise.all([refundDuplicates(app), refundDuplicates(rig.anotherApp())])
+    clock.advance(A_WHILE_MS)
+    await resolve()
+    assert.equal((await rig.attempt(paymentId)).refundedMinor, 10_000n)
+    assert.deepEqual(await postingsOf(db, paymentId), [
+      `duplicate_capture gateway:${NAME} KES -10000`,
+      'duplicate_capture duplicates KES 10000',
+      'refund duplicates KES -10000',
+      `refund gateway:${NAME} KES 10000`,
+    ])
+    clock.advance(2 * HOUR_MS)
+    assert.equal(await refundDuplicates(app), 0)
+    assert.equal((await rig.payment(paymentId)).refundedMinor, 0n)
+  })
+
+  it('is told to the operator when the gateway cannot send it back, or will not', async () => {
+    await duplicate()
+    const { refund } = gateway
+    delete gateway.refund
+    await refundDuplicates(app)
+    assert.match(told[0]?.message ?? '', /cannot send it back/)
+    gateway.refund = refund
+    clock.advance(2 * HOUR_MS)
+    refunds.push(FAILED)
+    assert.equal(await refundDuplicates(app), 1)
+    assert.equal(told[1]?.message, 'money that came twice needs a person')
+  })
+})
