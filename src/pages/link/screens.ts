@@ -60,7 +60,7 @@ function fixedAmount({ amountMinor, currency }: LinkRow): Money | null {
 
 function heading({ link, speech, merchant }: LinkFacts): Html {
   const amount = fixedAmount(link)
-  if (!amount) return html`<h1>${speech.say('linkPayTo', { merchant: merchant.name })}</h1>`
+  if (!amount) return html`<h1 class="big">${speech.say('linkPayTo', { merchant: merchant.name })}</h1>`
   const shown = html`<span class="amount">${speech.amount(amount)}</span>`
   return html`<h1>${speech.sayAround('payTitle', { merchant: merchant.name }, 'amount', shown)}</h1>`
 }
@@ -158,7 +158,7 @@ function exampleOf({ currency }: LinkRow): string {
 
 interface Ending {
   http: number
-  look: 'stopped' | 'waiting' | 'attention'
+  look: 'stopped' | 'waiting' | 'attention' | 'paid'
   title: WordId
   text: WordId
 }
@@ -172,11 +172,18 @@ const ENDINGS: Readonly<Record<Exclude<LinkVisit['state'], 'active'>, Ending>> =
   closed: { http: 503, look: 'attention', title: 'linkClosedTitle', text: 'linkClosedText' },
 }
 
+/** One payment was asked for, and somebody has made it: that is what the payer wants to know. */
+const PAID: Ending = { http: 410, look: 'paid', title: 'linkPaidTitle', text: 'linkEndedText' }
+
+function endingOf({ state, link }: LinkFacts): Ending {
+  if (state === 'completed' && link.maxPayments === 1) return PAID
+  return ENDINGS[state === 'active' ? 'closed' : state]
+}
+
 function endedScreen(facts: LinkFacts): LinkScreen {
   const { state, speech, merchant, link, path } = facts
-  const ending = ENDINGS[state === 'active' ? 'closed' : state]
-  // One payment was asked for, and somebody has made it: that is what the payer wants to know.
-  const title = speech.say(state === 'completed' && link.maxPayments === 1 ? 'linkPaidTitle' : ending.title)
+  const ending = endingOf(facts)
+  const title = speech.say(ending.title)
   const isPassing = state === 'busy' || state === 'closed'
   return {
     http: ending.http,

@@ -1,0 +1,148 @@
+// The page of a link in a real browser: every screen for eyes, thumbs and screen readers, on the narrowest phone, in light
+// and dark; and the way from the link to the receipt by keyboard, with and without JavaScript.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
+import { fillIn, makeLink, payAt } from '../support/links.ts'
+import { createPayer } from '../support/payer.ts'
+import { testService } from '../support/service.ts'
+import { BRAND, brandedMerchant } from './brand.ts'
+import { newVisitor, startBrowser } from './browser.ts'
+import { openLanes } from './lanes.ts'
+
+const LANES = 2
+const DESK = { width: 1280, height: 800 }
+
+const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
+const api = await brandedMerchant(service)
+const browser = await startBrowser({ after })
+const inLane = await openLanes(browser, LANES)
+
+const BOOKS = { title: 'Kamusi ya Kiswahili', description: 'Nakala mbili.\nJumamosi saa nne.' }
+const OPEN = { ...BOOKS, amount: null, minAmount: 100, maxAmount: 50_000 }
+
+/** One link, or checkout of one, for every screen that there is. */
+async function setStage(): Promise<Record<string, string>> {
+  const [fixed, chosen, full, off, single] = [
+    await makeLink(api, BOOKS),
+    await makeLink(api, OPEN),
+    await makeLink(api, { ...BOOKS, maxPayments: 1 }),
+    await makeLink(api, BOOKS),
+    await makeLink(api, { ...BOOKS, usage: 'single' }),
+  ]
+  await api.post(`/api/v1/payment-links/${off.uuid}/deactivate`, {})
+  const waiting = async (url: string) => {
+    const payer = createPayer()
+    return (await fillIn(payer, await payer.open(url))).location ?? ''
+  }
+  const [busyCheckout, endedCheckout] = [await waiting(single.url), await waiting(full.url)]
+  await payAt({ api }, full, 'card_success')
+  await payAt({ api }, single, null)
+  return {
+    'an amount that is fixed': fixed.url,
+    'an amount that the payer chooses': chosen.url,
+    'all wrong': `${chosen.url}?problem=amountLow.firstname.lastnameCard.email`,
+    'a payer whom the merchant refuses': `${fixed.url}?problem=refused`,
+    'paid already': full.url,
+    'switched off': off.url,
+    'somebody is paying': single.url,
+    'a checkout while somebody else is paying': busyCheckout,
+    'a checkout whose link is full': endedCheckout,
+    'no such link': `${service.url}/l/nothing`,
+  }
+}
+
+const STAGE = await setStage()
+// What the form says is said in every language; the endings are the frame of others that are looked at in all of them.
+const FORMS = new Set([
+  'an amount that the payer chooses',
+  'all wrong',
+  'a checkout while somebody else is paying',
+])
+const FEW: readonly Language[] = ['en', 'ar', 'am']
+
+describe('everybody can use the page of a link', { concurrency: LANES }, () => {
+  for (const [name, url] of Object.entries(STAGE)) {
+    const languages = FORMS.has(name) ? LANGUAGE_CODES : FEW
+    it(`with ${name}, in ${languages.join(', ')}`, async () => {
+      const complaints: string[] = []
+      for (const language of languages) {
+        const seen = await inLane(async ({ page, ask, visit }) => {
+          await visit(url, language)
+          const { complaints: found } = await ask<{ complaints: string[] }>('everything()')
+          await page.emulateMedia({ colorScheme: 'dark' })
+          if (language === 'en' || language === 'ar') await page.setViewportSize(DESK)
+          found.push(...(await ask(`broken(['color-contrast', 'link-in-text-block'])`)))
+          return found
+        })
+        complaints.push(...seen.map((complaint) => `${language}: ${complaint}`))
+      }
+      assert.deepEqual(complaints, [])
+    })
+  }
+})
+
+const focused = (page: Page, attribute: string) => page.locator(':focus').getAttribute(attribute)
+
+/** Tabs on to the field of this name, and types. */
+async function typeInto(page: Page, name: string, text: string): Promise<void> {
+  for (let stops = 0; stops < 20; stops += 1) {
+    await page.keyboard.press('Tab')
+    if ((await focused(page, 'name')) === name) break
+  }
+  assert.equal(await focused(page, 'name'), name)
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.type(text)
+}
+
+describe('somebody at a keyboard', { concurrency: LANES }, () => {
+  for (const javaScript of [true, false]) {
+    it(`corrects what is wrong and pays at a link, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
+      const link = await makeLink(api, OPEN)
+      const { page, complaints } = await newVisitor(t, browser, {
+        javaScript,
+        width: 320,
+        origins: [service.url],
+      })
+      await page.goto(link.url)
+      await page.getByRole('heading', { name: `Pay ${BRAND.displayName}`, level: 1 }).waitFor()
+      await typeInto(page, 'amount', '50')
+      await typeInto(page, 'firstname', 'Amina')
+      await typeInto(page, 'email', 'amina@example.com')
+      await page.keyboard.press('Enter')
+      const alert = page.getByRole('alert')
+      await alert.waitFor()
+      assert.equal(await focused(page, 'role'), 'alert', 'the focus is on the summary')
+      assert.deepEqual(await alert.getByRole('link').allTextContents(), [
+        'Enter KES\u00a0100.00 or more.',
+        'Enter your last name.',
+      ])
+      assert.equal(await page.getByLabel('E-mail', { exact: true }).inputValue(), 'amina@example.com')
+      await alert.getByRole('link').first().press('Enter')
+      await page.keyboard.press('Shift+Tab')
+      await typeInto(page, 'amount', '1.250,50')
+      await typeInto(page, 'lastname', 'Odhiambo')
+      await page.keyboard.press('Enter')
+      await page
+        .getByRole('heading', { name: `Pay KES\u00a01,250.50 to ${BRAND.displayName}`, level: 1 })
+        .waitFor()
+      await page.getByText('Kamusi ya Kiswahili').waitFor()
+      assert.deepEqual(complaints, [])
+    })
+  }
+
+  it('who waits for somebody else sees the checkout open by itself when they have not paid', async (t) => {
+    const link = await makeLink(api, { ...BOOKS, usage: 'single' })
+    const payer = createPayer()
+    const checkout = (await fillIn(payer, await payer.open(link.url))).location ?? ''
+    const { reference } = await payAt({ api }, link, null)
+    const { page, complaints } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
+    await page.goto(checkout)
+    await page.getByRole('heading', { name: 'Somebody is paying at this moment' }).waitFor()
+    await api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_declined' })
+    await page.getByRole('heading', { name: /^Pay KES/ }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+})
