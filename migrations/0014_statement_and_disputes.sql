@@ -161,8 +161,10 @@ create table disputes (
   -- The gateway's own name of the dispute, by which it is known again in whatever order its news arrives.
   gateway_reference text not null,
   status text not null check (status in ('open', 'won', 'lost')),
-  -- What it holds while it is open, and what it has taken in the end.
-  amount_minor bigint not null check (amount_minor >= 0),
+  -- What the gateway says that it is about, and how much of that is held while it is open or was taken in the end: no more
+  -- than refunds leave.
+  claimed_minor bigint not null check (claimed_minor >= 0),
+  amount_minor bigint not null check (amount_minor between 0 and claimed_minor),
   currency text not null,
   opened_at timestamptz not null,
   closed_at timestamptz,
@@ -174,6 +176,7 @@ create table disputes (
   check (status <> 'won' or amount_minor = 0)
 );
 
+create unique index one_lost_dispute on disputes (merchant_id, payment_id) where status = 'lost';
 create unique index one_open_dispute on disputes (merchant_id, payment_id) where status = 'open';
 
 -- A webhook that is about a dispute makes us ask also about an attempt that has succeeded.

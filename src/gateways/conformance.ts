@@ -11,6 +11,7 @@ import { testAltered } from './conformance/altered.ts'
 import { testCancel } from './conformance/cancel.ts'
 import { testCharge } from './conformance/charge.ts'
 import { testCheckout } from './conformance/checkout.ts'
+import { testDispute } from './conformance/dispute.ts'
 import { testProbe } from './conformance/probe.ts'
 import { testRefund } from './conformance/refund.ts'
 import { PUBLIC_URL, type Subject } from './conformance/subject.ts'
@@ -40,6 +41,7 @@ export function testConformance(subject: Subject): void {
     if (gateway.chargeSaved) testCharge(subject)
     if (gateway.refund) testRefund(subject)
     if (gateway.cancel) testCancel(subject)
+    if (subject.disputes) testDispute(subject)
     if (gateway.probe) testProbe(subject)
   })
 }

@@ -1,7 +1,7 @@
 // Every statement over disputes.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db.ts'
 
 export interface DisputeRow {
   merchantId: string
@@ -11,7 +11,9 @@ export interface DisputeRow {
   /** The gateway's own name of it, by which it is known again. */
   gatewayReference: string
   status: 'open' | 'won' | 'lost'
-  /** What it holds, or has taken in the end: never more than is left after refunds. */
+  /** What the gateway says that it is about. */
+  claimedMinor: bigint
+  /** What of that it holds, or has taken in the end: never more than refunds leave. */
   amountMinor: bigint
   currency: Currency
   openedAt: Date
@@ -21,22 +23,23 @@ export interface DisputeRow {
 const selectDisputes = sql<DisputeRow>`
 select
   merchant_id as "merchantId", id, payment_id as "paymentId", attempt_id as "attemptId",
-  gateway_reference as "gatewayReference", status, amount_minor as "amountMinor", currency,
-  opened_at as "openedAt", closed_at as "closedAt"
+  gateway_reference as "gatewayReference", status, claimed_minor as "claimedMinor", amount_minor as "amountMinor",
+  currency, opened_at as "openedAt", closed_at as "closedAt"
 from disputes
 where merchant_id = $1 and payment_id = $2
 order by opened_at, id`
 
-export async function listDisputes(db: Db, merchantId: string, paymentId: string): Promise<DisputeRow[]> {
+export async function listDisputes(db: Tx, merchantId: string, paymentId: string): Promise<DisputeRow[]> {
   return db.query(selectDisputes, [merchantId, paymentId])
 }
 
 // No `on conflict`: of two that note the same dispute at once, the second fails as a whole, and looks again.
 const insertDisputeStatement = sql<unknown>`
 insert into disputes (
-  merchant_id, id, payment_id, attempt_id, gateway_reference, status, amount_minor, currency, opened_at, closed_at
+  merchant_id, id, payment_id, attempt_id, gateway_reference, status, claimed_minor, amount_minor, currency, opened_at,
+  closed_at
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 export async function insertDispute(tx: Tx, dispute: DisputeRow): Promise<void> {
   await tx.query(insertDisputeStatement, [
@@ -46,6 +49,7 @@ export async function insertDispute(tx: Tx, dispute: DisputeRow): Promise<void> 
     dispute.attemptId,
     dispute.gatewayReference,
     dispute.status,
+    dispute.claimedMinor,
     dispute.amountMinor,
     dispute.currency,
     dispute.openedAt,
@@ -53,20 +57,25 @@ export async function insertDispute(tx: Tx, dispute: DisputeRow): Promise<void> 
   ])
 }
 
-const closeDisputeStatement = sql<unknown>`
+const updateDisputeStatement = sql<unknown>`
 update disputes
-set status = $3, amount_minor = $4, closed_at = $5
-where merchant_id = $1 and id = $2 and status = 'open'`
+set status = $3, claimed_minor = $4, amount_minor = $5, closed_at = $6
+where merchant_id = $1 and id = $2`
 
-export async function closeDispute(tx: Tx, { merchantId, id, status, amountMinor, closedAt }: DisputeRow) {
-  await tx.query(closeDisputeStatement, [merchantId, id, status, amountMinor, closedAt])
+/** Whoever writes this holds the row of the payment. */
+export async function updateDispute(tx: Tx, dispute: DisputeRow): Promise<void> {
+  const { merchantId, id, status, claimedMinor, amountMinor, closedAt } = dispute
+  await tx.query(updateDisputeStatement, [merchantId, id, status, claimedMinor, amountMinor, closedAt])
 }
 
 // Refunds write to the payment's row too, so what is left is read under the lock that the move has taken.
 const selectLeftStatement = sql<{ leftMinor: bigint }>`
-select coalesce(amount_paid_minor, 0) - refunded_minor - refund_reserved_minor as "leftMinor"
-from payments
-where merchant_id = $1 and id = $2`
+select
+  coalesce(p.amount_paid_minor, 0) - p.refunded_minor - p.refund_reserved_minor - coalesce(d.amount_minor, 0)
+    as "leftMinor"
+from payments p
+left join disputes d on d.merchant_id = p.merchant_id and d.payment_id = p.id and d.status = 'lost'
+where p.merchant_id = $1 and p.id = $2`
 
 /** What of a payment has not gone back, and is not about to. */
 export async function readLeft(tx: Tx, merchantId: string, paymentId: string): Promise<bigint> {

@@ -4,11 +4,18 @@
 import { money } from '../core/money.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
-import { sqlStateOf, type Tx } from '../kit/db.ts'
+import { retryDeadlocks, sqlStateOf, type Tx } from '../kit/db.ts'
 import { recordEntry, takeBack } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
 import type { Decision } from './decide.ts'
-import { closeDispute, type DisputeRow, insertDispute, readLeft, watchAttempt } from './dispute-queries.ts'
+import {
+  type DisputeRow,
+  insertDispute,
+  listDisputes,
+  readLeft,
+  updateDispute,
+  watchAttempt,
+} from './dispute-queries.ts'
 import type { Known } from './known.ts'
 import { movePayment, plainMove } from './move.ts'
 import type { PaymentRow } from './queries.ts'
@@ -30,16 +37,14 @@ export async function applyDispute(
   const { payment } = known
   const method = known.method ?? (await methodOf(app, payment))
   const next = to === null ? payment : plainMove(payment, to)
+  const move = (tx: Tx) => movePayment(app, payment, next, { proof: 'gateway', source, method }, tx)
+  const write = async (tx: Tx) => {
+    if (to !== null && !(await move(tx))) return false
+    await book(app, tx, known, report, { to, open })
+    return true
+  }
   try {
-    const isDone = await app.db.transaction(async (tx) => {
-      if (
-        next !== payment &&
-        !(await movePayment(app, payment, next, { proof: 'gateway', source, method }, tx))
-      )
-        return false
-      await book(app, tx, known, report, { to, open })
-      return true
-    })
+    const isDone = await retryDeadlocks(() => app.db.transaction(write))
     return isDone ? { ...known, payment: next, method } : undefined
   } catch (error) {
     if (sqlStateOf(error) === UNIQUE_VIOLATION) return undefined
@@ -65,7 +70,8 @@ async function book(
   } else if (open) {
     const amountMinor = to === 'reversed' ? wanted : 0n
     await release(app, tx, known, open, amountMinor)
-    await closeDispute(tx, { ...open, status: report.status, amountMinor, closedAt: now })
+    const claimedMinor = report.amount.minor
+    await updateDispute(tx, { ...open, status: report.status, claimedMinor, amountMinor, closedAt: now })
   } else {
     const amountMinor = to === 'reversed' ? wanted : 0n
     await take(app, tx, payment, { kind: 'reversal', to: `gateway:${attempt.gateway}`, amountMinor })
@@ -118,6 +124,20 @@ async function release(
   await take(app, tx, payment, { kind: 'reversal', to: gatewayAccount, amountMinor: lostMinor - fromHeld })
 }
 
+/**
+ * A refund has failed, in the transaction that says so: what it had set aside is not safe from a dispute that was lost
+ * meanwhile and claims more than was left at the time.
+ */
+export async function takeClaimedRest(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
+  const disputes = await listDisputes(tx, payment.merchantId, payment.id)
+  const lost = disputes.find(({ status }) => status === 'lost')
+  if (!lost) return
+  const left = await readLeft(tx, payment.merchantId, payment.id)
+  const amountMinor = smaller(lost.claimedMinor - lost.amountMinor, left)
+  await take(app, tx, payment, { kind: 'reversal', to: `gateway:${payment.gateway}`, amountMinor })
+  await updateDispute(tx, { ...lost, amountMinor: lost.amountMinor + amountMinor })
+}
+
 function newDispute(
   app: PaymentsApp,
   { payment, attempt }: Known,
@@ -132,6 +152,7 @@ function newDispute(
     attemptId: attempt.id,
     gatewayReference: report.reference,
     status,
+    claimedMinor: report.amount.minor,
     amountMinor,
     currency: payment.currency,
     openedAt: now,

@@ -10,6 +10,7 @@ import type { MethodRow } from '../customers/service.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from './app.ts'
 import { type AttemptRow, listAttempts } from './attempt-queries.ts'
+import { takeClaimedRest } from './dispute.ts'
 import { movePayment, plainMove } from './move.ts'
 import { findPayment, type PaymentRow } from './queries.ts'
 import { changeRefunds, type LockedPayment, lockPayment } from './refund-queries.ts'
@@ -68,12 +69,15 @@ function leftMinor(payment: LockedPayment): bigint {
 
 /** The gateway refused the refund: its amount can be refunded again. */
 export async function releaseRefund(
+  app: PaymentsApp,
   tx: Tx,
   merchantId: string,
   paymentId: string,
   amountMinor: bigint,
 ): Promise<void> {
+  const payment = await lockPayment(tx, merchantId, paymentId)
   await changeRefunds(tx, merchantId, paymentId, { refundedMinor: 0n, reservedMinor: -amountMinor })
+  if (payment.status === 'reversed') await takeClaimedRest(app, tx, payment)
 }
 
 export interface RefundProof {

@@ -32,7 +32,7 @@ export async function settleRefund(
     app.db.transaction(async (tx) => {
       const row = await endRefund(tx, refund, toEnd(app, outcome))
       if (!row) return undefined
-      if (row.status === 'failed') await giveUp(tx, row)
+      if (row.status === 'failed') await giveUp(app, tx, row)
       else if (row.isDuplicate) await bookDuplicate(app, tx, row)
       else {
         const { merchantId, paymentId, amountMinor } = row
@@ -58,8 +58,9 @@ function toEnd(app: PaymentsApp, outcome: Ended) {
 }
 
 /** What was set aside can be refunded again; money that came twice had nothing set aside. */
-async function giveUp(tx: Tx, { merchantId, paymentId, amountMinor, isDuplicate }: RefundRow): Promise<void> {
-  if (!isDuplicate) await releaseRefund(tx, merchantId, paymentId, amountMinor)
+async function giveUp(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+  const { merchantId, paymentId, amountMinor, isDuplicate } = refund
+  if (!isDuplicate) await releaseRefund(app, tx, merchantId, paymentId, amountMinor)
 }
 
 async function bookRefund(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {

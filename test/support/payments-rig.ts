@@ -133,7 +133,7 @@ export interface PaymentsRig {
   resolve(): Promise<number>
   expire(): Promise<number>
   /** A webhook about the attempt rings, each time a new one. */
-  ring(attempt: AttemptRow): Promise<void>
+  ring(attempt: AttemptRow, about?: { isDispute: true }): Promise<void>
   /** How often the payment was credited. */
   credits(paymentId: string): Promise<number>
   /** What a test leaves open or scripted is not looked at in the next one. */
@@ -264,8 +264,8 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
     },
     resolve: async () => runAll(await claimResolutions(app, LIMIT)),
     expire: async () => runAll(await claimExpiries(app, LIMIT)),
-    ring: ({ gatewayKey, accountId }) => {
-      const ring = { gateway: NAME, accountId, eventId: random.uuid(), key: gatewayKey }
+    ring: ({ gatewayKey, accountId }, about) => {
+      const ring = { gateway: NAME, accountId, eventId: random.uuid(), key: gatewayKey, ...about }
       return ringDoorbell(db, ring, clock.now(), clock.now())
     },
     credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,

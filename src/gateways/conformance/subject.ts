@@ -6,7 +6,7 @@ import type { Mode } from '../../core/merchant.ts'
 import type { Money } from '../../core/money.ts'
 import type { Connection } from '../definition.ts'
 import type { FakeServer } from '../fake-server.ts'
-import type { CheckoutChoice, Gateway } from '../gateway.ts'
+import type { CheckoutChoice, DisputeReport, Gateway } from '../gateway.ts'
 
 /** Where the provider's webhooks reach us in these tests: signatures over the host are made for it. */
 export const PUBLIC_URL = 'https://pay.example.com'
@@ -36,6 +36,11 @@ export interface FakeProvider {
    * Needed where the connector has chargeSaved.
    */
   savedCredential?(manner: ChargeManner): string | null | Promise<string | null>
+  /**
+   * Plays the bank of the payer of what was paid under this key: opens a dispute about all of it, and decides it. Answers
+   * the webhook that tells of it. Needed where the subject says that it has disputes.
+   */
+  dispute?(key: string, status: DisputeReport['status']): Webhook | Promise<Webhook>
   /** How the refunds that come from now on end. Needed where the connector has refund. */
   endRefunds?(manner: RefundManner): void
   /** What the provider really gave back for the attempt with this key, in minor units. Needed where it has refund. */
@@ -65,6 +70,8 @@ export interface Subject {
   readonly mode?: Mode
   /** Every reason to decline that the provider knows, by the provider's own name for it, and what we call it. */
   readonly declines: readonly { how: string; code: FailureCode; on: 'checkout' | 'charge' }[]
+  /** The gateway tells of disputes. */
+  readonly disputes?: true
   /** Why a changed body passes, for a provider whose webhooks prove who sends and not what. */
   readonly unsignedBody?: string
   start(t: TestContext): Promise<FakeProvider>

@@ -86,7 +86,7 @@ interface Refund {
   row: Json & { id: number; status: string; amount_refunded: number; comment: string | null }
 }
 
-export interface FakeFlutterwave extends Required<FakeProvider> {
+export interface FakeFlutterwave extends Required<Omit<FakeProvider, 'dispute'>> {
   /** Moves the provider's own clock. */
   advance(ms: number): void
 }

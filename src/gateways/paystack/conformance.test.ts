@@ -14,6 +14,7 @@ testConformance({
     { how, code, on: 'checkout' },
     { how, code, on: 'charge' },
   ]),
+  disputes: true,
   start: startFakePaystack,
   open: PAYSTACK.open,
 })

@@ -34,6 +34,7 @@ export interface FakePayment {
   gatewayResponse: string
   paidAt: string | null
   executions: number
+  dispute?: { id: number; status: string; resolution: string | null }
 }
 
 export type Check = (value: unknown) => boolean

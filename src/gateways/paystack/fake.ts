@@ -67,6 +67,15 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
       const email = 'amina.otieno@example.com'
       return JSON.stringify({ authorization_code: authorize(books, { email, manner }), email })
     },
+    dispute(key, status) {
+      const record = payment(key)
+      const { data } = readFixture('webhook-dispute')
+      record.dispute = { ...DISPUTES[status], id: record.dispute?.id ?? record.id }
+      if (status === 'lost') record.status = 'reversed'
+      const event = `charge.dispute.${status === 'open' ? 'create' : 'resolve'}`
+      const transaction = { id: record.id, reference: record.reference }
+      return signHook({ event, data: { ...Object(data), ...record.dispute, transaction } })
+    },
     endRefunds: (manner: RefundManner) => books.refunds.end(manner),
     refunds: (key) => books.refunds.given(payment(key)),
   }
@@ -102,6 +111,9 @@ function answer(books: Books, request: FakeRequest): FakeReply {
       return books.refunds.create(readBody(request))
     case 'GET refund':
       return name === undefined ? books.refunds.list(request.query) : books.refunds.show(name)
+    case 'GET dispute':
+      if (name === 'transaction' && rest[0] !== undefined) return listDisputes(books, rest[0])
+      break
     case 'GET balance':
       return { http: 200, body: readFixture('balance') }
   }
@@ -217,6 +229,20 @@ function charge(books: Books, body: Json): FakeReply {
     transaction_date,
   }
   return answerLike('charge-success', shown)
+}
+
+const DISPUTES = {
+  open: { status: 'awaiting-merchant-feedback', resolution: null },
+  won: { status: 'resolved', resolution: 'declined' },
+  lost: { status: 'resolved', resolution: 'merchant-accepted' },
+}
+
+function listDisputes({ payments }: Books, id: string): FakeReply {
+  const record = [...payments.values()].find((one) => String(one.id) === id)
+  if (!record) return refuse(404, 'Transaction not found')
+  const { amount: refund_amount, currency, dispute } = record
+  const data = dispute ? [{ ...dispute, refund_amount, currency }] : []
+  return { http: 200, body: { status: true, message: 'Disputes retrieved', data } }
 }
 
 function verify(books: Books, reference: string): FakeReply {

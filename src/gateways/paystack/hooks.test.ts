@@ -97,6 +97,7 @@ describe('a webhook of Paystack', () => {
       kind: 'about',
       key: FIXTURE_KEY,
       eventId: 'charge.dispute.create:358950',
+      isDispute: true,
     })
   })
 

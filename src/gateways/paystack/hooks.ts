@@ -40,8 +40,11 @@ function readHook(rawBody: Buffer): WebhookReading {
   if (!subject) return { kind: 'ignored', reason: 'not about a payment' }
   // Events have no id. What they are about has one in most of them; where it has none, the bytes are their own name.
   const identity = subject.id ?? createHash('sha256').update(rawBody).digest('hex')
-  return { kind: 'about', key: subject.key, eventId: `${hook.event}:${identity}` }
+  const about = { kind: 'about', key: subject.key, eventId: `${hook.event}:${identity}` } as const
+  return hook.event.startsWith(DISPUTES) ? { ...about, isDispute: true } : about
 }
+
+const DISPUTES = 'charge.dispute.'
 
 interface HookSubject {
   key: string
@@ -49,7 +52,7 @@ interface HookSubject {
 }
 
 function findSubject(event: string, data: unknown): HookSubject | undefined {
-  if (event.startsWith('charge.dispute.')) {
+  if (event.startsWith(DISPUTES)) {
     const dispute = readDispute(data)
     return dispute && { key: dispute.transaction.reference, id: dispute.id ?? null }
   }

@@ -5,6 +5,7 @@ import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
 import { isDuplicate, readAnswer } from './answer.ts'
+import { disputesPath, withDispute } from './disputes.ts'
 import { readSignedHook } from './hooks.ts'
 import { RAILS } from './rails.ts'
 import { type Ask, openRefunds } from './refunds.ts'
@@ -69,12 +70,12 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
       body: body === undefined ? undefined : JSON.stringify(body),
     })
 
-  const verify = async (question: Question) =>
-    fromVerify(
-      readAnswer(await ask('GET', `/transaction/verify/${encodeURIComponent(question.key)}`)),
-      question,
-      clock.now(),
-    )
+  const verify = async (question: Question): Promise<Outcome> => {
+    const path = `/transaction/verify/${encodeURIComponent(question.key)}`
+    const outcome = fromVerify(readAnswer(await ask('GET', path)), question, clock.now())
+    if (!question.isPaid || outcome.kind !== 'succeeded') return outcome
+    return withDispute(readAnswer(await ask('GET', disputesPath(outcome.gatewayReference))), outcome)
+  }
 
   /** The duplicate proves that an earlier request got through, so a question that did not leave us proves nothing. */
   const sentBefore = (outcome: Outcome): Outcome =>

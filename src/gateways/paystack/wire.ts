@@ -155,13 +155,15 @@ type Transaction = Type.Static<typeof Transaction>
 
 const readTransaction = shaped(Transaction)
 
-type About = Pick<Question, 'key' | 'operation' | 'startedAt'>
+type About = Pick<Question, 'key' | 'operation' | 'startedAt' | 'isPaid'>
 
 function fromTransaction(data: unknown, about: About, now: Date): Outcome {
   const record = readTransaction(data)
   if (!record) return unknown('unreadable', 'Paystack answered without a payment in it')
   const gatewayReference = record.id ?? record.reference
-  if (record.status === 'success') return fromSuccess(record, about, now)
+  // What we know was paid stays paid when it is given back: by whom, refunds and disputes tell.
+  const isPaid = record.status === 'success' || (about.isPaid === true && record.status === 'reversed')
+  if (isPaid) return fromSuccess(record, about, now)
   // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
   if (record.reference !== about.key)
     return unknown('unreadable', 'Paystack answered about another payment than the one it was asked about')

@@ -11,6 +11,7 @@ testConformance({
   amount: money(125_050n, 'KES'),
   country: 'KE',
   declines: SANDBOX_DECLINES,
+  disputes: true,
   start: startFakeSandbox,
   open: ({ credentials: { secret = '', webhookSecret = '' }, baseUrl, http, clock }) =>
     createSandboxGateway({ secret, webhookSecret, baseUrl, http, clock }),

@@ -66,6 +66,10 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
       return tokenOf(manner.declines === UNKNOWN_CARD ? 'card_nobody_saved' : manner.declines)
     },
     webhook: (key, event = 'checkout.succeeded') => ring(rig, key, event),
+    async dispute(key, status) {
+      await rig.gateway.dispute(key, status)
+      return ring(rig, key, 'checkout.disputed')
+    },
   }
 }
 

@@ -27,6 +27,8 @@ export interface Books {
   manners: Map<string, ChargeManner>
   refunds: Map<string, Stripe>
   refundManner: RefundManner
+  /** Newest first, as they are listed. */
+  disputes: Stripe[]
 }
 
 export function openBooks(clock: Clock): Books {
@@ -39,6 +41,7 @@ export function openBooks(clock: Clock): Books {
     manners: new Map(),
     refunds: new Map(),
     refundManner: 'succeeds',
+    disputes: [],
   }
 }
 
@@ -181,7 +184,32 @@ export function makeRefund(books: Books, fields: Fields): FakeReply {
   return { http: 200, body: refund }
 }
 
+const DISPUTE_STATUSES = { open: 'needs_response', won: 'won', lost: 'lost' }
+
+/** The bank of the payer of an intent opens a dispute about all of it, or decides it. */
+export function setDispute(books: Books, intent: Stripe, status: keyof typeof DISPUTE_STATUSES): Stripe {
+  const { id: payment_intent, amount_received: amount, currency } = intent
+  const known = books.disputes.find((one) => one.payment_intent === payment_intent)
+  const dispute = known ?? {
+    id: newId('du'),
+    object: 'dispute',
+    amount,
+    currency,
+    payment_intent,
+    metadata: {},
+  }
+  dispute.status = DISPUTE_STATUSES[status]
+  if (!known) books.disputes.unshift(dispute)
+  return dispute
+}
+
+function listDisputes(books: Books, query: URLSearchParams): FakeReply {
+  const data = books.disputes.filter((one) => one.payment_intent === query.get('payment_intent'))
+  return { http: 200, body: { object: 'list', url: '/v1/disputes', has_more: false, data } }
+}
+
 export function readObject(books: Books, { path, query }: FakeRequest): FakeReply {
+  if (path === '/v1/disputes') return listDisputes(books, query)
   if (path === '/v1/balance') return { http: 200, body: readFixture('balance') }
   const [, kind, id = ''] = /^\/v1\/(checkout\/sessions|payment_intents|refunds)\/([^/]+)$/.exec(path) ?? []
   const expanded = query.getAll('expand[]')

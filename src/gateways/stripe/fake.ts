@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../kit/clock.ts'
 import type { ChargeManner, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import type { DisputeReport } from '../gateway.ts'
 import {
   type Books,
   expireByTime,
@@ -22,6 +23,7 @@ import {
   type Stripe,
   scaleOf,
   seconds,
+  setDispute,
 } from './fake-books.ts'
 import {
   complain,
@@ -43,6 +45,7 @@ export interface FakeStripe extends FakeProvider {
   endRefunds(manner: RefundManner): void
   refunds(attemptKey: string): readonly bigint[]
   webhook(key: string, event?: string): Webhook
+  dispute(key: string, status: DisputeReport['status']): Webhook
 }
 
 interface Remembered {
@@ -81,6 +84,13 @@ export async function startFakeStripe(t: TestContext, clock: Clock = systemClock
       [...books.refunds.values()]
         .filter(({ status, metadata }) => status !== 'failed' && metadata.cowry_key === key)
         .map(({ amount, currency }) => BigInt(amount) / scaleOf(currency)),
+    dispute(key, status) {
+      const [intent] = paid(key)
+      if (!intent) throw new Error(`the fake Stripe has no payment for ${key}`)
+      const object = structuredClone(setDispute(books, intent, status))
+      const type = `charge.dispute.${status === 'open' ? 'created' : 'closed'}`
+      return sign(books, { ...readFixture('event'), id: newId('evt'), type, data: { object } })
+    },
     failInside() {
       memory.failsInside = true
     },
@@ -157,7 +167,15 @@ const OBJECT_OF_EVENT: readonly [RegExp, (key: string) => Stripe][] = [
 function makeWebhook(books: Books, key: string, type = 'checkout.session.completed'): Webhook {
   const object = OBJECT_OF_EVENT.find(([pattern]) => pattern.test(type))?.[1](key)
   const metadata = { ...object.metadata, ...(object.object !== 'dispute' && { cowry_key: key }) }
-  const event = { ...readFixture('event'), id: newId('evt'), type, data: { object: { ...object, metadata } } }
+  return sign(books, {
+    ...readFixture('event'),
+    id: newId('evt'),
+    type,
+    data: { object: { ...object, metadata } },
+  })
+}
+
+function sign(books: Books, event: Stripe): Webhook {
   const body = Buffer.from(JSON.stringify(event))
   return { headers: { 'stripe-signature': signEvent(FAKE_WEBHOOK_SECRET, seconds(books), body) }, body }
 }

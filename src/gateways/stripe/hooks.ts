@@ -1,12 +1,12 @@
 // Stripe's signed events. An event only says which attempt to look at: every object that we make at Stripe carries the
-// attempt's key.
+// attempt's key, and a dispute names the payment it is about.
 
 import { Type } from 'typebox'
 import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
 import { shaped } from '../../kit/exact-json.ts'
 import type { WebhookReading } from '../gateway.ts'
 import { KEY_FIELD } from './forms.ts'
-import { Identity, Maybe, Metadata, parseJson, Text } from './shapes.ts'
+import { Identity, idOf, Maybe, Metadata, parseJson, Text } from './shapes.ts'
 
 const SIGNATURE_HEADER = 'stripe-signature'
 // Stripe's own libraries allow as much.
@@ -34,13 +34,19 @@ const EVENTS: ReadonlySet<string> = new Set([
   'charge.dispute.funds_reinstated',
 ])
 
+const DISPUTES = 'charge.dispute.'
+
 // The version of an event is that of the account, not that of our requests: nothing more than this is relied on.
 const readEvent = shaped(
   Type.Object({
     id: Identity,
     type: Text(100),
     data: Type.Object({
-      object: Type.Object({ metadata: Maybe(Metadata), client_reference_id: Maybe(Text(255)) }),
+      object: Type.Object({
+        metadata: Maybe(Metadata),
+        client_reference_id: Maybe(Text(255)),
+        payment_intent: Type.Optional(Type.Unknown()),
+      }),
     }),
   }),
 )
@@ -58,7 +64,12 @@ export function readSignedEvent(
   const event = readEvent(parseJson(rawBody.toString()))
   if (!event) return { kind: 'ignored', reason: 'not an event as we know them' }
   if (!EVENTS.has(event.type)) return { kind: 'ignored', reason: 'an event that concerns no payment' }
-  const { metadata, client_reference_id: reference } = event.data.object
+  const { metadata, client_reference_id: reference, payment_intent: intent } = event.data.object
+  // A dispute is the bank's, not ours: it names the payment, and only the payment carries our key.
+  if (event.type.startsWith(DISPUTES)) {
+    const gatewayPayment = idOf(intent)
+    if (gatewayPayment !== null) return { kind: 'dispute_of', gatewayPayment, eventId: event.id }
+  }
   const key = metadata?.[KEY_FIELD] ?? reference
   if (typeof key !== 'string' || key === '')
     return { kind: 'ignored', reason: 'an event without a key of ours' }

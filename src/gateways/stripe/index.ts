@@ -7,6 +7,7 @@ import type { Connection, CredentialField, GatewayDefinition } from '../definiti
 import type { Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
 import { RAILS } from './amounts.ts'
 import { unknown } from './answers.ts'
+import { disputesPath, fromDisputes, fromKeyQuestion } from './disputes.ts'
 import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
 import { readSignedEvent } from './hooks.ts'
 import { fromRefund, fromRefundQuestion } from './refunds.ts'
@@ -40,7 +41,7 @@ const SECRET_KEY: CredentialField = {
   isRequired: true,
   meaning:
     'The secret key of the Stripe account, or a restricted key that may write Checkout Sessions, PaymentIntents, ' +
-    'Customers and Refunds and read PaymentMethods and the Balance.',
+    'Customers and Refunds and read PaymentMethods, Disputes and the Balance.',
   complain: complainAboutKey,
 }
 
@@ -113,13 +114,25 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
       ? { ...outcome, paidAt: clock.now() }
       : outcome
 
-  async function verify({ operation, key }: Question, reference: string | null): Promise<Outcome> {
+  const readIntent = (id: string) => read(`${INTENTS}/${encodeURIComponent(id)}`)
+
+  async function verify({ operation, key, isPaid }: Question, reference: string | null): Promise<Outcome> {
     if (reference === null) return NO_REFERENCE
-    return dated(
-      operation === 'checkout'
-        ? fromSessionQuestion(await readSession(reference), key)
-        : fromIntentQuestion(await read(`${INTENTS}/${encodeURIComponent(reference)}`), key),
-    )
+    const isSession = operation === 'checkout'
+    const answer = await (isSession ? readSession(reference) : readIntent(reference))
+    const outcome = dated(isSession ? fromSessionQuestion(answer, key) : fromIntentQuestion(answer, key))
+    if (!isPaid || outcome.kind !== 'succeeded') return outcome
+    return withDispute(outcome, isSession ? readIntentId(answer) : reference)
+  }
+
+  async function withDispute(
+    paid: Extract<Outcome, { kind: 'succeeded' }>,
+    intentId: ReturnType<typeof readIntentId>,
+  ): Promise<Outcome> {
+    if (typeof intentId !== 'string') return intentId
+    const found = fromDisputes(await read(disputesPath(intentId)), paid.paid)
+    if ('kind' in found) return found
+    return found.report ? { ...paid, dispute: found.report } : paid
   }
 
   return {
@@ -166,6 +179,8 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
       if (reference === null) return NO_REFERENCE
       return fromRefundQuestion(await read(`${REFUNDS}/${encodeURIComponent(reference)}`), refund)
     },
+
+    findKey: async (intentId) => fromKeyQuestion(await readIntent(intentId)),
 
     probe: async () => fromProbe(await read('/v1/balance')),
 

@@ -16,6 +16,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** An object comes as its id, or whole where it was asked for. */
+export function idOf(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  const isObject = typeof value === 'object' && value !== null
+  return isObject && 'id' in value && typeof value.id === 'string' ? value.id : null
+}
+
 export const Identity = Type.String({ minLength: 1, maxLength: 255 })
 /** Beyond the safe integers a number was rounded while it was read. */
 export const Amount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })

@@ -74,6 +74,7 @@ testConformance({
     { how: 'expired', code: 'customer_timeout', on: 'checkout' },
     { how: 'insufficient_funds', code: 'insufficient_funds', on: 'checkout' },
   ],
+  disputes: true,
   start: (t) => startFakeStripe(t),
   open: (connection) => STRIPE.open(connection),
 })

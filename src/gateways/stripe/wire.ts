@@ -20,7 +20,7 @@ import {
 } from './answers.ts'
 import { toFailureCode } from './declines.ts'
 import { type Credential, KEY_FIELD } from './forms.ts'
-import { Amount, Identity, Maybe, Metadata, Text, UnixSeconds } from './shapes.ts'
+import { Amount, Identity, idOf, Maybe, Metadata, Text, UnixSeconds } from './shapes.ts'
 
 const MAX_URL = 5_000
 
@@ -293,13 +293,6 @@ function toSavedMethod(method: unknown, customer: string | null): SavedMethod | 
     mobileMoney: null,
     currencies: CURRENCIES_TAKEN,
   }
-}
-
-/** An object comes as its id, or whole where we asked for it. */
-function idOf(value: unknown): string | null {
-  if (typeof value === 'string') return value
-  const isObject = typeof value === 'object' && value !== null
-  return isObject && 'id' in value && typeof value.id === 'string' ? value.id : null
 }
 
 function readMoney(

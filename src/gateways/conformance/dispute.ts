@@ -1,0 +1,74 @@
+// Money that is taken back after it was paid: told in answer to a question, and by a doorbell that says whose it is.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
+import type { Attempt, DisputeReport, Outcome, WebhookReading } from '../gateway.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { Subject, Webhook } from './subject.ts'
+
+export function testDispute(subject: Subject): void {
+  describe('a dispute', { concurrency: CONCURRENCY }, () => {
+    it('is told of with its amount, and under the same name to its end', async (t) => {
+      for (const end of ['won', 'lost'] as const) {
+        const rig = await startRig(t, subject)
+        const { attempt, paid } = await rig.payNew()
+        assert.equal(await ask(rig, attempt, paid), undefined, 'nothing is disputed at first')
+        await dispute(rig, attempt, 'open')
+        const opened = await ask(rig, attempt, paid)
+        assert.deepEqual(
+          { ...opened, reference: '' },
+          { status: 'open', amount: subject.amount, reference: '' },
+        )
+        await dispute(rig, attempt, end)
+        assert.deepEqual(await ask(rig, attempt, paid), { ...opened, status: end })
+      }
+    })
+
+    it('rings about our key, so that we ask also about what has succeeded', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt } = await rig.payNew()
+      const hooks = [await dispute(rig, attempt, 'open'), await dispute(rig, attempt, 'lost')]
+      const readings = hooks.map(({ headers, body }) => rig.gateway.readWebhook(headers, body))
+      for (const reading of readings) assert.equal(await keyOf(rig, reading), attempt.key)
+      const ids = readings.map((reading) => ('eventId' in reading ? reading.eventId : ''))
+      assert.equal(new Set(ids).size, 2, 'each event has an id of its own')
+    })
+
+    it('that nobody can be asked about stays unknown', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt, paid } = await rig.payNew()
+      await dispute(rig, attempt, 'open')
+      const hurried = rig.open({ timeoutMs: 200 })
+      await rig.provider.server.close()
+      const outcome = await hurried.verify({ ...attempt, isPaid: true }, paid.gatewayReference)
+      assert.equal(outcome.kind, 'unknown', inspect(outcome))
+    })
+  })
+}
+
+async function dispute(rig: Rig, { key }: Attempt, status: DisputeReport['status']): Promise<Webhook> {
+  assert.ok(rig.provider.dispute, 'the fake of a gateway that tells of disputes can play them')
+  return rig.provider.dispute(key, status)
+}
+
+async function ask(
+  { gateway }: Rig,
+  attempt: Attempt,
+  { gatewayReference }: Extract<Outcome, { kind: 'succeeded' }>,
+): Promise<DisputeReport | undefined> {
+  const outcome = await gateway.verify({ ...attempt, isPaid: true }, gatewayReference)
+  assert.ok(outcome.kind === 'succeeded', inspect(outcome))
+  return outcome.dispute
+}
+
+async function keyOf({ gateway }: Rig, reading: WebhookReading): Promise<string | null> {
+  if (reading.kind === 'about') {
+    assert.equal(reading.isDispute, true)
+    return reading.key
+  }
+  assert.ok(reading.kind === 'dispute_of', inspect(reading))
+  const found = await gateway.findKey?.(reading.gatewayPayment)
+  assert.ok(found?.kind === 'key', inspect(found))
+  return found.key
+}

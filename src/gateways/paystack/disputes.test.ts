@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { money } from '../../core/money.ts'
+import type { Outcome } from '../gateway.ts'
+import type { Answer } from './answer.ts'
+import { withDispute } from './disputes.ts'
+
+const paid: Extract<Outcome, { kind: 'succeeded' }> = {
+  kind: 'succeeded',
+  gatewayReference: '4099260516',
+  paid: money(125_050n, 'NGN'),
+  key: 'k',
+  savedMethod: null,
+  paidAt: new Date('2026-11-15T09:30:56.000Z'),
+}
+// As the reader of exact JSON gives them: numbers by their digits.
+const dispute = (changes: object = {}) => ({
+  id: '358950',
+  status: 'awaiting-merchant-feedback',
+  resolution: null,
+  refund_amount: '100000',
+  currency: 'NGN',
+  ...changes,
+})
+const said = (data: unknown): Answer => ({ kind: 'said', data })
+
+describe('what Paystack says of disputes', () => {
+  it('is open until it is resolved, and then won when the claim was declined, lost when it was accepted', () => {
+    for (const [status, resolution, ours] of [
+      ['awaiting-merchant-feedback', null, 'open'],
+      ['awaiting-bank-feedback', null, 'open'],
+      ['pending', null, 'open'],
+      ['resolved', 'declined', 'won'],
+      ['resolved', 'merchant-accepted', 'lost'],
+      ['resolved', 'auto-accepted', 'lost'],
+    ]) {
+      const report = { status: ours, amount: money(100_000n, 'NGN'), reference: '358950' }
+      for (const data of [[dispute({ status, resolution })], dispute({ status, resolution })])
+        assert.deepEqual(withDispute(said(data), paid), { ...paid, dispute: report })
+    }
+  })
+
+  it('is nothing where there is none', () => {
+    const nothing: Answer = { kind: 'refused', http: 404, message: '', type: '', code: '', words: 'none' }
+    for (const answer of [said([]), said(null), nothing]) assert.deepEqual(withDispute(answer, paid), paid)
+  })
+
+  it('is about all that was paid when it does not say how much, or in another currency', () => {
+    for (const changes of [{ refund_amount: null }, { refund_amount: '0' }, { currency: 'USD' }]) {
+      const outcome = withDispute(said([dispute(changes)]), paid)
+      assert.ok(outcome.kind === 'succeeded')
+      assert.deepEqual(outcome.dispute?.amount, paid.paid)
+    }
+  })
+
+  it('is the open one before the latest', () => {
+    const lost = { status: 'resolved', resolution: 'merchant-accepted' }
+    const list = [dispute({ id: '9', ...lost }), dispute({ id: '8' }), dispute({ id: '10', ...lost })]
+    const seen = (data: object[]) => {
+      const outcome = withDispute(said(data), paid)
+      return outcome.kind === 'succeeded' ? outcome.dispute?.reference : undefined
+    }
+    assert.equal(seen(list), '8')
+    assert.equal(seen(list.filter(({ id }) => id !== '8')), '10')
+  })
+
+  it('stays unknown with words that we do not know, and while nobody answers', () => {
+    const odd: Answer[] = [
+      said([dispute({ status: 'archived' })]),
+      said([dispute({ status: 'resolved', resolution: 'maybe' })]),
+      said([dispute({ id: 'x' })]),
+      said('none'),
+      { kind: 'refused', http: 401, message: '', type: '', code: '', words: 'bad key' },
+      { kind: 'unknown', reason: 'no_answer', words: 'timeout' },
+    ]
+    for (const answer of odd) assert.equal(withDispute(answer, paid).kind, 'unknown')
+  })
+})

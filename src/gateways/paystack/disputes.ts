@@ -1,0 +1,83 @@
+// Chargebacks. A transaction does not tell of them; they are asked for by its id. The amount is what the bank wants back,
+// where it is told, and all that was paid where it is not.
+
+import { type Static, Type } from 'typebox'
+import type { Money } from '../../core/money.ts'
+import { shaped } from '../../kit/exact-json.ts'
+import type { DisputeReport, Outcome } from '../gateway.ts'
+import { type Answer, isUnknown, quote, type Unknown, unknown } from './answer.ts'
+import { Digits, Maybe, Text } from './json.ts'
+import { fromSubunits } from './wire.ts'
+
+const Dispute = Type.Object({
+  id: Digits,
+  // Any text: what we do not know is for the switch.
+  status: Text(),
+  resolution: Maybe(Text()),
+  refund_amount: Maybe(Digits),
+  currency: Maybe(Text()),
+})
+type Dispute = Static<typeof Dispute>
+
+// Written down as a list in one description and as one dispute in another.
+const readDisputes = shaped(Type.Union([Type.Array(Dispute), Dispute]))
+
+export const disputesPath = (transactionId: string) =>
+  `/dispute/transaction/${encodeURIComponent(transactionId)}`
+
+/** The success with the dispute about it, if there is one. */
+export function withDispute(answer: Answer, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
+  if (isUnknown(answer)) return answer
+  if (answer.kind === 'refused') return answer.http === 404 ? paid : unknown('no_answer', answer.words)
+  if (answer.data == null) return paid
+  const data = readDisputes(answer.data)
+  if (!data) return unknown('unreadable', 'Paystack answered disputes that cannot be read')
+  return fromDisputes(Array.isArray(data) ? data : [data], paid)
+}
+
+function fromDisputes(disputes: readonly Dispute[], paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
+  const reports = disputes.map((dispute) => toReport(dispute, paid.paid))
+  const unreadable = reports.find((report) => 'kind' in report)
+  if (unreadable) return unreadable
+  const known = reports.filter((report) => 'reference' in report)
+  // The one that is open, or else the latest; ids only grow.
+  const latest = known.toSorted((a, b) => Number(BigInt(b.reference) - BigInt(a.reference)))
+  const dispute = latest.find(({ status }) => status === 'open') ?? latest[0]
+  return dispute ? { ...paid, dispute } : paid
+}
+
+function toReport(dispute: Dispute, paid: Money): DisputeReport | Unknown {
+  const status = toStatus(dispute)
+  if (typeof status !== 'string') return status
+  return { status, amount: amountOf(dispute, paid), reference: dispute.id }
+}
+
+function toStatus({ status, resolution }: Dispute): DisputeReport['status'] | Unknown {
+  switch (status) {
+    case 'awaiting-merchant-feedback':
+    case 'awaiting-bank-feedback':
+    case 'pending':
+      return 'open'
+    case 'resolved':
+      break
+    default:
+      return unknown('unreadable', `Paystack answered a dispute that is ${quote(status)}`)
+  }
+  switch (resolution) {
+    case 'merchant-accepted':
+    case 'auto-accepted':
+      return 'lost'
+    case 'declined':
+      return 'won'
+    default:
+      return unknown(
+        'unreadable',
+        `Paystack answered a dispute that was resolved ${quote(String(resolution))}`,
+      )
+  }
+}
+
+function amountOf({ refund_amount: amount, currency }: Dispute, paid: Money): Money {
+  const isTold = amount != null && amount !== '0' && (currency == null || currency === paid.currency)
+  return (isTold ? fromSubunits(amount, paid.currency) : undefined) ?? paid
+}

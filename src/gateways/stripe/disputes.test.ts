@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { money } from '../../core/money.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import { fromDisputes, fromKeyQuestion } from './disputes.ts'
+
+const PAID = money(125_050n, 'KES')
+const answered = (body: unknown, status = 200): HttpAnswer => ({
+  kind: 'answered',
+  status,
+  headers: {},
+  body: Buffer.from(JSON.stringify(body)),
+})
+const listOf = (...data: object[]) => answered({ object: 'list', data })
+const dispute = (status: string, changes: object = {}) => ({
+  id: `du_${status}`,
+  status,
+  amount: 100_000,
+  currency: 'kes',
+  ...changes,
+})
+
+describe('what Stripe says of disputes', () => {
+  it('is open while it is answered and looked into, and then won or lost', () => {
+    for (const [status, ours] of [
+      ['needs_response', 'open'],
+      ['under_review', 'open'],
+      ['won', 'won'],
+      ['lost', 'lost'],
+    ] as const) {
+      const amount = money(100_000n, 'KES')
+      const report = { status: ours, amount, reference: `du_${status}` }
+      assert.deepEqual(fromDisputes(listOf(dispute(status)), PAID), { report })
+    }
+  })
+
+  it('is nothing as long as no money is taken: an inquiry, or a dispute that was prevented', () => {
+    for (const status of ['warning_needs_response', 'warning_under_review', 'warning_closed', 'prevented'])
+      assert.deepEqual(fromDisputes(listOf(dispute(status)), PAID), { report: null })
+    assert.deepEqual(fromDisputes(listOf(), PAID), { report: null })
+  })
+
+  it('is the open one before the latest, and the latest before all others', () => {
+    const seen = (...list: object[]) => {
+      const found = fromDisputes(listOf(...list), PAID)
+      return 'report' in found ? found.report?.reference : undefined
+    }
+    assert.equal(seen(dispute('lost'), dispute('needs_response')), 'du_needs_response')
+    assert.equal(seen(dispute('lost'), dispute('won')), 'du_lost')
+  })
+
+  it('is about all that was paid when the bank counts in another currency', () => {
+    const found = fromDisputes(listOf(dispute('lost', { currency: 'usd' })), PAID)
+    assert.ok('report' in found)
+    assert.deepEqual(found.report?.amount, PAID)
+  })
+
+  it('stays unknown with a status or a shape that we do not know, and with any error', () => {
+    const odd = [
+      listOf(dispute('charge_refunded')),
+      listOf(dispute('lost', { amount: 1.5 })),
+      answered({ object: 'dispute' }),
+      answered({}, 500),
+      answered({ error: { type: 'invalid_request_error' } }, 403),
+    ]
+    for (const answer of odd) {
+      const found = fromDisputes(answer, PAID)
+      assert.equal('kind' in found ? found.kind : 'report', 'unknown')
+    }
+  })
+})
+
+describe('whose payment a dispute is about', () => {
+  it('is told by the key that the payment carries, and is nobody of ours without one', () => {
+    const intent = (metadata: object | null) => answered({ id: 'pi_1', metadata })
+    assert.deepEqual(fromKeyQuestion(intent({ cowry_key: 'ours' })), { kind: 'key', key: 'ours' })
+    for (const metadata of [null, {}, { cowry_key: '' }, { cowry_key: 7 }])
+      assert.deepEqual(fromKeyQuestion(intent(metadata)), { kind: 'key', key: null })
+  })
+
+  it('is not known while nobody answers', () => {
+    const silent: HttpAnswer = { kind: 'unknown', error: 'timeout', code: 'TIMEOUT' }
+    assert.equal(fromKeyQuestion(silent).kind, 'unknown')
+  })
+})

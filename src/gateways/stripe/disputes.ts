@@ -1,0 +1,75 @@
+// Money that card holders' banks take back: what Stripe's dispute objects mean, and whose payment an event about one is.
+// An inquiry (warning_…) takes no money and may never become a dispute, so it is none yet.
+
+import { type Static, Type } from 'typebox'
+import type { Money } from '../../core/money.ts'
+import { shaped } from '../../kit/exact-json.ts'
+import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { DisputeReport, FoundKey } from '../gateway.ts'
+import { fromAmount } from './amounts.ts'
+import { fromUnansweredQuestion, readReply, type Unknown, unknown } from './answers.ts'
+import { KEY_FIELD } from './forms.ts'
+import { Amount, Identity, Maybe, Metadata, Text } from './shapes.ts'
+
+const Dispute = Type.Object({ id: Identity, status: Text(50), amount: Amount, currency: Text(10) })
+type Dispute = Static<typeof Dispute>
+
+const readDisputes = shaped(Type.Object({ object: Type.Literal('list'), data: Type.Array(Dispute) }))
+
+/** Few payments have two; the page is larger than any has. */
+export const disputesPath = (intentId: string) =>
+  `/v1/disputes?payment_intent=${encodeURIComponent(intentId)}&limit=20`
+
+/** The dispute that is open, or else the latest, which Stripe lists first; null when there is none. */
+export function fromDisputes(answer: HttpAnswer, paid: Money): { report: DisputeReport | null } | Unknown {
+  const reply = readReply(answer, readDisputes)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return fromUnansweredQuestion(reply)
+  const reports = reply.body.data.map((dispute) => toReport(dispute, paid))
+  if (reports.includes(undefined))
+    return unknown('unreadable', 'Stripe answered a status of a dispute that we do not know')
+  const known = reports.filter((report) => report != null)
+  return { report: known.find(({ status }) => status === 'open') ?? known[0] ?? null }
+}
+
+/** Null when no money was taken; undefined when we do not know. */
+function toReport(dispute: Dispute, paid: Money): DisputeReport | null | undefined {
+  const status = toStatus(dispute.status)
+  return status ? { status, amount: amountOf(dispute, paid), reference: dispute.id } : status
+}
+
+function toStatus(status: string): DisputeReport['status'] | null | undefined {
+  switch (status) {
+    case 'needs_response':
+    case 'under_review':
+      return 'open'
+    case 'won':
+      return 'won'
+    case 'lost':
+      return 'lost'
+    case 'warning_needs_response':
+    case 'warning_under_review':
+    case 'warning_closed':
+    case 'prevented':
+      return null
+    default:
+      return undefined
+  }
+}
+
+/** Told in the currency of the bank it may differ from what was paid: then all of that is disputed. */
+function amountOf({ amount, currency }: Dispute, paid: Money): Money {
+  const told = fromAmount(amount, currency)
+  return told?.currency === paid.currency ? told : paid
+}
+
+const readIntent = shaped(Type.Object({ id: Identity, metadata: Maybe(Metadata) }))
+
+/** Our key in a payment of Stripe's: other software on the account makes payments without one. */
+export function fromKeyQuestion(answer: HttpAnswer): FoundKey {
+  const reply = readReply(answer, readIntent)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return fromUnansweredQuestion(reply)
+  const key = reply.body.metadata?.[KEY_FIELD]
+  return { kind: 'key', key: typeof key === 'string' && key !== '' ? key : null }
+}

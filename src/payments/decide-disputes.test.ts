@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { money } from '../core/money.ts'
+import type { DisputeReport, Outcome } from '../gateways/gateway.ts'
+import type { AttemptRow } from './attempt-queries.ts'
+import { decide } from './decide.ts'
+import type { DisputeRow } from './dispute-queries.ts'
+import type { PaymentRow } from './queries.ts'
+import { canMove, PAYMENT_STATUSES, type PaymentStatus } from './states.ts'
+
+const AMOUNT = money(10_000n, 'KES')
+
+/** What decides here: the state, the report, and the disputes that are known. */
+function decideOn(status: PaymentStatus, report: Partial<DisputeReport>, known: Partial<DisputeRow>[] = []) {
+  const payment = { status, currency: 'KES', amountMinor: AMOUNT.minor } as PaymentRow
+  const attempt = { status: 'succeeded', gatewayKey: 'k' } as AttemptRow
+  const dispute: DisputeReport = { status: 'open', amount: AMOUNT, reference: 'dp-1', ...report }
+  const outcome: Outcome = {
+    kind: 'succeeded',
+    gatewayReference: 'g',
+    paid: AMOUNT,
+    key: 'k',
+    savedMethod: null,
+    paidAt: new Date(0),
+    dispute,
+  }
+  const disputes = known.map((one) => ({ gatewayReference: 'dp-1', ...one }) as DisputeRow)
+  const decision = decide(payment, attempt, outcome, { firstCall: false, disputes })
+  return decision.kind === 'dispute' ? decision.to : decision.kind
+}
+
+const PAID: readonly PaymentStatus[] = ['successful', 'partially_refunded', 'refunded']
+
+describe('a dispute', () => {
+  it('opens about what was paid, refunded or not, and never about anything else', () => {
+    for (const status of PAYMENT_STATUSES)
+      assert.equal(decideOn(status, {}), PAID.includes(status) ? 'disputed' : 'nothing', status)
+  })
+
+  it('that is open leads back when it is won and on when it is lost', () => {
+    const open = [{ status: 'open' as const }]
+    assert.equal(decideOn('disputed', { status: 'open' }, open), 'nothing')
+    assert.equal(decideOn('disputed', { status: 'won' }, open), 'successful')
+    assert.equal(decideOn('disputed', { status: 'lost' }, open), 'reversed')
+  })
+
+  it('that was never seen open is noted when it was won, and takes the money when it was lost', () => {
+    assert.equal(decideOn('successful', { status: 'won' }), null)
+    assert.equal(decideOn('successful', { status: 'lost' }), 'reversed')
+    for (const status of ['partially_refunded', 'refunded'] as const)
+      assert.equal(decideOn(status, { status: 'lost' }), 'disputed', 'the table has no direct way')
+  })
+
+  it('that has ended says nothing any more, whatever is told of it later', () => {
+    for (const end of ['won', 'lost'] as const)
+      for (const told of ['open', 'won', 'lost'] as const)
+        for (const status of PAYMENT_STATUSES)
+          assert.equal(decideOn(status, { status: told }, [{ status: end }]), 'nothing')
+  })
+
+  it('waits while another one is open, and counts only in the currency that was paid', () => {
+    const other = [{ status: 'open' as const, gatewayReference: 'dp-2' }]
+    for (const told of ['open', 'won', 'lost'] as const)
+      assert.equal(decideOn('disputed', { status: told }, other), 'nothing')
+    assert.equal(decideOn('successful', { amount: money(1n, 'USD') }), 'nothing')
+  })
+
+  it('moves a payment only where the state table leads', () => {
+    const knowns = [[], [{ status: 'open' as const }], [{ status: 'won' as const }]]
+    for (const status of PAYMENT_STATUSES)
+      for (const told of ['open', 'won', 'lost'] as const)
+        for (const known of knowns) {
+          const to = decideOn(status, { status: told }, known)
+          if (to !== null && to !== 'nothing')
+            assert.ok(canMove(status, to as PaymentStatus), `${status} → ${to}`)
+        }
+  })
+})

@@ -1,0 +1,217 @@
+// F-36: success, refund and chargeback in every order that news of them can arrive in, over the real settle and the real
+// books. Whatever the order, the merchant ends with the same sum, and the account of disputes holds nothing.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { money } from '../../src/core/money.ts'
+import type { DisputeReport, Outcome, RefundOutcome } from '../../src/gateways/gateway.ts'
+import { sql } from '../../src/kit/db.ts'
+import { settle } from '../../src/payments/settle.ts'
+import { claimRefunds } from '../../src/refunds/pursue.ts'
+import { requestRefund } from '../../src/refunds/service.ts'
+import { pathOf } from '../support/books.ts'
+import { NO_ANSWER, paid, paymentsRig } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+afterEach(() => rig.endTest())
+
+// The rig collects 100.00 KES each time.
+const PAID = 10_000n
+const REFUND = 3_000n
+const DAY_MS = 24 * 3_600_000
+
+let refundAnswer: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' }
+rig.gateway.refund = async () => refundAnswer
+rig.gateway.verifyRefund = async () => refundAnswer
+
+type News = DisputeReport['status'] | 'paid'
+
+async function hear(paymentId: string, news: News, app = rig.app, reference = 'dp-1'): Promise<void> {
+  const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
+  const { key, amount } = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
+  const dispute = news === 'paid' ? {} : { dispute: { status: news, amount, reference } }
+  await settle(app, known, paid(dispute)({ key, amount }), { source: 'webhook' })
+}
+
+/** A part goes back, where the payment allows it at this moment. */
+async function refund(paymentId: string): Promise<void> {
+  const { status, reference } = await rig.payment(paymentId)
+  if (status !== 'successful' && status !== 'partially_refunded') return
+  const input = { payment: { reference }, amount: Number(REFUND) / 100, reason: null, metadata: {} }
+  await requestRefund(rig.app, rig.merchant, input, undefined)
+}
+
+/** The background asks what became of the refunds that are under way. */
+async function proveRefunds(): Promise<void> {
+  rig.clock.advance(60_000)
+  for (const piece of await claimRefunds(rig.app, 100)) await piece()
+}
+
+interface Sums {
+  wallet: bigint
+  disputed: bigint
+}
+
+const selectSums = sql<Sums>`
+select
+  coalesce(sum(p.amount_minor) filter (where p.account in ('available', 'pending')), 0)::bigint as wallet,
+  coalesce(sum(p.amount_minor) filter (where p.account = 'disputed'), 0)::bigint as disputed
+from postings p
+join ledger_entries e on e.merchant_id = p.merchant_id and e.id = p.entry_id
+where e.payment_id = $1`
+
+async function sumsOf(paymentId: string): Promise<Sums> {
+  const [sums] = await rig.db.query(selectSums, [paymentId])
+  assert.ok(sums)
+  return sums
+}
+
+/** A charge whose answer never came: nothing about it is known yet. */
+async function newCharge(): Promise<string> {
+  rig.gateway.answers('chargeSaved', NO_ANSWER)
+  return (await rig.charge()).id
+}
+
+function permutations<Item>(items: readonly Item[]): Item[][] {
+  if (items.length < 2) return [[...items]]
+  return items.flatMap((item, n) => permutations(items.toSpliced(n, 1)).map((rest) => [item, ...rest]))
+}
+
+describe('F-36: news in any order', () => {
+  for (const end of ['won', 'lost'] as const) {
+    it(`of a success, a refund and a chargeback that is ${end} comes to one sum`, async () => {
+      refundAnswer = { kind: 'succeeded', gatewayReference: 're-1' }
+      for (const order of permutations(['paid', 'refund', 'open', end] as const)) {
+        const id = await newCharge()
+        for (const news of order) await (news === 'refund' ? refund(id) : hear(id, news))
+        const { status, refundedMinor } = await rig.payment(id)
+        const told = order.join(', ')
+        const left = end === 'won' ? PAID - refundedMinor : 0n
+        assert.deepEqual(await sumsOf(id), { wallet: left, disputed: 0n }, told)
+        assert.equal(await rig.credits(id), 1, told)
+        const ends = end === 'won' ? ['successful', 'partially_refunded'] : ['reversed']
+        assert.ok(ends.includes(status), `${told}: ${status}`)
+      }
+    })
+
+    it(`of a chargeback that is ${end}, around a refund that is under way, comes to one sum`, async () => {
+      for (const proof of ['succeeded', 'failed'] as const) {
+        for (const order of permutations(['open', end, 'proof'] as const)) {
+          refundAnswer = { kind: 'pending', gatewayReference: 're-1' }
+          const id = await newCharge()
+          await hear(id, 'paid')
+          await refund(id)
+          refundAnswer =
+            proof === 'succeeded'
+              ? { kind: 'succeeded', gatewayReference: 're-1' }
+              : { kind: 'failed', words: 'no', gatewayReference: 're-1' }
+          for (const news of order) {
+            if (news !== 'proof') await hear(id, news)
+            else await proveRefunds()
+          }
+          const { refundedMinor } = await rig.payment(id)
+          const told = `${proof}: ${order.join(', ')}`
+          assert.equal(refundedMinor, proof === 'succeeded' ? REFUND : 0n, told)
+          const { wallet, disputed } = await sumsOf(id)
+          assert.equal(disputed, 0n, told)
+          assert.equal(wallet, end === 'won' ? PAID - refundedMinor : 0n, told)
+        }
+      }
+    })
+  }
+
+  it('heard by two processes at once moves the money once', async () => {
+    const other = rig.anotherApp()
+    for (let round = 0; round < 5; round += 1) {
+      const id = await newCharge()
+      await hear(id, 'paid')
+      await Promise.all([hear(id, 'open'), hear(id, 'open', other), hear(id, 'won', other)])
+      await Promise.all([hear(id, 'won'), hear(id, 'won', other), hear(id, 'open')])
+      assert.deepEqual(await sumsOf(id), { wallet: PAID, disputed: 0n })
+      const second = await newCharge()
+      await hear(second, 'paid')
+      await Promise.all([hear(second, 'lost'), hear(second, 'lost', other), hear(second, 'open', other)])
+      await hear(second, 'lost')
+      assert.deepEqual(await sumsOf(second), { wallet: 0n, disputed: 0n })
+    }
+  })
+
+  it('of one dispute after another is told apart by its name', async () => {
+    const id = await newCharge()
+    for (const [news, reference] of [
+      ['paid', 'dp-1'],
+      ['open', 'dp-1'],
+      ['open', 'dp-2'],
+      ['won', 'dp-1'],
+      ['open', 'dp-1'],
+      ['open', 'dp-2'],
+      ['lost', 'dp-2'],
+    ] as const)
+      await hear(id, news, rig.app, reference)
+    assert.deepEqual((await pathOf(rig.db, id)).slice(-4), ['disputed', 'successful', 'disputed', 'reversed'])
+    assert.deepEqual(await sumsOf(id), { wallet: 0n, disputed: 0n })
+  })
+})
+
+describe('a doorbell about a payment that has succeeded', () => {
+  const open: Partial<Extract<Outcome, { kind: 'succeeded' }>> = {
+    dispute: { status: 'open', amount: money(PAID, 'KES'), reference: 'dp-1' },
+  }
+
+  async function paidCharge() {
+    rig.gateway.answers('chargeSaved', paid())
+    const { id } = await rig.charge()
+    return { id, attempt: await rig.attempt(id) }
+  }
+
+  const ring = (attempt: Awaited<ReturnType<typeof rig.attempt>>) => rig.ring(attempt, { isDispute: true })
+
+  it('makes us ask only when it is about a dispute', async () => {
+    const { id, attempt } = await paidCharge()
+    await rig.ring(attempt)
+    assert.equal(await rig.resolve(), 0)
+    await ring(attempt)
+    rig.gateway.answers('verify', paid(open))
+    assert.equal(await rig.resolve(), 1)
+    assert.equal((await rig.payment(id)).status, 'disputed')
+  })
+
+  it('is asked about until somebody answers, however long ago it was paid', async () => {
+    const { id, attempt } = await paidCharge()
+    rig.clock.advance(90 * DAY_MS)
+    await ring(attempt)
+    rig.gateway.answers('verify', NO_ANSWER, NO_ANSWER, paid(open))
+    for (let n = 0; n < 3; n += 1) {
+      assert.equal(await rig.resolve(), 1)
+      rig.clock.advance(60_000)
+    }
+    assert.equal((await rig.payment(id)).status, 'disputed')
+  })
+
+  it('that nobody rings again is looked at every day while the dispute is open, and then no more', async () => {
+    const { id, attempt } = await paidCharge()
+    await ring(attempt)
+    rig.gateway.answers('verify', paid(open), paid(open))
+    assert.equal(await rig.resolve(), 1)
+    assert.equal(await rig.resolve(), 0)
+    rig.clock.advance(2 * DAY_MS)
+    assert.equal(await rig.resolve(), 1)
+    rig.clock.advance(2 * DAY_MS)
+    rig.gateway.answers('verify', paid({ dispute: { ...open.dispute, status: 'lost' } as DisputeReport }))
+    assert.equal(await rig.resolve(), 1)
+    assert.equal((await rig.payment(id)).status, 'reversed')
+    rig.clock.advance(30 * DAY_MS)
+    assert.equal(await rig.resolve(), 0)
+  })
+
+  it('changes nothing when the dispute is in another currency than was paid', async () => {
+    const { id, attempt } = await paidCharge()
+    await ring(attempt)
+    rig.gateway.answers(
+      'verify',
+      paid({ dispute: { status: 'open', amount: money(5n, 'USD'), reference: 'x' } }),
+    )
+    await rig.resolve()
+    assert.equal((await rig.payment(id)).status, 'successful')
+  })
+})
