@@ -59,12 +59,13 @@ function longPiece() {
 }
 
 /** A job that claims from a queue, and tells how much room it was told of. */
-function pieceJob(queue: (() => Promise<void>)[], concurrency: number) {
+function pieceJob(queue: (() => Promise<void>)[], concurrency: number, looksAfterEach = false) {
   const limits: number[] = []
   const job: Job = {
     name: 'pieces',
     everyMs: EVERY_MS,
     concurrency,
+    looksAfterEach,
     claim: async (limit) => {
       limits.push(limit)
       return queue.splice(0, limit)
@@ -116,6 +117,23 @@ describe('a job that works in bulk', () => {
 })
 
 describe('a job that works in pieces', () => {
+  it('looks again when a piece ends, where it asks for that, and sleeps on where it does not', async () => {
+    for (const looksAfterEach of [true, false]) {
+      const [piece, other] = [longPiece(), longPiece()]
+      const { job, limits } = pieceJob([piece.run, other.run], 5, looksAfterEach)
+      const { runner, delays } = rig([job])
+      await settle()
+      assert.deepEqual(limits, [5, 3])
+      piece.end()
+      await settle()
+      assert.deepEqual(limits, looksAfterEach ? [5, 3, 4] : [5, 3])
+      assert.equal(delays().length, looksAfterEach ? 2 : 1)
+      const stopped = runner.stop()
+      other.end()
+      await stopped
+    }
+  })
+
   it('claims on while a piece hangs', async () => {
     const hanging = longPiece()
     const queue = [hanging.run]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { allStatements, type Statement, sql } from '../../src/kit/db.ts'
 import { claimDeliveries } from '../../src/webhooks/deliver.ts'
 import { claimDueDeliveries } from '../../src/webhooks/delivery-queries.ts'
 import { rotateSecret } from '../../src/webhooks/endpoints.ts'
@@ -375,6 +375,30 @@ describe('a process that was away longer than its lease (F-07)', () => {
     assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, true)
     assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, false)
     assert.deepEqual(await shop.statuses(), ['delivered'])
+  })
+})
+
+describe('a claim', () => {
+  const seedBacklog = sql<unknown>`
+insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+select $1, gen_random_uuid(), 'refund.pending', 'refund', gen_random_uuid(), 1, '{}', $2
+from generate_series(1, 20000)`
+
+  it('finds its way by the indexes, however much waits for one endpoint (F-58)', async () => {
+    const shop = await newShop()
+    await db.query(seedBacklog, [shop.merchantId, clock.now()])
+    await db.script('analyze deliveries')
+    const statement = allStatements().find(({ text }) => text.includes('candidate as'))
+    assert.ok(statement)
+    const values = [clock.now(), clock.now(), [], [], 8, 256]
+    const explain: Statement<{ 'QUERY PLAN': unknown }> = {
+      name: 'explain_claim',
+      text: `explain (format json) ${statement.text}`,
+    }
+    const plan = JSON.stringify(await db.query(explain, values))
+    assert.match(plan, /"Index Name":"deliveries_due"/)
+    assert.doesNotMatch(plan, /"Node Type":"Seq Scan"[^{]*"Relation Name":"deliveries"/)
+    assert.equal((await claimDeliveries(app, 256, new Map())).length, 8)
   })
 })
 
