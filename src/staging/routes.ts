@@ -32,7 +32,13 @@ export function stagingRoutes(app: StagingApp): Route[] {
       params: REFERENCE,
       body: Type.Object({ instrument: Words(INSTRUMENT_NAMES) }),
       answer: { http: 200, data: PaymentRecord },
-      refusals: ['payment_not_found', 'invalid_state', 'customer_blocked'],
+      refusals: [
+        'payment_not_found',
+        'invalid_state',
+        'customer_blocked',
+        'payment_link_busy',
+        'payment_link_ended',
+      ],
       examples: { body: { instrument: 'card_success' }, data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, params, body }) => {
         const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === body.instrument)?.channel ?? 'card'
