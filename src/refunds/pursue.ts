@@ -48,11 +48,12 @@ export async function ringRefunds(app: Pick<PaymentsApp, 'db' | 'clock'>, ring: 
 export async function pursueRefund(app: PaymentsApp, refund: RefundRow, source: Source): Promise<RefundRow> {
   const gateway = await app.gateways.find(refund.merchantId, refund.gateway, refund.accountId)
   // Its credentials were taken away: nobody can be asked until they are back.
-  const step = gateway?.refund ? await takeStep(app, gateway, refund) : { refund, result: NOT_CONFIGURED }
+  const unasked = { refund, result: NOT_CONFIGURED, isFirst: refund.submittedAt === null }
+  const step = gateway?.refund ? await takeStep(app, gateway, refund) : unasked
   return conclude(app, step, gateway, source)
 }
 
-const NOT_CONFIGURED: RefundOutcome = { kind: 'unknown', reason: 'no_answer', words: 'not configured' }
+const NOT_CONFIGURED: RefundOutcome = { kind: 'unknown', reason: 'not_sent', words: 'not configured' }
 
 interface Step {
   /** As it was when the gateway was called. */
