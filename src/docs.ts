@@ -12,6 +12,7 @@ import { FAILURES } from './core/failures.ts'
 import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi.ts'
+import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/service.ts'
 import { LANGUAGES } from './pages/routes.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
 import { allSettings } from './settings.ts'
@@ -32,6 +33,7 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/networks.md': renderNetworks(),
     'docs/generated/refusals.md': renderRefusals(),
     'docs/generated/states.md': renderStates(),
+    'docs/generated/transfers.md': renderTransfers(),
   }
 }
 
@@ -155,6 +157,16 @@ function renderStates(): string {
     '```',
     '',
   ].join('\n')
+}
+
+function renderTransfers(): string {
+  const rows = TRANSFER_STATUSES.map((status) => [
+    code(status),
+    TRANSFER_MEANINGS[status],
+    TRANSFER_MOVES[status].map(code).join(', ') || '–',
+  ])
+  const heads = ['Status', 'Meaning', 'May move to']
+  return page("States of transfers to the merchant's own account", 'src/p2p/states.ts', heads, rows)
 }
 
 function page(title: string, source: string, heads: string[], rows: string[][]): string {

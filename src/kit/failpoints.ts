@@ -17,6 +17,7 @@ export const FAILPOINTS = [
   'refund.after_mark',
   'refund.after_call',
   'refund.after_settle',
+  'p2p.after_move',
   'resolver.after_claim',
   'resolver.after_question',
   'delivery.after_claim',

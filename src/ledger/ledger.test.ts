@@ -9,6 +9,7 @@ import { sql } from '../kit/db.ts'
 import { systemRandom } from '../kit/random.ts'
 import {
   capturePostings,
+  directPostings,
   duplicatePostings,
   type Fee,
   feeOf,
@@ -75,6 +76,13 @@ describe('the postings of an entry', () => {
     ])
     assert.equal(capturePostings('sandbox', money(1_000n, 'KES'), money(0n, 'KES')).length, 2)
     assert.equal(capturePostings('sandbox', money(1_000n, 'KES'), money(1_000n, 'KES')).length, 2)
+  })
+
+  it('keep money that the merchant has already out of its wallet', () => {
+    assert.deepEqual(directPostings('p2p', money(1_000n, 'SSP')), [
+      { account: 'gateway:p2p', amount_minor: '-1000' },
+      { account: 'direct', amount_minor: '1000' },
+    ])
   })
 
   it('keep money that came twice away from the merchant', () => {

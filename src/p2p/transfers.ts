@@ -118,6 +118,7 @@ async function move(app: PaymentsApp, { payment, transfer }: P2pPayment, word: W
 
 /** Asks the books that were just written, as anybody else would: there is one way in which a payment settles. */
 async function settled(app: PaymentsApp, transfer: TransferRow): Promise<P2pPayment> {
+  await app.failpoints.pass('p2p.after_move')
   const known = await withPayment(app, transfer)
   const { attempt } = await attemptsOf(app, transfer)
   if (!attempt) return known

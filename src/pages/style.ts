@@ -39,7 +39,7 @@ legend{font-weight:650;padding:0;margin-bottom:.625rem}
 .way{position:relative;border:1px solid var(--line);border-radius:.75rem;margin-bottom:.625rem}
 .way>input{position:absolute;inset-block-start:1rem;inset-inline-start:1rem;width:1.25rem;height:1.25rem;margin:0;accent-color:var(--accent)}
 .way>label{display:flex;align-items:center;gap:.75rem;min-height:3.25rem;padding:.5rem 1rem;padding-inline-start:3.25rem;font-weight:600;cursor:pointer}
-.way svg{width:1.5rem;height:1.5rem;order:1;margin-inline-start:auto;color:var(--dim)}
+.way svg{flex:none;width:1.5rem;height:1.5rem;order:1;margin-inline-start:auto;color:var(--dim)}
 svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
 .way>input:checked~label svg{color:var(--accent)}
 .way:has(>input:checked){border-color:var(--accent);box-shadow:inset 0 0 0 1px var(--accent)}

@@ -212,6 +212,17 @@ describe('a decline', () => {
     assert.equal(MAX_ATTEMPTS, 5)
   })
 
+  it('that is about the payment itself fails a checkout at once', () => {
+    const final: Outcome = { ...decline, final: true }
+    for (const status of ['pending', 'processing'] as const) {
+      const decision = decide(paymentIn(status), attemptIn('awaiting_customer'), final, later)
+      assert.ok(decision.kind === 'move')
+      assert.deepEqual([decision.to, decision.proof], ['failed', 'declined'])
+    }
+    const ended = decide(paymentIn('expired'), attemptIn('awaiting_customer'), final, later)
+    assert.equal(ended.kind, 'close')
+  })
+
   it('fails a charge at once: it has one attempt', () => {
     const decision = decide(paymentIn('processing', { kind: 'charge' }), attemptIn('started'), decline, first)
     assert.equal(decision.kind === 'move' && decision.to, 'failed')

@@ -121,11 +121,11 @@ export const FR: Words = {
   directDeadline: 'Envoyez-le avant {time}.',
   directLookingTitle: '{merchant} vérifie votre transfert',
   directLookingText:
-    'Le destinataire le cherche sur son compte. Cette page affiche le résultat toute seule ; vous pouvez aussi la fermer et revenir.',
+    'Le destinataire le cherche sur son compte. Cette page affiche le résultat toute seule ; vous pouvez aussi la fermer et revenir.',
   directRestTitle: '{paid} reçus sur {amount}',
   directRestText: 'Veuillez envoyer le reste, {rest}, au même compte, avec la même référence.',
   directRejectedText:
-    '{merchant} n’a pas trouvé votre transfert. Si vous avez envoyé l’argent, montrez votre preuve et cette référence : {reference}',
+    '{merchant} n’a pas trouvé votre transfert. Si vous avez envoyé l’argent, montrez votre preuve et cette référence : {reference}',
   directExcessText: 'Vous avez envoyé {excess} de trop. Demandez-en le retour à {merchant}.',
 
   // Going to the provider's page, and not knowing

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { testDatabase } from '../../test/support/database.ts'
+import { Refusal } from '../core/errors.ts'
+import { isEventType } from '../core/event-types.ts'
+import { sql } from '../kit/db.ts'
+import { planCancel, planConfirm, planExpiry, planMark, planReject, type Step } from './plan.ts'
+import { canMove, eventOf, TRANSFER_MOVES, TRANSFER_STATUSES, type TransferStatus } from './states.ts'
+
+const db = await testDatabase({ after })
+
+const selectChecks = sql<{ text: string }>`
+select pg_get_constraintdef(oid) as text
+from pg_constraint
+where conrelid = 'p2p_moves'::regclass and contype = 'c'`
+
+describe('the table of a transfer’s moves', () => {
+  it('is the one that the database holds', async () => {
+    const text = (await db.query(selectChecks)).map((check) => check.text).join('\n')
+    const held = [
+      ...text.matchAll(/\(\(?from_status = '(\w+)'::text\) AND \(to_status = '(\w+)'::text\)\)?/g),
+    ].map(([, from, to]) => `${from} ${to}`)
+    const written = TRANSFER_STATUSES.flatMap((from) => TRANSFER_MOVES[from].map((to) => `${from} ${to}`))
+    assert.deepEqual(held.toSorted(), written.toSorted(), text)
+  })
+
+  it('has an event for every state', () => {
+    for (const status of TRANSFER_STATUSES) assert.ok(isEventType(eventOf(status)), status)
+  })
+})
+
+const EXPECTED = 500n
+const NOW = new Date('2026-11-14T10:00:00Z')
+const anyWord = fc.oneof(
+  fc.constant({ name: 'mark' as const }),
+  fc.constant({ name: 'reject' as const }),
+  fc.constant({ name: 'cancel' as const }),
+  fc.constant({ name: 'expiry' as const }),
+  fc.record({ name: fc.constant('confirm' as const), receivedMinor: fc.bigInt({ min: 1n, max: 1_000n }) }),
+)
+
+interface Known {
+  status: TransferStatus
+  expectedMinor: bigint
+  receivedMinor: bigint | null
+  dueAt: Date | null
+}
+
+function hear(known: Known, word: typeof anyWord extends fc.Arbitrary<infer Word> ? Word : never): Step[] {
+  switch (word.name) {
+    case 'mark':
+      return planMark(known)
+    case 'reject':
+      return planReject(known)
+    case 'cancel':
+      return planCancel(known)
+    case 'expiry':
+      return planExpiry(known, NOW)
+    case 'confirm':
+      return planConfirm(known, word.receivedMinor)
+  }
+}
+
+const start = (): Known => ({
+  status: 'awaiting_payment',
+  expectedMinor: EXPECTED,
+  receivedMinor: null,
+  dueAt: NOW,
+})
+
+function take(known: Known, steps: readonly Step[]): Known {
+  let current = known
+  for (const { to, receivedMinor } of steps) {
+    assert.ok(canMove(current.status, to), `${current.status} to ${to}`)
+    current = { ...current, status: to, receivedMinor, dueAt: null }
+  }
+  return current
+}
+
+describe('whatever is said of a transfer', () => {
+  it('makes only moves of the table, and the same said again makes none', () => {
+    fc.assert(
+      fc.property(fc.array(anyWord, { maxLength: 12 }), (words) => {
+        let known = start()
+        for (const word of words) {
+          let steps: Step[]
+          try {
+            steps = hear(known, word)
+          } catch (error) {
+            if (!(error instanceof Refusal)) throw error
+            continue
+          }
+          known = take(known, steps)
+          assert.deepEqual(hear(known, word), [], `${word.name} again`)
+        }
+      }),
+    )
+  })
+
+  it('weighs what arrived against what was asked for', () => {
+    const confirmed = (receivedMinor: bigint) => take(start(), planConfirm(start(), receivedMinor))
+    assert.equal(confirmed(EXPECTED).status, 'confirmed')
+    assert.equal(confirmed(EXPECTED - 1n).status, 'underpaid')
+    assert.equal(confirmed(EXPECTED + 1n).status, 'overpaid')
+    assert.throws(() => planConfirm(confirmed(EXPECTED), EXPECTED + 1n), /is confirmed/)
+  })
+})

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { assertRefusal, assertRefused, assertSameRefusal, UNKNOWN_UUID } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { api, ask, confirm, read } = await p2pShop(service, WALLET)
+
+const stranger = await service.newMerchant()
+const theirs = await ask()
+const theirAccount = await made(api.post(ACCOUNTS, { ...BANK, currency: 'BWP' }))
+
+const EVERY_OPERATION: [method: string, path: string][] = [
+  ['POST', ACCOUNTS],
+  ['GET', ACCOUNTS],
+  ['GET', `${ACCOUNTS}/${theirAccount.uuid}`],
+  ['PATCH', `${ACCOUNTS}/${theirAccount.uuid}`],
+  ['DELETE', `${ACCOUNTS}/${theirAccount.uuid}`],
+  ['POST', PAYMENTS],
+  ['GET', PAYMENTS],
+  ['GET', `${PAYMENTS}/${theirs.uuid}`],
+  ...['mark-paid', 'confirm', 'reject', 'cancel'].map((word): [string, string] => [
+    'POST',
+    `${PAYMENTS}/${theirs.uuid}/${word}`,
+  ]),
+]
+
+const send = (by: Api, method: string, path: string) =>
+  by.send(method, path, {
+    ...(method !== 'GET' && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ receivedAmount: 5000 }),
+    }),
+  })
+
+describe('every P2P operation', () => {
+  it('wants a key with the scope p2p:write', async () => {
+    const other = await service.newMerchant(['checkout:write', 'checkout:read'])
+    for (const [method, path] of EVERY_OPERATION) {
+      assertRefused(await send(service.apiWith(undefined), method, path), 401, 'missing_api_key')
+      assertRefused(await send(other.api, method, path), 403, 'insufficient_scope')
+    }
+  })
+
+  it('knows nothing of another merchant’s records, as if there were none', async () => {
+    for (const [method, path] of EVERY_OPERATION.filter(([, one]) => /-[0-9a-f]{12}/.test(one))) {
+      const code = path.startsWith(ACCOUNTS) ? 'p2p_account_not_found' : 'p2p_payment_not_found'
+      const unknown = path.replace(/[0-9a-f-]{36}/, UNKNOWN_UUID)
+      assertSameRefusal(
+        await send(stranger.api, method, path),
+        await send(stranger.api, method, unknown),
+        code,
+      )
+      assertRefusal(await send(api, method, path.replace(/[0-9a-f-]{36}/, 'none')), 'invalid_uuid')
+    }
+    for (const list of [ACCOUNTS, PAYMENTS]) assert.deepEqual(await made(stranger.api.get(list)), [])
+    assert.equal((await read(theirs.uuid)).transferStatus, 'awaiting_payment')
+  })
+
+  it('leaves a payment that nobody was to transfer alone', async () => {
+    const body = { ...p2pBody(), currency: 'KES' }
+    const { uuid } = await made(api.post('/api/v1/checkout/initiate-payment', body))
+    assertRefusal(await api.get(`${PAYMENTS}/${uuid}`), 'p2p_payment_not_found')
+    assertRefusal(await confirm(uuid, 5000), 'p2p_payment_not_found')
+  })
+})
+
+describe('a receiving account', () => {
+  it('is kept as payers will read it, the phone with its country', async () => {
+    const { uuid, createdAt, updatedAt, ...account } = await made(stranger.api.post(ACCOUNTS, WALLET))
+    const phoneNumber = '+211912345678'
+    assert.deepEqual(account, { ...WALLET, phoneNumber, accountNumber: null, bankName: null, isActive: true })
+    assert.equal(createdAt, updatedAt)
+    assert.deepEqual(await made(stranger.api.get(`${ACCOUNTS}/${uuid}`)), {
+      uuid,
+      createdAt,
+      updatedAt,
+      ...account,
+    })
+    const bank = await made(stranger.api.post(ACCOUNTS, { ...BANK, country: null, phoneNumber: '1' }))
+    assert.deepEqual([bank.country, bank.phoneNumber, bank.accountNumber], [null, null, BANK.accountNumber])
+  })
+
+  it('is refused with every complaint at once, and nothing is kept', async () => {
+    const wrong: [object, string, string[]][] = [
+      [{}, 'validation_failed', ['accountName: required', 'channel: required', 'currency: required']],
+      [
+        { ...WALLET, network: null, phoneNumber: null },
+        'validation_failed',
+        ['network: required', 'phoneNumber: required'],
+      ],
+      [{ ...WALLET, network: 'mpesa_ke' }, 'validation_failed', ['network: not_allowed']],
+      [{ ...WALLET, phoneNumber: '+254712345678' }, 'validation_failed', ['phoneNumber: invalid_format']],
+      [{ ...WALLET, phoneNumber: 'Juba 7' }, 'validation_failed', ['phoneNumber: invalid_format']],
+      [{ ...WALLET, currency: 'EUR', country: null }, 'country_required', ['country: country_required']],
+      [{ ...BANK, accountNumber: null }, 'validation_failed', ['accountNumber: required']],
+      [{ ...BANK, accountNumber: '12<b>' }, 'validation_failed', ['accountNumber: invalid_format']],
+      [
+        { ...BANK, accountNumber: `${'1'.repeat(48)}!` },
+        'validation_failed',
+        ['accountNumber: invalid_format'],
+      ],
+      [{ ...BANK, currency: 'XOF' }, 'country_required', ['country: country_required']],
+      [{ ...BANK, country: 'KE' }, 'invalid_country', ['country: invalid_country']],
+      [{ ...BANK, currency: 'JPY' }, 'invalid_currency', ['currency: invalid_currency']],
+      [
+        { ...BANK, accountNumber: '4242 4242 4242 4242' },
+        'card_data_not_allowed',
+        ['accountNumber: card_data_not_allowed'],
+      ],
+      [
+        { ...BANK, bankName: 'x 4242424242424242' },
+        'card_data_not_allowed',
+        ['bankName: card_data_not_allowed'],
+      ],
+    ]
+    const before = (await made(api.get(ACCOUNTS))).length
+    for (const [body, code, details] of wrong) {
+      const answer = await api.post(ACCOUNTS, body)
+      assert.equal(answer.body?.error?.code, code, answer.text)
+      const found = answer.body.error.details.map(
+        (one: { field: string; code: string }) => `${one.field}: ${one.code}`,
+      )
+      assert.deepEqual(found.toSorted(), details)
+    }
+    assert.equal((await made(api.get(ACCOUNTS))).length, before)
+  })
+
+  it('may have an account number with letters, whatever its digits look like', async () => {
+    const accountNumber = 'GB33 4242 4242 4242 4242'
+    const body = { ...BANK, currency: 'GBP', accountNumber }
+    assert.equal((await made(stranger.api.post(ACCOUNTS, body))).accountNumber, accountNumber)
+  })
+
+  it('is made once under an Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const body = { ...BANK, currency: 'LSL' }
+    const first = await stranger.api.post(ACCOUNTS, body, headers)
+    const again = await stranger.api.post(ACCOUNTS, body, headers)
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    assert.deepEqual(again.body.data, first.body.data)
+    assertRefusal(
+      await stranger.api.post(ACCOUNTS, { ...body, bankName: 'Other' }, headers),
+      'idempotency_key_reused',
+    )
+    assert.equal((await made(stranger.api.get(`${ACCOUNTS}?currency=LSL`))).length, 1)
+  })
+
+  it('is listed, filtered and paged', async () => {
+    const { api: many } = await p2pShop(service, WALLET, BANK, { ...BANK, currency: 'KES' })
+    const names = async (query: string) =>
+      (await made(many.get(`${ACCOUNTS}?${query}`))).map(
+        ({ channel, currency }: { channel: string; currency: string }) => `${channel} ${currency}`,
+      )
+    assert.deepEqual(await names(''), ['bank_transfer KES', 'bank_transfer SSP', 'mobile_money SSP'])
+    assert.deepEqual(await names('currency=SSP&channel=bank_transfer'), ['bank_transfer SSP'])
+    assert.deepEqual(await names('sort=createdAt:asc&limit=1'), ['mobile_money SSP'])
+    const { body } = await many.get(`${ACCOUNTS}?limit=2`)
+    assert.deepEqual([body.meta.total, body.meta.hasNext], [3, true])
+    assert.deepEqual(await names(`limit=2&cursor=${body.meta.nextCursor}`), ['mobile_money SSP'])
+    assertRefusal(await many.get(`${ACCOUNTS}?limit=0`), 'validation_failed')
+    assertRefusal(await many.get(`${ACCOUNTS}?currency=JPY`), 'invalid_currency')
+  })
+
+  it('that is changed, switched off or deleted changes nothing for who was told it before', async () => {
+    const own = await p2pShop(service, WALLET)
+    const [{ uuid }] = await made(own.api.get(ACCOUNTS))
+    const told = await own.ask()
+    const change = (body: object) =>
+      own.api.send('PATCH', `${ACCOUNTS}/${uuid}`, {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    assertRefusal(await change({ phoneNumber: '1' }), 'validation_failed')
+    assertRefusal(await change({ network: 'mpesa_ke' }), 'validation_failed')
+    const changed = await made(change({ phoneNumber: '0912 345 679', currency: 'KES', bankName: 'None' }))
+    assert.deepEqual(
+      [changed.phoneNumber, changed.currency, changed.bankName, changed.network],
+      ['+211912345679', 'SSP', null, 'mgurush_ss'],
+    )
+    assert.equal((await own.ask()).instructions.phoneNumber, '+211912345679')
+    await made(change({ isActive: false }))
+    assertRefusal(await own.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
+    await made(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
+    assertRefusal(await own.api.get(`${ACCOUNTS}/${uuid}`), 'p2p_account_not_found')
+    const kept = await made(own.api.get(`${PAYMENTS}/${told.uuid}`))
+    assert.deepEqual(kept.instructions, told.instructions)
+    assert.equal((await made(own.say(told.uuid, 'confirm', { receivedAmount: 5000 }))).status, 'successful')
+  })
+})

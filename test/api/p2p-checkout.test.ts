@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertRefusal } from '../support/answers.ts'
+import { eventsOf, pathOf } from '../support/books.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { made, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
+import { createPayer, headingOf, wordsOf } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const clock = movingClock()
+const service = await testService({ after }, { clock })
+const { db } = service
+const DAY_MS = 24 * 3_600_000
+const { api, ask, say, confirm, read } = await p2pShop(service, WALLET)
+
+describe('the checkout', () => {
+  const payer = createPayer()
+  const INITIATE = '/api/v1/checkout/initiate-payment'
+  const openPage = async (changes: Record<string, unknown> = {}) => {
+    const { uuid, checkoutUrl } = await made(api.post(INITIATE, p2pBody(changes)))
+    return { uuid, checkoutUrl, page: await payer.open(checkoutUrl) }
+  }
+  const chooseDirect = async () => {
+    const opened = await openPage()
+    return {
+      ...opened,
+      page: await payer.submit(opened.page, '/attempts', { channel: 'direct_mobile_money' }),
+    }
+  }
+
+  it('offers a transfer to the merchant where it has an account, and nowhere else', async () => {
+    const { page } = await openPage()
+    assert.match(wordsOf(page), /Mobile money to Another Shop/)
+    assert.doesNotMatch(wordsOf(page), /Bank transfer to Another Shop/)
+    const other = await openPage({ currency: 'KES' })
+    assert.doesNotMatch(wordsOf(other.page), /to Another Shop You send/)
+    const refused = await payer.submit(other.page, '/attempts', { channel: 'direct_mobile_money' })
+    assert.match(wordsOf(refused), /Choose how you would like to pay/)
+    const [route] = await made(api.get('/api/v1/misc/routes?currency=SSP&country=SS'))
+    assert.deepEqual(
+      route.gateways.map(({ name, channels }: { name: string; channels: string[] }) => `${name} ${channels}`),
+      ['sandbox card,mobile_money,bank_transfer', 'p2p direct_mobile_money'],
+    )
+  })
+
+  it('shows the account, takes the payer’s word, and the merchant’s', async () => {
+    const { uuid, page } = await chooseDirect()
+    assert.equal(headingOf(page), 'Send exactly SSP 5,000.00')
+    assert.match(wordsOf(page), /m-Gurush .*091 234 5678|m-Gurush .*0912 345 678/)
+    const { instructions } = await read(uuid)
+    assert.ok(wordsOf(page).includes(instructions.narration))
+    const sent = await payer.submit(page, '/sent')
+    assert.equal(headingOf(sent), 'Another Shop is checking your transfer')
+    assert.doesNotMatch(sent.html, /\/other"/, 'no second way while the first is looked for')
+    assert.equal((await read(uuid)).transferStatus, 'marked_paid')
+    await made(confirm(uuid, 3000))
+    const short = await payer.open(page.url)
+    assert.equal(headingOf(short), 'SSP 3,000.00 of SSP 5,000.00 arrived')
+    assert.match(wordsOf(short), /missing SSP 2,000.00/)
+    await made(confirm(uuid, 6000))
+    const paid = await payer.open(page.url)
+    assert.equal(headingOf(paid), 'Paid')
+    assert.match(wordsOf(paid), /You sent SSP 1,000.00 more/)
+  })
+
+  it('lets a payer who has sent nothing pay another way, and counts money that comes all the same', async () => {
+    const { uuid, page } = await chooseDirect()
+    const open = await payer.submit(page, '/other')
+    assert.match(headingOf(open), /^Pay SSP/)
+    const again = await payer.submit(open, '/attempts', { channel: 'direct_mobile_money' })
+    assert.equal(headingOf(again), 'Send exactly SSP 5,000.00')
+    const first = await eventually(
+      async () => (await made(api.get(`/api/v1/checkout/payments/${uuid}`))).attempts,
+      (attempts) => attempts[0].status === 'declined',
+      10_000,
+    )
+    assert.equal(first.length, 2)
+    assert.equal((await eventsOf(db, uuid)).filter(({ type }) => type === 'p2p.awaiting_payment').length, 1)
+    const card = await payer.submit(await payer.submit(again, '/other'), '/attempts', { channel: 'card' })
+    assert.match(headingOf(card), /Continue/)
+    const confirmed = await made(confirm(uuid, 5000))
+    assert.deepEqual([confirmed.status, confirmed.paymentGateway], ['successful', 'p2p'])
+  })
+
+  it('tells the payer that the merchant did not find it', async () => {
+    const { uuid, page } = await chooseDirect()
+    await payer.submit(page, '/sent')
+    await made(say(uuid, 'reject'))
+    const failed = await payer.open(page.url)
+    assert.equal(headingOf(failed), 'Payment did not go through')
+    assert.match(wordsOf(failed), /did not find your transfer/)
+    assert.doesNotMatch(wordsOf(failed), /not been charged/)
+  })
+})
+
+describe('the time of a transfer', () => {
+  it('ends what nobody said was sent, and money that comes late is money', async () => {
+    const { uuid } = await ask({ expiresInMinutes: 10 })
+    const { uuid: sent } = await ask({ expiresInMinutes: 10 })
+    await made(say(sent, 'mark-paid'))
+    clock.advance(11 * 60_000)
+    const expired = await eventually(
+      () => read(uuid),
+      ({ status, transferStatus }) => status === 'expired' && transferStatus === 'expired',
+      15_000,
+    )
+    assert.equal(expired.attempts[0].status, 'awaiting_customer')
+    assertRefusal(await say(uuid, 'mark-paid'), 'invalid_state')
+    assertRefusal(await say(uuid, 'cancel'), 'invalid_state')
+    const late = await made(confirm(uuid, 5000))
+    assert.deepEqual([late.status, late.transferStatus], ['successful', 'confirmed'])
+    assert.deepEqual(await pathOf(db, uuid), ['pending', 'processing', 'expired', 'successful'])
+    assert.equal((await read(sent)).status, 'processing', 'the merchant is still looking')
+    clock.advance(7 * DAY_MS)
+    const over = await eventually(
+      () => read(sent),
+      ({ status }) => status === 'expired',
+      15_000,
+    )
+    assert.equal(over.transferStatus, 'marked_paid')
+    assert.equal((await made(confirm(sent, 5000))).status, 'successful')
+  })
+})

@@ -1,0 +1,146 @@
+// A transfer straight to the merchant, from request to confirmed, in a real browser: the payer before the page, the
+// merchant beside it with its key. The page learns of the merchant's word by itself.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { LANGUAGE_CODES } from '../../src/core/languages.ts'
+import { made, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
+import { createPayer, headingOf } from '../support/payer.ts'
+import { openLanes } from './lanes.ts'
+import { heading, press, startRig } from './payers.ts'
+
+const { service, shop, browser, visit } = await startRig({ after })
+// A long name in letters that break nowhere is what a narrow phone has to bear.
+const { api, ask, say, confirm, read } = await p2pShop(service, WALLET, {
+  channel: 'bank_transfer',
+  currency: 'SSP',
+  accountName: 'Juba Books and Stationery Wholesalers Ltd',
+  accountNumber: '0011-2233-4455-6677',
+  bankName: 'Equity Bank South Sudan',
+})
+const NARROW = { width: 320 }
+const redirectUrl = `${shop}/back`
+
+/** A payer on a narrow phone before the instructions, and the merchant's record. */
+async function openTransfer(t: Parameters<typeof visit>[0]) {
+  const payment = await ask({ redirectUrl })
+  const visitor = await visit(t, NARROW)
+  await visitor.page.goto(payment.checkoutUrl)
+  await heading(visitor.page, 'Send exactly SSP 5,000.00')
+  return { ...visitor, uuid: payment.uuid, payment }
+}
+
+describe('a transfer to the merchant', { concurrency: 3 }, () => {
+  it('in SSP goes from request to confirmed before the eyes of payer and merchant', async (t) => {
+    const { page, uuid, payment } = await openTransfer(t)
+    const { narration } = payment.instructions
+    await page.getByText('m-Gurush', { exact: true }).waitFor()
+    const copies = async (what: string) =>
+      page.getByRole('button', { name: `Copy: ${what}` }).getAttribute('data-copy')
+    assert.deepEqual(
+      [await copies('Amount'), await copies('Mobile money number'), await copies('Write this reference')],
+      ['5000.00', '0912345678', narration],
+    )
+    await page.context().grantPermissions(['clipboard-write'])
+    await press(page, 'Copy: Write this reference')
+    await page.getByText('Copied').first().waitFor()
+    await press(page, 'I have sent the money')
+    await heading(page, 'Another Shop is checking your transfer')
+    assert.equal(await page.getByRole('button', { name: 'Pay another way' }).count(), 0)
+    const [waiting] = await made(api.get(`/api/v1/p2p/payments?narration=${narration}`))
+    assert.deepEqual([waiting.uuid, waiting.transferStatus], [uuid, 'marked_paid'])
+    await made(confirm(uuid, 5000))
+    await heading(page, 'Paid')
+    await page.waitForURL(`${redirectUrl}?reference=${payment.reference}&status=successful`)
+    assert.equal((await read(uuid)).status, 'successful')
+  })
+
+  it('that falls short tells the payer what is missing, and ends when the rest has come', async (t) => {
+    const { page, uuid } = await openTransfer(t)
+    await press(page, 'I have sent the money')
+    await made(confirm(uuid, 3000))
+    await heading(page, 'SSP 3,000.00 of SSP 5,000.00 arrived')
+    await page.getByText('Please send the missing SSP 2,000.00').waitFor()
+    await page.getByRole('button', { name: 'Copy: Amount' }).waitFor()
+    await made(confirm(uuid, 5000))
+    await heading(page, 'Paid')
+  })
+
+  it('of too much is paid, and tells the payer of the excess', async (t) => {
+    const { page, uuid } = await openTransfer(t)
+    await made(confirm(uuid, 5250.5))
+    await heading(page, 'Paid')
+    await page.getByText('You sent SSP 250.50 more than asked for.').waitFor()
+  })
+
+  it('is chosen in a checkout, also without JavaScript, and can be given up before anything was sent', async (t) => {
+    const { checkoutUrl, uuid } = await made(api.post('/api/v1/checkout/initiate-payment', p2pBody()))
+    const { page } = await visit(t, { ...NARROW, javaScript: false })
+    await page.goto(checkoutUrl)
+    await page.getByRole('radio', { name: 'Bank transfer to Another Shop' }).check()
+    await page.getByText('You send the money yourself').filter({ visible: true }).waitFor()
+    await press(page, /^Pay SSP/)
+    await heading(page, 'Send exactly SSP 5,000.00')
+    await page.getByText('0011-2233-4455-6677').waitFor()
+    await press(page, 'Pay another way')
+    await heading(page, /^Pay SSP/)
+    await page.getByRole('radio', { name: 'Mobile money to Another Shop' }).check()
+    await press(page, /^Pay SSP/)
+    await heading(page, 'Send exactly SSP 5,000.00')
+    await press(page, 'I have sent the money')
+    await heading(page, 'Another Shop is checking your transfer')
+    assert.equal((await read(uuid)).instructions.network, 'm-Gurush')
+  })
+})
+
+/** Each screen of such a transfer, and how its heading begins. */
+async function stageScreens(): Promise<{ url: string; begins: string }[]> {
+  const [open, sending, looking, short, over, rejected] = await Promise.all([
+    made(api.post('/api/v1/checkout/initiate-payment', p2pBody())),
+    ask({ channel: 'bank_transfer' }),
+    ask(),
+    ask(),
+    ask(),
+    ask(),
+  ])
+  await made(say(looking.uuid, 'mark-paid'))
+  await made(confirm(short.uuid, 3000))
+  await made(confirm(over.uuid, 5250.5))
+  await made(say(rejected.uuid, 'mark-paid'))
+  await made(say(rejected.uuid, 'reject'))
+  return [
+    { url: open.checkoutUrl, begins: 'Pay SSP' },
+    { url: sending.checkoutUrl, begins: 'Send exactly' },
+    { url: looking.checkoutUrl, begins: 'Another Shop is checking' },
+    { url: short.checkoutUrl, begins: 'SSP 3,000.00 of' },
+    { url: over.checkoutUrl, begins: 'Paid' },
+    { url: rejected.checkoutUrl, begins: 'Payment did not go through' },
+  ]
+}
+
+describe('the screens of a transfer to the merchant', () => {
+  it('can be used by everybody on the narrowest phone, in every language', async () => {
+    const screens = await stageScreens()
+    const inLane = await openLanes(browser, 2)
+    const complaints = await Promise.all(
+      screens.flatMap(({ url }) =>
+        LANGUAGE_CODES.map((language) =>
+          inLane(async ({ visit: open, ask: look }) => {
+            await open(url, language)
+            // The rules for screen readers and colours see the same page in every language but the mirrored one.
+            const isWhole = language === 'en' || language === 'ar'
+            const found = isWhole
+              ? (await look<{ complaints: string[] }>('everything()')).complaints
+              : await look('layout()')
+            return found.map((complaint) => `${language} ${url}: ${complaint}`)
+          }),
+        ),
+      ),
+    )
+    assert.deepEqual(complaints.flat(), [])
+    for (const { url, begins } of screens) {
+      const page = await createPayer().open(url, { 'accept-language': 'en' })
+      assert.ok(headingOf(page).startsWith(begins), headingOf(page))
+    }
+  })
+})

@@ -1,0 +1,113 @@
+// What a process that dies leaves of a transfer, and who takes it up: the merchant's word is on disk before the payment
+// hears of it, and a transfer that was never written is begun once more.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db.ts'
+import { eventsOf, postingsOf } from '../support/books.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { made, PAYMENTS, p2pBody, p2pShop, p2pWords, WALLET } from '../support/p2p.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const clock = movingClock()
+const healthy = await testService({ after }, { clock })
+const shop = await p2pShop(healthy, WALLET)
+
+/** A process of the API that breaks at this point, on the same database. */
+async function breakingAt(point: string) {
+  const { databaseUrl } = healthy
+  const env = { COWRY_FAILPOINTS: `${point}=throw` }
+  const service = await testService(
+    { after },
+    { clock, databaseUrl, env, role: 'api', checksInvariants: false },
+  )
+  const api = service.apiWith(shop.key)
+  return { api, ...p2pWords(api) }
+}
+
+const selectPaymentId = sql<{ id: string }>`
+select payment_id as id
+from payment_references
+where reference = $1`
+
+describe('a process that dies', () => {
+  it('after the merchant’s word is on disk: the resolver settles it, once (F-04)', async () => {
+    const dying = await breakingAt('p2p.after_move')
+    const words: [string, unknown, string, string][] = [
+      ['confirm', { receivedAmount: 5000 }, 'confirmed', 'successful'],
+      ['confirm', { receivedAmount: 6000 }, 'overpaid', 'successful'],
+      ['cancel', {}, 'cancelled', 'failed'],
+    ]
+    for (const [word, body, transferStatus, status] of words) {
+      const { uuid } = await shop.ask()
+      assert.equal((await dying.say(uuid, word, body)).http, 500)
+      const left = await shop.read(uuid)
+      assert.equal(left.transferStatus, transferStatus)
+      clock.advance(3_000)
+      const settled = await eventually(
+        () => shop.read(uuid),
+        (payment) => payment.status === status,
+        10_000,
+      )
+      assert.equal((await shop.say(uuid, word, body)).http, 200)
+      assert.deepEqual(await shop.read(uuid), settled)
+      assert.equal((await postingsOf(healthy.db, uuid)).length, status === 'successful' ? 2 : 0)
+      const ends = (await eventsOf(healthy.db, uuid)).filter(({ type }) => type === `payment.${status}`)
+      assert.equal(ends.length, 1)
+    }
+  })
+
+  for (const point of ['checkout.before_start', 'checkout.after_start', 'checkout.after_answer']) {
+    it(`at ${point} while it asks for a transfer: the retry gets the one transfer (F-01, F-02, F-52)`, async () => {
+      const dying = await breakingAt(point)
+      const body = p2pBody()
+      assert.equal((await dying.api.post(PAYMENTS, body)).http, 500)
+      // Past the time for which nobody else may touch what the first call may still be doing.
+      clock.advance(60_000)
+      const answer = await eventually(
+        () => shop.api.post(PAYMENTS, body),
+        ({ http }) => http === 201,
+        20_000,
+      )
+      assert.equal(answer.headers.get('idempotent-replayed'), 'true')
+      const { uuid, instructions } = answer.body.data
+      assert.match(instructions.narration, /^[0-9A-Z]{8}$/)
+      const [stored] = await healthy.db.query(selectPaymentId, [body.reference])
+      assert.equal(stored?.id, uuid)
+      const told = (await eventsOf(healthy.db, uuid)).filter(({ type }) => type === 'p2p.awaiting_payment')
+      assert.equal(told.length, 1)
+      const confirmed = await made(shop.confirm(uuid, 5000))
+      assert.deepEqual([confirmed.status, confirmed.attempts.length], ['successful', 1])
+    })
+  }
+})
+
+describe('two processes', async () => {
+  const { databaseUrl } = healthy
+  const second = await testService({ after }, { clock, databaseUrl, role: 'api', checksInvariants: false })
+
+  it('that hear the merchant at once make one success and one entry (F-31, F-47)', async () => {
+    const other = p2pWords(second.apiWith(shop.key))
+    for (let round = 0; round < 5; round += 1) {
+      const { uuid } = await shop.ask()
+      const said = [shop, other, shop, other].map(({ confirm }) => confirm(uuid, 5000))
+      const answers = await Promise.all([...said, shop.say(uuid, 'cancel'), other.say(uuid, 'mark-paid')])
+      assert.deepEqual(
+        answers.filter(({ http }) => http !== 200 && http !== 409).map(({ text }) => text),
+        [],
+      )
+      const { status, transferStatus } = await shop.read(uuid)
+      const entries = (await postingsOf(healthy.db, uuid)).length
+      const isPaid = transferStatus === 'confirmed'
+      assert.deepEqual([status, entries], isPaid ? ['successful', 2] : ['failed', 0], transferStatus)
+    }
+  })
+
+  it('find an account that the other made a moment ago', async () => {
+    const merchant = await p2pShop(healthy)
+    assert.equal((await second.apiWith(merchant.key).post(PAYMENTS, p2pBody())).http, 422)
+    await made(merchant.api.post('/api/v1/p2p/accounts', WALLET))
+    assert.equal((await second.apiWith(merchant.key).post(PAYMENTS, p2pBody())).http, 201)
+  })
+})

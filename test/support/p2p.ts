@@ -1,0 +1,61 @@
+// Merchants with receiving accounts, and what they say of transfers.
+
+import assert from 'node:assert/strict'
+import type { Api, ApiAnswer } from './api.ts'
+import { CUSTOMER, newReference } from './builders.ts'
+import type { TestService } from './service.ts'
+
+export const ACCOUNTS = '/api/v1/p2p/accounts'
+export const PAYMENTS = '/api/v1/p2p/payments'
+
+export const WALLET = {
+  channel: 'mobile_money',
+  currency: 'SSP',
+  country: 'SS',
+  accountName: 'Juba Books',
+  network: 'mgurush_ss',
+  phoneNumber: '0912 345 678',
+}
+
+export const BANK = {
+  channel: 'bank_transfer',
+  currency: 'SSP',
+  accountName: 'Juba Books Ltd',
+  accountNumber: '0011-2233-4455',
+  bankName: 'Equity Bank South Sudan',
+}
+
+export const p2pBody = (changes: Record<string, unknown> = {}) => ({
+  amount: 5000,
+  currency: 'SSP',
+  reference: newReference(),
+  customer: CUSTOMER,
+  ...changes,
+})
+
+/** What a request made or changed. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
+export async function made(answer: Promise<ApiAnswer>): Promise<any> {
+  const { http, body, text } = await answer
+  assert.ok(http === 200 || http === 201, text)
+  return body.data
+}
+
+/** A merchant with these accounts. */
+export async function p2pShop(service: Pick<TestService, 'newMerchant'>, ...accounts: object[]) {
+  const merchant = await service.newMerchant()
+  for (const account of accounts) await made(merchant.api.post(ACCOUNTS, account))
+  return { ...merchant, ...p2pWords(merchant.api) }
+}
+
+/** How a merchant asks for transfers, and what it says of them. */
+export function p2pWords(api: Api) {
+  const say = (uuid: string, word: string, body: unknown = {}) =>
+    api.post(`${PAYMENTS}/${uuid}/${word}`, body)
+  return {
+    say,
+    ask: (changes?: Record<string, unknown>) => made(api.post(PAYMENTS, p2pBody(changes))),
+    confirm: (uuid: string, receivedAmount: unknown) => say(uuid, 'confirm', { receivedAmount }),
+    read: (uuid: string) => made(api.get(`${PAYMENTS}/${uuid}`)),
+  }
+}
