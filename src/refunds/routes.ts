@@ -30,7 +30,6 @@ export function refundRoutes(app: PaymentsApp): Route[] {
         'invalid_state',
         'refund_exceeds_amount',
         'refund_not_supported',
-        'idempotency_key_reused',
         'card_data_not_allowed',
       ],
       examples: { body: REFUND_BODY_EXAMPLE, data: REFUND_EXAMPLE },

@@ -18,12 +18,13 @@ const customerFor = (name: string) => ({ ...CUSTOMER, email: `${name}@example.co
 const CREDIT = ['capture gateway:sandbox KES -125050', 'capture pending KES 125050']
 
 describe('every sandbox instrument', () => {
-  it('is one of the fourteen that were promised', () => {
+  it('is one of the fourteen that were promised, or of three whose refunds are special', () => {
     assert.deepEqual(
       SANDBOX_INSTRUMENTS.map(({ name }) => name),
       [
         ...['card_success', 'card_3ds', 'card_declined', 'card_insufficient_funds', 'card_declined_later'],
-        ...['card_auth_required_later', 'card_lost_answer_later', 'card_slow_later', 'mobile_success'],
+        ...['card_auth_required_later', 'card_lost_answer_later', 'card_slow_later'],
+        ...['card_refund_declined', 'card_refund_pending', 'card_refund_lost_answer', 'mobile_success'],
         ...['mobile_cancelled', 'mobile_timeout', 'mobile_late_success', 'transfer_success'],
         'transfer_underpaid',
       ],
