@@ -74,9 +74,10 @@ describe('the keys of a merchant', () => {
 
   it('are created and shown once', async () => {
     const { api, key } = await service.newMerchant()
+    const expiresAt = later(24)
     const body = wish(['wallet:read', 'wallet:read'], {
       name: 'Nightly report',
-      expiresAt: later(24),
+      expiresAt,
       allowedIps: ['127.0.0.0/8'],
       rateLimit: { perSecond: 100_000, burst: 1_000_000 },
       merchantUuid: 'somebody else',
@@ -96,7 +97,7 @@ describe('the keys of a merchant', () => {
       rateLimit: null,
       status: 'active',
       replacedBy: null,
-      expiresAt: body.expiresAt,
+      expiresAt,
       lastUsedAt: null,
       revokedAt: null,
       isCurrent: false,
@@ -355,7 +356,7 @@ describe('a second process', () => {
       10_000,
     )
     assert.ok(Date.now() - revokedAt < 5_000, `it took ${Date.now() - revokedAt} ms`)
-    assert.equal((await ended.json()).error.code, 'api_key_revoked')
+    assert.match(await ended.text(), /"api_key_revoked"/)
     assert.equal(await countLive(api), 1)
   })
 })
