@@ -4,6 +4,9 @@ import { UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api, ApiAnswer } from '../support/api.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
 import { createJudge, type DocumentedOperation, operationsOf } from '../support/document.ts'
+import { linkBody, payAt } from '../support/links.ts'
+import { p2pBody, WALLET } from '../support/p2p.ts'
+import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -100,6 +103,26 @@ describe('real answers are as the document says', () => {
     await expectRefusal(ask('POST /api/v1/refunds', { body: {} }), 'missing_reference')
   })
 
+  it('for payment links in every state', async () => {
+    const LINKS = '/api/v1/payment-links'
+    const made = await ask(`POST ${LINKS}`, { body: linkBody({ maxPayments: 1, metadata: { a: [null] } }) })
+    await ask(`POST ${LINKS}`, {
+      body: linkBody({ amount: null, minAmount: 1, maxAmount: 5, expiresAt: '2099-01-01T00:00:00Z' }),
+    })
+    const { uuid, url } = made.body.data
+    await payAt(service, { uuid, url }, 'card_success')
+    await ask(`GET ${LINKS}/{uuid}/payments`, { path: uuid })
+    await ask(`GET ${LINKS}/{uuid}`, { path: uuid })
+    await ask(`PATCH ${LINKS}/{uuid}`, { path: uuid, body: { maxPayments: 2, description: null } })
+    await ask(`POST ${LINKS}/{uuid}/deactivate`, { path: uuid })
+    await ask(`GET ${LINKS}`, { query: 'limit=1&search=ticket' })
+    await expectRefusal(
+      ask(`PATCH ${LINKS}/{uuid}`, { path: uuid, body: { minAmount: 1 } }),
+      'validation_failed',
+    )
+    await expectRefusal(ask(`GET ${LINKS}/{uuid}`, { path: UNKNOWN_UUID }), 'payment_link_not_found')
+  })
+
   it('for customers, their methods and the wallet', async () => {
     const { customer } = await payWith(api, 'card_success')
     const poor = await payWith(api, 'mobile_success', {
@@ -118,6 +141,25 @@ describe('real answers are as the document says', () => {
     await ask('GET /api/v1/misc/routes', { query: 'currency=XOF&country=SN' })
   })
 
+  it('for the statement of the wallet, and for chargebacks in every state', async () => {
+    const { api: own } = await service.newMerchant()
+    for (const outcomes of [['open', 'won'], ['open', 'lost'], []]) {
+      const { reference, uuid } = await payWith(own, 'card_success')
+      const path = reference
+      for (const outcome of outcomes)
+        await ask('POST /api/v1/sandbox/payments/{reference}/dispute', { api: own, path, body: { outcome } })
+      if (outcomes.length === 0)
+        await ask('POST /api/v1/sandbox/payments/{reference}/reverse', { api: own, path })
+      await ask(PAYMENT, { api: own, path: uuid })
+    }
+    await ask('GET /api/v1/wallet/transactions', { api: own })
+    await ask('GET /api/v1/wallet/transactions', { api: own, query: 'type=dispute&currency=KES&limit=1' })
+    await ask('GET /api/v1/wallet/transactions/export', { api: own })
+    const odd = { api: own, query: 'payment=x' }
+    await expectRefusal(ask('GET /api/v1/wallet/transactions', odd), 'invalid_uuid')
+    await expectRefusal(ask('GET /api/v1/wallet/transactions/export', odd), 'invalid_uuid')
+  })
+
   it('for API keys', async () => {
     const body = { name: 'Report', scopes: ['wallet:read'], allowedIps: ['127.0.0.1'] }
     const { keyId } = (await ask('POST /api/v1/api-keys', { body })).body.data
@@ -126,6 +168,59 @@ describe('real answers are as the document says', () => {
     await ask('POST /api/v1/api-keys/{keyId}/rotate', { path: keyId, body: {} })
     await ask('POST /api/v1/api-keys/{keyId}/revoke', { path: keyId, body: {} })
     await expectRefusal(ask('GET /api/v1/api-keys/{keyId}', { path: '000000000000' }), 'api_key_not_found')
+  })
+
+  it('for transfers to the merchant in every state', async () => {
+    const { uuid: account } = (await ask('POST /api/v1/p2p/accounts', { body: WALLET })).body.data
+    await ask('PATCH /api/v1/p2p/accounts/{uuid}', { path: account, body: { accountName: 'Books' } })
+    await ask('GET /api/v1/p2p/accounts/{uuid}', { path: account })
+    await ask('GET /api/v1/p2p/accounts')
+    const begin = async () => (await ask('POST /api/v1/p2p/payments', { body: p2pBody() })).body.data.uuid
+    const say = (word: string, path: string, body?: unknown) =>
+      ask(`POST /api/v1/p2p/payments/{uuid}/${word}`, { path, body })
+    const [confirmed, short, rejected, cancelled] = [
+      await begin(),
+      await begin(),
+      await begin(),
+      await begin(),
+    ]
+    await say('confirm', confirmed, { receivedAmount: 5000 })
+    await say('confirm', short, { receivedAmount: 1.5 })
+    await say('mark-paid', rejected)
+    await say('reject', rejected, { reason: 'Nothing came.' })
+    await say('cancel', cancelled)
+    for (const path of [confirmed, short, rejected, cancelled])
+      await ask('GET /api/v1/p2p/payments/{uuid}', { path })
+    await ask('GET /api/v1/p2p/payments', { query: 'limit=2' })
+    await expectRefusal(say('cancel', confirmed), 'invalid_state')
+    await ask('DELETE /api/v1/p2p/accounts/{uuid}', { path: account })
+    await expectRefusal(ask('POST /api/v1/p2p/payments', { body: p2pBody() }), 'p2p_account_required')
+  })
+
+  it('for webhook endpoints, events and their deliveries', async () => {
+    const { api: own } = await service.newMerchant()
+    const ENDPOINT = '/api/v1/webhooks/endpoints/{uuid}'
+    const url = 'http://127.0.0.1:9/closed'
+    const { uuid: path } = (await ask('POST /api/v1/webhooks/endpoints', { api: own, body: { url } })).body
+      .data
+    await payWith(own, 'card_success')
+    await ask('GET /api/v1/webhooks/endpoints', { api: own })
+    await ask(`GET ${ENDPOINT}`, { api: own, path })
+    await ask(`POST ${ENDPOINT}/rotate-secret`, { api: own, path, body: {} })
+    const { id } = (await ask(`POST ${ENDPOINT}/test`, { api: own, path })).body.data
+    const deliveries = () => ask('GET /api/v1/events/{uuid}/deliveries', { api: own, path: id })
+    await eventually(deliveries, ({ body }) => body.data[0].tries.length > 0, 10_000)
+    await ask('GET /api/v1/events', { api: own, query: 'type=payment.successful&limit=1' })
+    await ask('GET /api/v1/events/{uuid}', { api: own, path: id })
+    await ask('POST /api/v1/events/{uuid}/replay', { api: own, path: id, body: { endpoint: path } })
+    const range = { from: '2026-01-01T00:00:00.000Z', to: '2126-01-01T00:00:00.000Z' }
+    await ask('POST /api/v1/events/replay', { api: own, body: range })
+    await ask(`PATCH ${ENDPOINT}`, { api: own, path, body: { enabled: false } })
+    await expectRefusal(ask(`POST ${ENDPOINT}/test`, { api: own, path }), 'invalid_state')
+    await ask(`DELETE ${ENDPOINT}`, { api: own, path })
+    await expectRefusal(ask(`GET ${ENDPOINT}`, { api: own, path }), 'webhook_endpoint_not_found')
+    const hidden = { api: own, body: { url: 'https://10.0.0.1/' } }
+    await expectRefusal(ask('POST /api/v1/webhooks/endpoints', hidden), 'webhook_url_not_allowed')
   })
 
   it('for every operation', () => {
