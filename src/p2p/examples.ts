@@ -1,5 +1,6 @@
 // What the document shows beside the shapes.
 
+import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { PAYMENT_EXAMPLE } from '../payments/service.ts'
 
 const WALLET = {
@@ -71,6 +72,7 @@ const COMMON = {
 }
 
 const ATTEMPT = {
+  ...PAYMENT_EXAMPLE.attempts[0],
   uuid: '0197a3c4-2b71-7e10-8f21-9d4c6b3a5e07',
   paymentGateway: 'p2p',
   channel: 'direct_mobile_money',
@@ -103,4 +105,32 @@ export const P2P_CONFIRMED_EXAMPLE = {
   transferStatus: 'confirmed',
   amountReceived: '5000.00',
   amountMissing: '0.00',
+}
+
+export const P2P_MARKED_EXAMPLE = {
+  ...P2P_EXAMPLE,
+  statusReason: 'marked_paid',
+  transferStatus: 'marked_paid',
+}
+
+const REASON = 'Nothing arrived with this narration.'
+
+export const REJECT_BODY_EXAMPLE = { reason: REASON }
+
+export const P2P_REJECTED_EXAMPLE = {
+  ...failedBy('unknown'),
+  transferStatus: 'rejected',
+  rejectionReason: REASON,
+}
+
+export const P2P_CANCELLED_EXAMPLE = { ...failedBy('customer_cancelled'), transferStatus: 'cancelled' }
+
+function failedBy(code: FailureCode) {
+  return {
+    ...P2P_EXAMPLE,
+    status: 'failed',
+    statusReason: null,
+    failure: { code, ...FAILURES[code] },
+    attempts: [{ ...ATTEMPT, status: 'declined', failureCode: code, endedAt: '2026-03-14T11:02:10.431Z' }],
+  }
 }

@@ -6,7 +6,15 @@ import { UuidParams } from '../kit/schema.ts'
 import { complaint, initiateComplaints } from '../payments/service.ts'
 import { accountRoutes } from './account-routes.ts'
 import type { P2pApp } from './app.ts'
-import { P2P_BODY_EXAMPLE, P2P_CONFIRMED_EXAMPLE, P2P_EXAMPLE } from './examples.ts'
+import {
+  P2P_BODY_EXAMPLE,
+  P2P_CANCELLED_EXAMPLE,
+  P2P_CONFIRMED_EXAMPLE,
+  P2P_EXAMPLE,
+  P2P_MARKED_EXAMPLE,
+  P2P_REJECTED_EXAMPLE,
+  REJECT_BODY_EXAMPLE,
+} from './examples.ts'
 import { listP2pPayments, showP2pPayment } from './list.ts'
 import { requestTransfer } from './request.ts'
 import { ConfirmBody, P2pPaymentBody, P2pPaymentRecord, P2pPaymentsQuery, RejectBody } from './schema.ts'
@@ -98,9 +106,7 @@ function merchantWords(app: P2pApp): Route[] {
       description:
         'As the payer does on the page. From then on you have seven days to look for the money before the payment expires.',
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
-      examples: {
-        data: { ...P2P_EXAMPLE, statusReason: 'marked_paid', transferStatus: 'marked_paid' },
-      },
+      examples: { data: P2P_MARKED_EXAMPLE },
       handle: async ({ merchant, params }) => {
         const marked = await markPaid(app, merchant, params.uuid)
         return ok('Transfer marked as paid.', await showP2pPayment(app, marked))
@@ -139,16 +145,7 @@ function endingWords(app: P2pApp): Route[] {
       description: 'The payment fails. What arrived of an underpaid transfer is yours to give back.',
       body: RejectBody,
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state', 'card_data_not_allowed'],
-      examples: {
-        body: { reason: 'Nothing arrived with this narration.' },
-        data: {
-          ...P2P_EXAMPLE,
-          status: 'failed',
-          statusReason: null,
-          transferStatus: 'rejected',
-          rejectionReason: 'Nothing arrived with this narration.',
-        },
-      },
+      examples: { body: REJECT_BODY_EXAMPLE, data: P2P_REJECTED_EXAMPLE },
       handle: async ({ merchant, params, body }) => {
         const reason = body.reason ?? null
         if (reason !== null && containsCardNumber(reason)) throw cardRefusal()
@@ -162,9 +159,7 @@ function endingWords(app: P2pApp): Route[] {
       summary: 'Call a transfer off',
       description: 'While nobody has said that the money was sent. The payment fails.',
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
-      examples: {
-        data: { ...P2P_EXAMPLE, status: 'failed', statusReason: null, transferStatus: 'cancelled' },
-      },
+      examples: { data: P2P_CANCELLED_EXAMPLE },
       handle: async ({ merchant, params }) => {
         const cancelled = await cancelTransfer(app, merchant, params.uuid)
         return ok('Transfer cancelled.', await showP2pPayment(app, cancelled))
