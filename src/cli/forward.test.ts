@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -123,5 +123,7 @@ describe('the secret of cowry listen', () => {
     const { mode } = await stat(join(folder, 'listen-secret'))
     assert.equal(mode & 0o777, 0o600)
     assert.notEqual((await secretIn(t)).secret, secret)
+    await writeFile(join(folder, 'listen-secret'), '')
+    await assert.rejects(ensureListenSecret(folder, random), /Delete it/)
   })
 })

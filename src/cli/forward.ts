@@ -8,6 +8,7 @@ import { ensurePrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
 import { deliveryHeaders, newSecret } from '../webhooks/service.ts'
 import type { StreamedEvent } from './event-stream.ts'
+import { CommandError } from './terminal.ts'
 
 export interface Forwarded {
   /** Null: nobody answered. */
@@ -26,8 +27,14 @@ export interface Forwarding {
 }
 
 /** The same from one run to the next, so that a developer sets it once. */
-export function ensureListenSecret(dataDir: string, random: Random): Promise<string> {
-  return ensurePrivateFile(join(dataDir, 'listen-secret'), newSecret(random), random)
+export async function ensureListenSecret(dataDir: string, random: Random): Promise<string> {
+  const path = join(dataDir, 'listen-secret')
+  const secret = await ensurePrivateFile(path, newSecret(random), random)
+  if (/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret)) return secret
+  throw new CommandError(
+    'unusable_secret',
+    `${path} does not hold a signing secret. Delete it, and the next "cowry listen" writes a new one.`,
+  )
 }
 
 // As long as a real delivery may take.
