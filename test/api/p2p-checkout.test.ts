@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db.ts'
 import { assertRefusal } from '../support/answers.ts'
-import { eventsOf, pathOf } from '../support/books.ts'
+import { eventsOf, pathOf, postingsOf } from '../support/books.ts'
 import { movingClock } from '../support/moving-clock.ts'
-import { made, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
+import { made, PAYMENTS, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
 import { createPayer, headingOf, wordsOf } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
@@ -13,6 +14,11 @@ const service = await testService({ after }, { clock })
 const { db } = service
 const DAY_MS = 24 * 3_600_000
 const { api, ask, say, confirm, read } = await p2pShop(service, WALLET)
+
+const selectDue = sql<{ dueAt: Date | null; tries: number }>`
+select due_at as "dueAt", tries
+from attempts
+where payment_id = $1`
 
 describe('the checkout', () => {
   const payer = createPayer()
@@ -81,6 +87,50 @@ describe('the checkout', () => {
     assert.match(headingOf(card), /Continue/)
     const confirmed = await made(confirm(uuid, 5000))
     assert.deepEqual([confirmed.status, confirmed.paymentGateway], ['successful', 'p2p'])
+  })
+
+  it('keeps money apart that came to the merchant after the payer had paid another way', async () => {
+    const { uuid, page } = await chooseDirect()
+    await payer.submit(page, '/other')
+    const { reference } = await read(uuid)
+    const card = await made(
+      api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_success' }),
+    )
+    assert.deepEqual([card.status, card.paymentGateway], ['successful', 'sandbox'])
+    const twice = await made(confirm(uuid, 5000))
+    assert.deepEqual(
+      [twice.status, twice.paymentGateway, twice.transferStatus, twice.attempts[0].status],
+      ['successful', 'sandbox', 'confirmed', 'duplicate_success'],
+    )
+    assert.ok((await postingsOf(db, uuid)).includes('duplicate_capture duplicates SSP 500000'))
+  })
+
+  it('goes to the merchant alone where no gateway serves, and nowhere where the operator took that away', async () => {
+    const alone = await p2pShop(service, WALLET)
+    const route = async (exclude: string[]) => {
+      const settings = { routing: [{ exclude }] }
+      const changed = await service.admin.send('PATCH', `/admin/v1/merchants/${alone.uuid}`, {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ settings }),
+      })
+      assert.equal(changed.http, 200, changed.text)
+      clock.advance(60_000)
+    }
+    await route(['sandbox'])
+    const payment = await made(alone.api.post(INITIATE, p2pBody()))
+    assert.deepEqual([payment.paymentGateway, payment.status], ['p2p', 'pending'])
+    const ways = (await payer.open(payment.checkoutUrl)).html.match(/name="channel"/g)
+    assert.equal(ways?.length, 1)
+    assertRefusal(await alone.api.post(INITIATE, p2pBody({ currency: 'KES' })), 'no_route_available')
+    await route(['sandbox', 'p2p'])
+    assertRefusal(await alone.api.post(INITIATE, p2pBody()), 'no_route_available')
+    assertRefusal(await alone.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
+  })
+
+  it('asks nobody in between: the merchant rings', async () => {
+    const { uuid } = await ask()
+    const [attempt] = await db.query(selectDue, [uuid])
+    assert.deepEqual(attempt, { dueAt: null, tries: 0 })
   })
 
   it('tells the payer that the merchant did not find it', async () => {
