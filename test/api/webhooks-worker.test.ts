@@ -170,6 +170,24 @@ select answer, http_status as "httpStatus" from delivery_attempts where endpoint
   })
 })
 
+const swapSecrets = sql<unknown>`
+update webhook_endpoints
+set secret_sealed = (select secret_sealed from webhook_endpoints where id = $2)
+where id = $1`
+
+describe('an endpoint whose secret does not open', () => {
+  it('is not called, and its merchant reads why (F-92)', async () => {
+    const [shop, other] = [await newShop(), await newShop()]
+    await db.query(swapSecrets, [shop.endpoint.id, other.endpoint.id])
+    await shop.tell()
+    await shop.deliverAll()
+    assert.deepEqual([shop.received, await shop.statuses()], [[], ['pending']])
+    const select = sql<{ error: string }>`select error from delivery_attempts where endpoint_id = $1`
+    const [attempt] = await db.query(select, [shop.endpoint.id])
+    assert.match(attempt?.error ?? '', /secret .* could not be read\. Rotate it\./)
+  })
+})
+
 describe('the versions of a resource', () => {
   it('wait for the one before, and follow it at once when it is taken', async () => {
     const shop = await newShop()
