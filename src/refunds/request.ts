@@ -7,6 +7,7 @@ import type { Money } from '../core/money.ts'
 import { recordEvents } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import { createOnce, type Once } from '../kit/idempotency.ts'
+import { errorFields } from '../kit/log.ts'
 import {
   type AttemptRow,
   findPaidAttempt,
@@ -41,7 +42,11 @@ export async function requestRefund(
   })
   if (once.replayed) return once
   await app.failpoints.pass('refund.after_record')
-  const record = await pursueRefund(app, once.record, 'api')
+  const record = await pursueRefund(app, once.record, 'api').catch((error: unknown) => {
+    // It is on disk, so it was asked for, and the background goes on: who hears of an error would ask a second time.
+    app.log.error('pursuing a refund failed', { refundId: once.record.id, ...errorFields(error) })
+    return once.record
+  })
   await app.failpoints.pass('refund.after_settle')
   return { record, replayed: false }
 }
