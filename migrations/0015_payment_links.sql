@@ -4,7 +4,7 @@ create table payment_links (
   merchant_id uuid not null,
   id uuid not null,
   -- What stands in the address. It opens a page that asks for money and nothing else, so it is kept as it is.
-  slug text not null unique check (slug ~ '^[0-9A-Za-z]{16}$'),
+  slug text not null unique check (slug ~ '^[0-9A-Za-z]{12,32}$'),
   title text not null,
   description text,
   -- Null when the payer chooses; then the bounds may say between what.

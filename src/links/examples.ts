@@ -2,7 +2,7 @@
 
 import { qrOf } from './qr.ts'
 
-const URL = 'https://pay.example/l/7Gk2WmQ9sT1xXb4L'
+const URL = 'https://pay.example/l/7Gk2WmQ9sT1xXb4'
 
 export const CREATE_LINK_EXAMPLE = {
   title: 'Ticket for the coffee tasting',
@@ -20,7 +20,7 @@ export const CHANGE_LINK_EXAMPLE = { maxPayments: 60, expiresAt: null }
 
 export const LINK_EXAMPLE = {
   uuid: '0197a3c4-2f10-7b61-9e0a-4c8d1f2a6b73',
-  slug: '7Gk2WmQ9sT1xXb4L',
+  slug: '7Gk2WmQ9sT1xXb4',
   url: URL,
   qr: qrOf(URL),
   title: 'Ticket for the coffee tasting',

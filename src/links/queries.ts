@@ -2,9 +2,7 @@
 // time by which its status is told: the status is written down here and nowhere else.
 
 import type { Currency } from '../core/currency.ts'
-import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/list.ts'
 
 export type LinkStatus = 'active' | 'inactive' | 'expired' | 'completed'
 export type LinkUsage = 'single' | 'multi'
@@ -38,7 +36,7 @@ export interface LinkRow {
   createdAt: Date
 }
 
-const STATUS = `
+export const LINK_STATUS = `
   case
     when l.payments_count + n.paid >= l.max_payments then 'completed'
     when l.deactivated_at is not null then 'inactive'
@@ -46,16 +44,16 @@ const STATUS = `
     else 'active'
   end`
 
-const LINK_COLUMNS = `
+export const LINK_COLUMNS = `
   l.merchant_id as "merchantId", l.id, l.slug, l.title, l.description, l.amount_minor as "amountMinor",
   l.min_amount_minor as "minAmountMinor", l.max_amount_minor as "maxAmountMinor", l.currency, l.country, l.usage,
   l.max_payments as "maxPayments", l.payments_count + n.paid as "paymentsCount",
   l.collected_minor + n.paid_minor as "collectedMinor", l.payments_count + n.places as "placesTaken",
-  ${STATUS} as status, l.redirect_url as "redirectUrl", l.metadata, l.expires_at as "expiresAt",
+  ${LINK_STATUS} as status, l.redirect_url as "redirectUrl", l.metadata, l.expires_at as "expiresAt",
   l.expired_at as "expiredAt", l.completed_at as "completedAt", l.version, l.created_at as "createdAt"`
 
 /** A link with what is paid or being paid and was not counted yet. */
-const LINKS = `
+export const LINKS = `
   payment_links l
   cross join lateral (
     select
@@ -270,83 +268,3 @@ export async function claimDueLink(
   const [row] = await tx.query(claimDueLinkStatement, [now])
   return row
 }
-
-export interface LinkFilter {
-  status: LinkStatus | null
-  currency: string | null
-  usage: LinkUsage | null
-  /** A like pattern, already escaped. */
-  pattern: string | null
-  createdFrom: Date | null
-  createdTo: Date | null
-}
-
-const FILTER = `
-  l.merchant_id = $1
-  and ($3::text is null or ${STATUS} = $3)
-  and ($4::text is null or l.currency = $4)
-  and ($5::text is null or l.usage = $5)
-  and ($6::text is null or l.search_text like $6)
-  and ($7::timestamptz is null or l.created_at >= $7)
-  and ($8::timestamptz is null or l.created_at <= $8)`
-
-const countLinksStatement = sql<{ total: number }>`
-select count(*)::integer as total
-from (
-  select 1
-  from ${LINKS}
-  where ${FILTER}
-  limit ${String(COUNT_CAP + 1)}
-) counted`
-
-/** At most one more than the cap, which is how the caller knows that there are more. */
-export async function countLinks(db: Db, merchantId: string, now: Date, filter: LinkFilter): Promise<number> {
-  const [row] = await db.query(countLinksStatement, [merchantId, now, ...filterValues(filter)])
-  return row?.total ?? 0
-}
-
-const selectNewestLinks = sql<LinkRow>`
-select ${LINK_COLUMNS}
-from ${LINKS}
-where ${FILTER}
-  and ($9::timestamptz is null or (l.created_at, l.id) < ($9, $10::uuid))
-order by l.created_at desc, l.id desc
-limit $11
-offset $12`
-
-const selectOldestLinks = sql<LinkRow>`
-select ${LINK_COLUMNS}
-from ${LINKS}
-where ${FILTER}
-  and ($9::timestamptz is null or (l.created_at, l.id) > ($9, $10::uuid))
-order by l.created_at, l.id
-limit $11
-offset $12`
-
-export async function listLinkRows(
-  db: Db,
-  merchantId: string,
-  now: Date,
-  filter: LinkFilter,
-  window: Pick<ListWindow, 'order' | 'after' | 'limit' | 'offset'>,
-): Promise<LinkRow[]> {
-  const statement = window.order === 'desc' ? selectNewestLinks : selectOldestLinks
-  const after = [window.after?.at ?? null, window.after?.id ?? null]
-  return db.query(statement, [
-    merchantId,
-    now,
-    ...filterValues(filter),
-    ...after,
-    window.limit,
-    window.offset,
-  ])
-}
-
-const filterValues = (filter: LinkFilter) => [
-  filter.status,
-  filter.currency,
-  filter.usage,
-  filter.pattern,
-  filter.createdFrom,
-  filter.createdTo,
-]

@@ -65,7 +65,7 @@ export const LinksQuery = Type.Object({
 
 type Shown = Pick<LinksApp, 'settings'>
 
-export function linkUrl(app: Shown, slug: string): string {
+function linkUrl(app: Shown, slug: string): string {
   return `${app.settings.publicUrl()}/l/${slug}`
 }
 

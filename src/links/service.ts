@@ -10,16 +10,14 @@ import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/list.
 import { requireAllowedReturn } from '../payments/service.ts'
 import type { LinksApp } from './app.ts'
 import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './input.ts'
+import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
 import {
-  countLinks,
   findLink,
   insertLink,
-  type LinkFilter,
   type LinkRow,
   type LinkStatus,
   type LinkTerms,
   type LinkUsage,
-  listLinkRows,
   lockLink,
   markDeactivated,
   type NewLink,
@@ -31,14 +29,13 @@ import { tell } from './tally.ts'
 export type { LinksApp } from './app.ts'
 export { type LinkVisit, openLink, type Payer, payAtLink } from './pay.ts'
 export { lookForPlace, takePlace } from './places.ts'
-export type { LinkRow, LinkStatus } from './queries.ts'
-export { linkUrl } from './schema.ts'
+export type { LinkRow } from './queries.ts'
 
-export const CREATE_LINK = 'POST /api/v1/payment-links'
+const CREATE_LINK = 'POST /api/v1/payment-links'
 
-// 16 characters of 62 are 95 bits: nobody finds a link by trying, and it still fits a line of a receipt.
+// 88 random bits: nobody finds a link by trying, and it still fits a line of a receipt.
 const SLUG_BYTES = 11
-const SLUG_CHARACTERS = 16
+const SLUG_CHARACTERS = 15
 
 export async function createLink(
   app: LinksApp,

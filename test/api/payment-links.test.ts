@@ -102,7 +102,7 @@ describe('POST /api/v1/payment-links', () => {
     assertKeys(data, FIELDS)
     const { uuid, slug, url, qr, createdAt, expiresAt, ...rest } = data
     assert.match(uuid, UUID_V7)
-    assert.match(slug, /^[0-9A-Za-z]{16}$/)
+    assert.match(slug, /^[0-9A-Za-z]{15}$/)
     assert.equal(url, `${service.url}/l/${slug}`)
     assert.match(qr, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 (\d+) \1"/)
     assert.match(createdAt, ISO_TIME)
