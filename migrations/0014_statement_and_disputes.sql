@@ -77,6 +77,10 @@ create index wallet_lines_by_payment on wallet_lines (merchant_id, payment_id);
 create index wallet_lines_by_kind on wallet_lines (merchant_id, kind, created_at, currency, number)
 where kind not in ('capture', 'settlement');
 
+-- So that the first pages are planned for what is there.
+analyze wallet_lines;
+analyze balances;
+
 create trigger wallet_lines_append_only before update or delete or truncate on wallet_lines
 for each statement execute function refuse_change();
 
