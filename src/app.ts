@@ -58,9 +58,10 @@ import { gatewayHooks } from './payments/hooks.ts'
 import { paymentJobs } from './payments/jobs.ts'
 import { paymentRoutes } from './payments/routes.ts'
 import { createPaymentWriters, findReferences, type PaymentRow } from './payments/service.ts'
+import { reconciliationRoutes } from './reconciliation/routes.ts'
 import { refundJobs } from './refunds/jobs.ts'
 import { refundRoutes } from './refunds/routes.ts'
-import { type RefundRing, ringRefunds } from './refunds/service.ts'
+import { findGiven, type RefundRing, ringRefunds } from './refunds/service.ts'
 import { stagingRoutes } from './staging/routes.ts'
 import type { StagingApp } from './staging/service.ts'
 import { walletRoutes } from './wallet/routes.ts'
@@ -258,6 +259,7 @@ async function compose({ config, role, clock, log, recentLines, random, db, stop
     operatorRoutes: [
       ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
       ...gatewayRoutes({ ...app, publicUrl }),
+      ...reconciliationRoutes({ ...app, findRefunds: (...wanted) => findGiven(db, ...wanted) }),
     ],
     pageRoutes: pageRoutes(app),
     errorPage: errorPage({ isTest: mode === 'test' }),

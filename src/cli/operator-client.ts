@@ -10,7 +10,7 @@ import { CommandError, type Envelope } from './terminal.ts'
 export interface OperatorClient {
   readonly url: string
   /** The answer of a success. A refusal is a CommandError with the service's own words. */
-  call(method: Method, path: string, body?: object): Promise<Envelope>
+  call(method: Method, path: string, body?: object, timeoutMs?: number): Promise<Envelope>
   /** Whether the service says it is ready; needs no token. */
   isReady(): Promise<{ ready: boolean; reasons: string[] }>
 }
@@ -20,9 +20,9 @@ export async function connectOperator(config: ClientConfig, http: HttpClient): P
   const { url } = service
   return {
     url,
-    async call(method, path, body) {
+    async call(method, path, body, timeoutMs) {
       const headers = { authorization: `Bearer ${await findToken(config, url)}` }
-      const { status, envelope } = await service.askForEnvelope({ method, path, headers, body })
+      const { status, envelope } = await service.askForEnvelope({ method, path, headers, body, timeoutMs })
       if (envelope.status === 'success') return envelope
       throw status === 401 ? wrongToken(config, url) : refused(envelope)
     },

@@ -16,6 +16,7 @@ import { addLogCommands } from './logs.ts'
 import { connectMerchant } from './merchant-client.ts'
 import { addMerchantCommands } from './merchants.ts'
 import { connectOperator } from './operator-client.ts'
+import { addReconcileCommands } from './reconcile.ts'
 import { addSandboxCommand } from './sandbox.ts'
 import { addServeCommand } from './serve.ts'
 import type { Env, Shell } from './shell.ts'
@@ -57,6 +58,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addTriggerCommand(program, shell)
   addEventCommands(program, shell)
   addLogCommands(program, shell)
+  addReconcileCommands(program, shell)
   addDoctorCommand(program, shell)
   addDocsCommand(program, shell)
   return program

@@ -12,6 +12,8 @@ export interface ServiceRequest {
   path: string
   headers?: Record<string, string>
   body?: object
+  /** Where the service works longer than usual. */
+  timeoutMs?: number
 }
 
 export interface ServiceClient {
@@ -32,13 +34,14 @@ export async function connectService(config: ClientConfig, http: HttpClient): Pr
     if (answer.kind === 'unknown') throw unanswered(url, answer.error)
     return answer
   }
-  const ask = async ({ method, path, headers, body }: ServiceRequest) => {
+  const ask = async ({ method, path, headers, body, timeoutMs }: ServiceRequest) => {
     const json = body && { 'content-type': 'application/json' }
     const answer = await send({
       method,
       url: `${url}${path}`,
       headers: { accept: 'application/json', ...headers, ...json },
       body: body && JSON.stringify(body),
+      totalTimeoutMs: timeoutMs,
     })
     return { status: answer.status, body: parseJson(answer.body, url, answer.status) }
   }

@@ -31,6 +31,20 @@ export function parseAmount(amount: number, currency: Currency): Money | AmountC
   return money(BigInt(whole + fraction.padEnd(decimals, '0')), currency)
 }
 
+/**
+ * The exact minor units of a decimal text, such as a provider writes into a file. Undefined when it is none, or finer than
+ * the currency: noughts behind the last place are only noughts.
+ */
+export function readDecimal(text: string, currency: Currency): Money | undefined {
+  const match = /^(-?)(\d{1,15})(?:\.(\d{1,10}))?$/.exec(text)
+  if (!match) return undefined
+  const [, sign = '', whole = '', fraction = ''] = match
+  const decimals = decimalsOf(currency)
+  if (/[1-9]/.test(fraction.slice(decimals))) return undefined
+  const digits = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'))
+  return money(sign === '-' ? -digits : digits, currency)
+}
+
 /** Decimal text with two places in every currency, as the interface shows amounts: 5000 XOF is "5000.00". */
 export function formatAmount(amount: Money): string {
   const hundredths = decimalsOf(amount.currency) === 0 ? amount.minor * 100n : amount.minor

@@ -85,7 +85,7 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
   app.route({
     method: route.method,
     url: frameworkPath(route.path),
-    bodyLimit: JSON_BODY_LIMIT,
+    bodyLimit: bodyLimitOf(route),
     ...(mediaTypeOf(route) === undefined && {
       schema: { response: { [route.answer.http]: answerSchema(route) } },
     }),
@@ -100,6 +100,10 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
         return sendAnswer(reply, await handle(request, input), mediaTypeOf(route))
       }),
   })
+}
+
+function bodyLimitOf(route: Route | OperatorRoute): number {
+  return ('bodyLimit' in route ? route.bodyLimit : undefined) ?? JSON_BODY_LIMIT
 }
 
 function requiresFields(schema: object): boolean {

@@ -121,6 +121,8 @@ export interface OperatorRoute {
   body?: TSchema
   answer: { http: 200 | 201; data: TSchema; list?: boolean }
   refusals: RefusalCode[]
+  /** The most bytes of the body, where it is more than the 64 KB of every other. */
+  bodyLimit?: number
   handle: (input: {
     params: Record<string, string>
     query: Record<string, unknown>

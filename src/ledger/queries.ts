@@ -48,15 +48,8 @@ export interface SettledRow {
   payments: number
 }
 
-const claimDueSettlementsStatement = sql<SettledRow>`
-with claimed as (
-  select merchant_id, payment_id
-  from pending_settlements
-  where due_at <= $1
-  order by due_at
-  limit $2
-  for update skip locked
-),
+// $1 is the time, $3 an id for each entry: one per payment, so that each line names its cause.
+const SETTLE_CLAIMED = `
 due as (
   delete from pending_settlements s
   using claimed c
@@ -98,7 +91,18 @@ from due
 group by merchant_id, currency
 order by merchant_id, currency`
 
-/** Moves what is due from pending to available, one entry per payment, so that each line names its cause. */
+const claimDueSettlementsStatement = sql<SettledRow>`
+with claimed as (
+  select merchant_id, payment_id
+  from pending_settlements
+  where due_at <= $1
+  order by due_at
+  limit $2
+  for update skip locked
+),
+${SETTLE_CLAIMED}`
+
+/** Moves what is due from pending to available. */
 export async function claimDueSettlements(
   tx: Tx,
   now: Date,
@@ -107,4 +111,26 @@ export async function claimDueSettlements(
 ): Promise<SettledRow[]> {
   const ids = Array.from({ length: limit }, makeId)
   return tx.query(claimDueSettlementsStatement, [now, limit, ids])
+}
+
+// Who settles one of them at this moment is waited for; what is gone by then was settled.
+const claimSettlementsOfStatement = sql<SettledRow>`
+with claimed as (
+  select s.merchant_id, s.payment_id
+  from jsonb_to_recordset($2::jsonb) as w (merchant_id uuid, payment_id uuid)
+  join pending_settlements s on s.merchant_id = w.merchant_id and s.payment_id = w.payment_id
+  order by s.merchant_id, s.payment_id
+  for update of s
+),
+${SETTLE_CLAIMED}`
+
+/** Moves what is pending of these payments to available, due or not. */
+export async function claimSettlementsOf(
+  tx: Tx,
+  now: Date,
+  payments: readonly { merchantId: string; paymentId: string }[],
+  makeId: () => string,
+): Promise<SettledRow[]> {
+  const wanted = payments.map((one) => ({ merchant_id: one.merchantId, payment_id: one.paymentId }))
+  return tx.query(claimSettlementsOfStatement, [now, JSON.stringify(wanted), payments.map(makeId)])
 }

@@ -8,7 +8,7 @@ import { type News, recordEvents } from '../events/service.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
-import { claimDueSettlements, type SettledRow, selectBalances } from './queries.ts'
+import { claimDueSettlements, claimSettlementsOf, type SettledRow, selectBalances } from './queries.ts'
 
 export {
   countLines,
@@ -22,7 +22,7 @@ export {
 } from './statement.ts'
 export type { LineRow } from './statement-queries.ts'
 
-export { type NewEntry, recordEntry, type Taken, type Taking, takeBack } from './take-back.ts'
+export { recordEntry, type Taken, takeBack } from './take-back.ts'
 
 export interface Posting {
   account: string
@@ -110,6 +110,19 @@ export async function settleDueMoney(app: SettlementNeeds): Promise<number> {
     await tellOfSettlements(app, tx, settled, now)
     return settled.reduce((total, { payments }) => total + payments, 0)
   })
+}
+
+/** Settles these payments before their time, because the provider has shown that it has settled them. */
+export async function settlePayments(
+  app: Omit<SettlementNeeds, 'db'>,
+  tx: Tx,
+  payments: readonly { merchantId: string; paymentId: string }[],
+): Promise<number> {
+  if (payments.length === 0) return 0
+  const now = app.clock.now()
+  const settled = await claimSettlementsOf(tx, now, payments, () => app.random.uuid())
+  await tellOfSettlements(app, tx, settled, now)
+  return settled.reduce((total, { payments: count }) => total + count, 0)
 }
 
 /** Writes the events of settlements, in the transaction that made them. */

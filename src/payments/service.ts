@@ -6,7 +6,6 @@ export { verifyAttempt } from './ask.ts'
 export { newGatewayKey } from './attempt.ts'
 export { type AttemptRow, listAttempts, ringAttempt } from './attempt-queries.ts'
 export {
-  type CheckoutOffer,
   type CheckoutView,
   cancelCheckout,
   extendCheckout,
@@ -20,6 +19,7 @@ export {
   startAttempt,
   stopAttempt,
 } from './checkout.ts'
+export { type CollectedRow, findCollected, type GatewayAccount, listCollected } from './collected-queries.ts'
 export { PAYMENT_EXAMPLE } from './examples.ts'
 export { expireCheckout } from './expire.ts'
 export { initiatePayment } from './initiate.ts'

@@ -1,0 +1,136 @@
+// Comma-separated values as RFC 4180 has them, read strictly: a file about money that is not quite what it seems is told,
+// with the line, and never guessed at. Lines may end in LF or CRLF, a byte order mark is skipped, and a quoted cell may hold
+// commas, quotes and line breaks.
+
+export interface CsvRow {
+  /** Where it begins in the file, counted from 1. */
+  line: number
+  cells: string[]
+}
+
+export interface CsvComplaint {
+  line: number
+  message: string
+}
+
+export type CsvFile = { header: string[]; rows: CsvRow[] } | { complaints: CsvComplaint[] }
+
+// Enough to see what is wrong with a file; all of them would be the file once more.
+const MAX_COMPLAINTS = 20
+const BYTE_ORDER_MARK = '\uFEFF'
+
+export function readCsv(content: string): CsvFile {
+  const text = content.startsWith(BYTE_ORDER_MARK) ? content.slice(1) : content
+  const records = readRecords(text)
+  if ('message' in records) return { complaints: [records] }
+  const [header, ...rows] = records
+  if (!header) return { complaints: [{ line: 1, message: 'The file is empty.' }] }
+  const complaints = [...headerComplaints(header.cells), ...countComplaints(header.cells, rows)]
+  return complaints.length > 0
+    ? { complaints: complaints.slice(0, MAX_COMPLAINTS) }
+    : { header: header.cells, rows }
+}
+
+function headerComplaints(header: string[]): CsvComplaint[] {
+  const [only = ''] = header
+  if (header.length === 1 && /[;\t]/.test(only)) {
+    return [{ line: 1, message: 'The columns must be separated by commas; export the file so.' }]
+  }
+  const names = header.map((name) => name.trim().toLowerCase())
+  const twice = names.filter((name, index) => name !== '' && names.indexOf(name) !== index)
+  return twice.map((name) => ({ line: 1, message: `The column ${JSON.stringify(name)} is there twice.` }))
+}
+
+function countComplaints(header: string[], rows: CsvRow[]): CsvComplaint[] {
+  return rows
+    .filter(({ cells }) => cells.length !== header.length)
+    .map(({ line, cells }) => ({
+      line,
+      message: `The line has ${cells.length} cells, the header ${header.length}.`,
+    }))
+}
+
+/** Lines without a single character are skipped, as many programs end a file with one. */
+function readRecords(text: string): CsvRow[] | CsvComplaint {
+  const rows: CsvRow[] = []
+  let position = 0
+  let line = 1
+  while (position < text.length) {
+    const record = readRecord(text, position, line)
+    if ('message' in record) return record
+    const isBlank = record.cells.length === 1 && record.cells[0] === '' && text[position] !== '"'
+    if (!isBlank) rows.push({ line, cells: record.cells })
+    position = record.end
+    line = record.nextLine
+  }
+  return rows
+}
+
+interface Cursor {
+  /** After the record and the end of its line. */
+  end: number
+  nextLine: number
+}
+
+function readRecord(
+  text: string,
+  start: number,
+  line: number,
+): (Cursor & { cells: string[] }) | CsvComplaint {
+  const cells: string[] = []
+  let position = start
+  let nextLine = line
+  for (;;) {
+    const cell =
+      text[position] === '"' ? readQuoted(text, position, nextLine) : readPlain(text, position, nextLine)
+    if ('message' in cell) return cell
+    cells.push(cell.value)
+    position = cell.end
+    nextLine = cell.nextLine
+    if (text[position] === ',') {
+      position += 1
+      continue
+    }
+    // Here stands the end of the line or of the file: nothing else ends a cell.
+    return { cells, end: position + endOfLine(text, position), nextLine: nextLine + 1 }
+  }
+}
+
+type Cell = (Cursor & { value: string }) | CsvComplaint
+
+const PLAIN_END = /[",\r\n]/g
+
+function readPlain(text: string, start: number, line: number): Cell {
+  PLAIN_END.lastIndex = start
+  const end = PLAIN_END.exec(text)?.index ?? text.length
+  if (text[end] === '"') return { line, message: 'A quote stands inside a cell that is not quoted.' }
+  if (text[end] === '\r' && text[end + 1] !== '\n') {
+    return { line, message: 'A lone carriage return stands in the line.' }
+  }
+  return { value: text.slice(start, end), end, nextLine: line }
+}
+
+function readQuoted(text: string, start: number, line: number): Cell {
+  let value = ''
+  let from = start + 1
+  for (;;) {
+    const quote = text.indexOf('"', from)
+    if (quote < 0) return { line, message: 'A quoted cell has no end.' }
+    value += text.slice(from, quote)
+    if (text[quote + 1] !== '"') {
+      const end = quote + 1
+      if (!isCellEnd(text, end)) return { line, message: 'Something stands behind the end of a quoted cell.' }
+      return { value, end, nextLine: line + value.split('\n').length - 1 }
+    }
+    value += '"'
+    from = quote + 2
+  }
+}
+
+const isCellEnd = (text: string, at: number) =>
+  at === text.length || text[at] === ',' || endOfLine(text, at) > 0
+
+function endOfLine(text: string, at: number): number {
+  if (text[at] === '\n') return 1
+  return text[at] === '\r' && text[at + 1] === '\n' ? 2 : 0
+}

@@ -1,0 +1,97 @@
+// What a gateway has collected by our books, for whoever holds its settlement file against them. The file is of one account
+// for many merchants, or of one merchant's own account: either way only attempts of that account are answered.
+
+import type { Currency } from '../core/currency.ts'
+import { type Db, sql } from '../kit/db.ts'
+import type { AttemptStatus } from './states.ts'
+
+/** Whose account at the gateway: the installation's (null), or this merchant's own. */
+export interface GatewayAccount {
+  gateway: string
+  merchantId: string | null
+}
+
+export interface CollectedRow {
+  merchantId: string
+  paymentId: string
+  /** Our key at the gateway. */
+  key: string
+  /** The gateway's own name for it. */
+  reference: string | null
+  status: AttemptStatus
+  paidMinor: bigint | null
+  paidCurrency: Currency | null
+  /** What we keep of the payment. */
+  feeMinor: bigint | null
+}
+
+const COLLECTED_COLUMNS = `
+  a.merchant_id as "merchantId", a.payment_id as "paymentId", a.gateway_key as key, a.gateway_reference as reference,
+  a.status, a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", p.fee_minor as "feeMinor"`
+
+const OF_ACCOUNT = `
+  a.gateway = $1
+  and (case when $2::uuid is null then a.account_id is null else a.merchant_id = $2 and a.account_id is not null end)`
+
+const selectCollectedStatement = sql<CollectedRow>`
+with named as (
+  select merchant_id, id
+  from attempts
+  where gateway_key = any ($3::text[])
+  union
+  select merchant_id, id
+  from attempts
+  where gateway = $1 and gateway_reference = any ($4::text[])
+)
+select ${COLLECTED_COLUMNS}
+from named n
+join attempts a on a.merchant_id = n.merchant_id and a.id = n.id
+join payments p on p.merchant_id = a.merchant_id and p.id = a.payment_id
+where ${OF_ACCOUNT}`
+
+/** The attempts that have one of these keys or references, whatever became of them. */
+export async function findCollected(
+  db: Db,
+  account: GatewayAccount,
+  keys: readonly string[],
+  references: readonly string[],
+): Promise<CollectedRow[]> {
+  return db.query(selectCollectedStatement, [account.gateway, account.merchantId, keys, references])
+}
+
+export interface CollectedInTime extends CollectedRow {
+  paidAt: Date
+}
+
+const listCollectedStatement = sql<CollectedInTime>`
+select ${COLLECTED_COLUMNS}, p.paid_at as "paidAt"
+from payments p
+join attempts a
+  on a.merchant_id = p.merchant_id and a.payment_id = p.id and a.gateway = p.gateway and a.status = 'succeeded'
+where ${OF_ACCOUNT}
+  and p.gateway = $1
+  and p.paid_at >= $3
+  and p.paid_at < $4
+  and (p.paid_at, p.id) > ($5, $6::uuid)
+order by p.paid_at, p.id
+limit $7`
+
+/** What was paid from `from` on and before `to`, after this position. */
+export async function listCollected(
+  db: Db,
+  account: GatewayAccount,
+  from: Date,
+  to: Date,
+  after: { paidAt: Date | '-infinity'; paymentId: string },
+  limit: number,
+): Promise<CollectedInTime[]> {
+  return db.query(listCollectedStatement, [
+    account.gateway,
+    account.merchantId,
+    from,
+    to,
+    after.paidAt,
+    after.paymentId,
+    limit,
+  ])
+}

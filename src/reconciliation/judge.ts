@@ -1,0 +1,55 @@
+// What a line of a settlement file and our books say about the same money, held against each other: a pure function.
+
+import type { Money } from '../core/money.ts'
+import type { FileRow } from './formats.ts'
+
+/** Every kind of break, and what it means. */
+export const BREAK_KINDS = {
+  missing_here: 'The file has it, our books do not.',
+  missing_there: 'Our books have it, a file that covers its time does not.',
+  amount_differs: 'Both have it, with another amount.',
+  currency_differs: 'Both have it, in another currency.',
+  status_differs: 'One says that the money was moved, the other that it was not.',
+  duplicate_row: 'The file has it more than once.',
+  fee_differs: 'The provider kept something else than the fee in our books.',
+} as const satisfies Record<string, string>
+
+export type BreakKind = keyof typeof BREAK_KINDS
+
+// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+export const BREAK_KIND_NAMES = Object.keys(BREAK_KINDS) as BreakKind[]
+
+/** What our books say about a payment or a refund at the gateway. */
+export interface Ours {
+  merchantId: string
+  paymentId: string
+  refundId: string | null
+  key: string
+  reference: string | null
+  status: string
+  /** Whether the money was moved. */
+  isDone: boolean
+  /** Whether its pending money may become available. */
+  isCredited: boolean
+  amount: Money | null
+  /** What we keep of it; nothing to compare where that is nothing. */
+  fee: Money | null
+}
+
+export function judge(row: FileRow, ours: Ours | undefined): BreakKind[] {
+  if (!ours) return row.isDone ? ['missing_here'] : []
+  if (row.isDone !== ours.isDone) return ['status_differs']
+  if (!row.isDone) return []
+  if (ours.amount?.currency !== row.currency) return ['currency_differs']
+  if (ours.amount.minor !== row.amount?.minor) return ['amount_differs']
+  return comparesFee(row, ours) && row.fee?.minor !== ours.fee?.minor ? ['fee_differs'] : []
+}
+
+export function comparesFee(row: FileRow, ours: Ours): boolean {
+  return row.fee !== null && ours.fee !== null && ours.fee.minor > 0n
+}
+
+/** Whether both say that this money was moved, a fee apart. */
+export function isMatch(row: FileRow, ours: Ours | undefined, breaks: readonly BreakKind[]): ours is Ours {
+  return ours !== undefined && row.isDone && breaks.every((kind) => kind === 'fee_differs')
+}

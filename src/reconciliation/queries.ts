@@ -1,0 +1,224 @@
+// Every statement over reconciliations and their breaks. They are the operator's: a file may be about many merchants.
+
+import { COUNT_CAP } from '../core/page.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
+import type { ListWindow } from '../kit/list.ts'
+import type { Format } from './formats.ts'
+import type { BreakKind } from './judge.ts'
+
+export interface ReconciliationRow {
+  id: string
+  gateway: string
+  merchantId: string | null
+  fileName: string | null
+  format: Format
+  coversFrom: Date | null
+  coversTo: Date | null
+  finishedAt: Date | null
+  rowCount: number
+  ignoredCount: number
+  matchedCount: number
+  settledCount: number
+  breakCount: number
+  createdAt: Date
+}
+
+const COLUMNS = `
+  id, gateway, merchant_id as "merchantId", file_name as "fileName", format, covers_from as "coversFrom",
+  covers_to as "coversTo", finished_at as "finishedAt", row_count as "rowCount", ignored_count as "ignoredCount",
+  matched_count as "matchedCount", settled_count as "settledCount", break_count as "breakCount",
+  created_at as "createdAt"`
+
+const startStatement = sql<ReconciliationRow>`
+insert into reconciliations as r (
+  id, gateway, merchant_id, digest, file_name, format, covers_from, covers_to, row_count, ignored_count, created_at
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+on conflict (gateway, merchant_id, digest) do update
+set
+  format = excluded.format,
+  covers_from = coalesce(excluded.covers_from, r.covers_from),
+  covers_to = coalesce(excluded.covers_to, r.covers_to),
+  row_count = excluded.row_count,
+  ignored_count = excluded.ignored_count,
+  finished_at = null
+returning ${COLUMNS}`
+
+/** The same file again is the same reconciliation. */
+export async function startReconciliation(
+  db: Db,
+  wanted: Pick<
+    ReconciliationRow,
+    | 'id'
+    | 'gateway'
+    | 'merchantId'
+    | 'fileName'
+    | 'format'
+    | 'coversFrom'
+    | 'coversTo'
+    | 'rowCount'
+    | 'ignoredCount'
+  > & { digest: Buffer },
+  at: Date,
+): Promise<ReconciliationRow> {
+  const { id, gateway, merchantId, digest, fileName, format, coversFrom, coversTo } = wanted
+  const counts = [wanted.rowCount, wanted.ignoredCount]
+  const values = [id, gateway, merchantId, digest, fileName, format, coversFrom, coversTo, ...counts, at]
+  const [row] = await db.query(startStatement, values)
+  if (!row) throw new Error('an upsert returns its row')
+  return row
+}
+
+const addSettledStatement = sql<unknown>`
+update reconciliations
+set settled_count = settled_count + $2
+where id = $1`
+
+export async function addSettled(tx: Tx, id: string, settled: number): Promise<void> {
+  await tx.query(addSettledStatement, [id, settled])
+}
+
+const finishStatement = sql<ReconciliationRow>`
+update reconciliations
+set finished_at = $2, matched_count = $3, break_count = $4
+where id = $1
+returning ${COLUMNS}`
+
+export async function finishReconciliation(
+  db: Db,
+  id: string,
+  at: Date,
+  counts: { matched: number; breaks: number },
+): Promise<ReconciliationRow> {
+  const [row] = await db.query(finishStatement, [id, at, counts.matched, counts.breaks])
+  if (!row) throw new Error(`reconciliation ${id} has vanished`)
+  return row
+}
+
+const selectReconciliation = sql<ReconciliationRow>`
+select ${COLUMNS}
+from reconciliations
+where id = $1`
+
+export async function findReconciliation(db: Db, id: string): Promise<ReconciliationRow | undefined> {
+  const [row] = await db.query(selectReconciliation, [id])
+  return row
+}
+
+const listStatement = sql<ReconciliationRow>`
+select ${COLUMNS}
+from reconciliations
+where ($1::text is null or gateway = $1)
+  and ($2::timestamptz is null or (created_at, id) < ($2, $3::uuid))
+order by created_at desc, id desc
+limit $4
+offset $5`
+
+const countStatement = sql<{ total: number }>`
+select count(*)::integer as total
+from (
+  select 1
+  from reconciliations
+  where ($1::text is null or gateway = $1)
+  limit ${String(COUNT_CAP + 1)}
+) counted`
+
+export async function listReconciliationRows(db: Db, gateway: string | null, window: ListWindow) {
+  const position = [window.after?.at ?? null, window.after?.id ?? null]
+  const [rows, [count]] = await Promise.all([
+    db.query(listStatement, [gateway, ...position, window.limit + 1, window.offset]),
+    db.query(countStatement, [gateway]),
+  ])
+  return { rows, counted: count?.total ?? 0 }
+}
+
+/** A break as a file shows it. */
+export interface BreakInput {
+  id: string
+  kind: BreakKind
+  subject: string
+  line: number | null
+  owner_merchant_id: string | null
+  payment_id: string | null
+  refund_id: string | null
+  ours: unknown
+  theirs: unknown
+}
+
+interface Where {
+  reconciliationId: string
+  gateway: string
+  merchantId: string | null
+}
+
+// What an operator has closed stays closed while both sides say the same as then; what a file has closed opens again.
+const REOPENS = `
+  (b.state = 'closed' and (b.closed_by = 'file' or (b.ours, b.theirs) is distinct from (excluded.ours, excluded.theirs)))`
+
+const recordBreaksStatement = sql<unknown>`
+insert into reconciliation_breaks as b (
+  id, gateway, merchant_id, kind, subject, reconciliation_id, line, owner_merchant_id, payment_id, refund_id, ours,
+  theirs, opened_at
+)
+select
+  i.id, $2, $3, i.kind, i.subject, $1, i.line, i.owner_merchant_id, i.payment_id, i.refund_id, i.ours, i.theirs, $4
+from jsonb_to_recordset($5::jsonb) as i (
+  id uuid, kind text, subject text, line integer, owner_merchant_id uuid, payment_id uuid, refund_id uuid, ours jsonb,
+  theirs jsonb
+)
+order by i.kind, i.subject
+on conflict (gateway, merchant_id, kind, subject) do update
+set
+  reconciliation_id = excluded.reconciliation_id,
+  line = excluded.line,
+  owner_merchant_id = excluded.owner_merchant_id,
+  payment_id = excluded.payment_id,
+  refund_id = excluded.refund_id,
+  ours = excluded.ours,
+  theirs = excluded.theirs,
+  state = case when ${REOPENS} then 'open' else b.state end,
+  opened_at = case when ${REOPENS} then excluded.opened_at else b.opened_at end,
+  closed_at = case when ${REOPENS} then null else b.closed_at end,
+  closed_by = case when ${REOPENS} then null else b.closed_by end`
+
+export async function recordBreaks(
+  tx: Tx,
+  where: Where,
+  breaks: readonly BreakInput[],
+  at: Date,
+): Promise<void> {
+  if (breaks.length === 0) return
+  const { reconciliationId, gateway, merchantId } = where
+  await tx.query(recordBreaksStatement, [reconciliationId, gateway, merchantId, at, JSON.stringify(breaks)])
+}
+
+/** What is not a break of this subject any more. */
+export interface ClosingInput {
+  subject: string
+  kinds: BreakKind[]
+}
+
+const closeBreaksStatement = sql<unknown>`
+with closing as (
+  select b.id
+  from jsonb_to_recordset($4::jsonb) as i (subject text, kinds text[])
+  join reconciliation_breaks b
+    on b.gateway = $1 and b.subject = i.subject and b.state = 'open' and b.kind = any (i.kinds)
+  where b.merchant_id is not distinct from $2
+  order by b.kind, b.subject
+  for no key update of b
+)
+update reconciliation_breaks b
+set state = 'closed', closed_by = 'file', closed_at = $3
+from closing c
+where b.id = c.id`
+
+export async function closeBreaksByFile(
+  tx: Tx,
+  { gateway, merchantId }: Where,
+  closings: readonly ClosingInput[],
+  at: Date,
+): Promise<void> {
+  if (closings.length === 0) return
+  await tx.query(closeBreaksStatement, [gateway, merchantId, at, JSON.stringify(closings)])
+}

@@ -1,0 +1,312 @@
+// Holding a settlement file against our books. Nothing here is lost by a crash and nothing is done twice: each batch of
+// lines is one transaction, and the same file sent again finds what was done and does the rest.
+
+import { createHash } from 'node:crypto'
+import type { Mode } from '../core/merchant.ts'
+import { formatAmount, money } from '../core/money.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Signer } from '../kit/crypto.ts'
+import { type Db, retryDeadlocks } from '../kit/db.ts'
+import type { Random } from '../kit/random.ts'
+import { settlePayments } from '../ledger/service.ts'
+import { type CollectedRow, findCollected, type GatewayAccount, listCollected } from '../payments/service.ts'
+import type { FileRow, Format } from './formats.ts'
+import { type BreakKind, comparesFee, isMatch, judge, type Ours } from './judge.ts'
+import {
+  addSettled,
+  type BreakInput,
+  type ClosingInput,
+  closeBreaksByFile,
+  finishReconciliation,
+  type ReconciliationRow,
+  recordBreaks,
+  startReconciliation,
+} from './queries.ts'
+
+/** A refund by our books; refunds stand beside this slice, so the root hands in how they are found. */
+export interface GivenRefund {
+  merchantId: string
+  paymentId: string
+  refundId: string
+  key: string
+  reference: string | null
+  status: string
+  amountMinor: bigint
+  currency: NonNullable<Ours['amount']>['currency']
+}
+
+export interface ReconciliationApp {
+  db: Db
+  clock: Clock
+  random: Random
+  cursors: Signer
+  mode: Mode
+  gatewayNames: readonly string[]
+  findRefunds(
+    account: GatewayAccount,
+    keys: readonly string[],
+    references: readonly string[],
+  ): Promise<GivenRefund[]>
+}
+
+export interface ReadFile {
+  account: GatewayAccount
+  format: Format
+  fileName: string | null
+  bytes: Buffer
+  rows: readonly FileRow[]
+  ignored: number
+  /** The time whose payments the file has all of. */
+  period: { from: Date; to: Date } | null
+}
+
+/** One line with what our books say about it. */
+interface Judged {
+  row: FileRow
+  ours: Ours | undefined
+  breaks: BreakKind[]
+}
+
+export interface Counts {
+  matched: number
+  settled: number
+  breaks: number
+}
+
+/** What to do with a batch: write it down, or only look at it. */
+type Act = (judged: readonly Judged[], breaks: BreakInput[]) => Promise<number>
+
+export async function reconcileFile(app: ReconciliationApp, file: ReadFile): Promise<ReconciliationRow> {
+  const { account, format, fileName, period } = file
+  const started = await startReconciliation(
+    app.db,
+    {
+      id: app.random.uuid(),
+      ...account,
+      digest: createHash('sha256').update(file.bytes).digest(),
+      fileName,
+      format,
+      coversFrom: period?.from ?? null,
+      coversTo: period?.to ?? null,
+      rowCount: file.rows.length,
+      ignoredCount: file.ignored,
+    },
+    app.clock.now(),
+  )
+  const counts = await compare(app, file, (judged, breaks) =>
+    writeBatch(app, account, started.id, judged, breaks),
+  )
+  return finishReconciliation(app.db, started.id, app.clock.now(), counts)
+}
+
+/** The same without writing anything. */
+export async function previewFile(
+  app: ReconciliationApp,
+  file: ReadFile,
+  limit: number,
+): Promise<{ counts: Counts; breaks: BreakInput[] }> {
+  const found: BreakInput[] = []
+  const counts = await compare(app, file, async (_judged, breaks) => {
+    found.push(...breaks.slice(0, limit - found.length))
+    return 0
+  })
+  return { counts, breaks: found }
+}
+
+// Few enough for one statement, many enough that a large file is done in a few seconds.
+const BATCH = 500
+
+async function compare(app: ReconciliationApp, file: ReadFile, act: Act): Promise<Counts> {
+  const counts: Counts = { matched: 0, settled: 0, breaks: 0 }
+  const seen = new Set<string>()
+  for (let start = 0; start < file.rows.length; start += BATCH) {
+    const judged = await judgeRows(app, file.account, file.rows.slice(start, start + BATCH), seen)
+    const breaks = judged.flatMap((one) => one.breaks.map((kind) => toBreak(app, kind, one)))
+    counts.matched += judged.filter((one) => isMatch(one.row, one.ours, one.breaks)).length
+    counts.breaks += breaks.length
+    counts.settled += await act(judged, breaks)
+  }
+  for await (const leftOut of findLeftOut(app, file, seen)) {
+    const breaks = leftOut.map((one) => toMissing(app, one))
+    counts.breaks += breaks.length
+    await act([], breaks)
+  }
+  return counts
+}
+
+async function judgeRows(
+  app: ReconciliationApp,
+  account: GatewayAccount,
+  rows: readonly FileRow[],
+  seen: Set<string>,
+): Promise<Judged[]> {
+  const find = await findOurs(app, account, rows)
+  return rows.map((row) => {
+    const ours = find(row)
+    const subject = subjectOf(row, ours)
+    const isRepeat = seen.has(subject)
+    seen.add(subject)
+    return { row, ours, breaks: isRepeat ? ['duplicate_row'] : judge(row, ours) }
+  })
+}
+
+/** Our name for it, where we know it; otherwise the file's. */
+function subjectOf(row: FileRow, ours: Pick<Ours, 'key'> | undefined): string {
+  return `${row.type} ${ours?.key ?? row.key ?? row.reference}`
+}
+
+async function findOurs(
+  app: ReconciliationApp,
+  account: GatewayAccount,
+  rows: readonly FileRow[],
+): Promise<(row: FileRow) => Ours | undefined> {
+  const namesOf = (type: FileRow['type']): [string[], string[]] => {
+    const wanted = rows.filter((row) => row.type === type)
+    return [wanted.flatMap(({ key }) => key ?? []), wanted.flatMap(({ reference }) => reference ?? [])]
+  }
+  const [payments, refunds] = await Promise.all([
+    findCollected(app.db, account, ...namesOf('payment')),
+    app.findRefunds(account, ...namesOf('refund')),
+  ])
+  const known = { payment: byName(payments.map(toOurs)), refund: byName(refunds.map(toOurRefund)) }
+  // Our own key goes before the provider's reference: it names one attempt and no other.
+  return ({ type, key, reference }) =>
+    known[type].get(`key ${key}`) ?? known[type].get(`reference ${reference}`)
+}
+
+function byName(all: readonly Ours[]): Map<string, Ours> {
+  const named = all.flatMap((ours): [string, Ours][] => [
+    [`key ${ours.key}`, ours],
+    ...(ours.reference === null ? [] : ([[`reference ${ours.reference}`, ours]] as [string, Ours][])),
+  ])
+  return new Map(named)
+}
+
+// Money of another amount came too, and a second success is money as well.
+const MONEY_CAME: ReadonlySet<string> = new Set(['succeeded', 'duplicate_success', 'amount_mismatch'])
+
+function toOurs(row: CollectedRow): Ours {
+  const { paidMinor, paidCurrency, feeMinor } = row
+  return {
+    ...row,
+    refundId: null,
+    isDone: MONEY_CAME.has(row.status),
+    isCredited: row.status === 'succeeded',
+    amount: paidMinor === null || paidCurrency === null ? null : money(paidMinor, paidCurrency),
+    fee: feeMinor === null || paidCurrency === null ? null : money(feeMinor, paidCurrency),
+  }
+}
+
+function toOurRefund(row: GivenRefund): Ours {
+  const amount = money(row.amountMinor, row.currency)
+  return { ...row, isDone: row.status === 'successful', isCredited: false, amount, fee: null }
+}
+
+function toBreak(app: ReconciliationApp, kind: BreakKind, { row, ours }: Judged): BreakInput {
+  return {
+    id: app.random.uuid(),
+    kind,
+    subject: subjectOf(row, ours),
+    line: row.line,
+    ...whoseOf(ours),
+    ours: ours ? showOurs(ours) : null,
+    theirs: {
+      key: row.key,
+      reference: row.reference,
+      status: row.status,
+      amount: row.amount ? formatAmount(row.amount) : row.amountText,
+      currency: row.currency,
+      fee: row.fee && formatAmount(row.fee),
+    },
+  }
+}
+
+function toMissing(app: ReconciliationApp, row: CollectedRow): BreakInput {
+  const ours = toOurs(row)
+  return {
+    id: app.random.uuid(),
+    kind: 'missing_there',
+    subject: `payment ${row.key}`,
+    line: null,
+    ...whoseOf(ours),
+    ours: showOurs(ours),
+    theirs: null,
+  }
+}
+
+function whoseOf(ours: Ours | undefined) {
+  return {
+    owner_merchant_id: ours?.merchantId ?? null,
+    payment_id: ours?.paymentId ?? null,
+    refund_id: ours?.refundId ?? null,
+  }
+}
+
+function showOurs({ key, reference, status, amount, fee }: Ours) {
+  return {
+    key,
+    reference,
+    status,
+    amount: amount && formatAmount(amount),
+    currency: amount?.currency ?? null,
+    fee: fee && formatAmount(fee),
+  }
+}
+
+/** What our books have in the time that the file covers, and the file has not. */
+async function* findLeftOut(
+  app: ReconciliationApp,
+  { account, period }: ReadFile,
+  seen: ReadonlySet<string>,
+): AsyncGenerator<CollectedRow[]> {
+  if (!period) return
+  let after: Parameters<typeof listCollected>[4] | undefined = { paidAt: '-infinity', paymentId: NO_UUID }
+  while (after) {
+    const rows = await listCollected(app.db, account, period.from, period.to, after, BATCH)
+    const leftOut = rows.filter(({ key }) => !seen.has(`payment ${key}`))
+    if (leftOut.length > 0) yield leftOut
+    after = rows.length < BATCH ? undefined : rows.at(-1)
+  }
+}
+
+const NO_UUID = '00000000-0000-0000-0000-000000000000'
+
+async function writeBatch(
+  app: ReconciliationApp,
+  account: GatewayAccount,
+  reconciliationId: string,
+  judged: readonly Judged[],
+  breaks: readonly BreakInput[],
+): Promise<number> {
+  const now = app.clock.now()
+  const where = { reconciliationId, ...account }
+  const proven = judged.flatMap(({ row, ours, breaks: kinds }) =>
+    isMatch(row, ours, kinds) && ours.isCredited ? [ours] : [],
+  )
+  return retryDeadlocks(() =>
+    app.db.transaction(async (tx) => {
+      const settled = await settlePayments(app, tx, proven)
+      await addSettled(tx, reconciliationId, settled)
+      await closeBreaksByFile(tx, where, judged.flatMap(toClosings), now)
+      await recordBreaks(tx, where, breaks, now)
+      return settled
+    }),
+  )
+}
+
+const COMPARED: readonly BreakKind[] = [
+  'missing_here',
+  'missing_there',
+  'amount_differs',
+  'currency_differs',
+  'status_differs',
+]
+
+/** What this line shows to be no break any more, under every name that a file may have given it. */
+function toClosings({ row, ours, breaks }: Judged): ClosingInput[] {
+  if (breaks.includes('duplicate_row')) return []
+  const compared = ours && comparesFee(row, ours) ? [...COMPARED, 'fee_differs' as const] : COMPARED
+  const kinds = compared.filter((kind) => !breaks.includes(kind))
+  const names = [row.key, row.reference, ours?.key, ours?.reference].filter((name) => name != null)
+  return [...new Set(names)].map((name) => ({ subject: `${row.type} ${name}`, kinds }))
+}

@@ -1,0 +1,168 @@
+// What operators do with settlement files, under /admin/v1.
+
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import type { BreakInput } from './queries.ts'
+import {
+  AssignBody,
+  BreakRecord,
+  BreaksQuery,
+  CloseBody,
+  PreviewRecord,
+  ReconcileBody,
+  ReconciliationRecord,
+  ReconciliationsQuery,
+  toBreak,
+  toReconciliation,
+} from './schema.ts'
+import {
+  assignBreak,
+  closeBreak,
+  listBreaks,
+  listReconciliations,
+  previewFile,
+  type ReconciliationApp,
+  readSentFile,
+  reconcileFile,
+  requireBreak,
+  requireReconciliation,
+} from './service.ts'
+
+// A file of 6 MB in base64: some 50,000 lines, the most that a file may have.
+const FILE_LIMIT = 8 * 1024 * 1024
+const PREVIEWED_BREAKS = 1_000
+
+export function reconciliationRoutes(app: ReconciliationApp): OperatorRoute[] {
+  return [...fileRoutes(app), ...breakRoutes(app)]
+}
+
+function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
+  return [
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/reconciliations',
+      summary: 'Hold a settlement file against our books; the same file again changes nothing',
+      body: ReconcileBody,
+      bodyLimit: FILE_LIMIT,
+      answer: { http: 201, data: ReconciliationRecord },
+      refusals: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
+      handle: async ({ body }) =>
+        created(
+          'File reconciled.',
+          toReconciliation(await reconcileFile(app, await readSentFile(app, body))),
+        ),
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/reconciliations/preview',
+      summary: 'The same, without writing anything',
+      body: ReconcileBody,
+      bodyLimit: FILE_LIMIT,
+      answer: { http: 200, data: PreviewRecord },
+      refusals: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
+      handle: async ({ body }) => {
+        const file = await readSentFile(app, body)
+        const { counts, breaks } = await previewFile(app, file, PREVIEWED_BREAKS)
+        const breaksFound = breaks.map(showFound)
+        return ok('Nothing was changed.', {
+          rows: file.rows.length,
+          ignored: file.ignored,
+          ...counts,
+          breaksFound,
+        })
+      },
+    }),
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/reconciliations',
+      summary: 'List the files that were read, newest first',
+      query: ReconciliationsQuery,
+      answer: { http: 200, data: ReconciliationRecord, list: true },
+      refusals: ['validation_failed'],
+      handle: async ({ query }) => {
+        const { rows, meta } = await listReconciliations(app, query)
+        return listed('Reconciliations.', rows.map(toReconciliation), meta)
+      },
+    }),
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/reconciliations/{uuid}',
+      summary: 'Read what a file came to',
+      params: UuidParams,
+      answer: { http: 200, data: ReconciliationRecord },
+      refusals: ['invalid_uuid', 'reconciliation_not_found'],
+      handle: async ({ params }) =>
+        ok('Reconciliation.', toReconciliation(await requireReconciliation(app, params.uuid))),
+    }),
+  ]
+}
+
+function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
+  const show = (row: Parameters<typeof toBreak>[0]) => toBreak(row, app.clock.now())
+  return [
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/reconciliation-breaks',
+      summary:
+        'List breaks between the files and our books, the oldest first; the open ones unless asked otherwise',
+      query: BreaksQuery,
+      answer: { http: 200, data: BreakRecord, list: true },
+      refusals: ['validation_failed', 'invalid_uuid'],
+      handle: async ({ query }) => {
+        const { state = 'open', gateway, kind, reconciliation } = query
+        const filter = {
+          state: state === 'all' ? null : state,
+          gateway: gateway ?? null,
+          kind: kind ?? null,
+          reconciliationId: reconciliation ?? null,
+        }
+        const { rows, meta } = await listBreaks(app, filter, query)
+        return listed('Breaks.', rows.map(show), meta)
+      },
+    }),
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/reconciliation-breaks/{uuid}',
+      summary: 'Read a break',
+      params: UuidParams,
+      answer: { http: 200, data: BreakRecord },
+      refusals: ['invalid_uuid', 'reconciliation_break_not_found'],
+      handle: async ({ params }) => ok('Break.', show(await requireBreak(app, params.uuid))),
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/reconciliation-breaks/{uuid}/close',
+      summary: 'Close a break with a note; it stays closed while both sides say the same',
+      params: UuidParams,
+      body: CloseBody,
+      answer: { http: 200, data: BreakRecord },
+      refusals: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
+      handle: async ({ params, body }) =>
+        ok('Break closed.', show(await closeBreak(app, params.uuid, body.note))),
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/reconciliation-breaks/{uuid}/assign',
+      summary: 'Say who looks after a break',
+      params: UuidParams,
+      body: AssignBody,
+      answer: { http: 200, data: BreakRecord },
+      refusals: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
+      handle: async ({ params, body }) =>
+        ok('Break assigned.', show(await assignBreak(app, params.uuid, body.owner, body.note ?? null))),
+    }),
+  ]
+}
+
+function showFound(found: BreakInput) {
+  return {
+    kind: found.kind,
+    subject: found.subject,
+    line: found.line,
+    merchantUuid: found.owner_merchant_id,
+    paymentUuid: found.payment_id,
+    refundUuid: found.refund_id,
+    ours: found.ours,
+    theirs: found.theirs,
+  }
+}

@@ -1,0 +1,123 @@
+// The face of this slice: read a file, hold it against the books, and what an operator does with the breaks.
+
+import { Refusal } from '../core/errors.ts'
+import { pageOf, windowOf } from '../kit/list.ts'
+import { requireMerchant } from '../merchants/service.ts'
+import {
+  assignBreakRow,
+  type BreakFilter,
+  type BreakRow,
+  closeBreakRow,
+  findBreak,
+  listBreakRows,
+} from './break-queries.ts'
+import { type Format, readSettlementFile } from './formats.ts'
+import { findReconciliation, listReconciliationRows, type ReconciliationRow } from './queries.ts'
+import type { ReadFile, ReconciliationApp } from './reconcile.ts'
+
+export { type GivenRefund, previewFile, type ReconciliationApp, reconcileFile } from './reconcile.ts'
+
+export interface SentFile {
+  gateway: string
+  merchant?: string
+  format?: Format
+  fileName?: string
+  content: string
+  coversFrom?: string
+  coversTo?: string
+}
+
+/** The file as it was sent, read and checked; refused with the lines that are wrong. */
+export async function readSentFile(app: ReconciliationApp, sent: SentFile): Promise<ReadFile> {
+  if (!app.gatewayNames.includes(sent.gateway)) throw new Refusal('gateway_not_found')
+  if (sent.merchant !== undefined) await requireMerchant(app, sent.merchant)
+  const period = periodOf(sent)
+  const bytes = Buffer.from(sent.content, 'base64')
+  const format = sent.format ?? 'neutral'
+  const file = readSettlementFile(format, decode(bytes))
+  if ('complaints' in file) {
+    throw new Refusal('validation_failed', {
+      message: 'The file cannot be read; details names its lines.',
+      details: file.complaints.map(({ line, message }) => ({
+        field: 'content',
+        code: 'invalid_format',
+        message: `Line ${line}: ${message}`,
+      })),
+    })
+  }
+  const account = { gateway: sent.gateway, merchantId: sent.merchant ?? null }
+  return { account, format, fileName: sent.fileName ?? null, bytes, ...file, period }
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (cause) {
+    throw refuse('content', 'The file is not in UTF-8.', cause)
+  }
+}
+
+function periodOf({ coversFrom, coversTo }: SentFile): ReadFile['period'] {
+  if (coversFrom === undefined && coversTo === undefined) return null
+  if (coversFrom === undefined || coversTo === undefined) {
+    throw refuse(coversFrom === undefined ? 'coversFrom' : 'coversTo', 'A period has a beginning and an end.')
+  }
+  const period = { from: new Date(coversFrom), to: new Date(coversTo) }
+  if (period.from >= period.to) throw refuse('coversTo', 'A period ends after it begins.')
+  return period
+}
+
+function refuse(field: string, message: string, cause?: unknown): Refusal {
+  const details = [{ field, code: 'invalid_format', message }]
+  return new Refusal('validation_failed', { message, details, cause })
+}
+
+export async function requireReconciliation(app: ReconciliationApp, id: string): Promise<ReconciliationRow> {
+  const row = await findReconciliation(app.db, id)
+  if (!row) throw new Refusal('reconciliation_not_found')
+  return row
+}
+
+interface PageQuery {
+  page?: number
+  limit?: number
+  cursor?: string
+}
+
+export async function listReconciliations(app: ReconciliationApp, query: PageQuery & { gateway?: string }) {
+  const scope = `reconciliations:${query.gateway ?? ''}`
+  const window = windowOf(app.cursors, scope, { ...query, sort: 'createdAt:desc' })
+  const { rows, counted } = await listReconciliationRows(app.db, query.gateway ?? null, window)
+  return pageOf(app.cursors, scope, window, rows, counted)
+}
+
+export async function listBreaks(app: ReconciliationApp, filter: BreakFilter, query: PageQuery) {
+  const scope = `reconciliation-breaks:${JSON.stringify(filter)}`
+  const window = windowOf(app.cursors, scope, { ...query, sort: 'createdAt:asc' })
+  const { rows, counted } = await listBreakRows(app.db, filter, window)
+  const dated = rows.map((row) => ({ ...row, createdAt: row.openedAt }))
+  return pageOf(app.cursors, scope, window, dated, counted)
+}
+
+export async function requireBreak(app: ReconciliationApp, id: string): Promise<BreakRow> {
+  return known(await findBreak(app.db, id))
+}
+
+export async function assignBreak(
+  app: ReconciliationApp,
+  id: string,
+  owner: string,
+  note: string | null,
+): Promise<BreakRow> {
+  return known(await assignBreakRow(app.db, id, owner, note))
+}
+
+/** A repeat answers the break as it is; what a file has closed before needs no note. */
+export async function closeBreak(app: ReconciliationApp, id: string, note: string): Promise<BreakRow> {
+  return (await closeBreakRow(app.db, id, note, app.clock.now())) ?? (await requireBreak(app, id))
+}
+
+function known(row: BreakRow | undefined): BreakRow {
+  if (!row) throw new Refusal('reconciliation_break_not_found')
+  return row
+}
