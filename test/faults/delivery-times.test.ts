@@ -1,0 +1,160 @@
+// Consumers that hang and consumers that are away for days: F-55 and F-56, with days that pass at once.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '../../src/kit/db.ts'
+import type { Api } from '../support/api.ts'
+import { type Consumer, disorderOf, startConsumer } from '../support/consumer.ts'
+import { stoppedClock } from '../support/moving-clock.ts'
+import { eventually } from '../support/process.ts'
+import { newResources, seedEvents } from '../support/seed-events.ts'
+import { testService } from '../support/service.ts'
+
+const HOUR_MS = 3_600_000
+const ENDPOINTS = '/api/v1/webhooks/endpoints'
+
+interface Progress {
+  pending: number
+  dead: number
+  /** What could be tried right now, or is. */
+  due: number
+  lastDueAt: Date | null
+}
+
+const selectProgress = sql<Progress>`
+select
+  (count(*) filter (where status = 'pending'))::integer as pending,
+  (count(*) filter (where status = 'dead'))::integer as dead,
+  (count(*) filter (where due_at <= $2 or leased_until is not null))::integer as due,
+  max(due_at) as "lastDueAt"
+from deliveries
+where merchant_id = $1`
+
+// It stands still while a test does not move it, so that each of the many rounds is tried once.
+const clock = stoppedClock()
+const service = await testService({ after }, { clock })
+const { db } = service
+
+async function addEndpoint(api: Api, consumer: Consumer): Promise<string> {
+  const { http, body, text } = await api.post(ENDPOINTS, { url: consumer.url, events: ['wallet.settled'] })
+  assert.equal(http, 201, text)
+  consumer.trust(body.data.secret)
+  return body.data.uuid
+}
+
+async function progressOf(merchantId: string): Promise<Progress> {
+  const [row] = await db.query(selectProgress, [merchantId, clock.now()])
+  return row ?? assert.fail('a count has one row')
+}
+
+describe('one endpoint that hangs all the time (F-56)', () => {
+  const SAMPLES = 60
+  // More than an endpoint is ever given at once.
+  const BACKLOG = 100
+  const MEASUREMENTS = 4
+
+  it('leaves the others within twice their time, at the same merchant and at another', async () => {
+    const [one, other] = [await service.newMerchant(), await service.newMerchant()]
+    const consumers = await Promise.all([startConsumer({ after }), startConsumer({ after })])
+    await Promise.all([addEndpoint(one.api, consumers[0]), addEndpoint(other.api, consumers[1])])
+    const hanging = await startConsumer({ after }, { react: () => 'hang' })
+    const measure = () => slowest(consumers, [one.uuid, other.uuid], SAMPLES)
+
+    // A noisy machine may spoil a measurement; an endpoint that really stood in the way would spoil each of them.
+    const ratios: number[] = []
+    while (ratios.length < MEASUREMENTS && !ratios.some((ratio) => ratio <= 2)) {
+      const without = await measure()
+      const endpoint = await addEndpoint(one.api, hanging)
+      const [hung, told] = [hanging.receipts.length, consumers[0].receipts.length]
+      await seedEvents(db, one.uuid, newResources(BACKLOG).map(firstVersion))
+      await eventually(
+        () => hanging.receipts.length > hung && consumers[0].receipts.length === told + BACKLOG,
+        Boolean,
+        20_000,
+      )
+      ratios.push((await measure()) / without)
+      await one.api.send('DELETE', `${ENDPOINTS}/${endpoint}`)
+    }
+    assert.ok(hanging.underWay() > 0, 'it hung all the time')
+    hanging.hangUp()
+    assert.ok(Math.min(...ratios) <= 2, `with and without: ${ratios.join(', ')}`)
+  })
+})
+
+const firstVersion = (resource: string) => ({ resource, version: 1, createdAt: clock.now() })
+
+/** The 99th percentile of the time from record to arrival, one event at a time to each of the merchants. */
+async function slowest(consumers: Consumer[], merchantIds: string[], samples: number): Promise<number> {
+  const seededAt = new Map<string, number>()
+  for (let sample = 0; sample < samples; sample += 1) {
+    for (const merchantId of merchantIds) {
+      const at = performance.now()
+      const [id = ''] = await seedEvents(db, merchantId, newResources(1).map(firstVersion))
+      seededAt.set(id, at)
+    }
+    await delay(20)
+  }
+  const arrived = () => consumers.flatMap(({ receipts }) => receipts).filter(({ id }) => seededAt.has(id))
+  const receipts = await eventually(arrived, ({ length }) => length === seededAt.size, 30_000)
+  const times = receipts.map(({ id, atMs }) => atMs - (seededAt.get(id) ?? 0)).toSorted((a, b) => a - b)
+  return times[Math.floor(times.length * 0.99) - 1] ?? assert.fail('nothing was measured')
+}
+
+describe('a consumer that is down for 72 hours (F-55)', () => {
+  // Ten thousand events would be tried so often before it is back that this would take minutes.
+  const RESOURCES = 500
+  const VERSIONS = [1, 2, 3, 4]
+
+  it('gets everything when it is back, in order, and nothing is given up before', async () => {
+    const { uuid: merchantId, api } = await service.newMerchant()
+    let isDown = true
+    const consumer = await startConsumer({ after }, { clock, react: () => (isDown ? 503 : 204) })
+    await addEndpoint(api, consumer)
+    const resources = newResources(RESOURCES)
+    const createdAt = clock.now()
+    const seed = (version: number) =>
+      seedEvents(
+        db,
+        merchantId,
+        resources.map((resource) => ({ resource, version, createdAt })),
+      )
+    const ids = (await Promise.all(VERSIONS.map(seed))).flat()
+
+    const backAt = createdAt.getTime() + 72 * HOUR_MS
+    while (clock.now().getTime() < backAt) {
+      const { pending, dead, lastDueAt } = await settle(merchantId)
+      assert.deepEqual([pending, dead], [ids.length, 0])
+      advanceTo(Math.min(lastDueAt?.getTime() ?? 0, backAt))
+    }
+    await settle(merchantId)
+    const tried = consumer.receipts.length
+    assert.ok(tried >= RESOURCES * 9, `it was tried ${tried} times`)
+
+    isDown = false
+    for (let left = await settle(merchantId); left.pending > 0; left = await settle(merchantId)) {
+      assert.equal(left.dead, 0)
+      advanceTo(left.lastDueAt?.getTime() ?? 0)
+    }
+    const taken = consumer.receipts.filter(({ isTaken }) => isTaken)
+    assert.deepEqual(taken.map(({ id }) => id).toSorted(), ids.toSorted(), 'each arrived once')
+    assert.deepEqual(disorderOf(taken), [])
+    assert.deepEqual(consumer.complaints, [])
+    // The longest wait of the schedule, with its jitter.
+    const waitedMs = clock.now().getTime() - backAt
+    assert.ok(waitedMs <= 26.4 * HOUR_MS + 1_000, `the last came ${waitedMs / HOUR_MS} hours later`)
+  })
+
+  function advanceTo(at: number): void {
+    clock.advance(Math.max(at - clock.now().getTime(), 0) + 1)
+  }
+
+  /** Waits until everything has been tried that can be. */
+  function settle(merchantId: string): Promise<Progress> {
+    return eventually(
+      () => progressOf(merchantId),
+      ({ due }) => due === 0,
+      60_000,
+    )
+  }
+})
