@@ -32,12 +32,24 @@ function send(client: Api, { method, operation }: DocumentedOperation, path: str
 const exampleOf = ({ operation }: DocumentedOperation) =>
   operation.requestBody?.content['application/json'].example
 
+interface Asked {
+  path?: string | string[]
+  query?: string
+  body?: unknown
+  api?: Api
+}
+
 /** Asks the operation for real, and holds the answer against the document. */
-async function ask(name: string, input: { path?: string; query?: string; body?: unknown; api?: Api } = {}) {
+async function ask(name: string, input: Asked = {}) {
   const operation = operations.find((one) => one.name === name)
   assert.ok(operation, name)
-  const path =
-    operation.path.replaceAll(/\{\w+\}/g, input.path ?? '') + (input.query ? `?${input.query}` : '')
+  const names = [input.path ?? ''].flat()
+  // One name stands for every parameter of the path, several for one each.
+  const filled = operation.path.replaceAll(
+    /\{\w+\}/g,
+    () => (names.length > 1 ? names.shift() : names[0]) ?? '',
+  )
+  const path = filled + (input.query ? `?${input.query}` : '')
   const answer = await send(input.api ?? api, operation, path, JSON.stringify(input.body))
   judge(operation, answer)
   if (answer.http < 300) judged.add(name)
@@ -136,9 +148,42 @@ describe('real answers are as the document says', () => {
     }
     await ask('GET /api/v1/wallet/balance')
     await ask('GET /api/v1/wallet/balance', { query: 'currency=ZMW' })
+    await ask('GET /api/v1/misc/currencies')
+    await ask('GET /api/v1/misc/countries')
     await ask('GET /api/v1/misc/gateways')
     await ask('GET /api/v1/misc/routes')
     await ask('GET /api/v1/misc/routes', { query: 'currency=XOF&country=SN' })
+  })
+
+  it('for what a merchant writes about its customers', async () => {
+    const { api: own } = await service.newMerchant()
+    const CUSTOMERS = '/api/v1/customers'
+    const body = { ...CUSTOMER, email: 'written@example.com', country: 'KE', metadata: { a: [null] } }
+    const written = await ask(`POST ${CUSTOMERS}`, { api: own, body })
+    await ask(`PATCH ${CUSTOMERS}/{uuid}`, { api: own, path: written.body.data.uuid, body: { phone: null } })
+    await expectRefusal(
+      ask(`POST ${CUSTOMERS}`, { api: own, body: { ...body, country: 'UG' } }),
+      'customer_exists',
+    )
+    const { customer } = await payWith(own, 'card_success')
+    const methods = await ask(METHODS, { api: own, path: customer.uuid })
+    const path = [customer.uuid, methods.body.data[0].uuid]
+    await ask(`POST ${CUSTOMERS}/{uuid}/payment-methods/{methodUuid}/default`, { api: own, path })
+    await ask(`DELETE ${CUSTOMERS}/{uuid}/payment-methods/{methodUuid}`, { api: own, path })
+    await ask(`POST ${CUSTOMERS}/{uuid}/block`, { api: own, path: customer.uuid })
+    await ask(`POST ${CUSTOMERS}/{uuid}/unblock`, { api: own, path: customer.uuid })
+    await ask(`GET ${CUSTOMERS}/{uuid}/payments`, { api: own, path: customer.uuid, query: 'limit=1' })
+  })
+
+  it('for lists of payments and charges', async () => {
+    await ask(CHARGE, { body: chargeBody(await saveMethod(api, 'card_success')) })
+    for (const name of ['GET /api/v1/checkout/payments', 'GET /api/v1/charges']) {
+      await ask(name)
+      const { body } = await ask(name, { query: 'status=successful&currency=KES&limit=1&search=example' })
+      if (body.meta.nextCursor !== null)
+        await ask(name, { query: `cursor=${body.meta.nextCursor}&status=successful&currency=KES&limit=1` })
+      await expectRefusal(ask(name, { query: 'limit=0' }), 'validation_failed')
+    }
   })
 
   it('for the statement of the wallet, and for chargebacks in every state', async () => {
