@@ -64,7 +64,7 @@ async function withAttempt(app: PaymentsApp, payment: PaymentRow): Promise<Check
 }
 
 /** Who takes the next attempt, and how: a gateway, and beside it the merchant itself. */
-export interface CheckoutOffer {
+interface CheckoutOffer {
   collected: Candidate | undefined
   direct: Candidate | undefined
 }
