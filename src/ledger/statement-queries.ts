@@ -140,7 +140,7 @@ const LINE_COLUMNS = `
   available_minor as "availableMinor", pending_minor as "pendingMinor", payment_id as "paymentId",
   created_at as "createdAt"`
 
-const selectNewest = (way: Way) => sql<LineRow>`
+const newest = (way: Way) => `
 select ${LINE_COLUMNS}
 from wallet_lines
 where ${filterOf(way)}
@@ -150,7 +150,7 @@ order by created_at desc, currency desc, number desc
 limit $10
 offset $11`
 
-const selectOldest = (way: Way) => sql<LineRow>`
+const oldest = (way: Way) => `
 select ${LINE_COLUMNS}
 from wallet_lines
 where ${filterOf(way)}
@@ -160,7 +160,7 @@ order by created_at, currency, number
 limit $10
 offset $11`
 
-const countLines = (way: Way) => sql<{ total: number }>`
+const counted = (way: Way) => `
 select count(*)::integer as total
 from (
   select 1
@@ -169,17 +169,24 @@ from (
   limit $7
 ) counted`
 
-const statementsOf = (way: Way) => ({
-  desc: selectNewest(way),
-  asc: selectOldest(way),
-  count: countLines(way),
-})
+const newestOfPayment = sql<LineRow>`${newest('payment')}`
+const newestOfKind = sql<LineRow>`${newest('rare')}`
+const newestOfCurrency = sql<LineRow>`${newest('currency')}`
+const newestOfAll = sql<LineRow>`${newest('time')}`
+const oldestOfPayment = sql<LineRow>`${oldest('payment')}`
+const oldestOfKind = sql<LineRow>`${oldest('rare')}`
+const oldestOfCurrency = sql<LineRow>`${oldest('currency')}`
+const oldestOfAll = sql<LineRow>`${oldest('time')}`
+const countOfPayment = sql<{ total: number }>`${counted('payment')}`
+const countOfKind = sql<{ total: number }>`${counted('rare')}`
+const countOfCurrency = sql<{ total: number }>`${counted('currency')}`
+const countOfAll = sql<{ total: number }>`${counted('time')}`
 
 const STATEMENTS = {
-  payment: statementsOf('payment'),
-  rare: statementsOf('rare'),
-  currency: statementsOf('currency'),
-  time: statementsOf('time'),
+  payment: { desc: newestOfPayment, asc: oldestOfPayment, count: countOfPayment },
+  rare: { desc: newestOfKind, asc: oldestOfKind, count: countOfKind },
+  currency: { desc: newestOfCurrency, asc: oldestOfCurrency, count: countOfCurrency },
+  time: { desc: newestOfAll, asc: oldestOfAll, count: countOfAll },
 } as const satisfies Record<Way, unknown>
 
 type Period = Pick<ListWindow, 'createdFrom' | 'createdTo'>
