@@ -77,6 +77,12 @@ select operation, fingerprint, resource
 from idempotency_keys
 where merchant_id = $1 and key = $2`
 
+/** What a key was used for, if it was. */
+export async function findKey(tx: Tx, merchantId: string, key: string): Promise<KeyRow | undefined> {
+  const [row] = await tx.query(selectKey, [merchantId, key])
+  return row
+}
+
 /** Undefined when the key is ours from now on; otherwise the id of what it made before. */
 async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): Promise<string | undefined> {
   const { merchantId, key, operation } = claim
@@ -84,7 +90,7 @@ async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): Promise<
   const fingerprint = createHash('sha256').update(operation).update(canonicalJson(claim.input)).digest()
   const claimed = await tx.query(insertKey, [merchantId, key, operation, fingerprint, id, at])
   if (claimed.length > 0) return undefined
-  const [held] = await tx.query(selectKey, [merchantId, key])
+  const held = await findKey(tx, merchantId, key)
   if (!held) throw new Refusal('temporarily_unavailable')
   if (held.operation !== operation || !held.fingerprint.equals(fingerprint)) {
     throw new Refusal('idempotency_key_reused')

@@ -77,26 +77,6 @@ export async function findReference(
   return row
 }
 
-export interface IdempotencyRow {
-  operation: string
-  fingerprint: Buffer
-  resource: string
-}
-
-const selectIdempotencyKey = sql<IdempotencyRow>`
-select operation, fingerprint, resource
-from idempotency_keys
-where merchant_id = $1 and key = $2`
-
-export async function findIdempotencyKey(
-  db: Db,
-  merchantId: string,
-  key: string,
-): Promise<IdempotencyRow | undefined> {
-  const [row] = await db.query(selectIdempotencyKey, [merchantId, key])
-  return row
-}
-
 // A key that was claimed together with a reference which another body holds has made nothing, so it is given back.
 const deleteIdempotencyKey = sql<unknown>`
 delete from idempotency_keys

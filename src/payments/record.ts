@@ -9,14 +9,9 @@ import type { Money } from '../core/money.ts'
 import { searchTextOf } from '../core/search-text.ts'
 import { toEventBody } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
+import { findKey } from '../kit/idempotency.ts'
 import type { PaymentsApp } from './app.ts'
-import {
-  findIdempotencyKey,
-  findPayment,
-  findReference,
-  type PaymentRow,
-  releaseIdempotencyKey,
-} from './queries.ts'
+import { findPayment, findReference, type PaymentRow, releaseIdempotencyKey } from './queries.ts'
 import type { RecordInput } from './record-queries.ts'
 import { eventType } from './states.ts'
 
@@ -127,7 +122,7 @@ async function replay(
 
 async function refuseReusedKey(app: PaymentsApp, merchantId: string, claim: Claim): Promise<void> {
   if (claim.idempotencyKey === null) return
-  const held = await findIdempotencyKey(app.db, merchantId, claim.idempotencyKey)
+  const held = await findKey(app.db, merchantId, claim.idempotencyKey)
   if (!held) return
   const same = held.operation === claim.operation && held.fingerprint.toString('hex') === claim.fingerprint
   if (!same) throw new Refusal('idempotency_key_reused')

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
 import { assertRefusal } from '../support/answers.ts'
 import type { Api, ApiAnswer } from '../support/api.ts'
-import { CUSTOMER, chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
+import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -172,19 +171,15 @@ describe('the same reference with another body', () => {
   })
 })
 
-const setMethods = sql<unknown>`
-update payment_methods m
-set status = $2
-from customers c
-where c.merchant_id = m.merchant_id and c.id = m.customer_id and c.email_key = $1`
-
 describe('a retry', () => {
   it('is answered also when the token has become inactive meanwhile', async () => {
     const customer = { ...CUSTOMER, email: 'later-revoked@example.com' }
-    const saved = await saveMethod(api, 'card_success', { customer })
+    const paid = await payWith(api, 'card_success', { customer })
+    const saved = paid.paymentMethod.recurringToken
     const body = chargeBody(saved, { customer })
     const first = await api.post(CHARGE, body)
-    await service.db.query(setMethods, [customer.email, 'revoked'])
+    const method = `/api/v1/customers/${paid.customer.uuid}/payment-methods/${paid.paymentMethod.uuid}`
+    await api.send('DELETE', method)
     const again = await api.post(CHARGE, body)
     assert.equal(again.http, 201, again.text)
     assert.equal(isReplay(again), true)

@@ -45,7 +45,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
     const names = commandsIn(out)
     assert.deepEqual(names, [
       ...['serve', 'sandbox', 'merchants', 'keys', 'gateways', 'listen', 'trigger', 'events', 'logs'],
-      ...['doctor', 'docs'],
+      ...['reconcile', 'doctor', 'docs'],
     ])
     for (const name of names) {
       const help = await run(t, name, '--help')
