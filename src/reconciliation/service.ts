@@ -15,7 +15,7 @@ import { type Format, readSettlementFile } from './formats.ts'
 import { findReconciliation, listReconciliationRows, type ReconciliationRow } from './queries.ts'
 import type { ReadFile, ReconciliationApp } from './reconcile.ts'
 
-export { type GivenRefund, previewFile, type ReconciliationApp, reconcileFile } from './reconcile.ts'
+export { previewFile, type ReconciliationApp, reconcileFile } from './reconcile.ts'
 
 export interface SentFile {
   gateway: string
