@@ -66,8 +66,11 @@ async function endEveryLease(): Promise<void> {
   await db.query(endLeases)
 }
 
+// A worker that finds nothing to do does not die of it.
+const BOUNDED = { timeout: 120_000 }
+
 describe('a worker that is killed (F-07, F-08)', () => {
-  it('after the claim or after the answer: the event comes again under its own id', async () => {
+  it('after the claim or after the answer: the event comes again under its own id', BOUNDED, async () => {
     const [resource = ''] = newResources(1)
     const dies = async (point: Failpoint) => {
       const service = await worker({ COWRY_FAILPOINTS: `${point}=kill` })
