@@ -65,12 +65,11 @@ async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
 
 // What is found more rarely than this is found by its trigrams and then sorted. What is more frequent is met soon enough
 // by whoever reads in the order of time.
-const RARE_REFERENCES = 10_000
-const RARE_CUSTOMERS = 1_000
+const RARE = 10_000
 // A shorter text has no trigram of its own.
 const TRIGRAM_PATTERN = 3 + '%%'.length
 
-const countFinds = sql<{ references: number; customers: number }>`
+const countFinds = sql<{ finds: number }>`
 select
   (
     select count(*)::integer
@@ -78,23 +77,24 @@ select
       select 1
       from payment_references
       where merchant_id = $1 and reference ilike $2
-      limit ${String(RARE_REFERENCES + 1)}
+      limit ${String(RARE + 1)}
     ) r
-  ) as "references",
-  (
+  )
+  + (
     select count(*)::integer
     from (
       select 1
-      from customers
-      where merchant_id = $1 and search_text like $2 and email_key like $2
-      limit ${String(RARE_CUSTOMERS + 1)}
+      from customers c
+      join payments p on p.merchant_id = c.merchant_id and p.customer_id = c.id
+      where c.merchant_id = $1 and c.search_text like $2 and c.email_key like $2
+      limit ${String(RARE + 1)}
     ) c
-  ) as customers`
+  ) as finds`
 
 async function isRare(db: Db, merchantId: string, pattern: string): Promise<boolean> {
   if (pattern.length < TRIGRAM_PATTERN) return false
-  const [finds] = await db.query(countFinds, [merchantId, pattern])
-  return finds !== undefined && finds.references <= RARE_REFERENCES && finds.customers <= RARE_CUSTOMERS
+  const [counted] = await db.query(countFinds, [merchantId, pattern])
+  return counted !== undefined && counted.finds <= RARE
 }
 
 // A page has the parameters 1 merchant, 2 from, 3 to, 4 and 5 the position, 6 limit, 7 offset, and from 8 on the filter;
@@ -282,6 +282,9 @@ with found as materialized (
   where c.merchant_id = $1 and c.search_text like ${pattern} and c.email_key like ${pattern}
 )`
 
+// As an array, which is looked up whatever the planner thinks of its length; a join may be tried row by row.
+const FOUND_HERE = 'p.id = any (array(select id from found))'
+
 // What was found is not compared again: a customer's e-mail may have changed since the payment.
 const REST_OF_FOUND = `
   p.kind = $8
@@ -292,9 +295,8 @@ const REST_OF_FOUND = `
 const newestFound = sql<PaymentRow>`
 ${found('$12')}
 select ${PAYMENT_COLUMNS}
-from found f
-join payments p on p.id = f.id
-where ${BEFORE} and ${REST_OF_FOUND}
+from payments p
+where ${BEFORE} and ${FOUND_HERE} and ${REST_OF_FOUND}
 ${NEWEST}
 limit $6
 offset $7`
@@ -302,9 +304,8 @@ offset $7`
 const oldestFound = sql<PaymentRow>`
 ${found('$12')}
 select ${PAYMENT_COLUMNS}
-from found f
-join payments p on p.id = f.id
-where ${AFTER} and ${REST_OF_FOUND}
+from payments p
+where ${AFTER} and ${FOUND_HERE} and ${REST_OF_FOUND}
 ${OLDEST}
 limit $6
 offset $7`
@@ -314,9 +315,9 @@ ${found('$8')}
 select count(*)::integer as total
 from (
   select 1
-  from found f
-  join payments p on p.id = f.id
+  from payments p
   where ${BETWEEN}
+    and ${FOUND_HERE}
     and p.kind = $4
     and ($5::text is null or p.status = $5)
     and ($6::text is null or p.currency = $6)
