@@ -64,6 +64,14 @@ const GOES_FIRST = `
         or p.due_at <= $1
         or p.leased_until > $1`
 
+// Who waits for one that is being tried is taken on when that one ends; it looks again by itself as well, because an end
+// that is written just before it came to be does not know of it.
+const HOLD_UNTIL = `
+      greatest(
+        case when p.leased_until is null then least(p.due_at, p.first_tried_at + ${PATIENCE}) end,
+        $1::timestamptz + interval '1 second'
+      )`
+
 // Events about an endpoint itself, such as its tests, tell nothing that a later one would make stale.
 const UNORDERED = "'webhook_endpoint'"
 
@@ -83,7 +91,7 @@ candidate as (
     limit ${WINDOW}
   ) d
   left join lateral (
-    select greatest(least(p.due_at, p.first_tried_at + ${PATIENCE}), $1::timestamptz + interval '1 second') as hold_until
+    select ${HOLD_UNTIL} as hold_until
     from deliveries p
     where p.merchant_id = d.merchant_id
       and p.endpoint_id = d.endpoint_id

@@ -207,6 +207,19 @@ describe('the versions of a resource', () => {
     assert.deepEqual(await shop.statuses(), ['delivered', 'delivered', 'delivered', 'delivered'])
   })
 
+  it('look again soon while the one before is under way, and follow it at once when it ends', async () => {
+    const shop = await newShop()
+    const resource = await shop.tell()
+    const underWay = await claimDeliveries(app, 256, new Map())
+    await shop.tell(resource)
+    assert.deepEqual(await claimDeliveries(app, 256, new Map()), [])
+    const [, second] = await shop.deliveriesOf(shop.endpoint)
+    assert.equal((second?.dueAt?.getTime() ?? 0) - clock.now().getTime(), SECOND)
+    await Promise.all(underWay.map((piece) => piece()))
+    assert.deepEqual(shop.consumer.versions(), [1, 2])
+    assert.deepEqual(await shop.statuses(), ['delivered', 'delivered'])
+  })
+
   it('wait at most ten minutes', async () => {
     const shop = await newShop()
     shop.consumer.usually = (response, { event }) =>
