@@ -9,11 +9,13 @@ import { FAILPOINTS, type Failpoint } from '../../src/kit/failpoints.ts'
 import { disorderOf, type Receipt, startConsumer } from '../support/consumer.ts'
 import { type ServiceProcess, startInstallation } from '../support/installation.ts'
 import { eventually } from '../support/process.ts'
+import { scaled } from '../support/scale.ts'
 import { newResources, type SeedEvent, seedEvents } from '../support/seed-events.ts'
 
-const RESOURCES = 2_500
+// Ten thousand events and twenty kills in the long form.
+const RESOURCES = scaled(2_500, 1 / 5)
 const VERSIONS = 4
-const KILLS = 20
+const KILLS = scaled(20, 2 / 5)
 const WAVE = (RESOURCES * VERSIONS) / KILLS
 // One try in ten fails; the next one comes five seconds later and is taken.
 const FAILING = 0.1
@@ -96,7 +98,7 @@ describe('a worker that is killed (F-07, F-08)', () => {
   })
 })
 
-describe('ten thousand events, a consumer that fails at random, two workers killed twenty times (F-10)', () => {
+describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, workers killed ${KILLS} times (F-10)`, () => {
   it('every event arrives and verifies, none is made up, and versions keep their order', async () => {
     isPatient = false
     const before = consumer.receipts.length
