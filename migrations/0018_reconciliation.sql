@@ -35,7 +35,7 @@ create table reconciliation_breaks (
   kind text not null check (
     kind in (
       'missing_here', 'missing_there', 'amount_differs', 'currency_differs', 'status_differs', 'duplicate_row',
-      'fee_differs'
+      'negative_payment', 'names_differ', 'fee_differs'
     )
   ),
   -- What it is about: "payment" or "refund" and the key or the reference at the gateway.

@@ -49,6 +49,17 @@ describe('the neutral format', () => {
     ])
   })
 
+  it('keeps the sign of a payment, and drops that of a refund and of a fee', () => {
+    const { rows } = rowsOf('neutral', 'type,key,amount,currency,fee\n,k1,-10,KES,-1\nrefund,k2,-10,KES,\n')
+    assert.deepEqual(
+      rows.map(({ amount, fee }) => [amount?.minor, fee?.minor]),
+      [
+        [-1_000n, 100n],
+        [1_000n, undefined],
+      ],
+    )
+  })
+
   it('needs no more than a name, an amount and a currency, in any order', () => {
     const { rows } = rowsOf('neutral', ' Currency ,AMOUNT,Key\nKES,10,k1\n')
     assert.deepEqual(

@@ -184,8 +184,10 @@ function toFileRow(
   }
   if (!/^[A-Z]{3}$/.test(money.currency))
     return { line, message: 'The currency is no code of three letters.' }
-  const amount = amountOf(money.amount, money.currency)
-  const fee = money.fee === '' ? null : amountOf(money.fee, money.currency)
+  const told = amountOf(money.amount, money.currency)
+  const amount = type === 'refund' ? told && unsigned(told) : told
+  const toldFee = money.fee === '' ? null : amountOf(money.fee, money.currency)
+  const fee = toldFee && unsigned(toldFee)
   if (amount === undefined) return { line, message: `The amount ${quoted(money.amount)} is no exact amount.` }
   if (fee === undefined) return { line, message: `The fee ${quoted(money.fee)} is no exact amount.` }
   return {
@@ -202,12 +204,15 @@ function toFileRow(
   }
 }
 
-/** Without its sign: a refund is written with one by some and without by others. Null in a currency that is not ours. */
+/** With its sign: a payment below zero is money that was taken back. Null in a currency that is not ours. */
 function amountOf(text: string, currency: string): Money | null | undefined {
   if (!AMOUNT.test(text)) return undefined
-  if (!isCurrency(currency)) return null
-  const amount = readDecimal(text, currency)
-  return amount && { ...amount, minor: amount.minor < 0n ? -amount.minor : amount.minor }
+  return isCurrency(currency) ? readDecimal(text, currency) : null
+}
+
+/** Refunds and fees are written with a sign by some and without by others. */
+function unsigned(amount: Money): Money {
+  return amount.minor < 0n ? { ...amount, minor: -amount.minor } : amount
 }
 
 function isPlain(text: string): boolean {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../core/money.ts'
 import type { FileRow } from './formats.ts'
-import { isMatch, judge, type Ours } from './judge.ts'
+import { flawOf, isMatch, judge, type Ours } from './judge.ts'
 
 const ROW: FileRow = {
   line: 2,
@@ -52,6 +52,18 @@ describe('a line of a settlement file beside our books', () => {
       assert.deepEqual(judge({ ...ROW, ...row }, book), breaks)
     })
   }
+
+  it('is no payment at zero or below, and nothing where its names contradict each other', () => {
+    const found = { ours: OURS, namesDiffer: false }
+    const flawAt = (minor: bigint, row: Partial<FileRow> = {}) =>
+      flawOf({ ...ROW, amount: money(minor, 'KES'), ...row }, found)
+    assert.deepEqual([flawAt(1n), flawAt(0n), flawAt(-1n)], [null, 'negative_payment', 'negative_payment'])
+    assert.deepEqual(
+      [flawAt(0n, { isDone: false }), flawAt(-1n, { isDone: false }), flawAt(-1n, { type: 'refund' })],
+      [null, 'negative_payment', null],
+    )
+    assert.equal(flawOf(ROW, { ...found, namesDiffer: true }), 'names_differ')
+  })
 
   it('is proof only where both say that the money moved, a fee apart', () => {
     assert.equal(isMatch(ROW, OURS, []), true)

@@ -11,6 +11,8 @@ export const BREAK_KINDS = {
   currency_differs: 'Both have it, in another currency.',
   status_differs: 'One says that the money was moved, the other that it was not.',
   duplicate_row: 'The file has it more than once.',
+  negative_payment: 'The file has a payment of nothing or less: money that was taken back, or a mistake.',
+  names_differ: 'The key and the reference on one line do not name the same thing in our books.',
   fee_differs: 'The provider kept something else than the fee in our books.',
 } as const satisfies Record<string, string>
 
@@ -34,6 +36,21 @@ export interface Ours {
   amount: Money | null
   /** What we keep of it; nothing to compare where that is nothing. */
   fee: Money | null
+}
+
+/** What a line names in our books. */
+export interface Found {
+  ours: Ours | undefined
+  /** Its key and its reference do not name the same. */
+  namesDiffer: boolean
+}
+
+/** Why a line cannot be taken for what it says; it is a break by itself, and proof of nothing. */
+export function flawOf(row: FileRow, { namesDiffer }: Found): BreakKind | null {
+  if (namesDiffer) return 'names_differ'
+  if (row.type !== 'payment' || row.amount === null || row.amount.minor > 0n) return null
+  // What was never paid is often listed with nothing as its amount.
+  return row.isDone || row.amount.minor < 0n ? 'negative_payment' : null
 }
 
 export function judge(row: FileRow, ours: Ours | undefined): BreakKind[] {

@@ -3,15 +3,16 @@
 
 import { createHash } from 'node:crypto'
 import type { Mode } from '../core/merchant.ts'
-import { formatAmount, money } from '../core/money.ts'
+import { formatAmount } from '../core/money.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
 import { type Db, retryDeadlocks } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { settlePayments } from '../ledger/service.ts'
-import { type CollectedRow, findCollected, type GatewayAccount, listCollected } from '../payments/service.ts'
+import { type CollectedRow, type GatewayAccount, listCollected } from '../payments/service.ts'
+import { findOurs, type GivenRefund, toOurs } from './books.ts'
 import type { FileRow, Format } from './formats.ts'
-import { type BreakKind, comparesFee, isMatch, judge, type Ours } from './judge.ts'
+import { type BreakKind, comparesFee, flawOf, isMatch, judge, type Ours } from './judge.ts'
 import {
   addSettled,
   type BreakInput,
@@ -22,18 +23,6 @@ import {
   recordBreaks,
   startReconciliation,
 } from './queries.ts'
-
-/** A refund by our books; refunds stand beside this slice, so the root hands in how they are found. */
-export interface GivenRefund {
-  merchantId: string
-  paymentId: string
-  refundId: string
-  key: string
-  reference: string | null
-  status: string
-  amountMinor: bigint
-  currency: NonNullable<Ours['amount']>['currency']
-}
 
 export interface ReconciliationApp {
   db: Db
@@ -119,9 +108,12 @@ const BATCH = 500
 async function compare(app: ReconciliationApp, file: ReadFile, act: Act): Promise<Counts> {
   const counts: Counts = { matched: 0, settled: 0, breaks: 0 }
   const seen = new Set<string>()
+  const told = new Set<string>()
   for (let start = 0; start < file.rows.length; start += BATCH) {
     const judged = await judgeRows(app, file.account, file.rows.slice(start, start + BATCH), seen)
-    const breaks = judged.flatMap((one) => one.breaks.map((kind) => toBreak(app, kind, one)))
+    const breaks = judged
+      .flatMap((one) => one.breaks.map((kind) => toBreak(app, kind, one)))
+      .filter((one) => isNew(told, one))
     counts.matched += judged.filter((one) => isMatch(one.row, one.ours, one.breaks)).length
     counts.breaks += breaks.length
     counts.settled += await act(judged, breaks)
@@ -134,6 +126,14 @@ async function compare(app: ReconciliationApp, file: ReadFile, act: Act): Promis
   return counts
 }
 
+/** A file has each break once: what stands on ten lines is told at the first of them that breaks. */
+function isNew(told: Set<string>, { kind, subject }: BreakInput): boolean {
+  const name = `${kind} ${subject}`
+  if (told.has(name)) return false
+  told.add(name)
+  return true
+}
+
 async function judgeRows(
   app: ReconciliationApp,
   account: GatewayAccount,
@@ -142,7 +142,11 @@ async function judgeRows(
 ): Promise<Judged[]> {
   const find = await findOurs(app, account, rows)
   return rows.map((row) => {
-    const ours = find(row)
+    const found = find(row)
+    const { ours } = found
+    const flaw = flawOf(row, found)
+    // It says nothing of what it names, so a line that does is not its repeat.
+    if (flaw) return { row, ours, breaks: [flaw] }
     const subject = subjectOf(row, ours)
     const isRepeat = seen.has(subject)
     seen.add(subject)
@@ -153,53 +157,6 @@ async function judgeRows(
 /** Our name for it, where we know it; otherwise the file's. */
 function subjectOf(row: FileRow, ours: Pick<Ours, 'key'> | undefined): string {
   return `${row.type} ${ours?.key ?? row.key ?? row.reference}`
-}
-
-async function findOurs(
-  app: ReconciliationApp,
-  account: GatewayAccount,
-  rows: readonly FileRow[],
-): Promise<(row: FileRow) => Ours | undefined> {
-  const namesOf = (type: FileRow['type']): [string[], string[]] => {
-    const wanted = rows.filter((row) => row.type === type)
-    return [wanted.flatMap(({ key }) => key ?? []), wanted.flatMap(({ reference }) => reference ?? [])]
-  }
-  const [payments, refunds] = await Promise.all([
-    findCollected(app.db, account, ...namesOf('payment')),
-    app.findRefunds(account, ...namesOf('refund')),
-  ])
-  const known = { payment: byName(payments.map(toOurs)), refund: byName(refunds.map(toOurRefund)) }
-  // Our own key goes before the provider's reference: it names one attempt and no other.
-  return ({ type, key, reference }) =>
-    known[type].get(`key ${key}`) ?? known[type].get(`reference ${reference}`)
-}
-
-function byName(all: readonly Ours[]): Map<string, Ours> {
-  const named = all.flatMap((ours): [string, Ours][] => [
-    [`key ${ours.key}`, ours],
-    ...(ours.reference === null ? [] : ([[`reference ${ours.reference}`, ours]] as [string, Ours][])),
-  ])
-  return new Map(named)
-}
-
-// Money of another amount came too, and a second success is money as well.
-const MONEY_CAME: ReadonlySet<string> = new Set(['succeeded', 'duplicate_success', 'amount_mismatch'])
-
-function toOurs(row: CollectedRow): Ours {
-  const { paidMinor, paidCurrency, feeMinor } = row
-  return {
-    ...row,
-    refundId: null,
-    isDone: MONEY_CAME.has(row.status),
-    isCredited: row.status === 'succeeded',
-    amount: paidMinor === null || paidCurrency === null ? null : money(paidMinor, paidCurrency),
-    fee: feeMinor === null || paidCurrency === null ? null : money(feeMinor, paidCurrency),
-  }
-}
-
-function toOurRefund(row: GivenRefund): Ours {
-  const amount = money(row.amountMinor, row.currency)
-  return { ...row, isDone: row.status === 'successful', isCredited: false, amount, fee: null }
 }
 
 function toBreak(app: ReconciliationApp, kind: BreakKind, { row, ours }: Judged): BreakInput {
@@ -302,9 +259,11 @@ const COMPARED: readonly BreakKind[] = [
   'status_differs',
 ]
 
+const SHOWS_NOTHING: ReadonlySet<BreakKind> = new Set(['duplicate_row', 'negative_payment', 'names_differ'])
+
 /** What this line shows to be no break any more, under every name that a file may have given it. */
 function toClosings({ row, ours, breaks }: Judged): ClosingInput[] {
-  if (breaks.includes('duplicate_row')) return []
+  if (breaks.some((kind) => SHOWS_NOTHING.has(kind))) return []
   const compared = ours && comparesFee(row, ours) ? [...COMPARED, 'fee_differs' as const] : COMPARED
   const kinds = compared.filter((kind) => !breaks.includes(kind))
   const names = [row.key, row.reference, ours?.key, ours?.reference].filter((name) => name != null)

@@ -168,6 +168,58 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual([missing.ours, missing.paymentUuid, missing.theirs.key], [null, null, 'never-heard-of'])
   })
 
+  it('tells of what stands on many lines once', async () => {
+    const { api } = await service.newMerchant()
+    const { key } = await paid(api)
+    const stranger = 'payment,on-four-lines,,1.00,KES,,settled'
+    const lines = [
+      ...Array.from({ length: 3 }, () => lineOf(key)),
+      ...Array.from({ length: 4 }, () => stranger),
+    ]
+    const file = await send(lines)
+    assert.deepEqual([file.rows, file.matched, file.settled, file.breaks], [7, 1, 1, 3])
+    const shown = (await breaksOf(`reconciliation=${file.uuid}`)).map(
+      ({ kind, line }: Record<string, unknown>) => `${line} ${kind}`,
+    )
+    assert.deepEqual(shown.sort(), ['3 duplicate_row', '5 missing_here', '6 duplicate_row'])
+    assert.deepEqual((await send(lines)).breaks, 3)
+  })
+
+  it('takes a payment below zero for no proof, and a line beside it for what it says', async () => {
+    const { api } = await service.newMerchant()
+    const [one, two] = [await paid(api), await paid(api)]
+    const kindsOf = async (uuid: string) =>
+      (await breaksOf(`reconciliation=${uuid}`)).map(({ kind }: { kind: string }) => kind)
+    const taken = await send([lineOf(one.key, '-1250.50'), lineOf(two.key, '0.00')])
+    assert.deepEqual([taken.matched, taken.settled], [0, 0])
+    assert.deepEqual(await kindsOf(taken.uuid), ['negative_payment', 'negative_payment'])
+    const csv = `Reference,Amount,Currency,Status\r\n${one.key},-1250.50,KES,success\r\n`
+    const content = Buffer.from(csv).toString('base64')
+    assert.equal((await send([], { format: 'paystack', content })).settled, 0)
+    assert.equal(await balanceOf(api), '0.00 available, 2438.48 pending')
+    const both = await send([lineOf(one.key, '-1250.50'), lineOf(one.key)])
+    assert.deepEqual([both.settled, both.breaks, await kindsOf(both.uuid)], [1, 1, ['negative_payment']])
+  })
+
+  it('settles nobody’s payment by a line whose key and reference name two', async () => {
+    const [{ api }, other] = [await service.newMerchant(), await service.newMerchant()]
+    const [ours, theirs] = [await paid(api), await paid(other.api)]
+    const file = await send([
+      `payment,${ours.key},${theirs.reference},1250.50,KES,,settled`,
+      `payment,made-up,${theirs.reference},1250.50,KES,,settled`,
+    ])
+    assert.deepEqual([file.matched, file.settled, file.breaks], [0, 0, 2])
+    const breaks = await breaksOf(`reconciliation=${file.uuid}&kind=names_differ`)
+    assert.equal(breaks.length, 2)
+    const pending = '0.00 available, 1219.24 pending'
+    assert.deepEqual([await balanceOf(api), await balanceOf(other.api)], [pending, pending])
+    const right = await send([
+      `payment,${ours.key},${ours.reference},1250.50,KES,,settled`,
+      `payment,${theirs.key},as-their-file-has-it,1250.50,KES,,settled`,
+    ])
+    assert.deepEqual([right.settled, right.breaks], [2, 0])
+  })
+
   it('closes a break when a later file agrees, and opens it again when another does not', async () => {
     const { api } = await service.newMerchant()
     const { key } = await paid(api)
