@@ -124,7 +124,8 @@ export async function lockAccount(tx: Tx, merchantId: string, id: string): Promi
   return row
 }
 
-// An account of the very country goes before one for all of them, the older before the newer.
+// An account of the very country goes before one for all of them, the older before the newer. It is held until the
+// transfer that names it is written: whoever deletes it at this moment goes first, or waits.
 const selectFittingAccount = sql<AccountRow>`
 select ${ACCOUNT_COLUMNS}
 from p2p_accounts
@@ -134,7 +135,8 @@ where merchant_id = $1
   and currency = $3
   and (country is null or country = $4)
 order by country is null, created_at, id
-limit 1`
+limit 1
+for key share`
 
 /** The account that takes money of this kind. */
 export async function findFittingAccount(

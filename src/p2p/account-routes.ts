@@ -27,7 +27,13 @@ export function accountRoutes(app: P2pApp): Route[] {
       body: AccountBody,
       complaints: accountComplaints,
       answer: { http: 201, data: AccountRecord },
-      refusals: ['invalid_currency', 'country_required', 'invalid_country', 'card_data_not_allowed'],
+      refusals: [
+        'invalid_currency',
+        'country_required',
+        'invalid_country',
+        'card_data_not_allowed',
+        'invalid_state',
+      ],
       examples: { body: ACCOUNT_BODY_EXAMPLE, data: ACCOUNT_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { record, replayed } = await createAccount(app, merchant, body, idempotencyKey)

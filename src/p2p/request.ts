@@ -62,7 +62,10 @@ async function begin(
   if (known) return withPayment(app, known)
   if (payment.status === 'pending') {
     const view = await requireCheckoutPayment(app, merchant, payment.reference)
-    await startAttempt(app, view, { channel: await requireChannel(app, merchant.id, input) })
+    const channel = await requireChannel(app, merchant.id, input)
+    const { attempt } = await startAttempt(app, view, { channel })
+    // The account was deleted between the look and the start.
+    if (attempt?.status === 'declined') throw new Refusal('p2p_account_required')
   }
   return awaitTransfer(app, payment)
 }

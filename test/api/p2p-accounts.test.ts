@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '../../src/kit/db.ts'
 import { assertRefusal, assertRefused, assertSameRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
 import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
@@ -190,4 +192,37 @@ describe('a receiving account', () => {
     assert.deepEqual(kept.instructions, told.instructions)
     assert.equal((await made(own.say(told.uuid, 'confirm', { receivedAmount: 5000 }))).status, 'successful')
   })
+
+  it('that is deleted while a payer is being told it is told to nobody', async () => {
+    const own = await p2pShop(service, WALLET)
+    const [{ uuid }] = await made(own.api.get(ACCOUNTS))
+    const asked = await service.db.transaction(async (tx) => {
+      await tx.query(deleteAccount, [uuid])
+      const asking = own.api.post(PAYMENTS, p2pBody())
+      // By then it waits for us, holding an account that is as good as gone.
+      await delay(300)
+      return { asking }
+    })
+    const answer = await asked.asking
+    assert.ok(answer.http < 500, answer.text)
+    assert.notEqual(
+      answer.body.data?.status,
+      'processing',
+      'nobody waits for a transfer that was never opened',
+    )
+  })
+
+  it('that is gone answers no Idempotency-Key any more, as the document says', async () => {
+    const own = await p2pShop(service)
+    const key = { 'idempotency-key': randomUUID() }
+    const { uuid } = await made(own.api.post(ACCOUNTS, WALLET, key))
+    await made(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
+    assertRefusal(await own.api.post(ACCOUNTS, WALLET, key), 'invalid_state')
+    const { responses } = (await own.api.get('/openapi.json')).body.paths[ACCOUNTS].post
+    assert.ok('invalid_state' in responses[409].content['application/json'].examples)
+  })
 })
+
+const deleteAccount = sql<unknown>`
+delete from p2p_accounts
+where id = $1`
