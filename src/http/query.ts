@@ -17,7 +17,8 @@ export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
   const coercions = new Map(Object.entries(properties).map(([name, child]) => [name, coercionFor(child)]))
   return (text, complaints) => {
     const query: Record<string, unknown> = {}
-    if (text === '') return query
+    // A route without a query ignores the text whole: nothing in it is read, so nothing in it can be wrong.
+    if (text === '' || coercions.size === 0) return query
     for (const [name, value] of parsePairs(text)) {
       const coerce = coercions.get(name)
       if (!coerce) continue

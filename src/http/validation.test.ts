@@ -222,6 +222,11 @@ describe('the query of a request', () => {
     assert.deepEqual(complaintsIn(await get(`${PATH}?search=%ff`)), ['query invalid_format'])
     assert.deepEqual(complaintsIn(await get(`${PATH}?search=%zz`)), ['query invalid_format'])
   })
+
+  it('is not read where an operation has none, so nothing in it can be wrong', async () => {
+    const { get } = fakeShell()
+    assert.equal((await get(`${PATH}/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f?%`)).http, 200)
+  })
 })
 
 describe('the Idempotency-Key', () => {
