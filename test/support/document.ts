@@ -48,8 +48,10 @@ export function createJudge(document: Document): Judge {
   ajv.addSchema(closed(document), 'document')
 
   const complaints: Judge['complaints'] = (pointer, value) => {
+    // What is only a reference is one schema with all others that refer to the same.
+    const { $ref: shared } = pointer.reduce((node, part) => node?.[part], document) ?? {}
     const place = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
-    const validate = ajv.getSchema(`document#/${place.join('/')}`)
+    const validate = ajv.getSchema(`document${shared ?? `#/${place.join('/')}`}`)
     assert.ok(validate, `the document has no schema at ${pointer.join(' ')}`)
     validate(value)
     return (validate.errors ?? []).map(({ instancePath, message, params }) =>

@@ -18,6 +18,7 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<RawAnswe
     let received = ''
     socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`no whole answer: ${received}`)))
     socket.on('error', reject)
+    socket.on('close', () => reject(new Error(`closed without a whole answer: ${received}`)))
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
       const answer = readAnswer(received)
@@ -39,7 +40,10 @@ function readAnswer(received: string): RawAnswer | undefined {
     return [text.slice(0, at).toLowerCase(), text.slice(at + 1).trim()] as const
   })
   const headers = Object.fromEntries(entries)
-  const text = received.slice(end + 4)
-  if (text.length < Number(headers['content-length'] ?? 0)) return undefined
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  const rest = received.slice(end + 4)
+  if (rest.length < length) return undefined
+  // What comes after it answers bytes that the server took for another request.
+  const text = Number.isNaN(length) ? rest : rest.slice(0, length)
   return { http: Number(line.split(' ')[1]), headers, text: Buffer.from(text, 'latin1').toString() }
 }

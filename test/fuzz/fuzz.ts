@@ -1,0 +1,203 @@
+// Many requests to a running service, side by side, each made by fast-check from the service's own document. What is
+// wrong is shrunk to the smallest request that shows it, told once, and the run goes on.
+
+import fc from 'fast-check'
+import type { Api } from '../support/api.ts'
+import { createJudge, type Document, type DocumentedOperation, operationsOf } from '../support/document.ts'
+import { findItemPaths, makeOneOfEverything } from '../support/one-of-everything.ts'
+import type { Kind, Plan } from './plan.ts'
+import { createPool, type Pool } from './pool.ts'
+import { planOf } from './requests.ts'
+import { type Answered, type Client, createClient, type Sent, written } from './sending.ts'
+import { createVerdicts, type Verdicts } from './verdict.ts'
+
+export interface Target {
+  url: string
+  key: string
+  /** With that key. */
+  api: Api
+  /** With the key of another merchant, which has one of everything too. */
+  other: Api
+}
+
+export interface FuzzOptions {
+  requests: number
+  seed: number
+  /** Asked after every request: how many are done. */
+  onProgress?: (done: number) => void
+}
+
+export interface Defect {
+  operation: string
+  complaint: string
+  /** In which way the request was broken. */
+  broken: readonly string[]
+  request: string
+}
+
+export interface Report {
+  requests: number
+  seed: number
+  kinds: Record<Kind, number>
+  statuses: Record<string, number>
+  defects: Defect[]
+  /** Operations that never answered a success: the requests did not reach them. */
+  unreached: string[]
+  /** How many took more than a second beside others, and those of them that did so alone. */
+  slow: { beside: number; alone: Defect[] }
+}
+
+/** Beside each other: enough to keep two cores busy, few enough that a request waits for its own work. */
+const LANES = 12
+const SLOW_MS = 1_000
+const FOREIGN = 'Foreigner'
+
+export async function fuzz(document: Document, target: Target, options: FuzzOptions): Promise<Report> {
+  const operations = operationsOf(document)
+  const client = createClient(target.url, LANES)
+  try {
+    const pool = await filledPool(operations, target)
+    const gun = createGun(client, target.key, pool, createVerdicts(createJudge(document), FOREIGN), options)
+    const defects = createDefects()
+    const plans = fc.oneof(...operations.map(planOf))
+    const share = Math.ceil(options.requests / LANES)
+    const lanes = Array.from({ length: LANES }, (_, lane) => lane + options.seed * LANES)
+    await Promise.all(lanes.map((seed) => runLane(gun.shoot, defects, plans, { seed, share })))
+    const slow = await gun.askSlowOnesAlone()
+    const unreached = operations.map(({ name }) => name).filter((name) => !gun.reached.has(name))
+    return { ...gun.counts, seed: options.seed, defects: defects.all(), unreached, slow }
+  } finally {
+    await client.close()
+  }
+}
+
+async function filledPool(operations: DocumentedOperation[], { api, other, key }: Target): Promise<Pool> {
+  // The key that asks must not be revoked by what it asks.
+  const pool = createPool(operations, new Set([key.split('_')[2] ?? '']))
+  const theirs = await makeOneOfEverything(other, FOREIGN)
+  for (const [template, path] of await findItemPaths(other, operations, theirs))
+    pool.add(`foreign ${template}`, path)
+  pool.add('foreign reference', `/api/v1/sandbox/payments/${encodeURIComponent(theirs.reference)}`)
+  const ours = await makeOneOfEverything(api, 'Ours')
+  for (const [template, path] of await findItemPaths(api, operations, ours))
+    if (!path.endsWith(`/${key.split('_')[2]}`)) pool.add(`item ${template}`, path)
+  const verify = operations.find(({ name }) => name === 'GET /api/v1/checkout/verify-payment')
+  for (const reference of [ours.reference, ours.openReference]) {
+    const address = `/api/v1/checkout/verify-payment?reference=${reference}`
+    if (verify) pool.harvest(verify, address, (await api.get(address)).body)
+  }
+  return pool
+}
+
+type Shoot = (plan: Plan) => Promise<Defect | undefined>
+
+interface Gun {
+  counts: Pick<Report, 'requests' | 'kinds' | 'statuses'>
+  reached: ReadonlySet<string>
+  shoot: Shoot
+  /** What took long beside others may only have waited for them; what takes long alone is slow. */
+  askSlowOnesAlone(): Promise<Report['slow']>
+}
+
+function createGun(client: Client, key: string, pool: Pool, verdicts: Verdicts, options: FuzzOptions): Gun {
+  const counts: Gun['counts'] = {
+    requests: 0,
+    kinds: { valid: 0, 'nearly valid': 0, hostile: 0 },
+    statuses: {},
+  }
+  const reached = new Set<string>()
+  const slow: Plan[] = []
+  const ask = async (plan: Plan) => {
+    const sent = written(plan, pool, key)
+    return { sent, answer: await client.send(sent) }
+  }
+  const note = (plan: Plan, { http, tookMs }: Answered): void => {
+    counts.requests += 1
+    counts.kinds[plan.kind] += 1
+    counts.statuses[http] = (counts.statuses[http] ?? 0) + 1
+    if (tookMs > SLOW_MS) slow.push(plan)
+    options.onProgress?.(counts.requests)
+  }
+  return {
+    counts,
+    reached,
+    async shoot(plan) {
+      const { sent, answer } = await ask(plan)
+      note(plan, answer)
+      if (answer.http < 300 && plan.kind === 'valid') {
+        reached.add(plan.operation.name)
+        pool.harvest(plan.operation, sent.address, answer.body)
+      }
+      const complaint = verdicts.complaintAbout(plan, sent, answer)
+      return complaint === undefined ? undefined : defectOf(plan, sent, complaint)
+    },
+    async askSlowOnesAlone() {
+      const alone: Defect[] = []
+      for (const plan of slow) {
+        const { sent, answer } = await ask(plan)
+        const again = answer.tookMs > SLOW_MS ? await ask(plan) : { answer }
+        const took = Math.round(Math.min(answer.tookMs, again.answer.tookMs))
+        if (took > SLOW_MS) alone.push(defectOf(plan, sent, `takes ${took} ms alone`))
+      }
+      return { beside: slow.length, alone }
+    },
+  }
+}
+
+interface Defects {
+  all(): Defect[]
+  isKnown(defect: Defect): boolean
+  /** A smaller request that shows the same takes the place of the one before. */
+  keep(defect: Defect): void
+}
+
+function createDefects(): Defects {
+  const byName = new Map<string, Defect>()
+  return {
+    all: () => [...byName.values()],
+    isKnown: (defect) => byName.has(signatureOf(defect)),
+    keep: (defect) => void byName.set(signatureOf(defect), defect),
+  }
+}
+
+/** Two answers that are wrong in the same way, whatever ids and numbers they have. */
+function signatureOf({ operation, complaint }: Defect): string {
+  return `${operation} ${complaint.replaceAll(/[0-9a-f]{4,}|\d+/g, '#').slice(0, 100)}`
+}
+
+function defectOf(plan: Plan, { method, address, headers, body, bytes }: Sent, complaint: string): Defect {
+  const { 'x-api-key': _secret, ...shown } = headers
+  const request =
+    bytes === undefined ? { method, address, headers: shown, body: body?.toString() } : { bytes }
+  const { broken } = plan
+  return {
+    operation: plan.operation.name,
+    complaint: cut(complaint),
+    broken,
+    request: cut(JSON.stringify(request)),
+  }
+}
+
+const cut = (text: string) => (text.length > 1_500 ? `${text.slice(0, 1_500)}…` : text)
+
+/** One after the other, until the lane has had its share; what is found is shrunk on the spot. */
+async function runLane(
+  shoot: Shoot,
+  defects: Defects,
+  plans: fc.Arbitrary<Plan>,
+  { seed, share }: { seed: number; share: number },
+): Promise<void> {
+  for (let done = 0; done < share; ) {
+    let hunted: string | undefined
+    const property = fc.asyncProperty(plans, async (plan) => {
+      const defect = await shoot(plan)
+      done += 1
+      if (!defect) return
+      if (hunted === undefined && !defects.isKnown(defect)) hunted = signatureOf(defect)
+      if (hunted !== signatureOf(defect)) return
+      defects.keep(defect)
+      throw new Error(defect.complaint)
+    })
+    await fc.check(property, { seed: seed + done, numRuns: share - done })
+  }
+}

@@ -1,0 +1,72 @@
+// npm run fuzz: sends requests of every kind to a service of its own, and ends with 1 if an answer was wrong.
+
+import { parseArgs } from 'node:util'
+import { fuzz, type Report } from './fuzz.ts'
+import { createProgress } from './progress.ts'
+import { startTarget } from './target.ts'
+
+const HELP = `npm run fuzz [-- --requests N] [-- --seed N] [-- --json]
+
+Starts a service as a process of its own and sends it requests made from its own OpenAPI document: valid ones, nearly
+valid ones and hostile ones, to every operation. Every answer must be documented, carry its headers and its request id,
+never be a 5xx, and never take more than a second when it is asked for alone. Afterwards every invariant must hold.
+
+  --requests  how many (100000)
+  --seed      makes the same requests again; what they find may differ, because ids do (random)
+  --json      one JSON document instead of the table
+  --help      this text
+`
+
+const { values: options } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+if (options.help) {
+  process.stdout.write(HELP)
+} else {
+  const ends: (() => Promise<void>)[] = []
+  try {
+    const requests = Number(options.requests)
+    const seed = Number(options.seed)
+    process.stderr.write(`Seed ${seed}\n`)
+    const target = await startTarget({ after: (end) => void ends.push(end) })
+    const onProgress = createProgress(requests)
+    const report = await fuzz(target.document, target, { requests, seed, onProgress })
+    tell(report)
+    await target.requireHealth()
+  } finally {
+    for (const end of ends) await end()
+  }
+}
+
+function tell(report: Report): void {
+  const { defects, unreached, slow } = report
+  const isBroken = defects.length + unreached.length + slow.alone.length > 0
+  process.stdout.write(
+    options.json ? `${JSON.stringify({ ...report, ok: !isBroken }, null, 2)}\n` : tableOf(report),
+  )
+  if (isBroken) process.exitCode = 1
+}
+
+function tableOf({ requests, seed, kinds, statuses, defects, unreached, slow }: Report): string {
+  const counts = (table: Record<string, number>) =>
+    Object.entries(table)
+      .map(([name, count]) => `${name}: ${count}`)
+      .join('   ')
+  const found = [...defects, ...slow.alone].map(
+    ({ operation, complaint, broken, request }) =>
+      `\n✖ ${operation} (${broken.join(', ') || 'valid'})\n  ${complaint}\n  ${request}\n`,
+  )
+  return [
+    `${requests} requests, seed ${seed}\n`,
+    `  ${counts(kinds)}\n  ${counts(statuses)}\n`,
+    `  5xx or outside the document: ${defects.length}   over 1 s alone: ${slow.alone.length} of ${slow.beside}\n`,
+    unreached.length > 0 ? `  never reached: ${unreached.join(', ')}\n` : '',
+    ...found,
+  ].join('')
+}

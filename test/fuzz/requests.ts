@@ -1,0 +1,148 @@
+// Requests as the document allows them, then perhaps broken in one way, or in several.
+
+import fc from 'fast-check'
+import type { Document, DocumentedOperation } from '../support/document.ts'
+import { bodySchemaOf, exampleOf, fieldsOf, parametersOf } from '../support/fields.ts'
+import { itemTemplateOf } from '../support/one-of-everything.ts'
+import { addressBreaks, byteBreaks, headerBreaks, itemBreaks, queryBreaks } from './address-breaks.ts'
+import { fieldBreaks, textBreaks } from './body-breaks.ts'
+import type { Break, Plan } from './plan.ts'
+import { Fresh, fitting, type Pick, picked } from './values.ts'
+
+/** Any request to the operation. */
+export function planOf(operation: DocumentedOperation): fc.Arbitrary<Plan> {
+  const valid = validPlan(operation)
+  const breaking = breaksOf(operation)
+  const nearly = fc.tuple(valid, breaking).map(([plan, change]) => change({ ...plan, kind: 'nearly valid' }))
+  const hostile = fc
+    .tuple(valid, fc.array(breaking, { minLength: 2, maxLength: 4 }))
+    .map(([plan, changes]): Plan => {
+      const broken = changes.reduce((so, change) => change(so), plan)
+      // One break may undo another, so nothing is known of the result.
+      return { ...broken, kind: 'hostile', expects: 'any answer' }
+    })
+  return fc.oneof(
+    { weight: 8, arbitrary: valid },
+    { weight: 7, arbitrary: nearly },
+    { weight: 5, arbitrary: hostile },
+  )
+}
+
+function breaksOf(operation: DocumentedOperation): fc.Arbitrary<Break> {
+  const fields = fieldsOf(bodySchemaOf(operation))
+  const queries = parametersOf(operation, 'query')
+  return fc.oneof(
+    { weight: 3, arbitrary: headerBreaks(operation) },
+    { weight: 2, arbitrary: addressBreaks },
+    { weight: 1, arbitrary: byteBreaks },
+    ...(fields.length > 0 ? [{ weight: 10, arbitrary: fieldBreaks(fields) }] : []),
+    ...(fields.length > 0 ? [{ weight: 4, arbitrary: textBreaks }] : []),
+    ...(queries.length > 0 ? [{ weight: 6, arbitrary: queryBreaks(operation) }] : []),
+    ...(itemTemplateOf(operation) ? [{ weight: 4, arbitrary: itemBreaks(operation) }] : []),
+  )
+}
+
+// What belongs together in a body only an answer can tell: a token and its customer, a payment that was paid.
+const MERGED: Readonly<Record<string, string>> = {
+  'POST /api/v1/charges/recurring': 'saved',
+  'POST /api/v1/refunds': 'paid',
+}
+
+function validPlan(operation: DocumentedOperation): fc.Arbitrary<Plan> {
+  const merged = MERGED[operation.name]
+  const parts = fc.record({
+    item: itemOf(operation),
+    query: queryOf(operation),
+    next: isPaged(operation) ? sometimes(picked(`next ${operation.path}`)) : fc.constant(undefined),
+    headers: headersOf(operation),
+    body: bodyOf(operation),
+    merged: merged ? picked(merged) : fc.constant(undefined),
+  })
+  return parts.map((made) => ({
+    ...made,
+    operation,
+    kind: 'valid',
+    broken: [],
+    method: operation.method,
+    tail: operation.path.slice(itemTemplateOf(operation)?.length ?? 0),
+    rawQuery: '',
+    tamper: undefined,
+    rewrite: undefined,
+    bytes: undefined,
+    expects: 'a documented answer',
+  }))
+}
+
+const sometimes = <Value>(arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
+
+function isPaged(operation: DocumentedOperation): boolean {
+  return parametersOf(operation, 'query').some(({ name }) => name === 'cursor')
+}
+
+function queryOf(operation: DocumentedOperation): fc.Arbitrary<[string, unknown][]> {
+  // A cursor alone fits no list: it comes with the rest of its address, as the next page.
+  const parameters = parametersOf(operation, 'query').filter(({ name }) => name !== 'cursor')
+  const fields = parameters.map(
+    ({ name, schema }) => [name, name === 'reference' ? picked('reference') : fitting(name, schema)] as const,
+  )
+  const requiredKeys: string[] = parameters.filter(({ required }) => required).map(({ name }) => name)
+  return fc
+    .record<Record<string, unknown>>(Object.fromEntries(fields), { requiredKeys })
+    .map((query) => Object.entries(query))
+}
+
+/** Where a path ends in a reference, the payment must be in the right state for what the rest of it does. */
+const REFERENCES: Readonly<Record<string, string>> = {
+  complete: 'open',
+  dispute: 'paid reference',
+  reverse: 'paid reference',
+}
+
+function itemOf(operation: DocumentedOperation): fc.Arbitrary<Pick | undefined> {
+  const template = itemTemplateOf(operation)
+  if (template === undefined) return fc.constant(undefined)
+  const verb = operation.path.split('/').at(-1) ?? ''
+  return picked(template.endsWith('{reference}') ? (REFERENCES[verb] ?? 'open') : `item ${template}`)
+}
+
+function headersOf({ method }: DocumentedOperation): fc.Arbitrary<Record<string, unknown>> {
+  const key = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(new Fresh()) },
+    { weight: 1, arbitrary: fc.nat({ max: 20 }).map((number) => `again-${number}`) },
+  )
+  const requestId = fc.nat().map((number) => `fuzz-${String(number).padStart(8, '0')}`)
+  const wanted = { 'x-request-id': requestId, ...(method === 'POST' && { 'idempotency-key': key }) }
+  return fc.record<Record<string, unknown>>(wanted, { requiredKeys: [] })
+}
+
+function bodyOf(operation: DocumentedOperation): fc.Arbitrary<unknown> {
+  const schema = bodySchemaOf(operation)
+  if (!schema) return fc.constant(undefined)
+  const example = exampleOf(operation)
+  return fc.oneof(
+    // Like the example, in which everything is known to go together, but with names of its own.
+    { weight: 3, arbitrary: fitting('', schema).map((made) => likeExample(example, made)) },
+    { weight: 1, arbitrary: fitting('', schema) },
+  )
+}
+
+const OWN = new Set([
+  'reference',
+  'email',
+  'amount',
+  'receivedAmount',
+  'instrument',
+  'expiresAt',
+  'url',
+  'outcome',
+])
+
+function likeExample(example: Document, made: Document): Document {
+  const entries = Object.entries<Document>(example).map(([name, value]) => {
+    const own = made?.[name]
+    if (name === 'customer' && own !== undefined) return [name, likeExample(value, own)]
+    return [name, OWN.has(name) && own !== undefined ? own : value]
+  })
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,142 @@
+// From a plan to bytes on a connection and back: what the plan left open is filled in from the pool.
+
+import { randomUUID } from 'node:crypto'
+import { Pool as Connections } from 'undici'
+import { UNKNOWN_UUID } from '../support/answers.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { isObject } from '../support/fields.ts'
+import { itemTemplateOf } from '../support/one-of-everything.ts'
+import { sendBytes } from '../support/raw-http.ts'
+import type { Plan } from './plan.ts'
+import type { Pool } from './pool.ts'
+import { Fresh, Pick, Raw } from './values.ts'
+
+export interface Sent {
+  method: string
+  address: string
+  headers: Record<string, string>
+  body: string | Buffer | undefined
+  bytes: string | undefined
+}
+
+export interface Answered extends ApiAnswer {
+  tookMs: number
+}
+
+/** The request as it goes out. */
+export function written(plan: Plan, pool: Pool, key: string): Sent {
+  const value = (one: unknown) => resolved(one, pool)
+  const headers = Object.entries({
+    'x-api-key': key,
+    ...(plan.body !== undefined && { 'content-type': 'application/json' }),
+    ...plan.headers,
+  })
+  const address = addressOf(plan, pool)
+  const given = headers.filter(([, header]) => header !== undefined)
+  return {
+    method: plan.method,
+    address,
+    headers: Object.fromEntries(given.map(([name, header]) => [name, String(value(header))])),
+    body: bodyOf(plan, pool),
+    bytes: plan.bytes?.(address, key),
+  }
+}
+
+function addressOf(plan: Plan, pool: Pool): string {
+  const { item, tail, query, rawQuery, next, tamper } = plan
+  const following = next && pool.find(next)
+  if (typeof following === 'string') return tamper ? tampered(following, tamper) : following
+  const path = item ? `${pool.find(item) ?? itemOfNobody(plan)}${tail}` : tail
+  const pairs = query.map(
+    ([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${parameter(value, pool)}`,
+  )
+  // Without a page to go on from there is no cursor to be tampered with, but one that is none.
+  if (tamper) pairs.push('cursor=none')
+  const text = [...pairs.filter((pair) => !pair.endsWith('=undefined')), rawQuery]
+    .filter((part) => part !== '')
+    .join('&')
+  return text === '' ? path : `${path}?${text}`
+}
+
+function itemOfNobody({ operation }: Plan): string {
+  return (itemTemplateOf(operation) ?? '').replaceAll(/\{\w+\}/g, UNKNOWN_UUID)
+}
+
+function parameter(value: unknown, pool: Pool): string {
+  return encodeURIComponent(String(resolved(value, pool)).toWellFormed())
+}
+
+function tampered(address: string, { at, sign }: NonNullable<Plan['tamper']>): string {
+  const begin = address.indexOf('cursor=') + 'cursor='.length
+  const place = begin + (at % Math.max(address.length - begin, 1))
+  const other = address[place] === sign ? '-' : sign
+  return `${address.slice(0, place)}${other}${address.slice(place + 1)}`
+}
+
+function bodyOf({ body, merged, rewrite }: Plan, pool: Pool): string | Buffer | undefined {
+  const together = merged && pool.find(merged)
+  const whole = isObject(body) && isObject(together) ? { ...body, ...together } : body
+  const text = whole === undefined ? undefined : json(whole, pool)
+  return rewrite ? rewrite(text ?? '') : text
+}
+
+function resolved(value: unknown, pool: Pool): unknown {
+  if (value instanceof Pick) return pool.find(value) ?? UNKNOWN_UUID
+  return value instanceof Fresh ? `fuzz-${randomUUID()}` : value
+}
+
+/** JSON, with what only text can say written as it is. */
+function json(given: unknown, pool: Pool): string {
+  const value = resolved(given, pool)
+  if (value instanceof Raw) return value.text
+  if (Array.isArray(value)) return `[${value.map((item) => json(item, pool)).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${json(member, pool)}`).join(',')}}`
+}
+
+export interface Client {
+  send(request: Sent): Promise<Answered>
+  close(): Promise<void>
+}
+
+export function createClient(url: string, connections: number): Client {
+  const line = new Connections(url, {
+    connections,
+    pipelining: 1,
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+  })
+  return {
+    close: () => line.close(),
+    async send(request) {
+      const startedAt = performance.now()
+      const answer = request.bytes === undefined ? await ask(line, request) : await push(url, request.bytes)
+      return { ...answer, tookMs: performance.now() - startedAt }
+    },
+  }
+}
+
+async function ask(line: Connections, { method, address, headers, body }: Sent): Promise<ApiAnswer> {
+  const path = Buffer.from(address, 'latin1').toString('latin1')
+  // A boundary: the type knows the usual methods only.
+  const answer = await line.request({ method: method as 'GET', path, headers, body: body ?? null })
+  const text = await answer.body.text()
+  const received = new Headers()
+  for (const [name, value] of Object.entries(answer.headers)) received.set(name, String(value))
+  return { http: answer.statusCode, headers: received, text, body: parsed(text) }
+}
+
+async function push(url: string, bytes: string): Promise<ApiAnswer> {
+  const answer = await sendBytes(url, Buffer.from(bytes, 'latin1'))
+  const { text, http } = answer
+  return { http, headers: new Headers(answer.headers), text, body: parsed(text) }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

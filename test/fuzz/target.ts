@@ -1,0 +1,65 @@
+// A service as a process of its own, so that a crash is seen, with two merchants: the one that asks, and another one.
+
+import assert from 'node:assert/strict'
+import { connectDb } from '../../src/kit/db.ts'
+import { createApi } from '../support/api.ts'
+import { type Ending, testDatabaseUrl } from '../support/database.ts'
+import type { Document } from '../support/document.ts'
+import { startProcess, tempFolder } from '../support/process.ts'
+import { ADMIN_TOKEN, requireInvariants } from '../support/service.ts'
+import type { Target } from './fuzz.ts'
+
+export interface RunningTarget extends Target {
+  /** As it is served. */
+  document: Document
+  /** Fails if the process has died, has logged a mistake of its own, or left the books wrong. */
+  requireHealth(): Promise<void>
+}
+
+export async function startTarget(t: Ending): Promise<RunningTarget> {
+  // Hooks run in the order in which they were given, and the process ends before its database does.
+  const stops: (() => Promise<void>)[] = []
+  t.after(async () => {
+    for (const stop of stops) await stop()
+  })
+  const databaseUrl = await testDatabaseUrl(t)
+  const ofProcess: Ending = { after: (stop) => void stops.push(stop) }
+  const running = await startProcess(ofProcess, ['serve'], {
+    PORT: '0',
+    DATABASE_URL: databaseUrl,
+    COWRY_DATA_DIR: await tempFolder(ofProcess, 'fuzz'),
+    COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
+    COWRY_RATE_LIMIT: '0',
+    COWRY_PROMPTS_PER_NUMBER: '0',
+  })
+  const { url, demoKey: key } = running.facts
+  const api = createApi(url, { 'x-api-key': key })
+  return {
+    url,
+    key,
+    api,
+    other: await anotherMerchant(url),
+    document: (await api.get('/openapi.json')).body,
+    async requireHealth() {
+      assert.equal((await api.get('/healthz')).http, 200)
+      const mistakes = running
+        .errors()
+        .split('\n')
+        .filter((line) => /"level":(?:50|60)/.test(line))
+      assert.deepEqual(mistakes, [], 'the service logged no mistake of its own')
+      const db = connectDb({ url: databaseUrl, poolSize: 1 })
+      try {
+        await requireInvariants({ db })
+      } finally {
+        await db.close()
+      }
+    },
+  }
+}
+
+async function anotherMerchant(url: string) {
+  const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
+  const { uuid } = (await admin.post('/admin/v1/merchants', { name: 'Another Shop' })).body.data
+  const made = await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'fuzz', scopes: ['*'] })
+  return createApi(url, { 'x-api-key': made.body.data.apiKey })
+}

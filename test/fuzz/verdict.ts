@@ -1,0 +1,75 @@
+// What is wrong with an answer, if anything: by the document, by what was sent, and by what no answer may ever be.
+
+import { REFUSALS } from '../../src/core/errors.ts'
+import type { Document, Judge } from '../support/document.ts'
+import type { Plan } from './plan.ts'
+import type { Answered, Sent } from './sending.ts'
+
+/** Below the table of refusals there are a few of HTTP's own. */
+const OF_HTTP = [400, 408, 431, 505]
+
+/** F-81: on every answer of the API. */
+const HEADERS: Readonly<Record<string, RegExp>> = {
+  'x-content-type-options': /^nosniff$/,
+  'cache-control': /no-store/,
+  'content-security-policy': /default-src 'none'.*frame-ancestors 'none'/,
+  'cross-origin-resource-policy': /^same-origin$/,
+  'x-request-id': /^[A-Za-z0-9._-]{8,128}$/,
+}
+const NEVER = ['server', 'x-powered-by', 'access-control-allow-origin']
+
+export interface Verdicts {
+  /** In a few words what is wrong, or undefined. */
+  complaintAbout(plan: Plan, sent: Sent, answer: Answered): string | undefined
+}
+
+/** `foreign` is what only another merchant's records hold. */
+export function createVerdicts({ judge, complaints }: Judge, foreign: string): Verdicts {
+  const byDocument = ({ operation }: Plan, answer: Answered): string | undefined => {
+    try {
+      judge(operation, answer)
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+
+  const asRefusal = ({ http, body, text, headers }: Answered): string | undefined => {
+    if (http < 400) return `answered ${http}, but must refuse`
+    const isProblem = headers.get('content-type')?.startsWith('application/problem+json')
+    const wrong = complaints(['components', 'schemas', isProblem ? 'Problem' : 'Error'], body)
+    if (wrong.length > 0) return `no error envelope: ${wrong.join('; ')} in ${text}`
+    const facts = REFUSALS[(body.error?.code ?? body.code) as keyof typeof REFUSALS]
+    return facts.http === http || OF_HTTP.includes(http)
+      ? undefined
+      : `${http} with the code of ${facts.http}`
+  }
+
+  const byExpectation = (plan: Plan, answer: Answered): string | undefined => {
+    // An answer to HEAD has no body to judge.
+    if (plan.method === 'HEAD' && plan.bytes === undefined) return undefined
+    if (plan.expects === 'a documented answer') return byDocument(plan, answer)
+    if (plan.expects === 'any answer') return answer.http < 400 ? undefined : asRefusal(answer)
+    return asRefusal(answer)
+  }
+
+  return {
+    complaintAbout(plan, sent, answer) {
+      if (answer.http >= 500 && answer.http !== 505) return `answered ${answer.http}: ${answer.text}`
+      if (answer.text.includes(foreign)) return `shows another merchant's record: ${answer.text}`
+      return wrongHeader(sent, answer) ?? byExpectation(plan, answer)
+    },
+  }
+}
+
+function wrongHeader(sent: Sent, { headers, body }: Answered): string | undefined {
+  for (const [name, form] of Object.entries(HEADERS))
+    if (!form.test(headers.get(name) ?? '')) return `the header ${name} is ${headers.get(name)}`
+  for (const name of NEVER) if (headers.has(name)) return `has the header ${name}`
+  const id = headers.get('x-request-id')
+  const told: Document = body?.error?.requestId ?? body?.requestId
+  if (told !== undefined && told !== id) return `the body says ${told}, the header ${id}`
+  const asked = sent.bytes === undefined ? sent.headers['x-request-id'] : undefined
+  const isTaken = asked !== undefined && /^[A-Za-z0-9._-]{8,128}$/.test(asked)
+  return isTaken && asked !== id ? `asked as ${asked}, answered as ${id}` : undefined
+}

@@ -1,0 +1,42 @@
+// The fields of the operations of the document, for tests that go through every one of them.
+
+import type { Document, DocumentedOperation } from './document.ts'
+
+export interface Field {
+  path: readonly string[]
+  schema: Document
+  isRequired: boolean
+}
+
+export const bodySchemaOf = ({ operation }: DocumentedOperation): Document | undefined =>
+  operation.requestBody?.content['application/json'].schema
+
+export const exampleOf = ({ operation }: DocumentedOperation): Document =>
+  operation.requestBody?.content['application/json'].example
+
+export const parametersOf = ({ operation }: DocumentedOperation, place: 'path' | 'query'): Document[] =>
+  operation.parameters.filter((parameter: Document) => parameter.in === place)
+
+/** Every field of a body, those of its objects too. */
+export function fieldsOf(schema: Document | undefined, above: readonly string[] = []): Field[] {
+  return Object.entries<Document>(schema?.properties ?? {}).flatMap(([name, child]) => {
+    const path = [...above, name]
+    const isRequired = schema.required?.includes(name) === true
+    return [{ path, schema: child, isRequired }, ...fieldsOf(child, path)]
+  })
+}
+
+export function isOfType(schema: Document, type: string): boolean {
+  return [schema.type].flat().includes(type)
+}
+
+/** The same body with another value in one place. */
+export function putAt(body: unknown, [name = '', ...rest]: readonly string[], value: unknown): unknown {
+  const object: Record<string, unknown> = isObject(body) ? { ...body } : {}
+  object[name] = rest.length > 0 ? putAt(object[name], rest, value) : value
+  return object
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

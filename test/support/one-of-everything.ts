@@ -1,0 +1,87 @@
+// A merchant that has one of everything, and where each of its records stands in the API. The places are read from the
+// document and the merchant's own lists, so an operation that is added later is found without being named here.
+
+import assert from 'node:assert/strict'
+import type { Api, ApiAnswer } from './api.ts'
+import { CUSTOMER, chargeBody, initiateBody, newReference, payWith } from './builders.ts'
+import type { DocumentedOperation } from './document.ts'
+import { makeLink } from './links.ts'
+import { p2pBody, WALLET } from './p2p.ts'
+
+export interface OneOfEverything {
+  /** Of a payment that was paid, and of one that is open. */
+  reference: string
+  openReference: string
+  recurringToken: string
+  customer: typeof CUSTOMER
+}
+
+async function post(api: Api, path: string, body: unknown): Promise<ApiAnswer['body']> {
+  const answer = await api.post(path, body)
+  assert.ok(answer.http < 300, answer.text)
+  return answer.body.data
+}
+
+/** Makes them. The names that the merchant chooses itself begin with the mark. */
+export async function makeOneOfEverything(api: Api, mark: string): Promise<OneOfEverything> {
+  const customer = { ...CUSTOMER, firstname: mark, email: `${mark.toLowerCase()}@example.com` }
+  const fresh = () => `${mark}-${newReference()}`
+  const paid = await payWith(api, 'card_success', { customer, reference: fresh(), description: mark })
+  const { recurringToken } = paid.paymentMethod
+  await post(api, '/api/v1/charges/recurring', chargeBody(recurringToken, { customer, reference: fresh() }))
+  const open = initiateBody({ customer, reference: fresh() })
+  await post(api, '/api/v1/checkout/initiate-payment', open)
+  await post(api, '/api/v1/refunds', { reference: paid.reference, amount: 1, reason: mark })
+  await makeLink(api, { title: mark })
+  await post(api, '/api/v1/p2p/accounts', { ...WALLET, accountName: mark })
+  await post(api, '/api/v1/p2p/payments', p2pBody({ customer, reference: fresh() }))
+  // Nobody listens there, so deliveries are refused at once.
+  await post(api, '/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook', description: mark })
+  await post(api, '/api/v1/api-keys', { name: mark, scopes: ['wallet:read'] })
+  return { reference: paid.reference, openReference: open.reference, recurringToken, customer }
+}
+
+/** The place of one record: the path of an operation up to its last parameter. */
+export function itemTemplateOf({ path }: Pick<DocumentedOperation, 'path'>): string | undefined {
+  const end = path.lastIndexOf('}')
+  return end < 0 ? undefined : path.slice(0, end + 1)
+}
+
+/** What a record is called in paths. */
+export function idOf(record: Record<string, unknown>): string | undefined {
+  const id = record.uuid ?? record.keyId ?? record.id
+  return typeof id === 'string' ? id : undefined
+}
+
+/** The path of one record of the merchant for each place that the document knows. */
+export async function findItemPaths(
+  api: Api,
+  operations: readonly DocumentedOperation[],
+  { reference }: Pick<OneOfEverything, 'reference'>,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  const templates = [...new Set(operations.map(itemTemplateOf))].filter((one) => one !== undefined)
+  // A place inside another place needs the outer one first.
+  for (const template of templates.toSorted((one, other) => one.length - other.length)) {
+    const collection = template.slice(0, template.lastIndexOf('/'))
+    if (template.endsWith('{reference}')) {
+      found.set(template, `${collection}/${encodeURIComponent(reference)}`)
+      continue
+    }
+    const outer = itemTemplateOf({ path: collection })
+    const path = outer ? collection.replace(outer, found.get(outer) ?? '') : collection
+    const listed = await api.get(path)
+    const id = idOf(listed.body?.data?.[0] ?? {})
+    assert.ok(id, `there is none of ${template}: ${listed.text}`)
+    found.set(template, `${path}/${id}`)
+  }
+  return found
+}
+
+/** The address of an operation about the record at its place. */
+export function fillPath({ path }: Pick<DocumentedOperation, 'path'>, itemPath: string | undefined): string {
+  const template = itemTemplateOf({ path })
+  if (template === undefined) return path
+  assert.ok(itemPath, `nothing stands at ${template}`)
+  return `${itemPath}${path.slice(template.length)}`
+}
