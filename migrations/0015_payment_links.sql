@@ -50,8 +50,9 @@ alter table payments add constraint payments_link_fkey
 create index payments_by_link on payments (merchant_id, link_id, created_at, id) where link_id is not null;
 
 -- Who may be charged at this moment, and who has paid since the link was last counted. A place is taken before an attempt
--- is recorded, kept while one is under way or not known, given back when the payment ends unpaid or was declined, and
--- counted when it is paid. A link never has more places than payments it may collect.
+-- is recorded, kept while one is under way, not known, or declined on a page that can still be paid, given back when the
+-- payment ends unpaid or nothing of it can be paid any more, and counted when it is paid. A link never has more places than
+-- payments it may collect.
 create table payment_link_places (
   merchant_id uuid not null,
   payment_id uuid not null,
@@ -91,7 +92,8 @@ begin
     on conflict (merchant_id, payment_id) do update
     set paid_minor = excluded.paid_minor, paid_at = excluded.paid_at;
   elsif new.status in ('pending', 'failed', 'abandoned', 'expired') then
-    -- A payer who went on to another way to pay may still pay the first one, so the place stays theirs.
+    -- A payer who went on to another way to pay may still pay the first one, and one who was declined may try again on a
+    -- gateway's page that stays open, which is why such an attempt is looked at again. So the place stays theirs.
     delete from payment_link_places p
     where p.merchant_id = new.merchant_id
       and p.payment_id = new.id
@@ -100,7 +102,9 @@ begin
         or not exists (
           select 1
           from attempts a
-          where a.merchant_id = new.merchant_id and a.payment_id = new.id and a.status <> 'declined'
+          where a.merchant_id = new.merchant_id
+            and a.payment_id = new.id
+            and (a.status <> 'declined' or a.due_at is not null)
         )
       );
   end if;
@@ -165,7 +169,7 @@ having l.payments_count + count(h.payment_id) > l.max_payments + (
   where p.merchant_id = l.merchant_id
     and p.link_id = l.id
     and m.to_status = 'successful'
-    and m.from_status not in ('processing', 'disputed')
+    and m.from_status in ('failed', 'abandoned', 'expired')
 );
 
 create view invariant_l04_one_event_per_payment_of_a_link as

@@ -80,7 +80,8 @@ export async function takePaidPlace(tx: Tx): Promise<PaidPlace | undefined> {
   return place
 }
 
-// A payment that is at a gateway keeps its place however long that takes.
+// A payment that is at a gateway keeps its place however long that takes, and so does one that was declined on a page which
+// can still be paid.
 const dropIdlePlacesStatement = sql<{ paymentId: string }>`
 with idle as (
   select h.merchant_id, h.payment_id
@@ -92,7 +93,9 @@ with idle as (
     and not exists (
       select 1
       from attempts a
-      where a.merchant_id = p.merchant_id and a.payment_id = p.id and a.status <> 'declined'
+      where a.merchant_id = p.merchant_id
+        and a.payment_id = p.id
+        and (a.status <> 'declined' or a.due_at is not null)
     )
   order by h.taken_at
   limit 100

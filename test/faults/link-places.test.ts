@@ -129,6 +129,41 @@ describe('a place at a link', () => {
     assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
   })
 
+  it('stays with a payer who was declined on a page that can still be paid: nobody else pays for them (F-28)', async () => {
+    const { recovery } = gateway
+    gateway.recovery = { ...recovery, paysAfterDecline: true }
+    const link = await newLink(1)
+    const [one, another] = [await begin(link), await begin(link)]
+    await started(one)
+    gateway.answers('verify', CANCELLED)
+    assert.equal(await ask(one), 'pending')
+    assert.equal((await rig.attempt(one.id)).status, 'declined')
+    assert.equal(await press(another), 'payment_link_busy')
+    clock.advance(180_000)
+    assert.equal(await dropAbandonedPlaces(app), 0, 'the page is still watched')
+    gateway.answers('verify', paid())
+    assert.equal(await ask(one), 'successful')
+    assert.equal(await press(another), 'payment_link_ended')
+    assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
+    gateway.recovery = recovery
+  })
+
+  it('of such a payer is free again when the checkout is over', async () => {
+    const { recovery } = gateway
+    gateway.recovery = { ...recovery, paysAfterDecline: true }
+    const link = await newLink(1)
+    const one = await begin(link)
+    await started(one)
+    gateway.answers('verify', CANCELLED, CANCELLED)
+    assert.equal(await ask(one), 'pending')
+    assert.equal(await stateOf(link), '0 paid, 1 taken, active')
+    clock.advance(2 * HOUR_MS)
+    await rig.expire()
+    assert.equal((await rig.payment(one.id)).status, 'expired')
+    assert.equal(await stateOf(link), '0 paid, 0 taken, active')
+    gateway.recovery = recovery
+  })
+
   it('is given back when the gateway began nothing, and no attempt goes without one (F-27)', async () => {
     const link = await newLink(1)
     const [one, another] = [await begin(link), await begin(link)]
