@@ -37,14 +37,17 @@ export async function findRoom(
   return room
 }
 
-// Only an open payment gets one: whoever ends it waits for us, and then gives the place back.
+// Only an open payment gets one: whoever ends it waits for us, and then gives the place back. A place that was taken before
+// is renewed: whoever takes it again is about to use it, and it must not be dropped as idle meanwhile.
 const insertPlaceStatement = sql<unknown>`
-insert into payment_link_places (merchant_id, payment_id, link_id, taken_at, reference)
+insert into payment_link_places as h (merchant_id, payment_id, link_id, taken_at, reference)
 select merchant_id, id, link_id, $3, reference
 from payments
 where merchant_id = $1 and id = $2 and status = 'pending'
 for no key update
-on conflict (merchant_id, payment_id) do nothing`
+on conflict (merchant_id, payment_id) do update
+set taken_at = excluded.taken_at
+where h.paid_at is null`
 
 export async function insertPlace(tx: Tx, merchantId: string, paymentId: string, at: Date): Promise<void> {
   await tx.query(insertPlaceStatement, [merchantId, paymentId, at])
@@ -81,7 +84,7 @@ export async function takePaidPlace(tx: Tx): Promise<PaidPlace | undefined> {
 }
 
 // A payment that is at a gateway keeps its place however long that takes, and so does one that was declined on a page which
-// can still be paid.
+// can still be paid. Asked once more at the end: a place may be taken again while we look.
 const dropIdlePlacesStatement = sql<{ paymentId: string }>`
 with idle as (
   select h.merchant_id, h.payment_id
@@ -103,7 +106,10 @@ with idle as (
 )
 delete from payment_link_places h
 using idle
-where h.merchant_id = idle.merchant_id and h.payment_id = idle.payment_id and h.paid_at is null
+where h.merchant_id = idle.merchant_id
+  and h.payment_id = idle.payment_id
+  and h.paid_at is null
+  and h.taken_at < $1
 returning h.payment_id as "paymentId"`
 
 /** Gives places back that were taken before this time and never used. */

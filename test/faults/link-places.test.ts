@@ -189,6 +189,16 @@ describe('a place at a link', () => {
     assert.equal(await dropAbandonedPlaces(app), 0, 'a payment that is at a gateway keeps its place')
   })
 
+  it('that is taken again is fresh again: it is not dropped between the press and the attempt', async () => {
+    const link = await newLink(1)
+    const one = await begin(link)
+    assert.equal(await takePlace(app, one), 'admitted')
+    clock.advance(180_000)
+    assert.equal(await takePlace(app, one), 'admitted')
+    assert.equal(await dropAbandonedPlaces(app), 0)
+    await started(one)
+  })
+
   it('is taken once by one payment, also when two processes take it at once', async () => {
     const link = await newLink(2)
     const [one, another] = [await begin(link), await begin(link)]
