@@ -180,7 +180,6 @@ create table disputes (
   check (status <> 'won' or amount_minor = 0)
 );
 
-create unique index one_lost_dispute on disputes (merchant_id, payment_id) where status = 'lost';
 create unique index one_open_dispute on disputes (merchant_id, payment_id) where status = 'open';
 
 -- A webhook that is about a dispute makes us ask also about an attempt that has succeeded.
@@ -200,7 +199,7 @@ left join (
   group by merchant_id, payment_id
 ) d on d.merchant_id = p.merchant_id and d.payment_id = p.id
 where (p.status = 'disputed') <> (coalesce(d.opened, 0) = 1)
-  or (p.status = 'reversed') <> (coalesce(d.lost, 0) = 1)
+  or (p.status = 'reversed') <> (coalesce(d.lost, 0) > 0)
 union all
 select
   coalesce(d.merchant_id, b.merchant_id), coalesce(d.payment_id, b.payment_id), null,
@@ -216,7 +215,12 @@ full join (
 ) b on b.merchant_id = d.merchant_id and b.payment_id = d.payment_id
 where d.amount_minor is distinct from b.held_minor
 union all
-select d.merchant_id, d.payment_id, null, 'more went back than was paid'
-from disputes d
-join payments p on p.merchant_id = d.merchant_id and p.id = d.payment_id
-where d.status = 'lost' and d.amount_minor + p.refunded_minor > coalesce(p.amount_paid_minor, 0);
+select p.merchant_id, p.id, null, 'more went back than was paid'
+from payments p
+join (
+  select merchant_id, payment_id, sum(amount_minor) as lost_minor
+  from disputes
+  where status = 'lost'
+  group by merchant_id, payment_id
+) d on d.merchant_id = p.merchant_id and d.payment_id = p.id
+where d.lost_minor + p.refunded_minor > coalesce(p.amount_paid_minor, 0);

@@ -138,10 +138,11 @@ export type Outcome =
       savedMethod: SavedMethod | null
       paidAt: Date
       /**
-       * The dispute about it: the one that is open, or else the latest. Absent where there is none and where the gateway
-       * cannot tell; a gateway for which it is one more call looks only where the question says that it was paid.
+       * All disputes about it, the latest first: one may have ended and the next been opened since we asked last. Absent
+       * where there is none and where the gateway cannot tell; a gateway for which it is one more call looks only where the
+       * question says that it was paid.
        */
-      dispute?: DisputeReport
+      disputes?: readonly DisputeReport[]
     }
   | {
       kind: 'declined'

@@ -12,9 +12,14 @@ const AMOUNT = money(10_000n, 'KES')
 
 /** What decides here: the state, the report, and the disputes that are known. */
 function decideOn(status: PaymentStatus, report: Partial<DisputeReport>, known: Partial<DisputeRow>[] = []) {
+  const decision = decideAll(status, [report], known)
+  return decision.kind === 'dispute' ? decision.to : decision.kind
+}
+
+function decideAll(status: PaymentStatus, reports: Partial<DisputeReport>[], known: Partial<DisputeRow>[]) {
   const payment = { status, currency: 'KES', amountMinor: AMOUNT.minor } as PaymentRow
   const attempt = { status: 'succeeded', gatewayKey: 'k' } as AttemptRow
-  const dispute: DisputeReport = { status: 'open', amount: AMOUNT, reference: 'dp-1', ...report }
+  const base: DisputeReport = { status: 'open', amount: AMOUNT, reference: 'dp-1' }
   const outcome: Outcome = {
     kind: 'succeeded',
     gatewayReference: 'g',
@@ -22,11 +27,10 @@ function decideOn(status: PaymentStatus, report: Partial<DisputeReport>, known: 
     key: 'k',
     savedMethod: null,
     paidAt: new Date(0),
-    dispute,
+    disputes: reports.map((report) => ({ ...base, ...report })),
   }
   const disputes = known.map((one) => ({ gatewayReference: 'dp-1', ...one }) as DisputeRow)
-  const decision = decide(payment, attempt, outcome, { firstCall: false, disputes })
-  return decision.kind === 'dispute' ? decision.to : decision.kind
+  return decide(payment, attempt, outcome, { firstCall: false, disputes })
 }
 
 const PAID: readonly PaymentStatus[] = ['successful', 'partially_refunded', 'refunded']
@@ -60,9 +64,32 @@ describe('a dispute', () => {
 
   it('waits while another one is open, and counts only in the currency that was paid', () => {
     const other = [{ status: 'open' as const, gatewayReference: 'dp-2' }]
-    for (const told of ['open', 'won', 'lost'] as const)
+    for (const told of ['open', 'lost'] as const)
       assert.equal(decideOn('disputed', { status: told }, other), 'nothing')
+    assert.equal(decideOn('disputed', { status: 'won' }, other), null, 'what took nothing need not wait')
     assert.equal(decideOn('successful', { amount: money(1n, 'USD') }), 'nothing')
+  })
+
+  it('that has ended goes before one that is open, whatever order they are told in', () => {
+    const open = { reference: 'dp-2', status: 'open' as const }
+    for (const [end, to] of [
+      ['won', 'successful'],
+      ['lost', 'reversed'],
+    ] as const)
+      for (const told of [
+        [open, { status: end }],
+        [{ status: end }, open],
+      ]) {
+        const decision = decideAll('disputed', told, [{ status: 'open' }])
+        assert.ok(decision.kind === 'dispute')
+        assert.deepEqual([decision.to, decision.report.reference], [to, 'dp-1'])
+      }
+  })
+
+  it('that is lost after another was takes what that has left', () => {
+    const lost = [{ status: 'lost' as const, gatewayReference: 'dp-0' }]
+    assert.equal(decideOn('reversed', { status: 'lost' }, lost), null)
+    assert.equal(decideOn('reversed', { status: 'open' }, lost), 'nothing')
   })
 
   it('moves a payment only where the state table leads', () => {

@@ -49,10 +49,10 @@ export type Decision =
   /** The gateway takes money back, or gives back what it took. */
   | {
       kind: 'dispute'
-      /** Where the payment moves; null when it is already there, and the dispute is only noted. */
+      /** Where the payment moves; null when it stays, and the dispute is only noted. */
       to: 'disputed' | 'successful' | 'reversed' | null
       report: DisputeReport
-      /** The dispute that holds the money now. */
+      /** The same dispute as it is known, while it holds money. */
       open: DisputeRow | null
     }
 
@@ -67,8 +67,8 @@ export function decide(
   const { failsOver } = how
   switch (outcome.kind) {
     case 'succeeded':
-      return attempt.status === 'succeeded' && outcome.dispute
-        ? decideDispute(payment, outcome.dispute, how.disputes ?? [])
+      return attempt.status === 'succeeded' && outcome.disputes
+        ? decideDisputes(payment, outcome.disputes, how.disputes ?? [])
         : decideSuccess(payment, attempt, outcome)
     case 'declined': {
       const { code, words, gatewayReference, refused = false, final: isFinal } = outcome
@@ -115,28 +115,41 @@ function decideSuccess(
   }
 }
 
+/** Of all that the gateway tells, the first that means something: those that have ended make room for the next. */
+function decideDisputes(
+  payment: PaymentRow,
+  reports: readonly DisputeReport[],
+  known: readonly DisputeRow[],
+): Decision {
+  const isOpenStill = ({ status }: DisputeReport) => status === 'open'
+  const endedFirst = [...reports.filter((one) => !isOpenStill(one)), ...reports.filter(isOpenStill)]
+  for (const report of endedFirst) {
+    const decision = decideDispute(payment, report, known)
+    if (decision.kind !== 'nothing') return decision
+  }
+  return NOTHING
+}
+
 /**
  * A dispute is opened and closed once, in whatever order its news arrives: one that has ended does not open again, and one
  * that was never seen open has taken nothing if it was won.
  */
 function decideDispute(payment: PaymentRow, report: DisputeReport, known: readonly DisputeRow[]): Decision {
-  const same = known.find(({ gatewayReference }) => gatewayReference === report.reference)
-  const open = known.find(({ status }) => status === 'open') ?? null
-  const isOver = same !== undefined && same.status !== 'open'
-  // One at a time: the next is seen when the one that is open has been decided.
-  const isAnother = open !== null && open !== same
-  if (isOver || isAnother || report.amount.currency !== payment.currency) return NOTHING
+  const same = known.find(({ gatewayReference }) => gatewayReference === report.reference) ?? null
+  const isOver = same !== null && same.status !== 'open'
+  if (isOver || report.amount.currency !== payment.currency) return NOTHING
+  const note = { kind: 'dispute', to: null, report, open: same } as const
   const move = (to: 'disputed' | 'successful' | 'reversed') =>
-    canMove(payment.status, to) ? ({ kind: 'dispute', to, report, open } as const) : NOTHING
-  switch (report.status) {
-    case 'open':
-      return same ? NOTHING : move('disputed')
-    case 'won':
-      return same ? move('successful') : { kind: 'dispute', to: null, report, open }
-    case 'lost':
-      // Where something was refunded the way leads through the dispute.
-      return canMove(payment.status, 'reversed') ? move('reversed') : move('disputed')
-  }
+    canMove(payment.status, to) ? ({ ...note, to } as const) : NOTHING
+  if (report.status === 'won') return same ? move('successful') : note
+  // One at a time holds the money: the next one's turn comes when that has been decided.
+  const isWaiting = known.some((one) => one !== same && one.status === 'open')
+  if (isWaiting || (same && report.status === 'open')) return NOTHING
+  if (report.status === 'open') return move('disputed')
+  // A second loss takes what the first has left.
+  if (payment.status === 'reversed') return note
+  // Where something was refunded the way leads through the dispute.
+  return canMove(payment.status, 'reversed') ? move('reversed') : move('disputed')
 }
 
 // What is over is not declined again; what waits for a person may be settled by the gateway's own word.

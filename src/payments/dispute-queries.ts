@@ -71,10 +71,15 @@ export async function updateDispute(tx: Tx, dispute: DisputeRow): Promise<void> 
 // Refunds write to the payment's row too, so what is left is read under the lock that the move has taken.
 const selectLeftStatement = sql<{ leftMinor: bigint }>`
 select
-  coalesce(p.amount_paid_minor, 0) - p.refunded_minor - p.refund_reserved_minor - coalesce(d.amount_minor, 0)
-    as "leftMinor"
+  (
+    coalesce(p.amount_paid_minor, 0) - p.refunded_minor - p.refund_reserved_minor
+    - (
+      select coalesce(sum(d.amount_minor), 0)
+      from disputes d
+      where d.merchant_id = p.merchant_id and d.payment_id = p.id and d.status = 'lost'
+    )
+  )::bigint as "leftMinor"
 from payments p
-left join disputes d on d.merchant_id = p.merchant_id and d.payment_id = p.id and d.status = 'lost'
 where p.merchant_id = $1 and p.id = $2`
 
 /** What of a payment has not gone back, and is not about to. */

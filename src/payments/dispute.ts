@@ -19,6 +19,7 @@ import {
 import type { Known } from './known.ts'
 import { movePayment, plainMove } from './move.ts'
 import type { PaymentRow } from './queries.ts'
+import { lockPayment } from './refund-queries.ts'
 import { DISPUTE_DELAY_MS } from './schedule.ts'
 import type { MoveSource } from './states.ts'
 import { methodOf } from './views.ts'
@@ -61,6 +62,8 @@ async function book(
 ): Promise<void> {
   const { payment, attempt } = known
   const now = app.clock.now()
+  // A move has locked the row; where there is none, a refund may be writing to it.
+  if (to === null) await lockPayment(tx, payment.merchantId, payment.id)
   const left = await readLeft(tx, payment.merchantId, payment.id)
   const wanted = smaller(report.amount.minor, left)
   if (to === 'disputed') {
@@ -73,7 +76,7 @@ async function book(
     const claimedMinor = report.amount.minor
     await updateDispute(tx, { ...open, status: report.status, claimedMinor, amountMinor, closedAt: now })
   } else {
-    const amountMinor = to === 'reversed' ? wanted : 0n
+    const amountMinor = report.status === 'lost' ? wanted : 0n
     await take(app, tx, payment, { kind: 'reversal', to: `gateway:${attempt.gateway}`, amountMinor })
     await insertDispute(tx, newDispute(app, known, report, { status: report.status, amountMinor }))
   }
@@ -130,12 +133,30 @@ async function release(
  */
 export async function takeClaimedRest(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
   const disputes = await listDisputes(tx, payment.merchantId, payment.id)
-  const lost = disputes.find(({ status }) => status === 'lost')
-  if (!lost) return
-  const left = await readLeft(tx, payment.merchantId, payment.id)
-  const amountMinor = smaller(lost.claimedMinor - lost.amountMinor, left)
-  await take(app, tx, payment, { kind: 'reversal', to: `gateway:${payment.gateway}`, amountMinor })
-  await updateDispute(tx, { ...lost, amountMinor: lost.amountMinor + amountMinor })
+  for (const lost of disputes.filter(({ status }) => status === 'lost')) {
+    const left = await readLeft(tx, payment.merchantId, payment.id)
+    const amountMinor = smaller(lost.claimedMinor - lost.amountMinor, left)
+    await take(app, tx, payment, { kind: 'reversal', to: `gateway:${payment.gateway}`, amountMinor })
+    await updateDispute(tx, { ...lost, amountMinor: lost.amountMinor + amountMinor })
+  }
+}
+
+/** What the gateway tells of and our books have no place for is not lost without a word. */
+export function tellOfUnbooked(
+  app: PaymentsApp,
+  { payment, attempt }: Known,
+  reports: readonly DisputeReport[],
+  known: readonly DisputeRow[],
+): void {
+  // While one is open the others wait for their turn.
+  if (payment.status === 'disputed') return
+  const references = new Set(known.map(({ gatewayReference }) => gatewayReference))
+  for (const { reference, status } of reports) {
+    if (references.has(reference)) continue
+    const { merchantId, id: attemptId, gateway } = attempt
+    const facts = { merchantId, paymentId: payment.id, attemptId, gateway, outcome: status }
+    app.log.error('a chargeback that is not in the books needs a person', facts)
+  }
 }
 
 function newDispute(

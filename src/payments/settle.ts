@@ -10,7 +10,7 @@ import { capturePostings, directPostings, duplicatePostings, feeOf, type Posting
 import type { PaymentsApp } from './app.ts'
 import { type AttemptRow, listAttempts } from './attempt-queries.ts'
 import { type Decision, decide } from './decide.ts'
-import { applyDispute } from './dispute.ts'
+import { applyDispute, tellOfUnbooked } from './dispute.ts'
 import { listDisputes } from './dispute-queries.ts'
 import type { Known } from './known.ts'
 import { movePayment } from './move.ts'
@@ -36,24 +36,33 @@ export async function settle(app: PaymentsApp, known: Known, told: Outcome, how:
   let current = known
   const { merchantId, id: paymentId } = known.payment
   const outcome = cleaned(told)
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  const reports = disputesOf(outcome)
+  const rounds = MAX_ROUNDS + MOVES_PER_DISPUTE * reports.length
+  for (let round = 0; round < rounds; round += 1) {
     // Who lost the attempt to the resolver meanwhile does not speak for the first call any more.
     const firstCall = (how.firstCall ?? false) && current.attempt.fence === known.attempt.fence
+    const disputes = reports.length > 0 ? await listDisputes(app.db, merchantId, paymentId) : []
     const decision = decide(current.payment, current.attempt, outcome, {
       firstCall,
       failsOver: how.failsOver ?? false,
-      disputes: isDisputed(outcome) ? await listDisputes(app.db, merchantId, paymentId) : [],
+      disputes,
     })
-    if (decision.kind === 'nothing') return current
+    if (decision.kind === 'nothing') {
+      tellOfUnbooked(app, current, reports, disputes)
+      return current
+    }
     const settled = await apply(app, current, decision, outcome, how)
     // What was paid and is disputed makes two moves: the money came before it was taken back.
-    if (settled && !isDisputed(outcome)) return settled
+    if (settled && reports.length === 0) return settled
     current = settled ?? (await reload(app, current))
   }
-  throw new Error(`payment ${known.payment.id} moved ${MAX_ROUNDS} times while one outcome was settled`)
+  throw new Error(`payment ${known.payment.id} moved ${rounds} times while one outcome was settled`)
 }
 
-const isDisputed = (outcome: Outcome) => outcome.kind === 'succeeded' && outcome.dispute !== undefined
+// One that was never seen open may be opened and closed.
+const MOVES_PER_DISPUTE = 2
+
+const disputesOf = (outcome: Outcome) => (outcome.kind === 'succeeded' ? (outcome.disputes ?? []) : [])
 
 function apply(
   app: PaymentsApp,
@@ -82,8 +91,8 @@ function cleaned(outcome: Outcome): Outcome {
         ...outcome,
         gatewayReference: gatewayReference ?? '',
         savedMethod: outcome.savedMethod && cleanedMethod(outcome.savedMethod),
-        ...(outcome.dispute && {
-          dispute: { ...outcome.dispute, reference: plainText(outcome.dispute.reference) },
+        ...(outcome.disputes && {
+          disputes: outcome.disputes.map((one) => ({ ...one, reference: plainText(one.reference) })),
         }),
       }
     case 'declined':

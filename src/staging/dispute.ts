@@ -19,7 +19,7 @@ export async function playDispute(
   const told = await app.sandbox.dispute(attempt.gatewayKey, outcome)
   if (told.kind === 'unknown') throw new Refusal('temporarily_unavailable')
   // What the bank cannot do the provider leaves as it is.
-  if (told.kind !== 'succeeded' || told.dispute?.status !== outcome) throw refusal(payment)
+  if (told.kind !== 'succeeded' || told.disputes?.[0]?.status !== outcome) throw refusal(payment)
   return (await verifyAttempt(app, { payment, attempt }, 'webhook')).payment
 }
 

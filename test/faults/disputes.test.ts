@@ -29,8 +29,8 @@ type News = DisputeReport['status'] | 'paid'
 async function hear(paymentId: string, news: News, app = rig.app, reference = 'dp-1'): Promise<void> {
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
   const { key, amount } = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
-  const dispute = news === 'paid' ? {} : { dispute: { status: news, amount, reference } }
-  await settle(app, known, paid(dispute)({ key, amount }), { source: 'webhook' })
+  const disputes = news === 'paid' ? {} : { disputes: [{ status: news, amount, reference }] }
+  await settle(app, known, paid(disputes)({ key, amount }), { source: 'webhook' })
 }
 
 /** A part goes back, where the payment allows it at this moment. */
@@ -153,9 +153,70 @@ describe('F-36: news in any order', () => {
   })
 })
 
+describe('F-36: two disputes about one payment', () => {
+  const PARTS = { 'dp-1': 4_000n, 'dp-2': 5_000n }
+  type Name = keyof typeof PARTS
+  type Stand = Partial<Record<Name, DisputeReport['status']>>
+
+  /** The gateway is asked, and tells of all its disputes, the latest first. */
+  async function look(paymentId: string, stand: Stand, app = rig.app): Promise<void> {
+    const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
+    const names = (Object.keys(stand) as Name[]).sort().reverse()
+    const disputes = names.map((reference) => {
+      const amount = money(PARTS[reference], 'KES')
+      return { status: stand[reference] ?? 'open', amount, reference }
+    })
+    const asked = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
+    await settle(app, known, paid({ disputes })(asked), { source: 'webhook' })
+  }
+
+  /** What may be seen between nothing and the end. */
+  const standsOf = (first: DisputeReport['status'], second: DisputeReport['status']): Stand[] => [
+    { 'dp-1': 'open' },
+    { 'dp-1': first, 'dp-2': 'open' },
+    { 'dp-1': 'open', 'dp-2': second },
+  ]
+
+  for (const first of ['won', 'lost'] as const)
+    for (const second of ['won', 'lost'] as const)
+      it(`that are ${first} and ${second} come to one sum, whatever was seen of them on the way`, async () => {
+        const stands = standsOf(first, second)
+        for (let seen = 0; seen < 2 ** stands.length; seen += 1) {
+          const id = await newCharge()
+          await hear(id, 'paid')
+          for (const [n, stand] of stands.entries()) if (seen & (1 << n)) await look(id, stand)
+          for (let n = 0; n < 2; n += 1) await look(id, { 'dp-1': first, 'dp-2': second })
+          const lost = (first === 'lost' ? PARTS['dp-1'] : 0n) + (second === 'lost' ? PARTS['dp-2'] : 0n)
+          const told = seen.toString(2)
+          assert.deepEqual(await sumsOf(id), { wallet: PAID - lost, disputed: 0n }, told)
+          assert.equal((await rig.payment(id)).status, lost > 0n ? 'reversed' : 'successful', told)
+        }
+      })
+
+  it('never take more than was paid, also when both claim all of it', async () => {
+    const id = await newCharge()
+    await hear(id, 'paid')
+    for (const reference of ['dp-1', 'dp-2']) await hear(id, 'lost', rig.app, reference)
+    assert.deepEqual(await sumsOf(id), { wallet: 0n, disputed: 0n })
+  })
+
+  it('heard by two processes at once move the money once', async () => {
+    const other = rig.anotherApp()
+    for (let round = 0; round < 5; round += 1) {
+      const id = await newCharge()
+      await hear(id, 'paid')
+      await look(id, { 'dp-1': 'open' })
+      const stand = { 'dp-1': 'lost', 'dp-2': 'lost' } as const
+      await Promise.all([look(id, stand), look(id, stand, other), look(id, { 'dp-1': 'open' }, other)])
+      await look(id, stand)
+      assert.deepEqual(await sumsOf(id), { wallet: 1_000n, disputed: 0n })
+    }
+  })
+})
+
 describe('a doorbell about a payment that has succeeded', () => {
   const open: Partial<Extract<Outcome, { kind: 'succeeded' }>> = {
-    dispute: { status: 'open', amount: money(PAID, 'KES'), reference: 'dp-1' },
+    disputes: [{ status: 'open', amount: money(PAID, 'KES'), reference: 'dp-1' }],
   }
 
   async function paidCharge() {
@@ -197,7 +258,10 @@ describe('a doorbell about a payment that has succeeded', () => {
     rig.clock.advance(2 * DAY_MS)
     assert.equal(await rig.resolve(), 1)
     rig.clock.advance(2 * DAY_MS)
-    rig.gateway.answers('verify', paid({ dispute: { ...open.dispute, status: 'lost' } as DisputeReport }))
+    rig.gateway.answers(
+      'verify',
+      paid({ disputes: [{ status: 'lost', amount: money(PAID, 'KES'), reference: 'dp-1' }] }),
+    )
     assert.equal(await rig.resolve(), 1)
     assert.equal((await rig.payment(id)).status, 'reversed')
     rig.clock.advance(30 * DAY_MS)
@@ -209,7 +273,7 @@ describe('a doorbell about a payment that has succeeded', () => {
     await ring(attempt)
     rig.gateway.answers(
       'verify',
-      paid({ dispute: { status: 'open', amount: money(5n, 'USD'), reference: 'x' } }),
+      paid({ disputes: [{ status: 'open', amount: money(5n, 'USD'), reference: 'x' }] }),
     )
     await rig.resolve()
     assert.equal((await rig.payment(id)).status, 'successful')

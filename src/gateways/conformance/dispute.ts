@@ -25,6 +25,18 @@ export function testDispute(subject: Subject): void {
       }
     })
 
+    it('stands beside the next one, which has a name of its own', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt, paid } = await rig.payNew()
+      for (const status of ['open', 'won', 'open'] as const) await dispute(rig, attempt, status)
+      const told = await askAll(rig, attempt, paid)
+      assert.deepEqual(
+        told.map(({ status }) => status),
+        ['open', 'won'],
+      )
+      assert.equal(new Set(told.map(({ reference }) => reference)).size, 2)
+    })
+
     it('rings about our key, so that we ask also about what has succeeded', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt } = await rig.payNew()
@@ -52,14 +64,23 @@ async function dispute(rig: Rig, { key }: Attempt, status: DisputeReport['status
   return rig.provider.dispute(key, status)
 }
 
+/** The latest. */
 async function ask(
+  rig: Rig,
+  attempt: Attempt,
+  paid: Extract<Outcome, { kind: 'succeeded' }>,
+): Promise<DisputeReport | undefined> {
+  return (await askAll(rig, attempt, paid))[0]
+}
+
+async function askAll(
   { gateway }: Rig,
   attempt: Attempt,
   { gatewayReference }: Extract<Outcome, { kind: 'succeeded' }>,
-): Promise<DisputeReport | undefined> {
+): Promise<readonly DisputeReport[]> {
   const outcome = await gateway.verify({ ...attempt, isPaid: true }, gatewayReference)
   assert.ok(outcome.kind === 'succeeded', inspect(outcome))
-  return outcome.dispute
+  return outcome.disputes ?? []
 }
 
 async function keyOf({ gateway }: Rig, reading: WebhookReading): Promise<string | null> {

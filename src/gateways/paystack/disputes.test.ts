@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
 import type { Outcome } from '../gateway.ts'
 import type { Answer } from './answer.ts'
-import { withDispute } from './disputes.ts'
+import { withDisputes } from './disputes.ts'
 
 const paid: Extract<Outcome, { kind: 'succeeded' }> = {
   kind: 'succeeded',
@@ -36,32 +36,32 @@ describe('what Paystack says of disputes', () => {
     ]) {
       const report = { status: ours, amount: money(100_000n, 'NGN'), reference: '358950' }
       for (const data of [[dispute({ status, resolution })], dispute({ status, resolution })])
-        assert.deepEqual(withDispute(said(data), paid), { ...paid, dispute: report })
+        assert.deepEqual(withDisputes(said(data), paid), { ...paid, disputes: [report] })
     }
   })
 
   it('is nothing where there is none', () => {
     const nothing: Answer = { kind: 'refused', http: 404, message: '', type: '', code: '', words: 'none' }
-    for (const answer of [said([]), said(null), nothing]) assert.deepEqual(withDispute(answer, paid), paid)
+    for (const answer of [said([]), said(null), nothing]) assert.deepEqual(withDisputes(answer, paid), paid)
   })
 
   it('is about all that was paid when it does not say how much, or in another currency', () => {
     for (const changes of [{ refund_amount: null }, { refund_amount: '0' }, { currency: 'USD' }]) {
-      const outcome = withDispute(said([dispute(changes)]), paid)
+      const outcome = withDisputes(said([dispute(changes)]), paid)
       assert.ok(outcome.kind === 'succeeded')
-      assert.deepEqual(outcome.dispute?.amount, paid.paid)
+      assert.deepEqual(outcome.disputes?.[0]?.amount, paid.paid)
     }
   })
 
-  it('is the open one before the latest', () => {
+  it('is told whole, the latest first', () => {
     const lost = { status: 'resolved', resolution: 'merchant-accepted' }
     const list = [dispute({ id: '9', ...lost }), dispute({ id: '8' }), dispute({ id: '10', ...lost })]
-    const seen = (data: object[]) => {
-      const outcome = withDispute(said(data), paid)
-      return outcome.kind === 'succeeded' ? outcome.dispute?.reference : undefined
-    }
-    assert.equal(seen(list), '8')
-    assert.equal(seen(list.filter(({ id }) => id !== '8')), '10')
+    const outcome = withDisputes(said(list), paid)
+    assert.ok(outcome.kind === 'succeeded')
+    assert.deepEqual(
+      outcome.disputes?.map(({ reference, status }) => `${reference} ${status}`),
+      ['10 lost', '9 lost', '8 open'],
+    )
   })
 
   it('stays unknown with words that we do not know, and while nobody answers', () => {
@@ -73,6 +73,6 @@ describe('what Paystack says of disputes', () => {
       { kind: 'refused', http: 401, message: '', type: '', code: '', words: 'bad key' },
       { kind: 'unknown', reason: 'no_answer', words: 'timeout' },
     ]
-    for (const answer of odd) assert.equal(withDispute(answer, paid).kind, 'unknown')
+    for (const answer of odd) assert.equal(withDisputes(answer, paid).kind, 'unknown')
   })
 })

@@ -25,8 +25,8 @@ const readDisputes = shaped(Type.Union([Type.Array(Dispute), Dispute]))
 export const disputesPath = (transactionId: string) =>
   `/dispute/transaction/${encodeURIComponent(transactionId)}`
 
-/** The success with the dispute about it, if there is one. */
-export function withDispute(answer: Answer, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
+/** The success with the disputes about it, if there are any. */
+export function withDisputes(answer: Answer, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
   if (isUnknown(answer)) return answer
   if (answer.kind === 'refused') return answer.http === 404 ? paid : unknown('no_answer', answer.words)
   if (answer.data == null) return paid
@@ -40,10 +40,9 @@ function fromDisputes(disputes: readonly Dispute[], paid: Extract<Outcome, { kin
   const unreadable = reports.find((report) => 'kind' in report)
   if (unreadable) return unreadable
   const known = reports.filter((report) => 'reference' in report)
-  // The one that is open, or else the latest; ids only grow.
+  // The latest first; ids only grow.
   const latest = known.toSorted((a, b) => Number(BigInt(b.reference) - BigInt(a.reference)))
-  const dispute = latest.find(({ status }) => status === 'open') ?? latest[0]
-  return dispute ? { ...paid, dispute } : paid
+  return latest.length > 0 ? { ...paid, disputes: latest } : paid
 }
 
 function toReport(dispute: Dispute, paid: Money): DisputeReport | Unknown {

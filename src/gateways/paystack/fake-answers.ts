@@ -34,7 +34,8 @@ export interface FakePayment {
   gatewayResponse: string
   paidAt: string | null
   executions: number
-  dispute?: { id: number; status: string; resolution: string | null }
+  /** The latest last. */
+  disputes: { id: number; status: string; resolution: string | null }[]
 }
 
 export type Check = (value: unknown) => boolean

@@ -70,11 +70,14 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
     dispute(key, status) {
       const record = payment(key)
       const { data } = readFixture('webhook-dispute')
-      record.dispute = { ...DISPUTES[status], id: record.dispute?.id ?? record.id }
+      const latest = record.disputes.at(-1)
+      const open = latest?.resolution === null ? latest : undefined
+      const dispute = { ...DISPUTES[status], id: open?.id ?? record.id + record.disputes.length }
+      record.disputes = [...record.disputes.filter((one) => one !== open), dispute]
       if (status === 'lost') record.status = 'reversed'
       const event = `charge.dispute.${status === 'open' ? 'create' : 'resolve'}`
       const transaction = { id: record.id, reference: record.reference }
-      return signHook({ event, data: { ...Object(data), ...record.dispute, transaction } })
+      return signHook({ event, data: { ...Object(data), ...dispute, transaction } })
     },
     endRefunds: (manner: RefundManner) => books.refunds.end(manner),
     refunds: (key) => books.refunds.given(payment(key)),
@@ -182,6 +185,7 @@ function newPayment({ reference, amount, currency, email = 'amina.otieno@example
     gatewayResponse: 'The transaction was not completed',
     paidAt: null,
     executions: 0,
+    disputes: [],
   }
 }
 
@@ -240,8 +244,8 @@ const DISPUTES = {
 function listDisputes({ payments }: Books, id: string): FakeReply {
   const record = [...payments.values()].find((one) => String(one.id) === id)
   if (!record) return refuse(404, 'Transaction not found')
-  const { amount: refund_amount, currency, dispute } = record
-  const data = dispute ? [{ ...dispute, refund_amount, currency }] : []
+  const { amount: refund_amount, currency, disputes } = record
+  const data = disputes.map((dispute) => ({ ...dispute, refund_amount, currency }))
   return { http: 200, body: { status: true, message: 'Disputes retrieved', data } }
 }
 

@@ -5,7 +5,7 @@ import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
 import { isDuplicate, readAnswer } from './answer.ts'
-import { disputesPath, withDispute } from './disputes.ts'
+import { disputesPath, withDisputes } from './disputes.ts'
 import { readSignedHook } from './hooks.ts'
 import { RAILS } from './rails.ts'
 import { type Ask, openRefunds } from './refunds.ts'
@@ -74,7 +74,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
     const path = `/transaction/verify/${encodeURIComponent(question.key)}`
     const outcome = fromVerify(readAnswer(await ask('GET', path)), question, clock.now())
     if (!question.isPaid || outcome.kind !== 'succeeded') return outcome
-    return withDispute(readAnswer(await ask('GET', disputesPath(outcome.gatewayReference))), outcome)
+    return withDisputes(readAnswer(await ask('GET', disputesPath(outcome.gatewayReference))), outcome)
   }
 
   /** The duplicate proves that an earlier request got through, so a question that did not leave us proves nothing. */

@@ -50,6 +50,8 @@ export interface SandboxRecord {
   refunds?: Record<string, string>
   /** Whether its money was taken back, or may be; absent when nobody has tried. */
   dispute?: SandboxDispute
+  /** Those that were won before it, the latest first. */
+  pastDisputes?: SandboxDispute[]
 }
 
 /** Lost is also money that was taken back without a dispute before it. */
@@ -222,11 +224,13 @@ export function disputed(
   now: Date,
 ): SandboxRecord {
   const current = settled(record, now)
-  const { dispute, paid: amount } = current
+  const { dispute, pastDisputes = [], paid: amount } = current
   if (current.status !== 'succeeded' || amount === null || dispute?.status === 'lost') return current
   if (dispute?.status === 'open')
     return status === 'open' ? current : { ...current, dispute: { ...dispute, status } }
-  return status === 'won' ? current : { ...current, dispute: { uuid, status, amount } }
+  if (status === 'won') return current
+  const past = dispute ? [dispute, ...pastDisputes] : pastDisputes
+  return { ...current, dispute: { uuid, status, amount }, pastDisputes: past }
 }
 
 function end(record: SandboxRecord, ending: Ending, at: string): SandboxRecord {

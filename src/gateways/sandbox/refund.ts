@@ -71,6 +71,7 @@ function draftRefund(
     plan: null,
     refunds: undefined,
     dispute: undefined,
+    pastDisputes: undefined,
     refundOf: payment.key,
     status: 'pending',
     paid: null,

@@ -24,6 +24,7 @@ export function showRecord(record: SandboxRecord, pagesUrl: string): RecordBody 
     next: showNext(record, pagesUrl),
     card: showCard(record),
     dispute: record.dispute ?? null,
+    pastDisputes: record.pastDisputes ?? [],
   }
 }
 

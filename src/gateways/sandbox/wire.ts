@@ -108,6 +108,8 @@ export const RecordBody = Type.Object({
   card: Nullable(CardBody),
   // A provider of an older version does not tell.
   dispute: Type.Optional(Nullable(DisputeBody)),
+  /** Those before it, the latest first. */
+  pastDisputes: Type.Optional(Type.Array(DisputeBody)),
 })
 export type RecordBody = Static<typeof RecordBody>
 
@@ -269,6 +271,8 @@ function fromRecord(body: RecordBody, key: string): Outcome {
 function fromSuccess(body: RecordBody): Outcome {
   if (!isCurrency(body.currency) || body.paid === null || body.endedAt === null)
     return unknown('unreadable', 'the sandbox answered a success without an amount, a currency or a time')
+  const { currency, dispute, pastDisputes = [] } = body
+  const disputes = dispute ? [dispute, ...pastDisputes] : []
   return {
     kind: 'succeeded',
     gatewayReference: body.id,
@@ -276,7 +280,7 @@ function fromSuccess(body: RecordBody): Outcome {
     key: body.key,
     savedMethod: body.card ? toSavedMethod(body.card) : null,
     paidAt: new Date(body.endedAt),
-    ...(body.dispute && { dispute: toDispute(body.dispute, body.currency) }),
+    ...(disputes.length > 0 && { disputes: disputes.map((one) => toDispute(one, currency)) }),
   }
 }
 

@@ -30,29 +30,30 @@ describe('what Stripe says of disputes', () => {
     ] as const) {
       const amount = money(100_000n, 'KES')
       const report = { status: ours, amount, reference: `du_${status}` }
-      assert.deepEqual(fromDisputes(listOf(dispute(status)), PAID), { report })
+      assert.deepEqual(fromDisputes(listOf(dispute(status)), PAID), { reports: [report] })
     }
   })
 
   it('is nothing as long as no money is taken: an inquiry, or a dispute that was prevented', () => {
     for (const status of ['warning_needs_response', 'warning_under_review', 'warning_closed', 'prevented'])
-      assert.deepEqual(fromDisputes(listOf(dispute(status)), PAID), { report: null })
-    assert.deepEqual(fromDisputes(listOf(), PAID), { report: null })
+      assert.deepEqual(fromDisputes(listOf(dispute(status)), PAID), { reports: [] })
+    assert.deepEqual(fromDisputes(listOf(), PAID), { reports: [] })
   })
 
-  it('is the open one before the latest, and the latest before all others', () => {
-    const seen = (...list: object[]) => {
-      const found = fromDisputes(listOf(...list), PAID)
-      return 'report' in found ? found.report?.reference : undefined
-    }
-    assert.equal(seen(dispute('lost'), dispute('needs_response')), 'du_needs_response')
-    assert.equal(seen(dispute('lost'), dispute('won')), 'du_lost')
+  it('is told whole, the latest first, as Stripe lists it', () => {
+    const list = [dispute('needs_response'), dispute('warning_closed'), dispute('won'), dispute('lost')]
+    const found = fromDisputes(listOf(...list), PAID)
+    assert.ok('reports' in found)
+    assert.deepEqual(
+      found.reports.map(({ reference }) => reference),
+      ['du_needs_response', 'du_won', 'du_lost'],
+    )
   })
 
   it('is about all that was paid when the bank counts in another currency', () => {
     const found = fromDisputes(listOf(dispute('lost', { currency: 'usd' })), PAID)
-    assert.ok('report' in found)
-    assert.deepEqual(found.report?.amount, PAID)
+    assert.ok('reports' in found)
+    assert.deepEqual(found.reports[0]?.amount, PAID)
   })
 
   it('stays unknown with a status or a shape that we do not know, and with any error', () => {
@@ -65,7 +66,7 @@ describe('what Stripe says of disputes', () => {
     ]
     for (const answer of odd) {
       const found = fromDisputes(answer, PAID)
-      assert.equal('kind' in found ? found.kind : 'report', 'unknown')
+      assert.equal('kind' in found ? found.kind : 'reports', 'unknown')
     }
   })
 })

@@ -20,16 +20,15 @@ const readDisputes = shaped(Type.Object({ object: Type.Literal('list'), data: Ty
 export const disputesPath = (intentId: string) =>
   `/v1/disputes?payment_intent=${encodeURIComponent(intentId)}&limit=20`
 
-/** The dispute that is open, or else the latest, which Stripe lists first; null when there is none. */
-export function fromDisputes(answer: HttpAnswer, paid: Money): { report: DisputeReport | null } | Unknown {
+/** All of them; Stripe lists the latest first. */
+export function fromDisputes(answer: HttpAnswer, paid: Money): { reports: DisputeReport[] } | Unknown {
   const reply = readReply(answer, readDisputes)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromUnansweredQuestion(reply)
   const reports = reply.body.data.map((dispute) => toReport(dispute, paid))
   if (reports.includes(undefined))
     return unknown('unreadable', 'Stripe answered a status of a dispute that we do not know')
-  const known = reports.filter((report) => report != null)
-  return { report: known.find(({ status }) => status === 'open') ?? known[0] ?? null }
+  return { reports: reports.filter((report) => report != null) }
 }
 
 /** Null when no money was taken; undefined when we do not know. */

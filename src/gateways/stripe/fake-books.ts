@@ -186,10 +186,11 @@ export function makeRefund(books: Books, fields: Fields): FakeReply {
 
 const DISPUTE_STATUSES = { open: 'needs_response', won: 'won', lost: 'lost' }
 
-/** The bank of the payer of an intent opens a dispute about all of it, or decides it. */
+/** The bank of the payer of an intent opens a dispute about all of it, or decides it; after one that ended, another. */
 export function setDispute(books: Books, intent: Stripe, status: keyof typeof DISPUTE_STATUSES): Stripe {
   const { id: payment_intent, amount_received: amount, currency } = intent
-  const known = books.disputes.find((one) => one.payment_intent === payment_intent)
+  const isOpen = (one: Stripe) => one.status === DISPUTE_STATUSES.open
+  const known = books.disputes.find((one) => one.payment_intent === payment_intent && isOpen(one))
   const dispute = known ?? {
     id: newId('du'),
     object: 'dispute',

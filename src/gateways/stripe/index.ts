@@ -122,17 +122,17 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     const answer = await (isSession ? readSession(reference) : readIntent(reference))
     const outcome = dated(isSession ? fromSessionQuestion(answer, key) : fromIntentQuestion(answer, key))
     if (!isPaid || outcome.kind !== 'succeeded') return outcome
-    return withDispute(outcome, isSession ? readIntentId(answer) : reference)
+    return withDisputes(outcome, isSession ? readIntentId(answer) : reference)
   }
 
-  async function withDispute(
+  async function withDisputes(
     paid: Extract<Outcome, { kind: 'succeeded' }>,
     intentId: ReturnType<typeof readIntentId>,
   ): Promise<Outcome> {
     if (typeof intentId !== 'string') return intentId
     const found = fromDisputes(await read(disputesPath(intentId)), paid.paid)
     if ('kind' in found) return found
-    return found.report ? { ...paid, dispute: found.report } : paid
+    return found.reports.length > 0 ? { ...paid, disputes: found.reports } : paid
   }
 
   return {
