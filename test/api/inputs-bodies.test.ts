@@ -1,0 +1,283 @@
+// Every body of every operation and every field of it, with what must never pass: generated from the document. All
+// complaints of a request come at once, so one request tells whether each of its fields is checked.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { UNKNOWN_UUID } from '../support/answers.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { newReference } from '../support/builders.ts'
+import { createJudge, type Document, type DocumentedOperation, operationsOf } from '../support/document.ts'
+import { bodySchemaOf, exampleOf, type Field, fieldsOf, isOfType, putAt } from '../support/fields.ts'
+import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LIMIT: '0' } })
+const { api } = await service.newMerchant()
+const document = service.openApi()
+const operations = operationsOf(document)
+const { judge } = createJudge(document)
+const own = await makeOneOfEverything(api, 'Own')
+const itemPaths = await findItemPaths(api, operations, own)
+
+const withBody = operations.filter((operation) => bodySchemaOf(operation))
+
+const pathOf = (operation: DocumentedOperation) =>
+  fillPath(operation, itemPaths.get(itemTemplateOf(operation) ?? ''))
+
+/** Asks, and holds the answer against the document. */
+async function ask(operation: DocumentedOperation, path: string, init: RequestInit = {}): Promise<ApiAnswer> {
+  const answer = await api.send(operation.method, path, init)
+  judge(operation, answer)
+  return answer
+}
+
+const sendText = (
+  operation: DocumentedOperation,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+) => ask(operation, pathOf(operation), { body, headers: { 'content-type': 'application/json', ...headers } })
+
+/** The names of the fields that an answer complains of. */
+function complainedOf(answer: ApiAnswer): string[] {
+  return answer.body?.error?.details.map(({ field }: { field: string }) => field) ?? []
+}
+
+/** Puts what is written for it into each field, and asserts that each of them is complained of. */
+async function assertAllRefused(
+  operation: DocumentedOperation,
+  fields: Field[],
+  written: (field: Field) => string,
+) {
+  if (fields.length === 0) return
+  const marked = fields.reduce<unknown>(
+    (body, { path }, index) => putAt(body, path, `:${index}:`),
+    rightBody(operation),
+  )
+  const text = JSON.stringify(marked).replaceAll(/":(\d+):"/g, (whole, index: string) => {
+    const field = fields[Number(index)]
+    return field ? written(field) : whole
+  })
+  const answer = await sendText(operation, text)
+  assert.equal(answer.http, 400, `${operation.name}: ${answer.text}`)
+  const named = complainedOf(answer)
+  const missed = fields.map(({ path }) => path.join('.')).filter((name) => !named.includes(name))
+  assert.deepEqual(
+    missed,
+    [],
+    `${operation.name} with ${written(fields[0] as Field).slice(0, 50)}: ${answer.text}`,
+  )
+}
+
+const textFields = (operation: DocumentedOperation) =>
+  fieldsOf(bodySchemaOf(operation)).filter(({ schema }) => isOfType(schema, 'string'))
+
+const amountFields = (operation: DocumentedOperation) =>
+  fieldsOf(bodySchemaOf(operation)).filter(({ path }) => /amount$/i.test(path.at(-1) ?? ''))
+
+describe('every field of every body', () => {
+  it('is refused with characters that no text may hold (F-64, F-68)', async () => {
+    const bad = [
+      '\\u0000',
+      'a\\u0000b',
+      '\\ud83d',
+      '\\udc00x',
+      '\\u001b[31m',
+      '\\u0085',
+      '\\u007f',
+      'a\\r\\nSet-Cookie: x=1',
+    ]
+    for (const operation of withBody) {
+      for (const characters of bad)
+        await assertAllRefused(operation, textFields(operation), () => `"${characters}"`)
+    }
+  })
+
+  it('is refused in data of the merchant’s own shape with such characters, keys too (F-64)', async () => {
+    const free = withBody.filter((operation) => bodySchemaOf(operation)?.properties.metadata)
+    assert.ok(free.length > 5)
+    for (const operation of free) {
+      for (const metadata of [
+        '{"a":"\\u0000"}',
+        '{"\\u0000":1}',
+        '{"a":[{"b":"\\ud800"}]}',
+        '{"a":"\\u001b"}',
+      ]) {
+        const text = JSON.stringify({ ...exampleOf(operation), metadata: 'here' }).replace('"here"', metadata)
+        const answer = await sendText(operation, text)
+        assert.equal(answer.http, 400, `${operation.name}: ${answer.text}`)
+        assert.ok(
+          complainedOf(answer).every((field) => field.startsWith('metadata')),
+          answer.text,
+        )
+      }
+    }
+  })
+
+  it('is refused when it is of another type', async () => {
+    const types: Record<string, string> = {
+      string: '"text"',
+      number: '12.5',
+      boolean: 'true',
+      array: '[{}]',
+      object: '{"a":1}',
+    }
+    for (const operation of withBody) {
+      const fields = fieldsOf(bodySchemaOf(operation))
+      for (const [type, written] of Object.entries(types)) {
+        const wrong = fields.filter(
+          ({ schema }) => !isOfType(schema, type) && !(type === 'number' && isOfType(schema, 'integer')),
+        )
+        // What stands in an object can only be wrong while the object is one.
+        const inside = wrong.filter(({ path }) => path.length > 1)
+        const outside = wrong.filter(({ path }) => path.length === 1)
+        await assertAllRefused(operation, outside, () => written)
+        await assertAllRefused(operation, inside, () => written)
+      }
+    }
+  })
+
+  it('is refused when it is longer than it may be', async () => {
+    for (const operation of withBody) {
+      const bounded = textFields(operation).filter(({ schema }) => schema.maxLength)
+      await assertAllRefused(operation, bounded, ({ schema }) => `"${'x'.repeat(schema.maxLength + 1)}"`)
+      const free = textFields(operation).filter(({ schema }) => !schema.maxLength)
+      await assertAllRefused(operation, free, () => `"${'x'.repeat(3_000)}"`)
+    }
+  })
+
+  it('is missed when it is required and not there, or null', async () => {
+    for (const operation of withBody) {
+      const required: string[] = bodySchemaOf(operation)?.required ?? []
+      if (required.length === 0) continue
+      for (const body of [{}, Object.fromEntries(required.map((name) => [name, null]))]) {
+        const answer = await sendText(operation, JSON.stringify(body))
+        const missed = required.filter((name) => !complainedOf(answer).includes(name))
+        assert.deepEqual(missed, [], `${operation.name}: ${answer.text}`)
+      }
+    }
+  })
+
+  it('is refused when it is an amount that is none (F-65)', async () => {
+    const wrong = [
+      '0',
+      '-0',
+      '-1',
+      '0.001',
+      '1.005',
+      '1e-7',
+      '1e308',
+      '1e400',
+      '-1e400',
+      '1000000000000',
+      '5e-324',
+    ]
+    const lossy = ['90071992547409931.23', '10.0000000000000001', '999999999999.994']
+    const others = ['"10"', '"NaN"', 'true', '[1]', '{"minor":1}']
+    const named = withBody.filter((operation) => amountFields(operation).length > 0)
+    assert.ok(named.length >= 6, named.map(({ name }) => name).join(', '))
+    for (const operation of named) {
+      for (const written of [...wrong, ...lossy, ...others])
+        await assertAllRefused(operation, amountFields(operation), () => written)
+    }
+  })
+
+  it('is refused when it is another number out of its bounds', async () => {
+    for (const operation of withBody) {
+      const bounded = fieldsOf(bodySchemaOf(operation)).filter(({ schema }) => schema.maximum !== undefined)
+      for (const written of ['-1', '1e9', '1e400', '0.5e400', '"1"'])
+        await assertAllRefused(operation, bounded, () => written)
+      const whole = bounded.filter(({ schema }) => isOfType(schema, 'integer'))
+      await assertAllRefused(operation, whole, () => '1.5')
+    }
+  })
+})
+
+describe('every body', () => {
+  const refused: Record<
+    string,
+    (text: string) => [string | Uint8Array<ArrayBuffer>, Record<string, string>?]
+  > = {
+    'broken off (F-59)': (text) => [text.slice(0, -1)],
+    'followed by something (F-59)': (text) => [`${text}{}`],
+    'in UTF-16 (F-59)': (text) => [new Uint8Array(Buffer.from(`\ufeff${text}`, 'utf16le'))],
+    'in Latin-1 (F-59)': (text) => [new Uint8Array(Buffer.from(text.replace('{', '{"é":1,'), 'latin1'))],
+    'compressed (F-59)': (text) => [new Uint8Array(gzipSync(text)), { 'content-encoding': 'gzip' }],
+    'compressed in secret (F-59)': (text) => [new Uint8Array(gzipSync(text))],
+    'of another type (F-59)': (text) => [text, { 'content-type': 'application/x-www-form-urlencoded' }],
+    'of another charset (F-59)': (text) => [text, { 'content-type': 'application/json; charset=utf-16' }],
+    'of 64 KB and a byte (F-60)': (text) => [text.padEnd(65_537, ' ')],
+    'of 17 levels (F-61)': (text) => [text.replace('{', `{"x":${'['.repeat(16)}${']'.repeat(16)},`)],
+    'of 30,000 levels (F-61)': () => ['['.repeat(60_000)],
+    'with a key twice (F-62)': (text) => [text.replace('{', '{"x":1,"\\u0078":2,')],
+    'with a key twice inside (F-62)': (text) => [text.replace('{', '{"x":[{"y":1,"y":1}],')],
+  }
+
+  for (const [words, write] of Object.entries(refused)) {
+    it(`is refused ${words}`, async () => {
+      for (const operation of withBody) {
+        const [body, headers] = write(JSON.stringify(exampleOf(operation)))
+        const { http, text } = await sendText(operation, body, headers)
+        assert.ok([400, 413, 415].includes(http), `${operation.name}: ${http} ${text}`)
+      }
+    })
+  }
+
+  it('reaches no prototype and sets nothing that is not its own (F-63, F-76)', async () => {
+    const forged = {
+      ...{
+        uuid: UNKNOWN_UUID,
+        id: UNKNOWN_UUID,
+        merchantId: UNKNOWN_UUID,
+        keyId: 'forged',
+        secret: 'forged',
+      },
+      ...{
+        status: 'forged',
+        statusReason: 'forged',
+        transferStatus: 'forged',
+        mode: 'live',
+        version: 919191,
+      },
+      ...{
+        amountPaid: '9191.91',
+        fee: '9191.91',
+        paymentsCount: 919191,
+        paymentGateway: 'forged',
+        slug: 'forged',
+      },
+      ...{ createdAt: '1999-01-01T00:00:00.000Z', paidAt: '1999-01-01T00:00:00.000Z', createdBy: 'forged' },
+    }
+    let succeeded = 0
+    for (const operation of withBody) {
+      const names = Object.keys(bodySchemaOf(operation)?.properties ?? {})
+      const kept = Object.entries(forged).filter(([name]) => !names.includes(name))
+      const body = { ...rightBody(operation), ...Object.fromEntries(kept) }
+      const prototypes = '{"__proto__":{"forged":1},"constructor":{"prototype":{"forged":1}},'
+      const answer = await sendText(operation, JSON.stringify(body).replace('{', prototypes))
+      if (answer.http < 300) succeeded += 1
+      assert.ok(!/forged|1999-01-01|9191/.test(answer.text), `${operation.name}: ${answer.text}`)
+      assert.ok(!answer.text.includes(UNKNOWN_UUID), `${operation.name}: ${answer.text}`)
+    }
+    assert.ok(succeeded >= 12, `${succeeded} succeeded`)
+    assert.ok(!('forged' in {}), 'nothing is polluted in the process that serves')
+  })
+})
+
+/** A body that the operation takes, as far as its example goes. */
+function rightBody(operation: DocumentedOperation): Document {
+  const example = exampleOf(operation)
+  return {
+    ...example,
+    ...('reference' in example && {
+      reference: operation.path.endsWith('refunds') ? own.reference : newReference(),
+    }),
+    ...('recurringToken' in example && { recurringToken: own.recurringToken, customer: own.customer }),
+    ...('email' in example && { email: `${newReference()}@example.com` }),
+    ...('expiresAt' in example && { expiresAt: '2099-01-01T00:00:00.000Z' }),
+    ...('endpoint' in example && {
+      endpoint: itemPaths.get('/api/v1/webhooks/endpoints/{uuid}')?.split('/').at(-1),
+    }),
+    ...('url' in example && { url: 'http://127.0.0.1:9/hook' }),
+  }
+}
