@@ -117,6 +117,39 @@ for each row
 when (new.link_id is not null and old.status is distinct from new.status)
 execute function follow_link_payment();
 
+-- Nobody looks at a declined attempt any more, so it cannot be paid: its place is free, unless another attempt holds it or
+-- the payer has taken it again since, for one that is about to start.
+create function release_link_place() returns trigger language plpgsql as $$
+begin
+  delete from payment_link_places h
+  using payments p
+  where h.merchant_id = new.merchant_id
+    and h.payment_id = new.payment_id
+    and h.paid_at is null
+    and p.merchant_id = h.merchant_id
+    and p.id = h.payment_id
+    and p.status = 'pending'
+    and not exists (
+      select 1
+      from attempts a
+      where a.merchant_id = h.merchant_id
+        and a.payment_id = h.payment_id
+        and (a.status <> 'declined' or a.due_at is not null)
+    )
+    and h.taken_at <= (
+      select max(a.started_at)
+      from attempts a
+      where a.merchant_id = h.merchant_id and a.payment_id = h.payment_id
+    );
+  return null;
+end
+$$;
+
+create trigger attempts_release_link_place after update of due_at on attempts
+for each row
+when (new.status = 'declined' and new.due_at is null and old.due_at is not null)
+execute function release_link_place();
+
 create view invariant_l01_links_count_their_payments as
 with shown as (
   select

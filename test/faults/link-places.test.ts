@@ -92,6 +92,18 @@ async function ask(payment: PaymentRow): Promise<string> {
   return (await refreshCheckout(app, await look(payment), 'return')).payment.status
 }
 
+/** The gateway rings while it is asked, and has declined the attempt. */
+async function declinedWithRing(payment: PaymentRow): Promise<void> {
+  await started(payment)
+  clock.advance(5_000)
+  gateway.answers('verify', async () => {
+    await rig.ring(await rig.attempt(payment.id))
+    return CANCELLED
+  })
+  await rig.resolve()
+  assert.equal((await rig.payment(payment.id)).status, 'pending')
+}
+
 async function stateOf({ id }: { id: string }): Promise<string> {
   const { paymentsCount, placesTaken, status } = await requireLink(app, merchant, id)
   return `${paymentsCount} paid, ${placesTaken} taken, ${status}`
@@ -162,6 +174,28 @@ describe('a place at a link', () => {
     assert.equal((await rig.payment(one.id)).status, 'expired')
     assert.equal(await stateOf(link), '0 paid, 0 taken, active')
     gateway.recovery = recovery
+  })
+
+  it('is kept until a doorbell that rang with the decline is answered, and then given back at once (F-43)', async () => {
+    const link = await newLink(1)
+    const one = await begin(link)
+    await declinedWithRing(one)
+    assert.equal(await stateOf(link), '0 paid, 1 taken, active', 'it may have rung about money')
+    gateway.answers('verify', CANCELLED)
+    await rig.resolve()
+    assert.equal(await stateOf(link), '0 paid, 0 taken, active')
+  })
+
+  it('that was taken again is not given back with the last look at an earlier attempt', async () => {
+    const link = await newLink(1)
+    const one = await begin(link)
+    await declinedWithRing(one)
+    clock.advance(1_000)
+    assert.equal(await takePlace(app, one), 'admitted')
+    gateway.answers('verify', CANCELLED)
+    await rig.resolve()
+    assert.equal(await stateOf(link), '0 paid, 1 taken, active', 'the next attempt is about to start')
+    await started(one)
   })
 
   it('is given back when the gateway began nothing, and no attempt goes without one (F-27)', async () => {
