@@ -65,7 +65,25 @@ export function isEmail(text: string): boolean {
   return [...text].length <= LONGEST_EMAIL && new RegExp(EMAIL_PATTERN, 'u').test(text)
 }
 
-export const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+/** At least one character that can be seen: neither white space nor one that Unicode gives no look of its own. */
+export const VISIBLE = '[^\\s\\p{Default_Ignorable_Code_Point}\\u2800]'
+
+const LONGEST_NAME = 100
+// Whoever reads a name beside others must not read those backwards, so nothing in it turns the direction of writing.
+const NAME_PATTERN = `^(?![\\s\\S]*[\\u202a-\\u202e\\u2066-\\u2069])[\\s\\S]*${VISIBLE}`
+
+export const PersonName = Type.String({
+  minLength: 1,
+  maxLength: LONGEST_NAME,
+  pattern: NAME_PATTERN,
+  'x-nfc': true,
+  'x-message': `must be 1 to ${LONGEST_NAME} characters, one of them visible and none that turns the direction of writing.`,
+})
+
+/** The same for what comes from a form. */
+export function isPersonName(text: string): boolean {
+  return [...text].length <= LONGEST_NAME && new RegExp(NAME_PATTERN, 'u').test(text)
+}
 
 /** Either case; whether there is such a country is a complaint of its own. */
 export const CountryInput = Type.String({

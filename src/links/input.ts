@@ -7,12 +7,12 @@ import { type Complaint, REFUSALS, Refusal, refusalOf } from '../core/errors.ts'
 import { parseAmount } from '../core/money.ts'
 import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
-import { CurrencyInput, Metadata, Nullable, Words } from '../kit/schema.ts'
+import { CurrencyInput, Metadata, Nullable, VISIBLE, Words } from '../kit/schema.ts'
 import { amountComplaints, countryComplaints, redirectComplaints } from '../payments/service.ts'
 import type { LinkRow, LinkTerms, LinkUsage, NewLink } from './queries.ts'
 import { LINK_USAGES } from './schema.ts'
 
-const Title = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+const Title = Type.String({ minLength: 1, maxLength: 100, pattern: VISIBLE, 'x-nfc': true })
 const Description = Type.String({ maxLength: 255, 'x-multiline': true })
 const RedirectUrl = Type.String({
   maxLength: 2048,

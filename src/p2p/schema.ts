@@ -12,6 +12,7 @@ import {
   PAGE_QUERY,
   Timestamp,
   Uuid,
+  VISIBLE,
   Words,
 } from '../kit/schema.ts'
 import { InitiateBody, PaymentRecord } from '../payments/service.ts'
@@ -21,7 +22,7 @@ import type { TransferRow } from './transfer-queries.ts'
 
 export const ACCOUNT_CHANNELS = ['bank_transfer', 'mobile_money'] as const
 
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: VISIBLE, 'x-nfc': true })
 
 const ACCOUNT_FIELDS = {
   accountName: Name,

@@ -154,3 +154,27 @@ describe('characters that no text may hold (F-64)', () => {
     assert.equal(answer.body.data.description, text)
   })
 })
+
+describe('a name (F-64)', () => {
+  const names = ['firstname', 'lastname'] as const
+  const send = (field: string, name: string) =>
+    api.post(INITIATE, initiateBody({ customer: { ...FULL_CUSTOMER, [field]: name } }))
+
+  it('has something that can be seen, and turns nobody’s reading around', async () => {
+    const invisible = [' ', '\u200b', '\u2060\ufeff', '\u3164', '\u2800', '\u00ad \u180e', '\ufe0f']
+    await assertNothingStored(service.db, async () => {
+      for (const name of [...invisible, '\u202egnp', 'A\u2066B', 'A\u202c'])
+        for (const field of names)
+          assert.deepEqual(
+            assertRefusal(await send(field, name), 'validation_failed'),
+            [`customer.${field}: invalid_format`],
+            JSON.stringify(name),
+          )
+    })
+  })
+
+  it('is written as its owner writes it, with joiners and marks', async () => {
+    for (const name of ['می\u200cخواهم', 'ক্\u200dষ', '李', 'O’Brien', '\u200fمريم', '🦁'])
+      assert.equal((await send('firstname', name)).http, 201, name)
+  })
+})

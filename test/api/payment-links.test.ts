@@ -152,7 +152,7 @@ describe('POST /api/v1/payment-links', () => {
 
   it('tells all that is wrong at once', async () => {
     const wrong = {
-      title: ' ',
+      title: '\u200b ',
       description: 'x'.repeat(256),
       amount: 1.005,
       minAmount: 1,

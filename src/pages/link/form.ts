@@ -3,7 +3,7 @@
 
 import { containsCardNumber } from '../../core/card-number.ts'
 import { type Money, money } from '../../core/money.ts'
-import { isEmail } from '../../kit/schema.ts'
+import { isEmail, isPersonName } from '../../kit/schema.ts'
 import type { LinkRow, Payer } from '../../links/service.ts'
 import { readTypedAmount } from './amount.ts'
 
@@ -52,10 +52,8 @@ function readName(text = ''): string {
   return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
 }
 
-const LONGEST_NAME = 100
-
 function nameProblems(field: 'firstname' | 'lastname', name: string): Problem[] {
-  if (name === '' || [...name].length > LONGEST_NAME) return [field]
+  if (!isPersonName(name)) return [field]
   return containsCardNumber(name) ? [`${field}Card`] : []
 }
 
