@@ -35,7 +35,18 @@ describe('an amount that a payer typed', () => {
 
   it('is not guessed where it is not certain, and never rounded', () => {
     const unclear = ['', ' ', 'ten', '-5', '0', '0.00', '1.2.3', '1,250,50', '1,250.500', '12.345,6.7']
-    for (const text of [...unclear, '1e3', '5.', '.5', '1250.505', '9'.repeat(16), 'NGN 5', '5 5 KES x'])
+    const halves = ['0.500', '0,500', '000.100', '00,10,000', '0.500,00', '٠٫٥٠٠']
+    for (const text of [
+      ...unclear,
+      ...halves,
+      '1e3',
+      '5.',
+      '.5',
+      '1250.505',
+      '9'.repeat(16),
+      'NGN 5',
+      '5 5 KES x',
+    ])
       assert.equal(readTypedAmount(text, 'KES'), undefined, text)
     assert.equal(readTypedAmount('5000.5', 'XOF'), undefined)
     assert.deepEqual(readTypedAmount('5.000', 'XOF'), money(5_000n, 'XOF'))

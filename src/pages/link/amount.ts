@@ -4,12 +4,13 @@
 import type { Currency } from '../../core/currency.ts'
 import { type Money, parseAmount } from '../../core/money.ts'
 
-// Where a separator has three digits behind it, it stands between thousands: no currency here has three decimals.
+// Where a separator has three digits behind it, it stands between thousands: no currency here has three decimals. Nobody
+// begins thousands with a nought, so who writes 0.500 means a half and not five hundred.
 const FORMS = [
-  /^(\d{1,3}(?:,\d{3})+)(?:\.(\d{1,2}))?$/,
+  /^([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,2}))?$/,
   // By lakh and crore, as Bengali has it: 12,34,567.50.
-  /^(\d{1,2}(?:,\d{2})*,\d{3})(?:\.(\d{1,2}))?$/,
-  /^(\d{1,3}(?:\.\d{3})+)(?:,(\d{1,2}))?$/,
+  /^([1-9]\d?(?:,\d{2})*,\d{3})(?:\.(\d{1,2}))?$/,
+  /^([1-9]\d{0,2}(?:\.\d{3})+)(?:,(\d{1,2}))?$/,
   /^(\d{1,15})(?:[.,](\d{1,2}))?$/,
 ]
 
