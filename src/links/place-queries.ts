@@ -5,7 +5,8 @@ import { type Db, sql, type Tx } from '../kit/db.ts'
 /** What decides whether one payment more may be let through. */
 export interface Room {
   maxPayments: number | null
-  isDeactivated: boolean
+  /** The merchant has switched the link off, or its time has passed. */
+  isOver: boolean
   /** Payments that have succeeded. */
   paid: bigint
   /** Those, and the ones that are at a gateway. */
@@ -17,7 +18,7 @@ export interface Room {
 const selectRoom = sql<Room>`
 select
   l.max_payments as "maxPayments",
-  l.deactivated_at is not null as "isDeactivated",
+  l.deactivated_at is not null or coalesce(l.expires_at <= $4, false) as "isOver",
   l.payments_count + count(h.paid_at) as paid,
   l.payments_count + count(h.payment_id) as taken,
   coalesce(bool_or(h.payment_id = $3), false) as "isOwn"
@@ -32,8 +33,9 @@ export async function findRoom(
   merchantId: string,
   linkId: string,
   paymentId: string,
+  now: Date,
 ): Promise<Room | undefined> {
-  const [room] = await db.query(selectRoom, [merchantId, linkId, paymentId])
+  const [room] = await db.query(selectRoom, [merchantId, linkId, paymentId, now])
   return room
 }
 

@@ -5,7 +5,7 @@ import { admissionOf } from './places.ts'
 
 const room = (changes: Partial<Room>): Room => ({
   maxPayments: 2,
-  isDeactivated: false,
+  isOver: false,
   paid: 0n,
   taken: 0n,
   isOwn: false,
@@ -23,8 +23,8 @@ describe('whether a payment is let through', () => {
       [{ taken: 3n, paid: 3n }, 'ended'],
       [{ taken: 2n, isOwn: true }, 'admitted'],
       [{ maxPayments: null, taken: 1_000n, paid: 900n }, 'admitted'],
-      [{ isDeactivated: true }, 'ended'],
-      [{ isDeactivated: true, isOwn: true, taken: 1n }, 'admitted'],
+      [{ isOver: true }, 'ended'],
+      [{ isOver: true, isOwn: true, taken: 1n }, 'admitted'],
     ]
     for (const [changes, admission] of cases)
       assert.equal(admissionOf(room(changes)), admission, JSON.stringify(Object.keys(changes)))

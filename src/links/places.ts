@@ -19,24 +19,26 @@ export function takePlace(app: Needs, payment: PaymentRow): Promise<Admission> {
   return app.db.transaction(async (tx) => {
     if (linkId === null) return 'admitted'
     await lockLink(tx, merchantId, linkId)
-    const admission = admissionOf(await findRoom(tx, merchantId, linkId, id))
-    if (admission === 'admitted') await insertPlace(tx, merchantId, id, app.clock.now())
+    const now = app.clock.now()
+    const admission = admissionOf(await findRoom(tx, merchantId, linkId, id, now))
+    if (admission === 'admitted') await insertPlace(tx, merchantId, id, now)
     return admission
   })
 }
 
 /** Whether there would be a place at this moment, for a page that says so before anybody presses. */
-export async function lookForPlace(app: Pick<Needs, 'db'>, payment: PaymentRow): Promise<Admission> {
+export async function lookForPlace(app: Needs, payment: PaymentRow): Promise<Admission> {
   const { merchantId, linkId, id } = payment
-  return linkId === null ? 'admitted' : admissionOf(await findRoom(app.db, merchantId, linkId, id))
+  if (linkId === null) return 'admitted'
+  return admissionOf(await findRoom(app.db, merchantId, linkId, id, app.clock.now()))
 }
 
-/** Who has a place keeps it, also when the merchant has switched the link off meanwhile: they may have paid. */
+/** Who has a place keeps it, also when the link has been switched off or its time has passed meanwhile: they may have paid. */
 export function admissionOf(room: Room | undefined): Admission {
   if (!room) return 'ended'
-  const { isOwn, isDeactivated, maxPayments, paid, taken } = room
+  const { isOwn, isOver, maxPayments, paid, taken } = room
   if (isOwn) return 'admitted'
-  if (isDeactivated) return 'ended'
+  if (isOver) return 'ended'
   if (maxPayments === null || taken < maxPayments) return 'admitted'
   return paid >= maxPayments ? 'ended' : 'busy'
 }

@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import { fillIn, makeLink, payAt, VISITOR } from '../support/links.ts'
 import { movingClock } from '../support/moving-clock.ts'
 import { createPayer, headingOf, wordsOf } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const MINUTE_MS = 60_000
@@ -134,6 +135,8 @@ describe('the form of a link', () => {
       [{ amount: '100.01' }, 'amountHigh'],
       [{ firstname: '4242 4242 4242 4242' }, 'firstnameCard'],
       [{ lastname: 'x'.repeat(101) }, 'lastname'],
+      [{ firstname: '\u200b\u2060' }, 'firstname'],
+      [{ lastname: '\u202egnp' }, 'lastname'],
       [{ email: 'a@b' }, 'email'],
       [{ email: `${'x'.repeat(250)}@example.com` }, 'email'],
     ]
@@ -241,7 +244,8 @@ describe('a checkout whose link has no place', () => {
 
     const declined = `/api/v1/sandbox/payments/${theirs.reference}/complete`
     await api.post(declined, { instrument: 'card_declined' })
-    assert.notEqual((await status()).shown, before.shown, 'the script opens the page by itself')
+    // The provider rings about the decline as well, and is asked once more before the place is free.
+    await eventually(status, ({ shown }) => shown !== before.shown, 10_000)
     assert.equal(headingOf(await payer.open(mine)), 'Pay KES 1,250.50 to Demo Shop')
 
     await api.post(declined, { instrument: 'card_success' })
@@ -281,6 +285,19 @@ describe('a checkout whose link has no place', () => {
     assert.equal((await api.post(path, { instrument: 'card_success' })).body.data.status, 'successful')
     const read = async () => (await api.get(`/api/v1/payment-links/${link.uuid}`)).body.data
     assert.deepEqual([(await read()).status, (await read()).paymentsCount], ['inactive', 1])
+  })
+
+  it('lets who is approving finish when the time of the link passes, and nobody else', async () => {
+    const expiresAt = new Date(clock.now().getTime() + 10 * MINUTE_MS).toISOString()
+    const { link, payer, page } = await visit({ expiresAt })
+    const waiting = await payer.open((await fillIn(payer, page)).location ?? '')
+    const paying = await payAt(service, link, null)
+    clock.advance(11 * MINUTE_MS)
+    assert.equal(headingOf(await payer.choose(waiting, 'card')), 'This link takes no more payments')
+    const path = `/api/v1/sandbox/payments/${paying.reference}/complete`
+    assert.equal((await api.post(path, { instrument: 'card_success' })).body.data.status, 'successful')
+    const [late] = (await paymentsOf(link.uuid)).filter(({ uuid }) => uuid !== paying.uuid)
+    assert.equal(late?.status, 'expired')
   })
 
   it('counts money that comes when its place is gone', async () => {
