@@ -35,7 +35,7 @@ export async function chargeSavedMethod(
     method = await requireChargeable(app, merchant, input)
     gateway = await requireGatewayOf(app, method)
   } catch (refusal) {
-    return { payment: await replayInsteadOf(app, merchant, claim, refusal), replayed: true }
+    return { payment: await replayInsteadOf(app, merchant.id, claim, refusal), replayed: true }
   }
   return chargeOnce(app, merchant, claim, input, method, gateway)
 }

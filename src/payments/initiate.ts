@@ -38,7 +38,7 @@ export async function initiatePayment(
     gateway = (await initiation?.chooseGateway(input)) ?? (await chooseGateway(app, merchant.id, input))
   } catch (error) {
     // What is configured may have changed since this very request was accepted, and a retry is never an error.
-    return { payment: await replayInsteadOf(app, merchant, claim, error), replayed: true }
+    return { payment: await replayInsteadOf(app, merchant.id, claim, error), replayed: true }
   }
   return openCheckout(app, merchant.id, claim, input, gateway)
 }

@@ -2,7 +2,8 @@
 // would cost more than the whole statement: claim the idempotency key and the reference, upsert the customer, insert
 // payment, attempt, move and events. It takes many rows at once, so that callers who wait together share a commit.
 //
-// The customer is locked first: who is blocked by then claims nothing, and whoever blocks comes before or after.
+// The customer is locked first, then the saved method that is charged: who is blocked by then, or what is revoked, claims
+// nothing, and whoever blocks or revokes comes before or after.
 //
 // Rows are claimed in one order everywhere, so that two batches never wait for each other in a circle.
 
@@ -54,15 +55,19 @@ export interface RecordInput {
 
 interface RecordedRow {
   paymentId: string
-  /** Null when the customer is blocked. */
+  /** Null when it was refused. */
   customerId: string | null
+  refusal: 'blocked' | 'inactive' | null
 }
 
 export type Recording =
   | { kind: 'recorded'; customerId: string }
   /** The key or the reference names another payment. */
   | { kind: 'taken' }
+  /** The customer is blocked. */
   | { kind: 'blocked' }
+  /** The saved method was revoked or has expired. */
+  | { kind: 'inactive' }
 
 const recordPaymentsStatement = sql<RecordedRow>`
 with input as (
@@ -83,16 +88,27 @@ known as (
   order by c.merchant_id, c.email_key
   for no key update of c
 ),
-blocked as (
-  select payment_id
+charged as (
+  select i.payment_id, m.status = 'active' and coalesce(m.expires_at > i.at, true) as is_active
+  from input i
+  join payment_methods m on m.merchant_id = i.merchant_id and m.id = i.payment_method_id
+  order by m.merchant_id, m.id
+  for share of m
+),
+refused as (
+  select payment_id, 'blocked' as refusal
   from known
   where status = 'blocked'
+  union all
+  select payment_id, 'inactive'
+  from charged
+  where not is_active
 ),
 claimed_keys as (
   insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
   select merchant_id, idempotency_key, operation, decode(fingerprint, 'hex'), reference, payment_id, at
   from input
-  where idempotency_key is not null and payment_id not in (select payment_id from blocked)
+  where idempotency_key is not null and payment_id not in (select payment_id from refused)
   order by merchant_id, idempotency_key, n
   on conflict (merchant_id, key) do nothing
   returning claimed_by
@@ -102,7 +118,7 @@ claimed as (
   select merchant_id, reference, payment_id, decode(fingerprint, 'hex'), at
   from input
   where (idempotency_key is null or payment_id in (select claimed_by from claimed_keys))
-    and payment_id not in (select payment_id from blocked)
+    and payment_id not in (select payment_id from refused)
   order by merchant_id, reference, n
   on conflict (merchant_id, reference) do nothing
   returning payment_id
@@ -194,21 +210,22 @@ event as (
   from fresh f
   join payment p on p.payment_id = f.payment_id
 )
-select payment_id as "paymentId", customer_id as "customerId"
+select payment_id as "paymentId", customer_id as "customerId", null as refusal
 from payment
 union all
-select payment_id, null
-from blocked`
+select payment_id, null, refusal
+from refused`
 
 /** For each input what became of it. */
 export async function recordPayments(db: Db, inputs: readonly RecordInput[]): Promise<Recording[]> {
   const rows = await db.query(recordPaymentsStatement, [
     JSON.stringify(inputs.map((input, n) => ({ n, ...input }))),
   ])
-  const customerIds = new Map(rows.map((row) => [row.paymentId, row.customerId]))
+  const answers = new Map(rows.map((row) => [row.paymentId, row]))
   return inputs.map((input): Recording => {
-    const customerId = customerIds.get(input.payment_id)
-    if (customerId === undefined) return { kind: 'taken' }
-    return customerId === null ? { kind: 'blocked' } : { kind: 'recorded', customerId }
+    const answer = answers.get(input.payment_id)
+    if (!answer) return { kind: 'taken' }
+    const { customerId, refusal } = answer
+    return customerId === null ? { kind: refusal ?? 'blocked' } : { kind: 'recorded', customerId }
   })
 }

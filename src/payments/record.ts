@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
-import type { Merchant } from '../core/merchant.ts'
 import type { Money } from '../core/money.ts'
 import { searchTextOf } from '../core/search-text.ts'
 import { toEventBody } from '../events/service.ts'
@@ -62,16 +61,14 @@ export async function recordPayment(
     case 'taken':
       return { payment: await replay(app, merchantId, claim, draft.payment.id), replayed: true }
     case 'blocked':
-      return { payment: await replayOfBlocked(app, merchantId, claim), replayed: true }
+    case 'inactive': {
+      const refusal = new Refusal(REFUSED[recording.kind])
+      return { payment: await replayInsteadOf(app, merchantId, claim, refusal), replayed: true }
+    }
   }
 }
 
-/** What was accepted before the customer was blocked is answered as ever; nothing new is begun. */
-async function replayOfBlocked(app: PaymentsApp, merchantId: string, claim: Claim): Promise<PaymentRow> {
-  const payment = await findReplay(app, merchantId, claim)
-  if (!payment) throw new Refusal('customer_blocked')
-  return payment
-}
+const REFUSED = { blocked: 'customer_blocked', inactive: 'recurring_token_inactive' } as const
 
 /** What an earlier request with this claim made, if there was one. Refuses when it said something else. */
 export async function findReplay(
@@ -91,12 +88,12 @@ export async function findReplay(
 /** Gives the answer of an earlier request where this one would be refused: a retry is never an error. */
 export async function replayInsteadOf(
   app: PaymentsApp,
-  merchant: Merchant,
+  merchantId: string,
   claim: Claim,
   refusal: unknown,
 ): Promise<PaymentRow> {
   if (!(refusal instanceof Refusal)) throw refusal
-  const payment = await findReplay(app, merchant.id, claim)
+  const payment = await findReplay(app, merchantId, claim)
   if (!payment) throw refusal
   return payment
 }

@@ -1,7 +1,9 @@
 // The resolver: asks the gateway for every attempt whose outcome is not known. It never charges again: what a gateway
 // does not know is submitted once more under the same key, inside the time for which that gateway keeps keys, or it
-// waits for a person.
+// waits for a person. A charge is submitted only while its saved method may be charged: what was revoked or blocked since
+// the record may be under way already, so it is asked about, but it is not begun any more.
 
+import { isBlocked, type MethodRow, statusOf } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from './app.ts'
@@ -60,7 +62,7 @@ async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
   let outcome = await gateway.verify(toQuestion(payment, attempt), attempt.gatewayReference)
   if (isNotTaken(attempt, outcome)) {
     if (!mayResubmit(app, gateway, known)) return parkForReview(app, known)
-    outcome = await resubmit(app, gateway, known)
+    outcome = (await resubmit(app, gateway, known)) ?? outcome
   } else if (isStartLost(attempt, outcome)) {
     outcome = await recoverStart(app, gateway, known, outcome)
   }
@@ -108,12 +110,19 @@ function mayResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: K
   return isTrusted && !isLatePrompt
 }
 
-async function resubmit(app: PaymentsApp, gateway: Gateway, known: Known): Promise<Outcome> {
+/** Undefined when it must not be begun any more. */
+async function resubmit(app: PaymentsApp, gateway: Gateway, known: Known): Promise<Outcome | undefined> {
   const { payment, attempt } = known
   if (attempt.operation === 'checkout') return submitCheckout(app, gateway, known)
   const method = await methodOf(app, payment)
   if (!method) throw new Error(`charge ${payment.id} has no saved method`)
+  if (!(await isChargeable(app, method))) return undefined
   return submitCharge(app, gateway, payment, attempt, method)
+}
+
+async function isChargeable(app: PaymentsApp, method: MethodRow): Promise<boolean> {
+  const isActive = statusOf(method, app.clock.now()) === 'active'
+  return isActive && !(await isBlocked(app, method.merchantId, method.customerId))
 }
 
 async function parkForReview(app: PaymentsApp, { payment, attempt }: Known): Promise<void> {

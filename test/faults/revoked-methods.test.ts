@@ -1,0 +1,152 @@
+// A saved method that is revoked, or whose customer is blocked, while a charge with it is on its way: the end of the token
+// comes before the record or after it, and what comes after it is begun by nobody.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { money } from '../../src/core/money.ts'
+import { blockCustomer, revokeMethod, saveMethod, viewMethod } from '../../src/customers/service.ts'
+import type { Failpoint } from '../../src/kit/failpoints.ts'
+import { chargeSavedMethod } from '../../src/payments/charge.ts'
+import { CUSTOMER, newReference } from '../support/builders.ts'
+import { CARD, NAME, NOT_FOUND, paid, paymentsRig } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+afterEach(() => rig.endTest())
+
+const HOUR_MS = 3_600_000
+
+/** A new customer with a saved card, and what ends it. */
+async function newMethod() {
+  const { customerId, customerEmail } = await rig.checkout()
+  const owner = {
+    merchantId: rig.merchant.id,
+    customerId,
+    gateway: NAME,
+    accountId: null,
+    isRecurring: true,
+  }
+  const method = await saveMethod(rig.app, owner, CARD)
+  const { recurringToken } = viewMethod(rig.app, method)
+  assert.ok(recurringToken)
+  const input = {
+    reference: newReference(),
+    amount: money(10_000n, 'KES'),
+    description: null,
+    metadata: {},
+    customer: { ...CUSTOMER, email: customerEmail, country: null },
+    recurringToken,
+  }
+  return {
+    input,
+    ends: {
+      revoked: () => revokeMethod(rig.app, rig.merchant, customerId, method.id),
+      blocked: () => blockCustomer(rig.app, rig.merchant, customerId, undefined),
+    },
+  }
+}
+
+type Method = Awaited<ReturnType<typeof newMethod>>
+
+/** Charges it; something happens at this point. */
+async function charge({ input }: Method, point: Failpoint, happens: () => Promise<unknown>) {
+  const failpoints = {
+    pass: async (name: Failpoint) => {
+      if (name === point) await happens()
+    },
+  }
+  return chargeSavedMethod({ ...rig.app, failpoints }, rig.merchant, input, null)
+}
+
+const die = () => Promise.reject(new Error('died'))
+
+/** A charge that is on disk, and whose process died before the call. */
+async function recordedCharge(): Promise<Method & { id: string }> {
+  const method = await newMethod()
+  await assert.rejects(charge(method, 'charge.after_record', die), /died/)
+  const { payment } = await chargeSavedMethod(rig.app, rig.merchant, method.input, null)
+  assert.equal(payment.status, 'processing')
+  return { ...method, id: payment.id }
+}
+
+describe('a token that ends between the look at it and the record', () => {
+  for (const [end, code] of [
+    ['revoked', 'recurring_token_inactive'],
+    ['blocked', 'customer_blocked'],
+  ] as const)
+    it(`because it is ${end} charges nothing, and leaves nothing behind`, async () => {
+      const method = await newMethod()
+      const calls = rig.gateway.calls.length
+      await assert.rejects(charge(method, 'charge.before_record', method.ends[end]), { code })
+      assert.equal(rig.gateway.calls.length, calls)
+      await assert.rejects(chargeSavedMethod(rig.app, rig.merchant, method.input, null), { code })
+    })
+
+  it('because its month is over charges nothing', async () => {
+    const method = await newMethod()
+    const wait = async () => rig.clock.advance(100 * 365 * 24 * HOUR_MS)
+    await assert.rejects(charge(method, 'charge.before_record', wait), { code: 'recurring_token_inactive' })
+    rig.clock.advance(-100 * 365 * 24 * HOUR_MS)
+  })
+})
+
+describe('a token that ends after the record, when the process died before the call', () => {
+  for (const end of ['revoked', 'blocked'] as const)
+    it(`because it is ${end} is asked about, never charged, and waits for a person in the end`, async () => {
+      const { id, ends } = await recordedCharge()
+      await ends[end]()
+      const before = rig.gateway.calls.length
+      for (let hours = 0; hours < 23; hours += 1) {
+        rig.clock.advance(HOUR_MS)
+        rig.gateway.answers('verify', NOT_FOUND)
+        await rig.resolve()
+      }
+      const calls = rig.gateway.calls.slice(before)
+      assert.deepEqual([...new Set(calls.map((call) => call.split(' ')[0]))], ['verify'])
+      assert.equal((await rig.attempt(id)).status, 'requires_review')
+      assert.equal((await rig.payment(id)).statusReason, 'requires_review')
+    })
+
+  it('is settled by what the gateway says, where the call had left after all', async () => {
+    const { id, ends } = await recordedCharge()
+    await ends.revoked()
+    rig.clock.advance(60_000)
+    rig.gateway.answers('verify', NOT_FOUND)
+    await rig.resolve()
+    rig.clock.advance(60_000)
+    rig.gateway.answers('verify', paid())
+    await rig.resolve()
+    assert.equal((await rig.payment(id)).status, 'successful')
+    assert.equal(await rig.credits(id), 1)
+  })
+
+  it('is submitted under the same key while it has not ended', async () => {
+    const { id } = await recordedCharge()
+    rig.clock.advance(60_000)
+    rig.gateway.answers('verify', NOT_FOUND)
+    rig.gateway.answers('chargeSaved', paid())
+    await rig.resolve()
+    assert.equal((await rig.payment(id)).status, 'successful')
+  })
+})
+
+describe('a revocation and many charges at once', () => {
+  it('come to charges that were recorded before it, and refusals', async () => {
+    const method = await newMethod()
+    const other = rig.anotherApp()
+    rig.gateway.answers('chargeSaved', ...Array.from({ length: 20 }, () => paid()))
+    const charges = Array.from({ length: 20 }, (_, n) => {
+      const input = { ...method.input, reference: newReference() }
+      return chargeSavedMethod(n % 2 === 0 ? rig.app : other, rig.merchant, input, null).then(
+        ({ payment }) => payment.status,
+        (refusal: { code: string }) => refusal.code,
+      )
+    })
+    const revoked = method.ends.revoked()
+    const ends = new Set(await Promise.all(charges))
+    await revoked
+    for (const end of ends) assert.ok(['successful', 'recurring_token_inactive'].includes(end), end)
+    await assert.rejects(chargeSavedMethod(rig.app, rig.merchant, { ...method.input }, null), {
+      code: 'recurring_token_inactive',
+    })
+  })
+})
