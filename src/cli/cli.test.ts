@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -186,8 +187,17 @@ describe('the file of the running service', () => {
 })
 
 describe('bin/cowry.js', () => {
+  const bin = fileURLToPath(new URL('../../bin/cowry.js', import.meta.url))
+
+  it('ends quietly when nobody reads on', async () => {
+    const child = spawn(process.execPath, [bin, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const words = child.stderr.setEncoding('utf8').toArray()
+    child.stdout.destroy()
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+    assert.deepEqual(await words, [])
+  })
+
   it('runs the program', async () => {
-    const bin = fileURLToPath(new URL('../../bin/cowry.js', import.meta.url))
     const { stdout } = await promisify(execFile)(process.execPath, [bin, '--version'])
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
   })

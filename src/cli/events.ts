@@ -114,15 +114,34 @@ function renderEvents(events: StreamedEvent[], nextCursor: string | null): strin
 interface Delivery {
   url: string
   status: string
-  tries: unknown[]
+  message: string | null
   nextTryAt: string | null
+  tries: {
+    at: string
+    http: number | null
+    error: string | null
+    answer: string | null
+    durationMs: number
+  }[]
 }
 
 function renderDeliveries(deliveries: Delivery[]): string {
   if (deliveries.length === 0) return 'No endpoint wanted it.\n'
-  const rows = deliveries.map(({ url, status, tries, nextTryAt }) => [url, status, tries.length, nextTryAt])
-  return renderTable(['ENDPOINT', 'STATUS', 'TRIES', 'NEXT TRY'], rows)
+  const rows = deliveries.map(({ url, status, tries, nextTryAt, message }) => [
+    ...[url, status, tries.length, nextTryAt, message],
+  ])
+  const overview = renderTable(['ENDPOINT', 'STATUS', 'TRIES', 'NEXT TRY', 'WHY'], rows)
+  return [overview, ...deliveries.filter(({ tries }) => tries.length > 0).map(renderTries)].join('\n')
 }
+
+function renderTries({ url, tries }: Delivery): string {
+  const rows = tries.map(({ at, http, error, answer, durationMs }) => [
+    ...[at, http ?? error, durationMs, answer && inOneLine(answer)],
+  ])
+  return `${url}\n${renderTable(['TRIED AT', 'ANSWER', 'MS', 'WHAT IT SAID'], rows)}`
+}
+
+const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
 function eventType(text: string): string {
   if (!isEventType(text)) throw new InvalidArgumentError('docs/generated/events.md lists the types.')

@@ -17,6 +17,20 @@ export const systemTerminal: Terminal = {
   hasColours: process.stdout.isTTY === true && process.stdout.hasColors(),
 }
 
+// These go on working when nobody reads what they say any more.
+const SERVICES = ['serve', 'sandbox']
+
+/** Whoever reads us may leave before the end, as `head` does. A command has nobody left to tell then, and ends quietly. */
+export function endWithoutReader(argv: readonly string[]): void {
+  const isService = SERVICES.includes(argv[0] ?? '')
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      if (!isService) process.exit(0)
+    })
+  }
+}
+
 type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'gray' | 'bold'
 
 /** The text in a colour for a person, and as it is for everybody else. */
