@@ -2,6 +2,7 @@
 // e-mail can slip in. One line per request, at its end.
 
 import { type DestinationStream, pino } from 'pino'
+import { containsCardNumber } from '../core/card-number.ts'
 
 const FIELDS = [
   'requestId',
@@ -58,7 +59,21 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
 
 // The type forbids other fields; the filter holds also where an object with more of them is passed on.
 export function allowedFields(fields: LogFields): LogFields {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => ALLOWED.has(name)))
+  const allowed = Object.entries(fields).filter(([name]) => ALLOWED.has(name))
+  return Object.fromEntries(
+    allowed.map(([name, value]) => [name, OUTSIDE.has(name) ? harmless(value) : value]),
+  )
+}
+
+/** These may hold words from outside: a caller names its request, and a database repeats what it could not read. */
+const OUTSIDE: ReadonlySet<string> = new Set<LogField>(['requestId', 'reason', 'error', 'stack'])
+const OUR_ID = /^[0-9a-f-]{36}$/
+const SECRET = /cowry_(?:test|live)_|rtk_|whsec_|sk_(?:test|live)_/
+
+/** The last net: what looks like a card number or a secret is not written, whoever sent it. */
+function harmless<Value>(value: Value): Value | 'withheld' {
+  if (typeof value !== 'string' || OUR_ID.test(value)) return value
+  return SECRET.test(value) || containsCardNumber(value) ? 'withheld' : value
 }
 
 /** What an error may tell the log: its words and where it came from, never the values it was about. */
