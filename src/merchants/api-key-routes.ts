@@ -73,7 +73,7 @@ const makingRoutes = (app: OwnKeysApp): Route[] => [
     description: `The answer is the only place where the key is shown. A key gives only what it has itself: its scopes, its addresses, its time and its pace; what you do not name is taken over from it. There may be ${MAX_LIVE_KEYS} live keys. Sent again with the same \`Idempotency-Key\` it answers the record with \`apiKey\` null: if the key was lost on its way, revoke it and create another.`,
     body: CreateOwnKeyBody,
     answer: { http: 201, data: CreatedOwnKeyRecord },
-    refusals: ['beyond_own_rights', 'too_many_api_keys', 'invalid_state'],
+    refusals: ['beyond_own_rights', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],
     examples: {
       body: {
         name: 'Nightly report',

@@ -1,7 +1,8 @@
 // A merchant and its own API keys. The key that asks is read again from the database, not from the cache of the key check:
 // a key that was revoked a second ago makes no other.
 
-import { Refusal } from '../core/errors.ts'
+import { containsCardNumber } from '../core/card-number.ts'
+import { REFUSALS, Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
@@ -74,6 +75,7 @@ export async function requireOwnKey(app: { db: Tx }, merchant: Merchant, keyId: 
 export function createOwnKey(app: OwnKeysApp, asking: Asking, input: CreateOwnKey): Promise<Once<MadeKey>> {
   const operation = 'POST /api/v1/api-keys'
   return makeOnce(app, asking, { operation, input }, async (tx, keyId) => {
+    refuseCardNumber(input.name)
     const own = await holdOwn(app, tx, asking)
     const wanted = rightsWanted(own, input)
     refuseExcess(own, wanted)
@@ -84,6 +86,14 @@ export function createOwnKey(app: OwnKeysApp, asking: Asking, input: CreateOwnKe
     const key = { ...input, allowedIps, rateLimit, expiresAt: end?.toISOString() }
     return createKey({ ...app, db: tx }, asking.merchant.id, key, keyId)
   })
+}
+
+/** A card number must not be kept anywhere, not even by mistake. */
+function refuseCardNumber(name: string): void {
+  if (!containsCardNumber(name)) return
+  const { message } = REFUSALS.card_data_not_allowed
+  const details = [{ field: 'name', code: 'card_data_not_allowed', message }]
+  throw new Refusal('card_data_not_allowed', { details })
 }
 
 /** What is not named is taken over from the key that asks. Its pace cannot be named: operators set it. */
