@@ -1,0 +1,39 @@
+// Everything that the database holds, value by value, for tests that look for what must not be there.
+
+import { type Db, sql } from '../../src/kit/db.ts'
+
+export interface StoredValue {
+  /** Such as payments.reference. */
+  column: string
+  text: string
+}
+
+const selectTables = sql<{ name: string }>`
+select format('%I.%I', table_schema, table_name) as name
+from information_schema.tables
+where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
+order by name`
+
+/** Every value of every column of every table; bytes as hexadecimal text. */
+export async function dumpDatabase(db: Db): Promise<StoredValue[]> {
+  const values: StoredValue[] = []
+  for (const { name } of await db.query(selectTables)) {
+    const rows = await db.query(
+      sql<{ row: Record<string, unknown> }>`select to_jsonb(t) as row from ${name} t`,
+    )
+    const table = name.replace(/^public\./, '')
+    for (const { row } of rows)
+      for (const [column, value] of Object.entries(row))
+        if (value !== null) values.push({ column: `${table}.${column}`, text: textOf(value) })
+  }
+  return values
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** In which columns a text stands, as it is or as bytes. */
+export function columnsWith(values: readonly StoredValue[], text: string): string[] {
+  const bytes = Buffer.from(text).toString('hex')
+  const found = values.filter((value) => value.text.includes(text) || value.text.includes(bytes))
+  return [...new Set(found.map(({ column }) => column))].toSorted()
+}
