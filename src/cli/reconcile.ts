@@ -68,7 +68,9 @@ async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
   if (gateway === undefined || file === undefined) {
     throw new CommandError('usage', 'Name the gateway and the file: --gateway <name> --file <file>.')
   }
-  const content = (await readBytes(file)).toString('base64')
+  const bytes = await readBytes(file)
+  if (bytes.length === 0) throw new CommandError('usage', `${file} is empty: there is nothing to compare.`)
+  const content = bytes.toString('base64')
   const body = {
     gateway,
     merchant,

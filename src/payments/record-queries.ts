@@ -82,7 +82,7 @@ with input as (
   )
 ),
 known as (
-  select i.payment_id, c.status
+  select i.payment_id, c.status, c.email, c.firstname, c.lastname, c.country, c.search_text
   from input i
   join customers c on c.merchant_id = i.merchant_id and c.email_key = i.email_key
   order by c.merchant_id, c.email_key
@@ -132,10 +132,14 @@ customer as (
   insert into customers as c (
     merchant_id, id, email, email_key, firstname, lastname, country, search_text, created_at, updated_at
   )
-  select distinct on (merchant_id, email_key)
-    merchant_id, customer_id, email, email_key, firstname, lastname, customer_country, search_text, at, at
-  from fresh
-  order by merchant_id, email_key, n desc
+  -- Anybody can fill in the form of a link, so it does not rename a customer who is known.
+  select distinct on (f.merchant_id, f.email_key)
+    f.merchant_id, f.customer_id, coalesce(k.email, f.email), f.email_key, coalesce(k.firstname, f.firstname),
+    coalesce(k.lastname, f.lastname), coalesce(k.country, f.customer_country), coalesce(k.search_text, f.search_text),
+    f.at, f.at
+  from fresh f
+  left join known k on k.payment_id = f.payment_id and f.link_id is not null
+  order by f.merchant_id, f.email_key, f.n desc
   on conflict (merchant_id, email_key) do update
   set
     email = excluded.email,

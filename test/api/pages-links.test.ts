@@ -58,6 +58,18 @@ describe('the page of a link', () => {
     assert.match(page.html, /&lt;img src=x onerror=alert\(1\)&gt;/)
   })
 
+  it('renames no customer who is known: anybody can type their e-mail', async () => {
+    const email = 'known@example.com'
+    const known = { email, firstname: 'Wanjiku', lastname: 'Kamau', country: 'KE' }
+    const { uuid } = (await api.post('/api/v1/customers', known)).body.data
+    const { link, payer, page } = await visit()
+    await fillIn(payer, page, { email: email.toUpperCase(), firstname: 'Mickey', lastname: 'Mouse' })
+    const { body } = await api.get(`/api/v1/customers/${uuid}`)
+    assert.deepEqual([body.data.firstname, body.data.lastname, body.data.email], ['Wanjiku', 'Kamau', email])
+    const [payment] = (await api.get(`/api/v1/payment-links/${link.uuid}/payments`)).body.data
+    assert.deepEqual([payment.customer.uuid, payment.customer.firstname], [uuid, 'Mickey'])
+  })
+
   it('makes one payment of one form, however often it is sent, and another of another', async () => {
     const { link, payer, page } = await visit()
     const sent = await Promise.all(Array.from({ length: 5 }, () => fillIn(payer, page)))
