@@ -60,6 +60,13 @@ function gatewayOf(app: OpeningApp, merchantId: string, rails: readonly Rail[]):
       const transfer = await findTransferOf(app.db, merchantId, key, gatewayReference)
       return transfer ? outcomeOf(transfer, key) : NOT_FOUND
     },
+    // Nothing is called off here: the payer may still send. Once somebody says that money was sent, the merchant alone
+    // knows whether it came.
+    async cancel({ key }, gatewayReference) {
+      const transfer = await findTransferOf(app.db, merchantId, key, gatewayReference)
+      if (!transfer) return NOT_FOUND
+      return isSaidToBeSent(transfer, key) ? SAID_TO_BE_SENT : outcomeOf(transfer, key)
+    },
     readWebhook: () => ({ kind: 'ignored', reason: 'nobody rings for the merchant itself' }),
   }
 }
@@ -73,6 +80,16 @@ const NO_ACCOUNT: Outcome = {
 }
 
 const NOT_FOUND: Outcome = { kind: 'unknown', reason: 'not_found', words: 'There is no such transfer.' }
+
+const SAID_TO_BE_SENT: Outcome = {
+  kind: 'unknown',
+  reason: 'no_answer',
+  words: 'The money is said to be sent, and the merchant has not told what arrived.',
+}
+
+function isSaidToBeSent({ status, attemptKey }: TransferRow, key: string): boolean {
+  return attemptKey === key && (status === 'marked_paid' || status === 'underpaid')
+}
 
 function channelOf({ channel }: CheckoutChoice): AccountChannel {
   return channel === DIRECT.mobile_money ? 'mobile_money' : 'bank_transfer'

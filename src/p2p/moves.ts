@@ -50,14 +50,17 @@ export function moveTransfer(app: PaymentsApp, movement: Movement): Promise<Tran
     if (!last) return known
     const kept = { ...last, rejectionReason: movement.rejectionReason ?? last.rejectionReason }
     await updateTransfer(tx, kept)
-    await tellPayment(tx, kept, now)
+    await tellPayment(tx, kept, now, movement.source)
     await tellMoves(app, tx, [...moved.slice(0, -1), kept], movement.method)
     return kept
   })
 }
 
+const DAY_MS = 24 * 3_600_000
 // A merchant looks at its account within a week; then the checkout is over, and what is found later is late money.
-const LOOKING_MS = 7 * 24 * 3_600_000
+const LOOKING_MS = 7 * DAY_MS
+// Anybody can press "I have sent it" at a link, and holds a place there that others wait for.
+const LOOKING_AT_LINK_MS = DAY_MS
 // We settle it ourselves at once; the resolver only comes if this process dies meanwhile.
 const SETTLED_IN_MS = 2_000
 
@@ -72,9 +75,20 @@ const TELLS: Readonly<Record<TransferStatus, 'hold' | 'ring' | 'nothing'>> = {
   cancelled: 'ring',
 }
 
-async function tellPayment(tx: Tx, transfer: TransferRow, now: Date): Promise<void> {
-  const { merchantId, id, status, attemptKey } = transfer
-  if (TELLS[status] === 'hold') await holdOpen(tx, merchantId, id, status, addMs(now, LOOKING_MS))
+/** In the transaction of the move: whoever sees the one sees the other. */
+export async function tellPayment(
+  tx: Tx,
+  transfer: TransferRow,
+  now: Date,
+  source: MoveSource,
+): Promise<void> {
+  const { merchantId, id: paymentId, status, attemptKey } = transfer
+  if (TELLS[status] === 'hold') {
+    const until = addMs(now, LOOKING_MS)
+    const untilAtLink = source === 'merchant' ? until : addMs(now, LOOKING_AT_LINK_MS)
+    const hold = { merchantId, paymentId, gatewayKey: attemptKey, at: now, until, untilAtLink }
+    await holdOpen(tx, { ...hold, reason: status })
+  }
   if (TELLS[status] === 'ring') await ringAttempt(tx, merchantId, attemptKey, addMs(now, SETTLED_IN_MS))
 }
 

@@ -8,7 +8,7 @@ import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { ringAttempt } from '../payments/service.ts'
 import { type AccountChannel, type AccountRow, findFittingAccount } from './account-queries.ts'
-import { tellMoves } from './moves.ts'
+import { tellMoves, tellPayment } from './moves.ts'
 import { newNarration } from './narration.ts'
 import {
   insertMove,
@@ -108,6 +108,8 @@ async function goOn(
   await updateTransfer(tx, again)
   // The attempt that had it is over, and is told so.
   await ringAttempt(tx, known.merchantId, known.attemptKey, now)
+  // Money that is said to be sent holds the new attempt as it held the old one.
+  await tellPayment(tx, again, now, 'payer')
   if (again.version !== known.version) await keepMove(app, tx, known, again)
   return again
 }

@@ -104,7 +104,7 @@ function merchantWords(app: P2pApp): Route[] {
       path: `${PATH}/{uuid}/mark-paid`,
       summary: 'Say that the transfer was sent',
       description:
-        'As the payer does on the page. From then on you have seven days to look for the money before the payment expires.',
+        'As the payer does on the page. From then on you have seven days to look for the money before the payment expires. A payment whose payer is paying another way at this moment stays as it is.',
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_MARKED_EXAMPLE },
       handle: async ({ merchant, params }) => {
@@ -117,7 +117,7 @@ function merchantWords(app: P2pApp): Route[] {
       path: `${PATH}/{uuid}/confirm`,
       summary: 'Confirm what arrived',
       description:
-        'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid: confirm the new total when the rest has come, or reject. It also works before anybody said that the money was sent, and after the time was up. The same amount again answers the record.',
+        'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid (or expired, if its time was up): confirm the new total when the rest has come, or reject. Until then the payer can neither cancel nor pay another way. It also works before anybody said that the money was sent, and after the time was up. The same amount again answers the record.',
       body: ConfirmBody,
       complaints: receivedComplaints,
       refusals: [

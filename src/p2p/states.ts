@@ -19,7 +19,8 @@ export type TransferStatus = keyof typeof TRANSFER_MOVES
 export const TRANSFER_MEANINGS: Readonly<Record<TransferStatus, string>> = {
   awaiting_payment: 'The payer knows where to send the money.',
   marked_paid: 'The payer, or the merchant, says that it was sent; the merchant looks for it.',
-  underpaid: 'Less arrived than was asked for; the payment stays open for the rest.',
+  underpaid:
+    'Less arrived than was asked for; a payment that waits for it stays open for the rest, and one that has expired stays expired until the whole amount is confirmed.',
   confirmed: 'The merchant has the whole amount: the payment is successful.',
   overpaid:
     'The merchant has more than was asked for: the payment is successful, and the rest is owed to the payer.',

@@ -12,7 +12,6 @@ import {
   findPayments,
   listAttempts,
   methodOf,
-  noteSent,
   type PaymentRow,
   type PaymentsApp,
   verifyAttempt,
@@ -47,15 +46,16 @@ export async function withPayment(app: PaymentsApp, transfer: TransferRow): Prom
 /** The merchant says that the money was sent. */
 export async function markPaid(app: PaymentsApp, merchant: Merchant, id: string): Promise<P2pPayment> {
   const known = await requireP2pPayment(app, merchant, id)
-  const moved = await move(app, known, { source: 'merchant', plan: planMark })
-  await noteSent(app, { ...known, ...(await attemptsOf(app, moved)) })
-  return withPayment(app, moved)
+  return withPayment(app, await move(app, known, { source: 'merchant', plan: planMark }))
 }
 
-/** The payer says so. It changes what the page says, and when the checkout ends; the merchant alone knows the rest. */
-export async function markSent(app: PaymentsApp, { payment }: CheckoutView): Promise<void> {
+/**
+ * The payer says so, about the attempt that is under way; false when that is none of ours. It changes what the page says,
+ * and when the checkout ends; the merchant alone knows the rest.
+ */
+export async function markSent(app: PaymentsApp, { payment, attempt }: CheckoutView): Promise<boolean> {
   const transfer = await findTransferRow(app.db, payment.merchantId, payment.id)
-  if (!transfer) return
+  if (!transfer || transfer.attemptKey !== attempt?.gatewayKey) return false
   await move(
     app,
     { payment, transfer },
@@ -64,6 +64,7 @@ export async function markSent(app: PaymentsApp, { payment }: CheckoutView): Pro
       plan: (one) => (one.status === 'awaiting_payment' ? planMark(one) : []),
     },
   )
+  return true
 }
 
 /** The merchant says how much has arrived in all. */
@@ -120,15 +121,15 @@ async function move(app: PaymentsApp, { payment, transfer }: P2pPayment, word: W
 async function settled(app: PaymentsApp, transfer: TransferRow): Promise<P2pPayment> {
   await app.failpoints.pass('p2p.after_move')
   const known = await withPayment(app, transfer)
-  const { attempt } = await attemptsOf(app, transfer)
+  const attempt = await attemptOf(app, transfer)
   if (!attempt) return known
   const { payment } = await verifyAttempt(app, { payment: known.payment, attempt }, 'api')
   return { payment, transfer }
 }
 
-async function attemptsOf(app: PaymentsApp, { merchantId, id, attemptKey }: TransferRow) {
+async function attemptOf(app: PaymentsApp, { merchantId, id, attemptKey }: TransferRow) {
   const attempts = await listAttempts(app.db, merchantId, id)
-  return { attempts, attempt: attempts.find(({ gatewayKey }) => gatewayKey === attemptKey) }
+  return attempts.find(({ gatewayKey }) => gatewayKey === attemptKey)
 }
 
 const EXPIRY_BATCH = 100

@@ -81,7 +81,7 @@ with awaiting as (
   returning id, payment_id
 )
 update payments p
-set status_reason = 'awaiting_customer'
+set status_reason = coalesce(nullif(p.status_reason, 'outcome_unknown'), 'awaiting_customer')
 from awaiting a
 where p.merchant_id = $1 and p.id = a.payment_id and p.status = 'processing'
 returning a.id`

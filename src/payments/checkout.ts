@@ -278,8 +278,7 @@ export async function giveUpAttempt(app: PaymentsApp, view: CheckoutView): Promi
   if (!isLeftOpen || hasUsedAllAttempts(payment)) return stopped.view
   // The gateway cannot close its page. The payer goes on without it; if it is paid all the same, the first success counts
   // and a second one is kept apart.
-  await movePayment(app, payment, plainMove(payment, 'pending'), { proof: 'customer', source: 'checkout' })
-  return refresh(app, payment)
+  return leave(app, view, payment, 'pending')
 }
 
 // However often it is extended: the merchant's shelf is not held for longer than the longest checkout.
@@ -302,7 +301,19 @@ export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Prom
   const mayBePaid =
     payment.status === 'processing' && (!stopped.answered || attempt?.status !== 'awaiting_customer')
   if (!isOpen(payment.status) || mayBePaid) return stopped.view
-  await movePayment(app, payment, plainMove(payment, 'abandoned'), { proof: 'customer', source: 'checkout' })
+  return leave(app, view, payment, 'abandoned')
+}
+
+/** The payer's own move. It is none when somebody has said since the payer's view that money is on its way. */
+async function leave(
+  app: PaymentsApp,
+  seen: CheckoutView,
+  payment: PaymentRow,
+  to: 'pending' | 'abandoned',
+): Promise<CheckoutView> {
+  const { expiresAt: endsAt } = seen.payment
+  const facts = { proof: 'customer', source: 'checkout', endsAt } as const
+  await movePayment(app, payment, plainMove(payment, to), facts)
   return refresh(app, payment)
 }
 

@@ -16,6 +16,8 @@ export interface MoveFacts {
   proof: Proof | null
   source: MoveSource
   method?: MethodRow | null
+  /** When the checkout was to end before the caller asked about it: money that is said to be sent since has moved that on. */
+  endsAt?: Date | null
   /** The attempt that ends with this move, as it will be. */
   attempt?: AttemptRow
   /** The attempt that starts with this move. */
@@ -60,7 +62,7 @@ export async function movePayment(
     gateway: to.gateway,
     payment_method_id: to.paymentMethodId,
     recovery_payment_id: to.recoveryPaymentId,
-    expected_expires_at: to.status === 'expired' ? from.expiresAt : null,
+    expected_expires_at: facts.endsAt ?? (to.status === 'expired' ? from.expiresAt : null),
     attempt_id: facts.attempt?.id ?? null,
     attempt_status: facts.attempt?.status ?? null,
     attempt_failure_code: facts.attempt?.failureCode ?? null,

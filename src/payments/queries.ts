@@ -180,24 +180,49 @@ export async function extendExpiry(
   await db.query(extendExpiryStatement, [merchantId, id, now, expiresAt])
 }
 
-// As above the version stays. Whoever has said that money is under way is given the time to find it.
-const holdOpenStatement = sql<unknown>`
-update payments
-set
-  status_reason = $3,
-  expires_at = greatest(expires_at, $4),
-  due_at = greatest(expires_at, $4)
-where merchant_id = $1 and id = $2 and kind = 'checkout' and status = 'processing'`
+export interface Hold {
+  merchantId: string
+  paymentId: string
+  /** Of the attempt by which the money is said to come. */
+  gatewayKey: string
+  reason: string
+  at: Date
+  until: Date
+  /** For a payment of a link, where somebody else may be waiting for the place. */
+  untilAtLink: Date
+}
 
-/** Keeps a checkout whose attempt is under way open until then, for this reason. A no-op for one that is not. */
-export async function holdOpen(
-  tx: Tx,
-  merchantId: string,
-  id: string,
-  reason: string,
-  until: Date,
-): Promise<void> {
-  await tx.query(holdOpenStatement, [merchantId, id, reason, until])
+// As above the version stays, and who ends the checkout for the payer compares the time as well. Whoever has said that
+// money is under way is given the time to find it. The attempt goes first, as in every statement that writes both.
+const holdOpenStatement = sql<unknown>`
+with sent as (
+  update attempts
+  set sent_at = coalesce(sent_at, $5)
+  where merchant_id = $1
+    and payment_id = $2
+    and gateway_key = $3
+    and status in ('started', 'awaiting_customer')
+  returning number
+)
+update payments p
+set
+  status_reason = $4,
+  expires_at = greatest(p.expires_at, case when p.link_id is null then $6::timestamptz else $7::timestamptz end),
+  due_at = greatest(p.expires_at, case when p.link_id is null then $6::timestamptz else $7::timestamptz end)
+from sent s
+where p.merchant_id = $1
+  and p.id = $2
+  and p.kind = 'checkout'
+  and p.status = 'processing'
+  and p.attempts_used = s.number`
+
+/**
+ * Notes that the money of an attempt is said to be sent, and keeps its checkout open for it. A checkout that is over, or
+ * that another attempt has under way, stays as it is.
+ */
+export async function holdOpen(tx: Tx, hold: Hold): Promise<void> {
+  const { merchantId, paymentId, gatewayKey, reason, at, until, untilAtLink } = hold
+  await tx.query(holdOpenStatement, [merchantId, paymentId, gatewayKey, reason, at, until, untilAtLink])
 }
 
 const claimDueCheckoutsStatement = sql<PaymentRow>`

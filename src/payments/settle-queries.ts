@@ -49,7 +49,10 @@ export interface MoveInput {
   gateway: string | null
   payment_method_id: string | null
   recovery_payment_id: string | null
-  /** Where the move is about time: when the payment ended as the caller saw it. The payer may have extended it since. */
+  /**
+   * Where the move is about time or for the payer: when the payment ended as the caller saw it. The payer may have extended
+   * it since, or somebody may have said that money is on its way.
+   */
   expected_expires_at: Date | null
   /** The attempt that the move is about; it changes with the payment. */
   attempt_id: string | null

@@ -11,7 +11,7 @@ import {
   requireCheckoutPayment,
   startAttempt,
 } from '../../src/payments/checkout.ts'
-import type { PaymentRow } from '../../src/payments/queries.ts'
+import { holdOpen, type PaymentRow } from '../../src/payments/queries.ts'
 import { openAccessCode } from '../../src/payments/views.ts'
 import { pathOf } from '../support/books.ts'
 import {
@@ -171,6 +171,30 @@ describe('cancelling while the gateway does not answer', () => {
     await cancelCheckout(app, await look(late))
     assert.equal((await rig.payment(late.id)).status, 'successful')
   })
+})
+
+describe('leaving while somebody says that the money was sent', () => {
+  /** After the gateway has answered and before the payer's move is written. */
+  async function saidMeanwhile(payment: PaymentRow) {
+    const { gatewayKey } = await rig.attempt(payment.id)
+    const at = clock.now()
+    const until = new Date(at.getTime() + 24 * HOUR_MS)
+    const hold = { merchantId: payment.merchantId, paymentId: payment.id, gatewayKey, at }
+    await rig.db.transaction((tx) =>
+      holdOpen(tx, { ...hold, reason: 'marked_paid', until, untilAtLink: until }),
+    )
+    return PENDING
+  }
+
+  for (const [name, leave] of Object.entries({ giveUpAttempt, cancelCheckout })) {
+    it(`is none: ${name} (F-28)`, async () => {
+      const payment = await started()
+      gateway.answers('cancel', () => saidMeanwhile(payment))
+      const { payment: left } = await leave(app, await look(payment))
+      assert.deepEqual([left.status, left.statusReason], ['processing', 'marked_paid'])
+      assert.deepEqual(await pathOf(rig.db, payment.id), ['pending', 'processing'])
+    })
+  }
 })
 
 describe('a checkout whose start was executed and whose answer got lost', () => {

@@ -27,8 +27,7 @@ const STEPS: Readonly<Record<string, Step>> = {
     return backToCheckout(visit)
   },
   sent: async (app, view, visit) => {
-    await noteSent(app, view)
-    await markSent(app, view)
+    if (!(await markSent(app, view))) await noteSent(app, view)
     await refreshCheckout(app, view, 'checkout')
     return backToCheckout(visit)
   },
