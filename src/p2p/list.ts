@@ -10,7 +10,8 @@ import type { P2pPayment } from './transfers.ts'
 
 /** The record of the payment, and what its transfer adds. */
 export async function showP2pPayment(app: PaymentsApp, { payment, transfer }: P2pPayment) {
-  return { ...(await showPayment(app, payment)), ...toTransfer(transfer) }
+  const record = await showPayment(app, payment)
+  return { ...record, ...toTransfer(transfer, record) }
 }
 
 export async function listP2pPayments(
@@ -40,5 +41,9 @@ export async function listP2pPayments(
     rows.map(({ id }) => id),
   )
   const records = new Map((await showPayments(app, payments)).map((record) => [record.uuid, record]))
-  return { records: rows.map((row) => ({ ...records.get(row.id), ...toTransfer(row) })), meta }
+  const shown = rows.flatMap((row) => {
+    const record = records.get(row.id)
+    return record ? [{ ...record, ...toTransfer(row, record) }] : []
+  })
+  return { records: shown, meta }
 }

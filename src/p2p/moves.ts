@@ -112,7 +112,7 @@ export async function tellMoves(
     merchantId: transfer.merchantId,
     type: eventOf(transfer.status),
     resource: { type: 'p2p_payment' as const, uuid: transfer.id, version: transfer.version },
-    data: { ...payment, ...toTransfer(transfer) },
+    data: { ...payment, ...toTransfer(transfer, payment) },
   }))
   await recordEvents(app, tx, app.mode, news)
 }

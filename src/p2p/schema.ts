@@ -17,6 +17,7 @@ import {
 } from '../kit/schema.ts'
 import { InitiateBody, PaymentRecord } from '../payments/service.ts'
 import type { AccountRow } from './account-queries.ts'
+import { differenceOf } from './difference.ts'
 import { TRANSFER_STATUSES } from './states.ts'
 import type { TransferRow } from './transfer-queries.ts'
 
@@ -155,8 +156,15 @@ export const P2pPaymentRecord = Type.Object({
   }),
   amountExpected: AmountText,
   amountReceived: Nullable(AmountText),
-  amountMissing: Type.Unsafe<string>({ ...AmountText, description: 'What the payer has still to send.' }),
-  amountExcess: Type.Unsafe<string>({ ...AmountText, description: 'What you owe to the payer.' }),
+  amountMissing: Type.Unsafe<string>({
+    ...AmountText,
+    description: 'What the payer has still to send; nothing when the payment was paid another way.',
+  }),
+  amountExcess: Type.Unsafe<string>({
+    ...AmountText,
+    description:
+      'What you owe to the payer: what is above the amount, or all of it when the payment was paid another way.',
+  }),
   rejectionReason: Nullable(Type.String()),
 })
 
@@ -170,10 +178,10 @@ export const P2pPaymentsQuery = Type.Object({
 })
 
 /** What a transfer adds to the record of its payment. */
-export function toTransfer(row: TransferRow) {
+export function toTransfer(row: TransferRow, payment: { paidAt: string | null; paymentGateway: string }) {
   const { currency, expectedMinor, receivedMinor } = row
-  const shown = (minor: bigint) => formatAmount(money(minor > 0n ? minor : 0n, currency))
-  const receivedOrNothing = receivedMinor ?? 0n
+  const shown = (minor: bigint) => formatAmount(money(minor, currency))
+  const { missingMinor, excessMinor } = differenceOf(row, payment.paidAt && payment.paymentGateway)
   return {
     transferStatus: row.status,
     instructions: {
@@ -187,8 +195,8 @@ export function toTransfer(row: TransferRow) {
     },
     amountExpected: shown(expectedMinor),
     amountReceived: receivedMinor === null ? null : shown(receivedMinor),
-    amountMissing: shown(expectedMinor - receivedOrNothing),
-    amountExcess: shown(receivedOrNothing - expectedMinor),
+    amountMissing: shown(missingMinor),
+    amountExcess: shown(excessMinor),
     rejectionReason: row.rejectionReason,
   }
 }

@@ -4,6 +4,7 @@ import type { PaymentRow, PaymentsApp } from '../payments/service.ts'
 import { findTransferRow, type TransferRow } from './transfer-queries.ts'
 
 export { P2P, type P2pApp } from './app.ts'
+export { differenceOf } from './difference.ts'
 export { createDirectGateways } from './gateway.ts'
 export { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './states.ts'
 export type { TransferRow } from './transfer-queries.ts'

@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
 import { assertRefusal } from '../support/answers.ts'
 import { eventsOf, pathOf, postingsOf } from '../support/books.ts'
+import { fillIn, makeLink } from '../support/links.ts'
 import { movingClock } from '../support/moving-clock.ts'
 import { made, PAYMENTS, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
 import { createPayer, headingOf, wordsOf } from '../support/payer.ts'
@@ -89,6 +90,102 @@ describe('the checkout', () => {
     assert.deepEqual([confirmed.status, confirmed.paymentGateway], ['successful', 'p2p'])
   })
 
+  it('lets nobody cancel or pay another way while the money is said to be sent, or a part of it has come', async () => {
+    const said: [string, (uuid: string) => Promise<unknown>, string][] = [
+      ['marked_paid', (uuid) => made(say(uuid, 'mark-paid')), 'Another Shop is checking your transfer'],
+      ['underpaid', (uuid) => made(confirm(uuid, 3000)), 'SSP 3,000.00 of SSP 5,000.00 arrived'],
+    ]
+    for (const [word, tell, heading] of said) {
+      // The page was open before the word was said.
+      const { uuid, page } = await chooseDirect()
+      await tell(uuid)
+      for (const step of ['/other', '/cancel']) {
+        assert.equal(headingOf(await payer.submit(page, step)), heading, step)
+        const { status, statusReason, transferStatus } = await read(uuid)
+        assert.deepEqual([status, statusReason, transferStatus], ['processing', word, word], step)
+      }
+      const { reference } = await read(uuid)
+      const card = `/api/v1/sandbox/payments/${reference}/complete`
+      assertRefusal(await api.post(card, { instrument: 'card_success' }), 'invalid_state')
+      assert.equal((await made(confirm(uuid, 5000))).status, 'successful')
+    }
+  })
+
+  it('holds a payer to money that was said to be sent before they chose this way again', async () => {
+    const { uuid, page } = await chooseDirect()
+    const open = await payer.submit(page, '/other')
+    await made(confirm(uuid, 3000))
+    const { expiresAt: before } = await read(uuid)
+    const again = await payer.submit(open, '/attempts', { channel: 'direct_mobile_money' })
+    assert.equal(headingOf(again), 'SSP 3,000.00 of SSP 5,000.00 arrived')
+    const held = await read(uuid)
+    assert.deepEqual([held.status, held.statusReason], ['processing', 'underpaid'])
+    assert.ok(Date.parse(held.expiresAt) > Date.parse(before) + 6 * DAY_MS)
+    for (const step of ['/other', '/cancel'])
+      assert.equal(headingOf(await payer.submit(page, step, { attempt: '2' })), headingOf(again), step)
+    assert.equal((await read(uuid)).status, 'processing')
+  })
+
+  it('is not touched by what is said of a transfer that its payer has left', async () => {
+    const { uuid, page } = await chooseDirect()
+    await payer.submit(await payer.submit(page, '/other'), '/attempts', { channel: 'card' })
+    const facts = async () => {
+      const { status, statusReason, expiresAt, paymentGateway, transferStatus } = await read(uuid)
+      return { payment: { status, statusReason, expiresAt, paymentGateway }, transferStatus }
+    }
+    const before = await facts()
+    await made(say(uuid, 'mark-paid'))
+    assert.deepEqual(await facts(), { ...before, transferStatus: 'marked_paid' })
+    await made(confirm(uuid, 3000))
+    assert.deepEqual(await facts(), { ...before, transferStatus: 'underpaid' })
+    const { reference, amountMissing } = await read(uuid)
+    assert.equal(amountMissing, '2000.00')
+    await made(api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_success' }))
+    const paid = await read(uuid)
+    assert.deepEqual(
+      [paid.status, paid.amountPaid, paid.amountReceived, paid.amountMissing, paid.amountExcess],
+      ['successful', '5000.00', '3000.00', '0.00', '3000.00'],
+    )
+    assert.match(wordsOf(await payer.open(page.url)), /You sent SSP 3,000\.00 more/)
+    const { data } = (await api.get(`${PAYMENTS}?narration=${paid.instructions.narration}`)).body
+    assert.deepEqual([data[0].amountMissing, data[0].amountExcess], ['0.00', '3000.00'])
+  })
+
+  it('hears from the payer about the way that is under way, and no other', async () => {
+    const { uuid, page } = await chooseDirect()
+    const open = await payer.submit(page, '/other')
+    await payer.submit(open, '/attempts', { channel: 'bank_transfer' })
+    await payer.submit(page, '/sent')
+    assert.equal((await read(uuid)).transferStatus, 'awaiting_payment')
+  })
+
+  it('keeps a place at a link for a day on the payer’s word, and gives it back on the merchant’s', async () => {
+    const hold = async (email: string) => {
+      const link = await makeLink(api, { usage: 'single', currency: 'SSP', country: 'SS', amount: 5000 })
+      const visitor = createPayer()
+      const { location } = await fillIn(visitor, await visitor.open(link.url), { email })
+      const chosen = await visitor.submit(await visitor.open(location ?? ''), '/attempts', {
+        channel: 'direct_mobile_money',
+      })
+      await visitor.submit(chosen, '/sent')
+      const [payment] = await made(api.get(`/api/v1/payment-links/${link.uuid}/payments`))
+      const state = async () => (await createPayer().open(link.url)).http
+      return { uuid: payment.uuid, state }
+    }
+    const rejected = await hold('one@example.com')
+    assert.equal(await rejected.state(), 409)
+    await made(say(rejected.uuid, 'reject'))
+    assert.equal(await rejected.state(), 200)
+    const silent = await hold('two@example.com')
+    const looked = await hold('three@example.com')
+    await made(confirm(looked.uuid, 3000))
+    clock.advance(DAY_MS + 3_600_000)
+    await eventually(silent.state, (http) => http === 200, 15_000)
+    assert.equal(await looked.state(), 409, 'the merchant has found a part of it')
+    const late = await made(confirm(silent.uuid, 5000))
+    assert.deepEqual([late.status, late.transferStatus], ['successful', 'confirmed'])
+  })
+
   it('keeps money apart that came to the merchant after the payer had paid another way', async () => {
     const { uuid, page } = await chooseDirect()
     await payer.submit(page, '/other')
@@ -169,6 +266,8 @@ describe('the time of a transfer', () => {
       15_000,
     )
     assert.equal(over.transferStatus, 'marked_paid')
+    const part = await made(confirm(sent, 3000))
+    assert.deepEqual([part.status, part.transferStatus], ['expired', 'underpaid'], 'late, and not whole')
     assert.equal((await made(confirm(sent, 5000))).status, 'successful')
   })
 })

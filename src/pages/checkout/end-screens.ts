@@ -5,6 +5,7 @@ import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
+import { differenceOf } from '../../p2p/service.ts'
 import { type CheckoutFacts, mayHaveSentMoney, screenOf, shownState } from './facts.ts'
 import { declineWords } from './failures.ts'
 import {
@@ -34,9 +35,9 @@ ${returnLink(facts)}
 }
 
 /** Who sent the merchant too much hears it from us: no provider gives it back by itself. */
-function excessNotice({ speech, transfer, merchant }: CheckoutFacts): Html | null {
-  if (transfer?.status !== 'overpaid') return null
-  const excessMinor = (transfer.receivedMinor ?? 0n) - transfer.expectedMinor
+function excessNotice({ speech, transfer, payment, merchant }: CheckoutFacts): Html | null {
+  const { excessMinor } = transfer ? differenceOf(transfer, payment.gateway) : { excessMinor: 0n }
+  if (!transfer || excessMinor === 0n) return null
   const excess = speech.amount(money(excessMinor, transfer.currency))
   return html`<p class="notice">${speech.say('directExcessText', { excess, merchant: merchant.name })}</p>`
 }
