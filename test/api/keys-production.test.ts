@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { assertRefusal } from '../support/answers.ts'
+import { assertRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import { initiateBody } from '../support/builders.ts'
+import { operationsOf } from '../support/document.ts'
 import { testService } from '../support/service.ts'
 
 const secret = () => randomBytes(32).toString('base64')
@@ -30,12 +31,21 @@ describe('production', () => {
     assert.equal((await production.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.mode, 'live')
   })
 
-  it('tells a test key that it is in the wrong place, and staging tells a live one', async () => {
+  it('F-75: tells a test key that it is in the wrong place, and staging tells a live one', async () => {
     const { key: live } = await production.newMerchant()
     const test = await production.apiWith(staging.demoKey ?? '').get(PATH)
     assertRefusal(test, 'mode_mismatch')
     assert.match(test.body.message, /test key.*production/)
     assertRefusal(await staging.apiWith(live).get(PATH), 'mode_mismatch')
+  })
+
+  it('F-75: takes a test key for no operation at all', async () => {
+    const operations = operationsOf(production.openApi())
+    assert.ok(operations.length > 50)
+    for (const { method, path } of operations) {
+      const filled = path.replaceAll(/\{\w+\}/g, UNKNOWN_UUID)
+      assertRefusal(await production.apiWith(staging.demoKey ?? '').send(method, filled), 'mode_mismatch')
+    }
   })
 
   it('has no demo merchant, no sandbox, and nobody who plays the customer', async () => {

@@ -56,7 +56,7 @@ it('documents the scope of every operation', () => {
     )
 })
 
-it('lets a key do what its one scope says and names the scope for everything else', async () => {
+it('F-75: lets a key do what its one scope says and names the scope for everything else', async () => {
   for (const scope of SCOPES) {
     const { api } = await service.newMerchant([scope])
     for (const operation of operations) {
@@ -85,7 +85,7 @@ it('lets a key with * do everything, and one without named scopes everything but
   }
 })
 
-it('checks the scope before it reads the request', async () => {
+it('F-75: checks the scope before it reads the request', async () => {
   const { api } = await service.newMerchant(['wallet:read'])
   const path = '/api/v1/checkout/initiate-payment'
   assertRefused(await api.postText(path, '{broken'), 403, 'insufficient_scope')

@@ -18,7 +18,7 @@ function guess() {
   return service.apiWith(formatApiKey({ mode: 'test', id: 'A'.repeat(12), secret })).get(PATH)
 }
 
-it('slows down wrong secrets from one address, but never a right key from the same', async () => {
+it('F-77: slows down wrong secrets from one address, but never a right key from the same', async () => {
   for (let n = 0; n < 20; n += 1) assertRefusal(await guess(), 'invalid_api_key')
   const refused = await guess()
   assertRefusal(refused, 'rate_limited')
@@ -41,7 +41,7 @@ it('does not count a missing key or a typo as a guess', async () => {
   assertRefusal(await guess(), 'invalid_api_key')
 })
 
-it('slows down wrong operator tokens too, but never the right one', async () => {
+it('F-77: slows down wrong operator tokens too, but never the right one', async () => {
   clock.advance(60_000)
   const knock = (token: string) =>
     service.apiWith(undefined).get('/admin/v1/merchants', { authorization: `Bearer ${token}` })

@@ -12,7 +12,7 @@ const payer = createPayer()
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 describe('an unknown address', () => {
-  it('is a page that tells nothing, the same for every code and every step', async () => {
+  it('F-84: is a page that tells nothing, the same for every code and every step', async () => {
     const { checkoutUrl, reference } = await openCheckout(api, payer)
     const known = new URL(checkoutUrl).pathname
     const code = known.split('/').at(-1) ?? ''
@@ -43,7 +43,7 @@ describe('an unknown address', () => {
     assert.equal(pages.size, 1)
   })
 
-  it('is guessed by nobody: a code has at least 128 random bits', async () => {
+  it('F-84: is guessed by nobody: a code has at least 128 random bits', async () => {
     const codes = await Promise.all(
       Array.from(
         { length: 5 },

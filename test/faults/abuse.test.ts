@@ -1,0 +1,102 @@
+// People who try to take the service's time, its keys and its checkouts; each time the others must not notice.
+
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { formatApiKey } from '../../src/merchants/keys.ts'
+import { startTarget } from '../fuzz/target.ts'
+import { createApi } from '../support/api.ts'
+import { createPayer, openCheckout } from '../support/payer.ts'
+
+const target = await startTarget({ after })
+const { api, url, key } = target
+const BALANCE = '/api/v1/wallet/balance'
+// What a service that is not held up answers in, however busy the machine of the tests is.
+const PATIENCE_MS = 5_000
+
+describe('slow callers (F-85)', () => {
+  const CALLERS = 400
+  // Ten seconds for the headers, looked after every five.
+  const LIMIT_MS = 20_000
+
+  /** Begins a request and never ends it; resolves with what came back when the server has had enough. */
+  function dawdle(): { socket: Socket; ended: Promise<string> } {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    socket.on('error', () => undefined)
+    socket.write(`GET ${BALANCE} HTTP/1.1\r\nHost: x\r\n`)
+    return { socket, ended: new Promise((resolve) => socket.on('close', () => resolve(received))) }
+  }
+
+  it('hold nobody up, and are hung up on', async () => {
+    const callers = Array.from({ length: CALLERS }, dawdle)
+    const dripping = setInterval(() => {
+      for (const { socket } of callers) if (socket.writable) socket.write('x')
+    }, 1_000)
+    try {
+      for (let asked = 0; asked < 20; asked += 1) {
+        const startedAt = performance.now()
+        assert.equal((await api.get(BALANCE)).http, 200)
+        assert.ok(performance.now() - startedAt < PATIENCE_MS)
+      }
+      const late = delay(LIMIT_MS, [] as string[], { ref: false })
+      const answers = await Promise.race([Promise.all(callers.map(({ ended }) => ended)), late])
+      assert.equal(answers.length, CALLERS, 'all were hung up on in time')
+      for (const answer of answers) assert.match(answer, /^(?:HTTP\/1\.1 408 |$)/)
+    } finally {
+      clearInterval(dripping)
+      for (const { socket } of callers) socket.destroy()
+    }
+  })
+})
+
+describe('a thousand guesses at a key (F-77)', () => {
+  it('are slowed down, never right, and never lock its owner out', async () => {
+    const id = key.split('_')[2] ?? ''
+    const guess = async (number: number) => {
+      const secret = String(number).padStart(43, '0')
+      const guessed = createApi(url, { 'x-api-key': formatApiKey({ mode: 'test', id, secret }) })
+      return (await guessed.get(BALANCE)).body.error.code
+    }
+    const counts: Record<string, number> = {}
+    for (let round = 0; round < 20; round += 1) {
+      const codes = await Promise.all(Array.from({ length: 50 }, (_, number) => guess(round * 50 + number)))
+      for (const code of codes) counts[code] = (counts[code] ?? 0) + 1
+      assert.equal((await api.get(BALANCE)).http, 200, 'the right key works all the while')
+    }
+    assert.deepEqual(Object.keys(counts).sort(), ['invalid_api_key', 'rate_limited'])
+    assert.ok((counts.rate_limited ?? 0) > 900, JSON.stringify(counts))
+  })
+})
+
+describe('the address of a checkout (F-84)', () => {
+  it('does nothing more once it is paid, and pays nothing but its own payment', async () => {
+    const payer = createPayer()
+    const paid = await openCheckout(api, payer)
+    const open = await openCheckout(api, payer)
+    await api.post(`/api/v1/sandbox/payments/${paid.reference}/complete`, { instrument: 'card_success' })
+    const before = await paid.read()
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const anonymous = createApi(url, {})
+    const page = new URL(paid.checkoutUrl).pathname
+    for (const step of ['attempts', 'network', 'check', 'sent', 'extend', 'other', 'cancel']) {
+      for (const text of [
+        'channel=card',
+        `channel=card&payment=${open.uuid}&reference=${open.reference}`,
+        '',
+      ]) {
+        const { http } = await anonymous.postText(`${page}/${step}`, text, form)
+        assert.ok(http < 500, step)
+      }
+    }
+    assert.deepEqual(await paid.read(), before)
+    assert.equal((await open.read()).status, 'pending')
+    const executions = await api.get(`/api/v1/sandbox/executions?reference=${paid.reference}`)
+    assert.equal(executions.body.data.length, 1)
+  })
+})
