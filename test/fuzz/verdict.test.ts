@@ -1,0 +1,95 @@
+// The judge of the fuzzer, judged: each thing that must never be answered is noticed.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { createJudge, operationsOf } from '../support/document.ts'
+import { ROOT } from '../support/process.ts'
+import type { Plan } from './plan.ts'
+import { planOf } from './requests.ts'
+import type { Answered, Sent } from './sending.ts'
+import { createVerdicts } from './verdict.ts'
+
+const document = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'))
+const operations = operationsOf(document)
+const { complaintAbout } = createVerdicts(createJudge(document), 'Foreigner')
+const operation = operations.find(({ name }) => name === 'GET /api/v1/wallet/balance')
+assert.ok(operation)
+const SENT: Sent = { method: 'GET', address: '/', headers: {}, body: undefined, bytes: undefined }
+const HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'x-request-id': 'request-1',
+}
+const BALANCE = operation.operation.responses[200].content['application/json'].example
+
+const plan = (changes: Partial<Plan> = {}): Plan => ({
+  ...(fc.sample(planOf(operation), 1)[0] as Plan),
+  ...{ kind: 'valid', method: 'GET', bytes: undefined, expects: 'a documented answer' },
+  ...changes,
+})
+
+function answer(http: number, body: unknown, headers: Record<string, string> = {}): Answered {
+  const shown = Object.entries({ ...HEADERS, ...headers }).filter(([, value]) => value !== '')
+  return { http, headers: new Headers(shown), text: JSON.stringify(body), body, tookMs: 1 }
+}
+
+function refusal(code: string, requestId = 'request-1') {
+  const { value } = document.components.examples[code]
+  return { ...value, error: { ...value.error, requestId } }
+}
+
+describe('the judge of answers', () => {
+  it('has nothing to say about one that is right', () => {
+    assert.equal(complaintAbout(plan(), SENT, answer(200, BALANCE)), undefined)
+    assert.equal(complaintAbout(plan(), SENT, answer(401, refusal('missing_api_key'))), undefined)
+    const spoiled = plan({ expects: 'a refusal' })
+    assert.equal(complaintAbout(spoiled, SENT, answer(405, refusal('method_not_allowed'))), undefined)
+  })
+
+  it('notices what must never be', () => {
+    const requestId = { ...SENT, headers: { 'x-request-id': 'chosen-by-us' } }
+    const cases: [string, Plan, Sent, Answered][] = [
+      ['a 5xx', plan(), SENT, answer(500, refusal('internal_error'))],
+      ['a field too many', plan(), SENT, answer(200, { ...BALANCE, more: 1 })],
+      ['an undocumented status', plan(), SENT, answer(409, refusal('invalid_state'))],
+      ['an undocumented code', plan(), SENT, answer(404, refusal('payment_not_found'))],
+      ['a foreign record', plan(), SENT, answer(200, { ...BALANCE, message: 'Foreigner' })],
+      ['a missing header', plan(), SENT, answer(200, BALANCE, { 'cache-control': '' })],
+      ['a header that tells too much', plan(), SENT, answer(200, BALANCE, { 'x-powered-by': 'x' })],
+      ['no request id', plan(), SENT, answer(200, BALANCE, { 'x-request-id': '' })],
+      ['another request id in the body', plan(), SENT, answer(401, refusal('missing_api_key', 'other'))],
+      ['another request id than asked', plan(), requestId, answer(200, BALANCE)],
+      ['a success of what was spoiled', plan({ expects: 'a refusal' }), SENT, answer(200, BALANCE)],
+      ['no envelope', plan({ expects: 'any answer' }), SENT, answer(400, { oops: 1 })],
+      [
+        'a code with the wrong status',
+        plan({ expects: 'any answer' }),
+        SENT,
+        answer(404, refusal('rate_limited')),
+      ],
+    ]
+    for (const [words, made, sent, answered] of cases)
+      assert.ok(complaintAbout(made, sent, answered) !== undefined, words)
+  })
+})
+
+describe('the requests', () => {
+  it('are valid, nearly valid and hostile, for every operation', () => {
+    for (const one of operations) {
+      const kinds = new Set(fc.sample(planOf(one), { numRuns: 60, seed: 1 }).map(({ kind }) => kind))
+      assert.equal(kinds.size, 3, one.name)
+    }
+  })
+
+  it('are the same again for the same seed', () => {
+    const made = () =>
+      fc.sample(planOf(operation), { numRuns: 50, seed: 5 }).map(({ broken, query }) => [broken, query])
+    assert.deepEqual(made(), made())
+  })
+})
