@@ -30,8 +30,33 @@ describe('every statement of the service', () => {
     assert.equal(statements.length, written.length)
   })
 
+  it('takes no more rows than it says: a locking select with a limit stands in a CTE', () => {
+    const loose = statements.filter(({ text }) => lockingSelects(text).some((one) => !one.isInCte))
+    assert.deepEqual(
+      loose.map(({ text }) => text),
+      [],
+    )
+    const all = statements.flatMap(({ text }) => lockingSelects(text))
+    assert.ok(all.length > 8, 'the selects are found by how they are written')
+  })
+
   it('has a name of its own that fits an identifier of the server', () => {
     assert.equal(new Set(statements.map(({ name }) => name)).size, statements.length)
     for (const { name } of statements) assert.match(name, /^s_[0-9a-f]{20}$/)
   })
 })
+
+/**
+ * The locking selects of a statement that stand in parentheses and have a limit. Joined as they are, the planner may run
+ * them once per row, each time with another limit; a CTE that locks is run once.
+ */
+function lockingSelects(text: string): { isInCte: boolean }[] {
+  return [...text.matchAll(/\blimit \S+\s+for (?:no key )?update\b/g)].flatMap(({ index }) => {
+    const opened: number[] = []
+    for (let at = 0; at < index; at += 1) {
+      if (text[at] === '(') opened.push(at)
+      if (text[at] === ')') opened.pop()
+    }
+    return opened.length === 0 ? [] : [{ isInCte: opened.some((at) => /\bas $/.test(text.slice(0, at))) }]
+  })
+}

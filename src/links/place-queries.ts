@@ -64,17 +64,20 @@ export interface PaidPlace {
   paidAt: Date
 }
 
+// The locking select stands in a CTE of its own: joined as it is, the planner may run it once per row, and then it takes more
+// places than the one that is counted.
 const takePaidPlaceStatement = sql<PaidPlace>`
-delete from payment_link_places h
-using (
+with oldest as (
   select merchant_id, payment_id
   from payment_link_places
   where paid_at is not null
   order by paid_at
   limit 1
   for update skip locked
-) oldest
-where h.merchant_id = oldest.merchant_id and h.payment_id = oldest.payment_id
+)
+delete from payment_link_places h
+using oldest o
+where h.merchant_id = o.merchant_id and h.payment_id = o.payment_id
 returning
   h.merchant_id as "merchantId", h.link_id as "linkId", h.payment_id as "paymentId", h.reference,
   h.paid_minor as "paidMinor", h.paid_at as "paidAt"`

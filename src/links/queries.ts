@@ -246,18 +246,20 @@ export async function noteEvents(
   await tx.query(noteEventsStatement, [merchantId, id, events, completedAt, expiredAt])
 }
 
+// In a CTE of its own, as every locking select with a limit: otherwise more links may be claimed than are told of.
 const claimDueLinkStatement = sql<{ merchantId: string; id: string }>`
-update payment_links l
-set due_at = null
-from (
+with due as (
   select merchant_id, id
   from payment_links
   where due_at <= $1
   order by due_at
   limit 1
   for no key update skip locked
-) due
-where l.merchant_id = due.merchant_id and l.id = due.id
+)
+update payment_links l
+set due_at = null
+from due d
+where l.merchant_id = d.merchant_id and l.id = d.id
 returning l.merchant_id as "merchantId", l.id`
 
 /** A link whose time has passed; it stays claimed until the transaction ends. */
