@@ -4,14 +4,14 @@ import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import { findPayments, type PaymentsApp, showPayment, showPayments } from '../payments/service.ts'
 
 import { readNarration } from './narration.ts'
-import { toTransfer } from './schema.ts'
+import type { RequestedPayment } from './request.ts'
+import { toTransfer, withoutTransfer } from './schema.ts'
 import { countTransfers, listTransferRows } from './transfer-queries.ts'
-import type { P2pPayment } from './transfers.ts'
 
 /** The record of the payment, and what its transfer adds. */
-export async function showP2pPayment(app: PaymentsApp, { payment, transfer }: P2pPayment) {
+export async function showP2pPayment(app: PaymentsApp, { payment, transfer }: RequestedPayment) {
   const record = await showPayment(app, payment)
-  return { ...record, ...toTransfer(transfer, record) }
+  return { ...record, ...(transfer ? toTransfer(transfer, record) : withoutTransfer(record)) }
 }
 
 export async function listP2pPayments(

@@ -9,17 +9,24 @@ import {
   initiatePayment,
   type PaymentRow,
   requireCheckoutPayment,
+  requirePayment,
   startAttempt,
   toInitiateInput,
 } from '../payments/service.ts'
 import { P2P, type P2pApp } from './app.ts'
 import { DIRECT } from './gateway.ts'
 import { DEFAULT_OPEN_MINUTES, type P2pPaymentInput } from './schema.ts'
-import { findTransferRow } from './transfer-queries.ts'
-import { type P2pPayment, withPayment } from './transfers.ts'
+import { findTransferRow, type TransferRow } from './transfer-queries.ts'
+import { withPayment } from './transfers.ts'
 
 const REQUEST = 'POST /api/v1/p2p/payments'
 const MINUTE_MS = 60_000
+
+/** Without a transfer where none was begun before the payment ended, or none yet. */
+export interface RequestedPayment {
+  payment: PaymentRow
+  transfer: TransferRow | null
+}
 
 interface RequestInput extends InitiateInput {
   /** Null: whichever the merchant has. */
@@ -39,7 +46,7 @@ export async function requestTransfer(
   merchant: Merchant,
   body: P2pPaymentInput,
   idempotencyKey: string | null,
-): Promise<P2pPayment & { replayed: boolean }> {
+): Promise<RequestedPayment & { replayed: boolean }> {
   const input = toRequestInput(body)
   const { payment, replayed } = await initiatePayment(app, merchant, input, idempotencyKey, {
     operation: REQUEST,
@@ -48,26 +55,32 @@ export async function requestTransfer(
       return P2P
     },
   })
-  return { ...(await begin(app, merchant, payment, input)), replayed }
+  const known = await findTransferRow(app.db, merchant.id, payment.id)
+  if (known) return { ...(await withPayment(app, known)), replayed }
+  if (payment.status === 'pending') await begin(app, merchant, payment, input, replayed)
+  return { ...(await awaitTransfer(app, merchant, payment)), replayed }
 }
 
-/** Also for a request that was recorded by a process which died before it got here. */
+/**
+ * Also for a request that was recorded by a process which died before it got here. What has changed since then, such as
+ * an account that is gone, is no reason to refuse it now: a retry is never an error.
+ */
 async function begin(
   app: P2pApp,
   merchant: Merchant,
   payment: PaymentRow,
   input: RequestInput,
-): Promise<P2pPayment> {
-  const known = await findTransferRow(app.db, merchant.id, payment.id)
-  if (known) return withPayment(app, known)
-  if (payment.status === 'pending') {
+  replayed: boolean,
+): Promise<void> {
+  try {
     const view = await requireCheckoutPayment(app, merchant, payment.reference)
     const channel = await requireChannel(app, merchant.id, input)
     const { attempt } = await startAttempt(app, view, { channel })
     // The account was deleted between the look and the start.
     if (attempt?.status === 'declined') throw new Refusal('p2p_account_required')
+  } catch (error) {
+    if (!replayed || !(error instanceof Refusal)) throw error
   }
-  return awaitTransfer(app, payment)
 }
 
 type Asked = Pick<RequestInput, 'amount' | 'country' | 'reference' | 'channel'>
@@ -100,12 +113,20 @@ async function findChannel(
 const PATIENCE_MS = 2_000
 const LOOK_EVERY_MS = 50
 
-/** Whoever begins it at this moment, here or in another process, is given time. */
-async function awaitTransfer(app: P2pApp, payment: PaymentRow): Promise<P2pPayment> {
-  for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
-    const transfer = await findTransferRow(app.db, payment.merchantId, payment.id)
-    if (transfer) return withPayment(app, transfer)
+/**
+ * Whoever begins it at this moment, here or in another process, is given time. Who has died over it is followed by the
+ * resolver, and where the payment is over there is nothing to wait for: then the record is all there is.
+ */
+async function awaitTransfer(
+  app: P2pApp,
+  merchant: Merchant,
+  { reference }: PaymentRow,
+): Promise<RequestedPayment> {
+  for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
+    const payment = await requirePayment(app, merchant, { reference })
+    const transfer = await findTransferRow(app.db, merchant.id, payment.id)
+    if (transfer || payment.status !== 'processing' || waitedMs >= PATIENCE_MS)
+      return { payment, transfer: transfer ?? null }
     await app.clock.sleep(LOOK_EVERY_MS)
   }
-  throw new Refusal('temporarily_unavailable')
 }

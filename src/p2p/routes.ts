@@ -17,7 +17,14 @@ import {
 } from './examples.ts'
 import { listP2pPayments, showP2pPayment } from './list.ts'
 import { requestTransfer } from './request.ts'
-import { ConfirmBody, P2pPaymentBody, P2pPaymentRecord, P2pPaymentsQuery, RejectBody } from './schema.ts'
+import {
+  ConfirmBody,
+  P2pPaymentBody,
+  P2pPaymentRecord,
+  P2pPaymentsQuery,
+  RejectBody,
+  RequestedP2pPayment,
+} from './schema.ts'
 import { cancelTransfer, confirmTransfer, markPaid, rejectTransfer, requireP2pPayment } from './transfers.ts'
 
 const ONE = { tag: 'P2P', scope: 'p2p:write' } as const
@@ -38,7 +45,7 @@ function paymentRoutes(app: P2pApp): Route[] {
         'A payment like any other, whose payer sends the money to a receiving account of yours. The answer has the instructions for the payer; checkoutUrl shows them too. You confirm what arrives. The money is recorded and not credited to your wallet: you have it already. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
       body: P2pPaymentBody,
       complaints: initiateComplaints(app.settings.mode === 'test'),
-      answer: { http: 201, data: P2pPaymentRecord },
+      answer: { http: 201, data: RequestedP2pPayment },
       refusals: [
         'invalid_currency',
         'country_required',

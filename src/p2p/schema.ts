@@ -168,6 +168,17 @@ export const P2pPaymentRecord = Type.Object({
   rejectionReason: Nullable(Type.String()),
 })
 
+/** What the request itself answers: a retry is answered with the record, whatever became of it. */
+export const RequestedP2pPayment = Type.Object({
+  ...P2pPaymentRecord.properties,
+  transferStatus: Nullable(P2pPaymentRecord.properties.transferStatus),
+  instructions: Type.Unsafe<unknown>({
+    ...Nullable(P2pPaymentRecord.properties.instructions),
+    description:
+      'Null only for a repeated request, when the payment ended before there were any, or they are still being made.',
+  }),
+})
+
 export const P2pPaymentsQuery = Type.Object({
   ...PAGE_QUERY,
   transferStatus: Type.Optional(Words(TRANSFER_STATUSES)),
@@ -198,6 +209,20 @@ export function toTransfer(row: TransferRow, payment: { paidAt: string | null; p
     amountMissing: shown(missingMinor),
     amountExcess: shown(excessMinor),
     rejectionReason: row.rejectionReason,
+  }
+}
+
+/** The same for a payment that has no transfer, or none yet. */
+export function withoutTransfer({ sourceAmount, paidAt }: { sourceAmount: string; paidAt: string | null }) {
+  const nothing = '0.00'
+  return {
+    transferStatus: null,
+    instructions: null,
+    amountExpected: sourceAmount,
+    amountReceived: null,
+    amountMissing: paidAt === null ? sourceAmount : nothing,
+    amountExcess: nothing,
+    rejectionReason: null,
   }
 }
 

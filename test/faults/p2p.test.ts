@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
 import { eventsOf, postingsOf } from '../support/books.ts'
 import { movingClock } from '../support/moving-clock.ts'
-import { made, PAYMENTS, p2pBody, p2pShop, p2pWords, WALLET } from '../support/p2p.ts'
+import { ACCOUNTS, made, PAYMENTS, p2pBody, p2pShop, p2pWords, WALLET } from '../support/p2p.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -67,7 +67,11 @@ describe('a process that dies', () => {
       clock.advance(60_000)
       const answer = await eventually(
         () => shop.api.post(PAYMENTS, body),
-        ({ http }) => http === 201,
+        // The record is answered at once, and its instructions once the resolver has made them.
+        (one) => {
+          assert.equal(one.http, 201, one.text)
+          return one.body.data.instructions !== null
+        },
         20_000,
       )
       assert.equal(answer.headers.get('idempotent-replayed'), 'true')
@@ -81,6 +85,49 @@ describe('a process that dies', () => {
       assert.deepEqual([confirmed.status, confirmed.attempts.length], ['successful', 1])
     })
   }
+})
+
+describe('a request whose process died before it was begun (F-02, F-52)', () => {
+  it('is answered with its record when the time is up by now', async () => {
+    const dying = await breakingAt('checkout.before_start')
+    const body = p2pBody({ expiresInMinutes: 10 })
+    assert.equal((await dying.api.post(PAYMENTS, body)).http, 500)
+    clock.advance(11 * 60_000)
+    const [stored] = await healthy.db.query(selectPaymentId, [body.reference])
+    await eventually(
+      async () => (await shop.api.get(`/api/v1/checkout/payments/${stored?.id}`)).body.data.status,
+      (status) => status === 'expired',
+      15_000,
+    )
+    const answer = await shop.api.post(PAYMENTS, body)
+    assert.equal(answer.http, 201, answer.text)
+    assert.equal(answer.headers.get('idempotent-replayed'), 'true')
+    const { uuid, status, transferStatus, instructions, amountMissing } = answer.body.data
+    assert.deepEqual(
+      [uuid, status, transferStatus, instructions, amountMissing],
+      [stored?.id, 'expired', null, null, '5000.00'],
+    )
+  })
+
+  it('is answered with its record when the account is gone by now, and begun when there is one again', async () => {
+    const other = await p2pShop(healthy)
+    const { uuid: account } = await made(other.api.post(ACCOUNTS, WALLET))
+    const { databaseUrl } = healthy
+    const env = { COWRY_FAILPOINTS: 'checkout.before_start=throw' }
+    const dying = await testService(
+      { after },
+      { clock, databaseUrl, env, role: 'api', checksInvariants: false },
+    )
+    const body = p2pBody()
+    assert.equal((await dying.apiWith(other.key).post(PAYMENTS, body)).http, 500)
+    await made(other.api.send('DELETE', `${ACCOUNTS}/${account}`))
+    const waiting = await made(other.api.post(PAYMENTS, body))
+    assert.deepEqual([waiting.status, waiting.instructions], ['pending', null])
+    await made(other.api.post(ACCOUNTS, WALLET))
+    const begun = await made(other.api.post(PAYMENTS, body))
+    assert.equal(begun.uuid, waiting.uuid)
+    assert.match(begun.instructions.narration, /^[0-9A-Z]{8}$/)
+  })
 })
 
 describe('two processes', async () => {
