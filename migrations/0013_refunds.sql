@@ -92,6 +92,8 @@ create table refunds (
 create unique index one_turn_per_payment on refunds (merchant_id, payment_id) where holds_turn;
 create unique index one_refund_per_duplicate on refunds (merchant_id, attempt_id) where is_duplicate;
 create index refunds_by_time on refunds (merchant_id, created_at, id);
+-- What is rare is found without reading what is not.
+create index refunds_by_state on refunds (merchant_id, status, currency, created_at, id);
 create index refunds_by_payment on refunds (merchant_id, payment_id, created_at, id);
 create index refunds_search on refunds using gin (lower(payment_reference) gin_trgm_ops);
 create index refunds_due on refunds (due_at) where due_at is not null;

@@ -105,6 +105,15 @@ function refuse(field: string, code: string, message: string) {
   return refusalOf([complaint])
 }
 
+const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** Time and id after which a page begins; before everything where it is the first. */
+export function positionOf({ order, after }: Pick<ListWindow, 'order' | 'after'>): [Date | string, string] {
+  if (after) return [after.at, after.id]
+  return order === 'desc' ? ['infinity', LAST_UUID] : ['-infinity', FIRST_UUID]
+}
+
 /** A like pattern that finds the text anywhere, whatever characters it has. */
 export function substringPattern(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`

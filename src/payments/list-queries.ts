@@ -5,7 +5,7 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql } from '../kit/db.ts'
-import type { ListWindow } from '../kit/list.ts'
+import { type ListWindow, positionOf } from '../kit/list.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from './queries.ts'
 
 export interface PaymentFilter {
@@ -44,14 +44,6 @@ export async function listPaymentRows(
     db.query(source.count, [merchantId, from, to, ...source.values]),
   ])
   return { rows, counted: count?.total ?? 0 }
-}
-
-const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-function positionOf({ order, after }: ListWindow): unknown[] {
-  if (after) return [after.at, after.id]
-  return order === 'desc' ? ['infinity', LAST_UUID] : ['-infinity', FIRST_UUID]
 }
 
 async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {

@@ -5,7 +5,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { pageOf, substringPattern, windowOf } from '../kit/list.ts'
 import type { PaymentsApp } from '../payments/service.ts'
-import { countRefunds, listRefundRows } from './list-queries.ts'
+import { listRefundRows } from './list-queries.ts'
 import { findRefund, type RefundRow } from './queries.ts'
 import type { RefundsQuery } from './schema.ts'
 
@@ -24,11 +24,7 @@ export async function listRefunds(
   const scope = `refunds:${JSON.stringify([merchant.id, status, paymentId, currency, search])}`
   const window = windowOf(app.cursors, scope, query)
   const pattern = search === undefined ? null : substringPattern(search.toLowerCase())
-  const { createdFrom, createdTo } = window
-  const filter = { status, paymentId, currency, pattern, createdFrom, createdTo }
-  const [rows, counted] = await Promise.all([
-    listRefundRows(app.db, merchant.id, filter, { ...window, limit: window.limit + 1 }),
-    countRefunds(app.db, merchant.id, filter),
-  ])
+  const filter = { status, paymentId, currency, pattern }
+  const { rows, counted } = await listRefundRows(app.db, merchant.id, filter, window)
   return pageOf(app.cursors, scope, window, rows, counted)
 }

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { sql, type Tx } from '../kit/db.ts'
+import { listRefundRows, type RefundFilter } from './list-queries.ts'
+
+const db = await testDatabase({ after })
+const MERCHANT = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
+const MANY = 5_000
+
+// Without their payments, which a list does not read.
+await db.script(`
+  set session_replication_role = replica;
+  insert into refunds (
+    merchant_id, id, payment_id, payment_reference, attempt_id, attempt_key, attempt_reference, gateway, status, version,
+    amount_minor, currency, is_full, gateway_key, due_at, created_at, updated_at
+  )
+  select
+    '${MERCHANT}', gen_random_uuid(), gen_random_uuid(), 'order-' || n, gen_random_uuid(), gen_random_uuid()::text, '',
+    'sandbox', case when n = ${MANY} then 'pending' else 'successful' end, case when n = ${MANY} then 1 else 2 end, 100,
+    case when n = ${MANY - 1} then 'USD' else 'KES' end, true, gen_random_uuid()::text,
+    case when n = ${MANY} then now() end, now() - n * interval '1 second', now()
+  from generate_series(1, ${MANY}) n;
+  set session_replication_role = origin;
+  analyze refunds`)
+
+const NONE: RefundFilter = { status: null, paymentId: null, currency: null, pattern: null }
+const WINDOW = { page: 1, limit: 20, offset: 0, after: null, createdFrom: null, createdTo: null }
+
+// Of this connection, since it last reported: what counts is the difference.
+const selectReads = sql<{ reads: number }>`
+select (seq_tup_read + idx_tup_fetch)::integer as reads
+from pg_stat_xact_user_tables
+where relname = 'refunds'`
+
+const readsOf = async (tx: Tx) => (await tx.query(selectReads))[0]?.reads ?? 0
+
+// A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
+const actLarge = sql`set local enable_seqscan = off`
+
+/** What a page shows, and how many rows of the table were read for it and its total. */
+function look(filter: Partial<RefundFilter>, order: 'asc' | 'desc') {
+  return db.transaction(async (tx) => {
+    await tx.query(actLarge)
+    const before = await readsOf(tx)
+    const { rows, counted } = await listRefundRows(tx, MERCHANT, { ...NONE, ...filter }, { ...WINDOW, order })
+    return { shown: rows.length, counted, reads: (await readsOf(tx)) - before }
+  })
+}
+
+// From the sixth time on a prepared statement may have a plan that does not know its parameters.
+const TIMES = 7
+
+describe('a list of refunds', () => {
+  for (const [says, filter] of [
+    ['state', { status: 'pending' }],
+    ['currency', { currency: 'USD' }],
+    ['state and currency', { status: 'successful', currency: 'USD' }],
+    ['payment', { paymentId: MERCHANT }],
+  ] as const)
+    it(`by a rare ${says} reads what it shows, and not what it passes over`, async () => {
+      for (const order of ['asc', 'desc'] as const)
+        for (let time = 0; time < TIMES; time += 1) {
+          const { shown, counted, reads } = await look(filter, order)
+          assert.deepEqual([shown, counted], says === 'payment' ? [0, 0] : [1, 1])
+          assert.ok(reads < 50, `${reads} rows were read`)
+        }
+    })
+
+  it('of everything reads one page and one total', async () => {
+    const { shown, counted } = await look({}, 'desc')
+    assert.deepEqual([shown, counted], [21, MANY])
+  })
+})
