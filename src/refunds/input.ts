@@ -10,7 +10,8 @@ import { amountComplaints, complaint } from '../payments/service.ts'
 import type { RefundBody } from './schema.ts'
 
 export interface RefundInput {
-  payment: { uuid: string } | { reference: string }
+  /** Where both are given they must name the same payment. */
+  payment: { uuid: string; reference?: string } | { reference: string }
   /** Read in the currency of the payment; null is all that is left. */
   amount: number | null
   reason: string | null
@@ -29,17 +30,29 @@ export function refundComplaints(body: Record<string, unknown>, facts: BodyFacts
   ]
 }
 
-export function toRefundInput({ reference = '', uuid, amount, reason, metadata }: RefundBody): RefundInput {
+export function toRefundInput({ reference, uuid, amount, reason, metadata }: RefundBody): RefundInput {
   if (reason !== undefined && containsCardNumber(reason)) {
     const details = [complaint('reason', 'card_data_not_allowed')]
     throw new Refusal('card_data_not_allowed', { details })
   }
   return {
-    payment: uuid === undefined ? { reference } : { uuid },
+    payment: toName(uuid, reference),
     amount: amount ?? null,
     reason: reason ?? null,
     metadata: metadata ?? {},
   }
+}
+
+function toName(uuid: string | undefined, reference: string | undefined): RefundInput['payment'] {
+  if (uuid === undefined) return { reference: reference ?? '' }
+  return reference === undefined ? { uuid } : { uuid, reference }
+}
+
+/** Who names two payments in one request means one of them, and we cannot know which. */
+export function requireOneName({ payment: name }: RefundInput, reference: string): void {
+  if (name.reference === undefined || name.reference === reference) return
+  const message = 'uuid and reference name different payments; send one of them.'
+  throw refusalOf([complaint('reference', 'validation_failed', message)])
 }
 
 const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }

@@ -19,7 +19,7 @@ import {
   requireRefundable,
   reserveRefund,
 } from '../payments/service.ts'
-import { type RefundInput, toRefundAmount } from './input.ts'
+import { type RefundInput, requireOneName, toRefundAmount } from './input.ts'
 import { pursueRefund } from './pursue.ts'
 import { findRefund, insertRefund, type RefundRow } from './queries.ts'
 import { toRefund } from './schema.ts'
@@ -60,6 +60,7 @@ interface Wanted {
 /** What can be refused before anything is locked. */
 async function checkRefund(app: PaymentsApp, merchant: Merchant, input: RefundInput): Promise<Wanted> {
   const payment = await requirePayment(app, merchant, input.payment)
+  requireOneName(input, payment.reference)
   const amount = toRefundAmount(input.amount, payment.currency)
   requireRefundable(payment)
   const attempt = await findPaidAttempt(app, payment)

@@ -22,7 +22,7 @@ export const RefundBody = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'Of the payment or charge; or its uuid instead.',
+      description: 'Of the payment or charge; or its uuid instead. Both must name the same.',
     }),
   ),
   uuid: Type.Optional(UuidInput),

@@ -182,13 +182,16 @@ describe('POST /api/v1/refunds', () => {
       [{ reference, metadata: { note: 'a'.repeat(501) } }, 'validation_failed'],
       [{ reference: 'nobody-has-this' }, 'payment_not_found'],
     ]
+    const another = await payWith(api, 'card_success')
+    for (const two of [another.reference, 'nobody-has-this'])
+      refusals.push([{ uuid, reference: two }, 'validation_failed'])
     for (const [body, code] of refusals) assertRefusal(await api.post(PATH, body), code)
     const lossy = await api.postText(PATH, `{"reference":"${reference}","amount":1.0000000000000000001}`)
     assertRefusal(lossy, 'amount_precision')
     const both = await api.post(PATH, { reference: '', amount: '5' })
     assert.deepEqual(assertRefusal(both, 'validation_failed').length, 2)
     assert.equal((await api.get(`${PATH}?payment=${uuid}`)).body.meta.total, 0)
-    await refund({ reference, amount: 500, unknown: 'ignored', reason: null, metadata: null })
+    await refund({ uuid, reference, amount: 500, unknown: 'ignored', reason: null, metadata: null })
   })
 
   it('answers the same refund for the same Idempotency-Key, also when nothing is left', async () => {
