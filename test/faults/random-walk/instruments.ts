@@ -1,0 +1,41 @@
+// The instruments of the sandbox as the contract describes them: what the walk expects of each.
+
+export interface Expected {
+  channel: 'card' | 'mobile_money' | 'bank_transfer'
+  checkout: 'pays' | 'declines' | 'pays late' | 'pays less'
+  /** Null: it cannot be charged again. */
+  again: 'approves' | 'declines' | 'wants approval' | 'approves unheard' | null
+  refund: 'gives' | 'declines' | 'gives unheard'
+}
+
+const card: Expected = { channel: 'card', checkout: 'pays', again: 'approves', refund: 'gives' }
+const mobile: Expected = { ...card, channel: 'mobile_money', again: null }
+const transfer: Expected = { ...mobile, channel: 'bank_transfer' }
+
+export const INSTRUMENTS: Readonly<Record<string, Expected>> = {
+  card_success: card,
+  card_3ds: card,
+  card_declined: { ...card, checkout: 'declines', again: null },
+  card_insufficient_funds: { ...card, checkout: 'declines', again: null },
+  card_declined_later: { ...card, again: 'declines' },
+  card_auth_required_later: { ...card, again: 'wants approval' },
+  card_lost_answer_later: { ...card, again: 'approves unheard' },
+  card_slow_later: { ...card, again: 'approves unheard' },
+  card_refund_declined: { ...card, refund: 'declines' },
+  card_refund_pending: { ...card, refund: 'gives unheard' },
+  card_refund_lost_answer: { ...card, refund: 'gives unheard' },
+  mobile_success: mobile,
+  mobile_cancelled: { ...mobile, checkout: 'declines' },
+  mobile_timeout: { ...mobile, checkout: 'declines' },
+  mobile_late_success: { ...mobile, checkout: 'pays late' },
+  transfer_success: transfer,
+  transfer_underpaid: { ...transfer, checkout: 'pays less' },
+}
+
+export const INSTRUMENT_NAMES = Object.keys(INSTRUMENTS)
+
+export function expectedOf(instrument: string | null): Expected {
+  const expected = instrument === null ? undefined : INSTRUMENTS[instrument]
+  if (!expected) throw new Error(`${instrument} is no instrument`)
+  return expected
+}

@@ -1,0 +1,235 @@
+// What the walk believes: shops with their customers, payments, refunds, links and methods, and what must follow from what
+// was done to them. Plain values and functions; the rules are the contract's, written down without a look at the product.
+
+import { emptyPurse, type Purse } from './purse.ts'
+
+export const DECIMALS = { KES: 2, NGN: 2, XOF: 0, SSP: 2 } as const
+export type ModelCurrency = keyof typeof DECIMALS
+
+/** What the sandbox costs in this walk: a share, rounded half up, and a fixed part. */
+export const FEE = { percent: '1.5', fixed: '1' }
+
+export function feeOf(minor: bigint, currency: ModelCurrency): bigint {
+  const fee = (minor * 15n + 500n) / 1_000n + 10n ** BigInt(DECIMALS[currency])
+  return fee > minor ? minor : fee
+}
+
+/** Minor units of a text such as "5000.00", in which every currency has two places. */
+export function readMinor(text: string | null, currency: ModelCurrency): bigint {
+  if (text === null) return 0n
+  const hundredths = BigInt(text.replace('.', ''))
+  return DECIMALS[currency] === 0 ? hundredths / 100n : hundredths
+}
+
+/** As a request says it. */
+export function toMajor(minor: bigint, currency: ModelCurrency): number {
+  return Number(minor) / 10 ** DECIMALS[currency]
+}
+
+export type Status =
+  | 'pending'
+  | 'processing'
+  | 'successful'
+  | 'failed'
+  | 'abandoned'
+  | 'expired'
+  | 'partially_refunded'
+  | 'refunded'
+  | 'disputed'
+  | 'reversed'
+
+const MOVES: Readonly<Record<Status, readonly Status[]>> = {
+  pending: ['processing', 'successful', 'failed', 'abandoned', 'expired'],
+  processing: ['pending', 'successful', 'failed', 'abandoned', 'expired'],
+  successful: ['partially_refunded', 'refunded', 'disputed', 'reversed'],
+  failed: ['successful'],
+  abandoned: ['successful'],
+  expired: ['successful'],
+  partially_refunded: ['refunded', 'disputed'],
+  refunded: ['disputed'],
+  disputed: ['successful', 'reversed'],
+  reversed: [],
+}
+
+/** Whether any number of allowed moves leads from one to the other. */
+export function isReachable(from: Status, to: Status): boolean {
+  const seen = new Set<Status>([from])
+  for (const status of seen) for (const next of MOVES[status]) seen.add(next)
+  return seen.has(to)
+}
+
+const COLLECTED: readonly Status[] = ['successful', 'partially_refunded', 'refunded', 'disputed', 'reversed']
+
+export const isCollected = ({ status }: Pick<Payment, 'status'>) => COLLECTED.includes(status)
+
+export interface Customer {
+  uuid: string
+  email: string
+  isBlocked: boolean
+}
+
+export interface Method {
+  uuid: string
+  token: string
+  customer: Customer
+  instrument: string
+  /** The provider knows a card by the e-mail that it was used with. */
+  email: string
+  isRevoked: boolean
+}
+
+export interface Refund {
+  uuid: string
+  payment: Payment
+  minor: bigint
+  status: 'pending' | 'successful' | 'failed'
+}
+
+export type TransferStatus =
+  | 'awaiting_payment'
+  | 'marked_paid'
+  | 'underpaid'
+  | 'confirmed'
+  | 'overpaid'
+  | 'rejected'
+  | 'expired'
+  | 'cancelled'
+
+export interface Payment {
+  uuid: string
+  reference: string
+  kind: 'checkout' | 'charge'
+  currency: ModelCurrency
+  minor: bigint
+  status: Status
+  /** As it was given when the payment was begun. */
+  email: string
+  customer: Customer
+  link: Link | null
+  checkoutUrl: string | null
+  expiresAt: number | null
+  attempts: number
+  /** The way to pay of an attempt that the payer has left open. */
+  openChannel: string | null
+  /** Other money came than was asked for: nothing is credited, and a person decides. */
+  isMismatched: boolean
+  instrument: string | null
+  refunds: Refund[]
+  /** What the provider thinks of it. */
+  dispute: 'open' | 'won' | 'lost' | null
+  /** What an open dispute holds, and what a lost one took. */
+  heldMinor: bigint
+  lostMinor: bigint
+  /** Of a transfer to the merchant. */
+  transfer: { status: TransferStatus; receivedMinor: bigint | null } | null
+}
+
+export interface Link {
+  uuid: string
+  url: string
+  minor: bigint | null
+  currency: ModelCurrency
+  maxPayments: number | null
+  isDeactivated: boolean
+  expiresAt: number | null
+}
+
+/** A request that made something, to be sent once more. */
+export interface Sent {
+  path: string
+  body: unknown
+  key: string | undefined
+  uuid: string
+  at: number
+}
+
+export interface Shop {
+  name: string
+  uuid: string
+  key: string
+  payments: Payment[]
+  refunds: Refund[]
+  customers: Map<string, Customer>
+  methods: Method[]
+  links: Link[]
+  /** Uuid of an endpoint, and whether it is enabled. */
+  endpoints: Map<string, boolean>
+  spareKeys: string[]
+  sent: Sent[]
+  purses: Map<ModelCurrency, Purse>
+  /** What happened to them at once, so that only reading them says how they ended. */
+  touched: Set<Payment>
+  touchedCustomers: Set<Customer>
+}
+
+export function newShop(name: string, uuid: string, key: string): Shop {
+  return {
+    name,
+    uuid,
+    key,
+    payments: [],
+    refunds: [],
+    customers: new Map(),
+    methods: [],
+    links: [],
+    endpoints: new Map(),
+    spareKeys: [],
+    sent: [],
+    purses: new Map(),
+    touched: new Set(),
+    touchedCustomers: new Set(),
+  }
+}
+
+export function purseOf(shop: Shop, currency: ModelCurrency): Purse {
+  const purse = shop.purses.get(currency) ?? emptyPurse()
+  shop.purses.set(currency, purse)
+  return purse
+}
+
+export function refundedMinor({ refunds }: Payment): bigint {
+  return sumOf(refunds.filter(({ status }) => status === 'successful'))
+}
+
+/** What has not gone back, and is not about to. */
+export function leftMinor(payment: Payment): bigint {
+  return payment.minor - sumOf(payment.refunds.filter(({ status }) => status !== 'failed'))
+}
+
+const sumOf = (parts: readonly { minor: bigint }[]) => parts.reduce((sum, { minor }) => sum + minor, 0n)
+
+/** What a payment is worth to the wallet: money that went to the merchant without us is not in it. */
+export function worthOf(payment: Payment): bigint {
+  if (!isCollected(payment) || payment.transfer) return 0n
+  const net = payment.minor - feeOf(payment.minor, payment.currency)
+  return net - refundedMinor(payment) - payment.heldMinor - payment.lostMinor
+}
+
+export function worthOfAll(shop: Shop, currency: ModelCurrency): bigint {
+  return shop.payments
+    .filter((payment) => payment.currency === currency)
+    .reduce((sum, payment) => sum + worthOf(payment), 0n)
+}
+
+export const paymentsOf = (shop: Shop, link: Link) => shop.payments.filter((one) => one.link === link)
+
+/** Who has paid at a link, and who is at a gateway at this moment. */
+export function placesOf(shop: Shop, link: Link): { paid: number; held: number } {
+  const payments = paymentsOf(shop, link)
+  return {
+    paid: payments.filter(isCollected).length,
+    held: payments.filter(({ status }) => status === 'processing').length,
+  }
+}
+
+/** Switched off, or its time has passed: who is at a gateway may finish, and nobody else begins. */
+export function isOver({ isDeactivated, expiresAt }: Link, now: number): boolean {
+  return isDeactivated || (expiresAt !== null && expiresAt <= now)
+}
+
+export function linkStatus(shop: Shop, link: Link, now: number): string {
+  const { paid } = placesOf(shop, link)
+  if (link.maxPayments !== null && paid >= link.maxPayments) return 'completed'
+  if (link.isDeactivated) return 'inactive'
+  return link.expiresAt !== null && link.expiresAt <= now ? 'expired' : 'active'
+}

@@ -1,0 +1,205 @@
+// Between two stretches of the walk everything comes to rest: what is under way ends, what time does has been done, and
+// the model learns how things ended that happened at once.
+
+import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '../../../src/kit/db.ts'
+import { addRecovery } from './charge-commands.ts'
+import { expectedOf } from './instruments.ts'
+import {
+  isCollected,
+  isReachable,
+  type ModelCurrency,
+  type Payment,
+  purseOf,
+  type Refund,
+  readMinor,
+  type Shop,
+  worthOfAll,
+} from './model.ts'
+import { SETTLED_AFTER_MS, settle } from './purse.ts'
+import { CHECKOUT_CURRENCIES, rememberMethod, requireAsBelieved, type Shown } from './turns.ts'
+import { ask, type Turn, type World } from './world.ts'
+
+const selectUnderWay = sql<{ what: string; count: number }>`
+select what, count(*)::integer as count
+from (
+  select 'a charge without an end' as what
+  from payments
+  where kind = 'charge' and status = 'processing' and coalesce(status_reason, '') <> 'requires_review'
+  union all
+  select 'a checkout beyond its time'
+  from payments
+  where status in ('pending', 'processing')
+    and expires_at <= $1
+    and coalesce(status_reason, '') not in ('amount_mismatch', 'requires_review')
+  union all
+  select 'an attempt that nobody knows the end of'
+  from payments p
+  join attempts a on a.merchant_id = p.merchant_id and a.payment_id = p.id
+  where p.status = 'processing' and a.status = 'started'
+  union all
+  select 'a pending refund'
+  from refunds
+  where status = 'pending'
+  union all
+  select 'money that came twice'
+  from attempts
+  where status = 'duplicate_success' and refunded_minor = 0
+  union all
+  select 'money to be settled'
+  from pending_settlements
+  where due_at <= $1
+  union all
+  select 'a transfer beyond its time'
+  from p2p_transfers
+  where due_at <= $1
+) waiting
+group by what`
+
+const STEP_MS = 1_000
+const LOOKS = 400
+const LOOK_EVERY_MS = 20
+
+/** Lets time pass until nothing is under way any more; answers the time at which that was so. */
+export async function comeToRest({ db, clock }: World): Promise<number> {
+  let underWay: { what: string; count: number }[] = []
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    const now = clock.now()
+    underWay = await db.query(selectUnderWay, [now])
+    if (underWay.length === 0) return now.getTime()
+    clock.advance(STEP_MS)
+    await delay(LOOK_EVERY_MS)
+  }
+  throw new Error(`nothing comes to rest any more: ${JSON.stringify(underWay)}`)
+}
+
+/** What the time has done to a shop by now. What it may or may not have done is looked at. */
+export function passTime(shop: Shop, now: number, jumpedMs: number): void {
+  for (const payment of shop.payments) {
+    const { expiresAt, status } = payment
+    const isWaiting = status === 'pending' || payment.openChannel !== null || isAwaited(payment)
+    if (!isWaiting || expiresAt === null || expiresAt > now + CLOSE_MS) continue
+    if (expiresAt > now - CLOSE_MS) shop.touched.add(payment)
+    else expire(payment)
+  }
+  for (const currency of CHECKOUT_CURRENCIES) settlePurse(shop, currency, now, jumpedMs)
+}
+
+const CLOSE_MS = 3_000
+
+const isAwaited = ({ transfer, status }: Payment) => transfer !== null && status === 'processing'
+
+function expire(payment: Payment): void {
+  // The provider closes its page with the checkout, and that is the last decline.
+  payment.status = payment.openChannel !== null && payment.attempts >= 5 ? 'failed' : 'expired'
+  payment.openChannel = null
+  if (payment.transfer?.status === 'awaiting_payment') payment.transfer.status = 'expired'
+}
+
+function settlePurse(shop: Shop, currency: ModelCurrency, now: number, jumpedMs: number): void {
+  const purse = purseOf(shop, currency)
+  settle(purse, now)
+  if (jumpedMs <= SETTLED_AFTER_MS) return
+  // All of it is available now, whatever happened before.
+  purse.available = worthOfAll(shop, currency)
+  purse.waiting = []
+  purse.isExact = true
+}
+
+const selectTruth = sql<{
+  orderId: string
+  instrument: string | null
+  status: string
+  dispute: 'open' | 'won' | 'lost' | null
+}>`
+select
+  order_id as "orderId", record ->> 'instrument' as instrument, record ->> 'status' as status,
+  record -> 'dispute' ->> 'status' as dispute
+from sandbox.records
+where order_id = any ($1::text[]) and record ->> 'kind' <> 'refund' and record ->> 'status' = 'succeeded'`
+
+/** Reads everything that was touched, and holds it against what can have happened. */
+export async function learn(turn: Turn): Promise<void> {
+  const { shop, world } = turn
+  const touched = [...shop.touched]
+  shop.touched.clear()
+  const truths = await world.db.query(selectTruth, [touched.map(({ uuid }) => uuid)])
+  for (const payment of touched) {
+    const truth = truths.find(({ orderId }) => orderId === payment.uuid)
+    if (truth && !payment.transfer)
+      Object.assign(payment, { instrument: truth.instrument, dispute: truth.dispute })
+    await learnPayment(turn, payment)
+  }
+  for (const customer of shop.touchedCustomers) {
+    const { body } = await ask(turn, 'GET', `/api/v1/customers/${customer.uuid}`)
+    customer.isBlocked = body.data.status === 'blocked'
+  }
+  shop.touchedCustomers.clear()
+}
+
+export function pathOf({ kind, transfer, uuid }: Payment): string {
+  if (transfer) return `/api/v1/p2p/payments/${uuid}`
+  return kind === 'charge' ? `/api/v1/charges/${uuid}` : `/api/v1/checkout/payments/${uuid}`
+}
+
+async function learnPayment(turn: Turn, payment: Payment): Promise<void> {
+  const { body } = await ask(turn, 'GET', pathOf(payment))
+  const shown: Shown = body.data
+  const words = `${payment.reference} went from ${payment.status} to ${shown.status}`
+  assert.ok(isReachable(payment.status, shown.status), words)
+  payment.status = shown.status
+  for (const refund of payment.refunds.filter(({ status }) => status === 'pending')) {
+    const { body: read } = await ask(turn, 'GET', `/api/v1/refunds/${refund.uuid}`)
+    refund.status = read.data.status
+  }
+  for (const refund of payment.refunds) requireExpectedEnd(refund)
+  if (payment.transfer) learnTransfer(payment, shown)
+  else if (payment.kind === 'checkout') learnCheckout(turn, payment, shown)
+  else if (shown.recovery) await addRecovery(turn, payment, shown.recovery)
+  await learnDispute(turn, payment)
+  requireAsBelieved(payment, shown)
+}
+
+/** A provider that gives back has nothing to refuse: what is asked of it was set aside before. */
+function requireExpectedEnd({ payment, status, uuid }: Refund): void {
+  const expected = expectedOf(payment.instrument).refund === 'declines' ? 'failed' : 'successful'
+  assert.equal(status, expected, `refund ${uuid} of ${payment.reference}, paid with ${payment.instrument}`)
+}
+
+function learnTransfer(payment: Payment, shown: Shown): void {
+  const received = shown.amountReceived
+  const receivedMinor = received === null ? null : readMinor(received, payment.currency)
+  payment.transfer = { status: shown.transferStatus, receivedMinor }
+  payment.expiresAt = Date.parse(shown.expiresAt)
+}
+
+function learnCheckout(turn: Turn, payment: Payment, shown: Shown): void {
+  const last = shown.attempts.at(-1)
+  const isLeftOpen = shown.status === 'processing' && last?.endedAt === null
+  payment.openChannel = isLeftOpen ? last.channel : null
+  payment.attempts = shown.attempts.length
+  payment.expiresAt = Date.parse(shown.expiresAt)
+  payment.isMismatched = shown.statusReason === 'amount_mismatch'
+  if (!isCollected(payment) || expectedOf(payment.instrument).again === null) return
+  rememberMethod({ ...turn, isCalm: false }, payment, shown.paymentMethod)
+}
+
+/** How much a dispute holds or took is said by the statement alone; how much it may be is known. */
+async function learnDispute(turn: Turn, payment: Payment): Promise<void> {
+  if (!isCollected(payment) || payment.transfer) return
+  const kinds = ['dispute', 'dispute_won', 'reversal']
+  const { body } = await ask(turn, 'GET', `/api/v1/wallet/transactions?payment=${payment.uuid}&limit=100`)
+  const taken = body.data
+    .filter(({ type }: Shown) => kinds.includes(type))
+    .reduce((sum: bigint, { amount }: Shown) => sum - readMinor(amount, payment.currency), 0n)
+  const refunded = payment.refunds.filter(({ status }) => status === 'successful')
+  const most = payment.minor - refunded.reduce((sum, { minor }) => sum + minor, 0n)
+  const { status, reference } = payment
+  payment.heldMinor = status === 'disputed' ? taken : 0n
+  payment.lostMinor = status === 'reversed' ? taken : 0n
+  if (status === 'reversed') assert.equal(taken, most, `${reference}: what was not refunded is lost`)
+  else if (status === 'disputed')
+    assert.ok(taken >= 0n && taken <= most, `${reference} holds ${taken} of ${most}`)
+  else assert.equal(taken, 0n, `${reference}: nothing is held of what is not disputed`)
+}

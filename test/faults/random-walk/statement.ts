@@ -1,0 +1,91 @@
+// The statement of a wallet, read to its end: every line carries the sum of the lines up to it, none is missing or there
+// twice, the last one is the balance, and the file for spreadsheets says the same.
+
+import assert from 'node:assert/strict'
+import { readMinor, type Shop, worthOf } from './model.ts'
+import { CHECKOUT_CURRENCIES, type Shown } from './turns.ts'
+import { ask, type Turn } from './world.ts'
+
+/** All items of a list, page by page to the end. */
+export async function readAll(turn: Turn, path: string): Promise<Shown[]> {
+  const items: Shown[] = []
+  let cursor: string | null = null
+  do {
+    const next: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const { http, body, text } = await ask(
+      turn,
+      'GET',
+      `${path}${path.includes('?') ? '&' : '?'}limit=100${next}`,
+    )
+    assert.equal(http, 200, text)
+    items.push(...body.data)
+    cursor = body.meta.nextCursor
+  } while (cursor !== null)
+  return items
+}
+
+export async function requireStatement(turn: Turn): Promise<number> {
+  const lines = await readAll(turn, '/api/v1/wallet/transactions?sort=createdAt:asc')
+  const newestFirst = await readAll(turn, '/api/v1/wallet/transactions')
+  assert.deepEqual(newestFirst.map(nameOf).reverse(), lines.map(nameOf), 'both ways through the statement')
+  requireOrder(lines)
+  await requireRunningBalances(turn, lines)
+  requirePayments(turn.shop, lines)
+  await requireFile(turn, lines)
+  return lines.length
+}
+
+const nameOf = ({ currency, number }: Shown) => `${currency} ${number}`
+
+function requireOrder(lines: readonly Shown[]): void {
+  assert.equal(new Set(lines.map(nameOf)).size, lines.length, 'no line is there twice')
+  const times = lines.map(({ createdAt }) => createdAt)
+  assert.deepEqual(times.toSorted(), times, 'times never go back')
+}
+
+async function requireRunningBalances(turn: Turn, lines: readonly Shown[]): Promise<void> {
+  const { body } = await ask(turn, 'GET', '/api/v1/wallet/balance')
+  for (const currency of CHECKOUT_CURRENCIES) {
+    const running = { available: 0n, pending: 0n }
+    for (const [index, line] of lines.filter((one) => one.currency === currency).entries()) {
+      assert.equal(line.number, index + 1, `the lines of ${currency} are numbered without a gap`)
+      running[line.balance as 'available' | 'pending'] += readMinor(line.amount, currency)
+      assert.deepEqual(balancesOf(line, currency), running, `line ${nameOf(line)}`)
+    }
+    const balance = body.data.balances.find((one: Shown) => one.currency === currency)
+    if (balance) assert.deepEqual(balancesOf(balance, currency), running, `the last line is the balance`)
+  }
+}
+
+function balancesOf(shown: Shown, currency: (typeof CHECKOUT_CURRENCIES)[number]) {
+  return {
+    available: readMinor(shown.availableBalance, currency),
+    pending: readMinor(shown.pendingBalance, currency),
+  }
+}
+
+/** Each line names the payment that caused it: together they are what the payment is worth. */
+function requirePayments(shop: Shop, lines: readonly Shown[]): void {
+  const byPayment = Map.groupBy(lines, ({ payment }) => payment.uuid)
+  for (const payment of shop.payments) {
+    const own = byPayment.get(payment.uuid) ?? []
+    const sum = own.reduce((total, { amount }) => total + readMinor(amount, payment.currency), 0n)
+    assert.equal(sum, worthOf(payment), `the lines of ${payment.reference}, which is ${payment.status}`)
+    for (const line of own) assert.equal(line.payment.reference, payment.reference)
+    byPayment.delete(payment.uuid)
+  }
+  assert.deepEqual([...byPayment.keys()], [], 'no line names a payment that nobody made')
+}
+
+async function requireFile(turn: Turn, lines: readonly Shown[]): Promise<void> {
+  const { text } = await ask(turn, 'GET', '/api/v1/wallet/transactions/export')
+  const [head = '', ...rows] = text.replace('\uFEFF', '').trimEnd().split('\r\n')
+  const columns = head.split(',').map((cell) => cell.replaceAll('"', ''))
+  const cells = (line: Shown) =>
+    columns.map((name) => {
+      if (name === 'payment') return line.payment.uuid
+      return name === 'reference' ? line.payment.reference : String(line[name])
+    })
+  const written = rows.map((row) => row.slice(1, -1).split('","'))
+  assert.deepEqual(written, lines.map(cells), 'the file says what the list says')
+}

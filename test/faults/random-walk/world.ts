@@ -1,0 +1,172 @@
+// Where the walk takes place: two services over one database, one of them with the background work, shops that know
+// nothing of each other, and a consumer of their webhooks that is not always well.
+
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { Db } from '../../../src/kit/db.ts'
+import type { ApiAnswer } from '../../support/api.ts'
+import { type Ending, testDatabaseUrl } from '../../support/database.ts'
+import type { MovingClock } from '../../support/moving-clock.ts'
+import { BANK } from '../../support/p2p.ts'
+import { type TestService, testService } from '../../support/service.ts'
+import type { Chance } from './chance.ts'
+import { FEE, newShop, type Shop } from './model.ts'
+import { wakingClock } from './waking-clock.ts'
+
+export interface World {
+  clock: MovingClock
+  services: readonly [TestService, TestService]
+  db: Db
+  shops: readonly Shop[]
+  consumer: Consumer
+  operations: number
+  /** How often each command was given, and what it was answered. */
+  tally: Map<string, number>
+  /** The latest requests with their answers, for who has to find out what went wrong. */
+  trail: string[]
+}
+
+/** One command's part of the walk. */
+export interface Turn {
+  world: World
+  shop: Shop
+  chance: Chance
+  /** Nothing else happens to this shop meanwhile, so every answer is known beforehand. */
+  isCalm: boolean
+  command: string
+}
+
+const SHOPS = ['market', 'bakery', 'clinic']
+
+const ENV = {
+  COWRY_RATE_LIMIT: '0',
+  COWRY_FEES: JSON.stringify({ sandbox: { '*': FEE } }),
+  // Short of what slow instruments take, so that their answers are not waited for.
+  COWRY_GATEWAY_TIMEOUT_MS: '2500',
+}
+
+export async function openWorld(t: Ending): Promise<World> {
+  const later = inOppositeOrder(t)
+  const clock = wakingClock()
+  const options = { clock, databaseUrl: await testDatabaseUrl(later), env: ENV }
+  const consumer = await startConsumer(later)
+  const services = [
+    await testService(later, options),
+    await testService(later, { ...options, role: 'api', checksInvariants: false }),
+  ] as const
+  const shops = await Promise.all(SHOPS.map((name) => openShop(services[0], name, consumer.url)))
+  const counted = { operations: 0, tally: new Map(), trail: [] }
+  return { clock, services, db: services[0].db, shops, consumer, ...counted }
+}
+
+/** The database goes when both services are gone. */
+function inOppositeOrder(t: Ending): Ending {
+  const endings: (() => Promise<void>)[] = []
+  t.after(async () => {
+    for (const end of endings.reverse()) await end()
+  })
+  return { after: (end) => void endings.push(end) }
+}
+
+/** Events of which the walk proves that each of them arrives. */
+export const AWAITED_EVENTS = ['refund.successful', 'p2p.confirmed', 'payment_link.paid']
+
+async function openShop(service: TestService, name: string, consumerUrl: string): Promise<Shop> {
+  const { uuid, key, api } = await service.newMerchant()
+  const account = await api.post('/api/v1/p2p/accounts', BANK)
+  assert.equal(account.http, 201, account.text)
+  const endpoint = await api.post('/api/v1/webhooks/endpoints', { url: consumerUrl, events: AWAITED_EVENTS })
+  assert.equal(endpoint.http, 201, endpoint.text)
+  return newShop(name, uuid, key)
+}
+
+export interface Consumer {
+  url: string
+  /** The ids of the events that it took. */
+  taken: Set<string>
+}
+
+// Often enough that retries happen all the time, rarely enough that they stay behind the walk.
+const REFUSES_EVERY = 7
+
+async function startConsumer(t: Ending): Promise<Consumer> {
+  const taken = new Set<string>()
+  let calls = 0
+  const server = createServer((request, response) => {
+    calls += 1
+    const isTaken = calls % REFUSES_EVERY !== 0
+    if (isTaken) taken.add(String(request.headers['webhook-id']))
+    request.resume()
+    response.writeHead(isTaken ? 204 : 500).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const address = server.address()
+  assert.ok(address && typeof address === 'object')
+  return { url: `http://127.0.0.1:${address.port}/hooks`, taken }
+}
+
+// Two hours of a long walk: enough to follow one payment back to where it came from.
+const TRAIL = 20_000
+
+/** An answer that knows what was asked. */
+export interface Asked extends ApiAnswer {
+  asked: string
+}
+
+/** Sends a request with the shop's key to one of the two services. No answer may ever be our own fault. */
+export async function ask(
+  turn: Turn,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Asked> {
+  const { world, shop, chance } = turn
+  const { url, apiWith } = world.services[chance.below(2)] ?? world.services[0]
+  const isJson = body === undefined ? {} : { 'content-type': 'application/json' }
+  const answer = await apiWith(shop.key).send(method, path, {
+    headers: { ...isJson, ...headers },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+  note(turn, `${new URL(url).port} ${method} ${path} ${JSON.stringify(body ?? null)} → ${briefly(answer)}`)
+  assert.ok(answer.http < 500, `${method} ${path} ${JSON.stringify(body)} answered ${answer.text}`)
+  return { ...answer, asked: `${method} ${path}` }
+}
+
+/** Such as "201 successful" or "409 invalid_state". */
+export function gist({ http, body }: ApiAnswer): string {
+  return `${http} ${body?.error?.code ?? body?.data?.status ?? ''}`.trim()
+}
+
+function briefly(answer: ApiAnswer): string {
+  const { uuid, transferStatus } = answer.body?.data ?? {}
+  return [gist(answer), transferStatus, uuid, answer.body?.error?.message].filter(Boolean).join(' ')
+}
+
+export function note({ world, shop, command }: Turn, words: string): void {
+  world.trail.push(`${world.clock.now().toISOString()} ${shop.name} ${command}: ${words}`)
+  if (world.trail.length > TRAIL) world.trail.shift()
+}
+
+/**
+ * Holds an answer against what the model predicts. When things happen at once the prediction may be overtaken: then it is
+ * one of those that are possible for the operation at all.
+ */
+export function judge(
+  turn: Turn,
+  answer: Asked,
+  predicted: string,
+  possible: readonly string[] = [],
+): string {
+  const told = gist(answer)
+  const isFair = told === predicted || (!turn.isCalm && possible.includes(told))
+  const wanted = turn.isCalm ? predicted : [predicted, ...possible].join(', ')
+  assert.ok(isFair, `${answer.asked}: expected ${wanted}, was ${told}: ${answer.text.slice(0, 400)}`)
+  const counted = `${turn.command} ${told}`
+  turn.world.tally.set(counted, (turn.world.tally.get(counted) ?? 0) + 1)
+  return told
+}
