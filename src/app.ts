@@ -22,9 +22,9 @@ import { createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
 import { connectDb, type Db, DbUnavailable } from './kit/db.ts'
 import { startEmbeddedPostgres } from './kit/embedded-postgres.ts'
-import { createHttpClient } from './kit/http-client.ts'
+import { createHttpClient, type HttpClient } from './kit/http-client.ts'
 import { checkInvariants } from './kit/invariants.ts'
-import { startJobs } from './kit/jobs.ts'
+import { type Job, startJobs } from './kit/jobs.ts'
 import { createLog, errorFields, type Log } from './kit/log.ts'
 import { migrate } from './kit/migrate.ts'
 import { createPublicHttp } from './kit/public-http.ts'
@@ -88,6 +88,7 @@ export interface Service {
   /** Of the demo merchant, in staging only. */
   demoKey: string | null
   db: Db
+  /** Of the merchants' API; a worker serves none. */
   openApi(): object
   stop(): Promise<void>
 }
@@ -157,52 +158,54 @@ interface Parts {
   stops: (() => Promise<unknown>)[]
 }
 
-async function compose({ config, role, clock, log, recentLines, random, db, stops }: Parts) {
-  const { mode } = config
-  const secrets = await loadSecrets(db, config, random)
-  const vault = createVault(secrets.encryptionKeys, random)
-  await requireKeyring(db, vault)
-  const adminToken = await ensureAdminToken(config, random)
-  const http = createHttpClient({ totalTimeoutMs: config.gatewayTimeoutMs })
-  stops.push(() => http.close())
-  const publicHttp = createPublicHttp({ allow: config.webhookAllow, ports: config.webhookPorts })
-  stops.push(() => publicHttp.close())
-
+async function compose(parts: Parts) {
+  const { config, role, stops } = parts
   // The port is known once we listen; until then nobody asks for an address.
   let port = config.port
   const localUrl = () => publicUrlOf(config.host, port)
   const isDefaultUrl = config.publicUrl === publicUrlOf(config.host, config.port)
   const publicUrl = () => (isDefaultUrl ? localUrl() : config.publicUrl)
 
-  const { sandboxSecret: secret, sandboxWebhookSecret: webhookSecret } = secrets
-  const provider =
-    mode === 'test' && config.sandboxUrl === null
-      ? createSandboxProvider({
-          store: createPostgresStore(db),
-          clock,
-          random,
-          log,
-          http,
-          secret,
-          webhookSecret,
-          basePath: SANDBOX_PATH,
-          get publicUrl() {
-            return publicUrl()
-          },
-          get hookUrl() {
-            return role === 'worker' ? undefined : `${localUrl()}/hooks/sandbox`
-          },
-        })
-      : null
-  const door = provider && (await openDoor(provider, { host: '127.0.0.1', port: 0 }))
-  if (door) stops.push(() => door.close())
-  const sandbox = createSandboxGateway({
-    http,
-    clock,
-    secret,
-    webhookSecret,
-    baseUrl: config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : ''),
-  })
+  const { app, provider } = await composeApp(parts, { localUrl, publicUrl })
+  const demo = app.mode === 'test' ? await ensureDemoMerchant(app, config.dataDir) : null
+  const shell = role === 'worker' ? null : await composeShell(parts, app, provider)
+  if (shell) {
+    ;({ port } = await shell.listen(config.host, config.port).catch(explainListen(config)))
+    stops.push(() => shell.stop())
+  }
+  if (provider) {
+    provider.start()
+    stops.push(() => provider.stop())
+  }
+  if (role !== 'api') {
+    const jobs = startJobs(app, backgroundJobs(app))
+    stops.push(() => jobs.stop())
+  }
+  const openApi = () => {
+    if (!shell) throw new Error('a worker serves no document')
+    return shell.openApi()
+  }
+  return { url: localUrl(), publicUrl: publicUrl(), demoKey: demo?.apiKey ?? null, openApi }
+}
+
+interface Addresses {
+  localUrl(): string
+  publicUrl(): string
+}
+
+/** The one object that fits what every slice asks for. */
+async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
+  const { config, clock, log, random, db, stops } = parts
+  const { mode } = config
+  const secrets = await loadSecrets(db, config, random)
+  const vault = createVault(secrets.encryptionKeys, random)
+  await requireKeyring(db, vault)
+  const http = createHttpClient({ totalTimeoutMs: config.gatewayTimeoutMs })
+  stops.push(() => http.close())
+  const publicHttp = createPublicHttp({ allow: config.webhookAllow, ports: config.webhookPorts })
+  stops.push(() => publicHttp.close())
+
+  const { provider, sandbox } = await composeSandbox(parts, { http, secrets, localUrl, publicUrl })
   const ready = mode === 'test' ? [sandbox] : []
   const direct = createDirectGateways({ db, clock, random, mode })
   const gateways = createGateways(
@@ -253,8 +256,56 @@ async function compose({ config, role, clock, log, recentLines, random, db, stop
       fees: config.fees,
     },
   }
+  return { app, provider }
+}
 
-  const shell = createHttpShell({
+type App = Awaited<ReturnType<typeof composeApp>>['app']
+type Provider = Awaited<ReturnType<typeof composeSandbox>>['provider']
+
+interface SandboxNeeds extends Addresses {
+  http: HttpClient
+  secrets: Awaited<ReturnType<typeof loadSecrets>>
+}
+
+/** Our own test provider, in this process unless it runs alone; in production nobody offers it. */
+async function composeSandbox(
+  { config, role, clock, log, random, db, stops }: Parts,
+  { http, secrets, localUrl, publicUrl }: SandboxNeeds,
+) {
+  const { sandboxSecret: secret, sandboxWebhookSecret: webhookSecret } = secrets
+  const provider =
+    config.mode === 'test' && config.sandboxUrl === null
+      ? createSandboxProvider({
+          store: createPostgresStore(db),
+          clock,
+          random,
+          log,
+          http,
+          secret,
+          webhookSecret,
+          basePath: SANDBOX_PATH,
+          get publicUrl() {
+            return publicUrl()
+          },
+          get hookUrl() {
+            return role === 'worker' ? undefined : `${localUrl()}/hooks/sandbox`
+          },
+        })
+      : null
+  const door = provider && (await openDoor(provider, { host: '127.0.0.1', port: 0 }))
+  if (door) stops.push(() => door.close())
+  const baseUrl = config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : '')
+  return { provider, sandbox: createSandboxGateway({ http, clock, secret, webhookSecret, baseUrl }) }
+}
+
+async function composeShell(
+  { config, clock, log, recentLines, random, db }: Parts,
+  app: App,
+  provider: Provider,
+) {
+  const adminToken = await ensureAdminToken(config, random)
+  const { publicUrl } = app.settings
+  return createHttpShell({
     routes: merchantRoutes(app),
     operatorRoutes: [
       ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
@@ -262,7 +313,7 @@ async function compose({ config, role, clock, log, recentLines, random, db, stop
       ...reconciliationRoutes({ ...app, findRefunds: (...wanted) => findGiven(db, ...wanted) }),
     ],
     pageRoutes: pageRoutes(app),
-    errorPage: errorPage({ isTest: mode === 'test' }),
+    errorPage: errorPage({ isTest: app.mode === 'test' }),
     hookRoutes: gatewayHooks(app),
     mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
     authenticate: (request) => authenticate(app, request),
@@ -278,34 +329,19 @@ async function compose({ config, role, clock, log, recentLines, random, db, stop
     log,
     recentLines,
   })
+}
 
-  const demo = mode === 'test' ? await ensureDemoMerchant(app, config.dataDir) : null
-  if (role !== 'worker') {
-    ;({ port } = await shell.listen(config.host, config.port).catch(explainListen(config)))
-    stops.push(() => shell.stop())
-  }
-  if (provider) {
-    provider.start()
-    stops.push(() => provider.stop())
-  }
-  if (role !== 'api') {
-    const jobs = startJobs(app, [
-      ...paymentJobs(app),
-      ...refundJobs(app),
-      ...linkJobs(app),
-      ...p2pJobs(app),
-      ...customerJobs(app),
-      ...ledgerJobs(app),
-      ...webhookJobs(app),
-    ])
-    stops.push(() => jobs.stop())
-  }
-  return {
-    url: localUrl(),
-    publicUrl: publicUrl(),
-    demoKey: demo?.apiKey ?? null,
-    openApi: () => shell.openApi(),
-  }
+/** What goes on by itself; any number of processes share it. */
+function backgroundJobs(app: App): Job[] {
+  return [
+    ...paymentJobs(app),
+    ...refundJobs(app),
+    ...linkJobs(app),
+    ...p2pJobs(app),
+    ...customerJobs(app),
+    ...ledgerJobs(app),
+    ...webhookJobs(app),
+  ]
 }
 
 /** Every operation of the merchants' API, in the order of its document. */
