@@ -117,13 +117,13 @@ describe('a process that stands still longer than its lease (F-07)', () => {
 
 it('the work of a caller who leaves is done to the end, and the retry gets the result (F-51)', async () => {
   const bodies = Array.from({ length: 20 }, () => chargeBody(card))
-  await sandbox.addFault({ kind: 'slow_ms', on: 'charge', times: bodies.length, ms: 300 })
+  await sandbox.addFault({ kind: 'slow_ms', on: 'charge', times: bodies.length, ms: 900 })
   const left = bodies.map((body, n) =>
     main.api.send('POST', CHARGE, {
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json' },
       // Some leave before the request has arrived, some while the gateway works.
-      signal: AbortSignal.timeout(n * 15),
+      signal: AbortSignal.timeout(n * 45),
     }),
   )
   for (const outcome of await Promise.allSettled(left)) assert.equal(outcome.status, 'rejected')
