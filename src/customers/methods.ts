@@ -9,6 +9,7 @@ import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
 import type { SavedMethod } from '../gateways/gateway.ts'
 import { retryDeadlocks, sqlStateOf, type Tx } from '../kit/db.ts'
+import { isRepeat, type Once } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
 import {
   chooseDefault,
@@ -144,22 +145,27 @@ export async function revokeMethod(
   return viewMethod(app, method)
 }
 
+const MAKE_DEFAULT = 'POST /api/v1/customers/{uuid}/payment-methods/{methodUuid}/default'
+
 export async function makeDefault(
   app: CustomersApp,
   merchant: Merchant,
   customerId: string,
   id: string,
-): Promise<SavedMethodView> {
-  const method = await onceMoreIfTaken(() =>
+  key?: string,
+): Promise<Once<SavedMethodView>> {
+  const claim = { merchantId: merchant.id, key, operation: MAKE_DEFAULT, input: { customerId, id } }
+  const once = await onceMoreIfTaken(() =>
     app.db.transaction(async (tx) => {
       const known = await requireLocked(tx, merchant, customerId, id)
+      if (await isRepeat(app, tx, claim)) return { record: known, replayed: true }
       const status = statusOf(known, app.clock.now())
-      const chosen = status === 'active' ? await setDefault(tx, merchant.id, customerId, id) : undefined
-      if (!chosen) throw new Refusal('invalid_state', { message: `This payment method is ${status}.` })
-      return chosen
+      const record = status === 'active' ? await setDefault(tx, merchant.id, customerId, id) : undefined
+      if (!record) throw new Refusal('invalid_state', { message: `This payment method is ${status}.` })
+      return { record, replayed: false }
     }),
   )
-  return viewMethod(app, method)
+  return { ...once, record: viewMethod(app, once.record) }
 }
 
 /** The customer first, so that two who change the default of one customer go one after the other. */

@@ -31,7 +31,7 @@ select ${CUSTOMER_COLUMNS}
 from customers
 where merchant_id = $1 and id = $2`
 
-export async function findCustomer(db: Db, merchantId: string, id: string): Promise<CustomerRow | undefined> {
+export async function findCustomer(db: Tx, merchantId: string, id: string): Promise<CustomerRow | undefined> {
   const [row] = await db.query(selectCustomer, [merchantId, id])
   return row
 }
@@ -207,13 +207,13 @@ where merchant_id = $1 and id = $2
 returning ${CUSTOMER_COLUMNS}`
 
 export async function setCustomerStatus(
-  db: Db,
+  tx: Tx,
   merchantId: string,
   id: string,
   status: CustomerRow['status'],
   reason: string | null,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await db.query(setStatusStatement, [merchantId, id, status, reason, at])
+  const [row] = await tx.query(setStatusStatement, [merchantId, id, status, reason, at])
   return row
 }

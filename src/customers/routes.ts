@@ -143,8 +143,10 @@ function blockRoutes(app: CustomersApp): Route[] {
         body: { reason: 'Two chargebacks in March' },
         data: { ...CUSTOMER_EXAMPLE, status: 'blocked', statusReason: 'Two chargebacks in March' },
       },
-      handle: async ({ merchant, params, body }) =>
-        ok('Customer blocked.', toCustomer(await blockCustomer(app, merchant, params.uuid, body.reason))),
+      handle: async ({ merchant, params, body, idempotencyKey }) => {
+        const blocked = await blockCustomer(app, merchant, params.uuid, body.reason, idempotencyKey)
+        return ok('Customer blocked.', toCustomer(blocked.record), blocked.replayed ? REPLAYED : undefined)
+      },
     }),
     route({
       method: 'POST',
@@ -156,8 +158,10 @@ function blockRoutes(app: CustomersApp): Route[] {
       answer: { http: 200, data: CustomerRecord },
       refusals: ['invalid_uuid', 'customer_not_found'],
       examples: { data: CUSTOMER_EXAMPLE },
-      handle: async ({ merchant, params }) =>
-        ok('Customer unblocked.', toCustomer(await unblockCustomer(app, merchant, params.uuid))),
+      handle: async ({ merchant, params, idempotencyKey }) => {
+        const { record, replayed } = await unblockCustomer(app, merchant, params.uuid, idempotencyKey)
+        return ok('Customer unblocked.', toCustomer(record), replayed ? REPLAYED : undefined)
+      },
     }),
   ]
 }
@@ -192,8 +196,11 @@ function methodRoutes(app: CustomersApp): Route[] {
       answer: { http: 200, data: SavedMethodRecord },
       refusals: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found', 'invalid_state'],
       examples: { data: METHOD_EXAMPLE },
-      handle: async ({ merchant, params }) =>
-        ok('Default changed.', await makeDefault(app, merchant, params.uuid, params.methodUuid)),
+      handle: async ({ merchant, params, idempotencyKey }) => {
+        const { uuid, methodUuid } = params
+        const { record, replayed } = await makeDefault(app, merchant, uuid, methodUuid, idempotencyKey)
+        return ok('Default changed.', record, replayed ? REPLAYED : undefined)
+      },
     }),
   ]
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
-import { createOnce, type Once } from '../kit/idempotency.ts'
+import { createOnce, isRepeat, type KeyClaim, type Once } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
 import { type CustomerChanges, changedCustomer, refuseCardNumbers } from './input.ts'
 import {
@@ -20,6 +20,8 @@ import {
 import { toCustomer } from './schema.ts'
 
 const CREATE = 'POST /api/v1/customers'
+const BLOCK = `${CREATE}/{uuid}/block`
+const UNBLOCK = `${CREATE}/{uuid}/unblock`
 
 export async function createCustomer(
   app: CustomersApp,
@@ -98,27 +100,37 @@ export async function blockCustomer(
   merchant: Merchant,
   id: string,
   reason: string | undefined,
-): Promise<CustomerRow> {
+  key?: string,
+): Promise<Once<CustomerRow>> {
   refuseCardNumbers({ reason })
-  return setStatus(app, merchant, id, 'blocked', reason ?? null)
+  const claim = { merchantId: merchant.id, key, operation: BLOCK, input: { id, reason } }
+  return setStatus(app, claim, id, 'blocked', reason ?? null)
 }
 
 export async function unblockCustomer(
   app: CustomersApp,
   merchant: Merchant,
   id: string,
-): Promise<CustomerRow> {
-  return setStatus(app, merchant, id, 'active', null)
+  key?: string,
+): Promise<Once<CustomerRow>> {
+  const claim = { merchantId: merchant.id, key, operation: UNBLOCK, input: { id } }
+  return setStatus(app, claim, id, 'active', null)
 }
 
 async function setStatus(
   app: CustomersApp,
-  merchant: Merchant,
+  claim: KeyClaim,
   id: string,
   status: CustomerRow['status'],
   reason: string | null,
-): Promise<CustomerRow> {
-  const customer = await setCustomerStatus(app.db, merchant.id, id, status, reason, app.clock.now())
-  if (!customer) throw new Refusal('customer_not_found')
-  return customer
+): Promise<Once<CustomerRow>> {
+  const { merchantId } = claim
+  return app.db.transaction(async (tx) => {
+    const replayed = await isRepeat(app, tx, claim)
+    const record = replayed
+      ? await findCustomer(tx, merchantId, id)
+      : await setCustomerStatus(tx, merchantId, id, status, reason, app.clock.now())
+    if (!record) throw new Refusal('customer_not_found')
+    return { record, replayed }
+  })
 }

@@ -91,7 +91,7 @@ export const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'A retry with the same key and body answers the record that the first request created, as it stands now. The same key with another body is refused as idempotency_key_reused.',
+    'A retry with the same key and body answers the record that the first request made or changed, as it stands now, and changes nothing. The same key with another body is refused as idempotency_key_reused.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 }
 

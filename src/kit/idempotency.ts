@@ -1,6 +1,6 @@
-// A retry is never an error: an Idempotency-Key points at the record that its first request made, and whoever sends it
-// again gets that record as it stands now. The key is claimed in the transaction that makes the record, so that there is
-// never one without the other, also when many identical requests come at once.
+// A retry is never an error: an Idempotency-Key points at the record that its first request made or changed, and whoever
+// sends it again gets that record as it stands now. The key is claimed in the transaction that makes or changes the record,
+// so that there is never one without the other, also when many identical requests come at once.
 //
 // Payments claim theirs inside their own record statement, for speed.
 
@@ -59,6 +59,18 @@ export async function createOnce<Made>(app: Needs, claim: KeyClaim, work: Work<M
   return { record, replayed: true }
 }
 
+/**
+ * Claims the key of a request that changes a record, in the transaction of the change. True when the same request has
+ * made its change before: then nothing is changed again, and the record is answered as it stands now.
+ */
+export async function isRepeat(
+  app: Pick<Needs, 'clock' | 'random'>,
+  tx: Tx,
+  claim: KeyClaim,
+): Promise<boolean> {
+  return (await claimKey(tx, claim, app.random.uuid(), app.clock.now())) !== undefined
+}
+
 interface KeyRow {
   operation: string
   fingerprint: Buffer
@@ -83,8 +95,8 @@ export async function findKey(tx: Tx, merchantId: string, key: string): Promise<
   return row
 }
 
-/** Undefined when the key is ours from now on; otherwise the id of what it made before. */
-async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): Promise<string | undefined> {
+/** Undefined when the key is ours from now on; otherwise the id under which it was claimed before. */
+export async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): Promise<string | undefined> {
   const { merchantId, key, operation } = claim
   if (key === undefined) return undefined
   const fingerprint = createHash('sha256').update(operation).update(canonicalJson(claim.input)).digest()

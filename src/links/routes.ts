@@ -118,8 +118,10 @@ function oneLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       answer: { http: 200, data: LinkRecord },
       refusals: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: { ...LINK_EXAMPLE, status: 'inactive' } },
-      handle: async ({ merchant, params }) =>
-        ok('Payment link deactivated.', toLink(app, await deactivateLink(app, merchant, params.uuid))),
+      handle: async ({ merchant, params, idempotencyKey }) => {
+        const { record, replayed } = await deactivateLink(app, merchant, params.uuid, idempotencyKey)
+        return ok('Payment link deactivated.', toLink(app, record), replayed ? REPLAYED : undefined)
+      },
     }),
     route({
       method: 'GET',

@@ -5,7 +5,7 @@ import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { createOnce, type Once } from '../kit/idempotency.ts'
+import { createOnce, isRepeat, type Once } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/list.ts'
 import { requireAllowedReturn } from '../payments/service.ts'
 import type { LinksApp } from './app.ts'
@@ -149,8 +149,19 @@ function requireRoomFor({ paymentsCount, placesTaken }: LinkRow, { maxPayments }
   })
 }
 
+const DEACTIVATE_LINK = 'POST /api/v1/payment-links/{uuid}/deactivate'
+
 /** Nobody new can pay from now on. Whoever is at a gateway at this moment may finish. Doing it again changes nothing. */
-export async function deactivateLink(app: LinksApp, merchant: Merchant, id: string): Promise<LinkRow> {
-  await markDeactivated(app.db, merchant.id, id, app.clock.now())
-  return requireLink(app, merchant, id)
+export async function deactivateLink(
+  app: LinksApp,
+  merchant: Merchant,
+  id: string,
+  key: string | undefined,
+): Promise<Once<LinkRow>> {
+  const claim = { merchantId: merchant.id, key, operation: DEACTIVATE_LINK, input: { id } }
+  return app.db.transaction(async (tx) => {
+    const replayed = await isRepeat(app, tx, claim)
+    if (!replayed) await markDeactivated(tx, merchant.id, id, app.clock.now())
+    return { record: known(await findLink(tx, merchant.id, app.clock.now(), id)), replayed }
+  })
 }

@@ -121,8 +121,9 @@ const revokingRoute = (app: OwnKeysApp): Route =>
     refusals: ['api_key_not_found', 'invalid_state'],
     examples: { body: { confirmSelf: false }, data: REVOKED_KEY_EXAMPLE },
     handle: async ({ params, body, ...asking }) => {
-      const key = await revokeOwnKey(app, asking, params.keyId, body?.confirmSelf ?? false)
-      return ok('API key revoked.', showOwnKey(key, app.clock, asking.keyId))
+      const { record, replayed } = await revokeOwnKey(app, asking, params.keyId, body?.confirmSelf ?? false)
+      const shown = showOwnKey(record, app.clock, asking.keyId)
+      return ok('API key revoked.', shown, replayed ? REPLAYED : undefined)
     },
   })
 

@@ -7,7 +7,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
-import { createOnce, type Once } from '../kit/idempotency.ts'
+import { createOnce, isRepeat, type Once } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import { keyIdOfClaim } from './keys.ts'
 import {
@@ -128,15 +128,23 @@ export function rotateOwnKey(
 /** Any key of the merchant, also one that may do more: ending a leaked key must never wait for a better one. */
 export async function revokeOwnKey(
   app: OwnKeysApp,
-  { merchant, keyId: ownId }: Pick<Asking, 'merchant' | 'keyId'>,
+  { merchant, keyId: ownId, idempotencyKey: key }: Asking,
   keyId: string,
   confirmSelf: boolean,
-): Promise<KeyRow> {
+): Promise<Once<KeyRow>> {
   if (keyId === ownId && !confirmSelf) {
     const message = 'This is the key that asks. To end it all the same, send {"confirmSelf": true}.'
     throw new Refusal('invalid_state', { message })
   }
-  return revokeKey(app, merchant.id, keyId)
+  const operation = 'POST /api/v1/api-keys/{keyId}/revoke'
+  const claim = { merchantId: merchant.id, key, operation, input: { keyId, confirmSelf } }
+  return app.db.transaction(async (tx) => {
+    const replayed = await isRepeat(app, tx, claim)
+    const record = replayed
+      ? await requireOwnKey({ db: tx }, merchant, keyId)
+      : await revokeKey({ ...app, db: tx }, merchant.id, keyId)
+    return { record, replayed }
+  })
 }
 
 /** The id of the key follows from the claim, so that a repeat finds it; its secret is gone by then. */

@@ -6,6 +6,7 @@ import type { MethodRow } from '../customers/service.ts'
 import { recordEvents } from '../events/service.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'
+import { isRepeat, type KeyClaim } from '../kit/idempotency.ts'
 import type { Random } from '../kit/random.ts'
 import { holdOpen, type PaymentsApp, ringAttempt, showStored } from '../payments/service.ts'
 
@@ -30,30 +31,50 @@ export interface Movement {
   plan(transfer: TransferRow): Step[]
   /** Kept with the last step. */
   rejectionReason?: string | null
+  /** Of the request that says so, where there is one. */
+  claim?: KeyClaim
 }
 
-/** The transfer after the move, or as it was when there was nothing to move; undefined when there is none. */
-export function moveTransfer(app: PaymentsApp, movement: Movement): Promise<TransferRow | undefined> {
+interface Moved {
+  /** After the move, or as it was when there was nothing to move; undefined when there is none. */
+  transfer: TransferRow | undefined
+  /** The same request has said so before. */
+  replayed: boolean
+}
+
+export function moveTransfer(app: PaymentsApp, movement: Movement): Promise<Moved> {
   return app.db.transaction(async (tx) => {
     const known = await lockTransfer(tx, movement.merchantId, movement.id)
-    const steps = known ? movement.plan(known) : []
-    const now = app.clock.now()
-    const moved: TransferRow[] = []
-    for (const { to: status, receivedMinor } of steps) {
-      const from = moved.at(-1) ?? known
-      if (!from) break
-      const changed = { status, receivedMinor, version: from.version + 1, dueAt: null, updatedAt: now }
-      moved.push({ ...from, ...changed })
-      await insertMove(tx, from.status, { ...from, ...changed }, movement.source)
-    }
-    const last = moved.at(-1)
-    if (!last) return known
-    const kept = { ...last, rejectionReason: movement.rejectionReason ?? last.rejectionReason }
-    await updateTransfer(tx, kept)
-    await tellPayment(tx, kept, now, movement.source)
-    await tellMoves(app, tx, [...moved.slice(0, -1), kept], movement.method)
-    return kept
+    const replayed = movement.claim !== undefined && (await isRepeat(app, tx, movement.claim))
+    const steps = known && !replayed ? movement.plan(known) : []
+    const transfer = known && (await takeSteps(app, tx, known, steps, movement))
+    return { transfer, replayed }
   })
+}
+
+/** Each with its move and its event; the payment hears of where they lead. */
+async function takeSteps(
+  app: PaymentsApp,
+  tx: Tx,
+  known: TransferRow,
+  steps: readonly Step[],
+  movement: Movement,
+): Promise<TransferRow> {
+  const now = app.clock.now()
+  const moved: TransferRow[] = []
+  for (const { to: status, receivedMinor } of steps) {
+    const from = moved.at(-1) ?? known
+    const changed = { status, receivedMinor, version: from.version + 1, dueAt: null, updatedAt: now }
+    moved.push({ ...from, ...changed })
+    await insertMove(tx, from.status, { ...from, ...changed }, movement.source)
+  }
+  const last = moved.at(-1)
+  if (!last) return known
+  const kept = { ...last, rejectionReason: movement.rejectionReason ?? last.rejectionReason }
+  await updateTransfer(tx, kept)
+  await tellPayment(tx, kept, now, movement.source)
+  await tellMoves(app, tx, [...moved.slice(0, -1), kept], movement.method)
+  return kept
 }
 
 const DAY_MS = 24 * 3_600_000

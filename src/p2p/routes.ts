@@ -1,7 +1,7 @@
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Complaint, Refusal } from '../core/errors.ts'
 import { REPLAYED } from '../kit/idempotency.ts'
-import { type BodyFacts, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { type Answer, type BodyFacts, created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import { complaint, initiateComplaints } from '../payments/service.ts'
 import { accountRoutes } from './account-routes.ts'
@@ -25,7 +25,14 @@ import {
   RejectBody,
   RequestedP2pPayment,
 } from './schema.ts'
-import { cancelTransfer, confirmTransfer, markPaid, rejectTransfer, requireP2pPayment } from './transfers.ts'
+import {
+  cancelTransfer,
+  confirmTransfer,
+  markPaid,
+  type P2pPayment,
+  rejectTransfer,
+  requireP2pPayment,
+} from './transfers.ts'
 
 const ONE = { tag: 'P2P', scope: 'p2p:write' } as const
 const PATH = '/api/v1/p2p/payments'
@@ -114,9 +121,9 @@ function merchantWords(app: P2pApp): Route[] {
         'As the payer does on the page. From then on you have seven days to look for the money before the payment expires. A payment whose payer is paying another way at this moment stays as it is.',
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_MARKED_EXAMPLE },
-      handle: async ({ merchant, params }) => {
-        const marked = await markPaid(app, merchant, params.uuid)
-        return ok('Transfer marked as paid.', await showP2pPayment(app, marked))
+      handle: async ({ merchant, params, idempotencyKey }) => {
+        const marked = await markPaid(app, merchant, { id: params.uuid, key: idempotencyKey })
+        return answer(app, 'Transfer marked as paid.', marked)
       },
     }),
     route({
@@ -135,9 +142,10 @@ function merchantWords(app: P2pApp): Route[] {
         'invalid_state',
       ],
       examples: { body: { receivedAmount: 5000 }, data: P2P_CONFIRMED_EXAMPLE },
-      handle: async ({ merchant, params, body }) => {
-        const confirmed = await confirmTransfer(app, merchant, params.uuid, body.receivedAmount)
-        return ok(`Transfer ${confirmed.transfer.status}.`, await showP2pPayment(app, confirmed))
+      handle: async ({ merchant, params, body, idempotencyKey }) => {
+        const said = { id: params.uuid, key: idempotencyKey }
+        const confirmed = await confirmTransfer(app, merchant, said, body.receivedAmount)
+        return answer(app, `Transfer ${confirmed.transfer.status}.`, confirmed)
       },
     }),
   ]
@@ -153,11 +161,11 @@ function endingWords(app: P2pApp): Route[] {
       body: RejectBody,
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state', 'card_data_not_allowed'],
       examples: { body: REJECT_BODY_EXAMPLE, data: P2P_REJECTED_EXAMPLE },
-      handle: async ({ merchant, params, body }) => {
+      handle: async ({ merchant, params, body, idempotencyKey }) => {
         const reason = body.reason ?? null
         if (reason !== null && containsCardNumber(reason)) throw cardRefusal()
-        const rejected = await rejectTransfer(app, merchant, params.uuid, reason)
-        return ok('Transfer rejected.', await showP2pPayment(app, rejected))
+        const said = { id: params.uuid, key: idempotencyKey }
+        return answer(app, 'Transfer rejected.', await rejectTransfer(app, merchant, said, reason))
       },
     }),
     route({
@@ -167,12 +175,20 @@ function endingWords(app: P2pApp): Route[] {
       description: 'While nobody has said that the money was sent. The payment fails.',
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_CANCELLED_EXAMPLE },
-      handle: async ({ merchant, params }) => {
-        const cancelled = await cancelTransfer(app, merchant, params.uuid)
-        return ok('Transfer cancelled.', await showP2pPayment(app, cancelled))
+      handle: async ({ merchant, params, idempotencyKey }) => {
+        const said = { id: params.uuid, key: idempotencyKey }
+        return answer(app, 'Transfer cancelled.', await cancelTransfer(app, merchant, said))
       },
     }),
   ]
+}
+
+async function answer(
+  app: P2pApp,
+  message: string,
+  said: P2pPayment & { replayed: boolean },
+): Promise<Answer> {
+  return ok(message, await showP2pPayment(app, said), said.replayed ? REPLAYED : undefined)
 }
 
 /** The currency is the payment's, so how many decimals there may be is known only then. */

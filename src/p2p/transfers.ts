@@ -5,6 +5,7 @@ import { CURRENCIES } from '../core/currency.ts'
 import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { parseAmount } from '../core/money.ts'
+import type { KeyClaim } from '../kit/idempotency.ts'
 import { errorFields } from '../kit/log.ts'
 import {
   type CheckoutView,
@@ -43,10 +44,26 @@ export async function withPayment(app: PaymentsApp, transfer: TransferRow): Prom
   return { payment, transfer }
 }
 
+/** What a merchant says of a payment, under which Idempotency-Key. */
+export interface Said {
+  id: string
+  key: string | undefined
+}
+
+const ONE = 'POST /api/v1/p2p/payments/{uuid}'
+
+function claimOf(merchant: Merchant, { id, key }: Said, verb: string, input: object = {}): KeyClaim {
+  return { merchantId: merchant.id, key, operation: `${ONE}/${verb}`, input: { ...input, id } }
+}
+
+type SaidPayment = P2pPayment & { replayed: boolean }
+
 /** The merchant says that the money was sent. */
-export async function markPaid(app: PaymentsApp, merchant: Merchant, id: string): Promise<P2pPayment> {
-  const known = await requireP2pPayment(app, merchant, id)
-  return withPayment(app, await move(app, known, { source: 'merchant', plan: planMark }))
+export async function markPaid(app: PaymentsApp, merchant: Merchant, said: Said): Promise<SaidPayment> {
+  const known = await requireP2pPayment(app, merchant, said.id)
+  const claim = claimOf(merchant, said, 'mark-paid')
+  const { transfer, replayed } = await move(app, known, { source: 'merchant', plan: planMark, claim })
+  return { ...(await withPayment(app, transfer)), replayed }
 }
 
 /**
@@ -71,13 +88,14 @@ export async function markSent(app: PaymentsApp, { payment, attempt }: CheckoutV
 export async function confirmTransfer(
   app: PaymentsApp,
   merchant: Merchant,
-  id: string,
+  said: Said,
   receivedAmount: number,
-): Promise<P2pPayment> {
-  const known = await requireP2pPayment(app, merchant, id)
+): Promise<SaidPayment> {
+  const known = await requireP2pPayment(app, merchant, said.id)
   const receivedMinor = readReceived(receivedAmount, known.transfer)
   const plan: Movement['plan'] = (transfer) => planConfirm(transfer, receivedMinor)
-  return settled(app, await move(app, known, { source: 'merchant', plan }))
+  const claim = claimOf(merchant, said, 'confirm', { receivedAmount })
+  return settled(app, await move(app, known, { source: 'merchant', plan, claim }))
 }
 
 function readReceived(receivedAmount: number, { currency }: TransferRow): bigint {
@@ -96,35 +114,44 @@ function readReceived(receivedAmount: number, { currency }: TransferRow): bigint
 export async function rejectTransfer(
   app: PaymentsApp,
   merchant: Merchant,
-  id: string,
+  said: Said,
   rejectionReason: string | null,
-): Promise<P2pPayment> {
-  const known = await requireP2pPayment(app, merchant, id)
-  return settled(app, await move(app, known, { source: 'merchant', plan: planReject, rejectionReason }))
+): Promise<SaidPayment> {
+  const known = await requireP2pPayment(app, merchant, said.id)
+  const claim = claimOf(merchant, said, 'reject', { rejectionReason })
+  const word = { source: 'merchant', plan: planReject, rejectionReason, claim } as const
+  return settled(app, await move(app, known, word))
 }
 
 /** The merchant calls it off. */
-export async function cancelTransfer(app: PaymentsApp, merchant: Merchant, id: string): Promise<P2pPayment> {
-  const known = await requireP2pPayment(app, merchant, id)
-  return settled(app, await move(app, known, { source: 'merchant', plan: planCancel }))
+export async function cancelTransfer(app: PaymentsApp, merchant: Merchant, said: Said): Promise<SaidPayment> {
+  const known = await requireP2pPayment(app, merchant, said.id)
+  const claim = claimOf(merchant, said, 'cancel')
+  return settled(app, await move(app, known, { source: 'merchant', plan: planCancel, claim }))
 }
 
 type Word = Omit<Movement, 'merchantId' | 'id' | 'method'>
 
-async function move(app: PaymentsApp, { payment, transfer }: P2pPayment, word: Word): Promise<TransferRow> {
+interface Moved {
+  transfer: TransferRow
+  replayed: boolean
+}
+
+async function move(app: PaymentsApp, { payment, transfer }: P2pPayment, word: Word): Promise<Moved> {
   const { merchantId, id } = transfer
   const method = await methodOf(app, payment)
-  return (await moveTransfer(app, { ...word, merchantId, id, method })) ?? transfer
+  const moved = await moveTransfer(app, { ...word, merchantId, id, method })
+  return { transfer: moved.transfer ?? transfer, replayed: moved.replayed }
 }
 
 /** Asks the books that were just written, as anybody else would: there is one way in which a payment settles. */
-async function settled(app: PaymentsApp, transfer: TransferRow): Promise<P2pPayment> {
+async function settled(app: PaymentsApp, { transfer, replayed }: Moved): Promise<SaidPayment> {
   await app.failpoints.pass('p2p.after_move')
   const known = await withPayment(app, transfer)
   const attempt = await attemptOf(app, transfer)
-  if (!attempt) return known
+  if (!attempt) return { ...known, replayed }
   const { payment } = await verifyAttempt(app, { payment: known.payment, attempt }, 'api')
-  return { payment, transfer }
+  return { payment, transfer, replayed }
 }
 
 async function attemptOf(app: PaymentsApp, { merchantId, id, attemptKey }: TransferRow) {
@@ -145,7 +172,7 @@ export async function expireTransfers(app: PaymentsApp): Promise<number> {
       if (!transfer) continue
       const plan: Movement['plan'] = (one) => planExpiry(one, now)
       const moved = await move(app, await withPayment(app, transfer), { source: 'time', plan })
-      expired += moved.status === 'expired' ? 1 : 0
+      expired += moved.transfer.status === 'expired' ? 1 : 0
     } catch (error) {
       // One that breaks us must not stop the others; it is tried again with the next.
       app.log.error('expiring a transfer failed', { paymentId: id, ...errorFields(error) })

@@ -5,6 +5,7 @@ export { type Admission, createPaymentWriters, type PaymentsApp } from './app.ts
 export { verifyAttempt } from './ask.ts'
 export { newGatewayKey } from './attempt.ts'
 export { type AttemptRow, listAttempts, ringAttempt } from './attempt-queries.ts'
+export { openCase, resolveCase } from './cases.ts'
 export {
   type CheckoutView,
   cancelCheckout,
@@ -35,7 +36,7 @@ export {
 } from './input.ts'
 export { listLinkPayments } from './link-payments.ts'
 export { SETTLED_IN_MS } from './prompts.ts'
-export { findPayments, holdOpen, type PaymentRow } from './queries.ts'
+export { findPayments, holdOpen, type PaymentRow, releaseIdempotencyKey } from './queries.ts'
 export { findReferences } from './reference-queries.ts'
 export {
   claimDuplicates,

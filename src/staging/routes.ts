@@ -1,15 +1,19 @@
 import { Type } from 'typebox'
 import { wholePage } from '../core/page.ts'
 import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
-import { listed, ok, type Route, route } from '../kit/route.ts'
+import { type Once, REPLAYED } from '../kit/idempotency.ts'
+import { type Answer, listed, ok, type Route, route } from '../kit/route.ts'
 import { AmountText, CurrencyCode, Timestamp, Uuid, Words } from '../kit/schema.ts'
-import { PAYMENT_EXAMPLE, PaymentRecord, showPayment } from '../payments/service.ts'
+import { PAYMENT_EXAMPLE, PaymentRecord, type PaymentRow, showPayment } from '../payments/service.ts'
 import { playDispute } from './dispute.ts'
+import { playOnce } from './once.ts'
 import { completePayment, listExecutions, type StagingApp } from './service.ts'
 
 const INSTRUMENT_NAMES = SANDBOX_INSTRUMENTS.map(({ name }) => name)
 
 const REFERENCE = Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) })
+
+const PLAY = '/api/v1/sandbox/payments/{reference}'
 
 const ExecutionRecord = Type.Object({
   uuid: Uuid,
@@ -24,7 +28,7 @@ export function stagingRoutes(app: StagingApp): Route[] {
   return [
     route({
       method: 'POST',
-      path: '/api/v1/sandbox/payments/{reference}/complete',
+      path: `${PLAY}/complete`,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Play the customer (staging only)',
@@ -40,16 +44,17 @@ export function stagingRoutes(app: StagingApp): Route[] {
         'payment_link_ended',
       ],
       examples: { body: { instrument: 'card_success' }, data: PAYMENT_EXAMPLE },
-      handle: async ({ merchant, params, body }) => {
+      handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
         const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === body.instrument)?.channel ?? 'card'
         const choice = { channel, instrument: body.instrument }
-        const payment = await completePayment(app, merchant, params.reference, choice)
-        return ok('The customer was played to the end.', await showPayment(app, payment))
+        const play = { merchant, reference, claim: { key, operation: `POST ${PLAY}/complete`, input: body } }
+        const played = await playOnce(app, play, () => completePayment(app, merchant, reference, choice))
+        return answer(app, 'The customer was played to the end.', played)
       },
     }),
     route({
       method: 'POST',
-      path: '/api/v1/sandbox/payments/{reference}/dispute',
+      path: `${PLAY}/dispute`,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Play the bank of the customer (staging only)',
@@ -60,14 +65,15 @@ export function stagingRoutes(app: StagingApp): Route[] {
       answer: { http: 200, data: PaymentRecord },
       refusals: ['payment_not_found', 'invalid_state'],
       examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
-      handle: async ({ merchant, params, body }) => {
-        const payment = await playDispute(app, merchant, params.reference, body.outcome)
-        return ok('The bank was played.', await showPayment(app, payment))
+      handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
+        const play = { merchant, reference, claim: { key, operation: `POST ${PLAY}/dispute`, input: body } }
+        const played = await playOnce(app, play, () => playDispute(app, merchant, reference, body.outcome))
+        return answer(app, 'The bank was played.', played)
       },
     }),
     route({
       method: 'POST',
-      path: '/api/v1/sandbox/payments/{reference}/reverse',
+      path: `${PLAY}/reverse`,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Take the money of a payment back (staging only)',
@@ -76,9 +82,10 @@ export function stagingRoutes(app: StagingApp): Route[] {
       answer: { http: 200, data: PaymentRecord },
       refusals: ['payment_not_found', 'invalid_state'],
       examples: { data: { ...PAYMENT_EXAMPLE, status: 'reversed' } },
-      handle: async ({ merchant, params }) => {
-        const payment = await playDispute(app, merchant, params.reference, 'lost')
-        return ok('The money was taken back.', await showPayment(app, payment))
+      handle: async ({ merchant, params: { reference }, idempotencyKey: key }) => {
+        const play = { merchant, reference, claim: { key, operation: `POST ${PLAY}/reverse`, input: {} } }
+        const played = await playOnce(app, play, () => playDispute(app, merchant, reference, 'lost'))
+        return answer(app, 'The money was taken back.', played)
       },
     }),
     route({
@@ -110,4 +117,12 @@ export function stagingRoutes(app: StagingApp): Route[] {
       },
     }),
   ]
+}
+
+async function answer(
+  app: StagingApp,
+  message: string,
+  { record, replayed }: Once<PaymentRow>,
+): Promise<Answer> {
+  return ok(message, await showPayment(app, record), replayed ? REPLAYED : undefined)
 }

@@ -1,0 +1,34 @@
+import type { Merchant } from '../core/merchant.ts'
+import { claimKey, type KeyClaim, type Once } from '../kit/idempotency.ts'
+import { type PaymentRow, releaseIdempotencyKey, requirePayment } from '../payments/service.ts'
+import type { StagingApp } from './service.ts'
+
+/** Who plays, about which payment, and under which Idempotency-Key. */
+export interface Play {
+  merchant: Merchant
+  reference: string
+  claim: Pick<KeyClaim, 'key' | 'operation' | 'input'>
+}
+
+/**
+ * Plays once under one Idempotency-Key. What is played takes calls to the provider, so the key is claimed before them and
+ * given back if it comes to nothing.
+ */
+export async function playOnce(
+  app: StagingApp,
+  { merchant, reference, claim }: Play,
+  play: () => Promise<PaymentRow>,
+): Promise<Once<PaymentRow>> {
+  const id = app.random.uuid()
+  const { id: merchantId } = merchant
+  const input = { reference, input: claim.input }
+  const earlier = await claimKey(app.db, { ...claim, merchantId, input }, id, app.clock.now())
+  if (earlier !== undefined)
+    return { record: await requirePayment(app, merchant, { reference }), replayed: true }
+  try {
+    return { record: await play(), replayed: false }
+  } catch (error) {
+    if (claim.key !== undefined) await releaseIdempotencyKey(app.db, merchantId, claim.key, id)
+    throw error
+  }
+}

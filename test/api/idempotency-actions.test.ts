@@ -1,0 +1,205 @@
+// Every POST of the document takes an Idempotency-Key: for each there are two requests here, and the test fails when an
+// operation is added without.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import type { ApiAnswer } from '../support/api.ts'
+import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
+import { operationsOf } from '../support/document.ts'
+import { linkBody, makeLink } from '../support/links.ts'
+import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pWords, WALLET } from '../support/p2p.ts'
+import { testService } from '../support/service.ts'
+
+// Without background work nothing changes but by requests.
+const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LIMIT: '0' } })
+const { db } = service
+const { api } = await service.newMerchant()
+const { ask, say, confirm } = p2pWords(api)
+await made(api.post(ACCOUNTS, WALLET))
+const token = await saveMethod(api, 'card_success')
+
+const withKey = (key: string) => ({ 'idempotency-key': key })
+const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+
+interface Request {
+  path: string
+  body?: unknown
+}
+
+const send = ({ path, body = {} }: Request, key: string) => api.post(path, body, withKey(key))
+
+const V1 = '/api/v1'
+const CUSTOMERS = `${V1}/customers`
+const ENDPOINTS = `${V1}/webhooks/endpoints`
+const KEYS = `${V1}/api-keys`
+const SANDBOX = `${V1}/sandbox/payments`
+
+/** Two of what `make` makes, and the same verb about each. */
+async function aboutTwo(make: () => Promise<string>, verb = ''): Promise<[Request, Request]> {
+  return [{ path: `${await make()}${verb}` }, { path: `${await make()}${verb}` }]
+}
+
+/** One of what `make` makes, and two bodies about it. */
+async function aboutOne(path: string, body: object, other: object): Promise<[Request, Request]> {
+  return [
+    { path, body },
+    { path, body: other },
+  ]
+}
+
+const newLink = async () => `${V1}/payment-links/${(await makeLink(api)).uuid}`
+const newTransfer = async () => `${PAYMENTS}/${(await ask()).uuid}`
+const newEmail = () => `${randomUUID()}@example.com`
+const newCustomer = async () =>
+  `${CUSTOMERS}/${(await made(api.post(CUSTOMERS, { ...CUSTOMER, email: newEmail() }))).uuid}`
+const newMethod = async () => {
+  const { customer, paymentMethod } = await payWith(api, 'card_success', {
+    customer: { ...CUSTOMER, email: newEmail() },
+  })
+  return `${CUSTOMERS}/${customer.uuid}/payment-methods/${paymentMethod.uuid}`
+}
+// Nobody listens there, and nothing is delivered here.
+const newEndpoint = async () =>
+  `${ENDPOINTS}/${(await made(api.post(ENDPOINTS, { url: `http://127.0.0.1:9/${randomUUID()}` }))).uuid}`
+const newKey = async () =>
+  `${KEYS}/${(await made(api.post(KEYS, { name: 'One', scopes: ['wallet:read'] }))).keyId}`
+const newPaid = async () => `${SANDBOX}/${(await payWith(api, 'card_success')).reference}`
+const newOpen = async () => {
+  const { reference } = await made(api.post(`${V1}/checkout/initiate-payment`, initiateBody()))
+  return `${SANDBOX}/${reference}`
+}
+const newMarked = async () => {
+  const { uuid } = await ask()
+  await made(say(uuid, 'mark-paid'))
+  return `${PAYMENTS}/${uuid}`
+}
+const someEvent = async () => `${V1}/events/${(await made(api.get(`${V1}/events?limit=1`)))[0].id}`
+
+const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = {
+  [`${V1}/checkout/initiate-payment`]: (path) => aboutOne(path, initiateBody(), initiateBody()),
+  [`${V1}/charges/recurring`]: (path) => aboutOne(path, chargeBody(token), chargeBody(token)),
+  [`${V1}/refunds`]: async (path) => {
+    const { reference } = await payWith(api, 'card_success')
+    return aboutOne(path, { reference, amount: 1 }, { reference, amount: 2 })
+  },
+  [`${V1}/payment-links`]: (path) => aboutOne(path, linkBody(), linkBody({ title: 'Another' })),
+  [`${V1}/payment-links/{uuid}/deactivate`]: () => aboutTwo(newLink, '/deactivate'),
+  [ACCOUNTS]: (path) => aboutOne(path, WALLET, BANK),
+  [PAYMENTS]: (path) => aboutOne(path, p2pBody(), p2pBody()),
+  [`${PAYMENTS}/{uuid}/mark-paid`]: () => aboutTwo(newTransfer, '/mark-paid'),
+  [`${PAYMENTS}/{uuid}/confirm`]: async () =>
+    aboutOne(`${await newTransfer()}/confirm`, { receivedAmount: 100 }, { receivedAmount: 200 }),
+  [`${PAYMENTS}/{uuid}/reject`]: async () =>
+    aboutOne(`${await newMarked()}/reject`, { reason: 'Not here' }, { reason: 'Not there' }),
+  [`${PAYMENTS}/{uuid}/cancel`]: () => aboutTwo(newTransfer, '/cancel'),
+  [CUSTOMERS]: (path) =>
+    aboutOne(path, { ...CUSTOMER, email: newEmail() }, { ...CUSTOMER, email: newEmail() }),
+  [`${CUSTOMERS}/{uuid}/block`]: async () =>
+    aboutOne(`${await newCustomer()}/block`, { reason: 'This' }, { reason: 'That' }),
+  [`${CUSTOMERS}/{uuid}/unblock`]: () => aboutTwo(newCustomer, '/unblock'),
+  [`${CUSTOMERS}/{uuid}/payment-methods/{methodUuid}/default`]: () => aboutTwo(newMethod, '/default'),
+  [ENDPOINTS]: (path) => aboutOne(path, { url: 'http://127.0.0.1:9/a' }, { url: 'http://127.0.0.1:9/b' }),
+  [`${ENDPOINTS}/{uuid}/rotate-secret`]: async () =>
+    aboutOne(`${await newEndpoint()}/rotate-secret`, { overlapHours: 1 }, { overlapHours: 2 }),
+  [`${ENDPOINTS}/{uuid}/test`]: () => aboutTwo(newEndpoint, '/test'),
+  [`${V1}/events/{uuid}/replay`]: async () => {
+    const endpoint = (await newEndpoint()).slice(ENDPOINTS.length + 1)
+    return aboutOne(`${await someEvent()}/replay`, {}, { endpoint })
+  },
+  [`${V1}/events/replay`]: (path) => {
+    const [from, to] = ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00.000Z']
+    return aboutOne(path, { from, to }, { from, to, onlyUndelivered: true })
+  },
+  [KEYS]: (path) =>
+    aboutOne(path, { name: 'One', scopes: ['wallet:read'] }, { name: 'Two', scopes: ['wallet:read'] }),
+  [`${KEYS}/{keyId}/rotate`]: () => aboutTwo(newKey, '/rotate'),
+  [`${KEYS}/{keyId}/revoke`]: () => aboutTwo(newKey, '/revoke'),
+  [`${SANDBOX}/{reference}/complete`]: async () =>
+    aboutOne(`${await newOpen()}/complete`, { instrument: 'card_declined' }, { instrument: 'card_success' }),
+  [`${SANDBOX}/{reference}/dispute`]: async () =>
+    aboutOne(`${await newPaid()}/dispute`, { outcome: 'open' }, { outcome: 'lost' }),
+  [`${SANDBOX}/{reference}/reverse`]: () => aboutTwo(newPaid, '/reverse'),
+}
+
+describe('an Idempotency-Key on every POST (F-48)', () => {
+  const posts = operationsOf(service.openApi()).filter(({ method }) => method === 'POST')
+
+  for (const { name, path } of posts) {
+    it(`does it once, answers the record again, and takes no other request: ${name}`, async () => {
+      const requests = REQUESTS[path]
+      assert.ok(requests, `there are no two requests of ${name}`)
+      const [request, other] = await requests(path)
+      const key = randomUUID()
+      const first = await send(request, key)
+      assert.ok(first.http < 300, first.text)
+      assert.equal(isReplay(first), false)
+      await assertNothingStored(db, async () => {
+        const again = await send(request, key)
+        assert.deepEqual([again.http, isReplay(again)], [first.http, true], again.text)
+        const { uuid, keyId, id } = first.body.data
+        assert.deepEqual([again.body.data.uuid, again.body.data.keyId, again.body.data.id], [uuid, keyId, id])
+        assertRefusal(await send(other, key), 'idempotency_key_reused')
+      })
+      // It is refused for its key alone.
+      const accepted = await send(other, randomUUID())
+      assert.ok(accepted.http < 300, accepted.text)
+    })
+  }
+
+  it('of one operation is 422 on another', async () => {
+    const key = randomUUID()
+    const transfer = await newTransfer()
+    await made(send({ path: `${transfer}/mark-paid` }, key))
+    assertRefusal(await send({ path: `${transfer}/reject` }, key), 'idempotency_key_reused')
+    assertRefusal(await send({ path: `${await newLink()}/deactivate` }, key), 'idempotency_key_reused')
+  })
+})
+
+describe('a change that is asked for again under its key', () => {
+  it('is not made again when somebody has changed the record since', async () => {
+    const customer = await newCustomer()
+    const key = randomUUID()
+    assert.equal((await made(send({ path: `${customer}/block` }, key))).status, 'blocked')
+    await made(api.post(`${customer}/unblock`, {}))
+    assert.equal((await made(send({ path: `${customer}/block` }, key))).status, 'active')
+
+    const { uuid } = await ask()
+    const part = { path: `${PAYMENTS}/${uuid}/confirm`, body: { receivedAmount: 3000 } }
+    assert.equal((await made(send(part, key.toUpperCase()))).transferStatus, 'underpaid')
+    await made(confirm(uuid, 5000))
+    const again = await made(send(part, key.toUpperCase()))
+    assert.deepEqual([again.status, again.amountReceived], ['successful', '5000.00'])
+  })
+
+  it('gives its key back when it was refused', async () => {
+    const key = randomUUID()
+    const { uuid } = await ask()
+    const reject = { path: `${PAYMENTS}/${uuid}/reject`, body: {} }
+    assertRefusal(await send(reject, key), 'invalid_state')
+    await made(say(uuid, 'mark-paid'))
+    const rejected = await send(reject, key)
+    assert.deepEqual([rejected.http, isReplay(rejected)], [200, false])
+
+    const reference = newReference()
+    const complete = { path: `${SANDBOX}/${reference}/complete`, body: { instrument: 'card_success' } }
+    const other = randomUUID()
+    assertRefusal(await send(complete, other), 'payment_not_found')
+    await made(api.post(`${V1}/checkout/initiate-payment`, initiateBody({ reference })))
+    assert.equal((await made(send(complete, other))).status, 'successful')
+  })
+
+  it('is made once when it is asked for many times at once', async () => {
+    const customer = await newCustomer()
+    const key = randomUUID()
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => send({ path: `${customer}/block`, body: { reason: 'Once' } }, key)),
+    )
+    assert.deepEqual(
+      answers.map(({ http }) => http),
+      answers.map(() => 200),
+    )
+    assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1)
+  })
+})
