@@ -18,12 +18,16 @@ export interface Target {
   api: Api
   /** With the key of another merchant, which has one of everything too. */
   other: Api
+  /** What the service has logged about a request. */
+  logOf(requestId: string): string
 }
 
 export interface FuzzOptions {
   requests: number
   seed: number
-  /** Asked after every request: how many are done. */
+  /** Only operations whose name has this in it. */
+  only?: string
+  /** Told after every request how many are done. */
   onProgress?: (done: number) => void
 }
 
@@ -57,14 +61,15 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
   const client = createClient(target.url, LANES)
   try {
     const pool = await filledPool(operations, target)
-    const gun = createGun(client, target.key, pool, createVerdicts(createJudge(document), FOREIGN), options)
+    const gun = createGun(client, target, pool, createVerdicts(createJudge(document), FOREIGN), options)
     const defects = createDefects()
-    const plans = fc.oneof(...operations.map(planOf))
+    const wanted = operations.filter(({ name }) => name.includes(options.only ?? ''))
+    const plans = fc.oneof(...wanted.map(planOf))
     const share = Math.ceil(options.requests / LANES)
     const lanes = Array.from({ length: LANES }, (_, lane) => lane + options.seed * LANES)
     await Promise.all(lanes.map((seed) => runLane(gun.shoot, defects, plans, { seed, share })))
     const slow = await gun.askSlowOnesAlone()
-    const unreached = operations.map(({ name }) => name).filter((name) => !gun.reached.has(name))
+    const unreached = wanted.map(({ name }) => name).filter((name) => !gun.reached.has(name))
     return { ...gun.counts, seed: options.seed, defects: defects.all(), unreached, slow }
   } finally {
     await client.close()
@@ -99,7 +104,14 @@ interface Gun {
   askSlowOnesAlone(): Promise<Report['slow']>
 }
 
-function createGun(client: Client, key: string, pool: Pool, verdicts: Verdicts, options: FuzzOptions): Gun {
+function createGun(
+  client: Client,
+  target: Target,
+  pool: Pool,
+  verdicts: Verdicts,
+  options: FuzzOptions,
+): Gun {
+  const { key } = target
   const counts: Gun['counts'] = {
     requests: 0,
     kinds: { valid: 0, 'nearly valid': 0, hostile: 0 },
@@ -122,14 +134,21 @@ function createGun(client: Client, key: string, pool: Pool, verdicts: Verdicts, 
     counts,
     reached,
     async shoot(plan) {
-      const { sent, answer } = await ask(plan)
+      const sent = written(plan, pool, key)
+      const answer = await client.send(sent).catch((error: Error) => error)
+      if (answer instanceof Error) {
+        counts.requests += 1
+        return defectOf(plan, sent, `no answer: ${answer.message}`)
+      }
       note(plan, answer)
       if (answer.http < 300 && plan.kind === 'valid') {
         reached.add(plan.operation.name)
         pool.harvest(plan.operation, sent.address, answer.body)
       }
       const complaint = verdicts.complaintAbout(plan, sent, answer)
-      return complaint === undefined ? undefined : defectOf(plan, sent, complaint)
+      if (complaint === undefined) return undefined
+      const logged = answer.http >= 500 ? target.logOf(answer.headers.get('x-request-id') ?? '') : ''
+      return defectOf(plan, sent, [complaint, logged].join(' '))
     },
     async askSlowOnesAlone() {
       const alone: Defect[] = []

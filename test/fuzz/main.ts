@@ -5,13 +5,14 @@ import { fuzz, type Report } from './fuzz.ts'
 import { createProgress } from './progress.ts'
 import { startTarget } from './target.ts'
 
-const HELP = `npm run fuzz [-- --requests N] [-- --seed N] [-- --json]
+const HELP = `npm run fuzz [-- --requests N] [-- --seed N] [-- --only TEXT] [-- --json]
 
 Starts a service as a process of its own and sends it requests made from its own OpenAPI document: valid ones, nearly
 valid ones and hostile ones, to every operation. Every answer must be documented, carry its headers and its request id,
 never be a 5xx, and never take more than a second when it is asked for alone. Afterwards every invariant must hold.
 
   --requests  how many (100000)
+  --only      only operations whose name has this in it, such as /p2p/
   --seed      makes the same requests again; what they find may differ, because ids do (random)
   --json      one JSON document instead of the table
   --help      this text
@@ -21,6 +22,7 @@ const { values: options } = parseArgs({
   options: {
     requests: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    only: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -36,7 +38,7 @@ if (options.help) {
     process.stderr.write(`Seed ${seed}\n`)
     const target = await startTarget({ after: (end) => void ends.push(end) })
     const onProgress = createProgress(requests)
-    const report = await fuzz(target.document, target, { requests, seed, onProgress })
+    const report = await fuzz(target.document, target, { requests, seed, onProgress, only: options.only })
     tell(report)
     await target.requireHealth()
   } finally {

@@ -40,6 +40,12 @@ export async function startTarget(t: Ending): Promise<RunningTarget> {
     api,
     other: await anotherMerchant(url),
     document: (await api.get('/openapi.json')).body,
+    logOf: (requestId) =>
+      running
+        .errors()
+        .split('\n')
+        .filter((line) => line.includes(requestId))
+        .join('\n'),
     async requireHealth() {
       assert.equal((await api.get('/healthz')).http, 200)
       const mistakes = running
