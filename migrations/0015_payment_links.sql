@@ -32,6 +32,16 @@ create table payment_links (
   due_at timestamptz,
   search_text text not null,
   created_at timestamptz not null,
+  -- The status as the events so far have told it, for lists: that of a link with payments to be counted, or whose time has
+  -- passed a moment ago, may be another one.
+  resting_status text not null generated always as (
+    case
+      when completed_at is not null then 'completed'
+      when deactivated_at is not null then 'inactive'
+      when expired_at is not null then 'expired'
+      else 'active'
+    end
+  ) stored,
   primary key (merchant_id, id),
   check (amount_minor is null or (min_amount_minor is null and max_amount_minor is null)),
   check (min_amount_minor <= max_amount_minor),
@@ -39,6 +49,7 @@ create table payment_links (
 );
 
 create index payment_links_by_time on payment_links (merchant_id, created_at, id);
+create index payment_links_by_status on payment_links (merchant_id, resting_status, created_at, id);
 create index payment_links_by_search on payment_links using gin (search_text gin_trgm_ops);
 create index payment_links_due on payment_links (due_at) where due_at is not null;
 
@@ -221,3 +232,13 @@ from payment_links l
 left join events e on e.merchant_id = l.merchant_id and e.resource_type = 'payment_link' and e.resource_id = l.id
 group by l.merchant_id, l.id, l.version
 having coalesce(max(e.version), 0) <> l.version;
+
+-- A list finds a link by these marks, so each stands exactly while it is true.
+create view invariant_l05_links_rest_where_they_are as
+select merchant_id, id as link_id, resting_status, 'complete by its count and not by its mark, or the other way' as why
+from payment_links
+where (completed_at is not null) <> coalesce(payments_count >= max_payments, false)
+union all
+select merchant_id, id, resting_status, 'expired without a time that has passed'
+from payment_links
+where expired_at is not null and (expires_at is null or expires_at > expired_at);

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { sql, type Tx } from '../kit/db.ts'
+import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
+import type { LinkStatus } from './queries.ts'
+
+const db = await testDatabase({ after })
+const MERCHANT = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
+const MANY = 3_000
+
+// The oldest are at rest in a state of their own each; the two newest are moving: one was paid and is not counted yet, the
+// time of the other has just passed.
+await db.script(`
+  set session_replication_role = replica;
+  insert into payment_links (
+    merchant_id, id, slug, title, amount_minor, currency, country, usage, max_payments, search_text, payments_count,
+    completed_at, deactivated_at, expires_at, expired_at, due_at, created_at
+  )
+  select
+    '${MERCHANT}', gen_random_uuid(), 'abcdefghijkl' || n,
+    case n when 1 then 'paid' when 2 then 'late' when ${MANY} then 'full' when ${MANY - 1} then 'off'
+      when ${MANY - 2} then 'over' else 'open' end,
+    100, 'KES', 'KE', 'single', 1, 'open', case when n = ${MANY} then 1 else 0 end,
+    case when n = ${MANY} then now() end, case when n = ${MANY - 1} then now() end,
+    case when n in (2, ${MANY - 2}) then now() - interval '1 second' end, case when n = ${MANY - 2} then now() end,
+    case when n = 2 then now() - interval '1 second' end, now() - n * interval '1 minute'
+  from generate_series(1, ${MANY}) n;
+  insert into payment_link_places (merchant_id, payment_id, link_id, taken_at, reference, paid_minor, paid_at)
+  select merchant_id, gen_random_uuid(), id, now(), 'order-1', 100, now()
+  from payment_links
+  where title = 'paid';
+  set session_replication_role = origin;
+  analyze payment_links;
+  analyze payment_link_places`)
+
+// Of this connection, since it last reported: what counts is the difference.
+const selectReads = sql<{ reads: number }>`
+select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer as reads
+from pg_stat_xact_user_tables
+where relname = 'payment_links'`
+
+const readsOf = async (tx: Tx) => (await tx.query(selectReads))[0]?.reads ?? 0
+
+// A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
+const actLarge = sql`set local enable_seqscan = off`
+
+const NONE: LinkFilter = {
+  status: null,
+  currency: null,
+  usage: null,
+  pattern: null,
+  createdFrom: null,
+  createdTo: null,
+}
+
+/** The titles of a page, the total, and how many links were read for both. */
+function look(status: LinkStatus, order: 'asc' | 'desc', offset = 0) {
+  return db.transaction(async (tx) => {
+    await tx.query(actLarge)
+    const now = new Date()
+    const before = await readsOf(tx)
+    const filter = { ...NONE, status }
+    const rows = await listLinkRows(tx, MERCHANT, now, filter, { order, offset, after: null, limit: 5 })
+    const counted = await countLinks(tx, MERCHANT, now, filter)
+    return { titles: rows.map(({ title }) => title), counted, reads: (await readsOf(tx)) - before }
+  })
+}
+
+describe('links of one status', () => {
+  // From the sixth time on a prepared statement may have a plan that does not know its parameters.
+  for (let times = 1; times <= 7; times += 1)
+    it(`are found without reading the others, and told as they are at this moment: time ${times}`, async () => {
+      const expected: [LinkStatus, string[]][] = [
+        ['completed', ['paid', 'full']],
+        ['inactive', ['off']],
+        ['expired', ['late', 'over']],
+      ]
+      for (const [status, titles] of expected) {
+        const newest = await look(status, 'desc')
+        assert.deepEqual([newest.titles, newest.counted], [titles, titles.length])
+        assert.ok(newest.reads < 60, `${newest.reads} links were read for ${status}`)
+        const oldest = await look(status, 'asc')
+        assert.deepEqual(oldest.titles, titles.toReversed())
+        assert.deepEqual((await look(status, 'desc', 1)).titles, titles.slice(1))
+      }
+      const active = await look('active', 'desc')
+      assert.deepEqual([active.titles.join(), active.counted], ['open,open,open,open,open', MANY - 5])
+    })
+})
