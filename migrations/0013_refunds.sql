@@ -82,8 +82,9 @@ create table refunds (
   primary key (merchant_id, id),
   foreign key (merchant_id, payment_id) references payments (merchant_id, id),
   foreign key (merchant_id, attempt_id) references attempts (merchant_id, id),
-  -- Nothing that is open is forgotten, and nothing that is over is asked about.
-  check ((status = 'pending') = (due_at is not null)),
+  -- Nothing that is open is forgotten. What was given is asked about again when the gateway rings: it may come back.
+  check (status <> 'pending' or due_at is not null),
+  check (status <> 'failed' or due_at is null),
   check (status = 'pending' or not holds_turn),
   check ((status = 'failed') = (failure_words is not null)),
   check (version = case when status = 'pending' then 1 else 2 end)
@@ -97,7 +98,33 @@ create index refunds_by_state on refunds (merchant_id, status, currency, created
 create index refunds_by_payment on refunds (merchant_id, payment_id, created_at, id);
 create index refunds_search on refunds using gin (lower(payment_reference) gin_trgm_ops);
 create index refunds_due on refunds (due_at) where due_at is not null;
-create index refunds_to_ring on refunds (attempt_key) where due_at is not null;
+create index refunds_to_ring on refunds (attempt_key) where status <> 'failed';
+
+-- What only a person can end, until somebody says that it is done. Each is opened once, however often it is seen.
+create table cases (
+  merchant_id uuid not null,
+  id uuid not null,
+  kind text not null check (
+    kind in (
+      'duplicate_stuck', 'duplicate_refund_failed', 'duplicate_disputed', 'duplicate_claimed_twice', 'refund_failed_late'
+    )
+  ),
+  payment_id uuid not null,
+  attempt_id uuid not null,
+  refund_id uuid,
+  note text,
+  opened_at timestamptz not null,
+  closed_at timestamptz,
+  primary key (merchant_id, id),
+  unique nulls not distinct (merchant_id, attempt_id, kind, refund_id),
+  foreign key (merchant_id, payment_id) references payments (merchant_id, id),
+  foreign key (merchant_id, attempt_id) references attempts (merchant_id, id),
+  check (closed_at is null or note is not null)
+);
+
+create unique index cases_by_id on cases (id);
+create index cases_by_time on cases (opened_at, id);
+create index cases_open on cases (opened_at, id) where closed_at is null;
 
 create view invariant_i04_refunds_within_paid as
 with given as (

@@ -56,7 +56,7 @@ import { createDirectGateways, type P2pApp } from './p2p/service.ts'
 import { errorPage, pageRoutes } from './pages/routes.ts'
 import { gatewayHooks } from './payments/hooks.ts'
 import { paymentJobs } from './payments/jobs.ts'
-import { paymentRoutes } from './payments/routes.ts'
+import { caseRoutes, paymentRoutes } from './payments/routes.ts'
 import { createPaymentWriters, findReferences, type PaymentRow } from './payments/service.ts'
 import { reconciliationRoutes } from './reconciliation/routes.ts'
 import { refundJobs } from './refunds/jobs.ts'
@@ -310,6 +310,7 @@ async function composeShell(
     operatorRoutes: [
       ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
       ...gatewayRoutes({ ...app, publicUrl }),
+      ...caseRoutes(app),
       ...reconciliationRoutes({ ...app, findRefunds: (...wanted) => findGiven(db, ...wanted) }),
     ],
     pageRoutes: pageRoutes(app),

@@ -43,14 +43,21 @@ async function examine(operator: OperatorClient): Promise<Check[]> {
   const { data } = await operator.call('GET', '/admin/v1/invariants')
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
   const invariants = data as { name: string; violations: number }[]
+  const { meta } = await operator.call('GET', '/admin/v1/cases?limit=1')
   return [
     readiness,
+    casesOf(meta as { total: number }),
     ...invariants.map(({ name, violations }) => ({
       name,
       ok: violations === 0,
       detail: violations === 0 ? '' : `${violations} violations`,
     })),
   ]
+}
+
+/** What waits for a person is nothing wrong with the service, but nothing to forget either. */
+function casesOf({ total }: { total: number }): Check {
+  return { name: 'cases', ok: true, detail: total === 0 ? '' : `${total} need a person: GET /admin/v1/cases` }
 }
 
 function failed(words: string, envelope: Envelope): CommandError {

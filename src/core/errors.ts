@@ -73,6 +73,7 @@ export const REFUSALS = {
   gateway_not_found: missing('There is no such gateway.'),
   reconciliation_not_found: missing('There is no such reconciliation.'),
   reconciliation_break_not_found: missing('There is no such break.'),
+  case_not_found: missing('There is no such case.'),
   gateway_account_not_found: missing('The merchant has no account of its own at this gateway.'),
 
   method_not_allowed: refusal(405, 'validation_error', 'This path does not take this method.'),

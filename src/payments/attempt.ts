@@ -33,7 +33,8 @@ export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Question {
   const { gatewayKey: key, operation, startedAt } = attempt
   const { amountMinor, currency, expiresAt } = payment
   const question = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
-  return attempt.status === 'succeeded' ? { ...question, isPaid: true } : question
+  const isPaid = attempt.status === 'succeeded' || attempt.status === 'duplicate_success'
+  return isPaid ? { ...question, isPaid } : question
 }
 
 /** The gateway that has the attempt, with the account that it was begun with. */

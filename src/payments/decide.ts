@@ -56,6 +56,9 @@ export type Decision =
       open: DisputeRow | null
     }
 
+  /** A chargeback about money that came twice: the payment has no part in it. */
+  | { kind: 'duplicate_dispute'; reports: readonly DisputeReport[] }
+
 const NOTHING: Decision = { kind: 'nothing' }
 
 export function decide(
@@ -66,10 +69,14 @@ export function decide(
 ): Decision {
   const { failsOver } = how
   switch (outcome.kind) {
-    case 'succeeded':
-      return attempt.status === 'succeeded' && outcome.disputes
-        ? decideDisputes(payment, outcome.disputes, how.disputes ?? [])
+    case 'succeeded': {
+      const { disputes: reports } = outcome
+      if (reports && attempt.status === 'succeeded')
+        return decideDisputes(payment, reports, how.disputes ?? [])
+      return reports && attempt.status === 'duplicate_success'
+        ? { kind: 'duplicate_dispute', reports }
         : decideSuccess(payment, attempt, outcome)
+    }
     case 'declined': {
       const { code, words, gatewayReference, refused = false, final: isFinal } = outcome
       // That a gateway would not even begin says something about this one call: an earlier one may have got through.

@@ -100,6 +100,9 @@ async function take(app: PaymentsApp, tx: Tx, payment: PaymentRow, taking: Takin
 /**
  * Ends what a dispute holds: so much is lost to the gateway, the rest is the merchant's again. A refund that went through
  * meanwhile makes it less than is held, one that failed more.
+ *
+ * What is given back is available at once, also where it was taken from pending: disputes are decided weeks after any
+ * settlement, and a payment is settled once, so that nothing could be put back behind a settlement that is over.
  */
 async function release(
   app: PaymentsApp,

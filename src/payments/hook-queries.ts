@@ -17,7 +17,7 @@ export interface Ring {
 // learn but a dispute, and a gateway that repeats its good news costs no question.
 const ringsAt = (isDispute: string) => `(
     a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')
-    or (a.status = 'succeeded' and ${isDispute})
+    or (a.status in ('succeeded', 'duplicate_success') and ${isDispute})
   )`
 
 // Only attempts of the very account that the webhook was signed for: nobody rings about another merchant's payment.

@@ -54,6 +54,8 @@ export interface DuplicateRow {
   merchantId: string
   attemptId: string
   paymentId: string
+  /** Somebody was told that it cannot go back. */
+  isStuck: boolean
 }
 
 const claimDuplicatesStatement = sql<DuplicateRow>`
@@ -69,7 +71,16 @@ update attempts a
 set refund_due_at = $2
 from due d
 where a.merchant_id = d.merchant_id and a.id = d.id
-returning a.merchant_id as "merchantId", a.id as "attemptId", a.payment_id as "paymentId"`
+returning
+  a.merchant_id as "merchantId", a.id as "attemptId", a.payment_id as "paymentId",
+  exists (
+    select 1
+    from cases c
+    where c.merchant_id = a.merchant_id
+      and c.attempt_id = a.id
+      and c.kind = 'duplicate_stuck'
+      and c.closed_at is null
+  ) as "isStuck"`
 
 /** Money that came twice and is still here; whoever dies over it gives it back by `leaseUntil`. */
 export async function claimDuplicates(
@@ -90,4 +101,30 @@ returning id`
 /** Whether its refund is this transaction's to record. */
 export async function takeDuplicate(tx: Tx, merchantId: string, attemptId: string): Promise<boolean> {
   return (await tx.query(takeDuplicateStatement, [merchantId, attemptId])).length > 0
+}
+
+const releaseDuplicateStatement = sql<unknown>`
+update attempts
+set refund_due_at = $3
+where merchant_id = $1 and id = $2 and status = 'duplicate_success'`
+
+/** Lets it be sent back from then on. */
+export async function releaseDuplicate(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+  at: Date,
+): Promise<void> {
+  await tx.query(releaseDuplicateStatement, [merchantId, attemptId, at])
+}
+
+const lockDuplicateStatement = sql<unknown>`
+select id
+from attempts
+where merchant_id = $1 and id = $2
+for no key update`
+
+/** One at a time decides what becomes of it, to the end of the transaction. */
+export async function lockDuplicate(tx: Tx, merchantId: string, attemptId: string): Promise<void> {
+  await tx.query(lockDuplicateStatement, [merchantId, attemptId])
 }

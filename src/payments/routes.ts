@@ -26,6 +26,8 @@ import { ChargeRecord, InitiatedPayment, PaymentRecord } from './schema.ts'
 import { requireCharge, requirePayment, verifyPayment } from './verify.ts'
 import { showCharge, showInitiated, showPayment } from './views.ts'
 
+export { caseRoutes } from './case-routes.ts'
+
 export function paymentRoutes(app: PaymentsApp): Route[] {
   return [...checkoutRoutes(app), ...chargeRoutes(app), ...listRoutes(app)]
 }

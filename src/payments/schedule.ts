@@ -12,8 +12,20 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Nobody knows what happened: ask soon, then ever more rarely, and never give up by oneself. */
-const UNKNOWN_DELAYS_MS = [1, 2, 5, 15, 60, 300, 900, 3600].map((seconds) => seconds * SECOND)
+// Spread by a fifth it is still less than a minute.
+const PATIENT_SECONDS = 45
+// For about an hour: gateways that are away longer are rare, and few attempts are left open by then.
+const PATIENT_TIMES = 80
+
+/**
+ * Nobody knows what happened: ask soon, then so often that a minute after a gateway or a network is back nobody waits any
+ * more, later ever more rarely, and never give up by oneself.
+ */
+const UNKNOWN_DELAYS_MS = [
+  ...[1, 2, 5, 15],
+  ...Array.from({ length: PATIENT_TIMES }, () => PATIENT_SECONDS),
+  ...[300, 900, 3600],
+].map((seconds) => seconds * SECOND)
 
 /** How long to wait until the next question about something that nobody knows, after so many. */
 export function unknownDelayMs(tries: number): number {
@@ -37,7 +49,7 @@ export function nextQuestionAt(
   recovery?: RecoveryProperties,
 ): Date | null {
   const now = app.clock.now()
-  if (known.attempt.status === 'succeeded') return nextLookAt(app, known, outcome)
+  if (PAID.includes(known.attempt.status)) return nextLookAt(app, known, outcome)
   const isEnded = !isUnsettled(known.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
   if (isEnded) return outcome.kind === 'declined' ? watchAt(app, known, recovery) : null
   if (isOver(known, now) || isSilent(known, outcome, recovery)) return null
@@ -49,12 +61,20 @@ export function nextQuestionAt(
 // Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
 export const DISPUTE_DELAY_MS = 24 * HOUR
 
+const PAID: readonly AttemptRow['status'][] = ['succeeded', 'duplicate_success']
+
 /** After a question about money that was collected: a doorbell said that it may have been taken back. */
 function nextLookAt(app: PaymentsApp, { payment, attempt }: Known, outcome: Outcome): Date | null {
   const isUnanswered = outcome.kind === 'unknown' && outcome.reason !== 'not_found'
-  if (!isUnanswered && payment.status !== 'disputed') return null
+  if (!isUnanswered && !isDisputed(payment, attempt, outcome)) return null
   const delayMs = isUnanswered ? unknownDelayMs(attempt.tries) : DISPUTE_DELAY_MS
   return addMs(app.clock.now(), jittered(app.random, delayMs))
+}
+
+/** A payment says so itself; of money that came twice only the gateway does. */
+function isDisputed(payment: Known['payment'], attempt: AttemptRow, outcome: Outcome): boolean {
+  if (attempt.status === 'succeeded') return payment.status === 'disputed'
+  return outcome.kind === 'succeeded' && (outcome.disputes ?? []).some(({ status }) => status === 'open')
 }
 
 // A page that outlives our checkout by more than this is not known.

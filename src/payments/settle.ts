@@ -12,6 +12,7 @@ import { type AttemptRow, listAttempts } from './attempt-queries.ts'
 import { type Decision, decide } from './decide.ts'
 import { applyDispute, tellOfUnbooked } from './dispute.ts'
 import { listDisputes } from './dispute-queries.ts'
+import { noteDuplicateDisputes } from './duplicate-dispute.ts'
 import type { Known } from './known.ts'
 import { movePayment } from './move.ts'
 import { findPayment, type PaymentRow } from './queries.ts'
@@ -51,6 +52,10 @@ export async function settle(app: PaymentsApp, known: Known, told: Outcome, how:
       tellOfUnbooked(app, current, reports, disputes)
       return current
     }
+    if (decision.kind === 'duplicate_dispute') {
+      await noteDuplicateDisputes(app, current.attempt, decision.reports)
+      return current
+    }
     const settled = await apply(app, current, decision, outcome, how)
     // What was paid and is disputed makes two moves: the money came before it was taken back.
     if (settled && reports.length === 0) return settled
@@ -67,7 +72,7 @@ const disputesOf = (outcome: Outcome) => (outcome.kind === 'succeeded' ? (outcom
 function apply(
   app: PaymentsApp,
   known: Known,
-  decision: Exclude<Decision, { kind: 'nothing' }>,
+  decision: Extract<Decision, { kind: 'move' | 'close' | 'dispute' }>,
   outcome: Outcome,
   how: SettleHow,
 ): Promise<Known | undefined> {
@@ -201,6 +206,13 @@ async function creditOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Pro
   }
 }
 
+/** What came twice is owed to the payer: by us, or by the merchant where it went there without us. */
+async function duplicateOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Promise<Posting[]> {
+  const { merchantId, gateway: name, accountId } = attempt
+  const gateway = await app.gateways.find(merchantId, name, accountId)
+  return gateway?.settlesDirectly ? directPostings(name, paid) : duplicatePostings(name, paid)
+}
+
 async function watchTime(app: PaymentsApp, known: Known): Promise<Date | null> {
   const { merchantId, gateway: name, accountId } = known.attempt
   const gateway = await app.gateways.find(merchantId, name, accountId)
@@ -234,7 +246,7 @@ async function applyClosing(
     watchAt: decision.attemptStatus === 'declined' ? await watchTime(app, known) : null,
     statusReason: decision.statusReason,
     entryId: isDuplicate ? app.random.uuid() : null,
-    postings: isDuplicate ? duplicatePostings(attempt.gateway, paid) : [],
+    postings: isDuplicate ? await duplicateOf(app, attempt, paid) : [],
     at: app.clock.now(),
   })
   if (!closed) return undefined

@@ -9,15 +9,17 @@ import {
   claimDuplicates,
   type DuplicateRow,
   listAttempts,
+  openCase,
   type PaymentsApp,
   paymentOf,
+  resolveCase,
   takeDuplicate,
 } from '../payments/service.ts'
 import { pursueRefund } from './pursue.ts'
 import type { RefundRow } from './queries.ts'
 import { recordRefund } from './request.ts'
 
-// Also how often the operator is told of a gateway that cannot give back.
+// Also how often a gateway that could not give back is looked at again: its credentials may have come back.
 const LEASE_MS = 3_600_000
 
 const AT_ONCE = 20
@@ -43,13 +45,21 @@ async function refundDuplicate(app: PaymentsApp, duplicate: DuplicateRow): Promi
   const attempt = attempts.find(({ id }) => id === attemptId)
   if (!attempt) throw new Error(`attempt ${attemptId} has vanished`)
   const gateway = await app.gateways.find(merchantId, attempt.gateway, attempt.accountId)
-  if (!gateway?.refund) {
-    const facts = { merchantId, paymentId, attemptId, gateway: attempt.gateway }
-    app.log.error('money that came twice needs a person: its gateway cannot send it back', facts)
-    return
-  }
+  if (!gateway?.refund) return tellStuck(app, duplicate, attempt)
   const refund = await recordDuplicate(app, duplicate, attempt)
   if (refund) await pursueRefund(app, refund, 'resolver')
+}
+
+/** The operator is told once, and finds it among the cases. */
+async function tellStuck(
+  app: PaymentsApp,
+  { merchantId, attemptId, paymentId }: DuplicateRow,
+  { gateway }: AttemptRow,
+): Promise<void> {
+  const isNews = await openCase(app, app.db, { merchantId, kind: 'duplicate_stuck', paymentId, attemptId })
+  if (!isNews) return
+  const facts = { merchantId, paymentId, attemptId, gateway }
+  app.log.error('money that came twice needs a person: its gateway cannot send it back', facts)
 }
 
 async function recordDuplicate(
@@ -60,6 +70,8 @@ async function recordDuplicate(
   const payment = await paymentOf(app, duplicate)
   return app.db.transaction(async (tx) => {
     if (!(await takeDuplicate(tx, attempt.merchantId, attempt.id))) return undefined
+    const stuck = { ...duplicate, kind: 'duplicate_stuck' } as const
+    if (duplicate.isStuck) await resolveCase(app, tx, stuck, 'It is sent back after all.')
     return recordRefund(app, tx, payment, attempt, {
       id: app.random.uuid(),
       amount: money(attempt.paidMinor ?? 0n, payment.currency),

@@ -11,6 +11,7 @@ import {
   applyRefund,
   methodOf,
   noteDuplicateRefund,
+  openCase,
   type PaymentsApp,
   paymentOf,
   releaseRefund,
@@ -57,10 +58,12 @@ function toEnd(app: PaymentsApp, outcome: Ended) {
   }
 }
 
-/** What was set aside can be refunded again; money that came twice had nothing set aside. */
+/** What was set aside can be refunded again; money that came twice had nothing set aside, and waits for a person. */
 async function giveUp(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
-  const { merchantId, paymentId, amountMinor, isDuplicate } = refund
-  if (!isDuplicate) await releaseRefund(app, tx, merchantId, paymentId, amountMinor)
+  const { merchantId, paymentId, attemptId, id: refundId, amountMinor, isDuplicate } = refund
+  const kind = 'duplicate_refund_failed'
+  if (isDuplicate) await openCase(app, tx, { merchantId, kind, paymentId, attemptId, refundId })
+  else await releaseRefund(app, tx, merchantId, paymentId, amountMinor)
 }
 
 async function bookRefund(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {

@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
+import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createHttpShell } from '../../src/http/server.ts'
 import { systemClock } from '../../src/kit/clock.ts'
+import { createSigner } from '../../src/kit/crypto.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { operatorRoutes } from '../../src/merchants/routes.ts'
 import { authenticate, createKeyCache, ensureAdminToken, isAdminToken } from '../../src/merchants/service.ts'
+import { caseRoutes } from '../../src/payments/routes.ts'
 import { testDatabase } from '../support/database.ts'
 
 /** The operators' half of the service on a port of its own, with a data folder as the command line finds it. */
@@ -30,9 +33,12 @@ async function startService(t: TestContext) {
     pageRoutes: [],
     hookRoutes: [],
     mounts: {},
-    operatorRoutes: operatorRoutes(app, {
-      checkInvariants: async () => [{ name: 'I1', violations: books.violations }],
-    }),
+    operatorRoutes: [
+      ...operatorRoutes(app, {
+        checkInvariants: async () => [{ name: 'I1', violations: books.violations }],
+      }),
+      ...caseRoutes({ ...app, cursors: createSigner(random.bytes(32)), gateways: fixedGateways([]) }),
+    ],
     authenticate: (input) => authenticate(keys, input),
     adminTokenMatches: (presented) => isAdminToken(token, presented),
     ready: async () => ({ ready: books.ready, reasons: books.ready ? [] : ['The database is away.'] }),

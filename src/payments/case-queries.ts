@@ -1,0 +1,121 @@
+// Every statement over cases. They are the operator's: the list is over all merchants.
+
+import { COUNT_CAP } from '../core/page.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
+import type { ListWindow } from '../kit/list.ts'
+import type { CaseKind } from './case-kinds.ts'
+
+export interface CaseRow {
+  merchantId: string
+  id: string
+  kind: CaseKind
+  paymentId: string
+  attemptId: string
+  refundId: string | null
+  /** How it ended. */
+  note: string | null
+  openedAt: Date
+  closedAt: Date | null
+}
+
+const CASE_COLUMNS = `
+  merchant_id as "merchantId", id, kind, payment_id as "paymentId", attempt_id as "attemptId", refund_id as "refundId",
+  note, opened_at as "openedAt", closed_at as "closedAt"`
+
+const insertCaseStatement = sql<{ id: string }>`
+insert into cases as c (merchant_id, id, kind, payment_id, attempt_id, refund_id, opened_at)
+values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (merchant_id, attempt_id, kind, refund_id) do update
+set opened_at = excluded.opened_at, closed_at = null, note = null
+where c.closed_at is not null and $8
+returning id`
+
+/** Whether it is news: it was not there before, or it was closed and has come again. */
+export async function insertCase(
+  tx: Tx,
+  row: Omit<CaseRow, 'note' | 'closedAt'>,
+  reopens: boolean,
+): Promise<boolean> {
+  const { merchantId, id, kind, paymentId, attemptId, refundId, openedAt } = row
+  const values = [merchantId, id, kind, paymentId, attemptId, refundId, openedAt, reopens]
+  return (await tx.query(insertCaseStatement, values)).length > 0
+}
+
+const selectCasesOfAttempt = sql<CaseRow>`
+select ${CASE_COLUMNS}
+from cases
+where merchant_id = $1 and attempt_id = $2`
+
+export async function listCasesOfAttempt(tx: Tx, merchantId: string, attemptId: string): Promise<CaseRow[]> {
+  return tx.query(selectCasesOfAttempt, [merchantId, attemptId])
+}
+
+const endCaseStatement = sql<{ id: string }>`
+update cases
+set closed_at = $3, note = $4
+where merchant_id = $1 and id = $2 and closed_at is null
+returning id`
+
+/** False when it was closed before. */
+export async function endCase(
+  tx: Tx,
+  { merchantId, id }: Pick<CaseRow, 'merchantId' | 'id'>,
+  note: string,
+  at: Date,
+): Promise<boolean> {
+  return (await tx.query(endCaseStatement, [merchantId, id, at, note])).length > 0
+}
+
+const selectCase = sql<CaseRow>`
+select ${CASE_COLUMNS}
+from cases
+where id = $1`
+
+export async function findCase(db: Tx, id: string): Promise<CaseRow | undefined> {
+  const [row] = await db.query(selectCase, [id])
+  return row
+}
+
+// The oldest first: those have waited longest.
+const listOpenCases = sql<CaseRow>`
+select ${CASE_COLUMNS}
+from cases
+where closed_at is null and ($1::timestamptz is null or (opened_at, id) > ($1, $2::uuid))
+order by opened_at, id
+limit $3
+offset $4`
+
+const countOpenCases = sql<{ total: number }>`
+select count(*)::integer as total
+from (
+  select 1
+  from cases
+  where closed_at is null
+  limit ${String(COUNT_CAP + 1)}
+) counted`
+
+const listAllCases = sql<CaseRow>`
+select ${CASE_COLUMNS}
+from cases
+where $1::timestamptz is null or (opened_at, id) > ($1, $2::uuid)
+order by opened_at, id
+limit $3
+offset $4`
+
+const countAllCases = sql<{ total: number }>`
+select count(*)::integer as total
+from (
+  select 1
+  from cases
+  limit ${String(COUNT_CAP + 1)}
+) counted`
+
+export async function listCaseRows(db: Db, state: 'open' | 'all', window: ListWindow) {
+  const [list, count] = state === 'open' ? [listOpenCases, countOpenCases] : [listAllCases, countAllCases]
+  const position = [window.after?.at ?? null, window.after?.id ?? null]
+  const [rows, [counted]] = await Promise.all([
+    db.query(list, [...position, window.limit + 1, window.offset]),
+    db.query(count),
+  ])
+  return { rows, counted: counted?.total ?? 0 }
+}

@@ -1,0 +1,74 @@
+// What operators do about what only a person can end, under /admin/v1.
+
+import { Type } from 'typebox'
+import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
+import { Nullable, PAGE_QUERY, Timestamp, Uuid, UuidParams, Words } from '../kit/schema.ts'
+import { CASE_KIND_NAMES, CASE_KINDS } from './case-kinds.ts'
+import type { CaseRow } from './case-queries.ts'
+import { type CasesApp, closeCase, listCases } from './cases.ts'
+
+const CaseRecord = Type.Object({
+  uuid: Uuid,
+  kind: Words(CASE_KIND_NAMES),
+  meaning: Type.String(),
+  merchantUuid: Uuid,
+  paymentUuid: Uuid,
+  attemptUuid: Uuid,
+  refundUuid: Nullable(Uuid),
+  state: Words(['open', 'closed']),
+  note: Nullable(Type.String()),
+  openedAt: Timestamp,
+  closedAt: Nullable(Timestamp),
+})
+
+const { page, limit, cursor } = PAGE_QUERY
+const CasesQuery = Type.Object({
+  ...{ page, limit, cursor },
+  state: Type.Optional(Words(['open', 'all'], { default: 'open' })),
+})
+
+const CloseBody = Type.Object({ note: Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' }) })
+
+export function caseRoutes(app: CasesApp): OperatorRoute[] {
+  return [
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/cases',
+      summary: 'List what needs a person, the oldest first; the open ones unless asked otherwise',
+      query: CasesQuery,
+      answer: { http: 200, data: CaseRecord, list: true },
+      refusals: ['validation_failed'],
+      handle: async ({ query }) => {
+        const { rows, meta } = await listCases(app, query.state ?? 'open', query)
+        return listed('Cases.', rows.map(toCase), meta)
+      },
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cases/{uuid}/close',
+      summary: 'Say that a case was dealt with; a payer who paid twice has the money back then',
+      params: UuidParams,
+      body: CloseBody,
+      answer: { http: 200, data: CaseRecord },
+      refusals: ['validation_failed', 'invalid_uuid', 'case_not_found'],
+      handle: async ({ params, body }) =>
+        ok('Case closed.', toCase(await closeCase(app, params.uuid, body.note))),
+    }),
+  ]
+}
+
+function toCase(row: CaseRow) {
+  return {
+    uuid: row.id,
+    kind: row.kind,
+    meaning: CASE_KINDS[row.kind],
+    merchantUuid: row.merchantId,
+    paymentUuid: row.paymentId,
+    attemptUuid: row.attemptId,
+    refundUuid: row.refundId,
+    state: row.closedAt === null ? 'open' : 'closed',
+    note: row.note,
+    openedAt: row.openedAt.toISOString(),
+    closedAt: row.closedAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,103 @@
+// What only a person can end: it is opened once, told to the log once, and listed until somebody says that it is done.
+
+import { isCurrency } from '../core/currency.ts'
+import { Refusal } from '../core/errors.ts'
+import { retryDeadlocks, type Tx } from '../kit/db.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { recordEntry } from '../ledger/service.ts'
+import type { PaymentsApp } from './app.ts'
+import { type AttemptRow, listAttempts } from './attempt-queries.ts'
+import type { CaseKind } from './case-kinds.ts'
+import {
+  type CaseRow,
+  endCase,
+  findCase,
+  insertCase,
+  listCaseRows,
+  listCasesOfAttempt,
+} from './case-queries.ts'
+import { lockDuplicate, takeDuplicate } from './refund-queries.ts'
+
+export type CasesApp = Pick<PaymentsApp, 'db' | 'clock' | 'random' | 'cursors' | 'gateways'>
+
+export interface NewCase {
+  merchantId: string
+  kind: CaseKind
+  paymentId: string
+  attemptId: string
+  refundId?: string
+}
+
+/** Whether it is news. With `reopens` one that was closed is opened again. */
+export function openCase(
+  app: Pick<PaymentsApp, 'clock' | 'random'>,
+  tx: Tx,
+  wanted: NewCase,
+  { reopens = false } = {},
+): Promise<boolean> {
+  const row = { refundId: null, ...wanted, id: app.random.uuid(), openedAt: app.clock.now() }
+  return insertCase(tx, row, reopens)
+}
+
+/** Closes a case that has ended by itself. */
+export async function resolveCase(
+  app: Pick<PaymentsApp, 'clock'>,
+  tx: Tx,
+  { merchantId, attemptId, kind }: Pick<NewCase, 'merchantId' | 'attemptId' | 'kind'>,
+  note: string,
+): Promise<boolean> {
+  const cases = await listCasesOfAttempt(tx, merchantId, attemptId)
+  const found = cases.find((one) => one.kind === kind)
+  return found !== undefined && endCase(tx, found, note, app.clock.now())
+}
+
+export async function listCases(app: CasesApp, state: 'open' | 'all', query: ListQuery) {
+  const scope = `cases:${state}`
+  const window = windowOf(app.cursors, scope, { ...query, sort: 'createdAt:asc' })
+  const { rows, counted } = await listCaseRows(app.db, state, window)
+  const dated = rows.map((row) => ({ ...row, createdAt: row.openedAt }))
+  return pageOf(app.cursors, scope, window, dated, counted)
+}
+
+// Where the money waits with us until a person has sent it back.
+const WAITING: readonly CaseKind[] = ['duplicate_stuck', 'duplicate_refund_failed', 'duplicate_disputed']
+
+/** Somebody has dealt with it. Money that came twice is with the payer then, so our books owe it to nobody any more. */
+export async function closeCase(app: CasesApp, id: string, note: string): Promise<CaseRow> {
+  const known = await findCase(app.db, id)
+  if (!known) throw new Refusal('case_not_found')
+  const attempts = await listAttempts(app.db, known.merchantId, known.paymentId)
+  const attempt = attempts.find((one) => one.id === known.attemptId)
+  if (!attempt) throw new Error(`attempt ${known.attemptId} has vanished`)
+  await retryDeadlocks(() =>
+    app.db.transaction(async (tx) => {
+      await lockDuplicate(tx, attempt.merchantId, attempt.id)
+      const isClosed = await endCase(tx, known, note, app.clock.now())
+      if (!isClosed || !WAITING.includes(known.kind)) return
+      await takeDuplicate(tx, attempt.merchantId, attempt.id)
+      await bookDuplicateGone(app, tx, attempt)
+    }),
+  )
+  return (await findCase(app.db, id)) ?? known
+}
+
+/** What came twice has left us otherwise than by a refund of ours; what went to the merchant itself never was with us. */
+export async function bookDuplicateGone(app: CasesApp, tx: Tx, attempt: AttemptRow): Promise<void> {
+  const { merchantId, paymentId, id: attemptId, gateway: name, accountId, paidCurrency: currency } = attempt
+  const heldMinor = (attempt.paidMinor ?? 0n) - attempt.refundedMinor
+  const gateway = await app.gateways.find(merchantId, name, accountId)
+  if (gateway?.settlesDirectly || heldMinor === 0n || !isCurrency(currency)) return
+  await recordEntry(app, tx, {
+    merchantId,
+    kind: 'reversal',
+    paymentId,
+    attemptId,
+    refundId: null,
+    currency,
+    at: app.clock.now(),
+    lines: [
+      ['duplicates', -heldMinor],
+      [`gateway:${name}`, heldMinor],
+    ],
+  })
+}
