@@ -2,14 +2,15 @@
 // never given twice. What a gateway does not know is submitted again only under a key, inside the time for which it keeps
 // keys; where refunds have no key, what may have been sent is asked about and nothing else.
 
-import { money } from '../core/money.ts'
 import { plainText } from '../core/plain-text.ts'
-import type { Gateway, RefundOutcome, RefundRequest } from '../gateways/gateway.ts'
+import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { sqlStateOf } from '../kit/db.ts'
 import { errorFields } from '../kit/log.ts'
 import { jittered } from '../kit/random.ts'
 import { isKeyTrusted, type PaymentsApp, resolverLeaseEnd, unknownDelayMs } from '../payments/service.ts'
+import { ask, toRequest } from './ask.ts'
+import { lookAgain } from './look-again.ts'
 import {
   claimDueRefunds,
   findRefund,
@@ -47,6 +48,7 @@ export async function ringRefunds(app: Pick<PaymentsApp, 'db' | 'clock'>, ring: 
 /** The refund as it stands after one question or call. */
 export async function pursueRefund(app: PaymentsApp, refund: RefundRow, source: Source): Promise<RefundRow> {
   const gateway = await app.gateways.find(refund.merchantId, refund.gateway, refund.accountId)
+  if (refund.status !== 'pending') return lookAgain(app, gateway, refund)
   // Its credentials were taken away: nobody can be asked until they are back.
   const unasked = { refund, result: NOT_CONFIGURED, isFirst: refund.submittedAt === null }
   const step = gateway?.refund ? await takeStep(app, gateway, refund) : unasked
@@ -70,11 +72,6 @@ async function takeStep(app: PaymentsApp, gateway: Gateway, refund: RefundRow): 
     refund.gatewayReference === null && outcome.kind === 'unknown' && outcome.reason === 'not_found'
   if (!isUnknownThere || !mayResubmit(app, gateway, refund.submittedAt)) return { refund, result: outcome }
   return submit(app, gateway, refund)
-}
-
-async function ask(gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {
-  if (gateway.verifyRefund) return gateway.verifyRefund(toRequest(refund), refund.gatewayReference)
-  return { kind: 'unknown', reason: 'not_found', words: `${gateway.name} cannot be asked about refunds` }
 }
 
 function mayResubmit(app: PaymentsApp, { recovery }: Gateway, submittedAt: Date): boolean {
@@ -105,11 +102,6 @@ async function mark(
     if (holdsTurn && sqlStateOf(error) === '23505') return 'queued'
     throw error
   }
-}
-
-function toRequest(refund: RefundRow): RefundRequest {
-  const { gatewayKey: key, attemptKey, attemptReference, amountMinor, currency, isFull } = refund
-  return { key, attemptKey, attemptReference, amount: money(amountMinor, currency), isFull }
 }
 
 async function conclude(

@@ -212,14 +212,43 @@ export async function claimDueRefunds(
   return db.query(claimDueRefundsStatement, [now, leaseUntil, limit])
 }
 
-// The key is one that we made ourselves and told the gateway alone, and the webhook was signed for this very account.
+const noteLookStatement = sql<RefundRow>`
+update refunds r
+set
+  status_reason = $4,
+  due_at = case when r.due_at = $5 then $6 else r.due_at end,
+  updated_at = case when r.status_reason is distinct from $4 then $7 else r.updated_at end
+where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'successful'
+returning ${REFUND_COLUMNS}`
+
+/** What a further look at a refund that was successful has shown; undefined when another process speaks for it by now. */
+export async function noteLook(
+  tx: Tx,
+  refund: RefundRow,
+  { statusReason, dueAt, at }: { statusReason: RefundReason | null; dueAt: Date | null; at: Date },
+): Promise<RefundRow | undefined> {
+  const { merchantId, id, fence, dueAt: leasedUntil } = refund
+  const [row] = await tx.query(noteLookStatement, [
+    merchantId,
+    id,
+    fence,
+    statusReason,
+    leasedUntil,
+    dueAt,
+    at,
+  ])
+  return row
+}
+
+// The key is one that we made ourselves and told the gateway alone, and the webhook was signed for this very account. Also
+// what was successful is asked about: the payer's bank may have sent it back.
 const ringRefundsStatement = sql<unknown>`
 update refunds
 set due_at = $4, tries = 0
 where attempt_key = $3
   and gateway = $1
   and account_id is not distinct from $2
-  and due_at > $4`
+  and (due_at > $4 or (due_at is null and status = 'successful' and status_reason is null))`
 
 /** A webhook about a paid attempt: the key is the attempt's. */
 export interface RefundRing {

@@ -43,7 +43,7 @@ export const RefundRecord = Type.Object({
   status: Words(REFUND_STATUSES),
   statusReason: Nullable(
     Words(Object.keys(REFUND_REASONS), {
-      description: `Why it is still pending. ${REASONS.join(' ')} Null while the gateway is at work.`,
+      description: `Why it is still pending, or needs a person. ${REASONS.join(' ')} Null while the gateway is at work.`,
     }),
   ),
   paymentUuid: Uuid,

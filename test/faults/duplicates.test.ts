@@ -1,0 +1,286 @@
+// Money that came twice, and refunds that come back, when something stands in the way: a gateway that cannot give, a bank
+// that wants the same money, a refund that fails after it was successful. Nothing goes back twice, nothing is forgotten, and
+// the operator is told once.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { money } from '../../src/core/money.ts'
+import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts'
+import type { LogFields } from '../../src/kit/log.ts'
+import { listAttempts } from '../../src/payments/attempt-queries.ts'
+import { closeCase, listCases } from '../../src/payments/cases.ts'
+import { giveUpAttempt, startAttempt } from '../../src/payments/checkout.ts'
+import { settle } from '../../src/payments/settle.ts'
+import { refundDuplicates } from '../../src/refunds/duplicates.ts'
+import { claimRefunds, ringRefunds } from '../../src/refunds/pursue.ts'
+import { listRefunds, requestRefund } from '../../src/refunds/service.ts'
+import { postingsOf } from '../support/books.ts'
+import { NAME, PENDING, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { clock, gateway, merchant } = rig
+const HOUR_MS = 3_600_000
+const PAID = money(10_000n, 'KES')
+
+const errors: { message: string; fields: LogFields }[] = []
+const log = {
+  ...rig.app.log,
+  error: (message: string, fields: LogFields = {}) => void errors.push({ message, fields }),
+}
+const app = { ...rig.app, log }
+const other = { ...rig.anotherApp(), log }
+
+const GIVEN: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' }
+const FAILED: RefundOutcome = { kind: 'failed', words: 'The account is closed.', gatewayReference: 're-1' }
+const SILENT: RefundOutcome = { kind: 'unknown', reason: 'no_answer', words: '' }
+let refundAnswer: RefundOutcome = GIVEN
+let given = 0
+const refund = async () => {
+  given += 1
+  return refundAnswer
+}
+const verifyRefund = async () => refundAnswer
+gateway.refund = refund
+gateway.verifyRefund = verifyRefund
+
+afterEach(async () => {
+  await rig.endTest()
+  Object.assign(gateway, { refund, verifyRefund, settlesDirectly: undefined })
+  errors.length = 0
+  given = 0
+  refundAnswer = GIVEN
+})
+
+/** What a gateway says about an attempt that was paid. */
+async function say(paymentId: string, number: number, disputes?: DisputeReport[], by = app): Promise<void> {
+  const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId, number) }
+  const outcome = paid(disputes && { disputes })({ key: known.attempt.gatewayKey, amount: PAID })
+  await settle(by, known, outcome, { source: 'webhook' })
+}
+
+/** A checkout that was paid by its second attempt and then by its first. */
+async function paidTwice(beforePaying = () => {}): Promise<string> {
+  const payment = await rig.checkout()
+  gateway.answers('startCheckout', STARTED, STARTED)
+  gateway.answers('cancel', PENDING)
+  await startAttempt(app, { payment, attempts: [], attempt: undefined }, { channel: 'card' })
+  const attempts = await listAttempts(rig.db, merchant.id, payment.id)
+  clock.advance(30_000)
+  const view = { payment: await rig.payment(payment.id), attempts, attempt: attempts.at(-1) }
+  await startAttempt(app, await giveUpAttempt(app, view), { channel: 'card' })
+  beforePaying()
+  await say(payment.id, 2)
+  await say(payment.id, 1)
+  assert.equal((await rig.attempt(payment.id, 1)).status, 'duplicate_success')
+  return payment.id
+}
+
+const casesOf = async (paymentId: string) => {
+  const { rows } = await listCases(app, 'all', { limit: 100 })
+  return rows.filter((one) => one.paymentId === paymentId)
+}
+
+const shownOf = async (paymentId: string) =>
+  (await casesOf(paymentId)).map(({ kind, closedAt }) => `${kind} ${closedAt ? 'closed' : 'open'}`)
+
+const refundsOf = async (payment: string) =>
+  (await listRefunds(app, merchant, { payment })).rows.map(({ status }) => status)
+
+/** What we owe to the payer for the second payment. */
+async function owed(paymentId: string): Promise<number> {
+  const lines = (await postingsOf(rig.db, paymentId)).filter((line) => line.includes(' duplicates '))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+describe('money that came twice, at a gateway that cannot send it back', () => {
+  it('is told once, stays among the cases, and is sent when the gateway can after all', async () => {
+    const id = await paidTwice()
+    delete gateway.refund
+    for (let hours = 0; hours < 5; hours += 1) {
+      await Promise.all([refundDuplicates(app), refundDuplicates(other)])
+      clock.advance(2 * HOUR_MS)
+    }
+    assert.deepEqual(
+      errors.map(({ message }) => message),
+      ['money that came twice needs a person: its gateway cannot send it back'],
+    )
+    assert.deepEqual(await shownOf(id), ['duplicate_stuck open'])
+    gateway.refund = refund
+    await refundDuplicates(app)
+    assert.deepEqual(await refundsOf(id), ['successful'])
+    assert.deepEqual([await shownOf(id), await owed(id)], [['duplicate_stuck closed'], 0])
+  })
+
+  it('is over when a person says so, in the books too, and only once', async () => {
+    const id = await paidTwice()
+    delete gateway.refund
+    await refundDuplicates(app)
+    assert.equal(await owed(id), 10_000)
+    const [stuck] = await casesOf(id)
+    assert.ok(stuck)
+    await Promise.all([closeCase(app, stuck.id, 'By bank.'), closeCase(other, stuck.id, 'By bank.')])
+    gateway.refund = refund
+    clock.advance(2 * HOUR_MS)
+    await refundDuplicates(app)
+    assert.deepEqual([given, await owed(id)], [0, 0])
+    assert.deepEqual(await shownOf(id), ['duplicate_stuck closed'])
+  })
+
+  it('is nothing that the installation owes, where it went to the merchant itself', async () => {
+    delete gateway.refund
+    const id = await paidTwice(() => Object.assign(gateway, { settlesDirectly: true }))
+    await refundDuplicates(app)
+    const lines = (await postingsOf(rig.db, id)).filter((line) => line.startsWith('duplicate_capture'))
+    assert.deepEqual(lines.sort(), [
+      'duplicate_capture direct KES 10000',
+      `duplicate_capture gateway:${NAME} KES -10000`,
+    ])
+    const [stuck] = await casesOf(id)
+    assert.ok(stuck)
+    const before = await postingsOf(rig.db, id)
+    await closeCase(app, stuck.id, 'The merchant sent it back.')
+    assert.deepEqual(await postingsOf(rig.db, id), before)
+  })
+
+  it('waits for a person when the gateway refuses its refund', async () => {
+    const id = await paidTwice()
+    refundAnswer = FAILED
+    await refundDuplicates(app)
+    assert.deepEqual(await shownOf(id), ['duplicate_refund_failed open'])
+    assert.deepEqual(
+      errors.map(({ message }) => message),
+      ['money that came twice needs a person'],
+    )
+  })
+})
+
+describe('a chargeback about money that came twice', () => {
+  const dispute = (status: DisputeReport['status'], amount = PAID): DisputeReport[] => [
+    { status, amount, reference: 'dp-9' },
+  ]
+
+  async function disputedTwice(): Promise<string> {
+    const id = await paidTwice()
+    await Promise.all([say(id, 1, dispute('open')), say(id, 1, dispute('open'), other)])
+    return id
+  }
+
+  it('holds up the automatic refund, and is told once', async () => {
+    const id = await disputedTwice()
+    await say(id, 1, dispute('open'))
+    clock.advance(2 * HOUR_MS)
+    await refundDuplicates(app)
+    assert.deepEqual([given, await refundsOf(id)], [0, []])
+    assert.deepEqual(await shownOf(id), ['duplicate_disputed open'])
+    assert.deepEqual(
+      errors.map(({ fields }) => fields.reason),
+      ['duplicate_disputed'],
+    )
+    assert.equal((await rig.payment(id)).status, 'successful', 'the payment has no part in it')
+  })
+
+  it('that is won lets the refund go on', async () => {
+    const id = await disputedTwice()
+    for (let n = 0; n < 2; n += 1) await say(id, 1, dispute('won'))
+    await refundDuplicates(app)
+    assert.deepEqual([given, await owed(id)], [1, 0])
+    assert.deepEqual(await shownOf(id), ['duplicate_disputed closed'])
+  })
+
+  it('that is lost has sent the money back, and no refund does', async () => {
+    for (const isSeenOpen of [true, false]) {
+      const id = isSeenOpen ? await disputedTwice() : await paidTwice()
+      await Promise.all([say(id, 1, dispute('lost')), say(id, 1, dispute('lost'), other)])
+      clock.advance(2 * HOUR_MS)
+      await refundDuplicates(app)
+      assert.deepEqual([given, await owed(id)], [0, 0])
+      assert.deepEqual(await shownOf(id), ['duplicate_disputed closed'])
+    }
+  })
+
+  it('is for a person where the refund came first, or where it is about a part', async () => {
+    const sent = await paidTwice()
+    await refundDuplicates(app)
+    for (const status of ['open', 'lost', 'lost'] as const) await say(sent, 1, dispute(status))
+    assert.deepEqual([given, await shownOf(sent)], [1, ['duplicate_claimed_twice open']])
+    const partly = await paidTwice()
+    for (let n = 0; n < 2; n += 1) await say(partly, 1, dispute('lost', money(4_000n, 'KES')))
+    await refundDuplicates(app)
+    assert.deepEqual([given, await shownOf(partly)], [1, ['duplicate_claimed_twice open']])
+    assert.equal(errors.length, 2)
+  })
+
+  it('is asked about when its webhook rings, and every day while it is open', async () => {
+    const id = await paidTwice()
+    await rig.ring(await rig.attempt(id, 1), { isDispute: true })
+    gateway.answers('verify', paid({ disputes: dispute('open') }), paid({ disputes: dispute('won') }))
+    assert.equal(await rig.resolve(), 1)
+    assert.deepEqual(await shownOf(id), ['duplicate_disputed open'])
+    assert.equal(await rig.resolve(), 0)
+    clock.advance(48 * HOUR_MS)
+    assert.equal(await rig.resolve(), 1)
+    assert.deepEqual(await shownOf(id), ['duplicate_disputed closed'])
+    clock.advance(48 * HOUR_MS)
+    assert.equal(await rig.resolve(), 0)
+    await refundDuplicates(app)
+  })
+})
+
+describe('a refund that fails after it was successful', () => {
+  async function refunded() {
+    gateway.answers('chargeSaved', paid())
+    const payment = await rig.charge()
+    const input = { payment: { uuid: payment.id }, amount: null, reason: null, metadata: {} }
+    const { record } = await requestRefund(app, merchant, input, undefined)
+    assert.equal(record.status, 'successful')
+    const { gatewayKey: key } = await rig.attempt(payment.id)
+    return { id: payment.id, ring: () => ringRefunds(app, { gateway: NAME, accountId: null, key }) }
+  }
+
+  async function look(): Promise<number> {
+    const pieces = await claimRefunds(app, 100)
+    for (const piece of pieces) await piece()
+    return pieces.length
+  }
+
+  const shown = async (payment: string) =>
+    (await listRefunds(app, merchant, { payment })).rows.map(({ status, statusReason, dueAt }) => [
+      ...[status, statusReason, dueAt],
+    ])
+
+  it('is told to the operator once, and shown', async () => {
+    const { id, ring } = await refunded()
+    refundAnswer = FAILED
+    await ring()
+    assert.equal(await look(), 1)
+    await ring()
+    assert.equal(await look(), 0)
+    assert.deepEqual(await shown(id), [['successful', 'failed_late', null]])
+    assert.deepEqual(await shownOf(id), ['refund_failed_late open'])
+    assert.deepEqual(
+      errors.map(({ message }) => message),
+      ['a refund that was successful has failed, and needs a person'],
+    )
+    const [late] = await casesOf(id)
+    const before = await postingsOf(rig.db, id)
+    await closeCase(app, late?.id ?? '', 'Sent by bank.')
+    assert.deepEqual(
+      [await shownOf(id), await postingsOf(rig.db, id)],
+      [['refund_failed_late closed'], before],
+    )
+  })
+
+  it('is asked about until somebody answers, and not again when all is well', async () => {
+    const { id, ring } = await refunded()
+    refundAnswer = SILENT
+    await ring()
+    assert.equal(await look(), 1)
+    clock.advance(60_000)
+    refundAnswer = GIVEN
+    assert.equal(await look(), 1)
+    clock.advance(HOUR_MS)
+    assert.equal(await look(), 0)
+    assert.deepEqual(await shown(id), [['successful', null, null]])
+    assert.deepEqual([given, errors], [1, []])
+  })
+})
