@@ -296,7 +296,7 @@ describe('real answers are as the document says', () => {
       await expectRefusal(as(isForLinks ? other : narrow), 'insufficient_scope')
       await expectRefusal(as(service.apiWith(made.body.data.apiKey)), 'ip_not_allowed')
       const crowd = await Promise.all([as(limited), as(limited), as(limited)])
-      assert.ok(crowd.some(({ body }) => body.error?.code === 'rate_limited'))
+      assert.ok(crowd.some(({ body }) => body?.error?.code === 'rate_limited'))
     }
   })
 
