@@ -27,7 +27,11 @@ export const RefundBody = Type.Object({
   ),
   uuid: Type.Optional(UuidInput),
   amount: Type.Optional(
-    Type.Number({ description: 'In major units of the payment’s currency. Absent: all that is left.' }),
+    // A null may be an amount that the caller failed to work out, and must not give everything back.
+    Type.Number({
+      'x-null': 'refused',
+      description: 'In major units of the payment’s currency. Absent: all that is left.',
+    }),
   ),
   reason: Type.Optional(
     Type.String({ maxLength: 255, 'x-multiline': true, description: 'For your own books.' }),

@@ -177,6 +177,7 @@ describe('POST /api/v1/refunds', () => {
       [{ reference, amount: 1e12 }, 'amount_out_of_range'],
       [{ reference, amount: 1.5 }, 'amount_precision'],
       [{ reference, amount: '5' }, 'validation_failed'],
+      [{ reference, amount: null }, 'validation_failed'],
       [{ reference, reason: 'a'.repeat(256) }, 'validation_failed'],
       [{ reference, reason: 'card 4242 4242 4242 4242' }, 'card_data_not_allowed'],
       [{ reference, metadata: { note: 'a'.repeat(501) } }, 'validation_failed'],
