@@ -24,8 +24,8 @@ export async function lookAgain(
 const isUnanswered = ({ kind, ...rest }: RefundOutcome) =>
   kind === 'unknown' && 'reason' in rest && rest.reason !== 'not_found'
 
-// An outage is over by then; the next doorbell makes us ask again.
-const MAX_TRIES = 8
+// About an hour, and most outages are over by then; the next doorbell makes us ask again.
+const MAX_TRIES = 100
 
 function nextLookAt(app: PaymentsApp, { tries }: RefundRow, now: Date): Date | null {
   return tries >= MAX_TRIES ? null : addMs(now, jittered(app.random, unknownDelayMs(tries)))
