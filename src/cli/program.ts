@@ -20,7 +20,7 @@ import { addReconcileCommands } from './reconcile.ts'
 import { addSandboxCommand } from './sandbox.ts'
 import { addServeCommand } from './serve.ts'
 import type { Env, Shell } from './shell.ts'
-import { CommandError, type Envelope, systemTerminal, type Terminal } from './terminal.ts'
+import { CommandError, type Envelope, endWithoutReader, systemTerminal, type Terminal } from './terminal.ts'
 import { addTriggerCommand } from './trigger.ts'
 
 /** Runs one command and gives the exit code of the process. */
@@ -30,6 +30,7 @@ export async function runCommandLine(
   env?: Env,
   interruption?: AbortSignal,
 ): Promise<number> {
+  if (terminal === systemTerminal) endWithoutReader(argv)
   const json = argv.includes('--json')
   const shell = makeShell(terminal, env, interruption)
   try {

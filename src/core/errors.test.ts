@@ -56,7 +56,7 @@ describe('the refusals', () => {
     const retryable = Object.entries(REFUSALS).filter(([, facts]) => facts.retryable)
     assert.deepEqual(
       retryable.map(([code]) => code),
-      ['rate_limited', 'internal_error', 'temporarily_unavailable'],
+      ['payment_link_busy', 'rate_limited', 'internal_error', 'temporarily_unavailable'],
     )
   })
 

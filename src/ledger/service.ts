@@ -15,7 +15,6 @@ export {
   foldBalances,
   LINE_KIND_NAMES,
   LINE_KINDS,
-  type LineKind,
   type LineQuery,
   listLines,
   readLines,
