@@ -153,7 +153,19 @@ async function complete(turn: Turn): Promise<void> {
   if (instrument) await play(turn, payment, instrument)
 }
 
-async function play(turn: Turn, payment: Payment, instrument: string): Promise<void> {
+const RUSH = 4
+
+/** The same checkout is paid in several ways at once. */
+async function rush(turn: Turn): Promise<void> {
+  const isOpen = (payment: Payment) => isPlayable(turn)(payment) && payment.status === 'pending'
+  const payment = drawPayment(turn, isOpen)
+  if (!payment) return initiate(turn)
+  turn.world.operations += RUSH - 1
+  const turns = Array.from({ length: RUSH }, () => ({ ...turn, chance: turn.chance.branch() }))
+  await Promise.all(turns.map((one) => play(one, payment, one.chance.pick(INSTRUMENT_NAMES) ?? '')))
+}
+
+export async function play(turn: Turn, payment: Payment, instrument: string): Promise<void> {
   const { shop, world, isCalm } = turn
   const from = world.clock.now().getTime()
   const { told, change } = foresee(shop, payment, instrument, from)
@@ -243,6 +255,7 @@ async function requireRead(turn: Turn, payment: Payment): Promise<void> {
 export const CHECKOUT_COMMANDS: readonly Command[] = [
   { name: 'initiate', weight: 20, run: initiate },
   { name: 'complete', weight: 24, run: complete },
+  { name: 'rush', weight: 2, run: rush, only: 'storm' },
   { name: 'verify', weight: 5, run: verify },
   { name: 'leave', weight: 2, run: leave },
   { name: 'abandon', weight: 1, run: abandon },

@@ -85,7 +85,7 @@ async function readMethods(turn: Turn): Promise<void> {
 
 export const CUSTOMER_COMMANDS: readonly Command[] = [
   { name: 'create-customer', weight: 2, run: create },
-  { name: 'change-customer', weight: 1, run: change, isCalmOnly: true },
+  { name: 'change-customer', weight: 1, run: change, only: 'calm' },
   { name: 'block-customer', weight: 2.5, run: block },
   { name: 'revoke-method', weight: 1.5, run: revoke },
   { name: 'choose-default', weight: 1, run: makeDefault },

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { fillIn } from '../../support/links.ts'
 import { createPayer } from '../../support/payer.ts'
-import { type Link, linkStatus, placesOf, toMajor } from './model.ts'
+import { play } from './checkout-commands.ts'
+import { type Link, linkStatus, type Payment, placesOf, toMajor } from './model.ts'
 import {
   addPayment,
   CHECKOUT_CURRENCIES,
@@ -19,11 +20,16 @@ import { ask, judge, note, type Turn } from './world.ts'
 
 const LINKS = '/api/v1/payment-links'
 
+type Usage = 'single' | 'multi' | 'limited'
+
 async function create(turn: Turn): Promise<void> {
+  await createLink(turn, turn.chance.pick<Usage>(['single', 'multi', 'limited']) ?? 'multi')
+}
+
+async function createLink(turn: Turn, usage: Usage): Promise<Link> {
   const { shop, chance, world } = turn
   const currency = chance.pick(CHECKOUT_CURRENCIES) ?? 'KES'
   const minor = chance.happens(0.8) ? drawMinor(chance, currency) : null
-  const usage = chance.pick(['single', 'multi', 'limited'])
   const maxPayments = usage === 'single' ? 1 : usage === 'limited' ? 1 + chance.below(5) : null
   const hours = 1 + chance.below(60)
   const expiresAt = chance.happens(0.3) ? world.clock.now().getTime() + hours * 3_600_000 : null
@@ -40,16 +46,23 @@ async function create(turn: Turn): Promise<void> {
   const answer = await ask(turn, 'POST', LINKS, body, { 'idempotency-key': key })
   judge(turn, answer, '201 active')
   const { uuid, url } = answer.body.data
-  shop.links.push({ uuid, url, minor, currency, maxPayments, isDeactivated: false, expiresAt })
+  const link: Link = { uuid, url, minor, currency, maxPayments, isDeactivated: false, expiresAt }
+  shop.links.push(link)
   shop.sent.push({ path: LINKS, body, key, uuid, at: world.clock.now().getTime() })
+  return link
 }
 
 /** Fills the form of a link in; the payment that it begins is one like any other. */
 async function visit(turn: Turn): Promise<void> {
-  const { shop, chance, isCalm } = turn
+  const { shop, chance } = turn
   const isOpen = (link: Link) => isSteady(turn, link) && (chance.happens(0.15) || isActive(turn, link))
   const link = draw(turn, shop.links, isOpen)
   if (!link) return create(turn)
+  await visitLink(turn, link)
+}
+
+async function visitLink(turn: Turn, link: Link): Promise<Payment | undefined> {
+  const { shop, chance, isCalm } = turn
   const minor = link.minor ?? drawMinor(chance, link.currency)
   const person = drawPerson(turn)
   const isExpected = isActive(turn, link) && hasRoom(turn, link) && !isBlocked(shop, person.email)
@@ -63,13 +76,30 @@ async function visit(turn: Turn): Promise<void> {
   assert.ok(http < 500, 'a visit never fails for our sake')
   const begun = location !== null && new URL(location).pathname.startsWith('/pay/') ? location : null
   if (isCalm) assert.equal(begun !== null, isExpected, `a visit to ${link.uuid} begins a payment`)
-  if (begun === null) return
+  if (begun === null) return undefined
   const path = `${LINKS}/${link.uuid}/payments?limit=100`
   const { body } = await ask(turn, 'GET', path)
   const accessCode = new URL(begun).pathname.split('/')[2]
   const shown = body.data.find((one: { accessCode: string }) => one.accessCode === accessCode)
   assert.ok(shown, 'what was begun at a link is listed there')
-  addPayment(turn, shown, { kind: 'checkout', currency: link.currency, minor, email: person.email, link })
+  const facts = { currency: link.currency, minor, email: person.email, link }
+  return addPayment(turn, shown, { kind: 'checkout', ...facts })
+}
+
+const CROWD = 5
+
+/** More people at once than the link may have. */
+async function crowd(turn: Turn): Promise<void> {
+  const link = await createLink(turn, turn.chance.pick<Usage>(['single', 'limited']) ?? 'single')
+  const turns = Array.from({ length: CROWD }, () => ({ ...turn, chance: turn.chance.branch() }))
+  turn.world.operations += CROWD
+  const begun = await Promise.all(turns.map((one) => visitLink(one, link)))
+  await Promise.all(
+    turns.map(async (one, index) => {
+      const payment = begun[index]
+      if (payment) await play(one, payment, one.chance.happens(0.8) ? 'card_success' : 'card_declined')
+    }),
+  )
 }
 
 const isActive = ({ shop, world }: Turn, link: Link) =>
@@ -115,6 +145,7 @@ function statusOf({ world }: Turn, link: Link): string {
 export const LINK_COMMANDS: readonly Command[] = [
   { name: 'create-link', weight: 3, run: create },
   { name: 'visit-link', weight: 6, run: visit },
+  { name: 'crowd', weight: 2, run: crowd, only: 'storm' },
   { name: 'deactivate-link', weight: 0.7, run: deactivate },
-  { name: 'change-link', weight: 1, run: change, isCalmOnly: true },
+  { name: 'change-link', weight: 1, run: change, only: 'calm' },
 ]

@@ -41,6 +41,7 @@ const REFUNDED = [
   '201 pending',
   '409 invalid_state',
   '422 refund_exceeds_amount',
+  '422 refund_not_supported',
 ]
 
 /** Null is all that is left. */
@@ -57,10 +58,24 @@ const canTell = ({ isCalm }: Turn, payment: Payment) =>
   !isCalm || payment.instrument === null || expectedOf(payment.instrument).refund !== 'gives unheard'
 
 async function refund(turn: Turn): Promise<void> {
-  const { shop, chance, isCalm } = turn
-  const isMeant = chance.happens(0.93) ? isRefundable : () => true
+  const isMeant = turn.chance.happens(0.93) ? isRefundable : () => true
   const payment = drawPayment(turn, (one) => isMeant(one) && canTell(turn, one))
+  if (payment) await refundOf(turn, payment)
+}
+
+const FLOOD = 5
+
+/** Many refunds of one payment at once, which together may be more than it. */
+async function flood(turn: Turn): Promise<void> {
+  const payment = drawPayment(turn, isRefundable)
   if (!payment) return
+  turn.world.operations += FLOOD - 1
+  const turns = Array.from({ length: FLOOD }, () => ({ ...turn, chance: turn.chance.branch() }))
+  await Promise.all(turns.map((one) => refundOf(one, payment)))
+}
+
+async function refundOf(turn: Turn, payment: Payment): Promise<void> {
+  const { shop, chance, isCalm } = turn
   const minor = drawAmount(turn, payment)
   const body = {
     ...(chance.happens(0.5) ? { reference: payment.reference } : { uuid: payment.uuid }),
@@ -174,5 +189,6 @@ const OPENING: readonly Outcome[] = ['open', 'open', 'open', 'won', 'lost']
 
 export const REFUND_COMMANDS: readonly Command[] = [
   { name: 'refund', weight: 14, run: refund },
+  { name: 'flood', weight: 2, run: flood, only: 'storm' },
   { name: 'dispute', weight: 6, run: dispute },
 ]

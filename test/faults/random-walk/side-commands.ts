@@ -133,7 +133,7 @@ export const SIDE_COMMANDS: readonly Command[] = [
   { name: 'add-endpoint', weight: 0.5, run: addEndpoint },
   { name: 'change-endpoint', weight: 0.5, run: changeEndpoint },
   { name: 'replay-event', weight: 0.5, run: replay },
-  { name: 'rotate-key', weight: 0.2, run: rotateKey, isCalmOnly: true },
+  { name: 'rotate-key', weight: 0.2, run: rotateKey, only: 'calm' },
   { name: 'read-list', weight: 4, run: readList },
   { name: 'repeat', weight: 5, run: repeat },
   { name: 'pry', weight: 1, run: pry },

@@ -21,8 +21,8 @@ import type { Turn } from './world.ts'
 export interface Command {
   name: string
   weight: number
-  /** Only when nothing else happens to the shop: its outcome could not be told apart otherwise. */
-  isCalmOnly?: boolean
+  /** Calm: its outcome could not be told apart otherwise. Storm: it is one by itself. Absent: at any time. */
+  only?: 'calm' | 'storm'
   run(turn: Turn): Promise<void>
 }
 

@@ -2,6 +2,7 @@
 // things happen to the same records at once. After each everything comes to rest, time may jump, and what the service
 // shows is held against the model.
 
+import assert from 'node:assert/strict'
 import type { Ending } from '../../support/database.ts'
 import { type Chance, createChance } from './chance.ts'
 import { CHARGE_COMMANDS } from './charge-commands.ts'
@@ -57,6 +58,7 @@ export async function walk(t: Ending, { seed, operations, say }: WalkOptions): P
     while (world.operations < operations) {
       await stretch(world, chance.branch())
       stretches += 1
+      if (stretches % BOOKS_EVERY === 0) await requireBooks(world)
       if (stretches % 20 === 0) say?.(`${world.operations} operations in ${stretches} stretches`)
     }
     return await finish(world, chance, stretches)
@@ -67,16 +69,24 @@ export async function walk(t: Ending, { seed, operations, say }: WalkOptions): P
   }
 }
 
+// Often enough to find a mistake near to where it was made; each time all of the books are read.
+const BOOKS_EVERY = 10
+
 const NAMES =
   /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:order|charge|transfer|recovery)-[\w-]+|\b\w{15}-\w{13}\b/g
 
 /** What was asked of the records that a failure names, and what was asked last. */
-function trailOf({ trail }: World, words: string): string {
+function trailOf({ trail, mistakes }: World, words: string): string {
   const named = new Set(words.match(NAMES))
   const about = trail.filter((line) => line.match(NAMES)?.some((name) => named.has(name)))
-  return ['What was asked of it:', ...about.slice(-60), 'What was asked last:', ...trail.slice(-20)].join(
-    '\n',
-  )
+  const parts = {
+    'What was asked of it': about.slice(-60),
+    'What was asked last': trail.slice(-20),
+    'What the services logged': mistakes,
+  }
+  return Object.entries(parts)
+    .map(([name, lines]) => `${name}:\n${lines.join('\n')}\n`)
+    .join('\n')
 }
 
 const STORMS = 0.3
@@ -95,6 +105,7 @@ async function stretch(world: World, chance: Chance): Promise<void> {
 /** The model learns what happened, and everything is held against it. */
 async function settleDown(world: World, chance: Chance, jumpedMs: number): Promise<void> {
   const now = await comeToRest(world)
+  assert.deepEqual(world.mistakes, [], 'no service has made a mistake')
   await eachShop(world, chance, async (turn) => {
     passTime(turn.shop, now, 0)
     await learn(turn)
@@ -114,16 +125,17 @@ function turnOf(world: World, shop: Turn['shop'], chance: Chance, isCalm: boolea
   return { world, shop, chance, isCalm, command }
 }
 
-const CALM_COMMANDS = 40
+const CALM_COMMANDS = COMMANDS.filter(({ only }) => only !== 'storm')
+const CALM_STEPS = 40
 
 /** The shops go on side by side, each one step after the other. */
 async function calm(world: World, chance: Chance): Promise<void> {
   await eachShop(world, chance, async (turn) => {
-    for (let step = 0; step < CALM_COMMANDS; step += 1) await act(turn, COMMANDS)
+    for (let step = 0; step < CALM_STEPS; step += 1) await act(turn, CALM_COMMANDS)
   })
 }
 
-const STORM_COMMANDS = COMMANDS.filter(({ isCalmOnly }) => !isCalmOnly)
+const STORM_COMMANDS = COMMANDS.filter(({ only }) => only !== 'calm')
 const WAVES = 2
 const WAVE = 14
 const TICK_MS = 50

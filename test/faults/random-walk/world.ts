@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { Db } from '../../../src/kit/db.ts'
+import type { Log } from '../../../src/kit/log.ts'
 import type { ApiAnswer } from '../../support/api.ts'
 import { type Ending, testDatabaseUrl } from '../../support/database.ts'
 import type { MovingClock } from '../../support/moving-clock.ts'
@@ -24,6 +25,8 @@ export interface World {
   tally: Map<string, number>
   /** The latest requests with their answers, for who has to find out what went wrong. */
   trail: string[]
+  /** What the services have logged as mistakes of their own. */
+  mistakes: string[]
 }
 
 /** One command's part of the walk. */
@@ -39,6 +42,7 @@ export interface Turn {
 const SHOPS = ['market', 'bakery', 'clinic']
 
 const ENV = {
+  COWRY_POOL_SIZE: '16',
   COWRY_RATE_LIMIT: '0',
   COWRY_FEES: JSON.stringify({ sandbox: { '*': FEE } }),
   // Short of what slow instruments take, so that their answers are not waited for.
@@ -48,15 +52,30 @@ const ENV = {
 export async function openWorld(t: Ending): Promise<World> {
   const later = inOppositeOrder(t)
   const clock = wakingClock()
-  const options = { clock, databaseUrl: await testDatabaseUrl(later), env: ENV }
+  const mistakes: string[] = []
+  const log = listenFor(mistakes)
+  const options = { clock, log, databaseUrl: await testDatabaseUrl(later), env: ENV }
   const consumer = await startConsumer(later)
   const services = [
     await testService(later, options),
     await testService(later, { ...options, role: 'api', checksInvariants: false }),
   ] as const
   const shops = await Promise.all(SHOPS.map((name) => openShop(services[0], name, consumer.url)))
-  const counted = { operations: 0, tally: new Map(), trail: [] }
+  const counted = { operations: 0, tally: new Map(), trail: [], mistakes }
   return { clock, services, db: services[0].db, shops, consumer, ...counted }
+}
+
+/** An error in the log is a mistake, unless it says that somebody has to decide. */
+function listenFor(mistakes: string[]): Log {
+  const ignore = () => undefined
+  return {
+    debug: ignore,
+    info: ignore,
+    warn: ignore,
+    error(message, fields) {
+      if (!message.includes('needs a person')) mistakes.push(`${message} ${JSON.stringify(fields)}`)
+    },
+  }
 }
 
 /** The database goes when both services are gone. */
