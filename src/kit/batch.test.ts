@@ -90,6 +90,22 @@ describe('the group commit', () => {
     )
   })
 
+  it('tries few alone at once, so that they do not take every connection', async () => {
+    const { give, runs, sizes, endAll } = rig({
+      fails: (items) => (items.length > 1 ? new Error('not together') : undefined),
+    })
+    const answers = Promise.all(Array.from({ length: 20 }, (_, n) => give(n)))
+    await nextTurn()
+    runs[0]?.end()
+    await nextTurn()
+    assert.deepEqual(sizes(), [20, 1, 1, 1, 1])
+    runs[2]?.end()
+    await nextTurn()
+    assert.deepEqual(sizes(), [20, 1, 1, 1, 1, 1], 'the next one does not wait for all of them')
+    await endAll()
+    assert.equal((await answers).length, 20)
+  })
+
   it('tells everybody an error that is everybody’s, without asking again', async () => {
     const { give, runs, endAll } = rig({ fails: () => new RangeError('no server') })
     const answers = Promise.allSettled([1, 2].map(give))

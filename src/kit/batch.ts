@@ -65,7 +65,20 @@ async function settleBatch<Item, Result>(
       for (const waiting of batch) waiting.reject(error)
       return
     }
-    // Together, so that the one that waits makes nobody else wait.
-    await Promise.all(batch.map((waiting) => settleBatch(options, [waiting])))
+    await settleAlone(options, batch)
   }
+}
+
+// Several, so that the one that waits makes nobody else wait; few, because each has a connection that others want too.
+const ALONE_AT_ONCE = 4
+
+async function settleAlone<Item, Result>(
+  options: BatchOptions<Item, Result>,
+  batch: Waiting<Item, Result>[],
+): Promise<void> {
+  const left = batch.values()
+  const settleNext = async () => {
+    for (const waiting of left) await settleBatch(options, [waiting])
+  }
+  await Promise.all(Array.from({ length: ALONE_AT_ONCE }, settleNext))
 }
