@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Clock } from './clock.ts'
-import { type Db, sql, type Tx } from './db.ts'
+import { type Db, retryDeadlocks, sql, type Tx } from './db.ts'
 import type { Random } from './random.ts'
 
 export interface KeyClaim {
@@ -33,7 +33,10 @@ interface Needs {
 }
 
 interface Work<Made> {
-  /** Makes the record under this id. What it writes and the claim of the key stand or fall together. */
+  /**
+   * Makes the record under this id. What it writes and the claim of the key stand or fall together; it writes nowhere
+   * else, because it runs again when the database gives the transaction up for the sake of another.
+   */
   make: (tx: Tx, id: string) => Promise<Made>
   /** The record that an earlier request made, as it stands now. */
   find: (id: string) => Promise<Made | undefined>
@@ -45,12 +48,14 @@ export const REPLAYED = { 'Idempotent-Replayed': 'true' }
 /** Makes a record, or finds the one that an earlier request with the same key made. */
 export async function createOnce<Made>(app: Needs, claim: KeyClaim, work: Work<Made>): Promise<Once<Made>> {
   const id = app.random.uuid()
-  const made = await app.db.transaction(async (tx) => {
-    const earlier = await claimKey(tx, claim, id, app.clock.now())
-    return earlier === undefined
-      ? { isNew: true as const, record: await work.make(tx, id) }
-      : { isNew: false as const, earlier }
-  })
+  const made = await retryDeadlocks(() =>
+    app.db.transaction(async (tx) => {
+      const earlier = await claimKey(tx, claim, id, app.clock.now())
+      return earlier === undefined
+        ? { isNew: true as const, record: await work.make(tx, id) }
+        : { isNew: false as const, earlier }
+    }),
+  )
   if (made.isNew) return { record: made.record, replayed: false }
   const record = await work.find(made.earlier)
   // What it made is gone by now, such as an endpoint that was deleted since: nothing can be answered in its place.
