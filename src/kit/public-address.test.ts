@@ -57,6 +57,9 @@ describe('an address that a merchant gives', () => {
       ['https://shop.example:22/', /^must use port 443 or 8443, not 22$/],
       ['https://10.0.0.5/', /^must lead to a public host; .* operator of this service allows it$/],
       ['https://intranet/', /^must lead to a public host/],
+      ['https://localhost../', /^must name a host without empty parts/],
+      ['https://db.internal../', /^must name a host without empty parts/],
+      ['https://shop..example/', /^must name a host without empty parts/],
     ]
     for (const [url, words] of expected) assert.match(strict.complain(url) ?? '', words, url)
   })

@@ -99,6 +99,8 @@ const PRIVATE =
   'must lead to a public host; one in a private network works only if the operator of this service allows it'
 
 function complainOfHost(host: string, permits: (address: string) => boolean): string | undefined {
+  // Such a name is no name at all, and would slip through what is said about the last part of one.
+  if (host.split('.').includes('')) return 'must name a host without empty parts between its dots'
   if (isIP(host) !== 0) return permits(host) ? undefined : PRIVATE
   return isLocalName(host) ? PRIVATE : undefined
 }

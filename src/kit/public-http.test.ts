@@ -201,6 +201,18 @@ describe('a name (F-72)', () => {
     assert.equal(seen.length, 0)
   })
 
+  it('that leads into a private network sounds as one that does not exist', async () => {
+    const resolve = async (host: string) => (host.startsWith('there') ? found('10.1.2.3') : found())
+    const http = client({ resolve })
+    const ask = async (host: string) => {
+      const answer = await http.post(`https://${host}.shop.example/`, { body: '' })
+      return answer.kind === 'failed' ? answer : assert.fail('it was called')
+    }
+    const [there, nowhere] = [await ask('there'), await ask('nowhere')]
+    assert.equal(there.words, nowhere.words)
+    assert.notEqual(there.failure, nowhere.failure, 'for the log of the operator')
+  })
+
   it('that cannot be looked up is a failure of its own', async () => {
     const nowhere = client({ resolve: async () => [] })
     assert.equal(failureOf(await nowhere.post('https://shop.example/', { body: '' })), 'resolve_failed')

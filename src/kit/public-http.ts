@@ -106,9 +106,12 @@ const FAILURES: readonly { failure: PublicFailure; codes: RegExp }[] = [
   { failure: 'bad_answer', codes: /^(?:HPE_|HTTPParserError$|UND_ERR_(?:HEADERS_OVERFLOW|RES_|REQ_))/ },
 ]
 
+// The same for both: otherwise anybody could ask us which names the operator's own network knows. The log tells them apart.
+const NOT_PUBLIC = () => 'The name does not lead to a public address, so nothing was called.'
+
 const WORDS: Record<PublicFailure, (code: string) => string> = {
-  refused_address: () => 'The name leads to an address that is not public, so it was not called.',
-  resolve_failed: () => 'The name could not be looked up.',
+  refused_address: NOT_PUBLIC,
+  resolve_failed: NOT_PUBLIC,
   connect_failed: (code) => `No connection could be made (${code}).`,
   tls_failed: (code) => `The server's certificate or encryption could not be accepted (${code}).`,
   timeout: () => 'No complete answer came in time.',
