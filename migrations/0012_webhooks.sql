@@ -12,11 +12,14 @@ create table webhook_endpoints (
   disabled_reason text,
   disabled_at timestamptz,
   secret_sealed text check (secret_sealed like 'v1.%'),
+  -- The request that made the secret; only its repetition shows it again.
+  secret_made_by uuid,
   -- The secret before the last rotation, and until when deliveries are signed with it as well.
   previous_sealed text check (previous_sealed like 'v1.%'),
   previous_until timestamptz,
-  -- The first failure since the last success.
+  -- The first of the failures since the last success that followed one another closely, and about when the last was.
   failing_since timestamptz,
+  last_failed_at timestamptz,
   -- Of the last event about the endpoint itself.
   version integer not null default 0 check (version >= 0),
   -- From when on every event that matches must have its delivery: since the endpoint listens as it does now, and since
@@ -27,8 +30,15 @@ create table webhook_endpoints (
   primary key (merchant_id, id),
   check ((status = 'enabled') = (disabled_reason is null)),
   check ((status = 'deleted') = (secret_sealed is null)),
-  check ((previous_sealed is null) = (previous_until is null))
+  check ((secret_sealed is null) = (secret_made_by is null)),
+  check ((previous_sealed is null) = (previous_until is null)),
+  check ((failing_since is null) = (last_failed_at is null))
 );
+
+-- Every event of a merchant looks for them: those that were deleted must not be in the way.
+create index webhook_endpoints_kept on webhook_endpoints (merchant_id) where status <> 'deleted';
+create index webhook_endpoints_closed on webhook_endpoints (disabled_at) where status <> 'enabled';
+create index webhook_endpoints_overlapping on webhook_endpoints (previous_until) where previous_until is not null;
 
 -- No foreign key leads to the endpoint: every event of a busy merchant would lock its one row. A view watches instead.
 create table deliveries (
@@ -41,13 +51,16 @@ create table deliveries (
   status text not null default 'pending' check (status in ('pending', 'delivered', 'dead')),
   -- Why it is dead.
   reason text,
-  -- When it is tried next, or the end of the lease while somebody tries it; null when nobody will.
+  -- When it is tried next, while somebody tries it: if that one breaks off; null when nobody will.
   due_at timestamptz,
+  -- By the clock of the database, which all processes share.
   leased_until timestamptz,
   -- Grows with every claim: a process that was away and comes back cannot speak for the delivery any more.
   fence integer not null default 0,
   -- Tries with a known end since the event or its last replay; they decide when the next one is.
   tries integer not null default 0,
+  -- Tries that were begun since the last known end: more than one says that something broke off.
+  begun integer not null default 0,
   first_tried_at timestamptz,
   finished_at timestamptz,
   -- Of the event.
@@ -86,19 +99,34 @@ create table delivery_attempts (
 create trigger delivery_attempts_stay before update on delivery_attempts
 for each statement execute function refuse_change();
 
--- What a merchant asked to be sent again, so that the same request twice sends it once.
+-- What a merchant asked to be sent again. One event is sent at once; the events of a time are done slice by slice.
 create table webhook_replays (
   merchant_id uuid not null,
   id uuid not null,
-  events integer not null check (events >= 0),
-  deliveries integer not null check (deliveries >= 0),
-  -- Of the first event that was left for another request.
-  continue_from timestamptz,
+  status text not null check (status in ('queued', 'done')),
+  range_from timestamptz,
+  range_to timestamptz,
+  types text[],
+  endpoint_id uuid,
+  only_undelivered boolean not null default false,
+  -- The last event that was looked at.
+  reached_at timestamptz,
+  reached_id uuid,
+  events integer not null default 0 check (events >= 0),
+  deliveries integer not null default 0 check (deliveries >= 0),
+  -- Whoever was worked on longest ago comes next.
+  worked_at timestamptz not null,
   created_at timestamptz not null,
-  primary key (merchant_id, id)
+  finished_at timestamptz,
+  primary key (merchant_id, id),
+  check ((status = 'done') = (finished_at is not null)),
+  check (status = 'done' or (range_from is not null and range_to is not null)),
+  check ((reached_at is null) = (reached_id is null))
 );
 
-create index webhook_replays_by_time on webhook_replays (created_at);
+create index webhook_replays_queued on webhook_replays (worked_at) where status = 'queued';
+create index webhook_replays_of_merchant on webhook_replays (merchant_id) where status = 'queued';
+create index webhook_replays_by_end on webhook_replays (finished_at) where finished_at is not null;
 
 create index events_by_time on events (merchant_id, created_at, id);
 create index events_by_type on events (merchant_id, type, created_at, id);
@@ -112,7 +140,10 @@ return case when type = 'webhook.test' then endpoint_id = resource_id else event
 create function fan_out_events() returns trigger language plpgsql as $$
 begin
   insert into deliveries (merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, created_at)
-  select v.merchant_id, v.id, e.id, v.resource_type, v.resource_id, v.version, v.created_at, v.created_at
+  select
+    v.merchant_id, v.id, e.id, v.resource_type, v.resource_id, v.version,
+    -- Not later than it is, whatever the clock of the writer says.
+    least(v.created_at, statement_timestamp()), v.created_at
   from added v
   join webhook_endpoints e on e.merchant_id = v.merchant_id
   where e.status = 'enabled' and wants_event(e.id, e.events, v.type, v.resource_id);
@@ -136,10 +167,6 @@ where e.status = 'enabled'
     from deliveries d
     where d.merchant_id = v.merchant_id and d.event_id = v.id and d.endpoint_id = e.id
   )
-union all
-select d.merchant_id, d.event_id, d.endpoint_id, 'it is neither delivered, due nor dead for a reason'
-from deliveries d
-where not case d.status when 'pending' then d.due_at is not null when 'dead' then d.reason is not null else true end
 union all
 select d.merchant_id, d.event_id, d.endpoint_id, 'its event or its endpoint is not there'
 from deliveries d

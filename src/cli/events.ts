@@ -3,10 +3,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { isEventType } from '../core/event-types.ts'
 import type { StreamedEvent } from './event-stream.ts'
-import type { KeyOption } from './merchant-client.ts'
+import type { KeyOption, MerchantClient } from './merchant-client.ts'
 import { type JsonOption, type WindowOptions, withJson, withKey, withWindow } from './options.ts'
 import type { Shell } from './shell.ts'
-import { CommandError, renderTable } from './terminal.ts'
+import { CommandError, type Envelope, renderTable } from './terminal.ts'
 
 interface ListOptions extends WindowOptions, KeyOption {
   type?: string
@@ -82,16 +82,44 @@ function addReplay(events: Command, shell: Shell): void {
     .option('--to <time>', 'up to this time')
     .option('--endpoint <uuid>', 'only to this endpoint')
     .action(async (uuid: string | undefined, options: ReplayOptions) => {
-      const { from, to, endpoint } = options
-      const isRange = from !== undefined && to !== undefined
-      if ((uuid === undefined) !== isRange)
+      const { from, to } = options
+      if ((uuid === undefined) !== (from !== undefined && to !== undefined))
         throw new CommandError('usage', 'Name one event, or a time with --from and --to.')
-      const path =
-        uuid === undefined ? '/api/v1/events/replay' : `/api/v1/events/${encodeURIComponent(uuid)}/replay`
-      const body = uuid === undefined ? { from, to, endpoint } : { endpoint }
-      const answer = await shell.withMerchant(options, (merchant) => merchant.call('POST', path, body))
-      shell.show(answer, options, () => `${answer.message}\n`)
+      const answer = await shell.withMerchant(options, (merchant) => replay(shell, merchant, uuid, options))
+      shell.show(answer, options, () => `${describeReplay(answer.data as Replay)}\n`)
     })
+}
+
+interface Replay {
+  uuid: string
+  status: 'queued' | 'done'
+  events: number
+  deliveries: number
+}
+
+const REPLAY_LOOK_MS = 500
+
+/** Asks for it, and waits until all of it is on its way. */
+async function replay(
+  shell: Shell,
+  merchant: MerchantClient,
+  uuid: string | undefined,
+  { from, to, endpoint }: ReplayOptions,
+): Promise<Envelope> {
+  let answer =
+    uuid === undefined
+      ? await merchant.call('POST', '/api/v1/events/replay', { from, to, endpoint })
+      : await merchant.call('POST', `/api/v1/events/${encodeURIComponent(uuid)}/replay`, { endpoint })
+  // A boundary, as above.
+  for (let made = answer.data as Replay; made.status === 'queued'; made = answer.data as Replay) {
+    await shell.clock.sleep(REPLAY_LOOK_MS)
+    answer = await merchant.call('GET', `/api/v1/webhooks/replays/${made.uuid}`)
+  }
+  return answer
+}
+
+function describeReplay({ events, deliveries }: Replay): string {
+  return `${events} ${events === 1 ? 'event' : 'events'} in ${deliveries} ${deliveries === 1 ? 'delivery' : 'deliveries'} will be sent again.`
 }
 
 function queryOf(fields: Record<string, string | number | undefined>): string {

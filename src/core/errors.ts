@@ -70,6 +70,7 @@ export const REFUSALS = {
   p2p_account_not_found: missing('There is no such receiving account.'),
   webhook_endpoint_not_found: missing('There is no such webhook endpoint.'),
   event_not_found: missing('There is no such event.'),
+  replay_not_found: missing('There is no such replay.'),
   gateway_not_found: missing('There is no such gateway.'),
   reconciliation_not_found: missing('There is no such reconciliation.'),
   reconciliation_break_not_found: missing('There is no such break.'),

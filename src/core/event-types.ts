@@ -3,7 +3,7 @@
 export const EVENT_TYPES = {
   'payment.pending': 'The checkout is open; also after a decline that leaves it open.',
   'payment.processing': 'An attempt is with a gateway.',
-  'payment.successful': 'Money was collected, proven by the gateway.',
+  'payment.successful': 'Money was collected, proven by the gateway; also after a dispute that you won.',
   'payment.failed': 'Declined for good.',
   'payment.abandoned': 'The customer cancelled and left.',
   'payment.expired': 'The time passed with nothing paid.',
@@ -11,7 +11,7 @@ export const EVENT_TYPES = {
   'payment.disputed': 'A chargeback was opened.',
   'payment.reversed': 'The provider took the money back.',
   'charge.processing': 'A saved method is being charged; also while the outcome is not known.',
-  'charge.successful': 'Money was collected, proven by the gateway.',
+  'charge.successful': 'Money was collected, proven by the gateway; also after a dispute that you won.',
   'charge.failed': 'Declined.',
   'charge.refunded': 'A part of the money went back, or all of it: the status says which.',
   'charge.disputed': 'A chargeback was opened.',

@@ -10,7 +10,7 @@ import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { PublicHttp } from '../kit/public-http.ts'
 import type { Random } from '../kit/random.ts'
-import { type DeliveryResult, type Finished, finishDeliveries } from './delivery-queries.ts'
+import { type DeliveryResult, type Finished, finishDeliveries } from './finish-queries.ts'
 
 export interface WebhooksApp {
   db: Db

@@ -1,74 +1,31 @@
-// The delivery worker: claims what is due, calls the endpoint, and writes down how it ended. A process that dies in
-// between gives its deliveries back when their lease ends, and they are made again under the same id.
+// Making a delivery: calls the endpoint, and writes down how it ended. A process that dies in between gives its deliveries
+// back when their lease ends, and they are made again under the same id.
 
 import { addMs } from '../kit/clock.ts'
 import { VaultError } from '../kit/crypto.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PublicAnswer } from '../kit/public-http.ts'
 import type { WebhooksApp } from './app.ts'
-import { type ClaimedDelivery, claimDueDeliveries, type DeliveryResult } from './delivery-queries.ts'
+import type { ClaimedDelivery } from './claim-queries.ts'
 import { disableFailing } from './disable.ts'
+import type { DeliveryResult } from './finish-queries.ts'
+import type { Call } from './lanes.ts'
 import { judge, type Verdict, waitAfter } from './schedule.ts'
 import { deliveryHeaders, signDelivery } from './signature.ts'
 
-/** How many this process makes at once. Each is a socket and an event of a few kilobytes. */
-export const CONCURRENCY = 256
-
-// Enough for a fast consumer, few enough for a slow one: an endpoint that hangs takes no more of the process than this.
-const PER_ENDPOINT = 8
-
 const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 4_096
-// The call at its limit, and our own statements on a machine that may be busy.
-const LEASE_MS = TIMEOUT_MS + 15_000
-
-// Looks at once at what comes behind the versions that had to wait, but not for ever.
-const MAX_LOOKS = 20
-
-/** Claims what is due; each answer is the work of one delivery, and of the versions right behind it. */
-export async function claimDeliveries(
-  app: WebhooksApp,
-  limit: number,
-  underWay: Map<string, number>,
-): Promise<(() => Promise<void>)[]> {
-  const claimed = await claimPastHeld(app, limit, underWay)
-  for (const { endpointId } of claimed) underWay.set(endpointId, (underWay.get(endpointId) ?? 0) + 1)
-  return claimed.map((delivery) => async () => {
-    try {
-      await deliverInOrder(app, delivery)
-    } finally {
-      leave(underWay, delivery.endpointId)
-    }
-  })
-}
-
-async function claimPastHeld(app: WebhooksApp, limit: number, underWay: Map<string, number>) {
-  // When half of the room is taken the rest is dealt out one to each, so that many slow endpoints leave some for others.
-  const perEndpoint = limit > CONCURRENCY / 2 ? PER_ENDPOINT : 1
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-    const now = app.clock.now()
-    const limits = { now, leaseUntil: addMs(now, LEASE_MS), underWay, perEndpoint, limit }
-    const { claimed, held } = await claimDueDeliveries(app.db, limits)
-    if (claimed.length > 0 || held === 0) return claimed
-  }
-  return []
-}
-
-function leave(underWay: Map<string, number>, endpointId: string): void {
-  const left = (underWay.get(endpointId) ?? 1) - 1
-  if (left === 0) underWay.delete(endpointId)
-  else underWay.set(endpointId, left)
-}
 
 // A resource whose versions take longer goes back to the queue in between: a stopping process waits for this work.
 const CHAIN_MS = 5_000
 
-async function deliverInOrder(app: WebhooksApp, first: ClaimedDelivery): Promise<void> {
+/** Makes a delivery, and those of the versions behind it that become ours with its end. */
+export async function deliverInOrder(app: WebhooksApp, first: ClaimedDelivery, lane: Call): Promise<void> {
   const until = addMs(app.clock.now(), CHAIN_MS)
   for (let delivery: ClaimedDelivery | undefined = first; delivery; ) {
     const current: ClaimedDelivery = delivery
-    delivery = await deliver(app, current, until).catch((error: unknown) => {
-      // The lease runs out and it is claimed again: one that breaks us must not stop the others.
+    delivery = await deliver(app, current, lane, until).catch((error: unknown) => {
+      // The lease runs out, and it is claimed again in its time: one that breaks us must not stop the others.
       app.log.error('a delivery broke off', { ...namesOf(current), ...errorFields(error) })
       return undefined
     })
@@ -79,6 +36,7 @@ async function deliverInOrder(app: WebhooksApp, first: ClaimedDelivery): Promise
 async function deliver(
   app: WebhooksApp,
   delivery: ClaimedDelivery,
+  lane: Call,
   chainUntil: Date,
 ): Promise<ClaimedDelivery | undefined> {
   await app.failpoints.pass('delivery.after_claim')
@@ -86,6 +44,7 @@ async function deliver(
   const { signature, answer } = await call(app, delivery, startedAt)
   await app.failpoints.pass('delivery.after_answer')
   const endedAt = app.clock.now()
+  lane.answered(endedAt)
   const verdict = judge(answer, endedAt)
   const { isOurs, next } = await app.finishDelivery({
     ...afterwards(delivery, verdict, endedAt),
@@ -96,7 +55,7 @@ async function deliver(
     fence: delivery.fence,
     started_at: startedAt,
     ended_at: endedAt,
-    next_lease: endedAt < chainUntil ? addMs(endedAt, LEASE_MS) : null,
+    goes_on: endedAt < chainUntil,
     url: delivery.url,
     signature,
   })
@@ -163,6 +122,10 @@ async function noteFailure(
   await disableFailing(app, delivery, verdict.kind === 'gone', at)
 }
 
-function namesOf({ merchantId, eventId, endpointId }: ClaimedDelivery) {
+export function namesOf({
+  merchantId,
+  eventId,
+  endpointId,
+}: Pick<ClaimedDelivery, 'merchantId' | 'eventId' | 'endpointId'>) {
   return { merchantId, eventId, endpointId }
 }

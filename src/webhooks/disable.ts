@@ -4,7 +4,7 @@
 import { recordEvents } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import type { WebhooksApp } from './app.ts'
-import type { ClaimedDelivery } from './delivery-queries.ts'
+import type { ClaimedDelivery } from './claim-queries.ts'
 import { disableEndpoint } from './endpoint-queries.ts'
 import { toEndpoint } from './schema.ts'
 
@@ -14,18 +14,20 @@ const FAILING_MS = 5 * 24 * 3_600_000
 /** Called after a failure: disables the endpoint when it is gone, or has failed for too long. */
 export async function disableFailing(
   app: WebhooksApp,
-  delivery: Pick<ClaimedDelivery, 'merchantId' | 'endpointId' | 'failingSince'>,
+  delivery: Pick<ClaimedDelivery, 'merchantId' | 'endpointId' | 'url' | 'failingSince'>,
   isGone: boolean,
   now: Date,
 ): Promise<void> {
   const failingBefore = addMs(now, -FAILING_MS)
   const isFailing = delivery.failingSince !== null && delivery.failingSince <= failingBefore
   if (!isGone && !isFailing) return
-  const { merchantId, endpointId } = delivery
+  const { merchantId, endpointId, url } = delivery
   const reason = isGone ? 'endpoint_gone' : 'endpoint_failing'
   await app.db.transaction(async (tx) => {
-    const limit = isGone ? null : failingBefore
-    const endpoint = await disableEndpoint(tx, merchantId, endpointId, reason, now, limit)
+    const endpoint = await disableEndpoint(tx, {
+      ...{ merchantId, endpointId, url, reason, at: now },
+      failingBefore: isGone ? null : failingBefore,
+    })
     if (!endpoint) return
     const resource = { type: 'webhook_endpoint', uuid: endpointId, version: endpoint.version } as const
     const news = {

@@ -1,5 +1,5 @@
 // Every statement over webhook endpoints, except what the delivery worker writes with its results. A deleted endpoint is
-// never found here; only the deliveries that were made to it still name it.
+// never found here again; only the deliveries that were made to it still name it.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
 import type { DisabledReason } from './states.ts'
@@ -10,10 +10,12 @@ export interface EndpointRow {
   url: string
   description: string | null
   events: string[]
-  status: 'enabled' | 'disabled'
+  status: 'enabled' | 'disabled' | 'deleted'
   disabledReason: DisabledReason | null
   disabledAt: Date | null
   secretSealed: string
+  /** The request that made the secret. */
+  secretMadeBy: string
   previousUntil: Date | null
   failingSince: Date | null
   version: number
@@ -23,8 +25,8 @@ export interface EndpointRow {
 
 const ENDPOINT_COLUMNS = `
   merchant_id as "merchantId", id, url, description, events, status, disabled_reason as "disabledReason",
-  disabled_at as "disabledAt", secret_sealed as "secretSealed", previous_until as "previousUntil",
-  failing_since as "failingSince", version, created_at as "createdAt", updated_at as "updatedAt"`
+  disabled_at as "disabledAt", secret_sealed as "secretSealed", secret_made_by as "secretMadeBy",
+  previous_until as "previousUntil", failing_since as "failingSince", version, created_at as "createdAt", updated_at as "updatedAt"`
 
 const selectEndpoints = sql<EndpointRow>`
 select ${ENDPOINT_COLUMNS}
@@ -56,10 +58,9 @@ export async function lockEndpoints(tx: Tx, merchantId: string): Promise<void> {
 
 const insertEndpointStatement = sql<EndpointRow>`
 insert into webhook_endpoints (
-  merchant_id, id, url, description, events, status, disabled_reason, disabled_at, secret_sealed, checked_from,
-  created_at, updated_at
+  merchant_id, id, url, description, events, status, secret_sealed, secret_made_by, checked_from, created_at, updated_at
 )
-values ($1, $2, $3, $4, $5, 'enabled', null, null, $6, $7, $7, $7)
+values ($1, $2, $3, $4, $5, 'enabled', $6, $2, $7, $7, $7)
 returning ${ENDPOINT_COLUMNS}`
 
 export interface NewEndpoint {
@@ -80,7 +81,10 @@ export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<End
   return row
 }
 
-// What it listens to is another thing from now on; a new address and a new beginning have no failures behind them.
+// A new address has no failures behind it, and neither has one that is called again.
+const IS_NEW_BEGINNING =
+  'url is distinct from coalesce($4, url) or status is distinct from coalesce($8, status)'
+
 const updateEndpointStatement = sql<EndpointRow>`
 update webhook_endpoints
 set
@@ -92,11 +96,12 @@ set
     when coalesce($8, status) = 'enabled' then null else coalesce(disabled_reason, 'disabled_by_merchant')
   end,
   disabled_at = case when coalesce($8, status) = 'enabled' then null else coalesce(disabled_at, $3) end,
-  failing_since = case
-    when url is distinct from coalesce($4, url) or status is distinct from coalesce($8, status) then null
-    else failing_since
+  failing_since = case when ${IS_NEW_BEGINNING} then null else failing_since end,
+  last_failed_at = case when ${IS_NEW_BEGINNING} then null else last_failed_at end,
+  checked_from = case
+    when events is distinct from coalesce($7, events) or status is distinct from coalesce($8, status) then $3
+    else checked_from
   end,
-  checked_from = $3,
   updated_at = $3
 where merchant_id = $1 and id = $2 and status <> 'deleted'
 returning ${ENDPOINT_COLUMNS}`
@@ -106,7 +111,7 @@ export interface EndpointChanges {
   /** Undefined leaves it, null takes it away. */
   description: string | null | undefined
   events: readonly string[] | undefined
-  status: EndpointRow['status'] | undefined
+  status: 'enabled' | 'disabled' | undefined
 }
 
 export async function updateEndpoint(
@@ -125,49 +130,70 @@ export async function updateEndpoint(
 const rotateSecretStatement = sql<EndpointRow>`
 update webhook_endpoints
 set
-  previous_sealed = case when $5::timestamptz > $4 then secret_sealed end,
-  previous_until = case when $5::timestamptz > $4 then $5 end,
+  previous_sealed = case when $6::timestamptz > $5 then secret_sealed end,
+  previous_until = case when $6::timestamptz > $5 then $6 end,
   secret_sealed = $3,
-  updated_at = $4
-where merchant_id = $1 and id = $2 and status <> 'deleted'
+  secret_made_by = $4,
+  updated_at = $5
+where merchant_id = $1
+  and id = $2
+  and status <> 'deleted'
+  and ($6::timestamptz <= $5 or previous_until is null or previous_until <= $5)
 returning ${ENDPOINT_COLUMNS}`
 
-/** The secret so far goes on signing until `previousUntil`; one that did so before it ends now. */
+export interface NewSecret {
+  sealed: string
+  madeBy: string
+  at: Date
+  /** The secret so far goes on signing until then; when that is at once, so does no other. */
+  previousUntil: Date
+}
+
+/** Undefined when there is no such endpoint, or when a secret before this one still signs and may not be cut off. */
 export async function replaceSecret(
   tx: Tx,
   merchantId: string,
   id: string,
-  secretSealed: string,
-  now: Date,
-  previousUntil: Date,
+  { sealed, madeBy, at, previousUntil }: NewSecret,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await tx.query(rotateSecretStatement, [merchantId, id, secretSealed, now, previousUntil])
+  const values = [merchantId, id, sealed, madeBy, at, previousUntil]
+  const [row] = await tx.query(rotateSecretStatement, values)
   return row
 }
 
-const deleteEndpointStatement = sql<EndpointRow>`
-with before as (
-  select ${ENDPOINT_COLUMNS}
+const clearPreviousSecretsStatement = sql<unknown>`
+with over as materialized (
+  select merchant_id, id
   from webhook_endpoints
-  where merchant_id = $1 and id = $2 and status <> 'deleted'
-  for update
-),
-gone as (
-  update webhook_endpoints
-  set
-    status = 'deleted',
-    disabled_reason = 'endpoint_deleted',
-    disabled_at = $3,
-    secret_sealed = null,
-    previous_sealed = null,
-    previous_until = null,
-    updated_at = $3
-  where merchant_id = $1 and id in (select id from before)
+  where previous_until <= $1
+  limit 1000
 )
-select *
-from before`
+update webhook_endpoints e
+set previous_sealed = null, previous_until = null
+from over
+where e.merchant_id = over.merchant_id and e.id = over.id and e.previous_until <= $1
+returning 1`
 
-/** The endpoint as it was. */
+/** Destroys secrets that do not sign any more, a thousand at a time; answers how many. */
+export async function clearPreviousSecrets(db: Db, now: Date): Promise<number> {
+  return (await db.query(clearPreviousSecretsStatement, [now])).length
+}
+
+const deleteEndpointStatement = sql<EndpointRow>`
+update webhook_endpoints
+set
+  status = 'deleted',
+  disabled_reason = 'endpoint_deleted',
+  disabled_at = $3,
+  secret_sealed = null,
+  secret_made_by = null,
+  previous_sealed = null,
+  previous_until = null,
+  updated_at = $3
+where merchant_id = $1 and id = $2 and status <> 'deleted'
+returning ${ENDPOINT_COLUMNS}`
+
+/** The endpoint as it is from now on. */
 export async function deleteEndpointRow(
   db: Db,
   merchantId: string,
@@ -180,20 +206,31 @@ export async function deleteEndpointRow(
 
 const disableEndpointStatement = sql<EndpointRow>`
 update webhook_endpoints
-set status = 'disabled', disabled_reason = $3, disabled_at = $4, version = version + 1, updated_at = $4
-where merchant_id = $1 and id = $2 and status = 'enabled' and ($5::timestamptz is null or failing_since <= $5)
+set status = 'disabled', disabled_reason = $4, disabled_at = $5, version = version + 1, updated_at = $5
+where merchant_id = $1
+  and id = $2
+  and url = $3
+  and status = 'enabled'
+  and ($6::timestamptz is null or failing_since <= $6)
 returning ${ENDPOINT_COLUMNS}`
 
-/** Undefined when it is not enabled, or when it did not fail all the time since `failingBefore`. */
-export async function disableEndpoint(
-  tx: Tx,
-  merchantId: string,
-  id: string,
-  reason: DisabledReason,
-  now: Date,
-  failingBefore: Date | null,
-): Promise<EndpointRow | undefined> {
-  const [row] = await tx.query(disableEndpointStatement, [merchantId, id, reason, now, failingBefore])
+export interface Disabling {
+  merchantId: string
+  endpointId: string
+  /** The address that was called: another one since then has done nothing wrong. */
+  url: string
+  reason: DisabledReason
+  at: Date
+  /** It must have failed all the time since then, as it stands now; null asks for no such thing. */
+  failingBefore: Date | null
+}
+
+/** Undefined when the endpoint is not what it was when the call was made. */
+export async function disableEndpoint(tx: Tx, disabling: Disabling): Promise<EndpointRow | undefined> {
+  const { merchantId, endpointId, url, reason, at, failingBefore } = disabling
+  const [row] = await tx.query(disableEndpointStatement, [
+    ...[merchantId, endpointId, url, reason, at, failingBefore],
+  ])
   return row
 }
 

@@ -48,7 +48,7 @@ export async function requireEndpoint(app: { db: Tx }, merchant: Merchant, id: s
   return endpoint
 }
 
-/** The same request again shows the secret again: whoever lost the answer has not seen it. */
+/** The same request again shows its secret again, while that is the one: whoever lost the answer has not seen it. */
 export async function createEndpoint(
   app: WebhooksApp,
   merchant: Merchant,
@@ -59,7 +59,7 @@ export async function createEndpoint(
   const claim = { merchantId: merchant.id, key, operation: `POST ${PATH}`, input }
   return createOnce(app, claim, {
     make: (tx, id) => addEndpoint(app, tx, merchant.id, id, input),
-    find: (id) => findWithSecret(app, merchant.id, id),
+    find: (id) => findWithSecret(app, merchant.id, id, id),
   })
 }
 
@@ -90,9 +90,10 @@ async function findWithSecret(
   app: WebhooksApp,
   merchantId: string,
   id: string,
+  madeBy: string,
 ): Promise<WithSecret | undefined> {
   const endpoint = await findEndpoint(app.db, merchantId, id)
-  if (!endpoint) return undefined
+  if (endpoint?.secretMadeBy !== madeBy) return undefined
   return { endpoint, secret: openSecret(app.vault, { merchantId, endpointId: id }, endpoint.secretSealed) }
 }
 
@@ -159,17 +160,24 @@ export async function rotateSecret(
   const operation = `POST ${PATH}/{uuid}/rotate-secret`
   const claim = { merchantId: merchant.id, key, operation, input: { id, ...input } }
   return createOnce(app, claim, {
-    async make(tx) {
+    async make(tx, madeBy) {
       const secret = newSecret(app.random)
       const sealed = sealSecret(app.vault, { merchantId: merchant.id, endpointId: id }, secret)
-      const now = app.clock.now()
-      const until = addMs(now, overlapHours * HOUR_MS)
-      const endpoint = await replaceSecret(tx, merchant.id, id, sealed, now, until)
-      if (!endpoint) throw new Refusal('webhook_endpoint_not_found')
-      return { endpoint, secret }
+      const at = app.clock.now()
+      const previousUntil = addMs(at, overlapHours * HOUR_MS)
+      const endpoint = await replaceSecret(tx, merchant.id, id, { sealed, madeBy, at, previousUntil })
+      return { endpoint: endpoint ?? (await refuseRotation(tx, merchant, id)), secret }
     },
-    find: () => findWithSecret(app, merchant.id, id),
+    find: (madeBy) => findWithSecret(app, merchant.id, id, madeBy),
   })
+}
+
+/** A third secret would void the first one while it is promised to sign. */
+async function refuseRotation(tx: Tx, merchant: Merchant, id: string): Promise<never> {
+  const { previousUntil } = await requireEndpoint({ db: tx }, merchant, id)
+  const until = previousUntil?.toISOString()
+  const message = `The secret before this one signs until ${until}. Wait until then, or void it at once with overlapHours 0.`
+  throw new Refusal('invalid_state', { message })
 }
 
 /** Writes a test event, which goes the way of every other, to this endpoint alone. */

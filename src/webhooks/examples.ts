@@ -38,6 +38,16 @@ export const DISABLED_EXAMPLE = {
   },
 }
 
+export const DELETED_EXAMPLE = {
+  ...ENDPOINT_EXAMPLE,
+  status: 'deleted',
+  disabled: {
+    ...DISABLED_EXAMPLE.disabled,
+    reason: 'endpoint_deleted',
+    message: 'You deleted the endpoint.',
+  },
+}
+
 export const EVENT_EXAMPLE = {
   id: EVENT,
   type: 'payment.successful',
@@ -91,13 +101,18 @@ export const DELIVERY_EXAMPLE = {
 
 export const REPLAY_EXAMPLE = {
   uuid: '0197a3c3-4d1a-7b22-9f60-8e1c2d3b4a59',
+  status: 'done',
   events: 1,
   deliveries: 2,
-  continueFrom: null,
   createdAt: '2026-03-14T10:00:00.000Z',
+  finishedAt: '2026-03-14T10:00:00.000Z',
 }
+
+const QUEUED_EXAMPLE = { ...REPLAY_EXAMPLE, status: 'queued', events: 0, deliveries: 0, finishedAt: null }
 
 export const RANGE_EXAMPLE = {
   body: { from: '2026-03-14T08:00:00.000Z', to: '2026-03-14T10:00:00.000Z', onlyUndelivered: true },
-  data: { ...REPLAY_EXAMPLE, events: 412, deliveries: 412 },
+  data: QUEUED_EXAMPLE,
 }
+
+export const PROGRESS_EXAMPLE = { ...QUEUED_EXAMPLE, events: 412, deliveries: 412 }

@@ -1,22 +1,30 @@
 import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { WebhooksApp } from './app.ts'
-import { CONCURRENCY, claimDeliveries } from './deliver.ts'
-import { forgetReplays } from './replay-queries.ts'
-import { buryDeliveries, forgetDeliveries } from './upkeep-queries.ts'
+import { claimDeliveries, newRounds } from './claim.ts'
+import { clearPreviousSecrets } from './endpoint-queries.ts'
+import { CONCURRENCY } from './lanes.ts'
+import { KEPT_DAYS } from './replay.ts'
+import { forgetReplays, replaySlice } from './replay-queries.ts'
+import { buryDeliveries, forgetDeliveries, forgetEndpoints } from './upkeep-queries.ts'
 
-// Long enough to look into any trouble; the events themselves stay, and can be replayed at any time.
-const KEPT_MS = 30 * 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
 
 export function webhookJobs(app: WebhooksApp): Job[] {
-  const underWay = new Map<string, number>()
+  const rounds = newRounds()
+  const forgottenBefore = () => addMs(app.clock.now(), -KEPT_DAYS * DAY_MS)
   return [
     {
       name: 'deliver-events',
       everyMs: 200,
       concurrency: CONCURRENCY,
       looksAfterEach: true,
-      claim: (limit) => claimDeliveries(app, limit, underWay),
+      claim: (limit) => claimDeliveries(app, limit, rounds),
+    },
+    {
+      name: 'replay-events',
+      everyMs: 500,
+      run: async () => ((await replaySlice(app.db, app.clock.now(), forgottenBefore())) ? 1 : 0),
     },
     {
       name: 'bury-deliveries',
@@ -24,14 +32,24 @@ export function webhookJobs(app: WebhooksApp): Job[] {
       run: () => buryDeliveries(app.db, app.clock.now()),
     },
     {
+      name: 'clear-previous-secrets',
+      everyMs: 60_000,
+      run: () => clearPreviousSecrets(app.db, app.clock.now()),
+    },
+    {
       name: 'forget-deliveries',
       everyMs: 600_000,
-      run: () => forgetDeliveries(app.db, addMs(app.clock.now(), -KEPT_MS)),
+      run: () => forgetDeliveries(app.db, forgottenBefore()),
     },
     {
       name: 'forget-replays',
       everyMs: 600_000,
-      run: () => forgetReplays(app.db, addMs(app.clock.now(), -KEPT_MS)),
+      run: () => forgetReplays(app.db, forgottenBefore()),
+    },
+    {
+      name: 'forget-endpoints',
+      everyMs: 600_000,
+      run: () => forgetEndpoints(app.db, forgottenBefore()),
     },
   ]
 }

@@ -1,79 +1,15 @@
-// How deliveries went, and sending them once more. A replay starts the same delivery afresh, or makes one where there was
-// none; it reads the events themselves, because they stay when their deliveries are long forgotten.
+// Sending events once more. A replay starts the same delivery afresh, or makes one where there was none; it reads the events
+// themselves, because they stay when their deliveries are long forgotten.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { DeadReason } from './states.ts'
-
-export interface TryRow {
-  startedAt: Date
-  url: string
-  signature: string
-  httpStatus: number | null
-  error: string | null
-  answer: string | null
-  durationMs: number
-}
-
-export interface DeliveryRow {
-  endpointId: string
-  url: string
-  status: 'pending' | 'delivered' | 'dead'
-  reason: DeadReason | null
-  dueAt: Date | null
-  finishedAt: Date | null
-  /** The latest, oldest first. */
-  tries: TryRow[]
-}
-
-interface StoredTry extends Omit<TryRow, 'startedAt'> {
-  startedAt: string
-}
-
-// Two whole schedules: more than that is a merchant who replays again and again.
-const TRIES_SHOWN = '20'
-
-const selectDeliveriesStatement = sql<Omit<DeliveryRow, 'tries'> & { tries: StoredTry[] }>`
-select
-  d.endpoint_id as "endpointId", e.url, d.status, d.reason, d.due_at as "dueAt", d.finished_at as "finishedAt", a.tries
-from deliveries d
-join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id
-cross join lateral (
-  select
-    coalesce(
-      jsonb_agg(
-        jsonb_build_object(
-          'startedAt', t.started_at, 'url', t.url, 'signature', t.signature, 'httpStatus', t.http_status,
-          'error', t.error, 'answer', t.answer, 'durationMs', t.duration_ms
-        )
-        order by t.fence
-      ),
-      '[]'
-    ) as tries
-  from (
-    select *
-    from delivery_attempts
-    where merchant_id = d.merchant_id and event_id = d.event_id and endpoint_id = d.endpoint_id
-    order by fence desc
-    limit ${TRIES_SHOWN}
-  ) t
-) a
-where d.merchant_id = $1 and d.event_id = $2
-order by d.endpoint_id desc`
-
-export async function listDeliveryRows(db: Db, merchantId: string, eventId: string): Promise<DeliveryRow[]> {
-  const rows = await db.query(selectDeliveriesStatement, [merchantId, eventId])
-  return rows.map((row) => ({
-    ...row,
-    tries: row.tries.map((one) => ({ ...one, startedAt: new Date(one.startedAt) })),
-  }))
-}
+import { type Db, retryDeadlocks, sql, type Tx } from '../kit/db.ts'
+import { IS_FREE } from './claim-queries.ts'
 
 // One that is being tried at this moment is left to it. The order of the keys is everybody's who locks more than one.
 const START_AFRESH = `
 insert into deliveries as d (
   merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, created_at
 )
-select merchant_id, event_id, endpoint_id, resource_type, resource_id, version, $2, created_at
+select merchant_id, event_id, endpoint_id, resource_type, resource_id, version, $1, created_at
 from target
 order by merchant_id, event_id, endpoint_id
 on conflict (merchant_id, event_id, endpoint_id) do update
@@ -81,8 +17,10 @@ set
   status = 'pending',
   reason = null,
   finished_at = null,
-  due_at = case when d.leased_until > $2 then d.due_at else $2 end,
-  tries = case when d.status = 'pending' then d.tries else 0 end,
+  due_at = case when ${IS_FREE} then $1 else d.due_at end,
+  tries = case when ${IS_FREE} then 0 else d.tries end,
+  begun = case when ${IS_FREE} then 0 else d.begun end,
+  leased_until = case when ${IS_FREE} then null else d.leased_until end,
   first_tried_at = case when d.status = 'pending' then d.first_tried_at end`
 
 const replayEventStatement = sql<{ endpointId: string }>`
@@ -91,7 +29,7 @@ with target as (
     v.merchant_id, v.id as event_id, e.id as endpoint_id, v.resource_type, v.resource_id, v.version, v.created_at
   from events v
   join webhook_endpoints e on e.merchant_id = v.merchant_id
-  where v.merchant_id = $1
+  where v.merchant_id = $2
     and v.id = $3
     and e.status = 'enabled'
     and case when $4::uuid is null then wants_event(e.id, e.events, v.type, v.resource_id) else e.id = $4 end
@@ -107,7 +45,39 @@ export async function replayEvent(
   eventId: string,
   endpointId: string | null,
 ): Promise<number> {
-  return (await tx.query(replayEventStatement, [merchantId, now, eventId, endpointId])).length
+  return (await tx.query(replayEventStatement, [now, merchantId, eventId, endpointId])).length
+}
+
+export interface ReplayRow {
+  id: string
+  status: 'queued' | 'done'
+  events: number
+  deliveries: number
+  createdAt: Date
+  finishedAt: Date | null
+}
+
+const REPLAY_COLUMNS = `
+  id, status, events, deliveries, created_at as "createdAt", finished_at as "finishedAt"`
+
+const insertReplayStatement = sql<ReplayRow>`
+insert into webhook_replays (
+  merchant_id, id, status, events, deliveries, worked_at, created_at, finished_at
+)
+values ($1, $2, 'done', least($3::integer, 1), $3, $4, $4, $4)
+returning ${REPLAY_COLUMNS}`
+
+/** One event that was sent again to so many endpoints. */
+export async function insertReplay(
+  tx: Tx,
+  merchantId: string,
+  id: string,
+  deliveries: number,
+  at: Date,
+): Promise<ReplayRow> {
+  const [row] = await tx.query(insertReplayStatement, [merchantId, id, deliveries, at])
+  if (!row) throw new Error('an insert returns its row')
+  return row
 }
 
 export interface ReplayRange {
@@ -117,35 +87,96 @@ export interface ReplayRange {
   endpointId: string | null
   /** Leaves out what an endpoint has taken. */
   onlyUndelivered: boolean
-  limit: number
 }
 
-export interface ReplayedRange {
-  events: number
-  deliveries: number
-  /** Of the first event beyond the limit. */
-  continueFrom: Date | null
+const queueReplayStatement = sql<ReplayRow>`
+insert into webhook_replays (
+  merchant_id, id, status, range_from, range_to, types, endpoint_id, only_undelivered, worked_at, created_at
+)
+values ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, $8)
+returning ${REPLAY_COLUMNS}`
+
+export async function queueReplay(
+  tx: Tx,
+  merchantId: string,
+  id: string,
+  range: ReplayRange,
+  at: Date,
+): Promise<ReplayRow> {
+  const { from, to, types, endpointId, onlyUndelivered } = range
+  const values = [merchantId, id, from, to, types, endpointId, onlyUndelivered, at]
+  const [row] = await tx.query(queueReplayStatement, values)
+  if (!row) throw new Error('an insert returns its row')
+  return row
 }
 
-const replayRangeStatement = sql<ReplayedRange>`
-with found as materialized (
-  select *, row_number() over (order by created_at, id) as place
-  from events
-  where merchant_id = $1 and created_at >= $3 and created_at < $4 and ($5::text[] is null or type = any($5))
-  order by created_at, id
-  limit $8 + 1
+const countQueuedStatement = sql<{ count: number }>`
+select count(*)::integer as count
+from webhook_replays
+where merchant_id = $1 and status = 'queued'`
+
+export async function countQueuedReplays(tx: Tx, merchantId: string): Promise<number> {
+  const [row] = await tx.query(countQueuedStatement, [merchantId])
+  return row?.count ?? 0
+}
+
+const selectReplay = sql<ReplayRow>`
+select ${REPLAY_COLUMNS}
+from webhook_replays
+where merchant_id = $1 and id = $2`
+
+export async function findReplay(db: Db, merchantId: string, id: string): Promise<ReplayRow | undefined> {
+  const [row] = await db.query(selectReplay, [merchantId, id])
+  return row
+}
+
+// So many deliveries are written, and events looked at, in one statement, by one process at a time: whoever waits for one
+// of them waits for moments.
+const SLICE = '500'
+
+// The types are looked at after the slice is cut: a rare one would make it read through all events there are.
+const replaySliceStatement = sql<{ deliveries: number }>`
+with alone as materialized (
+  select pg_try_advisory_xact_lock(hashtextextended('webhook_replays', 0)) as is_alone
+),
+asked as (
+  select r.*
+  from alone, webhook_replays r
+  where is_alone and status = 'queued'
+  order by worked_at
+  limit 1
+  for update of r skip locked
+),
+listener as (
+  select e.merchant_id, e.id, e.events
+  from asked a
+  join webhook_endpoints e on e.merchant_id = a.merchant_id and e.status = 'enabled'
+  where a.endpoint_id is null or e.id = a.endpoint_id
+),
+found as materialized (
+  select v.*
+  from asked a
+  cross join lateral (
+    select *
+    from events
+    where merchant_id = a.merchant_id
+      and created_at >= greatest(a.range_from, case when a.only_undelivered then $2::timestamptz end)
+      and created_at < a.range_to
+      and (created_at, id) > (coalesce(a.reached_at, '-infinity'), coalesce(a.reached_id, a.id))
+    order by created_at, id
+    limit ${SLICE} / greatest((select count(*) from listener), 1)
+  ) v
 ),
 target as (
   select
     v.merchant_id, v.id as event_id, e.id as endpoint_id, v.resource_type, v.resource_id, v.version, v.created_at
-  from found v
-  join webhook_endpoints e on e.merchant_id = v.merchant_id
-  where v.place <= $8
-    and e.status = 'enabled'
-    and ($6::uuid is null or e.id = $6)
+  from asked a
+  join found v on v.merchant_id = a.merchant_id
+  join listener e on e.merchant_id = v.merchant_id
+  where (a.types is null or v.type = any(a.types))
     and wants_event(e.id, e.events, v.type, v.resource_id)
     and not (
-      $7
+      a.only_undelivered
       and exists (
         select 1
         from deliveries d
@@ -159,65 +190,38 @@ target as (
 started as (
   ${START_AFRESH}
   returning event_id
+),
+last as (
+  select created_at, id
+  from found
+  order by created_at desc, id desc
+  limit 1
 )
-select
-  (select count(distinct event_id) from started)::integer as events,
-  (select count(*) from started)::integer as deliveries,
-  (select created_at from found where place > $8) as "continueFrom"`
+update webhook_replays r
+set
+  events = r.events + (select count(distinct event_id) from started),
+  deliveries = r.deliveries + (select count(*) from started),
+  reached_at = coalesce(l.created_at, r.reached_at),
+  reached_id = coalesce(l.id, r.reached_id),
+  status = case when l.id is null then 'done' else 'queued' end,
+  worked_at = $1,
+  finished_at = case when l.id is null then $1::timestamptz end
+from asked a
+left join last l on true
+where r.merchant_id = a.merchant_id and r.id = a.id
+returning r.deliveries`
 
-export async function replayRange(
-  tx: Tx,
-  merchantId: string,
-  now: Date,
-  range: ReplayRange,
-): Promise<ReplayedRange> {
-  const { from, to, types, endpointId, onlyUndelivered, limit } = range
-  const values = [merchantId, now, from, to, types, endpointId, onlyUndelivered, limit]
-  const [row] = await tx.query(replayRangeStatement, values)
-  if (!row) throw new Error('a count returns its row')
-  return row
-}
-
-export interface ReplayRow extends ReplayedRange {
-  id: string
-  createdAt: Date
-}
-
-const REPLAY_COLUMNS = 'id, events, deliveries, continue_from as "continueFrom", created_at as "createdAt"'
-
-const insertReplayStatement = sql<ReplayRow>`
-insert into webhook_replays (merchant_id, id, events, deliveries, continue_from, created_at)
-values ($1, $2, $3, $4, $5, $6)
-returning ${REPLAY_COLUMNS}`
-
-export async function insertReplay(
-  tx: Tx,
-  merchantId: string,
-  id: string,
-  { events, deliveries, continueFrom }: ReplayedRange,
-  at: Date,
-): Promise<ReplayRow> {
-  const values = [merchantId, id, events, deliveries, continueFrom, at]
-  const [row] = await tx.query(insertReplayStatement, values)
-  if (!row) throw new Error('an insert returns its row')
-  return row
-}
-
-const selectReplay = sql<ReplayRow>`
-select ${REPLAY_COLUMNS}
-from webhook_replays
-where merchant_id = $1 and id = $2`
-
-export async function findReplay(db: Db, merchantId: string, id: string): Promise<ReplayRow | undefined> {
-  const [row] = await db.query(selectReplay, [merchantId, id])
-  return row
+/** Does the next slice of some replay; what ended before `remembered` may be forgotten. Answers whether there was one. */
+export async function replaySlice(db: Db, now: Date, remembered: Date): Promise<boolean> {
+  const rows = await retryDeadlocks(() => db.query(replaySliceStatement, [now, remembered]))
+  return rows.length > 0
 }
 
 const forgetReplaysStatement = sql<unknown>`
 with old as materialized (
   select merchant_id, id
   from webhook_replays
-  where created_at < $1
+  where finished_at < $1
   limit 1000
 )
 delete from webhook_replays r
@@ -225,7 +229,7 @@ using old
 where r.merchant_id = old.merchant_id and r.id = old.id
 returning 1`
 
-/** Deletes what no Idempotency-Key points at any more, a thousand at a time; answers how many. */
+/** Deletes those that ended before, a thousand at a time; answers how many. */
 export async function forgetReplays(db: Db, before: Date): Promise<number> {
   return (await db.query(forgetReplaysStatement, [before])).length
 }

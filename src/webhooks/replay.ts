@@ -1,26 +1,29 @@
 // Sending events once more: one of them, or all of a time. They carry the id and the body that they had, so a consumer
 // that has taken them before knows it.
 
+import { Refusal } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { requireEvent } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import { createOnce, type Once } from '../kit/idempotency.ts'
 import type { WebhooksApp } from './app.ts'
+import { type DeliveryRow, listDeliveryRows } from './delivery-queries.ts'
 import { requireEnabled, requireEndpoint } from './endpoints.ts'
 import {
-  type DeliveryRow,
+  countQueuedReplays,
   findReplay,
   insertReplay,
-  listDeliveryRows,
-  type ReplayedRange,
+  queueReplay,
   type ReplayRow,
   replayEvent,
-  replayRange,
 } from './replay-queries.ts'
 
-// One statement writes them all, with twenty endpoints well inside its time.
-export const MAX_REPLAYED_EVENTS = 5_000
+// Each of them takes its turn with all the others, of every merchant.
+export const MAX_QUEUED_REPLAYS = 10
+
+// How deliveries ended is told for so long; the events themselves stay, and can be replayed at any time.
+export const KEPT_DAYS = 30
 
 export interface RangeInput {
   from: string
@@ -47,44 +50,50 @@ export async function replayOne(
   key: string | undefined,
 ): Promise<Once<ReplayRow>> {
   const operation = 'POST /api/v1/events/{uuid}/replay'
-  return replayOnce(app, merchant, { key, operation, input: { eventId, ...input } }, async (tx) => {
-    await requireEvent({ db: tx }, merchant, eventId)
-    const endpointId = await targetOf(tx, merchant, input.endpoint)
-    const deliveries = await replayEvent(tx, merchant.id, app.clock.now(), eventId, endpointId)
-    return { events: Math.min(deliveries, 1), deliveries, continueFrom: null }
+  const claim = { merchantId: merchant.id, key, operation, input: { eventId, ...input } }
+  return createOnce(app, claim, {
+    async make(tx, id) {
+      await requireEvent({ db: tx }, merchant, eventId)
+      const endpointId = await targetOf(tx, merchant, input.endpoint)
+      const now = app.clock.now()
+      const deliveries = await replayEvent(tx, merchant.id, now, eventId, endpointId)
+      return insertReplay(tx, merchant.id, id, deliveries, now)
+    },
+    find: (id) => findReplay(app.db, merchant.id, id),
   })
 }
 
+/** Only notes what is to be done: it may be any number of events, and is done slice by slice. */
 export async function replayMany(
   app: WebhooksApp,
   merchant: Merchant,
   input: RangeInput,
   key: string | undefined,
 ): Promise<Once<ReplayRow>> {
-  const operation = 'POST /api/v1/events/replay'
-  return replayOnce(app, merchant, { key, operation, input }, async (tx) => {
-    const { types = null, onlyUndelivered = false } = input
-    const endpointId = await targetOf(tx, merchant, input.endpoint)
-    const [from, to] = [new Date(input.from), new Date(input.to)]
-    const range = { from, to, types, endpointId, onlyUndelivered, limit: MAX_REPLAYED_EVENTS }
-    return replayRange(tx, merchant.id, app.clock.now(), range)
+  const claim = { merchantId: merchant.id, key, operation: 'POST /api/v1/events/replay', input }
+  return createOnce(app, claim, {
+    async make(tx, id) {
+      const { types = null, onlyUndelivered = false } = input
+      const endpointId = await targetOf(tx, merchant, input.endpoint)
+      await requireFewQueued(tx, merchant)
+      const [from, to] = [new Date(input.from), new Date(input.to)]
+      const range = { from, to, types, endpointId, onlyUndelivered }
+      return queueReplay(tx, merchant.id, id, range, app.clock.now())
+    },
+    find: (id) => findReplay(app.db, merchant.id, id),
   })
 }
 
-function replayOnce(
-  app: WebhooksApp,
-  { id: merchantId }: Merchant,
-  claim: { key: string | undefined; operation: string; input: unknown },
-  start: (tx: Tx) => Promise<ReplayedRange>,
-): Promise<Once<ReplayRow>> {
-  return createOnce(
-    app,
-    { merchantId, ...claim },
-    {
-      make: async (tx, id) => insertReplay(tx, merchantId, id, await start(tx), app.clock.now()),
-      find: (id) => findReplay(app.db, merchantId, id),
-    },
-  )
+async function requireFewQueued(tx: Tx, merchant: Merchant): Promise<void> {
+  if ((await countQueuedReplays(tx, merchant.id)) < MAX_QUEUED_REPLAYS) return
+  const message = `${MAX_QUEUED_REPLAYS} replays are under way. Wait until one of them is done.`
+  throw new Refusal('invalid_state', { message })
+}
+
+export async function requireReplay(app: WebhooksApp, merchant: Merchant, id: string): Promise<ReplayRow> {
+  const replay = await findReplay(app.db, merchant.id, id)
+  if (!replay) throw new Refusal('replay_not_found')
+  return replay
 }
 
 async function targetOf(tx: Tx, merchant: Merchant, endpoint: string | undefined): Promise<string | null> {

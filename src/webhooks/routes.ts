@@ -1,5 +1,4 @@
 import { wholePage } from '../core/page.ts'
-import { listEvents, requireEvent } from '../events/service.ts'
 import { type Once, REPLAYED } from '../kit/idempotency.ts'
 import { type Answer, created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
@@ -16,40 +15,28 @@ import {
   testEndpoint,
   type WithSecret,
 } from './endpoints.ts'
+import { eventRoutes, replayRoutes } from './event-routes.ts'
 import {
   CREATE_EXAMPLE,
-  DELIVERY_EXAMPLE,
+  DELETED_EXAMPLE,
   DISABLED_EXAMPLE,
   ENDPOINT_EXAMPLE,
-  EVENT_EXAMPLE,
-  RANGE_EXAMPLE,
-  REPLAY_EXAMPLE,
   ROTATED_EXAMPLE,
   SECRET_EXAMPLE,
   TEST_EVENT_EXAMPLE,
 } from './examples.ts'
-import { listDeliveries, MAX_REPLAYED_EVENTS, replayMany, replayOne } from './replay.ts'
-import type { ReplayRow } from './replay-queries.ts'
 import {
   ChangeEndpointBody,
   CreateEndpointBody,
-  DeliveryRecord,
   EndpointRecord,
   EndpointWithSecret,
   EventRecord,
-  EventsQuery,
-  ReplayEventBody,
-  ReplayRangeBody,
-  ReplayRecord,
   RotateSecretBody,
-  toDelivery,
   toEndpoint,
-  toReplay,
 } from './schema.ts'
 
 const COMMON = { tag: 'Webhooks', scope: 'webhooks:write' } as const
 const ONE = `${PATH}/{uuid}`
-const EVENTS = '/api/v1/events'
 
 export function webhookRoutes(app: WebhooksApp): Route[] {
   return [...endpointRoutes(app), ...secretRoutes(app), ...eventRoutes(app), ...replayRoutes(app)]
@@ -133,7 +120,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     params: UuidParams,
     answer: { http: 200, data: EndpointRecord },
     refusals: ['invalid_uuid', 'webhook_endpoint_not_found'],
-    examples: { data: ENDPOINT_EXAMPLE },
+    examples: { data: DELETED_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Webhook endpoint deleted.', toEndpoint(await deleteEndpoint(app, merchant, params.uuid))),
   }),
@@ -146,11 +133,17 @@ const secretRoutes = (app: WebhooksApp): Route[] => [
     path: `${ONE}/rotate-secret`,
     summary: 'Replace the secret of a webhook endpoint',
     description:
-      'The new secret is shown once. During the overlap every delivery carries two signatures, so that you can change over at leisure.',
+      'The new secret is shown once. During the overlap every delivery carries two signatures, so that you can change over at leisure. Until it is over the secret cannot be replaced again, except with overlapHours 0, which voids all secrets before it at once.',
     params: UuidParams,
     body: RotateSecretBody,
     answer: { http: 201, data: EndpointWithSecret },
-    refusals: ['validation_failed', 'invalid_uuid', 'webhook_endpoint_not_found', 'idempotency_key_reused'],
+    refusals: [
+      'validation_failed',
+      'invalid_uuid',
+      'webhook_endpoint_not_found',
+      'invalid_state',
+      'idempotency_key_reused',
+    ],
     examples: { body: { overlapHours: 24 }, data: ROTATED_EXAMPLE },
     handle: async ({ merchant, params, body, idempotencyKey }) =>
       answerSecret(
@@ -176,113 +169,7 @@ const secretRoutes = (app: WebhooksApp): Route[] => [
   }),
 ]
 
-const eventRoutes = (app: WebhooksApp): Route[] => [
-  route({
-    ...COMMON,
-    method: 'GET',
-    path: EVENTS,
-    summary: 'List events',
-    description: 'Newest first, whether or not an endpoint wanted them; deep pages go by cursor.',
-    query: EventsQuery,
-    answer: { http: 200, data: EventRecord, list: true },
-    refusals: ['validation_failed', 'invalid_uuid'],
-    examples: { data: [EVENT_EXAMPLE] },
-    handle: async ({ merchant, query }) => {
-      const { rows, meta } = await listEvents(app, merchant, query)
-      const events = rows.map(({ body }) => body)
-      return listed('Events retrieved.', events, meta)
-    },
-  }),
-  route({
-    ...COMMON,
-    method: 'GET',
-    path: `${EVENTS}/{uuid}`,
-    summary: 'Get an event',
-    description: 'As it is delivered.',
-    params: UuidParams,
-    answer: { http: 200, data: EventRecord },
-    refusals: ['invalid_uuid', 'event_not_found'],
-    examples: { data: EVENT_EXAMPLE },
-    handle: async ({ merchant, params }) =>
-      ok('Event retrieved.', (await requireEvent(app, merchant, params.uuid)).body),
-  }),
-  route({
-    ...COMMON,
-    method: 'GET',
-    path: `${EVENTS}/{uuid}/deliveries`,
-    summary: 'List the deliveries of an event',
-    description: 'One for each endpoint, with its tries. Kept for 30 days after they ended.',
-    params: UuidParams,
-    answer: { http: 200, data: DeliveryRecord, list: true },
-    refusals: ['invalid_uuid', 'event_not_found'],
-    examples: { data: [DELIVERY_EXAMPLE] },
-    handle: async ({ merchant, params }) => {
-      const deliveries = await listDeliveries(app, merchant, params.uuid)
-      const records = deliveries.map((delivery) => toDelivery(params.uuid, delivery))
-      return listed('Deliveries retrieved.', records, wholePage(records.length))
-    },
-  }),
-]
-
-const replayRoutes = (app: WebhooksApp): Route[] => [
-  route({
-    ...COMMON,
-    method: 'POST',
-    path: `${EVENTS}/{uuid}/replay`,
-    summary: 'Send an event again',
-    description:
-      'To every enabled endpoint that listens to it, or to the one named, under the same id and with the same body.',
-    params: UuidParams,
-    body: ReplayEventBody,
-    answer: { http: 201, data: ReplayRecord },
-    refusals: [
-      'validation_failed',
-      'invalid_uuid',
-      'event_not_found',
-      'webhook_endpoint_not_found',
-      'invalid_state',
-      'idempotency_key_reused',
-    ],
-    examples: { body: { endpoint: ENDPOINT_EXAMPLE.uuid }, data: { ...REPLAY_EXAMPLE, deliveries: 1 } },
-    handle: async ({ merchant, params, body, idempotencyKey }) =>
-      answerReplay(await replayOne(app, merchant, params.uuid, body, idempotencyKey)),
-  }),
-  route({
-    ...COMMON,
-    method: 'POST',
-    path: `${EVENTS}/replay`,
-    summary: 'Send the events of a time again',
-    description: `Oldest first, at most ${MAX_REPLAYED_EVENTS} events at once: continueFrom is where the next request goes on.`,
-    body: ReplayRangeBody,
-    answer: { http: 201, data: ReplayRecord },
-    refusals: [
-      'validation_failed',
-      'invalid_uuid',
-      'webhook_endpoint_not_found',
-      'invalid_state',
-      'idempotency_key_reused',
-    ],
-    examples: RANGE_EXAMPLE,
-    complaints: complainOfRange,
-    handle: async ({ merchant, body, idempotencyKey }) =>
-      answerReplay(await replayMany(app, merchant, body, idempotencyKey)),
-  }),
-]
-
-function complainOfRange({ from, to }: Record<string, unknown>) {
-  const isBackwards = Date.parse(String(from)) >= Date.parse(String(to))
-  return isBackwards ? [{ field: 'to', code: 'out_of_range', message: 'to must be later than from.' }] : []
-}
-
 function answerSecret(message: string, { record, replayed }: Once<WithSecret>): Answer {
   const data = { ...toEndpoint(record.endpoint), secret: record.secret }
   return created(message, data, replayed ? REPLAYED : undefined)
 }
-
-function answerReplay({ record, replayed }: Once<ReplayRow>): Answer {
-  const { events, deliveries } = record
-  const message = `${counted(events, 'event')} in ${counted(deliveries, 'delivery', 'deliveries')} will be sent again.`
-  return created(message, toReplay(record), replayed ? REPLAYED : undefined)
-}
-
-const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`

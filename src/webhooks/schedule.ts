@@ -8,7 +8,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 // What Standard Webhooks recommends: ten tries over three days. Each wait is counted from the try before it.
-const WAITS_MS = [
+export const WAITS_MS = [
   5 * SECOND,
   5 * MINUTE,
   30 * MINUTE,
@@ -19,6 +19,8 @@ const WAITS_MS = [
   20 * HOUR,
   24 * HOUR,
 ]
+
+export const TRIES = WAITS_MS.length + 1
 
 // Only ever longer: shortened waits would use up the tries before a consumer that was down for three days is back.
 const JITTER = 0.1

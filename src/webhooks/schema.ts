@@ -4,8 +4,9 @@ import { type Static, Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { RESOURCE_TYPES } from '../events/service.ts'
 import { Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
+import type { DeliveryRow, TryRow } from './delivery-queries.ts'
 import type { EndpointRow } from './endpoint-queries.ts'
-import type { DeliveryRow, ReplayRow, TryRow } from './replay-queries.ts'
+import type { ReplayRow } from './replay-queries.ts'
 import { deliveryHeaders } from './signature.ts'
 import {
   DEAD_REASONS,
@@ -14,6 +15,7 @@ import {
   DISABLED_REASONS,
   type DisabledReason,
   ENDPOINT_STATUSES,
+  REPLAY_STATUSES,
 } from './states.ts'
 
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
@@ -69,9 +71,11 @@ const ENDPOINT = {
   url: Type.String(),
   description: Nullable(Type.String()),
   events: Type.Array(Type.String()),
-  status: Words(ENDPOINT_STATUSES),
+  status: Words(ENDPOINT_STATUSES, { description: 'Deleted is only in the answer to its deletion.' }),
   disabled: Nullable(Type.Object({ reason: Words(DISABLED_WORDS), message: Type.String(), at: Timestamp })),
-  failingSince: Nullable(time('The first failure since the last success.')),
+  failingSince: Nullable(
+    time('Since then it has failed, without a success and without a day in which nothing was tried.'),
+  ),
   previousSecretUntil: Nullable(
     time('Until then deliveries are signed with the secret before this one too.'),
   ),
@@ -149,7 +153,7 @@ export const DeliveryRecord = Type.Object({
   status: Words(DELIVERY_STATUSES),
   reason: Nullable(Words(DEAD_WORDS, { description: 'Why it was given up.' })),
   message: Nullable(Type.String({ description: 'The reason in words.' })),
-  nextTryAt: Nullable(Timestamp),
+  nextTryAt: Nullable(time('Null while a try is under way, and when none will be made.')),
   deliveredAt: Nullable(Timestamp),
   tries: Type.Array(TryRecord, { description: 'The latest 20, oldest first.' }),
 })
@@ -162,7 +166,7 @@ export function toDelivery(eventId: string, row: DeliveryRow): Static<typeof Del
     status,
     reason,
     message: reason && DEAD_REASONS[reason],
-    nextTryAt: row.dueAt?.toISOString() ?? null,
+    nextTryAt: row.nextTryAt?.toISOString() ?? null,
     deliveredAt: status === 'delivered' ? (finishedAt?.toISOString() ?? null) : null,
     tries: row.tries.map((one) => toTry(eventId, one)),
   }
@@ -189,24 +193,30 @@ export const ReplayRangeBody = Type.Object({
   types: Type.Optional(Type.Array(Words(EVENT_TYPE_NAMES), { minItems: 1, maxItems: 100 })),
   endpoint: Type.Optional(ENDPOINT_TO),
   onlyUndelivered: Type.Optional(
-    Type.Boolean({ default: false, description: 'Leaves out what an endpoint has taken already.' }),
+    Type.Boolean({
+      default: false,
+      description:
+        'Leaves out what an endpoint has taken already. That is known for 30 days, so from must not be longer ago.',
+    }),
   ),
 })
 
 export const ReplayRecord = Type.Object({
   uuid: Uuid,
-  events: Type.Integer({ description: 'How many events are sent again.' }),
+  status: Words(REPLAY_STATUSES, { description: 'Queued: more is to come, and the counts go on growing.' }),
+  events: Type.Integer({ description: 'How many events are sent again, so far.' }),
   deliveries: Type.Integer({ description: 'How many calls that makes, over all endpoints.' }),
-  continueFrom: Nullable(time('Set when there were more than one request takes: the from of the next one.')),
   createdAt: Timestamp,
+  finishedAt: Nullable(Timestamp),
 })
 
 export function toReplay(row: ReplayRow): Static<typeof ReplayRecord> {
   return {
     uuid: row.id,
+    status: row.status,
     events: row.events,
     deliveries: row.deliveries,
-    continueFrom: row.continueFrom?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
   }
 }

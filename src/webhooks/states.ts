@@ -13,10 +13,13 @@ export type DisabledReason = keyof typeof DISABLED_REASONS
 export const DEAD_REASONS = {
   ...DISABLED_REASONS,
   tries_exhausted: 'All ten tries failed.',
+  broke_off: 'Something on our side broke off ten tries before their end was known.',
 } as const
 
 export type DeadReason = keyof typeof DEAD_REASONS
 
-export const ENDPOINT_STATUSES = ['enabled', 'disabled'] as const
+export const ENDPOINT_STATUSES = ['enabled', 'disabled', 'deleted'] as const
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead'] as const
+
+export const REPLAY_STATUSES = ['queued', 'done'] as const

@@ -1,22 +1,30 @@
-// What becomes of deliveries that nobody makes any more, and of those that ended long ago.
+// What becomes of deliveries that nobody makes any more, and of what ended long ago.
 
 import { type Db, sql } from '../kit/db.ts'
-import { WAITING } from './delivery-queries.ts'
+import { IS_FREE } from './claim-queries.ts'
 
-// What is under way ends first: it may yet be delivered.
-const buryDeliveriesStatement = sql<{ merchantId: string; endpointId: string }>`
-with recursive ${WAITING},
+// What is under way ends first: it may yet be delivered. The endpoints are held while this is written, so that none is
+// enabled again in between.
+const buryDeliveriesStatement = sql<unknown>`
+with closed as materialized (
+  select e.merchant_id, e.id, e.disabled_reason
+  from webhook_endpoints e
+  where e.status <> 'enabled'
+    and exists (
+      select 1
+      from deliveries d
+      where d.merchant_id = e.merchant_id and d.endpoint_id = e.id and d.due_at is not null and ${IS_FREE}
+    )
+  limit 100
+  for share of e skip locked
+),
 doomed as (
-  select d.merchant_id, d.event_id, d.endpoint_id, e.disabled_reason
-  from waiting w
-  join webhook_endpoints e on e.merchant_id = w.merchant_id and e.id = w.endpoint_id and e.status <> 'enabled'
+  select d.merchant_id, d.event_id, d.endpoint_id, c.disabled_reason
+  from closed c
   cross join lateral (
-    select merchant_id, event_id, endpoint_id
-    from deliveries
-    where merchant_id = w.merchant_id
-      and endpoint_id = w.endpoint_id
-      and due_at is not null
-      and (leased_until is null or leased_until <= $1)
+    select d.merchant_id, d.event_id, d.endpoint_id
+    from deliveries d
+    where d.merchant_id = c.merchant_id and d.endpoint_id = c.id and d.due_at is not null and ${IS_FREE}
     limit 1000
     for update skip locked
   ) d
@@ -26,7 +34,7 @@ update deliveries d
 set status = 'dead', reason = x.disabled_reason, due_at = null, leased_until = null, finished_at = $1
 from doomed x
 where d.merchant_id = x.merchant_id and d.event_id = x.event_id and d.endpoint_id = x.endpoint_id
-returning d.merchant_id as "merchantId", d.endpoint_id as "endpointId"`
+returning 1`
 
 /** Ends deliveries to endpoints that are not called any more, a thousand at a time; answers how many. */
 export async function buryDeliveries(db: Db, now: Date): Promise<number> {
@@ -53,4 +61,28 @@ returning 1`
 /** Deletes deliveries that ended before, with their attempts, a thousand at a time; answers how many. */
 export async function forgetDeliveries(db: Db, before: Date): Promise<number> {
   return (await db.query(forgetDeliveriesStatement, [before])).length
+}
+
+// A delivery to an endpoint ends within moments of its deletion. When none is left of the day after that, none is left of
+// this endpoint.
+const forgetEndpointsStatement = sql<unknown>`
+with old as materialized (
+  select e.merchant_id, e.id
+  from webhook_endpoints e
+  where e.status = 'deleted'
+    and e.disabled_at < $1::timestamptz - interval '1 day'
+    and not exists (select 1 from deliveries where finished_at < e.disabled_at + interval '1 day')
+    and not exists (
+      select 1 from deliveries d where d.merchant_id = e.merchant_id and d.endpoint_id = e.id and d.due_at is not null
+    )
+  limit 1000
+)
+delete from webhook_endpoints e
+using old
+where e.merchant_id = old.merchant_id and e.id = old.id
+returning 1`
+
+/** Takes away deleted endpoints of which nothing is told any more, a thousand at a time; answers how many. */
+export async function forgetEndpoints(db: Db, before: Date): Promise<number> {
+  return (await db.query(forgetEndpointsStatement, [before])).length
 }

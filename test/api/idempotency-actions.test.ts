@@ -102,7 +102,7 @@ const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = 
   [`${CUSTOMERS}/{uuid}/payment-methods/{methodUuid}/default`]: () => aboutTwo(newMethod, '/default'),
   [ENDPOINTS]: (path) => aboutOne(path, { url: 'http://127.0.0.1:9/a' }, { url: 'http://127.0.0.1:9/b' }),
   [`${ENDPOINTS}/{uuid}/rotate-secret`]: async () =>
-    aboutOne(`${await newEndpoint()}/rotate-secret`, { overlapHours: 1 }, { overlapHours: 2 }),
+    aboutOne(`${await newEndpoint()}/rotate-secret`, { overlapHours: 1 }, { overlapHours: 0 }),
   [`${ENDPOINTS}/{uuid}/test`]: () => aboutTwo(newEndpoint, '/test'),
   [`${V1}/events/{uuid}/replay`]: async () => {
     const endpoint = (await newEndpoint()).slice(ENDPOINTS.length + 1)
@@ -110,7 +110,7 @@ const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = 
   },
   [`${V1}/events/replay`]: (path) => {
     const [from, to] = ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00.000Z']
-    return aboutOne(path, { from, to }, { from, to, onlyUndelivered: true })
+    return aboutOne(path, { from, to }, { from, to, types: ['refund.failed'] })
   },
   [KEYS]: (path) =>
     aboutOne(path, { name: 'One', scopes: ['wallet:read'] }, { name: 'Two', scopes: ['wallet:read'] }),

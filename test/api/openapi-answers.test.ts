@@ -259,7 +259,10 @@ describe('real answers are as the document says', () => {
     await ask('GET /api/v1/events/{uuid}', { api: own, path: id })
     await ask('POST /api/v1/events/{uuid}/replay', { api: own, path: id, body: { endpoint: path } })
     const range = { from: '2026-01-01T00:00:00.000Z', to: '2126-01-01T00:00:00.000Z' }
-    await ask('POST /api/v1/events/replay', { api: own, body: range })
+    const replay = await ask('POST /api/v1/events/replay', { api: own, body: range })
+    await ask('GET /api/v1/webhooks/replays/{uuid}', { api: own, path: replay.body.data.uuid })
+    const unknown = { api: own, path: id }
+    await expectRefusal(ask('GET /api/v1/webhooks/replays/{uuid}', unknown), 'replay_not_found')
     await ask(`PATCH ${ENDPOINT}`, { api: own, path, body: { enabled: false } })
     await expectRefusal(ask(`POST ${ENDPOINT}/test`, { api: own, path }), 'invalid_state')
     await ask(`DELETE ${ENDPOINT}`, { api: own, path })

@@ -114,6 +114,9 @@ describe('a new endpoint', () => {
     assert.equal(replayed.length, 2)
     assert.equal((await merchant.api.get(PATH)).body.meta.total, 1)
     assertRefusal(await add(merchant.api, { description: 'another' }, headers), 'idempotency_key_reused')
+    const uuid = answers[0]?.body.data.uuid
+    await merchant.api.post(`${PATH}/${uuid}/rotate-secret`, {})
+    assertRefusal(await add(merchant.api, {}, headers), 'invalid_state')
   })
 
   it('is refused when something is missing or not acceptable, all of it at once', async () => {
@@ -136,7 +139,12 @@ describe('a new endpoint', () => {
       'https://169.254.169.254/',
       'ftp://x.example/',
     ]
-    for (const url of [...hidden, 'https://user:word@shop.example.com/', 'https://shop.example.com:22/']) {
+    const odd = [
+      'https://user:word@shop.example.com/',
+      'https://shop.example.com:22/',
+      'https://localhost../',
+    ]
+    for (const url of [...hidden, ...odd]) {
       const answer = await add(shop.api, { url })
       assert.deepEqual(assertRefusal(answer, 'webhook_url_not_allowed'), ['url: webhook_url_not_allowed'])
       assert.match(answer.body.message, /^url /)
@@ -194,7 +202,8 @@ describe('changing an endpoint', () => {
     const { uuid } = await added()
     const deleted = await shop.api.send('DELETE', `${PATH}/${uuid}`)
     assert.equal(deleted.http, 200)
-    assert.equal(deleted.body.data.uuid, uuid)
+    const { status, disabled } = deleted.body.data
+    assert.deepEqual([deleted.body.data.uuid, status, disabled.reason], [uuid, 'deleted', 'endpoint_deleted'])
     for (const [, call] of OPERATIONS) assertRefusal(await call(shop.api, uuid), 'webhook_endpoint_not_found')
   })
 })
@@ -207,6 +216,13 @@ describe('rotating a secret', () => {
     assert.notEqual(rotated.body.data.secret, secret)
     const hours = (Date.parse(rotated.body.data.previousSecretUntil) - Date.now()) / 3_600_000
     assert.ok(hours > 23.9 && hours <= 24, `${hours} hours`)
+    const { previousSecretUntil } = rotated.body.data
+    const tooSoon = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, {})
+    assertRefusal(tooSoon, 'invalid_state')
+    assert.ok(
+      tooSoon.body.message.includes(previousSecretUntil),
+      'the old one is promised to sign until then',
+    )
     const atOnce = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours: 0 })
     assert.equal(atOnce.body.data.previousSecretUntil, null)
     for (const overlapHours of [-1, 169, 1.5, '24'])
@@ -223,5 +239,7 @@ describe('rotating a secret', () => {
     const [one, again] = [await rotate(), await rotate()]
     assert.equal(again.body.data.secret, one.body.data.secret)
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours: 0 })
+    assertRefusal(await rotate(), 'invalid_state')
   })
 })

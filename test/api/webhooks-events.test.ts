@@ -21,6 +21,7 @@ const clock = movingClock()
 const service = await testService({ after }, { clock })
 const ENDPOINTS = '/api/v1/webhooks/endpoints'
 const EVENTS = '/api/v1/events'
+const REPLAYS = '/api/v1/webhooks/replays'
 
 const shop = await service.newMerchant()
 const other = await service.newMerchant()
@@ -69,6 +70,14 @@ const range = () => {
   return { from: new Date(now - 3_600_000).toISOString(), to: new Date(now + 1_000).toISOString() }
 }
 
+/** A replay of a time as it is when all of it is on its way. */
+async function replayed(api: Api, body: object) {
+  const asked = await api.post(`${EVENTS}/replay`, body)
+  assert.deepEqual([asked.http, asked.body.data.status], [201, 'queued'], asked.text)
+  const read = async () => (await api.get(`${REPLAYS}/${asked.body.data.uuid}`)).body.data
+  return eventually(read, ({ status }) => status === 'done', 10_000)
+}
+
 const OPERATIONS: ((api: Api, uuid: string) => Promise<ApiAnswer>)[] = [
   (api, uuid) => api.get(`${EVENTS}/${uuid}`),
   (api, uuid) => api.get(`${EVENTS}/${uuid}/deliveries`),
@@ -80,6 +89,7 @@ describe('an operation on events', () => {
     const nobody = service.apiWith(undefined)
     assertRefusal(await nobody.get(EVENTS), 'missing_api_key')
     assertRefusal(await nobody.post(`${EVENTS}/replay`, range()), 'missing_api_key')
+    assertRefusal(await nobody.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'missing_api_key')
     for (const call of OPERATIONS) assertRefusal(await call(nobody, success), 'missing_api_key')
   })
 
@@ -94,12 +104,18 @@ describe('an operation on events', () => {
     const named = { ...range(), endpoint: endpoint.uuid }
     const unknown = await other.api.post(`${EVENTS}/replay`, { ...named, endpoint: UNKNOWN_UUID })
     assertSameRefusal(await other.api.post(`${EVENTS}/replay`, named), unknown, 'webhook_endpoint_not_found')
-    assert.equal((await other.api.post(`${EVENTS}/replay`, range())).body.data.deliveries, 0)
+    const { uuid } = (await shop.api.post(`${EVENTS}/replay`, { ...range(), types: ['refund.failed'] })).body
+      .data
+    const replay = await other.api.get(`${REPLAYS}/${uuid}`)
+    assertSameRefusal(replay, await other.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'replay_not_found')
+    assertRefusal(await other.api.get(`${REPLAYS}/no-uuid`), 'invalid_uuid')
+    assert.equal((await replayed(other.api, range())).deliveries, 0)
   })
 
   it('is refused without the scope webhooks:write', async () => {
     assertRefusal(await weak.api.get(EVENTS), 'insufficient_scope')
     assertRefusal(await weak.api.post(`${EVENTS}/replay`, range()), 'insufficient_scope')
+    assertRefusal(await weak.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'insufficient_scope')
     for (const call of OPERATIONS) assertRefusal(await call(weak.api, success), 'insufficient_scope')
   })
 })
@@ -249,7 +265,7 @@ describe('a replay', () => {
     const send = () => shop.api.post(`${EVENTS}/${success}/replay`, {}, { 'idempotency-key': 'replay-1' })
     const [one, again] = [await send(), await send()]
     assert.equal(one.http, 201)
-    assertKeys(one.body.data, ['uuid', 'events', 'deliveries', 'continueFrom', 'createdAt'])
+    assertKeys(one.body.data, ['uuid', 'status', 'events', 'deliveries', 'createdAt', 'finishedAt'])
     assert.deepEqual([one.body.data.events, one.body.data.deliveries], [1, 1])
     assert.equal(one.body.message, '1 event in 1 delivery will be sent again.')
     assert.deepEqual(again.body.data, one.body.data)
@@ -277,8 +293,9 @@ describe('a replay', () => {
     assertRefusal(await api.post(`${EVENTS}/replay`, { ...range(), endpoint: uuid }), 'invalid_state')
     await setEnabled(api, uuid, true)
     const types = ['payment.pending', 'payment.processing', 'payment.successful']
-    const missed = await api.post(`${EVENTS}/replay`, { ...range(), types, endpoint: uuid })
-    assert.deepEqual([missed.body.data.events, missed.body.data.continueFrom], [3, null])
+    const missed = await replayed(api, { ...range(), types, endpoint: uuid })
+    assert.deepEqual([missed.events, missed.deliveries], [3, 3])
+    assert.match(missed.finishedAt, ISO_TIME)
     await eventually(
       () => late.received.length,
       (count) => count === 3,
@@ -287,8 +304,15 @@ describe('a replay', () => {
     assert.deepEqual(late.versions(), [1, 2, 3], 'in order')
     const [success = ''] = ids(await api.get(`${EVENTS}?type=payment.successful`))
     await ended(api, success)
-    const rest = { ...range(), types, onlyUndelivered: true }
-    assert.equal((await api.post(`${EVENTS}/replay`, rest)).body.data.deliveries, 0)
+    assert.equal((await replayed(api, { ...range(), types, onlyUndelivered: true })).deliveries, 0)
+  })
+
+  it('of a time is one for one Idempotency-Key', async () => {
+    const { api } = await service.newMerchant()
+    const far = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
+    const send = (key: string) => api.post(`${EVENTS}/replay`, far, { 'idempotency-key': key })
+    const [one, again] = await Promise.all([send('range-1'), send('range-1')])
+    assert.equal(one.body.data.uuid, again.body.data.uuid)
   })
 
   it('of a time is refused when the time is none', async () => {
@@ -299,5 +323,7 @@ describe('a replay', () => {
     assert.deepEqual((await complain({})).toSorted(), ['from: required', 'to: required'])
     assert.equal((await complain({ from, to, types: [] })).length, 1)
     assert.equal((await complain({ from, to, types: ['*'] })).length, 1)
+    const old = { from: '2020-01-01T00:00:00Z', to }
+    assert.deepEqual(await complain({ ...old, onlyUndelivered: true }), ['from: out_of_range'])
   })
 })

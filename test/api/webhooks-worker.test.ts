@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { allStatements, type Statement, sql } from '../../src/kit/db.ts'
-import { claimDeliveries } from '../../src/webhooks/deliver.ts'
-import { claimDueDeliveries } from '../../src/webhooks/delivery-queries.ts'
+import { sql } from '../../src/kit/db.ts'
+import { claimDeliveries, newRounds } from '../../src/webhooks/claim.ts'
+import { claimDueDeliveries } from '../../src/webhooks/claim-queries.ts'
 import { rotateSecret } from '../../src/webhooks/endpoints.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { forgetDeliveries } from '../../src/webhooks/upkeep-queries.ts'
@@ -210,9 +210,9 @@ describe('the versions of a resource', () => {
   it('look again soon while the one before is under way, and follow it at once when it ends', async () => {
     const shop = await newShop()
     const resource = await shop.tell()
-    const underWay = await claimDeliveries(app, 256, new Map())
+    const underWay = await claimDeliveries(app, 256, newRounds())
     await shop.tell(resource)
-    assert.deepEqual(await claimDeliveries(app, 256, new Map()), [])
+    assert.deepEqual(await claimDeliveries(app, 256, newRounds()), [])
     const [, second] = await shop.deliveriesOf(shop.endpoint)
     assert.equal((second?.dueAt?.getTime() ?? 0) - clock.now().getTime(), SECOND)
     await Promise.all(underWay.map((piece) => piece()))
@@ -300,15 +300,37 @@ describe('an endpoint that has failed for five days', () => {
     dead.consumer.usually = 500
     alive.consumer.usually = 500
     await tellBoth()
-    clock.advance(4 * DAY)
-    alive.consumer.answers(200)
-    await tellBoth()
+    for (let days = 1; days < 5; days += 1) {
+      clock.advance(DAY)
+      if (days === 4) alive.consumer.answers(200)
+      await tellBoth()
+    }
     clock.advance(DAY - SECOND)
     await tellBoth()
     assert.deepEqual(await statuses(), ['enabled null', 'enabled null'], 'not before')
     clock.advance(2 * SECOND)
     await tellBoth()
     assert.deepEqual(await statuses(), ['disabled endpoint_failing', 'enabled null'])
+  })
+
+  it('is not one that was seldom called: failures far apart tell nothing about the time between', async () => {
+    const shop = await newShop()
+    shop.consumer.usually = 503
+    await shop.tell()
+    for (let hours = 0; hours < 4 * 24; hours += 1) {
+      await shop.deliverAll()
+      clock.advance(HOUR)
+    }
+    assert.deepEqual(await shop.statuses(), ['dead'])
+    clock.advance(20 * DAY)
+    shop.consumer.usually = 204
+    shop.consumer.answers(502)
+    await shop.tell()
+    await shop.deliverAll()
+    clock.advance(6 * SECOND)
+    await shop.deliverAll()
+    assert.deepEqual(await shop.statuses(), ['dead', 'delivered'])
+    assert.equal((await db.query(selectDisabled, [shop.endpoint.id]))[0]?.status, 'enabled')
   })
 })
 
@@ -335,53 +357,25 @@ describe('a rotated secret (F-57)', () => {
   })
 })
 
-describe('an endpoint that hangs', () => {
-  it('has few calls under way, however much waits for it, and delays no other (F-56)', async () => {
-    const [slow, quick] = [await newShop(), await newShop()]
-    slow.consumer.usually = () => undefined
-    for (let count = 0; count < 40; count += 1) await slow.tell()
-    for (let count = 0; count < 20; count += 1) await quick.tell()
-    const underWay = new Map<string, number>()
-    const hanging: Promise<void>[] = []
-    for (let looks = 0; looks < 10 && quick.received.length < 20; looks += 1) {
-      const pieces = await claimDeliveries(app, 256, underWay)
-      hanging.push(...pieces.map((piece) => piece()))
-      await Promise.race([...hanging, new Promise((resolve) => setTimeout(resolve, 50))])
-    }
-    assert.equal(quick.received.length, 20)
-    assert.equal(underWay.get(slow.endpoint.id), 8)
-    const scarce = await claimDeliveries(app, 10, underWay)
-    assert.deepEqual(scarce, [], 'when room is scarce each has one')
-    slow.consumer.hangUp()
-    await Promise.all(hanging)
-    assert.equal(underWay.size, 0)
-    slow.consumer.usually = 204
-    clock.advance(HOUR)
-    await slow.deliverAll()
-    assert.equal(new Set(slow.received.map(({ headers }) => headers['webhook-id'])).size, 40)
-  })
-})
+const endLeases = sql<unknown>`
+update deliveries
+set due_at = least(due_at, $2), leased_until = statement_timestamp()
+where endpoint_id = $1 and leased_until is not null`
 
 describe('a process that was away longer than its lease (F-07)', () => {
   it('cannot speak for the delivery any more', async () => {
     const shop = await newShop()
     await shop.tell()
     const now = clock.now()
-    const claim = () =>
-      claimDueDeliveries(db, {
-        now: clock.now(),
-        leaseUntil: new Date(clock.now().getTime() + 30 * SECOND),
-        underWay: new Map(),
-        perEndpoint: 8,
-        limit: 10,
-      })
-    const mine = ({ claimed }: Awaited<ReturnType<typeof claim>>) =>
-      claimed.find(({ endpointId }) => endpointId === shop.endpoint.id)
-    const zombie = mine(await claim())
+    const turns = [{ merchantId: shop.merchantId, endpointId: shop.endpoint.id, room: 8 }]
+    const claim = async () => (await claimDueDeliveries(db, clock.now(), turns)).claimed[0]
+    const zombie = await claim()
     assert.ok(zombie)
-    assert.equal(mine(await claim()), undefined, 'a lease is one process alone')
-    clock.advance(31 * SECOND)
-    const successor = mine(await claim())
+    assert.equal(await claim(), undefined, 'a lease is one process alone')
+    clock.advance(HOUR)
+    assert.equal(await claim(), undefined, 'also for one whose clock is wrong (F-53)')
+    await db.query(endLeases, [shop.endpoint.id, clock.now()])
+    const successor = await claim()
     assert.equal(successor?.fence, zombie.fence + 1)
     const result = {
       merchant_id: shop.merchantId,
@@ -393,7 +387,7 @@ describe('a process that was away longer than its lease (F-07)', () => {
       due_at: null,
       started_at: now,
       ended_at: clock.now(),
-      next_lease: null,
+      goes_on: false,
       url: zombie.url,
       signature: 'v1,x',
       http_status: 200,
@@ -406,30 +400,6 @@ describe('a process that was away longer than its lease (F-07)', () => {
     assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, true)
     assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, false)
     assert.deepEqual(await shop.statuses(), ['delivered'])
-  })
-})
-
-describe('a claim', () => {
-  const seedBacklog = sql<unknown>`
-insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
-select $1, gen_random_uuid(), 'refund.pending', 'refund', gen_random_uuid(), 1, '{}', $2
-from generate_series(1, 20000)`
-
-  it('finds its way by the indexes, however much waits for one endpoint (F-58)', async () => {
-    const shop = await newShop()
-    await db.query(seedBacklog, [shop.merchantId, clock.now()])
-    await db.script('analyze deliveries')
-    const statement = allStatements().find(({ text }) => text.includes('candidate as'))
-    assert.ok(statement)
-    const values = [clock.now(), clock.now(), [], [], 8, 256]
-    const explain: Statement<{ 'QUERY PLAN': unknown }> = {
-      name: 'explain_claim',
-      text: `explain (format json) ${statement.text}`,
-    }
-    const plan = JSON.stringify(await db.query(explain, values))
-    assert.match(plan, /"Index Name":"deliveries_due"/)
-    assert.doesNotMatch(plan, /"Node Type":"Seq Scan"[^{]*"Relation Name":"deliveries"/)
-    assert.equal((await claimDeliveries(app, 256, new Map())).length, 8)
   })
 })
 

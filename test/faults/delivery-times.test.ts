@@ -48,44 +48,53 @@ async function progressOf(merchantId: string): Promise<Progress> {
   return row ?? assert.fail('a count has one row')
 }
 
-describe('one endpoint that hangs all the time (F-56)', () => {
-  const SAMPLES = 60
+describe('endpoints that hang all the time (F-56)', () => {
+  const SAMPLES = 40
+  const HANGING = 6
   // More than an endpoint is ever given at once.
-  const BACKLOG = 100
-  const MEASUREMENTS = 4
+  const BACKLOG = 30
+  const ROUNDS = [3, 6]
 
-  it('leaves the others within twice their time, at the same merchant and at another', async () => {
+  it('leave the others within twice their time, at the same merchant and at another', async () => {
     const [one, other] = [await service.newMerchant(), await service.newMerchant()]
     const consumers = await Promise.all([startConsumer({ after }), startConsumer({ after })])
     await Promise.all([addEndpoint(one.api, consumers[0]), addEndpoint(other.api, consumers[1])])
     const hanging = await startConsumer({ after }, { react: () => 'hang' })
-    const measure = () => slowest(consumers, [one.uuid, other.uuid], SAMPLES)
+    const measure = () => timesOf(consumers, [one.uuid, other.uuid], SAMPLES)
 
-    // A noisy machine may spoil a measurement; an endpoint that really stood in the way would spoil each of them.
-    const ratios: number[] = []
-    while (ratios.length < MEASUREMENTS && !ratios.some((ratio) => ratio <= 2)) {
-      const without = await measure()
-      const endpoint = await addEndpoint(one.api, hanging)
+    // In turns, so that a noisy moment of the machine meets both. All that was measured counts.
+    const [without, beside]: [number[], number[]] = [[], []]
+    const ratio = () => slowestOf(beside) / slowestOf(without)
+    const [least = 0, most = 0] = ROUNDS
+    for (let rounds = 0; rounds < least || (rounds < most && ratio() > 2); rounds += 1) {
+      without.push(...(await measure()))
+      const endpoints = await Promise.all(
+        Array.from({ length: HANGING }, () => addEndpoint(one.api, hanging)),
+      )
       const [hung, told] = [hanging.receipts.length, consumers[0].receipts.length]
       await seedEvents(db, one.uuid, newResources(BACKLOG).map(firstVersion))
       await eventually(
-        () => hanging.receipts.length > hung && consumers[0].receipts.length === told + BACKLOG,
+        () => hanging.receipts.length >= hung + HANGING && consumers[0].receipts.length === told + BACKLOG,
         Boolean,
         20_000,
       )
-      ratios.push((await measure()) / without)
-      await one.api.send('DELETE', `${ENDPOINTS}/${endpoint}`)
+      beside.push(...(await measure()))
+      assert.ok(hanging.underWay() >= HANGING, 'they hung all the time')
+      await Promise.all(endpoints.map((uuid) => one.api.send('DELETE', `${ENDPOINTS}/${uuid}`)))
     }
-    assert.ok(hanging.underWay() > 0, 'it hung all the time')
     hanging.hangUp()
-    assert.ok(Math.min(...ratios) <= 2, `with and without: ${ratios.join(', ')}`)
+    const [slowest, usual] = [slowestOf(beside), slowestOf(without)]
+    assert.ok(
+      slowest <= 2 * usual,
+      `${slowest} ms beside them, ${usual} ms without, of ${beside.length} each`,
+    )
   })
 })
 
 const firstVersion = (resource: string) => ({ resource, version: 1, createdAt: clock.now() })
 
-/** The 99th percentile of the time from record to arrival, one event at a time to each of the merchants. */
-async function slowest(consumers: Consumer[], merchantIds: string[], samples: number): Promise<number> {
+/** The times from record to arrival, one event at a time to each of the merchants. */
+async function timesOf(consumers: Consumer[], merchantIds: string[], samples: number): Promise<number[]> {
   const seededAt = new Map<string, number>()
   for (let sample = 0; sample < samples; sample += 1) {
     for (const merchantId of merchantIds) {
@@ -97,8 +106,14 @@ async function slowest(consumers: Consumer[], merchantIds: string[], samples: nu
   }
   const arrived = () => consumers.flatMap(({ receipts }) => receipts).filter(({ id }) => seededAt.has(id))
   const receipts = await eventually(arrived, ({ length }) => length === seededAt.size, 30_000)
-  const times = receipts.map(({ id, atMs }) => atMs - (seededAt.get(id) ?? 0)).toSorted((a, b) => a - b)
-  return times[Math.floor(times.length * 0.99) - 1] ?? assert.fail('nothing was measured')
+  return receipts.map(({ id, atMs }) => atMs - (seededAt.get(id) ?? 0))
+}
+
+/** The 99th percentile. */
+function slowestOf(times: number[]): number {
+  return (
+    times.toSorted((a, b) => a - b)[Math.ceil(times.length * 0.99) - 1] ?? assert.fail('nothing was measured')
+  )
 }
 
 describe('a consumer that is down for 72 hours (F-55)', () => {

@@ -18,7 +18,7 @@ import { createLog } from '../../src/kit/log.ts'
 import { ALLOW_LOOPBACK } from '../../src/kit/public-address.ts'
 import { createPublicHttp } from '../../src/kit/public-http.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { claimDeliveries } from '../../src/webhooks/deliver.ts'
+import { claimDeliveries, newRounds } from '../../src/webhooks/claim.ts'
 import { insertEndpoint } from '../../src/webhooks/endpoint-queries.ts'
 import { createDeliveryWriter, type WebhooksApp } from '../../src/webhooks/service.ts'
 import { newSecret, sealSecret } from '../../src/webhooks/signature.ts'
@@ -199,9 +199,9 @@ function verbsOf(app: WebhooksApp, merchantId: string): MerchantVerbs {
       return uuid
     },
     async deliverAll() {
-      const underWay = new Map<string, number>()
+      const rounds = newRounds()
       for (;;) {
-        const pieces = await claimDeliveries(app, 256, underWay)
+        const pieces = await claimDeliveries(app, 256, rounds)
         await Promise.all(pieces.map((piece) => piece()))
         const buried = await buryDeliveries(app.db, app.clock.now())
         if (pieces.length === 0 && buried === 0) return

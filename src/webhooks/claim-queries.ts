@@ -1,0 +1,237 @@
+// What is due, found and claimed. The statements span the tables of events and endpoints as well, so that a claim brings
+// along all that is sent.
+//
+// What is to be done stands in two small indexes, by endpoint. A claim leaps from endpoint to endpoint and then takes a few
+// from those whose turn it is, so that it costs the same however much one of them has waiting.
+
+import { type Db, sql } from '../kit/db.ts'
+import { TRIES, WAITS_MS } from './schedule.ts'
+
+/** A delivery that is ours until its lease ends, with all that is needed to make it. */
+export interface ClaimedDelivery {
+  merchantId: string
+  eventId: string
+  endpointId: string
+  fence: number
+  /** Tries that ended without success so far. */
+  tries: number
+  resourceId: string
+  url: string
+  secretSealed: string
+  previousSealed: string | null
+  previousUntil: Date | null
+  failingSince: Date | null
+  /** The stored event as text: the same bytes at every try, and at every replay. */
+  body: string
+}
+
+export const CLAIM_COLUMNS = `
+  d.merchant_id as "merchantId", d.event_id as "eventId", d.endpoint_id as "endpointId", d.fence, d.tries,
+  d.resource_id as "resourceId", e.url, e.secret_sealed as "secretSealed", e.previous_sealed as "previousSealed",
+  e.previous_until as "previousUntil", e.failing_since as "failingSince", v.body::text as body`
+
+/** Where a round over the endpoints begins. */
+export interface Place {
+  merchantId: string
+  endpointId: string
+}
+
+const NOWHERE = '00000000-0000-0000-0000-000000000000'
+export const BEGINNING: Place = { merchantId: NOWHERE, endpointId: NOWHERE }
+
+export interface DueEndpoint extends Place {
+  isFailing: boolean
+}
+
+// Each is one look into an index, some microseconds: a page of them holds up nobody.
+const ENDPOINTS_PER_PAGE = '1000'
+
+interface WaitingRow extends DueEndpoint {
+  isDue: boolean
+  isLast: boolean
+}
+
+const findDueEndpointsStatement = sql<WaitingRow>`
+with recursive waiting as (
+  (
+    select merchant_id, endpoint_id, due_at, 1 as step
+    from deliveries
+    where due_at is not null and (merchant_id, endpoint_id) > ($2::uuid, $3::uuid)
+    order by merchant_id, endpoint_id, due_at
+    limit 1
+  )
+  union all
+  select n.merchant_id, n.endpoint_id, n.due_at, w.step + 1
+  from waiting w
+  cross join lateral (
+    select d.merchant_id, d.endpoint_id, d.due_at
+    from deliveries d
+    where d.due_at is not null and (d.merchant_id, d.endpoint_id) > (w.merchant_id, w.endpoint_id)
+    order by d.merchant_id, d.endpoint_id, d.due_at
+    limit 1
+  ) n
+  where w.step < ${ENDPOINTS_PER_PAGE}
+)
+select
+  w.merchant_id as "merchantId",
+  w.endpoint_id as "endpointId",
+  e.failing_since is not null as "isFailing",
+  w.due_at <= $1 and e.status = 'enabled' as "isDue",
+  w.step = ${ENDPOINTS_PER_PAGE} as "isLast"
+from waiting w
+join webhook_endpoints e on e.merchant_id = w.merchant_id and e.id = w.endpoint_id
+where w.due_at <= $1 or w.step = ${ENDPOINTS_PER_PAGE}
+order by w.step`
+
+/** The endpoints with something due behind a place, and where to go on; undefined when there are no more. */
+export async function findDueEndpoints(
+  db: Db,
+  now: Date,
+  after: Place,
+): Promise<{ due: DueEndpoint[]; next: Place | undefined }> {
+  const rows = await db.query(findDueEndpointsStatement, [now, after.merchantId, after.endpointId])
+  return { due: rows.filter(({ isDue }) => isDue), next: rows.find(({ isLast }) => isLast) }
+}
+
+// How far a claim looks at one endpoint: enough to find other resources behind a few that wait for their turn.
+const WINDOW = '32'
+
+// The call at its limit of fifteen seconds, and our own statements on a machine that may be busy.
+const LEASE = "interval '30 seconds'"
+
+// All processes share the clock of the database, so that one whose own is wrong takes nothing from the others.
+export const IS_FREE = '(d.leased_until is null or d.leased_until <= statement_timestamp())'
+const IS_LEASED = 'p.leased_until > statement_timestamp()'
+
+// A version waits this long for the one before it, counted from when that one was first tried.
+const PATIENCE = "interval '10 minutes'"
+
+// Whatever the patience: who is being tried, or is due as well, goes first. A worker that was away finds everything due.
+const GOES_FIRST = `
+        p.first_tried_at is null
+        or p.first_tried_at > $1::timestamptz - ${PATIENCE}
+        or p.due_at <= $1
+        or ${IS_LEASED}`
+
+// Who waits for one that is being tried is taken on when that one ends; it looks again by itself as well, because an end
+// that is written just before it came to be does not know of it.
+const HOLD_UNTIL = `
+      greatest(
+        case when ${IS_LEASED} then null else least(p.due_at, p.first_tried_at + ${PATIENCE}) end,
+        $1::timestamptz + interval '1 second'
+      )`
+
+// Events about an endpoint itself, such as its tests, tell nothing that a later one would make stale.
+export const UNORDERED = "'webhook_endpoint'"
+
+// A try is counted when it begins. Should nobody tell its end, it is made again after a wait as if it had failed: what kills
+// whoever touches it comes back less and less often.
+export const beginTry = (at: string): string => `
+    begun = d.begun + 1,
+    fence = d.fence + 1,
+    leased_until = statement_timestamp() + ${LEASE},
+    due_at = ${at}::timestamptz
+      + greatest(${LEASE}, (array[${WAITS_MS.join(', ')}])[d.begun + 1] * interval '1 millisecond'),
+    first_tried_at = coalesce(d.first_tried_at, ${at})`
+
+export const HAS_TRIES_LEFT = `d.begun < ${TRIES}`
+
+// Those that wait for an earlier version are put off until it is tried again: they leave the window to others.
+const claimDeliveriesStatement = sql<{ fate: 'claimed' | 'held' | 'spent' } & ClaimedDelivery>`
+with candidate as (
+  select
+    d.merchant_id, d.event_id, d.endpoint_id, d.due_at, t.room, b.hold_until,
+    case when not ${HAS_TRIES_LEFT} then 'spent' when b.hold_until is not null then 'held' else 'claimed' end as fate
+  from unnest($2::uuid[], $3::uuid[], $4::integer[]) as t (merchant_id, endpoint_id, room)
+  join webhook_endpoints e on e.merchant_id = t.merchant_id and e.id = t.endpoint_id and e.status = 'enabled'
+  cross join lateral (
+    select *
+    from deliveries d
+    where d.merchant_id = t.merchant_id and d.endpoint_id = t.endpoint_id and d.due_at <= $1 and ${IS_FREE}
+    order by d.due_at
+    limit ${WINDOW}
+  ) d
+  left join lateral (
+    select ${HOLD_UNTIL} as hold_until
+    from deliveries p
+    where p.merchant_id = d.merchant_id
+      and p.endpoint_id = d.endpoint_id
+      and p.resource_id = d.resource_id
+      and p.resource_type = d.resource_type
+      and p.version < d.version
+      and p.due_at is not null
+      and (${GOES_FIRST})
+      and d.resource_type <> ${UNORDERED}
+    order by p.version desc
+    limit 1
+  ) b on true
+),
+queued as (
+  select *, row_number() over (partition by merchant_id, endpoint_id, fate order by due_at, event_id) as place
+  from candidate
+),
+locked as (
+  select d.merchant_id, d.event_id, d.endpoint_id, q.fate, q.hold_until
+  from queued q
+  join deliveries d on d.merchant_id = q.merchant_id and d.event_id = q.event_id and d.endpoint_id = q.endpoint_id
+  where d.due_at <= $1 and ${IS_FREE} and (q.fate <> 'claimed' or q.place <= q.room)
+  for update of d skip locked
+),
+held as (
+  update deliveries d
+  set due_at = l.hold_until
+  from locked l
+  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.fate = 'held'
+  returning d.*
+),
+spent as (
+  update deliveries d
+  set status = 'dead', reason = 'broke_off', due_at = null, leased_until = null, finished_at = $1
+  from locked l
+  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.fate = 'spent'
+  returning d.*
+),
+claimed as (
+  update deliveries d
+  set ${beginTry('$1')}
+  from locked l
+  where d.merchant_id = l.merchant_id
+    and d.event_id = l.event_id
+    and d.endpoint_id = l.endpoint_id
+    and l.fate = 'claimed'
+  returning d.*
+)
+select d.fate, ${CLAIM_COLUMNS}
+from (
+  select *, 'claimed' as fate from claimed
+  union all
+  select *, 'held' as fate from held
+  union all
+  select *, 'spent' as fate from spent
+) d
+left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id and d.fate = 'claimed'
+left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id and d.fate = 'claimed'
+order by d.created_at, d.version`
+
+/** An endpoint whose turn it is, and how many deliveries it is given at most. */
+export interface Turn extends Place {
+  room: number
+}
+
+/** What became of what was due at some endpoints. */
+export interface Claim {
+  claimed: ClaimedDelivery[]
+  /** How many were put off because an earlier version of their resource is not done. */
+  held: number
+  /** Those that broke off as often as they could be tried, and are given up. */
+  spent: Pick<ClaimedDelivery, 'merchantId' | 'eventId' | 'endpointId'>[]
+}
+
+export async function claimDueDeliveries(db: Db, now: Date, turns: readonly Turn[]): Promise<Claim> {
+  const merchantIds = turns.map(({ merchantId }) => merchantId)
+  const endpointIds = turns.map(({ endpointId }) => endpointId)
+  const rooms = turns.map(({ room }) => room)
+  const rows = await db.query(claimDeliveriesStatement, [now, merchantIds, endpointIds, rooms])
+  const of = (wanted: string) => rows.filter(({ fate }) => fate === wanted)
+  return { claimed: of('claimed'), held: of('held').length, spent: of('spent') }
+}

@@ -1,0 +1,165 @@
+// Events, how they were delivered, and sending them again.
+
+import type { Complaint } from '../core/errors.ts'
+import { wholePage } from '../core/page.ts'
+import { listEvents, requireEvent } from '../events/service.ts'
+import { type Once, REPLAYED } from '../kit/idempotency.ts'
+import { type Answer, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import type { WebhooksApp } from './app.ts'
+import {
+  DELIVERY_EXAMPLE,
+  ENDPOINT_EXAMPLE,
+  EVENT_EXAMPLE,
+  PROGRESS_EXAMPLE,
+  RANGE_EXAMPLE,
+  REPLAY_EXAMPLE,
+} from './examples.ts'
+import {
+  KEPT_DAYS,
+  listDeliveries,
+  MAX_QUEUED_REPLAYS,
+  replayMany,
+  replayOne,
+  requireReplay,
+} from './replay.ts'
+import type { ReplayRow } from './replay-queries.ts'
+import {
+  DeliveryRecord,
+  EventRecord,
+  EventsQuery,
+  ReplayEventBody,
+  ReplayRangeBody,
+  ReplayRecord,
+  toDelivery,
+  toReplay,
+} from './schema.ts'
+
+const COMMON = { tag: 'Webhooks', scope: 'webhooks:write' } as const
+const EVENTS = '/api/v1/events'
+const DAY_MS = 24 * 3_600_000
+
+export const eventRoutes = (app: WebhooksApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: EVENTS,
+    summary: 'List events',
+    description: 'Newest first, whether or not an endpoint wanted them; deep pages go by cursor.',
+    query: EventsQuery,
+    answer: { http: 200, data: EventRecord, list: true },
+    refusals: ['validation_failed', 'invalid_uuid'],
+    examples: { data: [EVENT_EXAMPLE] },
+    handle: async ({ merchant, query }) => {
+      const { rows, meta } = await listEvents(app, merchant, query)
+      const events = rows.map(({ body }) => body)
+      return listed('Events retrieved.', events, meta)
+    },
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: `${EVENTS}/{uuid}`,
+    summary: 'Get an event',
+    description: 'As it is delivered.',
+    params: UuidParams,
+    answer: { http: 200, data: EventRecord },
+    refusals: ['invalid_uuid', 'event_not_found'],
+    examples: { data: EVENT_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Event retrieved.', (await requireEvent(app, merchant, params.uuid)).body),
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: `${EVENTS}/{uuid}/deliveries`,
+    summary: 'List the deliveries of an event',
+    description: `One for each endpoint, with its tries. Kept for ${KEPT_DAYS} days after they ended.`,
+    params: UuidParams,
+    answer: { http: 200, data: DeliveryRecord, list: true },
+    refusals: ['invalid_uuid', 'event_not_found'],
+    examples: { data: [DELIVERY_EXAMPLE] },
+    handle: async ({ merchant, params }) => {
+      const deliveries = await listDeliveries(app, merchant, params.uuid)
+      const records = deliveries.map((delivery) => toDelivery(params.uuid, delivery))
+      return listed('Deliveries retrieved.', records, wholePage(records.length))
+    },
+  }),
+]
+
+export const replayRoutes = (app: WebhooksApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${EVENTS}/{uuid}/replay`,
+    summary: 'Send an event again',
+    description:
+      'To every enabled endpoint that listens to it, or to the one named, under the same id and with the same body.',
+    params: UuidParams,
+    body: ReplayEventBody,
+    answer: { http: 201, data: ReplayRecord },
+    refusals: [
+      'validation_failed',
+      'invalid_uuid',
+      'event_not_found',
+      'webhook_endpoint_not_found',
+      'invalid_state',
+      'idempotency_key_reused',
+    ],
+    examples: { body: { endpoint: ENDPOINT_EXAMPLE.uuid }, data: { ...REPLAY_EXAMPLE, deliveries: 1 } },
+    handle: async ({ merchant, params, body, idempotencyKey }) =>
+      answerReplay(await replayOne(app, merchant, params.uuid, body, idempotencyKey)),
+  }),
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${EVENTS}/replay`,
+    summary: 'Send the events of a time again',
+    description: `Any number of them, oldest first, little by little: the answer says that it is queued, and its own address how far it is. At most ${MAX_QUEUED_REPLAYS} at once.`,
+    body: ReplayRangeBody,
+    answer: { http: 201, data: ReplayRecord },
+    refusals: [
+      'validation_failed',
+      'invalid_uuid',
+      'webhook_endpoint_not_found',
+      'invalid_state',
+      'idempotency_key_reused',
+    ],
+    examples: RANGE_EXAMPLE,
+    complaints: (body) => complainOfRange(body, app.clock.now()),
+    handle: async ({ merchant, body, idempotencyKey }) =>
+      answerReplay(await replayMany(app, merchant, body, idempotencyKey)),
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: '/api/v1/webhooks/replays/{uuid}',
+    summary: 'See how far a replay is',
+    description: `Kept for ${KEPT_DAYS} days after it ended.`,
+    params: UuidParams,
+    answer: { http: 200, data: ReplayRecord },
+    refusals: ['invalid_uuid', 'replay_not_found'],
+    examples: { data: PROGRESS_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Replay retrieved.', toReplay(await requireReplay(app, merchant, params.uuid))),
+  }),
+]
+
+function complainOfRange({ from, to, onlyUndelivered }: Record<string, unknown>, now: Date): Complaint[] {
+  const [begin, end] = [Date.parse(String(from)), Date.parse(String(to))]
+  if (begin >= end) return [{ field: 'to', code: 'out_of_range', message: 'to must be later than from.' }]
+  if (onlyUndelivered !== true || !(begin < now.getTime() - KEPT_DAYS * DAY_MS)) return []
+  const message = `from must be within the last ${KEPT_DAYS} days with onlyUndelivered: what was delivered before is not known any more.`
+  return [{ field: 'from', code: 'out_of_range', message }]
+}
+
+function answerReplay({ record, replayed }: Once<ReplayRow>): Answer {
+  return created(describeReplay(record), toReplay(record), replayed ? REPLAYED : undefined)
+}
+
+function describeReplay({ status, events, deliveries }: ReplayRow): string {
+  if (status === 'queued') return 'The events of this time will be sent again.'
+  return `${counted(events, 'event')} in ${counted(deliveries, 'delivery', 'deliveries')} will be sent again.`
+}
+
+const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`

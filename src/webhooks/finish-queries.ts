@@ -1,0 +1,178 @@
+// How tries end. A result is one commit, with what it means for the endpoint and for the next version of the resource.
+
+import { type Db, sql } from '../kit/db.ts'
+import {
+  beginTry,
+  CLAIM_COLUMNS,
+  type ClaimedDelivery,
+  HAS_TRIES_LEFT,
+  IS_FREE,
+  UNORDERED,
+} from './claim-queries.ts'
+
+/** How a try ended, in the words of the columns. */
+export interface DeliveryResult {
+  merchant_id: string
+  event_id: string
+  endpoint_id: string
+  fence: number
+  status: 'delivered' | 'pending' | 'dead'
+  reason: string | null
+  due_at: Date | null
+  started_at: Date
+  ended_at: Date
+  /** Whether the next version of the same resource becomes ours as well; otherwise it is due for whoever comes first. */
+  goes_on: boolean
+  url: string
+  signature: string
+  http_status: number | null
+  error: string | null
+  answer: string | null
+  duration_ms: number
+}
+
+interface FinishedRow extends ClaimedDelivery {
+  n: number
+  isContinued: boolean
+}
+
+// The row of an endpoint that fails is not written at every failure, only this often.
+const NOTED_EVERY = "interval '1 minute'"
+
+// The longest wait between two tries, with its jitter. Failures further apart tell nothing about the time between them.
+const LONGEST_PAUSE = "interval '27 hours'"
+
+// The lowest version that is still to be delivered; while somebody else has it, nobody overtakes it.
+const IS_FOLLOWER = `
+    d.merchant_id = l.merchant_id
+    and d.event_id = l.event_id
+    and d.endpoint_id = l.endpoint_id
+    and d.due_at is not null
+    and ${IS_FREE}
+    and ${HAS_TRIES_LEFT}`
+
+const finishDeliveriesStatement = sql<FinishedRow>`
+with result as (
+  select *
+  from jsonb_to_recordset($1::jsonb) as r (
+    n integer, merchant_id uuid, event_id uuid, endpoint_id uuid, fence integer, status text, reason text,
+    due_at timestamptz, started_at timestamptz, ended_at timestamptz, goes_on boolean, url text, signature text,
+    http_status integer, error text, answer text, duration_ms integer
+  )
+),
+locked as (
+  select d.merchant_id, d.event_id, d.endpoint_id
+  from result r
+  join deliveries d on d.merchant_id = r.merchant_id and d.event_id = r.event_id and d.endpoint_id = r.endpoint_id
+  where d.fence = r.fence and d.status = 'pending'
+  order by d.merchant_id, d.event_id, d.endpoint_id
+  for update of d
+),
+finished as (
+  update deliveries d
+  set
+    status = r.status,
+    reason = r.reason,
+    due_at = r.due_at,
+    leased_until = null,
+    tries = d.tries + 1,
+    begun = 0,
+    finished_at = case when r.status <> 'pending' then r.ended_at end
+  from locked l
+  join result r on r.merchant_id = l.merchant_id and r.event_id = l.event_id and r.endpoint_id = l.endpoint_id
+  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and d.fence = r.fence
+  returning r.*, d.resource_type, d.resource_id, d.version
+),
+tried as (
+  insert into delivery_attempts (
+    merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, answer, duration_ms
+  )
+  select
+    merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, answer, duration_ms
+  from finished
+),
+outcome as (
+  select
+    merchant_id, endpoint_id, bool_or(status = 'delivered') as is_alive, min(ended_at) as first_at, max(ended_at) as last_at
+  from finished
+  group by merchant_id, endpoint_id
+),
+turned as (
+  select o.*
+  from outcome o
+  join webhook_endpoints e on e.merchant_id = o.merchant_id and e.id = o.endpoint_id
+  where case
+    when o.is_alive then e.failing_since is not null
+    else e.failing_since is null or e.last_failed_at < o.last_at - ${NOTED_EVERY}
+  end
+  order by e.merchant_id, e.id
+  for no key update of e
+),
+health as (
+  update webhook_endpoints e
+  set
+    failing_since = case
+      when t.is_alive then null
+      when e.last_failed_at >= t.first_at - ${LONGEST_PAUSE} then e.failing_since
+      else t.first_at
+    end,
+    last_failed_at = case when not t.is_alive then t.last_at end
+  from turned t
+  where e.merchant_id = t.merchant_id and e.id = t.endpoint_id
+),
+follower as (
+  select n.merchant_id, n.event_id, n.endpoint_id, f.n, f.ended_at, f.goes_on
+  from finished f
+  join webhook_endpoints e on e.merchant_id = f.merchant_id and e.id = f.endpoint_id and e.status = 'enabled'
+  cross join lateral (
+    select d.merchant_id, d.event_id, d.endpoint_id
+    from deliveries d
+    where d.merchant_id = f.merchant_id
+      and d.endpoint_id = f.endpoint_id
+      and d.resource_id = f.resource_id
+      and d.resource_type = f.resource_type
+      and d.version > f.version
+      and d.due_at is not null
+    order by d.version
+    limit 1
+  ) n
+  where f.status <> 'pending'
+    and f.resource_type <> ${UNORDERED}
+    and not exists (select 1 from result r where r.event_id = n.event_id and r.endpoint_id = n.endpoint_id)
+),
+begun as (
+  update deliveries d
+  set ${beginTry('l.ended_at')}
+  from follower l
+  where ${IS_FOLLOWER} and l.goes_on
+  returning d.*, l.n
+),
+hastened as (
+  update deliveries d
+  set due_at = l.ended_at
+  from follower l
+  where ${IS_FOLLOWER} and not l.goes_on
+)
+select f.n, d.n is not null as "isContinued", ${CLAIM_COLUMNS}
+from finished f
+left join begun d on d.n = f.n
+left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id
+left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id`
+
+export interface Finished {
+  /** False when somebody else has claimed the delivery since: nothing was written. */
+  isOurs: boolean
+  /** The next version of the same resource, ours as well from now on. */
+  next: ClaimedDelivery | undefined
+}
+
+export async function finishDeliveries(db: Db, results: readonly DeliveryResult[]): Promise<Finished[]> {
+  const rows = await db.query(finishDeliveriesStatement, [
+    JSON.stringify(results.map((result, n) => ({ n, ...result }))),
+  ])
+  const byResult = new Map(rows.map((row) => [row.n, row]))
+  return results.map((_, n) => {
+    const row = byResult.get(n)
+    return { isOurs: row !== undefined, next: row?.isContinued ? row : undefined }
+  })
+}

@@ -1,0 +1,196 @@
+// The background work around deliveries: replays of a time, and what is taken away when its time is over.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { type Statement, sql } from '../../src/kit/db.ts'
+import { clearPreviousSecrets } from '../../src/webhooks/endpoint-queries.ts'
+import { changeEndpoint, deleteEndpoint, rotateSecret } from '../../src/webhooks/endpoints.ts'
+import { MAX_QUEUED_REPLAYS, replayMany } from '../../src/webhooks/replay.ts'
+import { findReplay, replaySlice } from '../../src/webhooks/replay-queries.ts'
+import { buryDeliveries, forgetDeliveries, forgetEndpoints } from '../../src/webhooks/upkeep-queries.ts'
+import { scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+const rig = await webhooksRig({ after })
+const { app, clock, db } = rig
+const consumer = await scriptedConsumer({ after })
+
+async function newShop(endpoints = 1) {
+  const shop = await rig.newMerchant()
+  const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
+  const made = await Promise.all(Array.from({ length: endpoints }, () => shop.addEndpoint(consumer.url)))
+  const [endpoint = assert.fail('there is one')] = made
+  return { ...shop, merchant, endpoint, endpoints: made }
+}
+
+const ago = (ms: number) => new Date(clock.now().getTime() - ms)
+
+const seedEvents = sql<unknown>`
+insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+select $1, gen_random_uuid(), 'refund.pending', 'refund', gen_random_uuid(), 1, '{}', $2
+from generate_series(1, $3)`
+
+const takeAll = sql<unknown>`
+update deliveries
+set status = 'delivered', due_at = null, finished_at = $2
+where merchant_id = $1`
+
+const countDue = sql<{ count: number }>`
+select count(*)::integer as count
+from deliveries
+where merchant_id = $1 and due_at is not null`
+
+describe('the replay of a time', () => {
+  it('is done in slices of five hundred deliveries, also when all its events are of one moment', async () => {
+    const shop = await newShop(20)
+    const at = clock.now()
+    await db.query(seedEvents, [shop.merchantId, at, 120])
+    await db.query(takeAll, [shop.merchantId, at])
+    clock.advance(HOUR)
+    const range = { from: at.toISOString(), to: clock.now().toISOString() }
+    const { record } = await replayMany(app, shop.merchant, range, undefined)
+    assert.deepEqual([record.status, record.deliveries], ['queued', 0])
+    const counts: number[] = []
+    while (await replaySlice(db, clock.now(), ago(30 * DAY))) {
+      const [row] = await db.query(countDue, [shop.merchantId])
+      counts.push(row?.count ?? 0)
+    }
+    assert.deepEqual(counts, [500, 1_000, 1_500, 2_000, 2_400, 2_400])
+    const done = await findReplay(db, shop.merchantId, record.id)
+    assert.deepEqual([done?.status, done?.events, done?.deliveries], ['done', 120, 2_400])
+    await db.query(takeAll, [shop.merchantId, clock.now()])
+  })
+
+  it('takes turns with those of others', async () => {
+    const [one, other] = [await newShop(20), await newShop(20)]
+    const at = clock.now()
+    for (const { merchantId } of [one, other]) {
+      await db.query(seedEvents, [merchantId, at, 60])
+      await db.query(takeAll, [merchantId, at])
+    }
+    clock.advance(HOUR)
+    const range = { from: at.toISOString(), to: clock.now().toISOString() }
+    for (const { merchant } of [one, other]) await replayMany(app, merchant, range, undefined)
+    for (const _ of [one, other]) {
+      clock.advance(1)
+      await replaySlice(db, clock.now(), ago(30 * DAY))
+    }
+    for (const { merchantId } of [one, other]) {
+      assert.deepEqual(await db.query(countDue, [merchantId]), [{ count: 500 }])
+    }
+    while (await replaySlice(db, clock.now(), ago(30 * DAY)));
+    for (const { merchantId } of [one, other]) await db.query(takeAll, [merchantId, clock.now()])
+  })
+
+  it('is refused while ten of the merchant are under way', async () => {
+    const shop = await newShop()
+    const range = { from: ago(HOUR).toISOString(), to: clock.now().toISOString() }
+    for (let count = 0; count < MAX_QUEUED_REPLAYS; count += 1)
+      await replayMany(app, shop.merchant, range, undefined)
+    await assert.rejects(replayMany(app, shop.merchant, range, undefined), { code: 'invalid_state' })
+    while (await replaySlice(db, clock.now(), ago(30 * DAY)));
+    await replayMany(app, shop.merchant, range, undefined)
+    while (await replaySlice(db, clock.now(), ago(30 * DAY)));
+  })
+})
+
+const countEndpoints = sql<{ count: number }>`
+select count(*)::integer as count
+from webhook_endpoints
+where merchant_id = $1`
+
+const copyEndpoint = sql<unknown>`
+insert into webhook_endpoints
+select (jsonb_populate_record(e, jsonb_build_object('id', gen_random_uuid()))).*
+from webhook_endpoints e, generate_series(1, 2000)
+where e.id = $1`
+
+describe('a deleted endpoint', () => {
+  it('is taken away with the last that is told about it, and not before', async () => {
+    const shop = await newShop()
+    await shop.tell()
+    await shop.deliverAll()
+    await deleteEndpoint(app, shop.merchant, shop.endpoint.id)
+    const forgetAll = async (before: Date) => {
+      while ((await forgetEndpoints(db, before)) > 0);
+      return (await db.query(countEndpoints, [shop.merchantId]))[0]?.count
+    }
+    clock.advance(29 * DAY)
+    assert.equal(await forgetAll(ago(30 * DAY)), 1)
+    clock.advance(3 * DAY)
+    assert.equal(await forgetAll(ago(30 * DAY)), 1, 'its delivery is still there')
+    while ((await forgetDeliveries(db, ago(30 * DAY))) > 0);
+    assert.equal(await forgetAll(ago(30 * DAY)), 0)
+  })
+
+  it('is not in the way of the events of its merchant, however many there were', async () => {
+    const shop = await newShop(2)
+    await deleteEndpoint(app, shop.merchant, shop.endpoint.id)
+    await db.query(copyEndpoint, [shop.endpoint.id])
+    await db.script('analyze webhook_endpoints')
+    const explain: Statement<{ 'QUERY PLAN': unknown }> = {
+      name: 'explain_fan_out',
+      text: `explain (format json) select id from webhook_endpoints where merchant_id = $1 and status = 'enabled'`,
+    }
+    const plan = JSON.stringify(await db.query(explain, [shop.merchantId]))
+    assert.match(plan, /"Index Name":"webhook_endpoints_kept"/)
+  })
+})
+
+const selectPrevious = sql<{ sealed: string | null }>`
+select previous_sealed as sealed
+from webhook_endpoints
+where id = $1`
+
+describe('a secret that was replaced', () => {
+  it('is destroyed when its time is over', async () => {
+    const shop = await newShop()
+    await rotateSecret(app, shop.merchant, shop.endpoint.id, { overlapHours: 1 }, undefined)
+    await clearPreviousSecrets(db, clock.now())
+    assert.ok((await db.query(selectPrevious, [shop.endpoint.id]))[0]?.sealed)
+    clock.advance(HOUR)
+    await clearPreviousSecrets(db, clock.now())
+    assert.deepEqual(await db.query(selectPrevious, [shop.endpoint.id]), [{ sealed: null }])
+    await rotateSecret(app, shop.merchant, shop.endpoint.id, { overlapHours: 1 }, undefined)
+  })
+})
+
+describe('what waits for an endpoint that was disabled', () => {
+  it('is left alone when the endpoint is being enabled at this moment', async () => {
+    const shop = await newShop()
+    await shop.tell()
+    await changeEndpoint(app, shop.merchant, shop.endpoint.id, { enabled: false })
+    await db.transaction(async (tx) => {
+      await changeEndpoint({ ...app, db: { ...db, ...tx } }, shop.merchant, shop.endpoint.id, {
+        enabled: true,
+      })
+      await buryDeliveries(db, clock.now())
+    })
+    assert.deepEqual(
+      (await shop.deliveriesOf(shop.endpoint)).map(({ status }) => status),
+      ['pending'],
+    )
+    await shop.deliverAll()
+  })
+})
+
+const selectChecked = sql<{ at: Date }>`
+select checked_from as at
+from webhook_endpoints
+where id = $1`
+
+describe('the time from which on an endpoint must have everything', () => {
+  it('moves only when it listens to something else', async () => {
+    const { merchant, endpoint } = await newShop()
+    const checkedFrom = async () => (await db.query(selectChecked, [endpoint.id]))[0]?.at.getTime()
+    const before = await checkedFrom()
+    clock.advance(HOUR)
+    const same = { description: 'x', url: `${consumer.url}/2`, events: ['*'], enabled: true }
+    await changeEndpoint(app, merchant, endpoint.id, same)
+    assert.equal(await checkedFrom(), before)
+    await changeEndpoint(app, merchant, endpoint.id, { events: ['refund.failed'] })
+    assert.equal(await checkedFrom(), clock.now().getTime())
+  })
+})

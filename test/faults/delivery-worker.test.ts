@@ -1,0 +1,290 @@
+// What the delivery worker bears: endpoints that hang by the hundred, deliveries that break it, clocks that differ, replays
+// and failures that come in between. Nothing waits for real time: the test moves the clock.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { allStatements, type Statement, sql } from '../../src/kit/db.ts'
+import { claimDeliveries, newRounds } from '../../src/webhooks/claim.ts'
+import { CONCURRENCY } from '../../src/webhooks/lanes.ts'
+import { replayOne } from '../../src/webhooks/replay.ts'
+import { eventually } from '../support/process.ts'
+import { type ScriptedConsumer, scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+const rig = await webhooksRig({ after })
+const { app, clock, db } = rig
+
+async function newShop() {
+  const [shop, consumer] = [await rig.newMerchant(), await scriptedConsumer({ after })]
+  const endpoint = await shop.addEndpoint(consumer.url)
+  const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
+  const statuses = async () => (await shop.deliveriesOf(endpoint)).map(({ status }) => status)
+  return { ...shop, merchant, consumer, endpoint, statuses }
+}
+
+/** Answers each version as it is told to, and one of them only when the test says so. */
+function holding(consumer: ScriptedConsumer, version: number) {
+  const held: (() => void)[] = []
+  consumer.usually = (response, { event }) => {
+    if (event.resource.version !== version || held.length > 0) return void response.writeHead(204).end()
+    held.push(() => response.writeHead(503).end())
+  }
+  return { isHeld: () => eventually(() => held.length, Boolean, 5_000), refuse: () => held[0]?.() }
+}
+
+/** As a process that has just been started. */
+const makeDue = async () => (await claimDeliveries(app, CONCURRENCY, newRounds())).map((piece) => piece())
+
+const expireLeases = sql<unknown>`
+update deliveries
+set leased_until = statement_timestamp()
+where endpoint_id = $1 and leased_until is not null`
+
+describe('a version that is under way', () => {
+  it('is not overtaken when an earlier one is replayed and taken', async () => {
+    const shop = await newShop()
+    const resource = await shop.tell()
+    await shop.deliverAll()
+    const first = shop.consumer.received[0]?.event.id
+    await shop.tell(resource)
+    clock.advance(SECOND)
+    await shop.tell(resource)
+    const { isHeld, refuse } = holding(shop.consumer, 2)
+    const second = await makeDue()
+    await isHeld()
+    await replayOne(app, shop.merchant, first, {}, undefined)
+    await Promise.all(await makeDue())
+    assert.deepEqual(shop.consumer.versions(), [1, 2, 1])
+    refuse()
+    await Promise.all(second)
+    assert.deepEqual(await shop.statuses(), ['delivered', 'pending', 'pending'])
+    clock.advance(6 * SECOND)
+    await shop.deliverAll()
+    assert.deepEqual(shop.consumer.versions(), [1, 2, 1, 2, 3])
+  })
+
+  it('is not overtaken when an earlier one, for which it waited long enough, is taken at last', async () => {
+    const shop = await newShop()
+    shop.consumer.usually = 503
+    const resource = await shop.tell()
+    for (const _ of [2, 3]) await shop.tell(resource)
+    for (const wait of [0, 6 * SECOND, 6 * MINUTE]) {
+      clock.advance(wait)
+      await shop.deliverAll()
+    }
+    assert.deepEqual(shop.consumer.versions(), [1, 1, 1])
+    // Five seconds before its fourth try: the ten minutes are over, so the second version goes.
+    const [waiting] = await shop.deliveriesOf(shop.endpoint)
+    clock.advance((waiting?.dueAt?.getTime() ?? 0) - clock.now().getTime() - 5 * SECOND)
+    const { isHeld, refuse } = holding(shop.consumer, 2)
+    const second = await makeDue()
+    await isHeld()
+    clock.advance(5 * SECOND)
+    await Promise.all(await makeDue())
+    assert.deepEqual(shop.consumer.versions(), [1, 1, 1, 2, 1])
+    refuse()
+    await Promise.all(second)
+    assert.deepEqual(await shop.statuses(), ['delivered', 'pending', 'pending'])
+    clock.advance(6 * SECOND)
+    await shop.deliverAll()
+    assert.deepEqual(shop.consumer.versions(), [1, 1, 1, 2, 1, 2, 3])
+  })
+})
+
+describe('a delivery that breaks whoever makes it (F-54)', () => {
+  it('comes back less and less often, is given up after ten tries, and holds up its resource ten minutes', async () => {
+    const shop = await newShop()
+    const { post } = app.publicHttp
+    const [broken, taken]: [number[], number[]] = [[], []]
+    app.publicHttp.post = (url, request) => {
+      if (url !== shop.consumer.url) return post(url, request)
+      const isPoison = String(request.body).includes('"version": 1')
+      ;(isPoison ? broken : taken).push(clock.now().getTime() - startedAt)
+      return isPoison ? Promise.reject(new Error('it broke')) : post(url, request)
+    }
+    const startedAt = clock.now().getTime()
+    const resource = await shop.tell()
+    await shop.tell(resource)
+    while ((await shop.statuses()).includes('pending')) {
+      await shop.deliverAll()
+      await db.query(expireLeases, [shop.endpoint.id])
+      const pending = (await shop.deliveriesOf(shop.endpoint)).flatMap(({ dueAt }) => dueAt?.getTime() ?? [])
+      if (pending.length > 0) clock.advance(Math.max(Math.min(...pending) - clock.now().getTime(), 0))
+    }
+    app.publicHttp.post = post
+    const ends = (await shop.deliveriesOf(shop.endpoint)).map((one) => [one.status, one.reason, one.tries])
+    assert.deepEqual(ends, [
+      ['dead', 'broke_off', 0],
+      ['delivered', null, 1],
+    ])
+    assert.equal(broken.length, 10)
+    assert.ok((broken.at(-1) ?? 0) > 75 * HOUR)
+    assert.ok((taken[0] ?? 0) <= 11 * MINUTE, `the next version waited ${taken[0]} ms`)
+  })
+})
+
+describe('a delivery that is replayed while it waits for its next try', () => {
+  it('has its whole schedule again', async () => {
+    const shop = await newShop()
+    shop.consumer.usually = 503
+    await shop.tell()
+    await shop.deliverAll()
+    const event = shop.consumer.received[0]?.event.id
+    for (let replays = 0; replays < 12; replays += 1) {
+      clock.advance(SECOND)
+      await replayOne(app, shop.merchant, event, {}, undefined)
+      await shop.deliverAll()
+    }
+    const [delivery] = await shop.deliveriesOf(shop.endpoint)
+    assert.deepEqual([delivery?.status, delivery?.tries, shop.consumer.received.length], ['pending', 1, 13])
+  })
+})
+
+describe('two workers, one of which is a minute behind (F-53)', () => {
+  it('do not make the same delivery', async () => {
+    const shop = await newShop()
+    const late = { ...app, clock: { ...clock, now: () => new Date(clock.now().getTime() - MINUTE) } }
+    await shop.tell()
+    clock.advance(2 * MINUTE)
+    const answers: (() => void)[] = []
+    shop.consumer.usually = (response) => void answers.push(() => response.writeHead(204).end())
+    const calls = (await claimDeliveries(late, CONCURRENCY, newRounds())).map((piece) => piece())
+    await eventually(() => answers.length, Boolean, 5_000)
+    for (const passed of [0, HOUR]) {
+      clock.advance(passed)
+      await Promise.all(await makeDue())
+    }
+    for (const answer of answers) answer()
+    await Promise.all(calls)
+    assert.deepEqual(await shop.statuses(), ['delivered'])
+    assert.equal(shop.consumer.received.length, 1)
+  })
+})
+
+describe('hundreds of endpoints that hang (F-56)', () => {
+  it('leave room for one that answers: while they hang for the first time, and when they are known to', async () => {
+    const HANGING = 400
+    const hanging = await scriptedConsumer({ after })
+    hanging.usually = () => undefined
+    for (let merchants = 0; merchants < HANGING / 20; merchants += 1) {
+      const merchant = await rig.newMerchant()
+      await Promise.all(Array.from({ length: 20 }, () => merchant.addEndpoint(hanging.url)))
+      for (const _ of [1, 2]) await merchant.tell()
+    }
+    const shop = await newShop()
+    await shop.tell()
+
+    const rounds = newRounds()
+    const underWay = new Set<Promise<void>>()
+    const look = async () => {
+      for (const piece of await claimDeliveries(app, CONCURRENCY - underWay.size, rounds)) {
+        const running: Promise<void> = piece().then(() => void underWay.delete(running))
+        underWay.add(running)
+      }
+    }
+    const { received } = shop.consumer
+    const arrived = (count: number) =>
+      eventually(
+        () => received.length,
+        (length) => length === count,
+        5_000,
+      )
+
+    // A call that takes two seconds makes room for another.
+    for (const _ of [1, 2, 3, 4]) {
+      clock.advance(2 * SECOND)
+      await look()
+      await delay(100)
+    }
+    await arrived(1)
+    await eventually(
+      () => underWay.size,
+      (size) => size === HANGING,
+      5_000,
+    )
+    for (let count = 0; count < 8; count += 1) await shop.tell()
+    await look()
+    await arrived(9)
+
+    // Their time runs out, and from now on they are known.
+    clock.advance(15 * SECOND)
+    hanging.hangUp()
+    await Promise.all(underWay)
+    clock.advance(10 * MINUTE)
+    await look()
+    assert.ok(underWay.size <= 128, `${underWay.size} are under way to endpoints that fail`)
+    for (let count = 0; count < 8; count += 1) await shop.tell()
+    await look()
+    await arrived(17)
+    hanging.usually = 204
+    hanging.hangUp()
+    await Promise.all(underWay)
+  })
+})
+
+const seedEndpoints = sql<unknown>`
+insert into webhook_endpoints (
+  merchant_id, id, url, events, status, secret_sealed, secret_made_by, checked_from, created_at, updated_at
+)
+select $1, gen_random_uuid(), 'https://shop.example/', '{*}', 'enabled', 'v1.x', gen_random_uuid(), $2, $2, $2
+from generate_series(1, 3000)`
+
+const seedEvents = sql<unknown>`
+insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+select $1, gen_random_uuid(), 'refund.pending', 'refund', gen_random_uuid(), 1, '{}', $2
+from generate_series(1, $3)`
+
+interface Plan {
+  'Relation Name'?: string
+  'Node Type': string
+  'Actual Rows': number
+  'Actual Loops': number
+  Plans?: Plan[]
+}
+
+/** How many deliveries a statement read, by what the server tells of its plan; what it wrote is taken back. */
+async function readsOf(words: string, values: unknown[]): Promise<number> {
+  const statement = allStatements().find(({ text }) => text.includes(words)) ?? assert.fail(words)
+  const explain: Statement<{ 'QUERY PLAN': [{ Plan: Plan }] }> = {
+    name: `explain_${statement.name}`,
+    text: `explain (analyze, format json) ${statement.text}`,
+  }
+  let reads = 0
+  const count = (plan: Plan) => {
+    assert.ok(plan['Node Type'] !== 'Seq Scan' || plan['Relation Name'] !== 'deliveries', 'by an index')
+    if (plan['Relation Name'] === 'deliveries' && plan['Node Type'].includes('Scan'))
+      reads += plan['Actual Rows'] * plan['Actual Loops']
+    for (const inner of plan.Plans ?? []) count(inner)
+  }
+  await assert.rejects(
+    db.transaction(async (tx) => {
+      const [row] = await tx.query(explain, values)
+      count(row?.['QUERY PLAN'][0].Plan ?? assert.fail('there is a plan'))
+      throw new Error('only to look')
+    }),
+    /only to look/,
+  )
+  return reads
+}
+
+describe('a claim', () => {
+  it('reads little, however many endpoints have something due and however much (F-58)', async () => {
+    const [many, much] = [await rig.newMerchant(), await newShop()]
+    await db.query(seedEndpoints, [many.merchantId, clock.now()])
+    await db.query(seedEvents, [many.merchantId, clock.now(), 4])
+    await db.query(seedEvents, [much.merchantId, clock.now(), 20_000])
+    await db.script('analyze deliveries')
+    const nowhere = '00000000-0000-0000-0000-000000000000'
+    const looked = await readsOf('with recursive waiting', [clock.now(), nowhere, nowhere])
+    assert.ok(looked <= 1_001, `${looked} to find a page of endpoints`)
+    const turn = [clock.now(), [much.merchantId], [much.endpoint.id], [8]]
+    const read = await readsOf('candidate as', turn)
+    assert.ok(read <= 100, `${read} to claim eight of many`)
+    const pieces = await claimDeliveries(app, 256, newRounds())
+    assert.ok(pieces.length > 100, `${pieces.length} were claimed`)
+  })
+})
