@@ -5,7 +5,7 @@ import { type FakeReply, startFakeServer, type Trouble } from './fake-server.ts'
 
 const REPLY: FakeReply = { http: 201, body: { id: 'ch_1', amount: '100' }, headers: { 'x-request': '7' } }
 
-async function startCounter(t: TestContext, totalTimeoutMs = 400) {
+async function startCounter(t: TestContext, totalTimeoutMs = 800) {
   const acts: string[] = []
   const server = await startFakeServer(t, async ({ text }) => {
     acts.push(text)

@@ -30,11 +30,11 @@ describe('the language of a page', () => {
     assert.equal(chooseLanguage({ merchant: 'xx', country: 'KE' }), 'en')
   })
 
-  it('is remembered for this checkout and for the next one', () => {
+  it('is remembered for this checkout and for the next one, also at a link', () => {
     const cookies = languageCookies('fr', '/pay/abc')
     assert.deepEqual(
       cookies.map(({ path }) => path),
-      ['/pay/abc', '/pay'],
+      ['/pay/abc', '/pay', '/l'],
     )
     const sent = Object.fromEntries(cookies.map(({ name, value }) => [name, value]))
     assert.deepEqual(rememberedLanguages(sent), { chosen: 'fr', last: 'fr' })

@@ -30,7 +30,7 @@ export function openFlutterwave(
   t: Test,
   baseUrl: string,
   {
-    clock = systemClock,
+    clock = clockAt(NOW),
     credentials = CREDENTIALS,
   }: { clock?: Clock; credentials?: Record<string, string> } = {},
 ): Flutterwave {
