@@ -4,6 +4,8 @@ import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
 import { claimDeliveries, newRounds } from '../../src/webhooks/claim.ts'
 import { claimDueDeliveries } from '../../src/webhooks/claim-queries.ts'
+import { listDeliveryRows } from '../../src/webhooks/delivery-queries.ts'
+import { updateEndpoint } from '../../src/webhooks/endpoint-queries.ts'
 import { rotateSecret } from '../../src/webhooks/endpoints.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { forgetDeliveries } from '../../src/webhooks/upkeep-queries.ts'
@@ -284,6 +286,23 @@ describe('an endpoint that answers 410', () => {
   })
 })
 
+describe('an endpoint that moved while its old address was called', () => {
+  it('is not disabled by what the old one answers', async () => {
+    const [shop, moved] = [await newShop(), await scriptedConsumer({ after })]
+    const { id } = shop.endpoint
+    shop.consumer.usually = (response) =>
+      void updateEndpoint(db, shop.merchantId, id, clock.now(), { ...UNCHANGED, url: moved.url }).then(() =>
+        response.writeHead(410).end(),
+      )
+    await shop.tell()
+    await shop.deliverAll()
+    assert.deepEqual(await db.query(selectDisabled, [id]), [{ reason: null, status: 'enabled' }])
+    clock.advance(6 * SECOND)
+    await shop.deliverAll()
+    assert.equal(moved.received.length, 1)
+  })
+})
+
 describe('an endpoint that has failed for five days', () => {
   it('is disabled, and one that took something in between is not', async () => {
     const [dead, alive] = [await newShop(), await newShop()]
@@ -357,6 +376,8 @@ describe('a rotated secret (F-57)', () => {
   })
 })
 
+const UNCHANGED = { description: undefined, events: undefined, status: undefined }
+
 const endLeases = sql<unknown>`
 update deliveries
 set due_at = least(due_at, $2), leased_until = statement_timestamp()
@@ -372,6 +393,12 @@ describe('a process that was away longer than its lease (F-07)', () => {
     const zombie = await claim()
     assert.ok(zombie)
     assert.equal(await claim(), undefined, 'a lease is one process alone')
+    const [shown] = await listDeliveryRows(db, shop.merchantId, zombie.eventId)
+    assert.deepEqual(
+      [shown?.status, shown?.nextTryAt],
+      ['pending', null],
+      'the try under way may be the last',
+    )
     clock.advance(HOUR)
     assert.equal(await claim(), undefined, 'also for one whose clock is wrong (F-53)')
     await db.query(endLeases, [shop.endpoint.id, clock.now()])
