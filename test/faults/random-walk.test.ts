@@ -9,7 +9,7 @@ import { scaled } from '../support/scale.ts'
 import { INSTRUMENT_NAMES } from './random-walk/instruments.ts'
 import { MOST_SEED, walk } from './random-walk/walk.ts'
 
-const OPERATIONS = scaled(4_000, 0.6)
+const OPERATIONS = scaled(4_000, 0.5)
 
 describe('a random walk', () => {
   it('knows every instrument of the sandbox', () => {

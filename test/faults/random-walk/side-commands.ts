@@ -25,9 +25,8 @@ async function changeEndpoint(turn: Turn): Promise<void> {
   if (!uuid) return
   const path = `${ENDPOINTS}/${uuid}`
   if (chance.happens(0.3)) {
-    const told = shop.endpoints.get(uuid) ? '200 enabled' : '200 disabled'
     shop.endpoints.delete(uuid)
-    judge(turn, await ask(turn, 'DELETE', path), told, GONE)
+    judge(turn, await ask(turn, 'DELETE', path), '200 deleted', GONE)
     return
   }
   const enabled = chance.happens(0.5)
@@ -44,7 +43,11 @@ async function replay(turn: Turn): Promise<void> {
   const event = chance.pick<{ id: string }>(listed.body.data)
   if (!event) return
   const path = `/api/v1/events/${event.id}`
-  judge(turn, await ask(turn, 'POST', `${path}/replay`, {}, { 'idempotency-key': newName('key') }), '201')
+  judge(
+    turn,
+    await ask(turn, 'POST', `${path}/replay`, {}, { 'idempotency-key': newName('key') }),
+    '201 done',
+  )
   judge(turn, await ask(turn, 'GET', `${path}/deliveries`), '200')
 }
 
