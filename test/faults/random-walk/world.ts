@@ -128,7 +128,7 @@ async function startConsumer(t: Ending): Promise<Consumer> {
   return { url: `http://127.0.0.1:${address.port}/hooks`, taken }
 }
 
-// Two hours of a long walk: enough to follow one payment back to where it came from.
+// Enough to follow one payment back to where it came from.
 const TRAIL = 20_000
 
 /** An answer that knows what was asked. */
