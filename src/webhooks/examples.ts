@@ -111,7 +111,7 @@ export const REPLAY_EXAMPLE = {
 const QUEUED_EXAMPLE = { ...REPLAY_EXAMPLE, status: 'queued', events: 0, deliveries: 0, finishedAt: null }
 
 export const RANGE_EXAMPLE = {
-  body: { from: '2026-03-14T08:00:00.000Z', to: '2026-03-14T10:00:00.000Z', onlyUndelivered: true },
+  body: { from: '2026-03-14T08:00:00.000Z', to: '2026-03-14T10:00:00.000Z' },
   data: QUEUED_EXAMPLE,
 }
 

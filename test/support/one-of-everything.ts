@@ -14,6 +14,8 @@ export interface OneOfEverything {
   openReference: string
   recurringToken: string
   customer: typeof CUSTOMER
+  /** Records that no list tells of, by their place. */
+  unlisted: Readonly<Record<string, string>>
 }
 
 async function post(api: Api, path: string, body: unknown): Promise<ApiAnswer['body']> {
@@ -38,7 +40,10 @@ export async function makeOneOfEverything(api: Api, mark: string): Promise<OneOf
   // Nobody listens there, so deliveries are refused at once.
   await post(api, '/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook', description: mark })
   await post(api, '/api/v1/api-keys', { name: mark, scopes: ['wallet:read'] })
-  return { reference: paid.reference, openReference: open.reference, recurringToken, customer }
+  const never = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T00:00:01.000Z' }
+  const replay = await post(api, '/api/v1/events/replay', never)
+  const unlisted = { '/api/v1/webhooks/replays/{uuid}': String(replay.uuid) }
+  return { reference: paid.reference, openReference: open.reference, recurringToken, customer, unlisted }
 }
 
 /** The place of one record: the path of an operation up to its last parameter. */
@@ -57,7 +62,7 @@ export function idOf(record: Record<string, unknown>): string | undefined {
 export async function findItemPaths(
   api: Api,
   operations: readonly DocumentedOperation[],
-  { reference }: Pick<OneOfEverything, 'reference'>,
+  { reference, unlisted }: Pick<OneOfEverything, 'reference' | 'unlisted'>,
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   const templates = [...new Set(operations.map(itemTemplateOf))].filter((one) => one !== undefined)
@@ -66,6 +71,11 @@ export async function findItemPaths(
     const collection = template.slice(0, template.lastIndexOf('/'))
     if (template.endsWith('{reference}')) {
       found.set(template, `${collection}/${encodeURIComponent(reference)}`)
+      continue
+    }
+    const known = unlisted[template]
+    if (known !== undefined) {
+      found.set(template, `${collection}/${known}`)
       continue
     }
     const outer = itemTemplateOf({ path: collection })
