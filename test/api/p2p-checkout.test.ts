@@ -199,7 +199,7 @@ describe('the checkout', () => {
       [twice.status, twice.paymentGateway, twice.transferStatus, twice.attempts[0].status],
       ['successful', 'sandbox', 'confirmed', 'duplicate_success'],
     )
-    assert.ok((await postingsOf(db, uuid)).includes('duplicate_capture duplicates SSP 500000'))
+    assert.ok((await postingsOf(db, uuid)).includes('duplicate_capture direct SSP 500000'))
   })
 
   it('goes to the merchant alone where no gateway serves, and nowhere where the operator took that away', async () => {
