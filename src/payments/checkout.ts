@@ -121,6 +121,8 @@ async function startOnce(
   requireStartable(app, view)
   await requireWelcome(app, view.payment)
   const payment = await withTimeToAct(app, view.payment, choice)
+  // Looked at again, it may have moved on: somebody pressed in another window.
+  if (payment.status !== 'pending') return withAttempt(app, payment)
   const candidates = await requireOffered(app, payment, choice)
   requireRestedPhone(view.attempts, choice, app.clock.now())
   await requireAdmission(app, payment)

@@ -12,10 +12,10 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-// Spread by a fifth it is still less than a minute.
-const PATIENT_SECONDS = 45
-// For about an hour: gateways that are away longer are rare, and few attempts are left open by then.
-const PATIENT_TIMES = 80
+// Spread by a fifth, and after a call that has waited for its time in vain, it is still less than a minute.
+const PATIENT_SECONDS = 35
+// For more than an hour, however the spread falls: gateways that are away longer are rare.
+const PATIENT_TIMES = 150
 
 /**
  * Nobody knows what happened: ask soon, then so often that a minute after a gateway or a network is back nobody waits any

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { unknownDelayMs } from './schedule.ts'
+
+const HOUR_MS = 3_600_000
+// The longest that a call waits, and how far a delay is spread.
+const CALL_MS = 10_000
+const SPREAD = 1.2
+
+it('asks again within a minute of the end of an outage that lasted for an hour (F-38)', () => {
+  let askedForMs = 0
+  let tries = 0
+  while (askedForMs < HOUR_MS) {
+    const delayMs = unknownDelayMs(tries)
+    assert.ok(CALL_MS + SPREAD * delayMs < 60_000, `after ${tries} questions it waits ${delayMs} ms`)
+    askedForMs += delayMs
+    tries += 1
+  }
+})
+
+it('asks once an hour in the end, and never stops asking', () => {
+  assert.equal(unknownDelayMs(10_000), HOUR_MS)
+})

@@ -1,0 +1,44 @@
+// A payer with two windows presses in both at the same moment, and the two reach different processes (F-31). Who comes second
+// looks at the payment again before it acts, and must see that it has moved on.
+
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import type { Db } from '../../src/kit/db.ts'
+import { type PaymentsApp, requireCheckoutPayment, startAttempt } from '../../src/payments/service.ts'
+import { pathOf } from '../support/books.ts'
+import { paymentsRig, STARTED } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { app, gateway, merchant, clock } = rig
+const CHOICE = { channel: 'mobile_money', phone: '+254712345678' } as const
+
+/** The same process, in which something happens before this statement is sent. */
+function interrupted(other: PaymentsApp, marker: string, interrupt: () => Promise<unknown>): PaymentsApp {
+  let isOpen = true
+  const db: Db = {
+    ...other.db,
+    query: async (statement, values) => {
+      if (isOpen && statement.text.includes(marker)) {
+        isOpen = false
+        await interrupt()
+      }
+      return other.db.query(statement, values)
+    },
+  }
+  return { ...other, db }
+}
+
+it('prompts the phone once when a payer presses twice in the last minutes of a checkout', async () => {
+  const { id, reference } = await rig.checkout()
+  // So late that whoever begins now is given the time to act.
+  clock.advance(57 * 60_000)
+  gateway.answers('startCheckout', STARTED)
+  const view = await requireCheckoutPayment(app, merchant, reference)
+  const first = () => startAttempt(app, view, CHOICE)
+  const second = interrupted(rig.anotherApp(), 'set expires_at = $4', first)
+  const seen = await startAttempt(second, view, CHOICE)
+  assert.equal(seen.payment.status, 'processing')
+  assert.equal(seen.attempts.length, 1)
+  assert.deepEqual(await pathOf(rig.db, id), ['pending', 'processing'])
+  assert.equal(gateway.calls.filter((call) => call.startsWith('startCheckout')).length, 1)
+})
