@@ -106,7 +106,8 @@ async function refundOf(turn: Turn, payment: Payment): Promise<void> {
   shop.sent.push({ path: REFUNDS, body, key, uuid: given.uuid, at: turn.world.clock.now().getTime() })
   payment.refunds.push(given)
   shop.refunds.push(given)
-  if (isCalm && given.status === 'successful') giveBack(turn, given)
+  if (given.status === 'pending') touch(turn, payment)
+  else if (isCalm && given.status === 'successful') giveBack(turn, given)
 }
 
 function giveBack({ shop }: Turn, { payment, minor }: Refund): void {
@@ -150,7 +151,8 @@ function applyDispute({ shop }: Turn, payment: Payment, to: Status, outcome: Out
     purse.available += payment.heldMinor
     payment.heldMinor = 0n
   } else {
-    if (payment.dispute !== 'open') takeOut(purse, payment, left)
+    // A refund that was under way when the dispute was opened, and failed since, left less to hold than is lost now.
+    takeOut(purse, payment, left - payment.heldMinor)
     payment.heldMinor = 0n
     payment.lostMinor = left
   }
