@@ -1,0 +1,85 @@
+// All chance of a schedule comes from its seed: what the service draws, and what the world does to it.
+
+import type { Clock } from '../../../src/kit/clock.ts'
+import type { Random } from '../../../src/kit/random.ts'
+
+export interface Chance {
+  /** In [0, 1). */
+  fraction(): number
+  /** In [from, to). */
+  between(from: number, to: number): number
+  /** A whole number below the limit. */
+  below(limit: number): number
+  /** True so often. */
+  happens(probability: number): boolean
+  pick<Item>(items: readonly Item[]): Item
+  bytes(count: number): Uint8Array
+  /** Another text at every call, twelve hexadecimal digits in no order. */
+  mark(): string
+}
+
+const FOUR_DIGITS = Array.from({ length: 0x10000 }, (_, n) => n.toString(16).padStart(4, '0'))
+
+/** The generator sfc32: small, quick, and without a pattern that a schedule could see. */
+export function createChance(seed: number): Chance {
+  let a = seed | 0
+  let b = (seed / 2 ** 32) | 0
+  let c = 0x9e3779b9 | 0
+  let counter = 1
+  const next = (): number => {
+    const drawn = (((a + b) | 0) + counter) | 0
+    counter = (counter + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = ((c << 21) | (c >>> 11)) + drawn
+    return drawn >>> 0
+  }
+  // Seeds that lie side by side begin alike; the first numbers are thrown away.
+  for (let n = 0; n < 12; n += 1) next()
+  const fraction = () => next() / 2 ** 32
+  const prefix = (next() >>> 16).toString(16).padStart(4, '0')
+  let marks = 0
+  return {
+    fraction,
+    between: (from, to) => from + fraction() * (to - from),
+    below: (limit) => Math.floor(fraction() * limit),
+    happens: (probability) => fraction() < probability,
+    pick: (items) => {
+      const item = items[Math.floor(fraction() * items.length)]
+      if (item === undefined) throw new Error('there is nothing to pick from')
+      return item
+    },
+    bytes: (count) => {
+      const bytes = new Uint8Array(count)
+      for (let n = 0; n < count; n += 1) bytes[n] = next() & 0xff
+      return bytes
+    },
+    mark: () => {
+      marks += 1
+      const spread = Math.imul(marks, 0x9e3779b1) >>> 0
+      return `${FOUR_DIGITS[spread >>> 16]}${FOUR_DIGITS[spread & 0xffff]}${prefix}`
+    },
+  }
+}
+
+/** The same chance, as the service wants it. */
+export function randomOf(chance: Chance, clock: Pick<Clock, 'now'>): Random {
+  let latestMs = 0
+  let time = ''
+  return {
+    bytes: (count) => chance.bytes(count),
+    fraction: () => chance.fraction(),
+    // A UUIDv7. The service draws hundreds at a time for what is settled, so chance is asked for none of them.
+    uuid: () => {
+      const nowMs = clock.now().getTime()
+      if (nowMs !== latestMs) time = timePart(nowMs)
+      latestMs = nowMs
+      return `${time}-7000-8000-${chance.mark()}`
+    },
+  }
+}
+
+function timePart(ms: number): string {
+  const text = ms.toString(16).padStart(12, '0')
+  return `${text.slice(0, 8)}-${text.slice(8)}`
+}

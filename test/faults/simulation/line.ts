@@ -1,0 +1,117 @@
+// The line between a process and a provider. A call may never leave, get lost on its way, arrive late or twice; its answer
+// may get lost, come too late, or be unreadable. The connector in front of it is as simple as one can be.
+
+import type {
+  Attempt,
+  CheckoutChoice,
+  Gateway,
+  Outcome,
+  Question,
+  RefundOutcome,
+  RefundRequest,
+  Started,
+} from '../../../src/gateways/gateway.ts'
+import type { Provider } from './provider.ts'
+import type { Host, Sim } from './sim.ts'
+
+type Reason = Extract<Outcome, { kind: 'unknown' }>['reason']
+
+const unknown = (reason: Reason) => ({ kind: 'unknown', reason, words: reason }) as const
+
+export interface LineOptions {
+  timeoutMs: number
+  /** How long a request may be under way at most. */
+  longestMs: number
+  /** What reaches the provider, before it does anything: the verb and our key. */
+  onArrival: (provider: Provider, verb: 'charge' | 'checkout' | 'refund', key: string) => void
+  /** Somebody calls. */
+  onCall: (host: Host) => void
+  /** A call has left us, and will arrive. */
+  onLeaving: (key: string) => void
+}
+
+/** The provider as one process sees it. */
+export function createLine(sim: Sim, host: Host, provider: Provider, options: LineOptions): Gateway {
+  const { chance, scheduler } = sim
+
+  const call = <Answer>(
+    label: string,
+    act: () => Answer | 'silence',
+    isDelivery = false,
+  ): Promise<Answer | ReturnType<typeof unknown>> => {
+    const { epoch } = host
+    options.onCall(host)
+    return new Promise((resolve) => {
+      const answer = (delayMs: number, value: Answer | ReturnType<typeof unknown>) =>
+        sim.reach(host, epoch, delayMs, `${label} answered`, () => resolve(value))
+      if (sim.suffers('notSent')) return answer(chance.between(0, 20), unknown('not_sent'))
+      const endsAtMs = scheduler.now() + options.timeoutMs
+      if (sim.isCutOff() || sim.suffers('requestLost')) return answer(options.timeoutMs, unknown('no_answer'))
+      const travelMs = sim.suffers('requestLate')
+        ? chance.between(0, options.longestMs)
+        : chance.between(1, 60)
+      if (isDelivery && sim.suffers('requestTwice')) repeat(label, travelMs, act)
+      if (isDelivery) options.onLeaving(label.split(' ').at(-1) ?? '')
+      sim.lasts(travelMs)
+      scheduler.after(travelMs, label, () => {
+        const value = act()
+        const leftMs = endsAtMs - scheduler.now()
+        const backMs = sim.suffers('requestLate') ? chance.between(0, 20_000) : chance.between(1, 60)
+        const isHeard = value !== 'silence' && backMs < leftMs && !sim.suffers('answerLost')
+        if (!isHeard) return answer(Math.max(leftMs, 0), unknown('no_answer'))
+        answer(backMs, sim.suffers('answerGarbled') ? unknown('unreadable') : value)
+      })
+    })
+  }
+
+  /** Somebody on the way sends it once more. */
+  const repeat = (label: string, travelMs: number, act: () => unknown) => {
+    const delayMs = travelMs + chance.between(0, options.longestMs)
+    sim.lasts(delayMs)
+    scheduler.after(delayMs, `${label} again`, () => {
+      if (!provider.hasRefused(label.split(' ').at(-1) ?? '')) act()
+    })
+  }
+
+  const arrive =
+    <Answer>(verb: 'charge' | 'checkout' | 'refund', key: string, act: () => Answer) =>
+    () => {
+      options.onArrival(provider, verb, key)
+      return act()
+    }
+
+  return {
+    name: provider.name,
+    rails: [{ currency: 'KES', channels: ['card', 'bank_transfer'] }],
+    recovery: provider.recovery,
+    startCheckout: (attempt: Attempt, _choice: CheckoutChoice) =>
+      call<Started | Outcome>(
+        `${provider.name} opens ${attempt.key}`,
+        arrive('checkout', attempt.key, () => provider.openPage(attempt)),
+        true,
+      ),
+    chargeSaved: (attempt: Attempt) =>
+      call<Outcome>(
+        `${provider.name} charges ${attempt.key}`,
+        arrive('charge', attempt.key, () => provider.charge(attempt)),
+        true,
+      ),
+    verify: ({ key }: Question) => call<Outcome>(`${provider.name} looks`, () => provider.ask(key)),
+    ...(provider.cancels && {
+      cancel: ({ key }: Question) => call<Outcome>(`${provider.name} cancels`, () => provider.cancel(key)),
+    }),
+    refund: (request: RefundRequest) =>
+      call<RefundOutcome>(
+        `${provider.name} refunds ${request.key}`,
+        arrive('refund', request.key, () => provider.refund(request)),
+        provider.recovery.refundsWithoutKey !== true,
+      ),
+    verifyRefund: ({ key }: RefundRequest) =>
+      call<RefundOutcome>(`${provider.name} looks for a refund`, () => provider.askRefund(key)),
+    readWebhook: (_headers, rawBody) => {
+      // A boundary: the only webhooks here are our provider's own.
+      const { key, eventId } = JSON.parse(rawBody.toString()) as { key: string; eventId: string }
+      return { kind: 'about', key, eventId }
+    },
+  }
+}

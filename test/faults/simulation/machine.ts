@@ -1,0 +1,153 @@
+// A process of the service in the simulated world: the real code, composed as src/app.ts composes it, over ports of this
+// world. It can be killed at any moment and started anew, or stopped for a while without noticing.
+
+import type { Merchant } from '../../../src/core/merchant.ts'
+import type { Gateway } from '../../../src/gateways/gateway.ts'
+import { fixedGateways } from '../../../src/gateways/registry.ts'
+import type { Clock } from '../../../src/kit/clock.ts'
+import { createCounters } from '../../../src/kit/counters.ts'
+import { createSigner } from '../../../src/kit/crypto.ts'
+import type { Db } from '../../../src/kit/db.ts'
+import { type Job, startJobs } from '../../../src/kit/jobs.ts'
+import type { Log, LogFields } from '../../../src/kit/log.ts'
+import type { HookRoute } from '../../../src/kit/route.ts'
+import { ledgerJobs } from '../../../src/ledger/jobs.ts'
+import { gatewayHooks } from '../../../src/payments/hooks.ts'
+import { paymentJobs } from '../../../src/payments/jobs.ts'
+import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/service.ts'
+import { refundJobs } from '../../../src/refunds/jobs.ts'
+import { ringRefunds } from '../../../src/refunds/service.ts'
+import { randomOf } from './chance.ts'
+import { type Alarm, takesPart } from './due.ts'
+import type { Store } from './model/store.ts'
+import type { Server } from './server.ts'
+import type { Host, Sim } from './sim.ts'
+import { GLASS_VAULT } from './town-books.ts'
+
+/** What a planted mistake changes of a process. */
+export interface Composition {
+  gateway?: (gateway: Gateway, sim: Sim) => Gateway
+  db?: (db: Db) => Db
+  app?: (app: PaymentsApp) => PaymentsApp
+  jobs?: (jobs: Job[], app: PaymentsApp) => Job[]
+  hooks?: (hooks: HookRoute[], app: PaymentsApp, store: Store) => HookRoute[]
+}
+
+export interface Machine extends Host {
+  app: PaymentsApp
+  hooks: HookRoute[]
+  start(): void
+  kill(): void
+}
+
+export interface MachineNeeds {
+  sim: Sim
+  store: Store
+  server: Server
+  alarm: Alarm
+  merchant: Merchant
+  /** The gateways as this machine reaches them. */
+  gateways: (host: Host) => Gateway[]
+  composition: Composition
+  /** Somebody waits for an answer of this machine and will not get one. */
+  onDeath: (host: Host) => void
+}
+
+export const SETTINGS = {
+  mode: 'test',
+  publicUrl: () => 'https://cowry.example',
+  checkoutMs: 180_000,
+  promptsPerNumber: 0,
+  settlementMs: 60_000,
+  gatewayTimeoutMs: 10_000,
+  fees: new Map([['alpha', new Map([['KES', { partsPerMillion: 29_000n, fixedMinor: 7n }]])]]),
+} satisfies PaymentsApp['settings']
+
+const KEY = new Uint8Array(32).fill(7)
+
+export function createMachine(needs: MachineNeeds, name: string): Machine {
+  const { sim, server } = needs
+  const host = { name, epoch: 0, isUp: false, pausedUntilMs: 0 }
+  const machine = Object.assign(host, {
+    start() {
+      machine.epoch += 1
+      machine.isUp = true
+      machine.pausedUntilMs = 0
+      machine.app = compose(needs, machine)
+      const { hooks = (all) => all } = needs.composition
+      machine.hooks = hooks(gatewayHooks(machine.app), machine.app, needs.store)
+      startBackground(needs, machine)
+    },
+    kill() {
+      if (!machine.isUp) return
+      machine.isUp = false
+      machine.epoch += 1
+      server.hangUp(machine)
+      needs.onDeath(machine)
+      sim.scheduler.after(sim.chance.between(200, 4_000), `${name} starts`, () => machine.start())
+    },
+  }) as Machine
+  return machine
+}
+
+function compose(
+  { sim, server, gateways, composition, merchant }: MachineNeeds,
+  machine: Machine,
+): PaymentsApp {
+  const clock = clockOf(sim, machine)
+  const random = randomOf(sim.chance, clock)
+  const db = composition.db?.(server.connect(machine)) ?? server.connect(machine)
+  const reached = gateways(machine).map((one) => composition.gateway?.(one, sim) ?? one)
+  const app: PaymentsApp = {
+    db,
+    clock,
+    random,
+    log: logOf(sim, machine),
+    vault: GLASS_VAULT,
+    cursors: createSigner(KEY),
+    mode: 'test',
+    gateways: fixedGateways(reached),
+    writers: createPaymentWriters(db),
+    failpoints: { pass: () => Promise.resolve() },
+    counters: createCounters(),
+    promptKey: KEY,
+    merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,
+    rang: (ring) => ringRefunds({ db, clock }, ring),
+    settings: SETTINGS,
+  }
+  return composition.app?.(app) ?? app
+}
+
+function clockOf(sim: Sim, host: Host): Clock {
+  const { epoch } = host
+  return {
+    now: () => sim.now(),
+    sleep: (ms) => new Promise((resolve) => sim.reach(host, epoch, ms, 'slept', resolve)),
+  }
+}
+
+function startBackground({ sim, alarm, composition }: MachineNeeds, machine: Machine): void {
+  const { app, epoch } = machine
+  const all = [...paymentJobs(app), ...refundJobs(app), ...ledgerJobs(app)]
+  const jobs = composition.jobs?.(all, app) ?? all
+  for (const job of jobs.filter(({ name }) => takesPart(name, machine.name))) {
+    const sleep: Clock['sleep'] = (ms) =>
+      new Promise((resolve) =>
+        alarm.sleep(job.name, ms, () => sim.reach(machine, epoch, 0, `${job.name} looks`, resolve)),
+      )
+    // The first look waits for something to see, as every other does.
+    void sleep(0).then(() => startJobs({ ...app, clock: { ...app.clock, sleep } }, [job]))
+  }
+}
+
+// What the service may find wrong with the world. Anything else that it calls an error is an error of its own.
+const EXPECTED = /^the database did not answer/
+
+function logOf(sim: Sim, host: Host): Log {
+  const silent = () => undefined
+  const error = (message: string, fields: LogFields = {}) => {
+    if (fields.error === undefined || EXPECTED.test(String(fields.error))) return
+    sim.violate(`${host.name} says: ${message}: ${fields.error} ${fields.stack ?? ''}`)
+  }
+  return { debug: silent, info: silent, warn: silent, error }
+}

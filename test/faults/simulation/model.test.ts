@@ -1,0 +1,183 @@
+// The model of the database against PostgreSQL. Schedules are run on the model and every statement is written down; then
+// the same statements, with changed repetitions of earlier ones thrown in, run once more on a fresh model and on a real
+// server side by side. Both must answer the same rows or the same error, and have the same rows in every table.
+
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import type { Statement } from '../../../src/kit/db.ts'
+import { testDatabase } from '../../support/database.ts'
+import { type Chance, createChance } from './chance.ts'
+import { STATEMENTS } from './model/statements.ts'
+import type { Row, Session } from './model/store.ts'
+import { moneyTables } from './model/tables.ts'
+import { runSchedule } from './schedule.ts'
+import type { Executed } from './server.ts'
+import { createTwins, type TwinTransaction } from './twins.ts'
+
+const TABLES = Object.keys(moneyTables())
+
+// Most statements are run hundreds of times in these; further schedules are played only for what is rare.
+const FIRST_SEEDS = 10
+const LAST_SEED = 3_000
+
+const db = await testDatabase({ after })
+const twins = createTwins(db)
+
+type Step = Executed | { session: Session; ends: 'commit' | 'abort' }
+
+const seen = new Set<string>()
+
+const unseen = () => STATEMENTS.map(({ name }) => name).filter((name) => !seen.has(name))
+
+const nameOf = ({ name }: Statement<unknown>) =>
+  STATEMENTS.find((one) => one.statement.name === name)?.name ?? name
+
+async function record(seed: number): Promise<{ start: Map<string, Row[]>; steps: Step[] }> {
+  const start = new Map<string, Row[]>()
+  const steps: Step[] = []
+  await runSchedule(seed, {
+    tellStatements: (step) => void steps.push(step),
+    onStart: (store) => {
+      for (const table of TABLES) start.set(table, store.rows(table))
+    },
+  })
+  return { start, steps }
+}
+
+// Which of those that are due at the same moment come first is the server's choice, and so is which of several settlements
+// gets which id.
+const LIMITS: Record<string, [place: number, limit: number]> = {
+  ...{ claimDueAttempts: [2, 10_000], claimDueCheckouts: [2, 10_000], claimDueRefunds: [2, 10_000] },
+  ...{ claimDuplicates: [2, 10_000], retryRings: [2, 10_000], claimDueSettlements: [1, 1] },
+}
+
+function alone(statement: Statement<unknown>, values: readonly unknown[]): readonly unknown[] {
+  const [place, limit] = LIMITS[nameOf(statement)] ?? []
+  return place === undefined ? values : values.with(place, limit)
+}
+
+async function replay(steps: readonly Step[], chance: Chance): Promise<void> {
+  const open = new Map<Session, TwinTransaction>()
+  const broken = new Set<Session>()
+  const earlier: Executed[] = []
+  for (const step of steps) {
+    if ('ends' in step) {
+      await open.get(step.session)?.end(broken.has(step.session) ? 'abort' : step.ends)
+      open.delete(step.session)
+      continue
+    }
+    // It never got to the rows: somebody waited in vain.
+    if ('error' in step.outcome || broken.has(step.session)) continue
+    await runStep(step, open, broken)
+    earlier.push(step)
+    if (open.size === 0 && chance.happens(0.5)) await repeat(chance.pick(earlier), chance)
+  }
+}
+
+async function runStep(
+  { session, isAlone, statement, values }: Executed,
+  open: Map<Session, TwinTransaction>,
+  broken: Set<Session>,
+): Promise<void> {
+  seen.add(nameOf(statement))
+  if (isAlone) return twins.query(statement, alone(statement, values))
+  const transaction = open.get(session) ?? (await twins.begin())
+  open.set(session, transaction)
+  try {
+    await transaction.query(statement, alone(statement, values))
+  } catch (error) {
+    // Both sides have said so; a repetition was there before.
+    if (error instanceof assert.AssertionError) throw error
+    broken.add(session)
+  }
+}
+
+async function repeat({ statement, values }: Executed, chance: Chance): Promise<void> {
+  await twins.query(statement, alone(statement, changed(values, chance)))
+}
+
+/** The same values, or some of them as another writer at another time would have them. */
+function changed(values: readonly unknown[], chance: Chance): readonly unknown[] {
+  if (chance.happens(0.3)) return values
+  const [json] = values
+  if (typeof json === 'string' && json.startsWith('[{"n":')) return [changedRows(json, chance)]
+  return values.map((value) => {
+    if (value instanceof Date) return new Date(value.getTime() + chance.pick([0, 0, -3_000, 1_000, 60_000]))
+    return typeof value === 'number' && value < 20 ? value + chance.below(2) : value
+  })
+}
+
+const FRESH = [
+  ...['payment_id', 'customer_id', 'customer_event_id', 'attempt_id', 'attempt_key', 'event_id', 'entry_id'],
+]
+
+function changedRows(json: string, chance: Chance): string {
+  const rows: Row[] = JSON.parse(json)
+  const isMove = rows.some((row) => 'expected_version' in row)
+  const again = rows.map((row) => (isMove ? changedMove(row, chance) : changedRecord(row, chance)))
+  const all = isMove ? again : [...rows, ...again, ...again.map((row) => changedRecord(row, chance))]
+  return JSON.stringify(all.map((row, n) => ({ ...row, n })))
+}
+
+function changedMove(row: Row, chance: Chance): Row {
+  const version = Number(row.expected_version) + chance.below(2)
+  const isOn = version !== row.expected_version
+  const begun = row.new_attempt as Row | null
+  return {
+    ...row,
+    ...fresh(row, chance, ['event_id', 'entry_id']),
+    expected_version: version,
+    from_status: isOn ? row.to_status : row.from_status,
+    expected_fence: chance.pick([row.expected_fence, 1, 2]),
+    new_attempt: begun && { ...begun, id: uuid(chance), gateway_key: uuid(chance) },
+  }
+}
+
+function changedRecord(row: Row, chance: Chance): Row {
+  const access_hash = row.access_hash && Buffer.from(chance.bytes(32)).toString('hex')
+  const reference = chance.pick([row.reference, `${row.reference}-${chance.below(9)}`])
+  const idempotency_key = chance.pick([row.idempotency_key, null, `again-${chance.below(9)}`])
+  const email_key = chance.pick([row.email_key, `other-${chance.below(4)}@example.com`])
+  const names = {
+    lastname: chance.pick([row.lastname, 'Otieno']),
+    customer_country: chance.pick([null, 'KE']),
+  }
+  return {
+    ...row,
+    ...fresh(row, chance, FRESH),
+    access_hash,
+    reference,
+    idempotency_key,
+    email_key,
+    ...names,
+  }
+}
+
+const uuid = (chance: Chance) => {
+  const hex = Buffer.from(chance.bytes(16)).toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+const fresh = (row: Row, chance: Chance, names: readonly string[]): Row =>
+  Object.fromEntries(names.filter((name) => row[name] != null).map((name) => [name, uuid(chance)]))
+
+it('has the columns that the migrations have made', async () => {
+  const text = `select table_name, column_name from information_schema.columns where table_schema = current_schema()`
+  const columns = await db.query<{ table_name: string; column_name: string }>({ name: 'columns', text })
+  for (const [table, { columns: modelled }] of Object.entries(moneyTables())) {
+    const real = columns.filter((one) => one.table_name === table).map((one) => one.column_name)
+    assert.deepEqual(Object.keys(modelled).sort(), real.sort(), table)
+  }
+})
+
+it('answers and writes what PostgreSQL answers and writes', async () => {
+  for (let seed = 1; seed <= LAST_SEED && (seed <= FIRST_SEEDS || unseen().length > 0); seed += 1) {
+    const { start, steps } = await record(seed)
+    const isWanted = steps.some((step) => 'statement' in step && unseen().includes(nameOf(step.statement)))
+    if (seed > FIRST_SEEDS && !isWanted) continue
+    for (const [table, rows] of start) await twins.plant(table, rows)
+    await replay(steps, createChance(seed))
+    await twins.compareTables()
+  }
+  assert.deepEqual(unseen(), [], 'every statement was held against the server')
+})

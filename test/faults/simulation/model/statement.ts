@@ -1,0 +1,106 @@
+// How the model knows a statement again: the real function that runs it is called once with a database that only listens,
+// so that no text of SQL has to be repeated here and none can go stale unseen.
+
+import type { Db, Statement } from '../../../../src/kit/db.ts'
+import type { Hands, Row } from './store.ts'
+
+export type Run = (hands: Hands, values: readonly unknown[]) => Row[]
+
+export interface Modelled {
+  /** The function of the service that runs the statement. */
+  name: string
+  statement: Statement<unknown>
+  run: Run
+}
+
+/** What the statements that a piece of code runs are; it hears no rows. */
+function listenTo(work: (db: Db) => Promise<unknown>): Statement<unknown>[] {
+  const heard: Statement<unknown>[] = []
+  const db: Db = {
+    query: (statement) => {
+      heard.push(statement)
+      return Promise.resolve([])
+    },
+    script: () => Promise.resolve(),
+    transaction: (transact) => transact(db),
+    close: () => Promise.resolve(),
+  }
+  // It asks for rows that nobody has: what it says about that is of no interest.
+  void work(db).catch(() => undefined)
+  return heard
+}
+
+export function modelled(name: string, work: (db: Db) => Promise<unknown>, run: Run): Modelled {
+  const [statement] = listenTo(work)
+  if (!statement) throw new Error(`${name} runs no statement`)
+  return { name, statement, run }
+}
+
+const camel = (column: string) => column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** Columns under the names that rows have in the service. */
+export function picking(...columns: string[]): (row: Row) => Row {
+  const names = columns.map((column) => [column, camel(column)] as const)
+  return (row) => {
+    const picked: Row = {}
+    for (const [column, name] of names) picked[name] = row[column]
+    return picked
+  }
+}
+
+export type Kind = 'date' | 'minor'
+
+/** Rows out of a JSON text, each column as its type has it; those that are absent are null. */
+export function readRows(json: unknown, kinds: Record<string, Kind>, absent: readonly string[] = []): Row[] {
+  // A boundary: the service makes the text, and the columns say what stands in it.
+  const rows = JSON.parse(json as string) as Row[]
+  for (const row of rows) {
+    for (const name of absent) row[name] ??= null
+    for (const name in kinds) row[name] = readValue(row[name], kinds[name])
+  }
+  return rows
+}
+
+function readValue(value: unknown, kind: Kind | undefined): unknown {
+  if (value === null || value === undefined) return null
+  return kind === 'date' ? new Date(value as string) : BigInt(value as string)
+}
+
+/** For ordering: dates by their time, null as later than every date. */
+export function timeOf(value: unknown): number {
+  return value === null || value === undefined ? Number.POSITIVE_INFINITY : (value as Date).getTime()
+}
+
+/** True only where both are there and the first is not later. */
+export function isDue(value: unknown, now: unknown): boolean {
+  return value !== null && timeOf(value) <= timeOf(now)
+}
+
+export function isSame(a: unknown, b: unknown): boolean {
+  return a !== null && b !== null && timeOf(a) === timeOf(b)
+}
+
+export const latest = (a: unknown, b: unknown): unknown => {
+  if (a === null) return b
+  return b === null || timeOf(a) >= timeOf(b) ? a : b
+}
+
+export const by =
+  (...columns: string[]) =>
+  (a: Row, b: Row): number => {
+    for (const column of columns) {
+      const [left, right] = [String(a[column]), String(b[column])]
+      if (left !== right) return left < right ? -1 : 1
+    }
+    return 0
+  }
+
+export const byTime = (column: string) => (a: Row, b: Row) => timeOf(a[column]) - timeOf(b[column])
+
+/** Rows that are due and nobody holds, the earliest first, locked. */
+export function claim(hands: Hands, table: string, column: string, now: unknown, limit: unknown): Row[] {
+  const due = hands.all(table).filter((row) => isDue(row[column], now) && hands.isFree(table, row))
+  const claimed = due.sort(byTime(column)).slice(0, Number(limit))
+  for (const row of claimed) hands.lock(table, row)
+  return claimed
+}

@@ -1,0 +1,245 @@
+// The tables of the money path, as the migrations make them: every column, what may stand only once, and what each row
+// must satisfy. A test holds the columns against the database.
+
+import { PAYMENT_MOVES, type PaymentStatus } from '../../../../src/payments/states.ts'
+import type { Row, Rules, TableRules } from './store.ts'
+
+const nothing = (...names: string[]): Row => Object.fromEntries(names.map((name) => [name, null]))
+
+const text = (...parts: unknown[]) => parts.map((part) => String(part)).join('|')
+
+const id = (row: Row) => String(row.id)
+
+function table(rules: Partial<TableRules> & Pick<TableRules, 'columns'>): TableRules {
+  return { primaryKey: id, uniques: {}, checks: {}, ...rules }
+}
+
+const minor = (value: unknown) => (value ?? 0n) as bigint
+
+const isLegal = ({ from_status: from, to_status: to }: Row) =>
+  // A boundary: what stands in the column is one of the states.
+  from === null || (PAYMENT_MOVES[from as PaymentStatus] as readonly unknown[]).includes(to)
+
+const FAILING_PROOFS: unknown[] = ['declined', 'not_sent', 'expired_verified']
+
+export function moneyTables(): Rules {
+  return {
+    merchants: table({
+      columns: {
+        ...nothing('id', 'name', 'mode', 'base_currency', 'created_at', 'updated_at'),
+        status: 'active',
+        settings: {},
+      },
+    }),
+    customers: table({
+      columns: {
+        ...nothing('merchant_id', 'id', 'email', 'email_key', 'firstname', 'lastname', 'country', 'phone'),
+        ...nothing('search_text', 'last_payment_at', 'created_at', 'updated_at', 'status_reason'),
+        metadata: {},
+        status: 'active',
+        successful_payments: 0n,
+      },
+      uniques: { email: (row) => text(row.merchant_id, row.email_key) },
+    }),
+    payment_methods: table({
+      columns: {
+        ...nothing('merchant_id', 'id', 'customer_id', 'type', 'gateway', 'fingerprint', 'token_hash'),
+        ...nothing('token_sealed', 'credential_sealed', 'currencies', 'card', 'mobile_money', 'expires_at'),
+        ...nothing('last_used_at', 'created_at', 'account_id', 'saving_id'),
+        status: 'active',
+        version: 1,
+        is_default: false,
+        is_recurring_intent: false,
+      },
+      uniques: {
+        token_hash: (row) => (row.token_hash as Buffer).toString('hex'),
+        one_default_method: (row) => (row.is_default ? text(row.merchant_id, row.customer_id) : null),
+        one_method_per_card: (row) =>
+          row.status === 'revoked'
+            ? null
+            : text(row.merchant_id, row.customer_id, row.gateway, row.account_id, row.fingerprint),
+      },
+      checks: { default_is_active: (row) => row.status === 'active' || !row.is_default },
+    }),
+    payment_references: table({
+      columns: nothing('merchant_id', 'reference', 'payment_id', 'fingerprint', 'created_at'),
+      primaryKey: (row) => text(row.merchant_id, row.reference),
+    }),
+    idempotency_keys: table({
+      columns: {
+        ...nothing('merchant_id', 'key', 'operation', 'fingerprint', 'resource', 'claimed_by', 'created_at'),
+      },
+      primaryKey: (row) => text(row.merchant_id, row.key),
+    }),
+    payments: payments(),
+    attempts: attempts(),
+    moves: table({
+      columns: {
+        ...nothing('merchant_id', 'payment_id', 'version', 'from_status', 'to_status', 'reason', 'proof'),
+        ...nothing('source', 'attempt_id', 'at'),
+      },
+      primaryKey: (row) => text(row.payment_id, row.version),
+      checks: {
+        moves_check: (row) => (row.from_status === null) === (row.version === 1),
+        legal: isLegal,
+        failed_on_proof: (row) => row.to_status !== 'failed' || FAILING_PROOFS.includes(row.proof),
+        paid_on_proof: (row) =>
+          row.to_status !== 'successful' || row.from_status === 'disputed' || row.proof === 'gateway',
+      },
+    }),
+    gateway_events: table({
+      columns: {
+        ...nothing('gateway', 'event_id', 'account_id', 'gateway_key', 'received_at', 'handled_at', 'due_at'),
+        is_dispute: false,
+      },
+      primaryKey: (row) => text(row.gateway, row.event_id, row.account_id),
+    }),
+    events: table({
+      columns: {
+        ...nothing('merchant_id', 'id', 'type', 'resource_type', 'resource_id', 'version', 'body'),
+        created_at: null,
+      },
+      uniques: { version: (row) => text(row.merchant_id, row.resource_type, row.resource_id, row.version) },
+    }),
+    refunds: refunds(),
+    cases: table({
+      columns: {
+        ...nothing('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'refund_id', 'note'),
+        ...nothing('opened_at', 'closed_at'),
+      },
+      uniques: { once: (row) => text(row.merchant_id, row.attempt_id, row.kind, row.refund_id) },
+      checks: { note: (row) => row.closed_at === null || row.note !== null },
+    }),
+    ...ledger(),
+  }
+}
+
+function payments(): TableRules {
+  return table({
+    columns: {
+      ...nothing('merchant_id', 'id', 'kind', 'reference', 'status', 'status_reason', 'version'),
+      ...nothing('amount_minor', 'currency', 'amount_paid_minor', 'fee_minor', 'gateway', 'country'),
+      ...nothing('description', 'redirect_url', 'customer_id', 'customer_email', 'customer_firstname'),
+      ...nothing('customer_lastname', 'access_hash', 'access_sealed', 'payment_method_id'),
+      ...nothing('recovery_payment_id', 'failure_code', 'failure_words', 'expires_at', 'due_at', 'paid_at'),
+      ...nothing('created_at', 'link_id'),
+      metadata: {},
+      is_recurring: false,
+      refunded_minor: 0n,
+      refund_reserved_minor: 0n,
+      attempts_used: 0,
+      failovers: 0,
+    },
+    checks: {
+      kind: (row) =>
+        row.kind === 'checkout' || !['pending', 'abandoned', 'expired'].includes(String(row.status)),
+      failovers: (row) => Number(row.failovers) <= Number(row.attempts_used),
+      reserved: (row) => minor(row.refund_reserved_minor) >= 0n && minor(row.refunded_minor) >= 0n,
+      refunds_within_paid: (row) =>
+        minor(row.refunded_minor) + minor(row.refund_reserved_minor) <= minor(row.amount_paid_minor),
+    },
+  })
+}
+
+function attempts(): TableRules {
+  return table({
+    columns: {
+      ...nothing(
+        'merchant_id',
+        'id',
+        'payment_id',
+        'number',
+        'operation',
+        'gateway',
+        'account_id',
+        'channel',
+      ),
+      ...nothing('status', 'gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code'),
+      ...nothing('failure_words', 'paid_minor', 'paid_currency', 'started_at', 'ended_at', 'asked_at'),
+      ...nothing('due_at', 'sent_at', 'returned_at', 'refund_due_at'),
+      tries: 0,
+      fence: 1,
+      refunded_minor: 0n,
+    },
+    uniques: {
+      number: (row) => text(row.payment_id, row.number),
+      gateway_key: (row) => String(row.gateway_key),
+    },
+  })
+}
+
+function refunds(): TableRules {
+  const isPending = (row: Row) => row.status === 'pending'
+  return table({
+    columns: {
+      ...nothing('merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'),
+      ...nothing('attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version'),
+      ...nothing('amount_minor', 'currency', 'is_full', 'reason', 'gateway_key', 'gateway_reference'),
+      ...nothing('failure_words', 'submitted_at', 'due_at', 'created_at', 'updated_at'),
+      is_duplicate: false,
+      metadata: {},
+      holds_turn: false,
+      tries: 0,
+      fence: 1,
+    },
+    uniques: {
+      gateway_key: (row) => String(row.gateway_key),
+      one_turn_per_payment: (row) => (row.holds_turn ? text(row.merchant_id, row.payment_id) : null),
+      one_refund_per_duplicate: (row) => (row.is_duplicate ? text(row.merchant_id, row.attempt_id) : null),
+    },
+    checks: {
+      due: (row) => !isPending(row) || row.due_at !== null,
+      over: (row) => row.status !== 'failed' || row.due_at === null,
+      turn: (row) => isPending(row) || !row.holds_turn,
+      words: (row) => (row.status === 'failed') === (row.failure_words !== null),
+      version: (row) => row.version === (isPending(row) ? 1 : 2),
+    },
+  })
+}
+
+function ledger(): Rules {
+  return {
+    ledger_entries: table({
+      columns: nothing('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'at', 'refund_id'),
+      uniques: {
+        one_capture: (row) => (row.kind === 'capture' ? String(row.payment_id) : null),
+        one_settlement: (row) => (row.kind === 'settlement' ? String(row.payment_id) : null),
+        one_credit_per_attempt: (row) =>
+          /^(duplicate_)?capture$/.test(String(row.kind)) && row.attempt_id !== null
+            ? String(row.attempt_id)
+            : null,
+        one_entry_per_refund: (row) => (row.refund_id === null ? null : String(row.refund_id)),
+      },
+    }),
+    postings: table({
+      columns: nothing('merchant_id', 'entry_id', 'position', 'account', 'currency', 'amount_minor'),
+      primaryKey: (row) => text(row.entry_id, row.position),
+      checks: { amount: (row) => row.amount_minor !== 0n },
+    }),
+    balances: table({
+      columns: {
+        ...nothing('merchant_id', 'currency', 'available_minor', 'pending_minor', 'lines', 'updated_at'),
+        previous_at: null,
+      },
+      primaryKey: (row) => text(row.merchant_id, row.currency),
+    }),
+    balance_deltas: table({
+      columns: {
+        ...nothing('id', 'merchant_id', 'currency', 'account', 'amount_minor', 'at', 'entry_id', 'position'),
+        ...nothing('kind', 'payment_id'),
+      },
+    }),
+    wallet_lines: table({
+      columns: {
+        ...nothing('merchant_id', 'currency', 'number', 'kind', 'account', 'amount_minor', 'available_minor'),
+        ...nothing('pending_minor', 'payment_id', 'entry_id', 'position', 'created_at'),
+      },
+      primaryKey: (row) => text(row.merchant_id, row.currency, row.number),
+    }),
+    pending_settlements: table({
+      columns: nothing('merchant_id', 'payment_id', 'currency', 'amount_minor', 'due_at'),
+      primaryKey: (row) => String(row.payment_id),
+      checks: { amount: (row) => minor(row.amount_minor) > 0n },
+    }),
+  }
+}

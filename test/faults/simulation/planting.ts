@@ -1,0 +1,268 @@
+// What planted mistakes are made of: other ways to read an answer, statements without a guard, steps in another order.
+
+import { money } from '../../../src/core/money.ts'
+import type {
+  Attempt,
+  Gateway,
+  Outcome,
+  RefundOutcome,
+  RefundRequest,
+} from '../../../src/gateways/gateway.ts'
+import { createBatcher } from '../../../src/kit/batch.ts'
+import type { Db, Statement } from '../../../src/kit/db.ts'
+import type { Job } from '../../../src/kit/jobs.ts'
+import type { HookRoute } from '../../../src/kit/route.ts'
+import { listAttempts } from '../../../src/payments/attempt-queries.ts'
+import { paymentJobs } from '../../../src/payments/jobs.ts'
+import { movePayment, plainMove } from '../../../src/payments/move.ts'
+import { claimDueCheckouts, findPayment } from '../../../src/payments/queries.ts'
+import { recordPayments } from '../../../src/payments/record-queries.ts'
+import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/service.ts'
+import { settle } from '../../../src/payments/settle.ts'
+import { applyMoves } from '../../../src/payments/settle-queries.ts'
+import { EVERY_GUARD, type Guards, move } from './model/moves.ts'
+import type { Run } from './model/statement.ts'
+import { STATEMENTS } from './model/statements.ts'
+import type { Hands, Row, Rules, Store } from './model/store.ts'
+
+export const declined = (words: string): Outcome => ({
+  kind: 'declined',
+  code: 'provider_unavailable',
+  words,
+  gatewayReference: null,
+})
+
+type Change = (outcome: Outcome, asked: Pick<Attempt, 'key' | 'amount' | 'expiresAt'>) => Outcome
+
+/** Reads what a gateway answers in another way, wherever it is asked. */
+export const reading = (change: Change, verbs: readonly ('submit' | 'verify')[] = ['submit', 'verify']) => ({
+  gateway: (gateway: Gateway): Gateway => {
+    const { chargeSaved } = gateway
+    const isSubmitted = verbs.includes('submit')
+    return {
+      ...gateway,
+      async startCheckout(attempt, choice, url) {
+        const answer = await gateway.startCheckout(attempt, choice, url)
+        return answer.kind === 'started' || !isSubmitted ? answer : change(answer, attempt)
+      },
+      ...(chargeSaved && {
+        chargeSaved: async (attempt: Attempt, credential: string) => {
+          const answer = await chargeSaved(attempt, credential)
+          return isSubmitted ? change(answer, attempt) : answer
+        },
+      }),
+      async verify(question, reference) {
+        const answer = await gateway.verify(question, reference)
+        return verbs.includes('verify') ? change(answer, question) : answer
+      },
+    }
+  },
+})
+
+export const readingRefunds = (change: (outcome: RefundOutcome) => RefundOutcome) => ({
+  gateway: (gateway: Gateway): Gateway => ({
+    ...gateway,
+    refund: async (request: RefundRequest) =>
+      change((await gateway.refund?.(request)) ?? { kind: 'unknown', reason: 'not_sent', words: '' }),
+  }),
+})
+
+export const isUnknown = (outcome: Outcome | RefundOutcome, ...reasons: string[]) =>
+  outcome.kind === 'unknown' && reasons.includes(outcome.reason)
+
+export const promising = (recovery: Partial<Gateway['recovery']>) => ({
+  gateway: (gateway: Gateway): Gateway => ({
+    ...gateway,
+    recovery: { ...gateway.recovery, ...recovery },
+  }),
+})
+
+/** The moves without one of the things that they look at, or write. */
+export const movesWithout = (...guards: (keyof Guards)[]) => {
+  const left: Guards = { ...EVERY_GUARD, ...Object.fromEntries(guards.map((guard) => [guard, false])) }
+  return { applyMoves: (): Run => (hands, values) => move(hands, values, left) }
+}
+
+/** Constraints that nobody has written. */
+export const without =
+  (table: string, ...names: string[]) =>
+  (rules: Rules) => {
+    for (const name of names) {
+      delete rules[table]?.uniques[name]
+      delete rules[table]?.checks[name]
+    }
+  }
+
+const statementOf = (name: string): Statement<unknown> => {
+  const known = STATEMENTS.find((one) => one.name === name)
+  if (!known) throw new Error(`the model has no statement ${name}`)
+  return known.statement
+}
+
+/** Does something else, or something more, where the service runs this statement by itself. */
+export const instead =
+  (name: string, work: (db: Db, values: readonly unknown[], query: () => Promise<Row[]>) => Promise<Row[]>) =>
+  (db: Db): Db => {
+    const { name: wanted } = statementOf(name)
+    return {
+      ...db,
+      query: <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) =>
+        statement.name === wanted
+          ? // A boundary: the rows are those of the very statement.
+            (work(db, values, () => db.query(statement, values) as Promise<Row[]>) as Promise<Answer[]>)
+          : db.query(statement, values),
+    }
+  }
+
+export const omitting = (name: string) => ({ jobs: (jobs: Job[]) => jobs.filter((job) => job.name !== name) })
+
+// A boundary: what is planted reads the text that the service has made.
+const inputsOf = ([json]: readonly unknown[]) => JSON.parse(json as string) as Row[]
+
+export async function tellAfterwards(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
+  const rows = await query()
+  const applied = inputsOf(values).filter(({ n }) => rows.some((row) => row.n === n))
+  const events = applied.map((input) => ({
+    ...{ merchant_id: input.merchant_id, id: input.event_id, type: input.event_type },
+    ...{
+      resource_type: (input.event_body as { resource: Row }).resource.type,
+      resource_id: input.payment_id,
+    },
+    ...{ version: Number(input.expected_version) + 1, body: input.event_body, created_at: input.at },
+  }))
+  await db.query(statementOf('insertEvents'), [JSON.stringify(events)])
+  return rows
+}
+
+export async function bookAfterwards(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
+  const rows = await query()
+  for (const input of inputsOf(values)) {
+    if (input.entry_id === null || !rows.some(({ n }) => n === input.n)) continue
+    const { merchant_id, entry_id, payment_id, attempt_id, paid_currency, postings, at } = input
+    const facts = [merchant_id, entry_id, 'capture', payment_id, attempt_id, null, paid_currency]
+    await db.query(statementOf('insertEntry'), [...facts, JSON.stringify(postings), new Date(at as string)])
+  }
+  return rows
+}
+
+/** Looks whether the reference is free, and then writes. */
+export async function lookAndWrite(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
+  for (const { merchant_id, reference } of inputsOf(values)) {
+    if ((await db.query(statementOf('findReference'), [merchant_id, reference])).length > 0) return []
+  }
+  return query()
+}
+
+export const findByScan =
+  (): Run =>
+  (hands: Hands, [merchantId, reference]) =>
+    hands
+      .all('payment_references')
+      .filter((row) => row.merchant_id === merchantId && row.reference === reference)
+      .slice(0, 1)
+      .map(({ payment_id: paymentId, fingerprint }) => ({ paymentId, fingerprint }))
+
+/** Says that it is written, and writes later. */
+export async function writeBehind(_db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
+  void query().catch(() => undefined)
+  return inputsOf(values).map(({ payment_id: paymentId, customer_id: customerId }) => ({
+    paymentId,
+    customerId,
+  }))
+}
+
+/** A webhook whose body is believed. */
+export function believeHooks(hooks: HookRoute[], app: PaymentsApp, store: Store): HookRoute[] {
+  return hooks.map((hook) => ({
+    ...hook,
+    handle: async (visit) => {
+      const { key, claims } = JSON.parse(visit.rawBody.toString())
+      if (claims === 'succeeded') await creditAsClaimed(app, store, key)
+      return hook.handle(visit)
+    },
+  }))
+}
+
+async function creditAsClaimed(app: PaymentsApp, store: Store, key: string): Promise<void> {
+  for (const row of store.rows('attempts').filter(({ gateway_key }) => gateway_key === key)) {
+    const [merchantId, paymentId] = [String(row.merchant_id), String(row.payment_id)]
+    const payment = await findPayment(app.db, merchantId, paymentId)
+    const attempts = await listAttempts(app.db, merchantId, paymentId)
+    const attempt = attempts.find(({ gatewayKey }) => gatewayKey === key)
+    if (!payment || !attempt) continue
+    const paid = money(payment.amountMinor, payment.currency)
+    const facts = { gatewayReference: 'claimed', paid, key, savedMethod: null, paidAt: app.clock.now() }
+    await settle(app, { payment, attempt }, { kind: 'succeeded', ...facts }, { source: 'webhook' })
+  }
+}
+
+export function expireByTheClock(jobs: Job[], app: PaymentsApp): Job[] {
+  const claim = async (limit: number) => {
+    const now = app.clock.now()
+    const due = await claimDueCheckouts(app.db, now, new Date(now.getTime() + 30_000), limit)
+    return due.map((payment) => async () => {
+      await movePayment(app, payment, plainMove(payment, 'expired'), { proof: 'time', source: 'expiry' })
+    })
+  }
+  return jobs.map((job) =>
+    job.name === 'expire-checkouts' ? { name: job.name, everyMs: 1_000, concurrency: 10, claim } : job,
+  )
+}
+
+export function batchTogether(app: PaymentsApp): PaymentsApp {
+  const options = { maxSize: 64, concurrency: 4, isolates: () => false }
+  return {
+    ...app,
+    writers: {
+      record: createBatcher({ ...options, run: (inputs) => recordPayments(app.db, inputs) }),
+      move: createBatcher({ ...options, run: (inputs) => applyMoves(app.db, inputs) }),
+    },
+  }
+}
+
+export function answerInDisorder(app: PaymentsApp): PaymentsApp {
+  const record = async (inputs: Parameters<typeof recordPayments>[1]) =>
+    (await recordPayments(app.db, inputs)).toReversed()
+  const options = { maxSize: 64, concurrency: 4, isolates: () => false }
+  return { ...app, writers: { ...app.writers, record: createBatcher({ ...options, run: record }) } }
+}
+
+const AS_IF_OPEN: Row = { succeeded: 'started', successful: 'processing' }
+
+/** The background sees what has succeeded as if it had not. */
+export function settleAgain(jobs: Job[], app: PaymentsApp): Job[] {
+  const names = ['findPayment', 'listAttempts'].map((name) => statementOf(name).name)
+  const db: Db = {
+    ...app.db,
+    query: async <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) => {
+      const rows = await app.db.query(statement, values)
+      if (!names.includes(statement.name)) return rows
+      // A boundary: both statements answer rows that have a status.
+      return rows.map((row) => ({
+        ...row,
+        status: AS_IF_OPEN[(row as Row).status as string] ?? (row as Row).status,
+      }))
+    },
+  }
+  const blind = paymentJobs({ ...app, db, writers: createPaymentWriters(db) })
+  return jobs.map((job) => blind.find(({ name }) => name === job.name) ?? job)
+}
+
+/** A key of its own for every try. */
+export function freshKeys(gateway: Gateway): Gateway {
+  let tries = 0
+  const fresh = (attempt: Attempt): Attempt => {
+    tries += 1
+    return { ...attempt, key: `${attempt.key.slice(0, 24)}${String(tries).padStart(12, '0')}` }
+  }
+  const { chargeSaved } = gateway
+  return {
+    ...gateway,
+    ...(chargeSaved && {
+      chargeSaved: async (attempt: Attempt, credential: string) => {
+        const outcome = await chargeSaved(fresh(attempt), credential)
+        return outcome.kind === 'succeeded' ? { ...outcome, key: attempt.key } : outcome
+      },
+    }),
+  }
+}

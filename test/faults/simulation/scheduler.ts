@@ -1,0 +1,99 @@
+// Simulated time. Whatever happens is an event with a time; between two events every promise that can go on has gone on,
+// so that the same seed always comes to the same order. Nothing here waits for the real clock.
+
+export interface Scheduler {
+  /** Milliseconds since 1970, with fractions. */
+  now(): number
+  after(delayMs: number, label: string, run: () => void): void
+  at(timeMs: number, label: string, run: () => void): void
+  /** Runs what happens up to this time, or until it is over; the time is then this one. */
+  runUntil(timeMs: number, isOver: () => boolean): Promise<void>
+  /** How many events have run, and a number that says which, when and in what order. */
+  trace(): { events: number; hash: number }
+}
+
+interface Event {
+  timeMs: number
+  order: number
+  label: string
+  run: () => void
+}
+
+export interface SchedulerOptions {
+  startMs: number
+  /** Hears of every event, for whoever wants to read what happened. */
+  tell?: (timeMs: number, label: string) => void
+}
+
+export function createScheduler({ startMs, tell }: SchedulerOptions): Scheduler {
+  const heap: Event[] = []
+  let nowMs = startMs
+  let order = 0
+  let events = 0
+  let hash = 0x811c9dc5
+
+  const note = (event: Event) => {
+    events += 1
+    hash = Math.imul(hash ^ (event.timeMs * 1_000), 0x01000193)
+    for (let n = 0; n < event.label.length; n += 1) {
+      hash = Math.imul(hash ^ event.label.charCodeAt(n), 0x01000193)
+    }
+    tell?.(event.timeMs, event.label)
+  }
+  const at = (timeMs: number, label: string, run: () => void) => {
+    order += 1
+    push(heap, { timeMs: Math.max(timeMs, nowMs), order, label, run })
+  }
+  return {
+    now: () => nowMs,
+    at,
+    after: (delayMs, label, run) => at(nowMs + delayMs, label, run),
+    async runUntil(timeMs, isOver) {
+      for (let first = heap[0]; first && first.timeMs <= timeMs && !isOver(); first = heap[0]) {
+        pop(heap)
+        nowMs = first.timeMs
+        note(first)
+        first.run()
+        await everyPromise()
+      }
+      nowMs = Math.max(nowMs, timeMs)
+    },
+    trace: () => ({ events, hash: hash >>> 0 }),
+  }
+}
+
+/** Node runs a tick when no promise is left that could go on. */
+function everyPromise(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
+}
+
+const isBefore = (a: Event, b: Event) => a.timeMs < b.timeMs || (a.timeMs === b.timeMs && a.order < b.order)
+
+function push(heap: Event[], event: Event): void {
+  let place = heap.length
+  heap.push(event)
+  while (place > 0) {
+    const above = (place - 1) >> 1
+    const parent = heap[above]
+    if (!parent || isBefore(parent, event)) break
+    heap[place] = parent
+    heap[above] = event
+    place = above
+  }
+}
+
+function pop(heap: Event[]): void {
+  const last = heap.pop()
+  if (!last || heap.length === 0) return
+  let place = 0
+  for (;;) {
+    const left = 2 * place + 1
+    const [a, b] = [heap[left], heap[left + 1]]
+    if (!a) break
+    const [least, at] = b && isBefore(b, a) ? [b, left + 1] : [a, left]
+    if (isBefore(last, least)) break
+    heap[place] = least
+    place = at
+  }
+  heap[place] = last
+}

@@ -1,0 +1,242 @@
+// The database server of the simulated world, and the way to it: statements travel, wait for locks, get lost before they
+// arrive or after they were done. To the service it is a Db like any other.
+
+import { type Db, DbUnavailable, type Statement, type Tx } from '../../../src/kit/db.ts'
+import type { Modelled } from './model/statement.ts'
+import { Blocked, type Row, type Session, type Store, sqlError } from './model/store.ts'
+import type { Host, Sim } from './sim.ts'
+
+export interface Server {
+  connect(host: Host): Db
+  /** The connections of a process that died: what it had not committed is undone. */
+  hangUp(host: Host): void
+  /** Somebody from outside holds the row for a while. */
+  holdRow(table: string, row: Row, forMs: number): void
+}
+
+export interface Executed {
+  session: Session
+  isAlone: boolean
+  statement: Statement<unknown>
+  values: readonly unknown[]
+  outcome: { rows: Row[] } | { error: unknown }
+}
+
+export interface ServerOptions {
+  statements: ReadonlyMap<string, Modelled>
+  /** Hears of everything that was done, in its order, for whoever does it again elsewhere. */
+  tell?: (step: Executed | { session: Session; ends: 'commit' | 'abort' }) => void
+}
+
+const LOCK_TIMEOUT_MS = 2_000
+const IDLE_IN_TRANSACTION_MS = 15_000
+
+const broken = () => new Error('Connection terminated unexpectedly')
+
+type Done = (outcome: { rows: Row[] } | { error: unknown }) => void
+
+export function createServer(sim: Sim, store: Store, { statements, tell }: ServerOptions): Server {
+  const { chance, scheduler } = sim
+  const waiting = new Map<Session, (() => void)[]>()
+  const open = new Map<Host, Set<Session>>()
+  store.onEnd((session) => {
+    const woken = waiting.get(session) ?? []
+    waiting.delete(session)
+    for (const retry of woken) scheduler.after(chance.between(0, 0.2), 'lock is free', retry)
+  })
+
+  const delay = () => (sim.suffers('databaseSlow') ? chance.between(1, 400) : chance.between(0.05, 0.6))
+
+  const finish = (session: Session, ends: 'commit' | 'abort') => {
+    if (session.isOver) return
+    tell?.({ session, ends })
+    if (ends === 'commit') store.commit(session)
+    else store.abort(session)
+  }
+
+  const execute = (
+    session: Session,
+    isAlone: boolean,
+    statement: Statement<unknown>,
+    values: readonly unknown[],
+    done: Done,
+  ) => {
+    const giveUpAtMs = scheduler.now() + LOCK_TIMEOUT_MS
+    let isDone = false
+    const conclude = (outcome: { rows: Row[] } | { error: unknown }) => {
+      isDone = true
+      session.waitsFor = null
+      tell?.({ session, isAlone, statement, values, outcome })
+      done(outcome)
+    }
+    const attempt = () => {
+      if (isDone) return
+      if (session.isOver) return conclude({ error: broken() })
+      session.waitsFor = null
+      try {
+        conclude({ rows: runStatement(store, session, statements, statement, values) })
+      } catch (error) {
+        if (!(error instanceof Blocked)) return conclude({ error })
+        if (store.isCircle(session, error.holder)) return conclude({ error: sqlError('40P01', 'deadlock') })
+        session.waitsFor = error.holder
+        const others = waiting.get(error.holder) ?? []
+        waiting.set(error.holder, [...others, attempt])
+        scheduler.at(giveUpAtMs, 'lock timeout', () => {
+          if (!isDone && session.waitsFor) conclude({ error: lockTimeout(values) })
+        })
+      }
+    }
+    attempt()
+  }
+
+  /** There and back again: `work` is done at the server, and its end told to the process. */
+  const travel = <Result>(
+    host: Host,
+    label: string,
+    work: (done: (outcome: { rows: Result } | { error: unknown }) => void) => void,
+    onLost: () => void = () => undefined,
+  ): Promise<Result> => {
+    const { epoch } = host
+    return new Promise((resolve, reject) => {
+      const answer = (error: unknown) =>
+        sim.reach(host, epoch, delay(), `${label} broke`, () => reject(error))
+      if (sim.suffers('statementLost')) {
+        onLost()
+        return answer(broken())
+      }
+      scheduler.after(delay(), `${label} arrives`, () => {
+        // What a dying process had just written may not have left its machine.
+        if (host.epoch !== epoch && chance.happens(0.5)) return onLost()
+        work((outcome) => {
+          if (sim.suffers('resultLost')) {
+            onLost()
+            return answer(broken())
+          }
+          sim.reach(host, epoch, delay(), `${label} answers`, () =>
+            'rows' in outcome ? resolve(outcome.rows) : reject(outcome.error),
+          )
+        })
+      })
+    })
+  }
+
+  const nameOf = (statement: Statement<unknown>) => statements.get(statement.name)?.name ?? statement.name
+
+  const queryAlone = (host: Host, statement: Statement<unknown>, values: readonly unknown[]) =>
+    travel<Row[]>(host, nameOf(statement), (done) => {
+      const session = store.begin()
+      execute(session, true, statement, values, (outcome) => {
+        finish(session, 'rows' in outcome ? 'commit' : 'abort')
+        done(outcome)
+      })
+    }).catch((error) => Promise.reject(translate(error)))
+
+  const sessionsOf = (host: Host) => {
+    const sessions = open.get(host) ?? new Set<Session>()
+    open.set(host, sessions)
+    return sessions
+  }
+
+  const txOver = (host: Host, session: Session): Tx => {
+    let asked = 0
+    const endIfIdle = (seen: number) =>
+      scheduler.after(IDLE_IN_TRANSACTION_MS, 'idle transaction', () => {
+        if (asked === seen) finish(session, 'abort')
+      })
+    const abort = () => finish(session, 'abort')
+    return {
+      query: async <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) => {
+        asked += 1
+        const rows = await travel<Row[]>(
+          host,
+          nameOf(statement),
+          (done) =>
+            execute(session, false, statement, values, (outcome) => {
+              if ('error' in outcome) abort()
+              endIfIdle(asked)
+              done(outcome)
+            }),
+          abort,
+        )
+        // A boundary: the model answers rows as the statement's type has them; a test holds both together.
+        return rows as Answer[]
+      },
+      script: () => Promise.reject(new Error('the model runs no scripts')),
+    }
+  }
+
+  const transact = async <Result>(host: Host, work: (tx: Tx) => Promise<Result>): Promise<Result> => {
+    const session = await travel<Session>(host, 'begin', (done) => {
+      const begun = store.begin()
+      sessionsOf(host).add(begun)
+      done({ rows: begun })
+    })
+    try {
+      const result = await work(txOver(host, session))
+      await travel(host, 'commit', (done) => {
+        if (session.isOver) return done({ error: broken() })
+        finish(session, 'commit')
+        done({ rows: [] })
+      })
+      return result
+    } catch (error) {
+      // What the server has committed stays; anything else is undone, whether or not it hears of it.
+      finish(session, 'abort')
+      throw error
+    } finally {
+      sessionsOf(host).delete(session)
+    }
+  }
+
+  return {
+    connect: (host) => ({
+      query: <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) =>
+        // A boundary, as above.
+        queryAlone(host, statement, values) as Promise<Answer[]>,
+      script: () => Promise.reject(new Error('the model runs no scripts')),
+      transaction: (work) => transact(host, work).catch((error) => Promise.reject(translate(error))),
+      close: () => Promise.resolve(),
+    }),
+    hangUp(host) {
+      for (const session of sessionsOf(host)) {
+        scheduler.after(chance.between(0, 50), 'hung up', () => finish(session, 'abort'))
+      }
+      open.delete(host)
+    },
+    holdRow(table, row, forMs) {
+      const session = store.begin()
+      try {
+        store.run(session, (hands) => hands.lock(table, row))
+      } catch {
+        // Somebody else was quicker, so there is nothing to hold.
+      }
+      scheduler.after(forMs, 'outsider leaves', () => store.abort(session))
+    },
+  }
+}
+
+/** Says as well how many rows waited together. */
+function lockTimeout([json]: readonly unknown[]): Error {
+  const isBatch = typeof json === 'string' && json.startsWith('[{"n":')
+  return Object.assign(sqlError('55P03', 'lock timeout'), { rows: isBatch ? JSON.parse(json).length : 1 })
+}
+
+function runStatement(
+  store: Store,
+  session: Session,
+  statements: ReadonlyMap<string, Modelled>,
+  statement: Statement<unknown>,
+  values: readonly unknown[],
+): Row[] {
+  const known = statements.get(statement.name)
+  if (!known) throw new Error(`the model does not know the statement ${statement.text.slice(0, 80)}`)
+  return store.run(session, (hands) => known.run(hands, values))
+}
+
+/** As kit/db.ts tells it: the server gave up for a lock, or nobody knows. */
+function translate(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === '55P03') return new DbUnavailable(error, true)
+  const isBroken = error instanceof Error && error.message.startsWith('Connection terminated')
+  return isBroken ? new DbUnavailable(error) : error
+}
