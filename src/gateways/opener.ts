@@ -5,6 +5,7 @@ import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import { createHttpClient, type HttpClient } from '../kit/http-client.ts'
+import { heedRetryAfter } from '../kit/retry-after.ts'
 import type { AccountRow } from './account-queries.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
@@ -67,7 +68,7 @@ interface OpenAccount extends Opened {
 export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
   const clients = new Set<HttpClient>()
   const newClient = () => {
-    const http = createHttpClient({ totalTimeoutMs: options.timeoutMs })
+    const http = heedRetryAfter(createHttpClient({ totalTimeoutMs: options.timeoutMs }), app.clock)
     clients.add(http)
     return http
   }

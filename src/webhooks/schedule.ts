@@ -2,6 +2,7 @@
 
 import { crc32 } from '../kit/crypto.ts'
 import type { PublicAnswer } from '../kit/public-http.ts'
+import { readRetryAfter } from '../kit/retry-after.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -53,12 +54,5 @@ export function judge(answer: PublicAnswer, now: Date): Verdict {
   const { status, headers } = answer
   if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (status === 410) return { kind: 'gone' }
-  return { kind: 'failed', retryAfterMs: readRetryAfter(headers['retry-after'], now) }
-}
-
-/** Seconds or a date, as HTTP has it; anything else is as if nothing had been said. */
-function readRetryAfter(text: string | undefined, now: Date): number {
-  if (text === undefined) return 0
-  const ms = /^\d+$/.test(text) ? Number(text) * SECOND : Date.parse(text) - now.getTime()
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+  return { kind: 'failed', retryAfterMs: readRetryAfter(headers['retry-after'], now, MAX_RETRY_AFTER_MS) }
 }

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { addMs, type Clock } from './clock.ts'
+import type { HttpAnswer, HttpClient } from './http-client.ts'
+import { heedRetryAfter } from './retry-after.ts'
+
+const GET = { method: 'GET', url: 'https://provider.example/' } as const
+
+function answered(status: number, headers: Record<string, string> = {}): HttpAnswer {
+  return { kind: 'answered', status, headers, body: Buffer.alloc(0) }
+}
+
+/** A server that gives the answers one after the other, and time that a test moves. */
+function serverWith(...answers: HttpAnswer[]) {
+  let now = new Date('2026-03-14T09:26:53.000Z')
+  let asked = 0
+  const clock: Clock = { now: () => now, sleep: () => Promise.resolve() }
+  const http: HttpClient = {
+    request: async () => answers[Math.min(asked++, answers.length - 1)] ?? answered(200),
+    close: () => Promise.resolve(),
+  }
+  return {
+    heedful: heedRetryAfter(http, clock),
+    asked: () => asked,
+    wait: (ms: number) => {
+      now = addMs(now, ms)
+    },
+  }
+}
+
+describe('a server that asks to be left alone (F-37)', () => {
+  for (const [words, retryAfter] of [
+    ['in seconds', '60'],
+    ['by a date', 'Sat, 14 Mar 2026 09:27:53 GMT'],
+  ] as const) {
+    it(`${words} is not asked before then, and is asked again then`, async () => {
+      const server = serverWith(answered(429, { 'retry-after': retryAfter }), answered(200))
+      await server.heedful.request(GET)
+      server.wait(59_999)
+      const kept = await server.heedful.request(GET)
+      assert.equal(kept.kind, 'not_sent')
+      assert.equal(server.asked(), 1)
+      server.wait(1)
+      assert.deepEqual(await server.heedful.request(GET), answered(200))
+    })
+  }
+
+  it('for a day is asked again after five minutes', async () => {
+    const server = serverWith(answered(503, { 'retry-after': '86400' }), answered(200))
+    await server.heedful.request(GET)
+    server.wait(300_000)
+    assert.equal((await server.heedful.request(GET)).kind, 'answered')
+  })
+
+  it('without saying for how long, or with another status, is asked as always', async () => {
+    for (const first of [
+      answered(429),
+      answered(429, { 'retry-after': 'soon' }),
+      answered(200, { 'retry-after': '60' }),
+    ]) {
+      const server = serverWith(first, answered(200))
+      await server.heedful.request(GET)
+      assert.equal((await server.heedful.request(GET)).kind, 'answered')
+    }
+  })
+})

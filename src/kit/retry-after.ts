@@ -1,0 +1,42 @@
+// Servers that say when to come back. Whoever is asked to be left alone for a while is left alone.
+
+import { addMs, type Clock } from './clock.ts'
+import type { HttpClient } from './http-client.ts'
+
+const SECOND = 1_000
+
+/** Seconds or a date, as HTTP has it; anything else is as if nothing had been said. Answers milliseconds. */
+export function readRetryAfter(text: string | undefined, now: Date, longestMs: number): number {
+  if (text === undefined) return 0
+  const ms = /^\d+$/.test(text) ? Number(text) * SECOND : Date.parse(text) - now.getTime()
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestMs)
+}
+
+// Longer than any rate limit of a provider, and short enough that a wrong date keeps nobody waiting for the day.
+const LONGEST_REST_MS = 5 * 60 * SECOND
+const COME_BACK_LATER = [429, 503]
+
+/**
+ * A client that sends nothing for as long as the last answer asked for. What it keeps back has provably not been sent, so
+ * that a new payment may go elsewhere, and a question is asked again later.
+ */
+export function heedRetryAfter(http: HttpClient, clock: Clock): HttpClient {
+  let restsUntil = new Date(0)
+  return {
+    async request(request) {
+      if (clock.now() < restsUntil)
+        return { kind: 'not_sent', code: 'ERR_RETRY_LATER', error: wordsFor(restsUntil) }
+      const answer = await http.request(request)
+      if (answer.kind === 'answered' && COME_BACK_LATER.includes(answer.status)) {
+        const now = clock.now()
+        restsUntil = addMs(now, readRetryAfter(answer.headers['retry-after'], now, LONGEST_REST_MS))
+      }
+      return answer
+    },
+    close: () => http.close(),
+  }
+}
+
+function wordsFor(until: Date): string {
+  return `ERR_RETRY_LATER: the server asked for no requests until ${until.toISOString()}`
+}
