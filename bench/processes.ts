@@ -19,6 +19,11 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
+/** Who started it; 0 when it is not there. */
+export function parentOf(pid: number): number {
+  return listProcesses().find((one) => one.pid === pid)?.parent ?? 0
+}
+
 export function isRunning(pid: number): boolean {
   return listProcesses().some((one) => one.pid === pid && one.isRunning)
 }

@@ -1,0 +1,11 @@
+// A process with one route of the web framework that does nothing: what an answer costs before anybody has worked for it.
+
+import { fastify } from 'fastify'
+
+const app = fastify({ logger: false })
+const schema = {
+  response: { 200: { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] } },
+}
+app.get('/bare', { schema }, async () => ({ status: 'success' }))
+process.send?.({ url: await app.listen({ host: '127.0.0.1', port: 0 }) })
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,149 @@
+// The load driver, a process of its own: so many connections, one request at a time on each, as fast as answers come. It
+// speaks HTTP over bare sockets, because whatever it needs itself is taken from the service that it measures.
+
+import { connect, type Socket } from 'node:net'
+import { percentile } from './figures.ts'
+import { nextRequest, type Operation, type RequestSource, type WireRequest } from './requests.ts'
+
+export interface LoadOrder {
+  url: string
+  operation: Operation
+  connections: number
+  /** Ends after this time, or when so many were answered; what comes first. */
+  forMs: number
+  requests?: number
+  paid: RequestSource['paid']
+  /** Also answer what was acknowledged; the service will be killed under the load. */
+  isKilled?: boolean
+}
+
+export interface LoadReport {
+  answered: number
+  /** Answers other than the right one, and connections that broke. */
+  failed: number
+  /** The first of them, for whoever wants to know why. */
+  firstFailure?: string
+  tookMs: number
+  p50Ms: number
+  p95Ms: number
+  p99Ms: number
+  acknowledged: string[]
+}
+
+interface Load extends LoadOrder {
+  source: RequestSource
+  latencies: number[]
+  acknowledged: string[]
+  failed: number
+  firstFailure?: string
+  /** How many were sent. */
+  sent: number
+  until: number
+}
+
+process.on('message', (order: LoadOrder) => {
+  void drive(order).then((report) => process.send?.(report))
+})
+
+async function drive(order: LoadOrder): Promise<LoadReport> {
+  const startedAt = performance.now()
+  const load: Load = {
+    ...order,
+    source: { host: new URL(order.url).host, paid: order.paid },
+    latencies: [],
+    acknowledged: [],
+    failed: 0,
+    sent: 0,
+    until: startedAt + order.forMs,
+  }
+  await Promise.all(Array.from({ length: order.connections }, () => driveConnection(load)))
+  const { latencies, failed, firstFailure, acknowledged } = load
+  return {
+    answered: latencies.length,
+    failed,
+    firstFailure,
+    tookMs: performance.now() - startedAt,
+    p50Ms: percentile(latencies, 0.5),
+    p95Ms: percentile(latencies, 0.95),
+    p99Ms: percentile(latencies, 0.99),
+    acknowledged,
+  }
+}
+
+/** Sends until the time is over, and resolves when the connection is closed. */
+function driveConnection(load: Load): Promise<void> {
+  const { hostname, port } = new URL(load.url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  const exchange: Exchange = { load, socket, sentAt: 0 }
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.once('connect', () => send(exchange))
+  socket.on('data', (chunk) => receive(exchange, chunk))
+  socket.on('error', (error) => fail(load, error.message))
+  return closed
+}
+
+interface Exchange {
+  load: Load
+  socket: Socket
+  request?: WireRequest
+  sentAt: number
+  /** What has come of an answer that came in pieces. */
+  part?: Buffer
+}
+
+function send(exchange: Exchange): void {
+  const { load, socket } = exchange
+  const isEnough = load.requests !== undefined && load.sent >= load.requests
+  if (isEnough || performance.now() >= load.until) {
+    socket.end()
+    return
+  }
+  load.sent += 1
+  exchange.request = nextRequest(load.source, load.operation)
+  exchange.sentAt = performance.now()
+  socket.write(exchange.request.bytes, 'latin1')
+}
+
+function receive(exchange: Exchange, chunk: Buffer): void {
+  const bytes = exchange.part ? Buffer.concat([exchange.part, chunk]) : chunk
+  const length = answerLength(bytes)
+  if (length === undefined || bytes.length < length) {
+    exchange.part = bytes
+    return
+  }
+  exchange.part = undefined
+  note(exchange, bytes)
+  send(exchange)
+}
+
+function note({ load, request, sentAt }: Exchange, bytes: Buffer): void {
+  if (!request) throw new Error('an answer came to no request')
+  if (statusOf(bytes) !== request.wanted) {
+    fail(load, bytes.toString())
+    return
+  }
+  load.latencies.push(performance.now() - sentAt)
+  if (load.isKilled && request.reference !== undefined) load.acknowledged.push(request.reference)
+}
+
+function fail(load: Load, words: string): void {
+  load.failed += 1
+  load.firstFailure ??= words
+}
+
+const ZERO = 0x30
+
+/** The three digits behind "HTTP/1.1 ". */
+function statusOf(bytes: Buffer): number {
+  const digit = (at: number) => (bytes[at] ?? ZERO) - ZERO
+  return 100 * digit(9) + 10 * digit(10) + digit(11)
+}
+
+/** Of head and body together; undefined while the head is not whole. */
+function answerLength(bytes: Buffer): number | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd < 0) return undefined
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd)) ?? []
+  if (length === undefined) throw new Error('an answer does not say how long it is')
+  return headEnd + 4 + Number(length)
+}

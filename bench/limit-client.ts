@@ -1,0 +1,58 @@
+// A process that repeats a script over the bare driver, for machines without pgbench.
+
+import pg from 'pg'
+import { DRAW, type LimitScript } from './limit-scripts.ts'
+import type { LimitOrder, LimitReport } from './limits.ts'
+
+process.on('message', (order: LimitOrder) => {
+  void run(order).then((report) => process.send?.(report))
+})
+
+interface Prepared {
+  name: string
+  text: string
+  variables: string[]
+  keepsRow: boolean
+}
+
+async function run({ url, script, clients, seconds }: LimitOrder): Promise<LimitReport> {
+  const steps = prepare(script)
+  const opened = await Promise.all(Array.from({ length: clients }, () => open(url)))
+  const startedAt = performance.now()
+  const until = startedAt + seconds * 1_000
+  const counts = await Promise.all(opened.map((client) => repeat(client, steps, until)))
+  const tookSeconds = (performance.now() - startedAt) / 1_000
+  await Promise.all(opened.map((client) => client.end()))
+  const done = counts.reduce((sum, count) => sum + count, 0)
+  return { done, perSecond: done / tookSeconds }
+}
+
+async function open(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, options: '-c plan_cache_mode=force_generic_plan' })
+  await client.connect()
+  return client
+}
+
+/** A colon and a name is a variable; two colons are a cast. */
+const VARIABLE = /(?<!:):([A-Za-z]\w*)/g
+
+function prepare({ steps }: LimitScript): Prepared[] {
+  return steps.map(({ sql, keepsRow }, index) => {
+    const variables = [...new Set(Array.from(sql.matchAll(VARIABLE), ([, name = '']) => name))]
+    const text = sql.replaceAll(VARIABLE, (_, name) => `$${variables.indexOf(name) + 1}`)
+    return { name: `step_${index}`, text, variables, keepsRow }
+  })
+}
+
+async function repeat(client: pg.Client, steps: readonly Prepared[], until: number): Promise<number> {
+  let done = 0
+  for (; performance.now() < until; done += 1) {
+    const n = 1 + Math.floor(Math.random() * DRAW.customers)
+    let known: Record<string, unknown> = { n, m: 1 + ((n - 1) % DRAW.merchants) }
+    for (const { name, text, variables, keepsRow } of steps) {
+      const { rows } = await client.query({ name, text, values: variables.map((one) => known[one]) })
+      if (keepsRow) known = { ...known, ...rows[0] }
+    }
+  }
+  return done
+}

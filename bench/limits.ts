@@ -1,0 +1,80 @@
+// How fast the database alone does a script: with pgbench where it is installed, which costs next to nothing itself, and
+// otherwise with the bare driver in a process of its own.
+
+import { execFile, fork, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { DRAW, type LimitScript } from './limit-scripts.ts'
+
+export interface LimitOrder {
+  url: string
+  script: LimitScript
+  clients: number
+  seconds: number
+}
+
+export interface LimitReport {
+  done: number
+  perSecond: number
+}
+
+export type MeasureLimit = (order: LimitOrder) => Promise<LimitReport>
+
+/** What measures the limits here, and what to call it. */
+export function chooseLimiter(folder: string): { name: string; measure: MeasureLimit } {
+  const found = spawnSync('pgbench', ['--version'], { encoding: 'utf8' })
+  if (found.status === 0) return { name: found.stdout.trim(), measure: (order) => runPgbench(folder, order) }
+  return { name: 'the bare pg driver (pgbench is not installed)', measure: runClient }
+}
+
+// Planned once: a run of seconds should not pay for what a connection that lives for days pays once.
+const PGBENCH_ENV = { PGOPTIONS: '-c plan_cache_mode=force_generic_plan' }
+
+async function runPgbench(
+  folder: string,
+  { url, script, clients, seconds }: LimitOrder,
+): Promise<LimitReport> {
+  const file = join(folder, 'limit.pgbench')
+  await writeFile(file, toPgbench(script))
+  const options = [
+    '-n',
+    '-M',
+    'prepared',
+    '-f',
+    file,
+    '-c',
+    String(clients),
+    '-j',
+    '2',
+    '-T',
+    String(seconds),
+  ]
+  const env = { ...process.env, ...PGBENCH_ENV }
+  const { stdout, stderr } = await promisify(execFile)('pgbench', [...options, url], { env }).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  )
+  const read = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? Number.NaN)
+  const failed = read(/number of failed transactions: (\d+)/)
+  if (failed !== 0 || stderr.includes('ERROR')) throw new Error(`pgbench failed: ${stderr.slice(0, 2_000)}`)
+  return {
+    done: read(/actually processed: (\d+)/),
+    perSecond: read(/^tps = ([\d.]+)/m),
+  }
+}
+
+export function toPgbench({ steps, draws }: LimitScript): string {
+  const lines = draws
+    ? [`\\set n random(1, ${DRAW.customers})`, `\\set m 1 + (:n - 1) % ${DRAW.merchants}`]
+    : []
+  return [...lines, ...steps.map(({ sql, keepsRow }) => sql + (keepsRow ? '\n\\gset' : ';'))].join('\n')
+}
+
+async function runClient(order: LimitOrder): Promise<LimitReport> {
+  const client = fork(join(import.meta.dirname, 'limit-client.ts'))
+  client.send(order)
+  const [report] = await once(client, 'message')
+  client.disconnect()
+  return report
+}

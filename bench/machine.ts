@@ -1,0 +1,53 @@
+// On what the figures were measured: without it they say nothing.
+
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { cpus, loadavg, release, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { type Db, sql } from '../src/kit/db.ts'
+import { median } from './figures.ts'
+
+export interface MachineFacts {
+  cpus: number
+  model: string
+  memoryGb: number
+  kernel: string
+  node: string
+  postgres: string
+  /** How long the disk takes to keep eight kilobytes. */
+  fsyncMs: number
+  /** How busy the machine was with other things before the measurement. */
+  loadBefore: number
+  limiter: string
+}
+
+const selectVersion = sql<{ version: string }>`select current_setting('server_version') as version`
+
+export async function describeMachine(db: Db, folder: string, limiter: string): Promise<MachineFacts> {
+  const [row] = await db.query(selectVersion)
+  return {
+    cpus: cpus().length,
+    model: cpus()[0]?.model.trim() ?? 'unknown',
+    memoryGb: Math.round(totalmem() / 1e9),
+    kernel: release(),
+    node: process.version,
+    postgres: row?.version ?? 'unknown',
+    fsyncMs: Number(measureSync(join(folder, 'sync-probe')).toFixed(2)),
+    loadBefore: Number((loadavg()[0] ?? 0).toFixed(1)),
+    limiter,
+  }
+}
+
+const SYNCS = 50
+
+function measureSync(file: string): number {
+  const handle = openSync(file, 'w')
+  const page = Buffer.alloc(8_192)
+  const took = Array.from({ length: SYNCS }, () => {
+    const startedAt = performance.now()
+    writeSync(handle, page)
+    fsyncSync(handle)
+    return performance.now() - startedAt
+  })
+  closeSync(handle)
+  return median(took)
+}

@@ -1,0 +1,130 @@
+// The rounds: in each, every operation of the service and its limit are measured one after the other, so that a machine
+// that grows busier or calmer favours neither.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '../src/kit/db.ts'
+import { chooseLimiter, type LimitReport } from './limits.ts'
+import type { Limited } from './prepare.ts'
+import { OPERATIONS, type Operation } from './requests.ts'
+import type { Cpu, Rig } from './rig.ts'
+
+export interface Plan {
+  rounds: number
+  /** For what writes, whole seconds, because pgbench counts in these. */
+  writeSeconds: number
+  readSeconds: number
+  /** Of pgbench for what only reads. */
+  readLimitSeconds: number
+  connections: number
+  limitClients: number
+  /** Of the plot. */
+  sweep: readonly number[]
+  sweepSeconds: number
+}
+
+export interface Round {
+  perSecond: number
+  p50Ms: number
+  p95Ms: number
+  p99Ms: number
+  /** Processor time per request, in microseconds. */
+  cpu: Cpu
+}
+
+export interface LimitRound extends LimitReport {
+  databaseCpu: number
+}
+
+export interface Rounds {
+  service: Record<Operation, Round[]>
+  limit: Record<Limited, LimitRound[]>
+}
+
+const WRITES: ReadonlySet<Operation> = new Set(['charges', 'hotCharges', 'initiates'])
+
+export async function measureRounds(rig: Rig, plan: Plan, say: (line: string) => void): Promise<Rounds> {
+  const { measure } = chooseLimiter(rig.folder)
+  const rounds: Rounds = emptyRounds()
+  const takeLimit = async (operation: Limited, seconds: number) => {
+    const { limitUrl: url, limits } = rig
+    await calmDown(rig)
+    const before = rig.cpu().database
+    const report = await measure({ url, script: limits[operation], clients: plan.limitClients, seconds })
+    const databaseCpu = (rig.cpu().database - before) / report.done
+    rounds.limit[operation].push({ ...report, databaseCpu })
+  }
+  for (let round = 0; round < plan.rounds; round += 1) {
+    for (const operation of OPERATIONS) {
+      const isWrite = WRITES.has(operation)
+      const takeService = async () => {
+        const seconds = isWrite ? plan.writeSeconds : plan.readSeconds
+        rounds.service[operation].push(await measureLoad(rig, operation, plan.connections, seconds))
+      }
+      const steps = [takeService]
+      if (isLimited(operation))
+        steps.push(() => takeLimit(operation, isWrite ? plan.writeSeconds : plan.readLimitSeconds))
+      // Each goes first in turn.
+      for (const step of round % 2 === 0 ? steps : steps.reverse()) await step()
+    }
+    say(`round ${round + 1} of ${plan.rounds} is done`)
+  }
+  return rounds
+}
+
+export async function measureLoad(
+  rig: Rig,
+  operation: Operation,
+  connections: number,
+  seconds: number,
+): Promise<Round> {
+  const url = operation === 'bareRoute' ? rig.bareRoute.url : rig.service.url
+  const before = rig.cpu()
+  const report = await rig.drive({ url, operation, connections, forMs: seconds * 1_000 })
+  const after = rig.cpu()
+  if (report.failed > 0)
+    throw new Error(`${report.failed} of the ${operation} failed: ${report.firstFailure}`)
+  const { answered, tookMs, p50Ms, p95Ms, p99Ms } = report
+  const perRequest = (name: keyof Cpu) => (after[name] - before[name]) / answered
+  return {
+    perSecond: answered / (tookMs / 1_000),
+    p50Ms,
+    p95Ms,
+    p99Ms,
+    cpu: {
+      service: perRequest('service'),
+      provider: perRequest('provider'),
+      driver: perRequest('driver'),
+      database: perRequest('database'),
+    },
+  }
+}
+
+function isLimited(operation: Operation): operation is Limited {
+  return operation !== 'hotCharges' && operation !== 'bareRoute'
+}
+
+function emptyRounds(): Rounds {
+  const each = <Name extends Operation, Value>(names: readonly Name[]) =>
+    // A boundary: entries of these names make a record of these names.
+    Object.fromEntries(names.map((name) => [name, [] as Value[]])) as Record<Name, Value[]>
+  return {
+    service: each<Operation, Round>(OPERATIONS),
+    limit: each<Limited, LimitRound>(OPERATIONS.filter(isLimited)),
+  }
+}
+
+const CALM_LIMIT_MS = 2_000
+const LOOK_EVERY_MS = 100
+const countDeltas = sql<{ left: number }>`
+select count(*)::integer as left
+from (select 1 from balance_deltas limit 1000) as deltas`
+
+/** What the service still folds in the background belongs to what was measured before, not to what comes next. */
+async function calmDown({ db }: Rig): Promise<void> {
+  const until = performance.now() + CALM_LIMIT_MS
+  do {
+    await delay(LOOK_EVERY_MS)
+    const [row] = await db.query(countDeltas)
+    if (row?.left === 0) return
+  } while (performance.now() < until)
+}

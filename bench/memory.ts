@@ -1,0 +1,56 @@
+// npm run bench:memory: whether the memory of the service grows with the charges that it has made.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { slopeOf } from './figures.ts'
+import { memoryOf } from './processes.ts'
+import { withRig } from './rig.ts'
+
+const HELP = `npm run bench:memory [-- --charges N]
+
+Lets the service make 200,000 charges and prints its memory along the way, and the slope of the straight line through the
+second half: bytes per charge. What has grown and was not let go of would show there.
+
+  --charges N  how many
+  --help       this text
+`
+const CONNECTIONS = 32
+const LOOK_EVERY_MS = 1_000
+const MEGABYTE = 1_000_000
+// A leak of one small object for each charge would be ten times this.
+const LIMIT_BYTES_PER_CHARGE = 40
+
+const { values: options } = parseArgs({
+  options: { charges: { type: 'string', default: '200000' }, help: { type: 'boolean' } },
+})
+if (options.help) process.stdout.write(HELP)
+else await run(Number(options.charges))
+
+async function run(charges: number): Promise<void> {
+  const say = (line: string) => void process.stderr.write(`${line}\n`)
+  const slices = 20
+  const samples = await withRig({ say }, async (rig) => {
+    const taken: { x: number; y: number }[] = []
+    for (let slice = 1; slice <= slices; slice += 1) {
+      const load = { url: rig.service.url, operation: 'charges' as const, connections: CONNECTIONS }
+      const { answered, failed, firstFailure } = await rig.drive({
+        ...load,
+        forMs: Number.MAX_SAFE_INTEGER,
+        requests: charges / slices,
+      })
+      if (failed > 0) throw new Error(`${failed} charges failed: ${firstFailure}`)
+      await delay(LOOK_EVERY_MS)
+      const x = answered * slice
+      const y = memoryOf(rig.service.pid)
+      taken.push({ x, y })
+      process.stdout.write(`${String(x).padStart(8)} charges   ${(y / MEGABYTE).toFixed(1)} MB\n`)
+    }
+    return taken
+  })
+  const slope = slopeOf(samples.slice(slices / 2))
+  const isBroken = !(slope <= LIMIT_BYTES_PER_CHARGE)
+  process.stdout.write(
+    `slope ${slope.toFixed(1)} bytes per charge   limit ${LIMIT_BYTES_PER_CHARGE}${isBroken ? '   BROKEN' : ''}\n`,
+  )
+  if (isBroken) process.exitCode = 1
+}

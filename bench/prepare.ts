@@ -1,0 +1,86 @@
+// Asks a service that runs in this process once for everything that is measured, and makes of what it said to its
+// database the scripts of the limits. Leaves some paid payments behind, to be verified.
+
+import { type Captured, captureStatements } from './capture.ts'
+import { chargeScript, initiateScript, type LimitScript, readScript } from './limit-scripts.ts'
+import { personOf } from './population.ts'
+import {
+  chargeOf,
+  initiateOf,
+  nextRequest,
+  type Operation,
+  type PaidPayment,
+  type RequestSource,
+} from './requests.ts'
+import { apiKeyOf } from './seed.ts'
+
+export type Limited = Exclude<Operation, 'hotCharges' | 'bareRoute'>
+export type Limits = Record<Limited, LimitScript>
+
+const PAID_PAYMENTS = 100
+
+export async function prepareLimits(url: string): Promise<{ paid: PaidPayment[]; limits: Limits }> {
+  const paid = await Promise.all(Array.from({ length: PAID_PAYMENTS }, (_, index) => payOnce(url, index + 1)))
+  const source = { host: new URL(url).host, paid }
+  const charge = await captured(url, chargeOf(source, personOf(1)).bytes)
+  const initiate = await captured(url, initiateOf(source, personOf(1)).bytes)
+  const read = async (operation: Operation) =>
+    readScript(
+      (await captured(url, nextRequest(source, operation).bytes)).filter(({ text }) => !isKeyRead(text)),
+    )
+  const limits = {
+    charges: chargeScript(only(charge, isRecord), only(charge, isSettle)),
+    initiates: initiateScript(only(initiate, isRecord)),
+    verify: await read('verify'),
+    wallet: await read('wallet'),
+    customerList: await read('customerList'),
+    customerSearch: await read('customerSearch'),
+  }
+  return { paid, limits }
+}
+
+const isRecord = (text: string) => text.includes('insert into payment_references')
+const isSettle = (text: string) => text.includes('update payments p')
+/** Remembered for seconds by the service, so no part of a request. */
+const isKeyRead = (text: string) => text.includes('api_keys')
+
+function only(statements: readonly Captured[], isWanted: (text: string) => boolean): Captured {
+  const found = statements.filter(({ text }) => isWanted(text))
+  const [one] = found
+  if (!one || found.length !== 1)
+    throw new Error('the steps of a charge are not what they were: see bench/prepare.ts')
+  return one
+}
+
+async function payOnce(url: string, customer: number): Promise<PaidPayment> {
+  const { merchant } = personOf(customer)
+  const source: RequestSource = { host: new URL(url).host, paid: [] }
+  const { bytes, reference = '' } = initiateOf(source, personOf(customer))
+  await send(url, bytes)
+  const path = `/api/v1/sandbox/payments/${reference}/complete`
+  await ask(`${url}${path}`, merchant, JSON.stringify({ instrument: 'card_success' }))
+  return { merchant, reference }
+}
+
+function captured(url: string, bytes: string): Promise<Captured[]> {
+  return captureStatements(() => send(url, bytes))
+}
+
+/** The request of the load driver, by other means. */
+async function send(url: string, bytes: string): Promise<void> {
+  const [head = '', body = ''] = bytes.split('\r\n\r\n')
+  const [, path = ''] = head.split(' ')
+  const [, key = ''] = /x-api-key: (\S+)/.exec(head) ?? []
+  await request(`${url}${path}`, key, body)
+}
+
+function ask(url: string, merchant: number, body: string): Promise<void> {
+  return request(url, apiKeyOf(merchant), body)
+}
+
+async function request(url: string, key: string, body: string): Promise<void> {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  const answer = await fetch(url, body === '' ? { headers } : { method: 'POST', headers, body })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${url} answered HTTP ${answer.status}: ${text}`)
+}

@@ -1,0 +1,211 @@
+// Everything that a measurement needs, each in a process of its own: PostgreSQL, the sandbox provider, the service, a
+// bare route and the load driver. The limits are measured in a copy of the database on the same server.
+
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { GATEWAYS, startService } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
+import { connectDb, type Db, sql } from '../src/kit/db.ts'
+import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
+import { createLog } from '../src/kit/log.ts'
+import { cpuOf, cpuOfTree } from './cpu.ts'
+import type { LoadOrder, LoadReport } from './driver.ts'
+import { type Limits, prepareLimits } from './prepare.ts'
+import { parentOf } from './processes.ts'
+import type { PaidPayment } from './requests.ts'
+import { SECRETS_ENV, seed } from './seed.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+export interface Program {
+  child: ChildProcess
+  pid: number
+  url: string
+}
+
+export interface Rig {
+  folder: string
+  databaseUrl: string
+  /** A copy, made when it was seeded: what happens there does not touch the service. */
+  limitUrl: string
+  db: Db
+  postmaster: number
+  provider: Program
+  bareRoute: Program
+  service: Program
+  driver: ChildProcess
+  paid: PaidPayment[]
+  limits: Limits
+  startService(): Promise<Program>
+  drive(order: Omit<LoadOrder, 'paid'>): Promise<LoadReport>
+  /** Processor time since their start, in microseconds. */
+  cpu(): Cpu
+}
+
+export interface Cpu {
+  service: number
+  provider: number
+  driver: number
+  database: number
+}
+
+export interface RigOptions {
+  say: (line: string) => void
+  /** For the service, beside what it needs. */
+  env?: Record<string, string>
+  nodeOptions?: readonly string[]
+}
+
+/** Builds the rig, lets it be used, and takes it down whatever happens. */
+export async function withRig<Result>(
+  options: RigOptions,
+  use: (rig: Rig) => Promise<Result>,
+): Promise<Result> {
+  const ends: (() => unknown)[] = []
+  try {
+    return await use(await build(options, ends))
+  } finally {
+    for (const end of ends.reverse()) await end()
+  }
+}
+
+async function build({ say, env = {}, nodeOptions = [] }: RigOptions, ends: (() => unknown)[]): Promise<Rig> {
+  const folder = await mkdtemp(join(tmpdir(), 'cowry-bench-'))
+  ends.push(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+  const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
+  ends.push(() => postgres.stop())
+  const provider = await startProvider(ends)
+  const settings = {
+    ...SECRETS_ENV,
+    PORT: '0',
+    DATABASE_URL: postgres.url,
+    COWRY_DATA_DIR: folder,
+    COWRY_SANDBOX_URL: provider.url,
+    COWRY_RATE_LIMIT: '0',
+    ...env,
+  }
+  say('seeding merchants, customers and saved cards')
+  const prepared = await prepareDatabase(settings)
+  const limitUrl = await copyDatabase(postgres.url)
+  const db = connectDb({ url: postgres.url, poolSize: 2, applicationName: 'bench' })
+  ends.push(() => db.close())
+  const bareRoute = await startBareRoute(ends)
+  const driver = fork(join(ROOT, 'bench/driver.ts'))
+  ends.push(() => driver.kill())
+  const startOne = () => startCowry(ends, ['serve'], settings, nodeOptions)
+  const rig: Rig = {
+    ...prepared,
+    folder,
+    databaseUrl: postgres.url,
+    limitUrl,
+    db,
+    postmaster: await findPostmaster(db),
+    provider,
+    bareRoute,
+    service: await startOne(),
+    driver,
+    startService: startOne,
+    async drive(order) {
+      driver.send({ ...order, paid: prepared.paid } satisfies LoadOrder)
+      // A boundary: the driver answers each order with its report.
+      const [report] = (await once(driver, 'message')) as [LoadReport]
+      return report
+    },
+    cpu: () => ({
+      service: cpuOf(rig.service.pid),
+      provider: cpuOf(provider.pid),
+      driver: cpuOf(driver.pid ?? 0),
+      database: cpuOfTree(rig.postmaster),
+    }),
+  }
+  return rig
+}
+
+/** A service in this process migrates, and shows what it says to the database. */
+async function prepareDatabase(env: Record<string, string>) {
+  const config = readConfig(env, GATEWAYS)
+  const service = await startService(config, { role: 'api', log: createLog('silent') })
+  try {
+    await seed(service.db)
+    return await prepareLimits(service.url)
+  } finally {
+    await service.stop()
+  }
+}
+
+const LIMIT_DATABASE = 'cowry_limit'
+
+async function copyDatabase(url: string): Promise<string> {
+  const name = new URL(url).pathname.slice(1)
+  const asAdmin = new URL(url)
+  asAdmin.pathname = '/postgres'
+  const admin = connectDb({ url: asAdmin.href, poolSize: 1 })
+  try {
+    await admin.script(`create database ${LIMIT_DATABASE} template ${name} strategy file_copy`)
+  } finally {
+    await admin.close()
+  }
+  const copy = new URL(url)
+  copy.pathname = `/${LIMIT_DATABASE}`
+  return copy.href
+}
+
+const selectParent = sql<{ pid: number }>`select pg_backend_pid() as pid`
+
+async function findPostmaster(db: Db): Promise<number> {
+  const [row] = await db.query(selectParent)
+  return row ? parentOf(row.pid) : 0
+}
+
+/** Another party, whose disk is not ours: where there is a file system in memory, it keeps its books there. */
+async function startProvider(ends: (() => unknown)[]): Promise<Program> {
+  const memory = '/dev/shm'
+  const dataDir = await mkdtemp(join(existsSync(memory) ? memory : tmpdir(), 'cowry-bench-provider-'))
+  ends.push(() => rm(dataDir, { recursive: true, force: true }))
+  return startCowry(ends, ['sandbox', '--port', '0', '--data-dir', dataDir], {
+    ...SECRETS_ENV,
+    COWRY_LOG_LEVEL: 'warn',
+    // It rings for checkouts, of which the seed pays some: nobody listens there.
+    COWRY_PUBLIC_URL: 'http://127.0.0.1:9',
+  })
+}
+
+async function startCowry(
+  ends: (() => unknown)[],
+  args: readonly string[],
+  env: Record<string, string>,
+  nodeOptions: readonly string[] = [],
+): Promise<Program> {
+  const child = spawn(process.execPath, [...nodeOptions, 'src/main.ts', ...args, '--json'], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, ...env },
+    // Its log lines are made and written as always, and read by nobody.
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  ends.push(() => endChild(child))
+  // Several lines of JSON make one document for some commands: the address is on one of them in all.
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [, url] = /"url": ?"([^"]+)"/.exec(line) ?? []
+    if (url !== undefined) return { child, pid: child.pid ?? 0, url }
+  }
+  throw new Error(`cowry ${args.join(' ')} ended before it was ready`)
+}
+
+async function startBareRoute(ends: (() => unknown)[]): Promise<Program> {
+  const child = fork(join(ROOT, 'bench/bare-route.ts'))
+  ends.push(() => endChild(child))
+  const [{ url }] = await once(child, 'message')
+  return { child, pid: child.pid ?? 0, url }
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+}
