@@ -1,9 +1,11 @@
 // `cowry serve`: a service in the foreground, from its first line to its last signal.
 
-import { type Role, type Service, startService } from './app.ts'
+import { type Role, type ServiceOptions, startService } from './app.ts'
 import { removeServerFile, writeServerFile } from './cli/server-file.ts'
 import type { Config } from './config.ts'
-import { createLog, errorFields } from './kit/log.ts'
+import { startCrew, WorkerNotStarted } from './crew.ts'
+import { createLog, errorFields, openLogOutput } from './kit/log.ts'
+import { type LeaderLink, openLeaderLink, type ServeFacts } from './leader-link.ts'
 
 // A crashed process is crash-safe by design; this much time is for the requests that are not to blame.
 const CRASH_DRAIN_MS = 5_000
@@ -11,26 +13,51 @@ const CRASH_DRAIN_MS = 5_000
 // One Ctrl-C comes twice under npm, which passes on what the terminal has sent us already.
 const INSIST_AFTER_MS = 1_000
 
+// Whoever takes the log is there or is not; the last lines are not worth more than this.
+const LAST_LINES_MS = 1_000
+
 export interface ServeOptions {
   role: Role
+  /** How many processes share the port. */
+  workers: number
   /** One line of JSON for scripts instead of the words for people. */
   json: boolean
 }
 
 /** Runs until a signal asks it to end; answers the exit code. */
-export async function serve(config: Config, { role, json }: ServeOptions): Promise<number> {
+export async function serve(config: Config, options: ServeOptions): Promise<number> {
+  const link = openLeaderLink()
+  try {
+    return await serveUntilEnd(config, options, link)
+  } catch (error) {
+    if (error instanceof WorkerNotStarted) return error.exitCode
+    throw error
+  } finally {
+    link?.release()
+  }
+}
+
+async function serveUntilEnd(
+  config: Config,
+  options: ServeOptions,
+  link: LeaderLink | undefined,
+): Promise<number> {
+  const { role, json } = options
+  const isQuiet = json || link !== undefined
   const print = (line: string) => void process.stdout.write(`${line}\n`)
-  const log = createLog(config.logLevel)
+  const output = openLogOutput(process.stderr.fd)
+  const log = createLog(config.logLevel, output)
+  output.onLost((count) => log.warn('log lines were lost, because nobody took them', { count }))
   const ending = Promise.withResolvers<number>()
   let isEnding = false
   void ending.promise.then(() => {
     isEnding = true
   })
   watchProcess(ending.resolve, (what, error) => log.error(what, errorFields(error)))
-  const service = await startService(config, {
+  const service = await start(config, options, link, {
     role,
     log,
-    say: json ? () => undefined : print,
+    say: isQuiet ? () => undefined : print,
     onDatabaseExit: (reason) => {
       // A service manager may tell every process at once to end.
       if (!isEnding) log.error('the private PostgreSQL ended by itself', { reason })
@@ -39,21 +66,39 @@ export async function serve(config: Config, { role, json }: ServeOptions): Promi
   })
   try {
     // Who was asked to end while it started does not welcome anybody.
-    if (!isEnding) await announce(config, { role, json }, service, print)
+    if (!isEnding) await (link ? link.ready(service) : announce(config, options, service, print))
     const code = await ending.promise
     if (code !== 0) setTimeout(() => process.exit(code), CRASH_DRAIN_MS).unref()
     return code
   } finally {
     await service.stop()
     await removeServerFile(config.dataDir, process.pid)
-    if (!json) print('Cowry has stopped.')
+    if (!isQuiet) print('Cowry has stopped.')
+    // A line that nobody takes would keep the process for ever: also an ordinary exit waits for it.
+    if (!(await output.end(LAST_LINES_MS))) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+interface Served extends ServeFacts {
+  stop(): Promise<void>
+}
+
+/** One process, or those that share the port; a worker is one of those and starts no others. */
+function start(
+  config: Config,
+  { workers }: ServeOptions,
+  link: LeaderLink | undefined,
+  options: ServiceOptions,
+): Promise<Served> {
+  return workers > 1 && !link
+    ? startCrew(config, options, workers)
+    : startService(config, { ...options, link })
 }
 
 async function announce(
   { dataDir }: Config,
   { role, json }: ServeOptions,
-  service: Service,
+  service: ServeFacts,
   print: (line: string) => void,
 ): Promise<void> {
   // A worker listens nowhere: beside an API process on the same folder it must not stand in its way.
@@ -82,13 +127,13 @@ function watchProcess(end: (code: number) => void, tell: (what: string, error: u
   }
 }
 
-function facts(role: Role, service: Service) {
+function facts(role: Role, service: ServeFacts) {
   const { demoKey } = service
   const [url, reference] = role === 'worker' ? [null, null] : [service.url, `${service.publicUrl}/docs`]
   return { role, pid: process.pid, url, reference, demoKey }
 }
 
-function welcome(role: Role, service: Service): string[] {
+function welcome(role: Role, service: ServeFacts): string[] {
   if (role === 'worker') return ['Cowry does the background work; Ctrl-C ends it.']
   const lines = [`Cowry listens on   ${service.url}`, `API reference      ${service.publicUrl}/docs`]
   if (service.demoKey === null) return lines

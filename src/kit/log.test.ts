@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { createLog } from './log.ts'
 
@@ -35,5 +37,54 @@ describe('a line of the log', () => {
     const ours = Array.from({ length: 2_000 }, () => crypto.randomUUID())
     for (const id of ['trace-8f3a2b1c', 'order.1042', '1763200000000', ...ours])
       assert.equal(logged({ requestId: id }).requestId, id)
+  })
+})
+
+describe('an output that nobody reads (F-89)', () => {
+  /** A child whose first output is a log of ours, and whose second tells how far it is. */
+  function startWriter(mostWaitingBytes: number) {
+    const script = `
+      import { openLogOutput } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
+      const output = openLogOutput(1, ${mostWaitingBytes})
+      output.onLost((count) => output.write('lost ' + count + '\\n'))
+      for (let round = 0; round < 100; round += 1) {
+        for (let line = 0; line < 100; line += 1) output.write('x'.repeat(99) + '\\n')
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      process.stderr.write('written\\n')
+      process.stdin.once('data', async () => {
+        process.stdin.destroy()
+        if (!(await output.end(200))) process.kill(process.pid, 'SIGKILL')
+      })`
+    return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' })
+  }
+
+  it('stops nobody; what was lost is counted and told when somebody reads again', async () => {
+    const writer = startWriter(100_000)
+    writer.stdout.pause()
+    await once(writer.stderr, 'data')
+    let output = ''
+    const told = Promise.withResolvers<void>()
+    writer.stdout.setEncoding('utf8').on('data', (part: string) => {
+      output += part
+      if (output.includes('lost ')) told.resolve()
+    })
+    writer.stdout.resume()
+    await told.promise
+    writer.stdin.write('end\n')
+    assert.deepEqual(await once(writer, 'close'), [0, null])
+    const lost = Number(/lost (\d+)/.exec(output)?.[1])
+    const written = output.split('\n').filter((line) => line.startsWith('x')).length
+    assert.ok(lost > 1_000, `${lost} lines were lost`)
+    assert.equal(written + lost, 10_000)
+  })
+
+  it('keeps no process from ending', async () => {
+    const writer = startWriter(100_000)
+    writer.stdout.pause()
+    await once(writer.stderr, 'data')
+    writer.stdin.write('end\n')
+    assert.deepEqual(await once(writer, 'exit'), [null, 'SIGKILL'])
+    writer.stdout.destroy()
   })
 })

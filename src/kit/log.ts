@@ -46,15 +46,56 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 const ALLOWED: ReadonlySet<string> = new Set(FIELDS)
 
-export function createLog(level: LogLevel, destination?: DestinationStream): Log {
-  const sink = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    destination ?? pino.destination(2),
-  )
+export function createLog(level: LogLevel, destination: DestinationStream = pino.destination(2)): Log {
+  const sink = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
   const write = (at: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: LogFields) => {
     sink[at](fields ? allowedFields(fields) : {}, message)
   }
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+export interface LogOutput extends DestinationStream {
+  /** Calls back with how many lines were lost, as soon as somebody takes lines again. */
+  onLost(tell: (count: number) => void): void
+  /** Writes what waits, and answers whether anybody took it in time; afterwards nothing is written any more. */
+  end(withinMs: number): Promise<boolean>
+}
+
+// Some thousand lines: a reader that is behind for a moment misses none.
+const MOST_WAITING_BYTES = 1_048_576
+
+/** Lines wait for a reader that is slow, and are dropped and counted when too many do: the log never stops the service. */
+export function openLogOutput(fd: number, mostWaitingBytes = MOST_WAITING_BYTES): LogOutput {
+  const stream = pino.destination({ dest: fd, sync: false, maxLength: mostWaitingBytes })
+  let lost = 0
+  stream.on('drop', () => {
+    lost += 1
+  })
+  // A full disk: the line stays and is written with the next one, or dropped with the others.
+  stream.on('error', () => undefined)
+  return {
+    write: (line) => void stream.write(line),
+    onLost(tell) {
+      stream.on('drain', () => {
+        if (lost === 0) return
+        const count = lost
+        lost = 0
+        tell(count)
+      })
+    },
+    async end(withinMs) {
+      const isTaken = await new Promise<boolean>((resolve) => {
+        const timer = setTimeout(() => resolve(false), withinMs)
+        stream.once('finish', () => {
+          clearTimeout(timer)
+          resolve(true)
+        })
+        stream.end()
+      })
+      if (!isTaken) stream.destroy()
+      return isTaken
+    },
+  }
 }
 
 // The type forbids other fields; the filter holds also where an object with more of them is passed on.

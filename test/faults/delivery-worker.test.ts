@@ -187,11 +187,15 @@ describe('hundreds of endpoints that hang (F-56)', () => {
       }
     }
     const { received } = shop.consumer
+    /** Looks again, as a worker does all the time. */
     const arrived = (count: number) =>
       eventually(
-        () => received.length,
+        async () => {
+          await look()
+          return received.length
+        },
         (length) => length === count,
-        5_000,
+        15_000,
       )
 
     // A call that takes two seconds makes room for another.

@@ -166,7 +166,7 @@ describe('the end of a process', () => {
         const body = chargeBody(card)
         const answer = await service.api.post(CHARGE, body).catch(() => undefined)
         if (!answer) return refused.push(body.reference)
-        seen.add(`${answer.http} ${answer.body.data?.status}`)
+        seen.add(`${answer.http} ${answer.body.data?.status ?? answer.text}`)
       }
     }
     const clients = Promise.all(Array.from({ length: 16 }, client))
