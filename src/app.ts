@@ -7,6 +7,7 @@ import { customerRoutes } from './customers/routes.ts'
 import { directoryRoutes } from './directory/routes.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
 import { FLUTTERWAVE } from './gateways/flutterwave/index.ts'
+import { createGatewayMeasure } from './gateways/measure.ts'
 import { PAWAPAY } from './gateways/pawapay/index.ts'
 import { PAYSTACK } from './gateways/paystack/index.ts'
 import { createGateways } from './gateways/registry.ts'
@@ -16,13 +17,15 @@ import { createSandboxGateway } from './gateways/sandbox/index.ts'
 import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
 import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { STRIPE } from './gateways/stripe/index.ts'
+import { createRequestMeasure, listenForScrapes } from './http/metrics.ts'
 import { createHttpShell } from './http/server.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
-import { createCounters } from './kit/counters.ts'
+import { type Counters, createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
-import { connectDb, type Db, DbUnavailable } from './kit/db.ts'
-import { startEmbeddedPostgres } from './kit/embedded-postgres.ts'
+import { type ConnectedDb, connectDb, type Db, DbUnavailable } from './kit/db.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './kit/embedded-postgres.ts'
 import { createHttpClient, type HttpClient } from './kit/http-client.ts'
+import { invariantJobs } from './kit/invariant-checks.ts'
 import { checkInvariants } from './kit/invariants.ts'
 import { type Job, startJobs } from './kit/jobs.ts'
 import { createLog, errorFields, type Log } from './kit/log.ts'
@@ -32,10 +35,12 @@ import { type Random, systemRandom } from './kit/random.ts'
 import { createRecentLines, type RecentLines, rememberLog } from './kit/recent-lines.ts'
 import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
+import type { LeaderLink } from './leader-link.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
 import { linkJobs } from './links/jobs.ts'
 import { linkRoutes } from './links/routes.ts'
 import { type LinksApp, takePlace } from './links/service.ts'
+import { merchantJobs } from './merchants/jobs.ts'
 import { apiKeyRoutes, type OwnKeysApp, operatorRoutes } from './merchants/routes.ts'
 import {
   authenticate,
@@ -49,7 +54,9 @@ import {
   loadSecrets,
   requireKeyring,
   requireMerchant,
+  spendPaces,
 } from './merchants/service.ts'
+import { createServiceMetrics, type ServiceMetrics } from './metrics.ts'
 import { p2pJobs } from './p2p/jobs.ts'
 import { p2pRoutes } from './p2p/routes.ts'
 import { createDirectGateways, type P2pApp } from './p2p/service.ts'
@@ -79,6 +86,8 @@ export interface ServiceOptions {
   onDatabaseExit?: (reason: string) => void
   clock?: Clock
   log?: Log
+  /** To the process that leads this one, where several share a port. */
+  link?: LeaderLink
 }
 
 export interface Service {
@@ -113,7 +122,11 @@ export async function startService(config: Config, options: ServiceOptions = {})
   }
   try {
     const db = await openDatabase(config, options, log, stops)
-    const service = await compose({ config, role, clock, log, recentLines, random, db, stops })
+    const counters = createCounters()
+    const measured = createServiceMetrics({ db, clock, log, counters, link: options.link })
+    stops.push(async () => measured.stop())
+    const parts = { config, role, clock, log, recentLines, random, db, stops, counters, measured }
+    const service = await compose(parts)
     return { ...service, db, stop }
   } catch (error) {
     await stop()
@@ -121,20 +134,23 @@ export async function startService(config: Config, options: ServiceOptions = {})
   }
 }
 
+/** For those who bring none. */
+export function startPrivatePostgres(
+  { dataDir }: Config,
+  { say, onDatabaseExit }: ServiceOptions,
+): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), say, onExit: onDatabaseExit })
+}
+
 async function openDatabase(
   config: Config,
   options: ServiceOptions,
   log: Log,
   stops: (() => Promise<unknown>)[],
-): Promise<Db> {
+): Promise<ConnectedDb> {
   let url = config.databaseUrl
   if (url === null) {
-    const dataDir = join(config.dataDir, 'postgres')
-    const postgres = await startEmbeddedPostgres({
-      dataDir,
-      say: options.say,
-      onExit: options.onDatabaseExit,
-    })
+    const postgres = await startPrivatePostgres(config, options)
     stops.push(() => postgres.stop())
     url = postgres.url
   }
@@ -156,6 +172,8 @@ interface Parts {
   random: Random
   db: Db
   stops: (() => Promise<unknown>)[]
+  counters: Counters
+  measured: ServiceMetrics
 }
 
 async function compose(parts: Parts) {
@@ -173,12 +191,16 @@ async function compose(parts: Parts) {
     ;({ port } = await shell.listen(config.host, config.port).catch(explainListen(config)))
     stops.push(() => shell.stop())
   }
+  if (config.metricsListen) {
+    const scrapes = await listenForScrapes(config.metricsListen, parts.measured.read)
+    stops.push(() => scrapes.close())
+  }
   if (provider) {
     provider.start()
     stops.push(() => provider.stop())
   }
   if (role !== 'api') {
-    const jobs = startJobs(app, backgroundJobs(app))
+    const jobs = startJobs(app, backgroundJobs(app, config))
     stops.push(() => jobs.stop())
   }
   const openApi = () => {
@@ -195,7 +217,7 @@ interface Addresses {
 
 /** The one object that fits what every slice asks for. */
 async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
-  const { config, clock, log, random, db, stops } = parts
+  const { config, clock, log, random, db, stops, counters, measured } = parts
   const { mode } = config
   const secrets = await loadSecrets(db, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
@@ -206,7 +228,8 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   stops.push(() => publicHttp.close())
 
   const { provider, sandbox } = await composeSandbox(parts, { http, secrets, localUrl, publicUrl })
-  const ready = mode === 'test' ? [sandbox] : []
+  const measure = createGatewayMeasure(measured.metrics)
+  const ready = mode === 'test' ? [measure(sandbox)] : []
   const direct = createDirectGateways({ db, clock, random, mode })
   const gateways = createGateways(
     { db, clock, vault, log, routingRules: createRoutingRules({ db, clock }) },
@@ -218,6 +241,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
       mode,
       timeoutMs: config.gatewayTimeoutMs,
       publicUrl,
+      measure,
     },
   )
   stops.push(() => gateways.close())
@@ -244,7 +268,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     publicHttp,
     finishDelivery: createDeliveryWriter(db),
     failpoints: config.failpoints,
-    counters: createCounters(),
+    counters,
     promptKey: secrets.promptKey,
     settings: {
       mode,
@@ -299,11 +323,12 @@ async function composeSandbox(
 }
 
 async function composeShell(
-  { config, clock, log, recentLines, random, db }: Parts,
+  { config, clock, log, recentLines, random, db, measured }: Parts,
   app: App,
   provider: Provider,
 ) {
   const adminToken = await ensureAdminToken(config, random)
+  const { metricsToken } = config
   const { publicUrl } = app.settings
   return createHttpShell({
     routes: merchantRoutes(app),
@@ -320,10 +345,14 @@ async function composeShell(
     authenticate: (request) => authenticate(app, request),
     isGuess: isSecretGuess,
     adminTokenMatches: (token) => isAdminToken(adminToken, token),
+    metricsTokenMatches: (token) => metricsToken !== null && isAdminToken(metricsToken, token),
+    readMetrics: measured.read,
+    measure: createRequestMeasure(measured.metrics),
     ready: () => readiness(db, log),
     publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
+    sharePaces: (at, spendings) => spendPaces(db, at, spendings),
     trustProxy: config.trustProxy,
     clock,
     random,
@@ -333,8 +362,9 @@ async function composeShell(
 }
 
 /** What goes on by itself; any number of processes share it. */
-function backgroundJobs(app: App): Job[] {
+function backgroundJobs(app: App, { invariantMinutes }: Config): Job[] {
   return [
+    ...merchantJobs(app),
     ...paymentJobs(app),
     ...refundJobs(app),
     ...linkJobs(app),
@@ -342,6 +372,7 @@ function backgroundJobs(app: App): Job[] {
     ...customerJobs(app),
     ...ledgerJobs(app),
     ...webhookJobs(app),
+    ...invariantJobs(app, invariantMinutes * 60_000),
   ]
 }
 

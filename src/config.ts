@@ -13,6 +13,7 @@ import {
   type Fees,
   gatewaySettings,
   isWrong,
+  type ListenAddress,
   type RateLimit,
   SETTINGS,
   type Setting,
@@ -49,6 +50,13 @@ export interface Config {
   /** Where webhooks may go beside the public internet. */
   readonly webhookAllow: AllowList
   readonly webhookPorts: readonly number[]
+  /** Null: operators alone read the metrics. */
+  readonly metricsToken: string | null
+  /** Null: the metrics have no listener of their own. */
+  readonly metricsListen: ListenAddress | null
+  /** 0: never. */
+  readonly invariantMinutes: number
+  readonly preparedStatements: boolean
   readonly failpoints: Failpoints
   /** By the gateway's name. */
   readonly gateways: ReadonlyMap<string, GatewayConfig>

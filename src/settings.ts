@@ -28,6 +28,11 @@ export interface RateLimit {
   burst: number
 }
 
+export interface ListenAddress {
+  host: string
+  port: number
+}
+
 /** What a gateway's use costs the merchant: a share in parts per million and a fixed part in minor units. */
 export interface Fee {
   partsPerMillion: bigint
@@ -87,6 +92,16 @@ function readRateLimit(text: string): RateLimit | null | Wrong {
   if (perSecond === 0) return null
   const burst = match[2] === undefined ? perSecond * 5 : Number(match[2])
   return burst < perSecond ? wrong(`must allow a burst of at least ${perSecond}`) : { perSecond, burst }
+}
+
+/** An address to listen on, such as 127.0.0.1:9464 or [::1]:9464. */
+function readListen(text: string): ListenAddress | Wrong {
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  const host = match?.[1] ?? match?.[2]
+  if (host === undefined || port > 65_535)
+    return wrong(`must be HOST:PORT, such as 127.0.0.1:9464, not "${text}"`)
+  return { host, port }
 }
 
 /** Only the origin: the pages live at fixed paths below it. */
@@ -269,6 +284,14 @@ export const SETTINGS = {
     'Private ranges and hosts that webhooks may go to, also by http and at any port; "none" is none. Absent: none, in staging localhost.'),
   webhookPorts: setting('COWRY_WEBHOOK_PORTS', '443,8443', readPorts,
     'The ports at which webhooks may be sent to public addresses.'),
+  metricsToken: optional('COWRY_METRICS_TOKEN', '$(openssl rand -base64 33)', word,
+    'What Prometheus sends as Authorization: Bearer to read /metrics. Absent: the operator token alone opens it.'),
+  metricsListen: optional('COWRY_METRICS_LISTEN', '127.0.0.1:9464', readListen,
+    'Where /metrics is served as well, as HOST:PORT without a token: for an address that only Prometheus reaches.'),
+  invariantMinutes: setting('COWRY_INVARIANT_MINUTES', '60', whole(0, 10_080),
+    'How often the books are checked against their invariants, for the metrics. A check reads all of them. 0 is never.'),
+  preparedStatements: setting('COWRY_PREPARED_STATEMENTS', 'true', flag,
+    'Whether statements are prepared once per connection; false behind a pooler that cannot keep them, such as pgbouncer before 1.21.'),
   failpoints: setting('COWRY_FAILPOINTS', '', readFailpointSetting,
     'Where the process dies, throws or hangs, for tests of crashes. Staging only.'),
 }

@@ -1,6 +1,6 @@
 // cowry serve
 
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Role } from '../app.ts'
 import { ConfigError, readConfig } from '../config.ts'
 import { type JsonOption, withJson } from './options.ts'
@@ -17,12 +17,22 @@ export function addServeCommand(program: Command, shell: Shell): void {
         .choices(ROLES)
         .default('all'),
     )
-    .action(async ({ role, json }: JsonOption & { role: Role }) => {
+    .option('--workers <count>', 'how many processes share the port', readWorkers, 1)
+    .action(async ({ role, workers, json }: JsonOption & { role: Role; workers: number }) => {
       // Only here, so that the other commands start without loading the whole service.
       const [{ serve }, { GATEWAYS }] = await Promise.all([import('../serve.ts'), import('../app.ts')])
       const config = readConfig(shell.env, GATEWAYS)
-      shell.exitCode = await serve(config, { role, json: json ?? false }).catch(explainStart)
+      shell.exitCode = await serve(config, { role, workers, json: json ?? false }).catch(explainStart)
     })
+}
+
+// Each is a process with connections of its own: beyond this a machine has too few processors, or PostgreSQL too little room.
+const MOST_WORKERS = 64
+
+function readWorkers(text: string): number {
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (count >= 1 && count <= MOST_WORKERS) return count
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST_WORKERS}.`)
 }
 
 /** A start fails for reasons of the machine or the settings, which their own words explain; a bug keeps its stack. */

@@ -11,6 +11,7 @@ import { type Credentials, openCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
 import type { Gateway } from './gateway.ts'
 import { guarded } from './guard.ts'
+import type { MeasureGateway } from './measure.ts'
 import type { Health } from './routing.ts'
 
 export interface Opened {
@@ -51,6 +52,8 @@ export interface OpenerOptions {
   mode: Mode
   timeoutMs: number
   publicUrl(): string
+  /** Counts and times what a gateway is asked for; absent: nobody does. */
+  measure?: MeasureGateway
 }
 
 // An open account without traffic has no connection and takes some kilobytes.
@@ -82,21 +85,20 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
     credentials: Credentials,
     http: HttpClient,
     webhookPath = webhookPathOf(definition.name),
-  ): Opened => ({
-    title: definition.title,
-    ...guarded(
-      definition.open({
-        credentials,
-        baseUrl: baseUrlOf(definition),
-        mode: options.mode,
-        http,
-        clock: app.clock,
-        publicUrl: options.publicUrl,
-        webhookPath,
-      }),
-      { clock: app.clock, limitMs: options.timeoutMs + LIMIT_SLACK_MS },
-    ),
-  })
+  ): Opened => {
+    const opened = definition.open({
+      credentials,
+      baseUrl: baseUrlOf(definition),
+      mode: options.mode,
+      http,
+      clock: app.clock,
+      publicUrl: options.publicUrl,
+      webhookPath,
+    })
+    const guard = guarded(opened, { clock: app.clock, limitMs: options.timeoutMs + LIMIT_SLACK_MS })
+    const gateway = options.measure?.(guard.gateway) ?? guard.gateway
+    return { title: definition.title, ...guard, gateway }
+  }
 
   return {
     definitions: options.definitions,

@@ -8,6 +8,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import { REPORTS_PATH } from './headers.ts'
 import { LOGS_PATH } from './log-routes.ts'
+import { type Ended, METRICS_PATH } from './metrics.ts'
 
 export interface Exchange {
   readonly startedAtMs: number
@@ -39,7 +40,8 @@ export interface Exchanges {
 /** What nginx logs for a caller that left before the answer; it never goes out. */
 const CALLER_LEFT = 499
 
-export function createExchanges(clock: Clock, log: Log): Exchanges {
+/** Every request is measured, where somebody measures. */
+export function createExchanges(clock: Clock, log: Log, measure?: (ended: Ended) => void): Exchanges {
   const open = new Set<FastifyReply>()
   const waiting: (() => void)[] = []
   let isClosing = false
@@ -48,7 +50,9 @@ export function createExchanges(clock: Clock, log: Log): Exchanges {
     request.exchange.unfinished -= 1
     if (request.exchange.unfinished > 0) return
     open.delete(reply)
-    writeLine(log, request, reply, clock.now().getTime() - request.exchange.startedAtMs)
+    const ended = describeEnd(request, reply, clock.now().getTime())
+    measure?.(ended)
+    writeLine(log, request, ended)
     if (open.size === 0) for (const resolve of waiting.splice(0)) resolve()
   }
 
@@ -83,15 +87,29 @@ export function createExchanges(clock: Clock, log: Log): Exchanges {
   }
 }
 
-const QUIET_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/readyz', REPORTS_PATH, LOGS_PATH])
+const QUIET_ROUTES: ReadonlySet<string> = new Set([
+  '/healthz',
+  '/readyz',
+  METRICS_PATH,
+  REPORTS_PATH,
+  LOGS_PATH,
+])
 
-function writeLine(log: Log, request: FastifyRequest, reply: FastifyReply, durationMs: number): void {
-  const { merchant, keyId, refusal, callerLeft } = request.exchange
-  // The pattern of the route, never the URL: a path or a query may hold what must not be logged.
-  const route = request.routeOptions.url ?? 'unknown'
-  const http = callerLeft ? CALLER_LEFT : reply.raw.statusCode
+function describeEnd(request: FastifyRequest, reply: FastifyReply, nowMs: number): Ended {
+  const { callerLeft, startedAtMs } = request.exchange
+  return {
+    method: request.method,
+    // The pattern of the route, never the URL: a path or a query may hold what must not be logged.
+    route: request.routeOptions.url ?? 'unknown',
+    http: callerLeft ? CALLER_LEFT : reply.raw.statusCode,
+    durationMs: nowMs - startedAtMs,
+  }
+}
+
+function writeLine(log: Log, request: FastifyRequest, { method, route, http, durationMs }: Ended): void {
+  const { merchant, keyId, refusal } = request.exchange
   // Probes and readers of the log come every second and say nothing; reports say it in a line of their own.
   const write = QUIET_ROUTES.has(route) ? log.debug : log.info
   const who = { merchantId: merchant?.id, keyId, refusal }
-  write('request', { requestId: request.id, method: request.method, route, http, durationMs, ...who })
+  write('request', { requestId: request.id, method, route, http, durationMs, ...who })
 }

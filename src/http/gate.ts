@@ -6,20 +6,37 @@ import { Refusal } from '../core/errors.ts'
 import type { Scope } from '../core/merchant.ts'
 import type { Caller, HttpShellOptions } from './options.ts'
 import { addressOwner, createRateLimiter, permitText, policyText, type RateLimit } from './rate-limit.ts'
+import { createSharedLimiter } from './shared-pace.ts'
 
-type Needs = Pick<HttpShellOptions, 'authenticate' | 'isGuess' | 'adminTokenMatches' | 'rateLimit' | 'clock'>
+type Needs = Pick<
+  HttpShellOptions,
+  | 'authenticate'
+  | 'isGuess'
+  | 'adminTokenMatches'
+  | 'metricsTokenMatches'
+  | 'rateLimit'
+  | 'sharePaces'
+  | 'clock'
+  | 'log'
+>
 
 export interface Gate {
   /** Leaves the merchant in the exchange. */
   admitMerchant(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void>
   admitOperator(request: FastifyRequest): void
+  /** Whoever may read the metrics: operators too. */
+  admitScraper(request: FastifyRequest): void
+  /** Nothing is shared with other processes any more. */
+  stop(): void
 }
 
 /** Twenty wrong secrets at once, then twenty a minute. */
 const GUESSES: RateLimit = { perSecond: 20 / 60, burst: 20 }
 
 export function createGate(options: Needs): Gate {
-  const paces = createRateLimiter(options.clock)
+  const { clock, log, sharePaces: share } = options
+  const shared = share && createSharedLimiter({ clock, log, share })
+  const paces = shared ?? createRateLimiter(clock)
   const guesses = createRateLimiter(options.clock)
   const isGuess = options.isGuess ?? ((refusal: Refusal) => refusal.code === 'invalid_api_key')
 
@@ -53,7 +70,15 @@ export function createGate(options: Needs): Gate {
     if (!permit.allowed) throw new Refusal('rate_limited', { retryAfterSeconds: permit.retryAfterSeconds })
   }
 
+  const admitToken = (request: FastifyRequest, isRight: (token: string) => boolean): void => {
+    const token = operatorToken(request)
+    if (token !== undefined && isRight(token)) return
+    if (token !== undefined) countGuess(request.ip)
+    throw new Refusal('invalid_admin_token')
+  }
+
   return {
+    stop: () => shared?.stop(),
     async admitMerchant(request, reply, scope) {
       const caller = await identify(request)
       request.exchange.merchant = caller.merchant
@@ -62,12 +87,12 @@ export function createGate(options: Needs): Gate {
       if (!caller.scopes.includes('*') && !caller.scopes.includes(scope))
         throw new Refusal('insufficient_scope', { message: `The API key lacks the scope ${scope}.` })
     },
-    admitOperator(request) {
-      const token = operatorToken(request)
-      if (token !== undefined && options.adminTokenMatches(token)) return
-      if (token !== undefined) countGuess(request.ip)
-      throw new Refusal('invalid_admin_token')
-    },
+    admitOperator: (request) => admitToken(request, options.adminTokenMatches),
+    admitScraper: (request) =>
+      admitToken(
+        request,
+        (token) => options.adminTokenMatches(token) || options.metricsTokenMatches?.(token) === true,
+      ),
   }
 }
 

@@ -8,7 +8,9 @@ import type { Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
 import type { RecentLines } from '../kit/recent-lines.ts'
 import type { ErrorPage, HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
+import type { Ended, ReadMetrics } from './metrics.ts'
 import type { RateLimit } from './rate-limit.ts'
+import type { SharePaces } from './shared-pace.ts'
 
 /** Who a key belongs to and what it may do. A rate limit of null is the service's own; one of 0 per second is none. */
 export interface Caller {
@@ -38,12 +40,20 @@ export interface HttpShellOptions {
    */
   isGuess?(refusal: Refusal): boolean
   adminTokenMatches(token: string): boolean
+  /** The token for those who only read the metrics; absent: the operators' alone. */
+  metricsTokenMatches?(token: string): boolean
+  /** What stands at /metrics; without it there is no such path. */
+  readMetrics?: ReadMetrics
+  /** Called at the end of every request. */
+  measure?(ended: Ended): void
   ready(): Promise<{ ready: boolean; reasons: string[] }>
   /** The origin under which callers reach us. A function, because a port may be chosen only when we listen. */
   publicUrl(): string
   environment: 'staging' | 'production'
   /** For keys without a limit of their own; null is none. */
   rateLimit: RateLimit | null
+  /** Brings what this process lets through together with the others; absent: it counts for itself. */
+  sharePaces?: SharePaces
   /** Behind a proxy of our own: the caller's address is the one that this proxy saw. */
   trustProxy: boolean
   clock: Clock

@@ -1,5 +1,5 @@
-// Token buckets, one per key or address, in memory: each process counts for itself, so a service of several processes
-// allows each key that many times as much. A bucket that is full again is forgotten, which changes nothing for its
+// Token buckets, one per key or address, in memory: each process counts for itself, and shared-pace.ts brings the buckets of
+// keys together. A bucket that is full again is forgotten, which changes nothing for its
 // owner and keeps the memory as small as the traffic of the last seconds.
 
 import type { Clock } from '../kit/clock.ts'
@@ -21,6 +21,8 @@ export interface Permit {
 
 export interface RateLimiter {
   take(owner: string, limit: RateLimit): Permit
+  /** Sets what an owner has left at this moment, if the owner is known here; it may be less than nothing. */
+  correct(owner: string, tokens: number, atMs: number): void
   /** How many owners are remembered. */
   size(): number
 }
@@ -69,6 +71,10 @@ export function createRateLimiter(clock: Clock): RateLimiter {
       forget(nowMs)
       return permitOf(bucket, allowed)
     },
+    correct(owner, tokens, atMs) {
+      const bucket = buckets.get(owner)
+      if (bucket) Object.assign(bucket, { tokens, updatedAtMs: atMs })
+    },
     size: () => buckets.size,
   }
 }
@@ -90,7 +96,7 @@ const isFull = (bucket: Bucket, nowMs: number) => tokensAt(bucket, nowMs) >= buc
 function permitOf({ tokens, limit }: Bucket, allowed: boolean): Permit {
   return {
     allowed,
-    remaining: Math.floor(tokens),
+    remaining: Math.max(0, Math.floor(tokens)),
     resetSeconds: Math.ceil((limit.burst - tokens) / limit.perSecond),
     retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / limit.perSecond)),
   }

@@ -9,11 +9,12 @@ import { createCompress } from './compression.ts'
 import { type ErrorPageNeeds, peoplesAddresses, sendErrorPage } from './error-pages.ts'
 import { badRequest, errorAnswer, refusalFor } from './errors.ts'
 import { createExchanges, type Exchanges } from './exchange.ts'
-import { createGate } from './gate.ts'
+import { createGate, type Gate } from './gate.ts'
 import { securityHeaders } from './headers.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
 import { logRoutes } from './log-routes.ts'
+import { registerMetrics } from './metrics.ts'
 import { answerClientError, createNodeServer } from './node-server.ts'
 import { openApiDocument } from './openapi.ts'
 import type { HttpShell, HttpShellOptions } from './options.ts'
@@ -28,13 +29,14 @@ const HANG_UP_MS = 500
 
 export function createHttpShell(options: HttpShellOptions): HttpShell {
   const headers = securityHeaders(options.environment)
-  const exchanges = createExchanges(options.clock, options.log)
+  const exchanges = createExchanges(options.clock, options.log, options.measure)
   let stopping = false
   const { environment, random, log, errorPage } = options
   const parts = { exchanges, headers, environment, random, log, errorPage, compress: createCompress() }
   const app = createFramework(options, parts)
   const openApi = rememberedDocument(options)
-  registerRoutes(app, options, { ...parts, openApi, isStopping: () => stopping })
+  const gate = createGate(options)
+  registerRoutes(app, options, { ...parts, gate, openApi, isStopping: () => stopping })
   return {
     async listen(host, port) {
       await app.listen({ host, port })
@@ -50,6 +52,7 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
       await Promise.race([drained, options.clock.sleep(DRAIN_MS, inTime.signal)])
       app.server.closeAllConnections()
       await closed
+      gate.stop()
     },
     async inject({ remoteAddress, ...request }) {
       const { statusCode, headers: answered, body } = await app.inject({ ...request, remoteAddress })
@@ -167,6 +170,7 @@ function refuse(options: HttpShellOptions, error: unknown, request: FastifyReque
 }
 
 interface Needs extends Parts {
+  gate: Gate
   openApi(): object
   isStopping(): boolean
 }
@@ -177,7 +181,8 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerReference(app, needs)
   registerMounts(app, options.mounts, options.log)
   const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
-  registerJsonRoutes(app, { ...needs, gate: createGate(options) }, options.routes, operatorRoutes)
+  if (options.readMetrics) registerMetrics(app, needs.gate, options.readMetrics)
+  registerJsonRoutes(app, needs, options.routes, operatorRoutes)
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)
   registerHookRoutes(app, needs, options.hookRoutes)

@@ -1,14 +1,23 @@
 // Numbers that only grow, for whoever shows them: how often something happened in this process, by what it happened to.
 
+/** Every number that is counted so, with the name of its label. The metrics are called cowry_…_total. */
+export const COUNTED = {
+  forged_webhooks: { label: 'gateway', help: 'Webhooks whose signature was wrong.' },
+  webhook_tries: { label: 'result', help: 'Tries to deliver events to merchants, by how they ended.' },
+  job_failures: { label: 'job', help: 'Runs of background jobs that ended with an error.' },
+} as const satisfies Record<string, { label: string; help: string }>
+
+export type CountedName = keyof typeof COUNTED
+
 export interface Counted {
-  name: string
+  name: CountedName
   label: string
   total: number
 }
 
 export interface Counters {
   /** The label is one of few, such as the name of a gateway: never something that a caller chooses. */
-  add(name: string, label: string): void
+  add(name: CountedName, label: string): void
   read(): Counted[]
 }
 

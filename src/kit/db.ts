@@ -42,6 +42,17 @@ export interface Db extends Tx {
 }
 
 /** The database could not be asked, or its answer did not arrive: a statement may or may not have been committed. */
+/** The connections that a process has, and how many callers wait for one. */
+export interface PoolUse {
+  total: number
+  idle: number
+  waiting: number
+}
+
+export interface ConnectedDb extends Db {
+  use(): PoolUse
+}
+
 export class DbUnavailable extends Error {
   /** The server itself gave the statement up, so nothing of it was written and other statements may well go through. */
   readonly isRolledBack: boolean
@@ -71,7 +82,7 @@ const typeParsers = new pg.TypeOverrides()
 // Amounts are bigint columns: a JavaScript number would round them.
 typeParsers.setTypeParser(INT8, (text: string) => BigInt(text))
 
-export function connectDb(options: DbOptions): Db {
+export function connectDb(options: DbOptions): ConnectedDb {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
@@ -143,6 +154,7 @@ async function run<Row>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   const query = { name: statement.name, text: statement.text, values: [...values] }
+    use: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   const result = await certain(client, () => client.query(query))
   // A boundary: the row type stands right above its query, and a test prepares each against the schema.
   return result.rows as Row[]

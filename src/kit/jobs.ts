@@ -2,6 +2,7 @@
 // processes share it. This module only says when a job looks again, and how much of it runs at once.
 
 import type { Clock } from './clock.ts'
+import type { Counters } from './counters.ts'
 import { errorFields, type Log } from './log.ts'
 import { jittered, type Random } from './random.ts'
 
@@ -35,6 +36,7 @@ interface Needs {
   clock: Clock
   random: Random
   log: Log
+  counters?: Counters
 }
 
 // After an error a job rests, so that a broken database or gateway is not hammered.
@@ -108,6 +110,7 @@ async function attempt<Result>(
   try {
     return await work()
   } catch (error) {
+    app.counters?.add('job_failures', job.name)
     app.log.error('job failed', { job: job.name, ...errorFields(error) })
     return undefined
   }

@@ -10,6 +10,7 @@ import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { claimDueSettlements, claimSettlementsOf, type SettledRow, selectBalances } from './queries.ts'
 
+export { readSettlementBacklog } from './backlog-queries.ts'
 export {
   countLines,
   foldBalances,

@@ -5,6 +5,7 @@ export { type Admission, createPaymentWriters, type PaymentsApp } from './app.ts
 export { verifyAttempt } from './ask.ts'
 export { newGatewayKey } from './attempt.ts'
 export { type AttemptRow, listAttempts, ringAttempt } from './attempt-queries.ts'
+export { countOpenCases, readPaymentBacklog } from './backlog-queries.ts'
 export { openCase, resolveCase } from './cases.ts'
 export {
   type CheckoutView,

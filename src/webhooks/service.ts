@@ -2,4 +2,5 @@
 // trigger; whoever records an event need not know of them.
 
 export { createDeliveryWriter, type WebhooksApp } from './app.ts'
+export { type DeliveryBacklog, readDeliveryBacklog } from './backlog-queries.ts'
 export { deliveryHeaders, newSecret } from './signature.ts'

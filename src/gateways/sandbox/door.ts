@@ -34,7 +34,8 @@ export async function openDoor(
 function listen(server: Server, { host, port }: DoorAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    // Of this process alone: where several serve one port, each has the provider inside, and reaches its own.
+    server.listen({ port, host, exclusive: true }, () => {
       server.off('error', reject)
       resolve()
     })

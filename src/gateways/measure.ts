@@ -1,0 +1,57 @@
+// Counts and times every verb of a gateway. It stands outside the guard, so that what the guard keeps back is counted too.
+
+import { type Metrics, SECONDS } from '../kit/metrics.ts'
+import type { Gateway } from './gateway.ts'
+
+export type MeasureGateway = (gateway: Gateway) => Gateway
+
+export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
+  const calls = metrics.counter('cowry_gateway_calls_total', 'Calls of gateways, by how they ended.', [
+    'gateway',
+    'verb',
+    'outcome',
+  ])
+  const times = metrics.histogram(
+    'cowry_gateway_seconds',
+    'How long calls of gateways took.',
+    ['gateway', 'verb'],
+    SECONDS,
+  )
+  return (gateway) => {
+    const timed =
+      <Input extends unknown[], Result>(verb: string, call: (...input: Input) => Promise<Result>) =>
+      async (...input: Input): Promise<Result> => {
+        const startedAt = performance.now()
+        let outcome = 'error'
+        try {
+          const result = await call(...input)
+          outcome = outcomeOf(result)
+          return result
+        } finally {
+          calls.add([gateway.name, verb, outcome])
+          times.observe([gateway.name, verb], (performance.now() - startedAt) / 1_000)
+        }
+      }
+    const { chargeSaved, cancel, refund, verifyRefund, findKey } = gateway
+    return {
+      ...gateway,
+      startCheckout: timed('start_checkout', (...input: Parameters<Gateway['startCheckout']>) =>
+        gateway.startCheckout(...input),
+      ),
+      verify: timed('verify', (...input: Parameters<Gateway['verify']>) => gateway.verify(...input)),
+      ...(chargeSaved && { chargeSaved: timed('charge_saved', chargeSaved) }),
+      ...(cancel && { cancel: timed('cancel', cancel) }),
+      ...(refund && { refund: timed('refund', refund) }),
+      ...(verifyRefund && { verifyRefund: timed('verify_refund', verifyRefund) }),
+      ...(findKey && { findKey: timed('find_key', findKey) }),
+    }
+  }
+}
+
+/** Its kind, and why where it is not known: a provider that is silent is another matter than one that was not asked. */
+function outcomeOf(result: unknown): string {
+  // A boundary: the verbs answer different things, each with a kind of its own.
+  const answer = result as { kind?: string; reason?: string } | null | undefined
+  if (answer?.kind === 'unknown' && answer.reason) return `unknown_${answer.reason}`
+  return answer?.kind ?? 'none'
+}

@@ -1,0 +1,79 @@
+// What Prometheus reads, in two ways: at /metrics of the service, with a token; and at a listener of its own, for those
+// who keep such things on an inner network. And what is measured of every request.
+
+import { createServer } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { METRICS_CONTENT_TYPE, type Metrics, SECONDS } from '../kit/metrics.ts'
+import type { Gate } from './gate.ts'
+
+export const METRICS_PATH = '/metrics'
+
+export type ReadMetrics = () => Promise<string>
+
+export function registerMetrics(app: FastifyInstance, gate: Gate, read: ReadMetrics): void {
+  app.get(METRICS_PATH, {
+    onRequest: async (request) => gate.admitScraper(request),
+    handler: async (_request, reply) => reply.type(METRICS_CONTENT_TYPE).send(await read()),
+  })
+}
+
+export interface MetricsListener {
+  port: number
+  close(): Promise<void>
+}
+
+/** Without a token: whoever reaches the address may read. */
+export async function listenForScrapes(
+  address: { host: string; port: number },
+  read: ReadMetrics,
+): Promise<MetricsListener> {
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== METRICS_PATH) {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end(`Metrics are at ${METRICS_PATH}.\n`)
+      return
+    }
+    read().then(
+      (text) => response.writeHead(200, { 'content-type': METRICS_CONTENT_TYPE }).end(text),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address.port, address.host, resolve)
+  })
+  const bound = server.address()
+  return {
+    port: typeof bound === 'object' && bound ? bound.port : address.port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** How a request ended, as far as it is measured: by the pattern of its route, never by its address. */
+export interface Ended {
+  method: string
+  route: string
+  http: number
+  durationMs: number
+}
+
+export function createRequestMeasure(metrics: Metrics): (ended: Ended) => void {
+  const requests = metrics.counter('cowry_http_requests_total', 'Requests, by how they ended.', [
+    'method',
+    'route',
+    'class',
+  ])
+  const times = metrics.histogram(
+    'cowry_http_request_seconds',
+    'How long requests took, from their head to the end of their answer.',
+    ['method', 'route'],
+    SECONDS,
+  )
+  return ({ method, route, http, durationMs }) => {
+    requests.add([method, route, `${Math.floor(http / 100)}xx`])
+    times.observe([method, route], durationMs / 1_000)
+  }
+}

@@ -1,0 +1,56 @@
+// How the process itself fares: its memory, its processor time, its event loop and its connections to the database.
+
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { PoolUse } from './db.ts'
+import type { Metrics } from './metrics.ts'
+
+const NANOSECONDS = 1e9
+const MICROSECONDS = 1e6
+
+// Finer than any wait that a caller would notice, and no more than a hundred wakings a second.
+const RESOLUTION_MS = 10
+
+/** Answers the end of the measuring. */
+export function measureProcess(metrics: Metrics, pool: () => PoolUse): () => void {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delays.enable()
+  const one = (value: number) => [[[], value] as const]
+
+  metrics.counted('process_cpu_seconds_total', 'Processor time of the process.', [], () => {
+    const { user, system } = process.cpuUsage()
+    return one((user + system) / MICROSECONDS)
+  })
+  metrics.gauge('process_resident_memory_bytes', 'Memory that the process has.', [], () =>
+    one(process.memoryUsage.rss()),
+  )
+  metrics.gauge('process_start_time_seconds', 'When the process began, in Unix time.', [], () =>
+    one(performance.timeOrigin / 1_000),
+  )
+  metrics.gauge('nodejs_heap_used_bytes', 'Memory that JavaScript uses.', [], () =>
+    one(process.memoryUsage().heapUsed),
+  )
+  metrics.gauge(
+    'nodejs_eventloop_delay_seconds',
+    'How late the event loop was since it was last asked for, beyond what it is by itself.',
+    ['quantile'],
+    () => {
+      const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1_000)
+      const readings = [
+        [['0.5'], late(delays.percentile(50))],
+        [['0.99'], late(delays.percentile(99))],
+        [['1'], late(delays.max)],
+      ] as const
+      delays.reset()
+      return readings
+    },
+  )
+  metrics.gauge('cowry_pool_connections', 'Connections to PostgreSQL of the process.', ['state'], () => {
+    const { total, idle, waiting } = pool()
+    return [
+      [['busy'], total - idle],
+      [['idle'], idle],
+      [['awaited'], waiting],
+    ]
+  })
+  return () => delays.disable()
+}

@@ -1,0 +1,52 @@
+// The buckets of the rate limits, over all processes. The table is unlogged: a crash empties it, and every key may go on
+// with a full bucket.
+
+import { type Db, retryDeadlocks, sql } from '../kit/db.ts'
+
+interface Spent {
+  owner: string
+  spent: number
+  perSecond: number
+  burst: number
+}
+
+// In the order of the owners, so that two processes with the same keys wait for each other instead of both. The time is
+// the caller's; whoever's clock is behind adds nothing.
+const spendStatement = sql<{ owner: string; tokens: number }>`
+insert into rate_buckets as b (owner, per_second, burst, tokens, updated_at)
+select s.owner, s."perSecond", s.burst, s.burst - s.spent, $2::timestamptz
+from jsonb_to_recordset($1::jsonb) as s (owner text, spent float8, "perSecond" float8, burst float8)
+order by s.owner
+on conflict (owner) do update
+set
+  per_second = excluded.per_second,
+  burst = excluded.burst,
+  tokens = least(
+    excluded.burst,
+    b.tokens + greatest(0, extract(epoch from excluded.updated_at - b.updated_at)) * excluded.per_second
+  ) - (excluded.burst - excluded.tokens),
+  updated_at = greatest(b.updated_at, excluded.updated_at)
+returning b.owner, b.tokens`
+
+export async function spendPaces(
+  db: Db,
+  at: Date,
+  spendings: readonly Spent[],
+): Promise<{ owner: string; tokens: number }[]> {
+  return retryDeadlocks(() => db.query(spendStatement, [JSON.stringify(spendings), at]))
+}
+
+const forgetStatement = sql<{ owner: string }>`
+delete from rate_buckets
+where owner in (
+  select owner
+  from rate_buckets
+  where updated_at < $1
+  limit 1000
+)
+returning owner`
+
+/** A bucket that nobody has used for so long is full again, and a new one is full too. */
+export async function forgetPaces(db: Db, before: Date): Promise<number> {
+  return (await db.query(forgetStatement, [before])).length
+}

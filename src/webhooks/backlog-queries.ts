@@ -1,0 +1,25 @@
+// How many events still wait for their endpoints, for whoever operates the service.
+
+import { BACKLOG_LIMIT, type Backlog } from '../kit/backlog.ts'
+import { type Db, sql } from '../kit/db.ts'
+
+export interface DeliveryBacklog extends Backlog {
+  /** Also those whose next try is not due yet. */
+  undelivered: number
+  oldestUndeliveredAt: Date | null
+}
+
+const selectBacklog = sql<DeliveryBacklog>`
+select
+  'deliver-events' as name,
+  count(*) filter (where d.due_at <= $1)::integer as due,
+  min(d.due_at) filter (where d.due_at <= $1) as "oldestDueAt",
+  count(*)::integer as undelivered,
+  min(d.created_at) as "oldestUndeliveredAt"
+from (select due_at, created_at from deliveries where due_at is not null limit ${BACKLOG_LIMIT}) d`
+
+export async function readDeliveryBacklog(db: Db, now: Date): Promise<DeliveryBacklog> {
+  const [backlog] = await db.query(selectBacklog, [now])
+  if (!backlog) throw new Error('the backlog of deliveries was not counted')
+  return backlog
+}

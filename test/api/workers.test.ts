@@ -1,0 +1,231 @@
+// `cowry serve --workers 2`: two processes on one port are one service. Every request here comes over a connection of its
+// own, so that either of them may take it.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { createServer } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { descendantsOf } from '../../bench/processes.ts'
+import { connectDb } from '../../src/kit/db.ts'
+import { createApi } from '../support/api.ts'
+import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { testDatabaseUrl } from '../support/database.ts'
+import { makeOneOfEverything } from '../support/one-of-everything.ts'
+import { eventually, gone, runCowry, startProcess, tempFolder } from '../support/process.ts'
+import { ADMIN_TOKEN, requireInvariants } from '../support/service.ts'
+
+const databaseUrl = await testDatabaseUrl({ after })
+const env = {
+  PORT: '0',
+  DATABASE_URL: databaseUrl,
+  COWRY_DATA_DIR: await tempFolder({ after }, 'workers'),
+  COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
+  COWRY_POOL_SIZE: '6',
+}
+const service = await startProcess({ after }, ['serve', '--workers', '2'], env)
+const { url, demoKey } = service.facts
+const api = createApi(url, { 'x-api-key': demoKey })
+const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
+
+interface FreshAnswer {
+  http: number
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
+  body: any
+}
+
+/** Over a connection of its own. */
+function fresh(key: string, path: string, body?: unknown): Promise<FreshAnswer> {
+  const headers = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) }
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      `${url}${path}`,
+      { agent: false, method: body ? 'POST' : 'GET', headers },
+      (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk) => chunks.push(chunk))
+        answer.on('end', () =>
+          resolve({
+            http: answer.statusCode ?? 0,
+            body: JSON.parse(Buffer.concat(chunks).toString() || 'null'),
+          }),
+        )
+        answer.on('error', reject)
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body && JSON.stringify(body))
+  })
+}
+
+const many = <Result>(count: number, work: () => Promise<Result>) =>
+  Promise.all(Array.from({ length: count }, work))
+
+const BALANCE = '/api/v1/wallet/balance'
+const workerPids = () => descendantsOf(service.pid)
+
+async function newKey(rateLimit?: {
+  perSecond: number
+  burst: number
+}): Promise<{ key: string; keyId: string }> {
+  const merchant = await admin.post('/admin/v1/merchants', { name: 'Many Hands' })
+  const path = `/admin/v1/merchants/${merchant.body.data.uuid}/keys`
+  const made = await admin.post(path, { name: 'test', scopes: ['*'], rateLimit })
+  assert.equal(made.http, 201, made.text)
+  return { key: made.body.data.apiKey, keyId: made.body.data.keyId }
+}
+
+const LISTS = [
+  '/api/v1/checkout/payments',
+  '/api/v1/charges',
+  '/api/v1/refunds',
+  '/api/v1/payment-links',
+  '/api/v1/p2p/payments',
+  '/api/v1/p2p/accounts',
+  '/api/v1/customers',
+  '/api/v1/wallet/transactions',
+  '/api/v1/webhooks/endpoints',
+  '/api/v1/events',
+  '/api/v1/api-keys',
+]
+
+describe('two workers', () => {
+  it('are one service in every group of operations', async () => {
+    const merchant = await newKey()
+    await makeOneOfEverything(createApi(url, { 'x-api-key': merchant.key }), 'Worker')
+    for (const path of LISTS) {
+      const [one, other] = await many(2, () => fresh(merchant.key, path))
+      assert.equal(one?.http, 200, path)
+      assert.ok(one?.body.data.length > 0, `${path} has something`)
+      assert.deepEqual(other?.body, one?.body, path)
+    }
+    assert.equal((await fresh(merchant.key, '/api/v1/misc/currencies')).http, 200)
+  })
+
+  it('both answer, and either tells of both at /metrics', async () => {
+    const pattern =
+      /^cowry_http_requests_total\{[^}]*route="\/api\/v1\/wallet\/balance"[^}]*worker="(\d)"\} (\d+)$/gm
+    // Whoever is idle takes a connection, so it may need some to keep both busy.
+    const text = await eventually(
+      async () => {
+        await many(30, () => fresh(demoKey, BALANCE))
+        return (await admin.get('/metrics')).text
+      },
+      (metrics) => new Set([...metrics.matchAll(pattern)].map(([, worker]) => worker)).size === 2,
+      10_000,
+    )
+    assert.match(text, /^cowry_worker_up\{worker="2"\} 1$/m)
+    assert.equal(text.match(/^# TYPE process_resident_memory_bytes /gm)?.length, 1)
+    assert.equal(text.match(/^cowry_database_up 1$/gm)?.length, 1)
+  })
+
+  it('take one reference once, whoever of them is asked', async () => {
+    const body = initiateBody()
+    const answers = await many(20, () => fresh(demoKey, '/api/v1/checkout/initiate-payment', body))
+    assert.deepEqual([...new Set(answers.map(({ http }) => http))], [201])
+    assert.equal(new Set(answers.map((answer) => answer.body.data.uuid)).size, 1)
+
+    const charge = chargeBody(await saveMethod(api, 'card_success'))
+    const charges = await many(12, () => fresh(demoKey, '/api/v1/charges/recurring', charge))
+    assert.deepEqual([...new Set(charges.map(({ http }) => http))], [201])
+    const executed = await api.get(`/api/v1/sandbox/executions?reference=${charge.reference}`)
+    assert.equal(executed.body.data.length, 1, executed.text)
+  })
+
+  it('keep one rate limit together', async () => {
+    const { key } = await newKey({ perSecond: 1, burst: 20 })
+    const spend = async () =>
+      (await many(10, () => fresh(key, BALANCE))).filter(({ http }) => http === 200).length
+    let allowed = 0
+    const startedAt = Date.now()
+    // Each tells the other ten times a second; what both let through at the beginning is owed.
+    const rounds = await eventually(
+      async () => {
+        await delay(120)
+        const now = await spend()
+        allowed += now
+        return now
+      },
+      (now) => now === 0,
+      10_000,
+    )
+    assert.equal(rounds, 0)
+    const refilled = (Date.now() - startedAt) / 1_000
+    assert.ok(allowed >= 20 && allowed <= 40 + refilled, `${allowed} were let through`)
+    await delay(300)
+    assert.ok((await spend()) <= 2, 'no more than what has come in since, on either of them')
+  })
+
+  it('refuse a revoked key within five seconds', async () => {
+    const { key, keyId } = await newKey()
+    assert.deepEqual(
+      (await many(4, () => fresh(key, BALANCE))).map(({ http }) => http),
+      [200, 200, 200, 200],
+    )
+    const revoked = await admin.post(`/admin/v1/keys/${keyId}/revoke`, {})
+    assert.equal(revoked.http, 200, revoked.text)
+    await eventually(
+      async () => (await many(6, () => fresh(key, BALANCE))).filter(({ http }) => http === 200).length,
+      (welcome) => welcome === 0,
+      5_000,
+    )
+  })
+
+  it('go on when one of them dies, and another takes its place', async () => {
+    const before = workerPids()
+    assert.equal(before.length, 2)
+    const [victim = 0] = before
+    process.kill(victim, 'SIGKILL')
+    await gone([victim])
+    assert.deepEqual(
+      (await many(6, () => fresh(demoKey, BALANCE))).map(({ http }) => http),
+      Array(6).fill(200),
+    )
+    await eventually(
+      async () => (await admin.get('/metrics')).text,
+      (text) =>
+        /^cowry_worker_restarts_total 1$/m.test(text) && /^cowry_worker_up\{worker="1"\} 1$/m.test(text),
+      20_000,
+    )
+    assert.equal(workerPids().length, 2)
+    assert.match(service.errors(), /a worker ended by itself/)
+  })
+
+  it('end what they have begun when they are told to end, and leave nobody behind', async () => {
+    const slow = await saveMethod(api, 'card_slow_later')
+    const underWay = fresh(demoKey, '/api/v1/charges/recurring', chargeBody(slow))
+    await delay(500)
+    const pids = workerPids()
+    const ended = service.kill('SIGTERM')
+    const answer = await underWay
+    assert.equal(`${answer.http} ${answer.body.data.status}`, '201 successful')
+    assert.deepEqual(await ended, { code: 0, signal: null })
+    await gone(pids)
+    const db = connectDb({ url: databaseUrl, poolSize: 2 })
+    await requireInvariants({ db }).finally(() => db.close())
+  })
+})
+
+describe('workers that cannot start', () => {
+  it('say so once, and leave nothing running', async (t) => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    t.after(() => void taken.close())
+    await once(taken, 'listening')
+    const address = taken.address()
+    assert.ok(address && typeof address === 'object')
+    const { code, err } = await runCowry(t, ['serve', '--workers', '2'], {
+      ...env,
+      PORT: String(address.port),
+    })
+    assert.equal(code, 1)
+    assert.equal(err.match(/something else listens there/g)?.length, 1, err)
+    assert.doesNotMatch(err, /\n\s+at /)
+  })
+
+  it('must be a number that a machine can bear', async (t) => {
+    const { code, err } = await runCowry(t, ['serve', '--workers', '0'], env)
+    assert.equal(code, 1)
+    assert.match(err, /whole number from 1 to 64/)
+  })
+})
