@@ -5,7 +5,15 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/list.ts'
-import { LINK_COLUMNS, LINK_STATUS, LINKS, type LinkRow, type LinkStatus, type LinkUsage } from './queries.ts'
+import {
+  LINK_COLUMNS,
+  LINK_STATUS,
+  LINKS,
+  type LinkRow,
+  type LinkStatus,
+  type LinkUsage,
+  SEARCHED_LINKS,
+} from './queries.ts'
 
 export interface LinkFilter {
   status: LinkStatus | null
@@ -41,7 +49,7 @@ const countAllLinks = sql<{ total: number }>`
 select count(*)::integer as total
 from (
   select 1
-  from payment_links l
+  from searched_links l
   where ${FILTER}
     and $2::timestamptz is not null
   limit ${String(COUNT_CAP + 1)}
@@ -53,7 +61,7 @@ select count(*)::integer as total
 from (
   (
     select 1
-    from payment_links l
+    from searched_links l
     where ${FILTER}
       and l.resting_status = $8
       and l.id not in (select id from moving)
@@ -61,7 +69,7 @@ from (
   )
   union all
   select 1
-  from ${LINKS}
+  from ${SEARCHED_LINKS}
   where ${FILTER}
     and l.id in (select id from moving)
     and ${LINK_STATUS} = $8
@@ -84,7 +92,7 @@ const BEFORE = `($8::timestamptz is null or (l.created_at, l.id) < ($8, $9::uuid
 
 const selectNewestLinks = sql<LinkRow>`
 select ${LINK_COLUMNS}
-from ${LINKS}
+from ${SEARCHED_LINKS}
 where ${FILTER}
   and ${BEFORE}
 order by l.created_at desc, l.id desc
@@ -93,7 +101,7 @@ offset $11`
 
 const selectOldestLinks = sql<LinkRow>`
 select ${LINK_COLUMNS}
-from ${LINKS}
+from ${SEARCHED_LINKS}
 where ${FILTER}
   and ${AFTER}
 order by l.created_at, l.id
@@ -105,7 +113,7 @@ with ${MOVING},
 page as (
   (
     select l.id, l.created_at
-    from payment_links l
+    from searched_links l
     where ${FILTER}
       and ${BEFORE}
       and l.resting_status = $12
@@ -115,7 +123,7 @@ page as (
   )
   union all
   select l.id, l.created_at
-  from ${LINKS}
+  from ${SEARCHED_LINKS}
   where ${FILTER}
     and ${BEFORE}
     and l.id in (select id from moving)
@@ -134,7 +142,7 @@ with ${MOVING},
 page as (
   (
     select l.id, l.created_at
-    from payment_links l
+    from searched_links l
     where ${FILTER}
       and ${AFTER}
       and l.resting_status = $12
@@ -144,7 +152,7 @@ page as (
   )
   union all
   select l.id, l.created_at
-  from ${LINKS}
+  from ${SEARCHED_LINKS}
   where ${FILTER}
     and ${AFTER}
     and l.id in (select id from moving)

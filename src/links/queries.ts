@@ -52,9 +52,8 @@ export const LINK_COLUMNS = `
   ${LINK_STATUS} as status, l.redirect_url as "redirectUrl", l.metadata, l.expires_at as "expiresAt",
   l.expired_at as "expiredAt", l.completed_at as "completedAt", l.version, l.created_at as "createdAt"`
 
-/** A link with what is paid or being paid and was not counted yet. */
-export const LINKS = `
-  payment_links l
+const withPlaces = (table: string) => `
+  ${table} l
   cross join lateral (
     select
       count(*) as places,
@@ -63,6 +62,12 @@ export const LINKS = `
     from payment_link_places h
     where h.merchant_id = l.merchant_id and h.link_id = l.id
   ) n`
+
+/** A link with what is paid or being paid and was not counted yet. */
+export const LINKS = withPlaces('payment_links')
+
+/** The same for lists that search. */
+export const SEARCHED_LINKS = withPlaces('searched_links')
 
 const selectLink = sql<LinkRow>`
 select ${LINK_COLUMNS}

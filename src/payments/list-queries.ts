@@ -67,7 +67,7 @@ select
     select count(*)::integer
     from (
       select 1
-      from payment_references
+      from searched_references
       where merchant_id = $1 and reference ilike $2
       limit ${String(RARE + 1)}
     ) r
@@ -76,7 +76,7 @@ select
     select count(*)::integer
     from (
       select 1
-      from customers c
+      from searched_customers c
       join payments p on p.merchant_id = c.merchant_id and p.customer_id = c.id
       where c.merchant_id = $1 and c.search_text like $2 and c.email_key like $2
       limit ${String(RARE + 1)}
@@ -265,11 +265,11 @@ const FILTERED = { newest: newestFiltered, oldest: oldestFiltered, count: countF
 const found = (pattern: string) => `
 with found as materialized (
   select r.payment_id as id
-  from payment_references r
+  from searched_references r
   where r.merchant_id = $1 and r.reference ilike ${pattern}
   union
   select p.id
-  from customers c
+  from searched_customers c
   join payments p on p.merchant_id = c.merchant_id and p.customer_id = c.id
   where c.merchant_id = $1 and c.search_text like ${pattern} and c.email_key like ${pattern}
 )`

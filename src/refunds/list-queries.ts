@@ -62,7 +62,7 @@ const countFinds = sql<{ finds: number }>`
 select count(*)::integer as finds
 from (
   select 1
-  from refunds
+  from searched_refunds
   where merchant_id = $1 and lower(payment_reference) like $2
   limit ${String(RARE + 1)}
 ) counted`
@@ -205,7 +205,7 @@ with found as materialized (
   where merchant_id = $1 and payment_id = ${payment}
   union
   select id
-  from refunds
+  from searched_refunds
   where merchant_id = $1 and ${payment}::uuid is null and lower(payment_reference) like ${pattern}
 )`
 

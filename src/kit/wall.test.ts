@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { testDatabaseUrl } from '../../test/support/database.ts'
+import { asAdmin, dropDatabase, withDatabase } from '../../test/support/template.ts'
+import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
+import { migrate } from './migrate.ts'
+import { asMerchant, piecesAsMerchant, raiseWall, walled } from './wall.ts'
+
+const url = await testDatabaseUrl({ after: (work) => after(() => whole.close().then(work)) })
+// Two connections, so that everybody meets what others have left on theirs.
+const whole = connectDb({ url, poolSize: 2 })
+const [ONE, TWO] = ['0197a3c2-0000-7000-8000-000000000001', '0197a3c2-0000-7000-8000-000000000002'] as const
+
+let statements = 0
+/** A statement that stands nowhere else. */
+function statement<Row>(text: string): Statement<Row> {
+  statements += 1
+  return { name: `of_this_test_${statements}`, text }
+}
+
+await whole.script(`
+  insert into merchants (id, name, mode, created_at, updated_at)
+  values ('${ONE}', 'One', 'test', now(), now()), ('${TWO}', 'Two', 'test', now(), now());
+  insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+  select m.id, gen_random_uuid(), 'a@example.com', 'a@example.com', m.name, 'X', m.name, now(), now()
+  from merchants m`)
+
+const selectNames = statement<{ name: string }>('select firstname as name from customers order by 1')
+const selectWho = statement<{ role: string; merchant: string | null }>(
+  `select current_setting('role') as role, current_setting('app.merchant_id', true) as merchant`,
+)
+const namesFor = async (db: Tx) => (await db.query(selectNames)).map(({ name }) => name).join(' ')
+
+const isRefused = (error: unknown) => sqlStateOf(error) === '42501'
+
+describe('the wall', () => {
+  it('stands around every table that has a merchant', async () => {
+    const tables = statement<{ name: string; walled: boolean }>(`
+      select c.relname as name, c.relrowsecurity and exists (select from pg_policy where polrelid = c.oid) as walled
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id'
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
+    const all = await whole.query(tables)
+    assert.ok(all.length > 25)
+    assert.deepEqual(
+      all.filter((table) => !table.walled),
+      [],
+    )
+  })
+
+  it('shows a merchant its own rows, alone and in transactions, and the service all', async () => {
+    assert.equal(await namesFor(whole.as(ONE)), 'One')
+    assert.equal(await namesFor(whole.as(TWO)), 'Two')
+    assert.equal(await whole.as(ONE).transaction(namesFor), 'One')
+    assert.equal(await namesFor(whole), 'One Two')
+    assert.equal(await whole.transaction(namesFor), 'One Two')
+  })
+
+  it('keeps apart who asks at the same moment on the same connections', async () => {
+    const asked = Array.from({ length: 60 }, (_, number) => [whole, whole.as(ONE), whole.as(TWO)][number % 3])
+    const seen = await Promise.all(asked.map((db) => namesFor(db ?? whole)))
+    assert.deepEqual(
+      seen,
+      asked.map((_, number) => ['One Two', 'One', 'Two'][number % 3]),
+    )
+  })
+
+  it('shows nothing to who has the role and names no merchant', async () => {
+    await whole.transaction(async (tx) => {
+      const tables = await tx.query(
+        statement<{ name: string }>('select table_name as name from walled_tables'),
+      )
+      await tx.script('set local role cowry_merchant')
+      for (const { name } of tables) {
+        const [row] = await tx.query(
+          statement<{ rows: number }>(`select count(*)::integer as rows from ${name}`),
+        )
+        assert.equal(row?.rows, 0, name)
+      }
+    })
+  })
+
+  it('refuses to write for another merchant', async () => {
+    const steal = statement(`update customers set merchant_id = '${TWO}', id = gen_random_uuid()`)
+    const give = statement(`
+      insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+      values ($1, gen_random_uuid(), 'b@example.com', 'b@example.com', 'B', 'B', 'b', now(), now())`)
+    await assert.rejects(whole.as(ONE).query(give, [TWO]), isRefused)
+    await assert.rejects(
+      whole.as(ONE).transaction((tx) => tx.query(give, [TWO])),
+      isRefused,
+    )
+    await assert.rejects(whole.as(ONE).query(steal), isRefused)
+    await assert.rejects(whole.as(ONE).query(statement('select value from service_secrets')), isRefused)
+    assert.equal(await namesFor(whole), 'One Two')
+  })
+
+  it('changes and removes the rows of the merchant, whatever the statement says', async () => {
+    await whole.as(ONE).query(statement(`update customers set lastname = 'Changed'`))
+    await whole.as(TWO).query(statement('delete from customers where firstname = $1'), ['One'])
+    const rows = await whole.query(
+      statement<{ name: string }>(`select firstname || ' ' || lastname as name from customers order by 1`),
+    )
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      ['One Changed', 'Two X'],
+    )
+  })
+
+  it('is left when the statement or the transaction ends, also by an error', async () => {
+    const broken = statement('select 1 / (count(*) - 1) from customers')
+    await whole.as(ONE).query(selectNames)
+    await assert.rejects(whole.as(ONE).query(broken), (error) => sqlStateOf(error) === '22012')
+    await assert.rejects(
+      whole.as(ONE).transaction((tx) => tx.query(broken)),
+      (error) => sqlStateOf(error) === '22012',
+    )
+    const both = await Promise.all([whole.query(selectWho), whole.query(selectWho)])
+    for (const [row] of both) {
+      assert.equal(row?.role, 'none')
+      assert.ok(!row?.merchant, 'no merchant is left behind')
+    }
+    assert.equal(await namesFor(whole.as(TWO)), 'Two')
+  })
+
+  it('lets a statement be tried again that the server did not understand', async () => {
+    const early = statement<{ id: number }>('select id from made_later')
+    await assert.rejects(whole.as(ONE).query(early), (error) => sqlStateOf(error) === '42P01')
+    await whole.script('create table made_later (id integer); grant select on made_later to cowry_merchant')
+    assert.deepEqual(await whole.as(ONE).query(early), [])
+  })
+
+  it('knows the values of a statement from its own', async () => {
+    const echo = statement<{ a: string; b: bigint; c: null }>(
+      'select $1::text as a, $2::bigint as b, $3::text as c',
+    )
+    assert.deepEqual(await whole.as(ONE).query(echo, ['x', 2n, null]), [{ a: 'x', b: 2n, c: null }])
+  })
+
+  it('is entered also where statements are prepared for one time only', async () => {
+    const once = connectDb({ url, poolSize: 1, prepares: false })
+    try {
+      assert.equal(await namesFor(once.as(ONE)), 'One')
+      assert.equal(await once.as(TWO).transaction(namesFor), 'Two')
+      const find = statement<{ name: string }>(
+        'select firstname as name from customers where firstname <> $1',
+      )
+      assert.deepEqual(await once.as(TWO).query(find, ['One']), [{ name: 'Two' }])
+      assert.equal(await namesFor(once), 'One Two')
+    } finally {
+      await once.close()
+    }
+  })
+
+  it('takes nothing but the id of a merchant', () => {
+    for (const id of ['', `${ONE}'`, "'; reset role; --", ONE.toUpperCase().replace('A', 'G')])
+      assert.throws(() => whole.as(id), /is a UUID/)
+  })
+})
+
+describe('who asks', () => {
+  const db = walled(whole)
+
+  it('is known without being handed on', async () => {
+    assert.equal(await asMerchant(ONE, () => namesFor(db)), 'One')
+    assert.equal(await asMerchant(TWO, () => db.transaction(namesFor)), 'Two')
+    assert.equal(await namesFor(db), 'One Two')
+  })
+
+  it('is known also when pieces are taken later', async () => {
+    async function* pieces() {
+      for (let number = 0; number < 2; number += 1) yield await namesFor(db)
+    }
+    const taken: string[] = []
+    for await (const piece of piecesAsMerchant(TWO, pieces())) taken.push(piece)
+    assert.deepEqual(taken, ['Two', 'Two'])
+  })
+})
+
+describe('raising the wall', () => {
+  it('finds a table that was added, and a policy that was dropped', async () => {
+    await whole.script(`
+      create table added (merchant_id uuid, id uuid);
+      alter table customers disable row level security;
+      drop policy own_rows on customers;
+      revoke insert on payments from cowry_merchant`)
+    const report = await whole.query(
+      statement<{ what: string }>('select what from invariant_i15_merchants_are_walled order by 1'),
+    )
+    assert.deepEqual([...new Set(report.map(({ what }) => what))], ['added', 'customers', 'payments'])
+    assert.deepEqual(await raiseWall(whole), [])
+    assert.equal(await namesFor(whole.as(ONE)), 'One')
+  })
+
+  it('tells a user who may make no roles what is missing, and is done once the role is given', async () => {
+    const name = `plain_${randomBytes(4).toString('hex')}`
+    await asAdmin(url, `create role ${name} login password '${name}'`)
+    await asAdmin(url, `create database ${name} owner ${name}`)
+    const login = new URL(withDatabase(url, name))
+    login.username = name
+    login.password = name
+    const plain = connectDb({ url: login.href, poolSize: 2 })
+    try {
+      await migrate(plain)
+      assert.deepEqual(await raiseWall(plain), [
+        { what: 'cowry_merchant', why: 'is no role that this user may become' },
+      ])
+      assert.equal(await namesFor(plain), '')
+      await asAdmin(url, `grant cowry_merchant to ${name}`)
+      assert.deepEqual(await raiseWall(plain), [])
+      assert.equal(await namesFor(plain.as(ONE)), '')
+    } finally {
+      await plain.close()
+      await dropDatabase(url, name)
+      await asAdmin(url, `drop role ${name}`)
+    }
+  })
+})

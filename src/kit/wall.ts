@@ -1,0 +1,57 @@
+// The second wall between merchants. The first is the merchant in the where of every statement; this one stands in
+// PostgreSQL (row-level security) and holds when the first was forgotten. Who asks is known from the API key, and not from what
+// the code in between hands on: that code is what the wall is for.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type ConnectedDb, type Db, sql } from './db.ts'
+
+const asking = new AsyncLocalStorage<string>()
+
+/** Whatever the work asks of a walled database, now or later on, it asks for this merchant. */
+export function asMerchant<Result>(merchantId: string, work: () => Result): Result {
+  return asking.run(merchantId, work)
+}
+
+/** Pieces that are made when somebody takes them, long after the work that began them has ended. */
+export function piecesAsMerchant<Piece>(
+  merchantId: string,
+  pieces: AsyncIterable<Piece>,
+): AsyncIterable<Piece> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = asMerchant(merchantId, () => pieces[Symbol.asyncIterator]())
+      return {
+        next: () => asMerchant(merchantId, () => iterator.next()),
+        return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+      }
+    },
+  }
+}
+
+/** Behind the wall for whoever asks as a merchant, and whole for the background, the pages and the operators. */
+export function walled(db: ConnectedDb): Db {
+  const side = (): Db => {
+    const merchantId = asking.getStore()
+    return merchantId === undefined ? db : db.as(merchantId)
+  }
+  return {
+    query: (statement, values) => side().query(statement, values),
+    script: (text) => side().script(text),
+    transaction: (work) => side().transaction(work),
+    close: () => db.close(),
+  }
+}
+
+export interface WallGap {
+  what: string
+  why: string
+}
+
+const raiseStatement = sql<unknown>`select raise_merchant_wall()`
+const selectGaps = sql<WallGap>`select what, why from invariant_i15_merchants_are_walled order by what`
+
+/** Raises the wall where it does not stand, as far as this user may; answers what is missing. */
+export async function raiseWall(db: Db): Promise<WallGap[]> {
+  await db.query(raiseStatement)
+  return db.query(selectGaps)
+}

@@ -1,0 +1,145 @@
+// The second wall between merchants: every statement of the service loses its merchant, and still nobody finds what belongs
+// to another. The control takes the wall away as well, and then they do.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { allStatements } from '../../src/kit/db.ts'
+import { UNKNOWN_UUID, withoutRequestId } from '../support/answers.ts'
+import type { Api, ApiAnswer } from '../support/api.ts'
+import { type DocumentedOperation, operationsOf } from '../support/document.ts'
+import { exampleOf, parametersOf } from '../support/fields.ts'
+import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
+import { testService } from '../support/service.ts'
+
+// Without background work every statement is one of a request.
+const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LIMIT: '0' } })
+const operations = operationsOf(service.openApi())
+const reads = operations.filter(({ method }) => method === 'GET')
+const owner = (await service.newMerchant()).api
+const stranger = (await service.newMerchant()).api
+const owned = await makeOneOfEverything(owner, 'Owned')
+const ownedPaths = await findItemPaths(owner, operations, owned)
+const strange = await makeOneOfEverything(stranger, 'Strange')
+const strangePaths = await findItemPaths(stranger, operations, strange)
+
+const FILTER = /\b(?:\w+\.)?merchant_id = (\$\d+)/g
+
+/** Runs the work while no statement asks for its merchant. */
+async function withoutFilters(work: () => Promise<void>): Promise<number> {
+  const filtered = allStatements().filter(({ text }) => text.match(FILTER))
+  const originals = filtered.map((statement) => ({ ...statement }))
+  for (const [index, statement] of filtered.entries()) {
+    const text = statement.text.replaceAll(FILTER, '$1::uuid is not null')
+    Object.assign(statement, { name: `unfiltered_${index}`, text })
+  }
+  try {
+    await work()
+  } finally {
+    for (const [index, statement] of filtered.entries()) Object.assign(statement, originals[index])
+  }
+  return filtered.length
+}
+
+function send(api: Api, { method }: DocumentedOperation, path: string, body?: unknown): Promise<ApiAnswer> {
+  const headers = { 'content-type': 'application/json' }
+  return api.send(method, path, body === undefined ? {} : { body: JSON.stringify(body), headers })
+}
+
+/** The address of an operation about something that the merchant of these paths has. */
+function addressOf(operation: DocumentedOperation, paths: Map<string, string>, reference: string): string {
+  const needsReference = /verify-payment$|executions$/.test(operation.path)
+  const path = fillPath(operation, paths.get(itemTemplateOf(operation) ?? ''))
+  return needsReference ? `${path}?reference=${encodeURIComponent(reference)}` : path
+}
+
+function unknownAddressOf(operation: DocumentedOperation): string {
+  const names: Record<string, string> = { keyId: '000000000000', reference: 'nothing-has-this-name' }
+  return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? UNKNOWN_UUID)
+}
+
+/** What a merchant reads of its own, but for when it was last asked for. */
+async function readAll(api: Api, paths: Map<string, string>, reference: string) {
+  const seen: Record<string, string> = {}
+  for (const operation of reads) {
+    const { http, text } = await api.get(addressOf(operation, paths, reference))
+    assert.equal(http, 200, `${operation.name}: ${text}`)
+    seen[operation.name] = text.replaceAll(/"lastUsedAt":"[^"]*"/g, '')
+  }
+  return seen
+}
+
+const readOwned = () => readAll(owner, ownedPaths, owned.reference)
+const readStrange = () => readAll(stranger, strangePaths, strange.reference)
+
+/** The operations by which the stranger reads what the owner has. */
+async function findLeaks(): Promise<string[]> {
+  const leaks: string[] = []
+  for (const operation of reads) {
+    const { http, text } = await stranger.get(addressOf(operation, ownedPaths, owned.reference))
+    assert.ok(http < 500, `${operation.name}: ${text}`)
+    const isAboutOne = itemTemplateOf(operation) !== undefined || text.includes(owned.reference)
+    if (isAboutOne ? http < 400 : text.includes('Owned') || text.includes('owned@'))
+      leaks.push(operation.name)
+  }
+  return leaks
+}
+
+const before = { owned: await readOwned(), strange: await readStrange() }
+
+describe('without the merchant in any statement (F-74)', () => {
+  it('another merchant’s record is not found, as if it were not there', async () => {
+    const about = operations.filter((operation) => itemTemplateOf(operation))
+    const filters = await withoutFilters(async () => {
+      for (const operation of about) {
+        const body = exampleOf(operation)
+        const path = fillPath(operation, ownedPaths.get(itemTemplateOf(operation) ?? ''))
+        const foreign = await send(stranger, operation, path, body)
+        assert.equal(foreign.http, 404, `${operation.name}: ${foreign.text}`)
+        const unknown = await send(stranger, operation, unknownAddressOf(operation), body)
+        assert.deepEqual(withoutRequestId(foreign), withoutRequestId(unknown), operation.name)
+      }
+    })
+    assert.ok(about.length > 30)
+    assert.ok(filters > 100, `${filters} statements were without their merchant`)
+  })
+
+  it('lists, searches and files show one’s own and nothing else', async () => {
+    await withoutFilters(async () => {
+      assert.deepEqual(await findLeaks(), [])
+      assert.deepEqual(await readStrange(), before.strange)
+      for (const operation of reads)
+        for (const { name } of parametersOf(operation, 'query').filter((one) => one.name === 'search')) {
+          const path = fillPath(operation, strangePaths.get(itemTemplateOf(operation) ?? ''))
+          for (const text of [owned.reference, owned.customer.email, 'Owned']) {
+            const found = await stranger.get(`${path}?${name}=${encodeURIComponent(text)}`)
+            assert.deepEqual([found.http, found.body.data], [200, []], `${operation.name}: ${text}`)
+          }
+        }
+    })
+  })
+
+  it('everything is found once the wall is gone as well, which shows that it is the wall', async () => {
+    const tables = `select format('alter table %I ', table_name) from walled_tables`
+    const turn = (how: string) =>
+      service.db.script(`do $$
+        declare change text;
+        begin
+          for change in ${tables} loop execute change || '${how} row level security'; end loop;
+        end
+      $$`)
+    await turn('disable')
+    try {
+      await withoutFilters(async () => {
+        const leaks = await findLeaks()
+        assert.ok(leaks.length >= 15, `only through ${leaks.join(', ')}`)
+      })
+    } finally {
+      await turn('enable')
+    }
+  })
+
+  it('everybody’s own is as it was', async () => {
+    assert.deepEqual(await readOwned(), before.owned)
+    assert.deepEqual(await readStrange(), before.strange)
+  })
+})
