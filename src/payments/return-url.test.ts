@@ -25,7 +25,7 @@ describe('where a payer may be sent back to', () => {
         assert.ok(isAllowedReturn(REGISTERED, url, mode), url)
   })
 
-  it('is no other origin: not a subdomain, another port, another scheme, or a name that only begins alike', () => {
+  it('is no other origin: not a subdomain, another port, another scheme, or a name that only begins alike (F-80)', () => {
     for (const mode of ['live', 'test'] as const)
       for (const url of [
         'https://www.shop.example/',
@@ -57,7 +57,7 @@ describe('where a payer may be sent back to', () => {
     assert.ok(!isAllowedReturn(REGISTERED, 'http://localhost.evil.example/', 'test'))
   })
 
-  it('is never a surprise: whatever is allowed leads to a registered origin', () => {
+  it('is never a surprise: whatever is allowed leads to a registered origin (F-80)', () => {
     const beginning = fc.constantFrom(
       'https://shop.example',
       'https://shop.example/',

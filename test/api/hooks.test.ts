@@ -129,7 +129,7 @@ describe('POST /hooks/{gateway}', () => {
     assert.equal(paid.amountPaid, '1250.50')
   })
 
-  it('believes nothing that the doorbell says, and asks', async () => {
+  it('believes nothing that the doorbell says, and asks (F-44)', async () => {
     const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const page = new URL(data.checkoutUrl).pathname
     const form = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -5,11 +5,13 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
-import { scaled } from '../support/scale.ts'
+import { isLong, scaled } from '../support/scale.ts'
 import { INSTRUMENT_NAMES } from './random-walk/instruments.ts'
 import { MOST_SEED, walk } from './random-walk/walk.ts'
 
-const OPERATIONS = scaled(4_000, 0.5)
+const OPERATIONS = scaled(4_000, 0.4)
+// Every run goes the same way, so that a red one is about what was changed; the long form and the command go new ways.
+const SEED = 2_005
 
 describe('a random walk', () => {
   it('knows every instrument of the sandbox', () => {
@@ -17,7 +19,7 @@ describe('a random walk', () => {
   })
 
   it('leads nowhere that the model does not know, and the books are right at its end', async (t) => {
-    const seed = Number(process.env.COWRY_WALK_SEED ?? randomInt(MOST_SEED))
+    const seed = Number(process.env.COWRY_WALK_SEED ?? (isLong ? randomInt(MOST_SEED) : SEED))
     t.diagnostic(`COWRY_WALK_SEED=${seed}`)
     const report = await walk({ after }, { seed, operations: OPERATIONS })
     assert.ok(report.operations >= OPERATIONS)

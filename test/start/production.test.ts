@@ -56,14 +56,25 @@ describe('production that is not configured', () => {
   })
 })
 
+const env = {
+  ...bare,
+  COWRY_PUBLIC_URL: 'https://pay.example.com',
+  COWRY_ADMIN_TOKEN: randomBytes(33).toString('base64'),
+  COWRY_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+  COWRY_KEY_PEPPER: randomBytes(32).toString('base64'),
+}
+
+describe('production on a server that could lose what it acknowledged', () => {
+  it('does not start, and says what to turn on (F-13)', async (t) => {
+    const url = new URL(bare.DATABASE_URL)
+    url.searchParams.set('options', '-c synchronous_commit=off')
+    const { code, err } = await runCowry(t, ['serve'], { ...env, DATABASE_URL: url.href })
+    assert.equal(code, 1)
+    assert.match(err, /may lose acknowledged payments in a power cut: synchronous_commit is off/)
+  })
+})
+
 describe('production', async () => {
-  const env = {
-    ...bare,
-    COWRY_PUBLIC_URL: 'https://pay.example.com',
-    COWRY_ADMIN_TOKEN: randomBytes(33).toString('base64'),
-    COWRY_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    COWRY_KEY_PEPPER: randomBytes(32).toString('base64'),
-  }
   const service = await startTalking({ after }, ['serve'], env, (output) => output.includes('API reference'))
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(service.output())?.[0] ?? ''
   const testKey = formatApiKey(generateApiKey('test', systemRandom(systemClock)))

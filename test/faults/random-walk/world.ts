@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../../src/kit/db.ts'
 import type { Log } from '../../../src/kit/log.ts'
 import type { ApiAnswer } from '../../support/api.ts'
@@ -136,6 +137,10 @@ export interface Asked extends ApiAnswer {
   asked: string
 }
 
+const BUSY = '503 temporarily_unavailable'
+const MOST_TRIES = 20
+const RETRY_MS = 250
+
 /** Sends a request with the shop's key to one of the two services. No answer may ever be our own fault. */
 export async function ask(
   turn: Turn,
@@ -147,10 +152,17 @@ export async function ask(
   const { world, shop, chance } = turn
   const { url, apiWith } = world.services[chance.below(2)] ?? world.services[0]
   const isJson = body === undefined ? {} : { 'content-type': 'application/json' }
-  const answer = await apiWith(shop.key).send(method, path, {
-    headers: { ...isJson, ...headers },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  })
+  const send = () =>
+    apiWith(shop.key).send(method, path, {
+      headers: { ...isJson, ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+  let answer = await send()
+  // A machine that is busy with other things says so; whoever is told to come back does.
+  for (let tries = 1; gist(answer) === BUSY && tries < MOST_TRIES; tries += 1) {
+    await delay(RETRY_MS)
+    answer = await send()
+  }
   note(turn, `${new URL(url).port} ${method} ${path} ${JSON.stringify(body ?? null)} → ${briefly(answer)}`)
   assert.ok(answer.http < 500, `${method} ${path} ${JSON.stringify(body)} answered ${answer.text}`)
   return { ...answer, asked: `${method} ${path}` }

@@ -1,0 +1,59 @@
+// F-06: an answer breaks off on its way to the caller, at any byte. Who sends the same again gets the record that was made,
+// and nothing is made twice.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db.ts'
+import { createApi } from '../support/api.ts'
+import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
+
+const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
+const proxy = await startTcpProxy({ after }, Number(new URL(service.url).port))
+const cut = createApi(`http://127.0.0.1:${proxy.port}`, { 'x-api-key': service.demoKey ?? '' })
+
+const countByReference = sql<{ count: number }>`
+select count(*)::integer as count from payments where reference = $1`
+
+const PLACES = 24
+
+/** From the first byte of an answer to its last. */
+function placesIn(bytes: number): number[] {
+  return Array.from({ length: PLACES }, (_, n) => 1 + Math.floor((n * (bytes - 2)) / (PLACES - 1)))
+}
+
+async function sizeOf(path: string, body: unknown): Promise<number> {
+  const { text, headers } = await cut.post(path, body)
+  const head = [...headers].reduce((bytes, [name, value]) => bytes + name.length + value.length + 4, 19)
+  return head + text.length
+}
+
+describe('an answer that breaks off on its way (F-06)', () => {
+  const operations = {
+    '/api/v1/checkout/initiate-payment': async () => () => initiateBody(),
+    '/api/v1/charges/recurring': async () => {
+      const card = await saveMethod(service.api, 'card_success')
+      return () => chargeBody(card)
+    },
+  }
+  for (const [path, prepare] of Object.entries(operations)) {
+    it(`of ${path}, wherever it does, is there for the next try, and nothing was done twice`, async () => {
+      const bodyOf = await prepare()
+      const places = placesIn(await sizeOf(path, bodyOf()))
+      const before = proxy.happened.cuts
+      for (const place of places) {
+        const body = bodyOf()
+        proxy.cutAfter(place)
+        await assert.rejects(cut.post(path, body), `cut after ${place} bytes`)
+        const retried = await service.api.post(path, body)
+        assert.equal(retried.http, 201, retried.text)
+        const [row] = await service.db.query(countByReference, [body.reference])
+        assert.equal(row?.count, 1)
+        const again = await service.api.post(path, body)
+        assert.equal(again.body.data.uuid, retried.body.data.uuid)
+      }
+      assert.equal(proxy.happened.cuts - before, PLACES)
+    })
+  }
+})

@@ -1,0 +1,106 @@
+// F-24: the disk of the database is full. Writes are refused with words that say to come back, reads go on where PostgreSQL
+// does, and when there is room again everything that was acknowledged is there.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
+import { initiateBody } from '../support/builders.ts'
+import type { Ending } from '../support/database.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const INITIATE = '/api/v1/checkout/initiate-payment'
+const MOST_REQUESTS = 20_000
+const CLIENTS = 16
+const needsRoot =
+  process.platform === 'linux' && process.getuid?.() === 0 ? false : 'only root may mount a small disk'
+
+/** A disk of this size that holds nothing, or nothing when this machine lets nobody mount. */
+async function smallDisk(t: Ending, megabytes: number): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'cowry-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0755`, 'tmpfs', folder], {
+      stdio: 'ignore',
+    })
+  } catch {
+    await rm(folder, { recursive: true })
+    return undefined
+  }
+  t.after(async () => {
+    execFileSync('umount', [folder])
+    await rm(folder, { recursive: true })
+  })
+  return folder
+}
+
+/** Takes all the room there is, and answers how to give it back. */
+async function fill(folder: string): Promise<() => Promise<void>> {
+  const path = join(folder, 'ballast')
+  const file = await open(path, 'w')
+  const block = Buffer.alloc(65_536, 1)
+  try {
+    for (;;) await file.write(block)
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
+  } finally {
+    await file.close()
+  }
+  return () => rm(path)
+}
+
+it('a full disk refuses writes, loses nothing that was acknowledged, and is over when there is room (F-24)', {
+  skip: needsRoot,
+}, async (t) => {
+  const rest: (() => Promise<void>)[] = []
+  const ending: Ending = { after: (fn) => void rest.unshift(fn) }
+  t.after(async () => {
+    for (const end of rest) await end()
+  })
+  const disk = await smallDisk(ending, 200)
+  if (!disk) return t.skip('this machine lets nobody mount')
+  const postgres = await startEmbeddedPostgres({ dataDir: join(disk, 'postgres') })
+  ending.after(() => postgres.stop())
+  const service = await testService(ending, {
+    databaseUrl: postgres.url,
+    role: 'api',
+    env: { COWRY_RATE_LIMIT: '0' },
+  })
+
+  const acknowledged: { uuid: string; reference: string }[] = []
+  const refused = new Set<string>()
+  const send = async () => {
+    const answer = await service.api.post(INITIATE, {
+      ...initiateBody(),
+      metadata: { note: 'x'.repeat(400) },
+    })
+    if (answer.http === 201) acknowledged.push(answer.body.data)
+    else refused.add(`${answer.http} ${answer.body.error?.code}`)
+    return answer
+  }
+  const read = (reference: string) =>
+    service.api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)
+
+  const { body: first } = await send()
+  const giveBack = await fill(disk)
+  let sent = 0
+  const client = async () => {
+    while (refused.size === 0 && sent < MOST_REQUESTS) {
+      sent += 1
+      await send()
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  assert.deepEqual([...refused], ['503 temporarily_unavailable'])
+  assert.equal((await read(first.data.reference)).http, 200, 'what is there can be read')
+
+  await giveBack()
+  await eventually(send, ({ http }) => http === 201, 30_000)
+  for (const { uuid, reference } of acknowledged) {
+    const { http, body } = await read(reference)
+    assert.deepEqual([http, body.data?.uuid], [200, uuid])
+  }
+})
