@@ -8,6 +8,7 @@ import type { Api } from '../support/api.ts'
 import { type Consumer, disorderOf, startConsumer } from '../support/consumer.ts'
 import { stoppedClock } from '../support/moving-clock.ts'
 import { eventually } from '../support/process.ts'
+import { scaled } from '../support/scale.ts'
 import { newResources, seedEvents } from '../support/seed-events.ts'
 import { testService } from '../support/service.ts'
 
@@ -118,7 +119,7 @@ function slowestOf(times: number[]): number {
 
 describe('a consumer that is down for 72 hours (F-55)', () => {
   // Ten thousand events would be tried so often before it is back that this would take minutes.
-  const RESOURCES = 500
+  const RESOURCES = scaled(500, 1 / 5)
   const VERSIONS = [1, 2, 3, 4]
 
   it('gets everything when it is back, in order, and nothing is given up before', async () => {
