@@ -1,0 +1,103 @@
+// The three books that are held against each other, read when all is quiet: the database, the provider's log of what it
+// executed, and what the merchant's server for webhooks received.
+
+import { readFile } from 'node:fs/promises'
+import { type Db, sql } from '../../../src/kit/db.ts'
+
+export interface PaymentBook {
+  id: string
+  reference: string
+  status: string
+  reason: string | null
+  /** Every status that it ever had, in their order. */
+  history: string[]
+  /** The keys of its attempts at the gateway. */
+  keys: string[]
+  refundedMinor: bigint
+}
+
+export interface RefundBook {
+  id: string
+  paymentId: string
+  status: string
+  gatewayKey: string
+}
+
+export interface EventBook {
+  id: string
+  /** How each of its deliveries stands. */
+  deliveries: string[]
+}
+
+export interface Execution {
+  key: string
+  /** The payment. */
+  order: string
+  kind: 'checkout' | 'charge' | 'refund'
+  minor: bigint
+}
+
+export interface Books {
+  payments: PaymentBook[]
+  refunds: RefundBook[]
+  events: EventBook[]
+  executions: Execution[]
+}
+
+const selectPayments = sql<PaymentBook>`
+select
+  p.id,
+  p.reference,
+  p.status,
+  p.status_reason as reason,
+  (
+    select json_agg(m.to_status order by m.version)
+    from moves m
+    where m.merchant_id = p.merchant_id and m.payment_id = p.id
+  ) as history,
+  (
+    select coalesce(json_agg(a.gateway_key), '[]')
+    from attempts a
+    where a.merchant_id = p.merchant_id and a.payment_id = p.id
+  ) as keys,
+  (
+    select coalesce(sum(r.amount_minor), 0)::bigint
+    from refunds r
+    where r.merchant_id = p.merchant_id and r.payment_id = p.id and r.status = 'successful'
+  ) as "refundedMinor"
+from payments p`
+
+const selectRefunds = sql<RefundBook>`
+select id, payment_id as "paymentId", status, gateway_key as "gatewayKey"
+from refunds`
+
+const selectEvents = sql<EventBook>`
+select
+  v.id,
+  (
+    select coalesce(json_agg(d.status), '[]')
+    from deliveries d
+    where d.merchant_id = v.merchant_id and d.event_id = v.id
+  ) as deliveries
+from events v
+where v.created_at > (select min(checked_from) from webhook_endpoints)`
+
+export async function readBooks(db: Db, providerLog: string): Promise<Books> {
+  const [payments, refunds, events, executions] = await Promise.all([
+    db.query(selectPayments),
+    db.query(selectRefunds),
+    db.query(selectEvents),
+    readExecutions(providerLog),
+  ])
+  return { payments, refunds, events, executions }
+}
+
+/** Where money was really taken or given back. Each key has one line per change in the log, and the last one counts. */
+async function readExecutions(file: string): Promise<Execution[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
+  const records = new Map(lines.map((line) => JSON.parse(line)).map((record) => [record.key, record]))
+  return [...records.values()].flatMap(({ key, order, kind, status, amount, paid }) => {
+    const minor = kind === 'refund' && status === 'succeeded' ? amount : paid
+    return minor === null ? [] : [{ key, order, kind, minor: BigInt(minor) }]
+  })
+}

@@ -1,0 +1,64 @@
+// npm run chaos: kills, stops and cuts off the processes of a whole installation under load, compares all books
+// afterwards, and ends with 1 if anything is wrong.
+
+import { randomInt } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { chaos } from './chaos.ts'
+import { createProgress } from './progress.ts'
+import { tableOf } from './table.ts'
+
+const HELP = `npm run chaos [-- --kills N] [-- --seconds N] [-- --seed N] [-- --json FILE]
+
+Starts two API and two worker processes, a PostgreSQL, the sandbox provider and a consumer of webhooks, each pair with a
+proxy between them, and puts load on them. Then processes are killed and stopped, connections are cut, held and reset,
+answers to COMMIT get lost, and PostgreSQL restarts. Afterwards everything must come to its end within 60 s, and what was
+acknowledged, what the database has and what the provider executed must agree.
+
+  --kills    how many processes are killed (200)
+  --seconds  how long all that lasts (1.5 for each kill)
+  --seed     brings the same troubles in the same order; how the processes meet them differs (random)
+  --json     writes the report to this file as well
+  --help     this text
+`
+
+const { values: options } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    seconds: { type: 'string' },
+    seed: { type: 'string', default: String(randomInt(2 ** 32)) },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const SECONDS_PER_KILL = 1.5
+// On a machine that has other work too.
+const MOST_TIMES = 10
+
+if (options.help) process.stdout.write(HELP)
+else await main(readNumber('kills', options.kills), readNumber('seed', options.seed))
+
+function readNumber(name: string, text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number > 0) return number
+  process.stderr.write(`--${name} must be a whole number above zero\n`)
+  process.exit(2)
+}
+
+async function main(kills: number, seed: number): Promise<void> {
+  const seconds = options.seconds ? readNumber('seconds', options.seconds) : kills * SECONDS_PER_KILL
+  const ends: (() => Promise<void>)[] = []
+  process.stderr.write(`${kills} kills in ${seconds} s: --seed ${seed}\n`)
+  try {
+    const onProgress = createProgress(kills)
+    const mostSeconds = MOST_TIMES * seconds
+    const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
+    const report = await chaos(ending, { kills, seconds, mostSeconds, seed, onProgress })
+    process.stdout.write(tableOf(report))
+    if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
+    if (report.folder !== null || report.troubles.kills < kills) process.exitCode = 1
+  } finally {
+    for (const end of ends) await end()
+  }
+}

@@ -1,0 +1,47 @@
+// The report as a table for people.
+
+import type { ChaosReport } from './chaos.ts'
+
+const SHOWN = 5
+
+export function tableOf({ seed, troubles, books, ends, verdicts, ...report }: ChaosReport): string {
+  const { kills, ...others } = troubles
+  const seconds = (ms: number | null) => (ms === null ? 'never' : `${(ms / 1_000).toFixed(1)} s`)
+  const wrong = verdicts.filter((verdict) => verdict.wrong.length > 0)
+  return [
+    `\nSeed ${seed}\n`,
+    block('What went wrong, on purpose', { 'processes killed': kills, ...others }),
+    block('What happened', {
+      operations: report.operations,
+      'acknowledgements on disk': report.acknowledged,
+      ...books,
+      'answers by status': Object.entries(report.answers)
+        .map(([name, count]) => `${name}: ${count}`)
+        .join('   '),
+    }),
+    block('At its end after the last fault', mapValues(ends, seconds)),
+    block(
+      'What is wrong',
+      Object.fromEntries(verdicts.map((verdict) => [verdict.question, verdict.wrong.length])),
+    ),
+    ...wrong.map((verdict) => `\n✖ ${verdict.question}\n${list(verdict.wrong)}`),
+    report.folder === null ? '\n✔ all books agree\n' : `\nThe logs are in ${report.folder}\n`,
+  ].join('')
+}
+
+function block(title: string, rows: Record<string, number | string>): string {
+  const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(44)} ${value}\n`)
+  return `\n${title}\n${lines.join('')}`
+}
+
+function list(lines: readonly string[]): string {
+  const shown = lines.slice(0, SHOWN).map((line) => `  ${line}\n`)
+  return [...shown, lines.length > SHOWN ? `  and ${lines.length - SHOWN} more\n` : ''].join('')
+}
+
+function mapValues<Key extends string, From, To>(record: Record<Key, From>, to: (value: From) => To) {
+  return Object.fromEntries(Object.entries<From>(record).map(([key, value]) => [key, to(value)])) as Record<
+    Key,
+    To
+  >
+}

@@ -1,0 +1,148 @@
+// The comparison notices every kind of loss: books that agree, made wrong in one place at a time.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Receipt } from '../../support/consumer.ts'
+import type { Acknowledgement } from './acknowledgements.ts'
+import type { Books, Execution, PaymentBook, RefundBook } from './books.ts'
+import { compare } from './verdict.ts'
+
+const PAYMENT: PaymentBook = {
+  id: 'p1',
+  reference: 'order-1',
+  status: 'partially_refunded',
+  reason: null,
+  history: ['processing', 'successful', 'partially_refunded'],
+  keys: ['k1'],
+  refundedMinor: 300n,
+}
+const REFUND: RefundBook = { id: 'r1', paymentId: 'p1', status: 'successful', gatewayKey: 'k2' }
+const TAKEN: Execution = { key: 'k1', order: 'p1', kind: 'charge', minor: 1000n }
+const GIVEN: Execution = { key: 'k2', order: 'p1', kind: 'refund', minor: 300n }
+const ACKNOWLEDGED: Acknowledgement = {
+  asked: 'charge',
+  about: 'payment',
+  reference: 'order-1',
+  uuid: 'p1',
+  status: 'successful',
+  at: '',
+}
+const GIVEN_BACK: Acknowledgement = {
+  ...ACKNOWLEDGED,
+  asked: 'refund',
+  about: 'refund',
+  reference: null,
+  uuid: 'r1',
+}
+
+interface Case {
+  acknowledgements: Acknowledgement[]
+  books: Books
+  received: string[]
+  complaints: string[]
+}
+
+const right = (): Case => ({
+  acknowledgements: [ACKNOWLEDGED, { ...ACKNOWLEDGED, status: 'processing' }, GIVEN_BACK],
+  books: {
+    payments: [PAYMENT],
+    refunds: [REFUND],
+    events: [{ id: 'e1', deliveries: ['delivered'] }],
+    executions: [TAKEN, GIVEN],
+  },
+  received: ['e1', 'e1'],
+  complaints: [],
+})
+
+/** The questions that found something. */
+function wrongIn({ acknowledgements, books, received, complaints }: Case): string[] {
+  const receipts = received.map((id): Receipt => {
+    return { id, resource: 'p1', version: 1, body: '', headers: {}, atMs: 0, isTaken: true }
+  })
+  return compare(acknowledgements, books, { receipts, complaints })
+    .filter(({ wrong }) => wrong.length > 0)
+    .map(({ question }) => question)
+}
+
+const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
+  [
+    'an acknowledged payment that is gone',
+    ({ acknowledgements }) => acknowledgements.push({ ...ACKNOWLEDGED, uuid: 'p2', reference: 'order-2' }),
+    /payments lost/,
+  ],
+  [
+    'one that was never what was acknowledged',
+    ({ acknowledgements }) => acknowledgements.push({ ...ACKNOWLEDGED, status: 'failed' }),
+    /payments lost/,
+  ],
+  [
+    'an acknowledged refund that is gone',
+    ({ acknowledgements }) => acknowledgements.push({ ...GIVEN_BACK, uuid: 'r2' }),
+    /refunds lost/,
+  ],
+  [
+    'a refund that was given and is not any more',
+    ({ books }) => books.refunds.splice(0, 1, { ...REFUND, status: 'failed' }),
+    /refunds lost/,
+  ],
+  [
+    'one reference with two payments',
+    ({ acknowledgements }) => acknowledgements.push({ ...ACKNOWLEDGED, uuid: 'p2' }),
+    /two payments/,
+  ],
+  [
+    'a payment that was executed twice',
+    ({ books }) => books.executions.push({ ...TAKEN, key: 'k3' }),
+    /double executions/,
+  ],
+  [
+    'an execution under a key that is in no book',
+    ({ books }) => books.executions.push({ ...GIVEN, key: 'k3' }),
+    /nobody recorded/,
+  ],
+  [
+    'a refund that was given twice',
+    ({ books }) => books.executions.push({ ...GIVEN, key: 'k3' }),
+    /books differ/,
+  ],
+  ['a payment that is paid here alone', ({ books }) => books.executions.shift(), /books differ/],
+  [
+    'a payment that failed here and was executed',
+    ({ books }) => books.payments.splice(0, 1, { ...PAYMENT, status: 'failed' }),
+    /books differ/,
+  ],
+  ['an event that nobody received', ({ received }) => received.splice(0), /not delivered/],
+  [
+    'an event that waits',
+    ({ books }) => books.events.splice(0, 1, { id: 'e1', deliveries: ['pending'] }),
+    /not delivered/,
+  ],
+  [
+    'an event without a delivery',
+    ({ books }) => books.events.splice(0, 1, { id: 'e1', deliveries: [] }),
+    /not delivered/,
+  ],
+  ['a webhook about no event', ({ received }) => received.push('e2'), /phantom/],
+  [
+    'a webhook with a wrong signature',
+    ({ complaints }) => complaints.push('No matching signature found'),
+    /phantom/,
+  ],
+]
+
+describe('the comparison of the books', () => {
+  it('finds nothing in books that agree', () => {
+    assert.deepEqual(wrongIn(right()), [])
+  })
+
+  for (const [what, change, question] of CASES) {
+    it(`notices ${what}`, () => {
+      const one = right()
+      change(one)
+      assert.ok(
+        wrongIn(one).some((found) => question.test(found)),
+        wrongIn(one).join(', '),
+      )
+    })
+  }
+})

@@ -1,0 +1,139 @@
+// The comparison at the end. Each question answers the sentences that say what is wrong, and none when all is well.
+
+import type { Consumer } from '../../support/consumer.ts'
+import type { Acknowledgement } from './acknowledgements.ts'
+import type { Books, Execution, PaymentBook } from './books.ts'
+
+export interface Verdict {
+  /** What the question is, for the table. */
+  question: string
+  wrong: string[]
+}
+
+const PAID = ['successful', 'partially_refunded', 'refunded']
+
+export function compare(
+  acknowledgements: readonly Acknowledgement[],
+  books: Books,
+  consumer: Pick<Consumer, 'receipts' | 'complaints'>,
+): Verdict[] {
+  return [
+    { question: 'acknowledged payments lost (I11)', wrong: findLostPayments(acknowledgements, books) },
+    { question: 'acknowledged refunds lost (I11)', wrong: findLostRefunds(acknowledgements, books) },
+    { question: 'references with two payments (I12)', wrong: findTwins(acknowledgements) },
+    { question: 'double executions (I6)', wrong: findDoubles(books) },
+    { question: 'payments whose books differ', wrong: findDifferences(books) },
+    { question: 'executions nobody recorded (I7)', wrong: findUnrecorded(books) },
+    { question: 'events not delivered (I10)', wrong: findUndelivered(books, consumer) },
+    { question: 'phantom or forged webhooks', wrong: findPhantoms(books, consumer) },
+  ]
+}
+
+/** Gone, under another name, or never in the state that was acknowledged. */
+function findLostPayments(acknowledgements: readonly Acknowledgement[], { payments }: Books): string[] {
+  const byId = new Map(payments.map((payment) => [payment.id, payment]))
+  return acknowledgements
+    .filter(({ about }) => about === 'payment')
+    .flatMap(({ asked, uuid, reference, status }) => {
+      const payment = byId.get(uuid)
+      const what = `${asked} was answered with ${uuid} ${status}`
+      if (!payment) return [`${what}, which is not in the database`]
+      if (payment.reference !== reference) return [`${what}, whose reference is ${payment.reference}`]
+      if (!payment.history.includes(status)) return [`${what}, but it was only ${payment.history.join(', ')}`]
+      return []
+    })
+}
+
+function findLostRefunds(acknowledgements: readonly Acknowledgement[], { refunds }: Books): string[] {
+  const byId = new Map(refunds.map((refund) => [refund.id, refund]))
+  return acknowledgements
+    .filter(({ about }) => about === 'refund')
+    .flatMap(({ uuid, status }) => {
+      const refund = byId.get(uuid)
+      if (!refund) return [`refund ${uuid} ${status} is not in the database`]
+      // A refund moves once: from pending to its end.
+      const isLegal = status === 'pending' || status === refund.status
+      return isLegal ? [] : [`refund ${uuid} was answered as ${status} and is ${refund.status}`]
+    })
+}
+
+function findTwins(acknowledgements: readonly Acknowledgement[]): string[] {
+  const named = new Map<string, Set<string>>()
+  for (const { about, reference, uuid } of acknowledgements) {
+    if (about !== 'payment' || reference === null) continue
+    named.set(reference, (named.get(reference) ?? new Set()).add(uuid))
+  }
+  return [...named]
+    .filter(([, uuids]) => uuids.size > 1)
+    .map(([reference, uuids]) => `${reference} was answered with ${[...uuids].join(' and ')}`)
+}
+
+/** A refund is named by its key: two of them with one key cannot be, and two keys for one refund show in the sums. */
+function findDoubles({ executions }: Books): string[] {
+  const taken = groupByOrder(executions.filter(({ kind }) => kind !== 'refund'))
+  return [...taken]
+    .filter(([, found]) => found.length > 1)
+    .map(([order, found]) => `payment ${order} was executed ${found.length} times`)
+}
+
+/** What was paid here is what the provider took, and what went back here is what it gave. */
+function findDifferences({ payments, executions }: Books): string[] {
+  const byOrder = groupByOrder(executions)
+  return payments.flatMap((payment) => {
+    const found = byOrder.get(payment.id) ?? []
+    const taken = found.filter(({ kind }) => kind !== 'refund').length
+    const given = sumOf(found.filter(({ kind }) => kind === 'refund'))
+    const isPaid = PAID.includes(payment.status)
+    const words = describe(payment)
+    return [
+      ...(isPaid === taken > 0 ? [] : [`${words}, and the provider took its money ${taken} times`]),
+      ...(given === payment.refundedMinor
+        ? []
+        : [`${words}: ${payment.refundedMinor} was given back here, and ${given} by the provider`]),
+    ]
+  })
+}
+
+function findUnrecorded({ payments, refunds, executions }: Books): string[] {
+  const keys = new Set([
+    ...payments.flatMap((payment) => payment.keys),
+    ...refunds.map((refund) => refund.gatewayKey),
+  ])
+  return executions
+    .filter(({ key }) => !keys.has(key))
+    .map(
+      ({ kind, key, order }) =>
+        `the provider executed a ${kind} of payment ${order} under ${key}, which is in no book`,
+    )
+}
+
+function findUndelivered({ events }: Books, { receipts }: Pick<Consumer, 'receipts'>): string[] {
+  const received = new Set(receipts.map(({ id }) => id))
+  return events.flatMap(({ id, deliveries }) => {
+    if (deliveries.length === 0) return [`event ${id} has no delivery`]
+    if (!deliveries.every((status) => status === 'delivered'))
+      return [`event ${id} is ${deliveries.join(', ')}`]
+    return received.has(id) ? [] : [`event ${id} is delivered, and nobody received it`]
+  })
+}
+
+function findPhantoms(
+  { events }: Books,
+  { receipts, complaints }: Pick<Consumer, 'receipts' | 'complaints'>,
+): string[] {
+  const known = new Set(events.map(({ id }) => id))
+  const phantoms = receipts.filter(({ id }) => !known.has(id)).map(({ id }) => `there is no event ${id}`)
+  return [...new Set(phantoms), ...complaints]
+}
+
+function groupByOrder(executions: readonly Execution[]): Map<string, Execution[]> {
+  return Map.groupBy(executions, ({ order }) => order)
+}
+
+function sumOf(executions: readonly Execution[]): bigint {
+  return executions.reduce((sum, { minor }) => sum + minor, 0n)
+}
+
+function describe({ id, status, reason }: PaymentBook): string {
+  return `payment ${id} is ${status}${reason === null ? '' : ` (${reason})`}`
+}
