@@ -47,15 +47,20 @@ export const FINAL_WITHIN_MS = 60_000
 export async function chaos(t: Ending, options: ChaosOptions): Promise<ChaosReport> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-chaos-'))
   const ends: (() => Promise<void>)[] = []
-  let isWrong = true
+  let isKept = false
   t.after(async () => {
     for (const end of ends) await end()
-    if (!isWrong) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+    if (!isKept) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   })
-  const town = await startTown({ after: (end) => void ends.push(end) }, folder)
-  const report = await run(town, options)
-  isWrong = report.verdicts.some(({ wrong }) => wrong.length > 0)
-  return { ...report, folder: isWrong ? folder : null }
+  try {
+    const town = await startTown({ after: (end) => void ends.push(end) }, folder)
+    const report = await run(town, options)
+    isKept = report.verdicts.some(({ wrong }) => wrong.length > 0)
+    return { ...report, folder: isKept ? folder : null }
+  } catch (error) {
+    isKept = true
+    throw new Error(`the run broke off; the logs are in ${folder}`, { cause: error })
+  }
 }
 
 async function run(town: Town, options: ChaosOptions): Promise<Omit<ChaosReport, 'folder'>> {

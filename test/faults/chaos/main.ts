@@ -49,6 +49,12 @@ function readNumber(name: string, text: string): number {
 async function main(kills: number, seed: number): Promise<void> {
   const seconds = options.seconds ? readNumber('seconds', options.seconds) : kills * SECONDS_PER_KILL
   const ends: (() => Promise<void>)[] = []
+  const endAll = async () => {
+    for (const end of ends.splice(0)) await end()
+  }
+  // Whoever gives up must not leave a dozen processes behind.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void endAll().finally(() => process.exit(130)))
   process.stderr.write(`${kills} kills in ${seconds} s: --seed ${seed}\n`)
   try {
     const onProgress = createProgress(kills)
@@ -59,6 +65,6 @@ async function main(kills: number, seed: number): Promise<void> {
     if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
     if (report.folder !== null || report.troubles.kills < kills) process.exitCode = 1
   } finally {
-    for (const end of ends) await end()
+    await endAll()
   }
 }

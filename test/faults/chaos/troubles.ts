@@ -27,9 +27,10 @@ interface Trouble {
   make(town: Town, chance: Chance): Promise<number>
 }
 
-// As long as a few leases at most: whoever wakes up after them finds that others have taken over.
-const LONGEST_SLEEP_MS = 9_000
-const LONGEST_SILENCE_MS = 2_500
+// Longer than the lease of a charge: whoever wakes up after it finds that others have taken over, and what was sent before
+// it arrives when nobody waits for it any more.
+const LONGEST_MS = 9_000
+const LONGEST_SLOWNESS_MS = 2_500
 const LONGEST_START_MS = 120_000
 
 // These two are armed, and happen when the wire is next used so; the wires know how often they did.
@@ -145,11 +146,15 @@ function anyWire(town: Town, chance: Chance, to?: Wire['to']): Wire | undefined 
   )
 }
 
+/** Mostly a moment, now and then longer than a lease. */
+function aWhile(chance: Chance): number {
+  return LONGEST_MS * (chance.below(1_000) / 1_000) ** 2
+}
+
 async function freeze(town: Town, chance: Chance): Promise<number> {
   const place: Place | undefined = chance.pick(town.places)
   if (!place?.freeze()) return 0
-  // Mostly for a moment, now and then for longer than any lease.
-  await delay(LONGEST_SLEEP_MS * (chance.below(1_000) / 1_000) ** 3)
+  await delay(aWhile(chance))
   place.wake()
   return 1
 }
@@ -167,7 +172,7 @@ async function cutAnswers(town: Town, chance: Chance): Promise<number> {
 async function quieten(town: Town, chance: Chance): Promise<number> {
   const wire = anyWire(town, chance)
   wire?.proxy.hold()
-  await delay(chance.below(LONGEST_SILENCE_MS))
+  await delay(aWhile(chance))
   wire?.proxy.heal()
   return 1
 }
@@ -175,7 +180,7 @@ async function quieten(town: Town, chance: Chance): Promise<number> {
 async function slowDown(town: Town, chance: Chance): Promise<number> {
   const wire = anyWire(town, chance)
   wire?.proxy.delay(10 + chance.below(200))
-  await delay(chance.below(LONGEST_SILENCE_MS))
+  await delay(chance.below(LONGEST_SLOWNESS_MS))
   wire?.proxy.heal()
   return 1
 }
