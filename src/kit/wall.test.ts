@@ -5,7 +5,7 @@ import { testDatabaseUrl } from '../../test/support/database.ts'
 import { asAdmin, dropDatabase, withDatabase } from '../../test/support/template.ts'
 import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
 import { migrate } from './migrate.ts'
-import { asMerchant, piecesAsMerchant, raiseWall, walled } from './wall.ts'
+import { asMerchant, ownOnly, piecesAsMerchant, raiseWall, walled } from './wall.ts'
 
 const url = await testDatabaseUrl({ after: (work) => after(() => whole.close().then(work)) })
 // Two connections, so that everybody meets what others have left on theirs.
@@ -166,6 +166,16 @@ describe('who asks', () => {
     assert.equal(await asMerchant(ONE, () => namesFor(db)), 'One')
     assert.equal(await asMerchant(TWO, () => db.transaction(namesFor)), 'Two')
     assert.equal(await namesFor(db), 'One Two')
+  })
+
+  it('hands rows of nobody else to a writer that goes past the wall', async () => {
+    const write = ownOnly((item: { merchant_id: string }) => Promise.resolve(item.merchant_id))
+    assert.equal(await write({ merchant_id: TWO }), TWO)
+    assert.equal(await asMerchant(ONE, () => write({ merchant_id: ONE })), ONE)
+    await assert.rejects(
+      asMerchant(ONE, () => write({ merchant_id: TWO })),
+      /would write for another/,
+    )
   })
 
   it('is known also when pieces are taken later', async () => {

@@ -42,6 +42,21 @@ export function walled(db: ConnectedDb): Db {
   }
 }
 
+/**
+ * For a writer that shares its statements among merchants, and so goes past the wall: whoever asks as a merchant hands it
+ * rows of this merchant only.
+ */
+export function ownOnly<Item extends { merchant_id: string }, Result>(
+  write: (item: Item) => Promise<Result>,
+): (item: Item) => Promise<Result> {
+  return async (item) => {
+    const merchantId = asking.getStore()
+    if (merchantId !== undefined && merchantId !== item.merchant_id)
+      throw new Error('a request of one merchant would write for another')
+    return write(item)
+  }
+}
+
 export interface WallGap {
   what: string
   why: string

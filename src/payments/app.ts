@@ -8,6 +8,7 @@ import type { Counters } from '../kit/counters.ts'
 import { type Db, DbUnavailable, retryDeadlocks } from '../kit/db.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
+import { ownOnly } from '../kit/wall.ts'
 import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/service.ts'
 import type { PaymentRow } from './queries.ts'
@@ -68,13 +69,17 @@ export function createPaymentWriters(db: Db): PaymentWriters {
   const isolates = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
   const options = { maxSize: BATCH_SIZE, concurrency: BATCHES_AT_ONCE, isolates }
   return {
-    record: createBatcher({
-      ...options,
-      run: (inputs: readonly RecordInput[]) => retryDeadlocks(() => recordPayments(db, inputs)),
-    }),
-    move: createBatcher({
-      ...options,
-      run: (inputs: readonly MoveInput[]) => retryDeadlocks(() => applyMoves(db, inputs)),
-    }),
+    record: ownOnly(
+      createBatcher({
+        ...options,
+        run: (inputs: readonly RecordInput[]) => retryDeadlocks(() => recordPayments(db, inputs)),
+      }),
+    ),
+    move: ownOnly(
+      createBatcher({
+        ...options,
+        run: (inputs: readonly MoveInput[]) => retryDeadlocks(() => applyMoves(db, inputs)),
+      }),
+    ),
   }
 }
