@@ -23,3 +23,6 @@ create table invariant_checks (
 
 insert into invariant_checks (started_at)
 values (now());
+
+-- How many endpoints fail is asked for with every look at the metrics.
+create index webhook_endpoints_failing on webhook_endpoints (merchant_id) where failing_since is not null;

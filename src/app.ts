@@ -19,6 +19,7 @@ import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { STRIPE } from './gateways/stripe/index.ts'
 import { createRequestMeasure, listenForScrapes } from './http/metrics.ts'
 import { createHttpShell } from './http/server.ts'
+import { installationRoutes } from './installation.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { type Counters, createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
@@ -155,7 +156,7 @@ async function openDatabase(
     url = postgres.url
   }
   const onError = (error: Error) => log.warn('a database connection broke', errorFields(error))
-  const db = connectDb({ url, poolSize: config.poolSize, onError })
+  const db = connectDb({ url, poolSize: config.poolSize, prepares: config.preparedStatements, onError })
   stops.push(() => db.close())
   await requireUsableServer(db, config.environment === 'production').catch(explainDatabase(config))
   const { applied } = await migrate(db)
@@ -354,6 +355,7 @@ async function composeShell(
     rateLimit: config.rateLimit,
     sharePaces: (at, spendings) => spendPaces(db, at, spendings),
     trustProxy: config.trustProxy,
+      ...installationRoutes(app),
     clock,
     random,
     log,

@@ -1,20 +1,15 @@
 // What the service tells Prometheus: what each process measures by itself, and the state of the installation, which is
 // read from the database and is the same whichever process is asked.
 
-import type { Backlog } from './kit/backlog.ts'
+import { type InstallationState, readInstallation } from './installation.ts'
 import type { Clock } from './kit/clock.ts'
 import { COUNTED, type CountedName, type Counters } from './kit/counters.ts'
 import type { ConnectedDb, Db } from './kit/db.ts'
-import { findInvariantCheck, type InvariantCheck } from './kit/invariant-checks.ts'
 import { errorFields, type Log } from './kit/log.ts'
 import { createMemory } from './kit/memory.ts'
 import { createMetrics, type Family, type Metrics, renderMetrics } from './kit/metrics.ts'
 import { measureProcess } from './kit/process-metrics.ts'
 import type { LeaderLink } from './leader-link.ts'
-import { readSettlementBacklog } from './ledger/service.ts'
-import { countOpenCases, readPaymentBacklog } from './payments/service.ts'
-import { readRefundBacklog } from './refunds/service.ts'
-import { type DeliveryBacklog, readDeliveryBacklog } from './webhooks/service.ts'
 
 export interface ServiceMetrics {
   /** What this process measures. */
@@ -54,26 +49,6 @@ function showCounters(metrics: Metrics, counters: Counters): void {
 function countedAs(counters: Counters, wanted: CountedName) {
   const found = counters.read().filter(({ name }) => name === wanted)
   return found.map(({ label, total }) => [[label], total] as const)
-}
-
-export interface InstallationState {
-  work: Backlog[]
-  deliveries: DeliveryBacklog
-  openCases: number
-  invariants: InvariantCheck | undefined
-}
-
-export async function readInstallation(app: { db: Db; clock: Clock }): Promise<InstallationState> {
-  const now = app.clock.now()
-  const [payments, refunds, settlements, deliveries, openCases, invariants] = await Promise.all([
-    readPaymentBacklog(app.db, now),
-    readRefundBacklog(app.db, now),
-    readSettlementBacklog(app.db, now),
-    readDeliveryBacklog(app.db, now),
-    countOpenCases(app.db),
-    findInvariantCheck(app.db),
-  ])
-  return { work: [...payments, ...refunds, ...settlements, deliveries], deliveries, openCases, invariants }
 }
 
 // Several Prometheus servers and somebody at a terminal ask the database once.
@@ -121,6 +96,12 @@ function describe(state: InstallationState | undefined, now: Date): Family[] {
   metrics.gauge('cowry_event_oldest_undelivered_seconds', 'Since when the oldest of them waits.', [], () => [
     [[], ageOf(deliveries.oldestUndeliveredAt)],
   ])
+  metrics.gauge(
+    'cowry_endpoints_failing',
+    'Endpoints of merchants that take nothing, up to 10000.',
+    [],
+    () => [[[], deliveries.failingEndpoints]],
+  )
   metrics.gauge('cowry_cases_open', 'What needs a person, up to 10000.', [], () => [[[], openCases]])
   if (!invariants) return metrics.families()
   metrics.gauge(

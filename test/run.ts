@@ -1,6 +1,6 @@
 // The README's test command: checks types, style and dead code, then runs every test against one PostgreSQL server, and
 // those that depend on the server once more on the oldest version we support. Arguments are test files; without them all
-// run.
+// run. With --pgbouncer the tests reach their databases through a pgbouncer in transaction mode.
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgresBinaries, startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
+import { startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -31,7 +32,8 @@ const FILES_AT_ONCE = availableParallelism() + 2
 
 const LONGEST_STEP_MS = 30 * 60_000
 
-const files = process.argv.slice(2)
+const files = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const isPooled = process.argv.includes('--pgbouncer')
 const isWhole = files.length === 0
 
 if (isWhole) {
@@ -76,6 +78,7 @@ async function withServer(url: string | undefined, major: 15 | 18, patterns: str
 
 async function runTests(url: string, patterns: string[]): Promise<void> {
   const { adminUrl, template } = await prepareTemplate(url)
+  const pooler = isPooled ? await startPgbouncer(url) : undefined
   const found = inOrder(patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))
   if (found.length === 0) throw new Error(`no test file matches ${patterns.join(' ')}`)
   const options = [`--test-concurrency=${FILES_AT_ONCE}`, '--test-timeout=240000', ...reporters()]
@@ -83,10 +86,12 @@ async function runTests(url: string, patterns: string[]): Promise<void> {
     await run(process.execPath, ['--test', ...options, ...found], {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,
+      ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
       // Every file is a process that loads the same modules: compiled once, they take half the time.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'cowry-test-compile-cache'),
     })
   } finally {
+    await pooler?.stop()
     await dropDatabase(adminUrl, template)
   }
 }

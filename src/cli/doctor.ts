@@ -20,7 +20,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     .action(async (options: JsonOption) => {
       const { url, checks } = await shell.withOperator(async (operator) => ({
         url: operator.url,
-        checks: await examine(operator),
+        checks: await examine(operator, shell.clock.now()),
       }))
       const bad = checks.filter(({ ok }) => !ok)
       const message =
@@ -37,16 +37,20 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     })
 }
 
-async function examine(operator: OperatorClient): Promise<Check[]> {
+async function examine(operator: OperatorClient, now: Date): Promise<Check[]> {
   const { ready, reasons } = await operator.isReady()
   const readiness = { name: 'ready', ok: ready, detail: reasons.join(' ') }
   const { data } = await operator.call('GET', '/admin/v1/invariants')
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
   const invariants = data as { name: string; violations: number }[]
-  const { meta } = await operator.call('GET', '/admin/v1/cases?limit=1')
+  const jobs = await operator.call('GET', '/admin/v1/jobs')
+  // A boundary: src/installation.ts describes this record.
+  const state = jobs.data as State
   return [
     readiness,
-    casesOf(meta as { total: number }),
+    casesOf(state.openCases),
+    ...state.work.map((one) => workOf(one, now)),
+    eventsOf(state.events, now),
     ...invariants.map(({ name, violations }) => ({
       name,
       ok: violations === 0,
@@ -55,8 +59,41 @@ async function examine(operator: OperatorClient): Promise<Check[]> {
   ]
 }
 
+interface Due {
+  name: string
+  due: number
+  oldestDueAt: string | null
+}
+
+interface State {
+  work: Due[]
+  events: { undelivered: number; oldestUndeliveredAt: string | null; failingEndpoints: number }
+  openCases: number
+}
+
+// Work is looked for every few seconds. What has been due for so long is done by nobody, or by too few.
+const LATE_SECONDS = 300
+
+function workOf({ name, due, oldestDueAt }: Due, now: Date): Check {
+  const seconds = secondsSince(oldestDueAt, now)
+  const detail = due === 0 ? '' : `${due} due, the oldest for ${seconds} s`
+  return { name: `work ${name}`, ok: seconds < LATE_SECONDS, detail }
+}
+
+/** Endpoints are the merchants' own: that some of them fail is worth knowing, and no fault of the service. */
+function eventsOf({ undelivered, oldestUndeliveredAt, failingEndpoints }: State['events'], now: Date): Check {
+  const waiting = `${undelivered} undelivered, the oldest for ${secondsSince(oldestUndeliveredAt, now)} s`
+  const failing = `${failingEndpoints} endpoints fail`
+  const detail = [undelivered > 0 && waiting, failingEndpoints > 0 && failing].filter(Boolean).join('; ')
+  return { name: 'events', ok: true, detail }
+}
+
+function secondsSince(at: string | null, now: Date): number {
+  return at === null ? 0 : Math.max(0, Math.round((now.getTime() - Date.parse(at)) / 1_000))
+}
+
 /** What waits for a person is nothing wrong with the service, but nothing to forget either. */
-function casesOf({ total }: { total: number }): Check {
+function casesOf(total: number): Check {
   return { name: 'cases', ok: true, detail: total === 0 ? '' : `${total} need a person: GET /admin/v1/cases` }
 }
 

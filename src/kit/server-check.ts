@@ -7,6 +7,7 @@ interface ServerRow {
   fsync: string
   fullPageWrites: string
   synchronousCommit: string
+  lockTimeout: string
 }
 
 const selectServer = sql<ServerRow>`
@@ -14,9 +15,15 @@ select
   current_setting('server_version_num')::integer as version,
   current_setting('fsync') as fsync,
   current_setting('full_page_writes') as "fullPageWrites",
-  current_setting('synchronous_commit') as "synchronousCommit"`
+  current_setting('synchronous_commit') as "synchronousCommit",
+  current_setting('lock_timeout') as "lockTimeout"`
 
 const OLDEST_MAJOR = 15
+
+const NO_TIMEOUTS =
+  'the connections to the database have no timeouts: a pooler in between has dropped them. With pgbouncer, put ' +
+  "connect_query='set statement_timeout = 10000; set lock_timeout = 2000; set idle_in_transaction_session_timeout = 15000' " +
+  'into the line of the database (docs/running-in-production.md).'
 
 /** Throws with what to change. In production also when the server would acknowledge what a power cut can lose. */
 export async function requireUsableServer(db: Db, mustBeDurable: boolean): Promise<void> {
@@ -26,6 +33,8 @@ export async function requireUsableServer(db: Db, mustBeDurable: boolean): Promi
   if (major < OLDEST_MAJOR) {
     throw new Error(`the database server is PostgreSQL ${major}; Cowry needs ${OLDEST_MAJOR} or newer.`)
   }
+  // We ask for it with every connection; a pooler in between may have thrown it away.
+  if (server.lockTimeout === '0') throw new Error(NO_TIMEOUTS)
   if (!mustBeDurable) return
   const wrong = [
     server.fsync === 'off' && 'fsync is off',

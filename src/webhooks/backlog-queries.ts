@@ -7,6 +7,8 @@ export interface DeliveryBacklog extends Backlog {
   /** Also those whose next try is not due yet. */
   undelivered: number
   oldestUndeliveredAt: Date | null
+  /** Endpoints of which the last try was none that arrived. */
+  failingEndpoints: number
 }
 
 const selectBacklog = sql<DeliveryBacklog>`
@@ -15,8 +17,18 @@ select
   count(*) filter (where d.due_at <= $1)::integer as due,
   min(d.due_at) filter (where d.due_at <= $1) as "oldestDueAt",
   count(*)::integer as undelivered,
-  min(d.created_at) as "oldestUndeliveredAt"
-from (select due_at, created_at from deliveries where due_at is not null limit ${BACKLOG_LIMIT}) d`
+  min(d.created_at) as "oldestUndeliveredAt",
+  (
+    select count(*)::integer
+    from (select id from webhook_endpoints where failing_since is not null and status = 'enabled' limit ${BACKLOG_LIMIT}) e
+  ) as "failingEndpoints"
+from (
+  select due_at, created_at
+  from deliveries
+  where due_at is not null
+  order by merchant_id, endpoint_id, due_at
+  limit ${BACKLOG_LIMIT}
+) d`
 
 export async function readDeliveryBacklog(db: Db, now: Date): Promise<DeliveryBacklog> {
   const [backlog] = await db.query(selectBacklog, [now])

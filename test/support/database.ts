@@ -61,7 +61,7 @@ export async function testDatabaseUrl(t: Ending): Promise<string> {
     databases -= 1
     if (databases === 0) await stopOwnServer()
   })
-  return withDatabase(adminUrl, name)
+  return withDatabase(process.env.COWRY_TEST_POOLER_URL ?? adminUrl, name)
 }
 
 export async function testDatabase(t: Ending): Promise<Db> {

@@ -1,0 +1,79 @@
+// The state of an installation, read from the database: what is due, what waits for a person, what the last check of the
+// books found. The same whichever process is asked; for the metrics, and for operators and `cowry doctor`.
+
+import { Type } from 'typebox'
+import type { Backlog } from './kit/backlog.ts'
+import type { Clock } from './kit/clock.ts'
+import type { Db } from './kit/db.ts'
+import { findInvariantCheck, type InvariantCheck } from './kit/invariant-checks.ts'
+import { type OperatorRoute, ok, operatorRoute } from './kit/route.ts'
+import { Nullable, Timestamp } from './kit/schema.ts'
+import { readSettlementBacklog } from './ledger/service.ts'
+import { countOpenCases, readPaymentBacklog } from './payments/service.ts'
+import { readRefundBacklog } from './refunds/service.ts'
+import { type DeliveryBacklog, readDeliveryBacklog } from './webhooks/service.ts'
+
+export interface InstallationState {
+  work: Backlog[]
+  deliveries: DeliveryBacklog
+  openCases: number
+  /** Undefined before the first check. */
+  invariants: InvariantCheck | undefined
+}
+
+interface Needs {
+  db: Db
+  clock: Clock
+}
+
+export async function readInstallation({ db, clock }: Needs): Promise<InstallationState> {
+  const now = clock.now()
+  const [payments, refunds, settlements, deliveries, openCases, invariants] = await Promise.all([
+    readPaymentBacklog(db, now),
+    readRefundBacklog(db, now),
+    readSettlementBacklog(db, now),
+    readDeliveryBacklog(db, now),
+    countOpenCases(db),
+    findInvariantCheck(db),
+  ])
+  return { work: [...payments, ...refunds, ...settlements, deliveries], deliveries, openCases, invariants }
+}
+
+const JobsAnswer = Type.Object({
+  /** Of each kind at most 10,000 are counted. */
+  work: Type.Array(
+    Type.Object({ name: Type.String(), due: Type.Integer(), oldestDueAt: Nullable(Timestamp) }),
+  ),
+  events: Type.Object({
+    undelivered: Type.Integer(),
+    oldestUndeliveredAt: Nullable(Timestamp),
+    failingEndpoints: Type.Integer(),
+  }),
+  openCases: Type.Integer(),
+  invariantsCheckedAt: Nullable(Timestamp),
+})
+
+export function installationRoutes(app: Needs): OperatorRoute[] {
+  return [
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/jobs',
+      summary: 'See what of the background work is due, and what waits',
+      answer: { http: 200, data: JobsAnswer },
+      refusals: [],
+      handle: async () => ok('Background work.', show(await readInstallation(app))),
+    }),
+  ]
+}
+
+function show({ work, deliveries, openCases, invariants }: InstallationState) {
+  const { undelivered, oldestUndeliveredAt, failingEndpoints } = deliveries
+  return {
+    work: work.map(({ name, due, oldestDueAt }) => ({ name, due, oldestDueAt: textOf(oldestDueAt) })),
+    events: { undelivered, oldestUndeliveredAt: textOf(oldestUndeliveredAt), failingEndpoints },
+    openCases,
+    invariantsCheckedAt: textOf(invariants?.finishedAt ?? null),
+  }
+}
+
+const textOf = (at: Date | null) => at?.toISOString() ?? null

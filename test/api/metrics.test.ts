@@ -1,0 +1,197 @@
+// GET /metrics: what Prometheus reads, who may read it, and that it tells nothing about anybody.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { checkWhenDue } from '../../src/kit/invariant-checks.ts'
+import { assertKeys, assertRefusal } from '../support/answers.ts'
+import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { findQuietPort } from '../support/installation.ts'
+import { movingClock } from '../support/moving-clock.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+
+const TOKEN = 'a-token-of-prometheus-0123456789abcdef'
+const port = await findQuietPort()
+// Without background work, so that what is due stays due.
+const clock = movingClock()
+const service = await testService(
+  { after },
+  { clock, role: 'api', env: { COWRY_METRICS_TOKEN: TOKEN, COWRY_METRICS_LISTEN: `127.0.0.1:${port}` } },
+)
+const { api, admin } = service
+const anybody = service.apiWith(undefined)
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+const METRICS = '/metrics'
+
+/** The value of a series, by its name and some of its labels; undefined when there is none. */
+function readingOf(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
+  const line = text
+    .split('\n')
+    .filter((one) => one.startsWith(`${name}{`) || one.startsWith(`${name} `))
+    .find((one) => Object.entries(labels).every(([label, value]) => one.includes(`${label}="${value}"`)))
+  return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ') + 1))
+}
+
+const read = async () => (await admin.get(METRICS)).text
+
+/** With the state of the installation as it is now, not as it was remembered. */
+const readAnew = () => {
+  clock.advance(6_000)
+  return read()
+}
+
+const NAMES = /\b(?:cowry|process|nodejs)_[a-z_]+/g
+
+/** The metrics that a page names, without what is made of a histogram. */
+function namedIn(page: string): string[] {
+  const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
+  return [...new Set(text.match(NAMES))].map((name) =>
+    name.replace(/_seconds_(?:bucket|sum|count)$/, '_seconds'),
+  )
+}
+
+describe('the metrics', () => {
+  it('are for nobody without a token, and for no merchant', async () => {
+    assertRefusal(await anybody.get(METRICS), 'invalid_admin_token')
+    assertRefusal(await api.get(METRICS), 'invalid_admin_token')
+    assertRefusal(await anybody.get(METRICS, bearer('another-token')), 'invalid_admin_token')
+  })
+
+  it('are for Prometheus and for operators; the token of Prometheus opens nothing else', async () => {
+    for (const answer of [await anybody.get(METRICS, bearer(TOKEN)), await admin.get(METRICS)]) {
+      assert.equal(answer.http, 200)
+      assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
+    }
+    assertRefusal(await anybody.get('/admin/v1/merchants', bearer(TOKEN)), 'invalid_admin_token')
+  })
+
+  it('stand at a listener of their own as well, and nothing else does', async () => {
+    const own = await fetch(`http://127.0.0.1:${port}/metrics`)
+    assert.equal(own.status, 200)
+    assert.match(await own.text(), /^cowry_database_up 1$/m)
+    for (const path of ['/', '/healthz', '/admin/v1/merchants'])
+      assert.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 404)
+  })
+
+  it('are lines that Prometheus can read', async () => {
+    const sample = /^[a-z_]+(?:\{(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+\})? (?:-?[0-9.e+-]+|NaN|[+-]Inf)$/
+    const lines = (await read()).split('\n').filter((line) => line !== '')
+    assert.deepEqual(
+      lines.filter((line) => !/^# (?:HELP|TYPE) [a-z_]+ ./.test(line) && !sample.test(line)),
+      [],
+    )
+  })
+
+  it('count and time requests by the pattern of their route, never by their address', async () => {
+    const { customer } = await payWith(api, 'card_success')
+    await api.get(`/api/v1/customers/${customer.uuid}`)
+    await api.get('/api/v1/customers/nonsense')
+    await api.get('/nobody/knows/this')
+    const text = await read()
+    const route = '/api/v1/customers/:uuid'
+    assert.equal(readingOf(text, 'cowry_http_requests_total', { method: 'GET', route, class: '2xx' }), 1)
+    assert.equal(readingOf(text, 'cowry_http_requests_total', { method: 'GET', route, class: '4xx' }), 1)
+    assert.equal(readingOf(text, 'cowry_http_request_seconds_count', { method: 'GET', route }), 2)
+    assert.equal(readingOf(text, 'cowry_http_requests_total', { route: 'unknown', class: '4xx' }), 1)
+    assert.ok(!text.includes(customer.uuid) && !text.includes('nobody'))
+  })
+
+  it('count and time what gateways answered', async () => {
+    const token = await saveMethod(api, 'card_declined_later')
+    await api.post('/api/v1/charges/recurring', chargeBody(token))
+    const text = await read()
+    const charge = { gateway: 'sandbox', verb: 'charge_saved' }
+    assert.equal(readingOf(text, 'cowry_gateway_calls_total', { ...charge, outcome: 'declined' }), 1)
+    assert.equal(readingOf(text, 'cowry_gateway_seconds_count', charge), 1)
+  })
+
+  it('count forged webhooks by gateway', async () => {
+    const before = readingOf(await read(), 'cowry_forged_webhooks_total', { gateway: 'sandbox' }) ?? 0
+    await anybody.post('/hooks/sandbox', { id: 'made-up' })
+    assert.equal(readingOf(await read(), 'cowry_forged_webhooks_total', { gateway: 'sandbox' }), before + 1)
+  })
+
+  it('tell the invariants as they were last counted, once for all processes', async () => {
+    const { db } = service
+    await checkWhenDue({ db, clock }, 7_200_000)
+    assert.equal(readingOf(await readAnew(), 'cowry_invariants_age_seconds'), undefined, 'it is not due yet')
+    await checkWhenDue({ db, clock }, 0)
+    const text = await readAnew()
+    const counted = text.match(/^cowry_invariant_violations\{invariant="invariant_\w+"\} 0$/gm) ?? []
+    assert.ok(counted.length >= 9, text)
+    assert.ok((readingOf(text, 'cowry_invariants_age_seconds') ?? -1) >= 0)
+  })
+
+  it('tell how much work is due, and since when', async () => {
+    await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    assert.equal(readingOf(await readAnew(), 'cowry_work_due', { work: 'expire-checkouts' }), 0)
+    clock.advance(2 * 3_600_000)
+    const text = await readAnew()
+    assert.equal(readingOf(text, 'cowry_work_due', { work: 'expire-checkouts' }), 1)
+    const oldest = readingOf(text, 'cowry_work_oldest_due_seconds', { work: 'expire-checkouts' }) ?? 0
+    assert.ok(oldest > 3_500 && oldest < 4_000, String(oldest))
+  })
+
+  it('tell how many events have not arrived', async () => {
+    assert.equal(readingOf(await readAnew(), 'cowry_events_undelivered'), 0)
+    await api.post('/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' })
+    await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    clock.advance(60_000)
+    const text = await readAnew()
+    assert.ok((readingOf(text, 'cowry_events_undelivered') ?? 0) >= 1)
+    assert.ok((readingOf(text, 'cowry_event_oldest_undelivered_seconds') ?? 0) >= 60)
+    assert.ok((readingOf(text, 'cowry_work_due', { work: 'deliver-events' }) ?? 0) >= 1)
+  })
+
+  it('are what the dashboard and the pages about them name', async () => {
+    const there = new Set([...(await read()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
+    // Only where several workers share a port.
+    for (const name of ['cowry_worker_up', 'cowry_worker_restarts_total']) there.add(name)
+    for (const page of ['docs/grafana-dashboard.json', 'docs/running-in-production.md']) {
+      const named = namedIn(page)
+      assert.ok(named.length > 8, page)
+      assert.deepEqual(
+        named.filter((name) => !there.has(name)),
+        [],
+        page,
+      )
+    }
+  })
+})
+
+describe('GET /admin/v1/jobs', () => {
+  it('is for operators', async () => {
+    assertRefusal(await api.get('/admin/v1/jobs'), 'invalid_admin_token')
+  })
+
+  it('tells what is due, and what waits', async () => {
+    const { http, body } = await admin.get('/admin/v1/jobs')
+    assert.equal(http, 200)
+    assertKeys(body.data, ['work', 'events', 'openCases', 'invariantsCheckedAt'])
+    const work = body.data.work.map(({ name }: { name: string }) => name)
+    assert.ok(work.includes('resolve-attempts') && work.includes('deliver-events'), work.join())
+    assertKeys(body.data.events, ['undelivered', 'oldestUndeliveredAt', 'failingEndpoints'])
+  })
+
+  it('lets cowry doctor notice work that nobody does', async () => {
+    const run = async () => {
+      let out = ''
+      const take = (text: string) => {
+        out += text
+      }
+      const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+      return { code: await runCommandLine(['doctor'], { out: take, err: take }, env), out: () => out }
+    }
+    const well = await run()
+    assert.equal(well.code, 0, well.out())
+    const { body } = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    const late = `update payments set due_at = now() - interval '10 minutes' where id = '${body.data.uuid}'`
+    await service.db.script(late)
+    const ill = await run()
+    assert.equal(ill.code, 1, ill.out())
+    assert.match(ill.out(), /work expire-checkouts +FAILED +1 due, the oldest for 6\d\d s/)
+  })
+})
