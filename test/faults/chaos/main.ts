@@ -49,8 +49,12 @@ function readNumber(name: string, text: string): number {
 async function main(kills: number, seed: number): Promise<void> {
   const seconds = options.seconds ? readNumber('seconds', options.seconds) : kills * SECONDS_PER_KILL
   const ends: (() => Promise<void>)[] = []
-  const endAll = async () => {
-    for (const end of ends.splice(0)) await end()
+  let ending: Promise<void> | undefined
+  const endAll = () => {
+    ending ??= (async () => {
+      for (const end of ends) await end()
+    })()
+    return ending
   }
   // Whoever gives up must not leave a dozen processes behind.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -59,8 +63,8 @@ async function main(kills: number, seed: number): Promise<void> {
   try {
     const onProgress = createProgress(kills)
     const mostSeconds = MOST_TIMES * seconds
-    const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
-    const report = await chaos(ending, { kills, seconds, mostSeconds, seed, onProgress })
+    const collector = { after: (end: () => Promise<void>) => void ends.push(end) }
+    const report = await chaos(collector, { kills, seconds, mostSeconds, seed, onProgress })
     process.stdout.write(tableOf(report))
     if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
     if (report.folder !== null || report.troubles.kills < kills) process.exitCode = 1

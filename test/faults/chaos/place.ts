@@ -2,6 +2,7 @@
 
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Ending } from '../../support/database.ts'
 import { type RunningProcess, startProcess } from '../../support/process.ts'
 
 export interface Place {
@@ -15,8 +16,6 @@ export interface Place {
   /** Stands still until it is woken up, and does not know it; answers whether there was anything to stop. */
   freeze(): boolean
   wake(): void
-  /** Ends it for good. */
-  stop(): Promise<void>
 }
 
 export interface PlaceOptions {
@@ -33,14 +32,25 @@ export interface PlaceOptions {
 
 const REST_AFTER_FAILED_START_MS = 200
 
-/** Resolves when it runs for the first time. */
-export async function keepRunning(options: PlaceOptions): Promise<Place> {
+/** Resolves when it runs for the first time; ends for good with the test. */
+export async function keepRunning(t: Ending, options: PlaceOptions): Promise<Place> {
   const { name, kind } = options
   const ends: (() => Promise<void>)[] = []
   let running: RunningProcess | undefined
   let startTookMs = 0
   let upSince = 0
   let isOver = false
+  let life: Promise<void> | undefined
+  const endAll = async () => {
+    for (const end of ends) await end()
+  }
+  t.after(async () => {
+    isOver = true
+    await endAll()
+    await life
+    // One that was just being started when it was over.
+    await endAll()
+  })
 
   const start = async (): Promise<RunningProcess> => {
     const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
@@ -75,7 +85,7 @@ export async function keepRunning(options: PlaceOptions): Promise<Place> {
       return false
     }
   }
-  const life = goOn(await start())
+  life = goOn(await start())
 
   return {
     name,
@@ -89,12 +99,5 @@ export async function keepRunning(options: PlaceOptions): Promise<Place> {
     },
     freeze: () => signal('SIGSTOP'),
     wake: () => void signal('SIGCONT'),
-    async stop() {
-      isOver = true
-      for (const end of ends) await end()
-      await life
-      // One that was just being started when it was over.
-      for (const end of ends) await end()
-    },
   }
 }

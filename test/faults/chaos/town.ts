@@ -11,7 +11,7 @@ import { createApi } from '../../support/api.ts'
 import { type Consumer, startConsumer } from '../../support/consumer.ts'
 import type { Ending } from '../../support/database.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
-import { keepRunning, type Place } from './place.ts'
+import { keepRunning, type Place, type PlaceOptions } from './place.ts'
 
 const SECRET = 'the-secret-of-the-sandbox-in-the-chaos'
 
@@ -46,9 +46,10 @@ export async function startTown(t: Ending, folder: string): Promise<Town> {
   const complaints: string[] = []
   const wires: Wire[] = []
   const places: Place[] = []
+  const placeEnds: (() => Promise<void>)[] = []
   let postgres = await startPostgres(folder)
   t.after(async () => {
-    await Promise.all(places.map((place) => place.stop()))
+    await Promise.all(placeEnds.map((end) => end()))
     await postgres.stop()
   })
   const lay = async (from: string, to: Wire['to'], target: number) => {
@@ -56,9 +57,11 @@ export async function startTown(t: Ending, folder: string): Promise<Town> {
     wires.push({ from, to, proxy })
     return proxy
   }
-  const settle = async (options: Omit<Parameters<typeof keepRunning>[0], 'complain' | 'logFile'>) => {
+  const settle = async (options: Omit<PlaceOptions, 'complain' | 'logFile'>) => {
     const logFile = join(folder, `${options.name}.log`)
-    places.push(await keepRunning({ ...options, logFile, complain: (words) => complaints.push(words) }))
+    const ending: Ending = { after: (end) => void placeEnds.push(end) }
+    const complain = (words: string) => void complaints.push(words)
+    places.push(await keepRunning(ending, { ...options, logFile, complain }))
   }
 
   const hooks = await lay('provider', 'api', 0)
