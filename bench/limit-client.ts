@@ -48,7 +48,7 @@ async function repeat(client: pg.Client, steps: readonly Prepared[], until: numb
   let done = 0
   for (; performance.now() < until; done += 1) {
     const n = 1 + Math.floor(Math.random() * DRAW.customers)
-    let known: Record<string, unknown> = { n, m: 1 + ((n - 1) % DRAW.merchants) }
+    let known: Record<string, unknown> = { n, m: 1 + ((n - 1) % DRAW.merchants), one: 1 }
     for (const { name, text, variables, keepsRow } of steps) {
       const { rows } = await client.query({ name, text, values: variables.map((one) => known[one]) })
       if (keepsRow) known = { ...known, ...rows[0] }

@@ -66,7 +66,7 @@ async function runPgbench(
 
 export function toPgbench({ steps, draws }: LimitScript): string {
   const lines = draws
-    ? [`\\set n random(1, ${DRAW.customers})`, `\\set m 1 + (:n - 1) % ${DRAW.merchants}`]
+    ? [`\\set n random(1, ${DRAW.customers})`, `\\set m 1 + (:n - 1) % ${DRAW.merchants}`, '\\set one 1']
     : []
   return [...lines, ...steps.map(({ sql, keepsRow }) => sql + (keepsRow ? '\n\\gset' : ';'))].join('\n')
 }

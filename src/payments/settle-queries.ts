@@ -9,7 +9,7 @@
 //
 // It is a compare-and-set: the caller decided on what it knew, and where the payment's version or the attempt's fence
 // has moved on since, nothing is written and the caller looks again. It takes many rows at once, so that callers who
-// wait together share a commit.
+// wait together share a commit. Their limit is for the planner, as in record-queries.ts.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
 
@@ -94,6 +94,7 @@ with input as (
     gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
     settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
   )
+  limit jsonb_array_length($1::jsonb)
 ),
 held as (
   select i.n
