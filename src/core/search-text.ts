@@ -4,3 +4,29 @@
 export function searchTextOf(customer: { firstname: string; lastname: string; email: string }): string {
   return `${customer.firstname} ${customer.lastname}\n${customer.email}`.toLowerCase()
 }
+
+const GRAM = 4
+
+/**
+ * What a text is looked up by in the index of search_grams (migrations): pieces of four characters that cover it, or the
+ * beginning of such a piece where it is shorter. Each begins with the end of the merchant's id, so that nobody reads what
+ * others have. Whoever has them all may yet lack the text: it is compared as well.
+ */
+export function searchQueryOf(merchantId: string, text: string): string {
+  const characters = Array.from(tellingPart(text))
+  const mark = merchantId.slice(-8)
+  if (characters.length < GRAM) return `${quoted(mark + characters.join(''))}:*`
+  const starts = Array.from({ length: Math.floor(characters.length / GRAM) }, (_, index) => index * GRAM)
+  const grams = [...starts, characters.length - GRAM].map((start) =>
+    characters.slice(start, start + GRAM).join(''),
+  )
+  return [...new Set(grams)].map((gram) => quoted(mark + gram)).join(' & ')
+}
+
+/** Every other e-mail ends like this one: what stands before the @ is found much sooner by itself. */
+function tellingPart(text: string): string {
+  const end = text.indexOf('@') + 1
+  return end > GRAM ? text.slice(0, end) : text
+}
+
+const quoted = (gram: string): string => `'${gram.replaceAll(/['\\]/g, '$&$&')}'`

@@ -1,7 +1,6 @@
-// Every statement over customers, except the upsert inside the record of a payment.
+// Every statement over customers, except their lists and the upsert inside the record of a payment.
 
-import { COUNT_CAP } from '../core/page.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db.ts'
 
 export interface CustomerRow {
   id: string
@@ -20,7 +19,7 @@ export interface CustomerRow {
   updatedAt: Date
 }
 
-const CUSTOMER_COLUMNS = `
+export const CUSTOMER_COLUMNS = `
   id, email, firstname, lastname, country, phone, metadata, status,
   status_reason as "statusReason",
   successful_payments as "successfulPayments", last_payment_at as "lastPaymentAt", created_at as "createdAt",
@@ -35,72 +34,6 @@ export async function findCustomer(db: Tx, merchantId: string, id: string): Prom
   const [row] = await db.query(selectCustomer, [merchantId, id])
   return row
 }
-
-export interface CustomerFilter {
-  /** A like pattern, already escaped. */
-  pattern: string | null
-  createdFrom: Date | null
-  createdTo: Date | null
-}
-
-const FILTER = `
-  merchant_id = $1
-  and ($2::text is null or search_text like $2)
-  and ($3::timestamptz is null or created_at >= $3)
-  and ($4::timestamptz is null or created_at <= $4)`
-
-const countCustomersStatement = sql<{ total: number }>`
-select count(*)::integer as total
-from (
-  select 1
-  from customers
-  where ${FILTER}
-  limit ${String(COUNT_CAP + 1)}
-) counted`
-
-/** At most one more than the cap, which is how the caller knows that there are more. */
-export async function countCustomers(db: Db, merchantId: string, filter: CustomerFilter): Promise<number> {
-  const [row] = await db.query(countCustomersStatement, [merchantId, ...filterValues(filter)])
-  return row?.total ?? 0
-}
-
-const selectNewestCustomers = sql<CustomerRow>`
-select ${CUSTOMER_COLUMNS}
-from customers
-where ${FILTER}
-  and ($5::timestamptz is null or (created_at, id) < ($5, $6::uuid))
-order by created_at desc, id desc
-limit $7
-offset $8`
-
-const selectOldestCustomers = sql<CustomerRow>`
-select ${CUSTOMER_COLUMNS}
-from customers
-where ${FILTER}
-  and ($5::timestamptz is null or (created_at, id) > ($5, $6::uuid))
-order by created_at, id
-limit $7
-offset $8`
-
-export interface ListWindow {
-  order: 'asc' | 'desc'
-  after: { at: Date; id: string } | null
-  limit: number
-  offset: number
-}
-
-export async function listCustomerRows(
-  db: Db,
-  merchantId: string,
-  filter: CustomerFilter,
-  window: ListWindow,
-): Promise<CustomerRow[]> {
-  const statement = window.order === 'desc' ? selectNewestCustomers : selectOldestCustomers
-  const after = [window.after?.at ?? null, window.after?.id ?? null]
-  return db.query(statement, [merchantId, ...filterValues(filter), ...after, window.limit, window.offset])
-}
-
-const filterValues = (filter: CustomerFilter) => [filter.pattern, filter.createdFrom, filter.createdTo]
 
 export interface CustomerFacts {
   email: string

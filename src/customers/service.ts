@@ -4,17 +4,19 @@
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/list.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import type { CustomersApp } from './app.ts'
+import { listCustomerRows, searchCustomerRows } from './list-queries.ts'
 import { findMethod, listMethodRows, listMethodRowsById, type MethodRow } from './method-queries.ts'
 import { viewMethod } from './methods.ts'
-import { type CustomerRow, countCustomers, findCustomer, listCustomerRows } from './queries.ts'
+import { type CustomerRow, findCustomer } from './queries.ts'
 import type { SavedMethodView } from './schema.ts'
 
 export type { CustomersApp } from './app.ts'
 export { METHOD_EXAMPLE } from './examples.ts'
-export type { MethodRow } from './method-queries.ts'
+export { findMethodsByToken, type MethodRow } from './method-queries.ts'
 export {
+  type MethodFinder,
   makeDefault,
   openCredential,
   requireMethodByToken,
@@ -32,13 +34,10 @@ export async function listCustomers(
 ): Promise<{ rows: CustomerRow[]; meta: PageMeta }> {
   const scope = `customers:${merchant.id}:${query.search ?? ''}`
   const window = windowOf(app.cursors, scope, query)
-  const pattern =
-    query.search === undefined ? null : substringPattern(query.search.normalize('NFC').toLowerCase())
-  const filter = { pattern, createdFrom: window.createdFrom, createdTo: window.createdTo }
-  const [rows, counted] = await Promise.all([
-    listCustomerRows(app.db, merchant.id, filter, { ...window, limit: window.limit + 1 }),
-    countCustomers(app.db, merchant.id, filter),
-  ])
+  const { rows, counted } =
+    query.search === undefined
+      ? await listCustomerRows(app.db, merchant.id, window)
+      : await searchCustomerRows(app.db, merchant.id, query.search.normalize('NFC').toLowerCase(), window)
   return pageOf(app.cursors, scope, window, rows, counted)
 }
 

@@ -6,12 +6,12 @@ import { type Db, sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/list.ts'
 
 // Whoever adds to a balance holds its row to the end, so two that fold at once number their lines one after the other. The
-// row comes back as it is after all of these lines, and each line's own balances are that minus what follows it.
+// row comes back as it is after all of these lines, and each line's own balances are that minus what follows it. Deltas are
+// deleted by an array of their ids, which is looked up however many wait: a join may read all of them for each batch.
 const FOLD = `
 taken as (
   delete from balance_deltas b
-  using due
-  where b.id = due.id
+  where b.id = any (array(select id from due))
   returning b.*
 ),
 held as (

@@ -4,8 +4,9 @@
 // Bounds are always given, from -infinity to infinity: with "or is null" a prepared statement could not use them.
 
 import { COUNT_CAP } from '../core/page.ts'
+import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db.ts'
-import { type ListWindow, positionOf } from '../kit/list.ts'
+import { type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from './queries.ts'
 
 export interface PaymentFilter {
@@ -15,8 +16,8 @@ export interface PaymentFilter {
   status: string | null
   currency: string | null
   gateway: string | null
-  /** A like pattern in lower case, already escaped; it is found in a reference or an e-mail, in any case of letters. */
-  pattern: string | null
+  /** In lower case; it is found in a reference or an e-mail, in any case of letters. */
+  search: string | null
 }
 
 export interface PaymentsPage {
@@ -47,10 +48,13 @@ export async function listPaymentRows(
 }
 
 async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
-  const { kind, customerId, status, currency, gateway, pattern } = filter
+  const { kind, customerId, status, currency, gateway, search } = filter
+  const pattern = search === null ? null : substringPattern(search)
   const values = [kind, status, currency, gateway, pattern]
   if (customerId !== null) return { ...OF_CUSTOMER, values: [...values, customerId] }
-  if (pattern !== null && (await isRare(db, merchantId, pattern))) return { ...FOUND, values }
+  const grams = search === null ? null : searchQueryOf(merchantId, search)
+  if (pattern !== null && grams !== null && (await isRare(db, merchantId, pattern, grams)))
+    return { ...FOUND, values: [...values, grams] }
   const isPlain = status === null && currency === null && gateway === null && pattern === null
   return isPlain ? { ...ALL, values: [kind] } : { ...FILTERED, values }
 }
@@ -60,6 +64,10 @@ async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
 const RARE = 10_000
 // A shorter text has no trigram of its own.
 const TRIGRAM_PATTERN = 3 + '%%'.length
+
+/** By the index over pieces of names and e-mails alone: another one would read all customers of the merchant. */
+const hasEmail = (pattern: string, grams: string) =>
+  `search_grams(c.merchant_id, c.search_text) @@ ${grams}::tsquery and (c.merchant_id = $1 and c.email_key like ${pattern}) is true`
 
 const countFinds = sql<{ finds: number }>`
 select
@@ -78,14 +86,14 @@ select
       select 1
       from searched_customers c
       join payments p on p.merchant_id = c.merchant_id and p.customer_id = c.id
-      where c.merchant_id = $1 and c.search_text like $2 and c.email_key like $2
+      where ${hasEmail('$2', '$3')}
       limit ${String(RARE + 1)}
     ) c
   ) as finds`
 
-async function isRare(db: Db, merchantId: string, pattern: string): Promise<boolean> {
+async function isRare(db: Db, merchantId: string, pattern: string, grams: string): Promise<boolean> {
   if (pattern.length < TRIGRAM_PATTERN) return false
-  const [counted] = await db.query(countFinds, [merchantId, pattern])
+  const [counted] = await db.query(countFinds, [merchantId, pattern, grams])
   return counted !== undefined && counted.finds <= RARE
 }
 
@@ -259,10 +267,10 @@ from (
 const FILTERED = { newest: newestFiltered, oldest: oldestFiltered, count: countFiltered }
 
 /**
- * Two searches, each with the trigrams of its own table: references as they were claimed, and the e-mails of customers.
+ * Two searches, each with the index of its own table: references as they were claimed, and the e-mails of customers.
  * A payment that both find is one.
  */
-const found = (pattern: string) => `
+const found = (pattern: string, grams: string) => `
 with found as materialized (
   select r.payment_id as id
   from searched_references r
@@ -271,7 +279,7 @@ with found as materialized (
   select p.id
   from searched_customers c
   join payments p on p.merchant_id = c.merchant_id and p.customer_id = c.id
-  where c.merchant_id = $1 and c.search_text like ${pattern} and c.email_key like ${pattern}
+  where ${hasEmail(pattern, grams)}
 )`
 
 // As an array, which is looked up whatever the planner thinks of its length; a join may be tried row by row.
@@ -285,7 +293,7 @@ const REST_OF_FOUND = `
   and ($11::text is null or p.gateway = $11)`
 
 const newestFound = sql<PaymentRow>`
-${found('$12')}
+${found('$12', '$13')}
 select ${PAYMENT_COLUMNS}
 from payments p
 where ${BEFORE} and ${FOUND_HERE} and ${REST_OF_FOUND}
@@ -294,7 +302,7 @@ limit $6
 offset $7`
 
 const oldestFound = sql<PaymentRow>`
-${found('$12')}
+${found('$12', '$13')}
 select ${PAYMENT_COLUMNS}
 from payments p
 where ${AFTER} and ${FOUND_HERE} and ${REST_OF_FOUND}
@@ -303,7 +311,7 @@ limit $6
 offset $7`
 
 const countFound = sql<Total>`
-${found('$8')}
+${found('$8', '$9')}
 select count(*)::integer as total
 from (
   select 1

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { requireCustomer } from '../customers/service.ts'
-import { pageOf, substringPattern, windowOf } from '../kit/list.ts'
+import { pageOf, windowOf } from '../kit/list.ts'
 import { CurrencyFilter, PAGE_QUERY, UuidInput, Words } from '../kit/schema.ts'
 import type { PaymentsApp } from './app.ts'
 import { listPaymentRows, type PaymentFilter } from './list-queries.ts'
@@ -67,6 +67,6 @@ function toFilter(kind: PaymentFilter['kind'], query: Query): PaymentFilter {
     status: query.status ?? null,
     currency: query.currency ?? null,
     gateway: query.paymentGateway ?? null,
-    pattern: search === undefined ? null : substringPattern(search.normalize('NFC').toLowerCase()),
+    search: search === undefined ? null : search.normalize('NFC').toLowerCase(),
   }
 }

@@ -47,7 +47,7 @@ cross join lateral (
           'startedAt', t.started_at, 'url', t.url, 'signature', t.signature, 'httpStatus', t.http_status,
           'error', t.error, 'answer', t.answer, 'durationMs', t.duration_ms
         )
-        order by t.fence
+        order by t.started_at, t.fence
       ),
       '[]'
     ) as tries
@@ -55,7 +55,7 @@ cross join lateral (
     select *
     from delivery_attempts
     where merchant_id = d.merchant_id and event_id = d.event_id and endpoint_id = d.endpoint_id
-    order by fence desc
+    order by started_at desc, fence desc
     limit ${TRIES_SHOWN}
   ) t
 ) a

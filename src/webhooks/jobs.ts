@@ -6,13 +6,15 @@ import { clearPreviousSecrets } from './endpoint-queries.ts'
 import { CONCURRENCY } from './lanes.ts'
 import { KEPT_DAYS } from './replay.ts'
 import { forgetReplays, replaySlice } from './replay-queries.ts'
-import { buryDeliveries, forgetDeliveries, forgetEndpoints } from './upkeep-queries.ts'
+import { buryDeliveries, forgetDeliveries, forgetEndpoints, keepMonthsOfTries } from './upkeep-queries.ts'
 
 const DAY_MS = 24 * 3_600_000
+// The first try of a delivery is so much older than its end, with every retry and its jitter.
+const LONGEST_DELIVERY_DAYS = 5
 
-export function webhookJobs(app: WebhooksApp): Job[] {
+export function webhookJobs(app: WebhooksApp, keptDays = KEPT_DAYS): Job[] {
   const rounds = newRounds()
-  const forgottenBefore = () => addMs(app.clock.now(), -KEPT_DAYS * DAY_MS)
+  const forgottenBefore = () => addMs(app.clock.now(), -keptDays * DAY_MS)
   return [
     {
       name: 'deliver-events',
@@ -40,6 +42,11 @@ export function webhookJobs(app: WebhooksApp): Job[] {
       name: 'forget-deliveries',
       everyMs: 600_000,
       run: () => forgetDeliveries(app.db, forgottenBefore()),
+    },
+    {
+      name: 'keep-months-of-tries',
+      everyMs: 3_600_000,
+      run: () => keepMonthsOfTries(app.db, keptDays + LONGEST_DELIVERY_DAYS),
     },
     {
       name: 'forget-replays',

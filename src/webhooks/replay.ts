@@ -22,7 +22,7 @@ import {
 // Each of them takes its turn with all the others, of every merchant.
 export const MAX_QUEUED_REPLAYS = 10
 
-// How deliveries ended is told for so long; the events themselves stay, and can be replayed at any time.
+// How deliveries ended is told for so long at least; the events themselves stay, and can be replayed at any time.
 export const KEPT_DAYS = 30
 
 export interface RangeInput {

@@ -58,9 +58,18 @@ using old
 where d.merchant_id = old.merchant_id and d.event_id = old.event_id and d.endpoint_id = old.endpoint_id
 returning 1`
 
-/** Deletes deliveries that ended before, with their attempts, a thousand at a time; answers how many. */
+/** Deletes deliveries that ended before, a thousand at a time; answers how many. */
 export async function forgetDeliveries(db: Db, before: Date): Promise<number> {
   return (await db.query(forgetDeliveriesStatement, [before])).length
+}
+
+const keepMonthsStatement = sql<{ changes: number }>`
+select keep_months('delivery_attempts', 'started_at', now(), now() - $1::integer * interval '1 day') as changes`
+
+/** Makes the months to come of the log of tries, and drops those that ended so many days ago; answers how many. */
+export async function keepMonthsOfTries(db: Db, keptDays: number): Promise<number> {
+  const [row] = await db.query(keepMonthsStatement, [keptDays])
+  return row?.changes ?? 0
 }
 
 // A delivery to an endpoint ends within moments of its deletion. When none is left of the day after that, none is left of

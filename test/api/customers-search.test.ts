@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { assertRefused } from '../support/answers.ts'
 import { initiateBody } from '../support/builders.ts'
+import { type SeedPerson, seedCustomers } from '../support/seed.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -131,5 +132,89 @@ describe('searching customers', () => {
       cursor = answer.body.meta.nextCursor
     }
     assert.deepEqual(seen, ['3', '2', '1'])
+  })
+})
+
+// More than are looked at one by one, so that the index has to find them.
+const MANY = 1_300
+const SYLLABLES = [
+  'wa',
+  'nji',
+  'ku',
+  "n'",
+  'é',
+  'o\\',
+  '明',
+  '%',
+  'qz',
+  'fa',
+  'tou',
+  '_',
+  'ama',
+  '🙂',
+  ' ',
+  'u',
+]
+
+function manyPeople(): SeedPerson[] {
+  const word = (seed: number) =>
+    [7, 11, 13].map((step) => SYLLABLES[(seed * step + Math.floor(seed / step)) % SYLLABLES.length]).join('')
+  const createdFrom = Date.parse('2026-03-01T00:00:00.000Z')
+  return Array.from({ length: MANY }, (_, n) => ({
+    firstname: word(n),
+    lastname: word(n * 3 + 1),
+    email: `${word(n * 5 + 2)}${n}@example.com`,
+    createdAt: new Date(createdFrom + n * 1_000),
+  }))
+}
+
+describe('searching among many customers', async () => {
+  const { api, uuid } = await service.newMerchant()
+  const people = manyPeople()
+  await seedCustomers(service.db, uuid, people)
+  const texts = people.map((one) => `${one.firstname} ${one.lastname}\n${one.email}`.toLowerCase())
+  const search = async (text: string, rest = '') => {
+    const answer = await api.get(`/api/v1/customers?limit=100&search=${encodeURIComponent(text)}${rest}`)
+    assert.equal(answer.http, 200, answer.text)
+    return answer.body
+  }
+  const emailsOf = (data: { email: string }[]) => data.map(({ email }) => email)
+  const expected = (text: string) =>
+    people.filter((_, n) => texts[n]?.includes(text)).map(({ email }) => email)
+
+  it('finds exactly those who have the text, of any length, newest and oldest first', async () => {
+    const cuts = [1, 2, 3, 4, 5, 9].flatMap((length) =>
+      [3, 401, 1_111].map((n) => Array.from(texts[n]?.split('\n')[length % 2] ?? '').slice(1, 1 + length)),
+    )
+    const words = new Set([...cuts.map((cut) => cut.join('')), 'qz7@ex', 'zzz', '@example.com', "n'", 'o\\'])
+    for (const text of words) {
+      const wanted = expected(text)
+      const { data, meta } = await search(text)
+      assert.equal(meta.total, wanted.length, text)
+      assert.deepEqual(emailsOf(data), wanted.toReversed().slice(0, 100), text)
+      assert.deepEqual(emailsOf((await search(text, '&sort=createdAt:asc')).data), wanted.slice(0, 100), text)
+    }
+  })
+
+  it('goes on by page and by cursor, and keeps to the time that was asked for', async () => {
+    const wanted = expected('qz')
+    assert.ok(wanted.length > 250, 'three pages and more')
+    const first = await search('qz')
+    const second = await search('qz', `&cursor=${first.meta.nextCursor}`)
+    assert.deepEqual(emailsOf(second.data), wanted.toReversed().slice(100, 200))
+    assert.deepEqual(emailsOf((await search('qz', '&page=3')).data), wanted.toReversed().slice(200, 300))
+    const half = await search('1@example', '&createdFrom=2026-03-01T00:10:00.000Z')
+    assert.equal(
+      half.meta.total,
+      expected('1@example').filter((email) => !/\D[0-5]?\d\d?@/.test(email)).length,
+    )
+  })
+
+  it('finds nobody of another merchant', async () => {
+    const other = await service.newMerchant()
+    await seedCustomers(service.db, other.uuid, manyPeople().slice(0, 1_100))
+    assert.equal((await search('qz')).meta.total, expected('qz').length)
+    const theirs = await other.api.get('/api/v1/customers?search=1299%40example')
+    assert.equal(theirs.body.meta.total, 0)
   })
 })
