@@ -1,0 +1,127 @@
+// How the server runs every statement of the service when there are a million rows of everything: by an index, and never
+// from the beginning of a table to its end. And what every table of the catalogue must have, so that this stays so.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import pg from 'pg'
+import '../src/app.ts'
+import { allStatements } from '../src/kit/db.ts'
+import { testDatabaseUrl } from './support/database.ts'
+import { MANY, makeManyRows } from './support/many-rows.ts'
+import { scansOf } from './support/query-plans.ts'
+import { KEYED_OTHERWISE, SMALL_TABLES, UNIQUE_EVERYWHERE } from './support/table-growth.ts'
+
+const statements = allStatements()
+const client = await connect()
+await makeManyRows(client)
+
+async function connect(): Promise<pg.Client> {
+  let connected: pg.Client | undefined
+  // Hooks run in the order they were given: the connection is closed before its database is dropped.
+  after(() => connected?.end())
+  connected = new pg.Client({ connectionString: await testDatabaseUrl({ after }) })
+  await connected.connect()
+  return connected
+}
+
+async function ask<Row extends pg.QueryResultRow>(text: string): Promise<Row[]> {
+  return (await client.query<Row>(text)).rows
+}
+
+const OURS = `relnamespace in (current_schema()::regnamespace, 'sandbox'::regnamespace)`
+
+const tables = await ask<{ table: string; keys: string[]; rows: number }>(`
+select
+  t.relname as "table",
+  t.reltuples as rows,
+  array(
+    select a.attname
+    from pg_index i
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+    where i.indrelid = t.oid and i.indisunique and i.indpred is null
+  ) as keys
+from pg_class t
+where t.relkind in ('r', 'p') and not t.relispartition and ${OURS}`)
+
+const indexes = await ask<{
+  name: string
+  table: string
+  columns: string[]
+  isUnique: boolean
+  isPartial: boolean
+}>(`
+select
+  x.relname as name,
+  t.relname as "table",
+  i.indisunique as "isUnique",
+  i.indpred is not null as "isPartial",
+  array(select attname from pg_attribute where attrelid = i.indexrelid order by attnum) as columns
+from pg_index i
+join pg_class t on t.oid = i.indrelid and t.relkind in ('r', 'p') and not t.relispartition
+join pg_class x on x.oid = i.indexrelid
+where t.${OURS}`)
+
+// A part that has no rows yet is rightly read from its beginning to its end.
+const parts = await ask<{ name: string; table: string; rows: number }>(`
+select c.relname as name, p.relname as "table", c.reltuples as rows
+from pg_inherits h
+join pg_class c on c.oid = h.inhrelid and c.relkind = 'r'
+join pg_class p on p.oid = h.inhparent`)
+const growing = new Set([
+  ...tables.filter(({ table }) => !(table in SMALL_TABLES)).map(({ table }) => table),
+  ...parts.filter(({ rows }) => rows > 0).map(({ name }) => name),
+])
+const partial = new Set(indexes.filter(({ isPartial }) => isPartial).map(({ name }) => name))
+
+describe('every statement at a million rows', () => {
+  it('is planned for as many', () => {
+    const sizes = new Map([...tables.map(({ table, rows }) => [table, rows] as const)])
+    for (const { table, rows } of parts) sizes.set(table, Math.max(sizes.get(table) ?? 0, rows))
+    const few = [...growing].filter((table) => (sizes.get(table) ?? MANY) !== MANY)
+    assert.deepEqual(few, [])
+  })
+
+  it('reads nothing that grows from its beginning to its end', async () => {
+    const found: string[] = []
+    for (const statement of statements) {
+      for (const { table, index, isWhole } of await scansOf(client, statement)) {
+        // An index over what is still to be done has little in it.
+        if (!isWhole || !growing.has(table) || (index !== null && partial.has(index))) continue
+        found.push(`${table} ${index === null ? '' : `by ${index} `}in\n${statement.text}`)
+      }
+    }
+    assert.deepEqual(found, [])
+  })
+
+  it('would be seen if it did', async () => {
+    const scans = (text: string) => scansOf(client, { name: 's_of_the_test', text })
+    const whole = async (text: string) => (await scans(text)).some(({ isWhole }) => isWhole)
+    assert.ok(await whole('select 1 from payments where merchant_id is not null and description = $1'))
+    assert.ok(await whole('select count(*) from moves'))
+    assert.ok(await whole('select id from customers where firstname = $1 order by merchant_id, id limit 10'))
+    assert.ok(!(await whole('select id from customers order by merchant_id, id limit 10')))
+    assert.ok(!(await whole('select 1 from payments where merchant_id = $1 and id = $2')))
+  })
+})
+
+describe('every table', () => {
+  it('is known by its merchant first, or says why not', () => {
+    const others = tables.filter(({ keys }) => !keys.includes('merchant_id')).map(({ table }) => table)
+    assert.deepEqual(others.sort(), Object.keys(KEYED_OTHERWISE).sort())
+  })
+
+  it('has no key over all merchants without a reason', () => {
+    const everywhere = indexes
+      .filter(({ table, isUnique }) => isUnique && !(table in KEYED_OTHERWISE))
+      .filter(({ columns }) => !columns.includes('merchant_id'))
+    assert.deepEqual(everywhere.map(({ name }) => name).sort(), Object.keys(UNIQUE_EVERYWHERE).sort())
+  })
+
+  it('that is called small is there', () => {
+    const names = tables.map(({ table }) => table)
+    assert.deepEqual(
+      Object.keys(SMALL_TABLES).filter((table) => !names.includes(table)),
+      [],
+    )
+  })
+})

@@ -1,0 +1,70 @@
+// How the server would run a statement whose parameters it does not know: the plan that a prepared statement ends up with.
+
+import type pg from 'pg'
+
+export interface Scan {
+  table: string
+  /** Null: the table itself, from its beginning to its end. */
+  index: string | null
+  /** Whether it is read from its beginning to its end, and nothing stops it after the rows that were asked for. */
+  isWhole: boolean
+}
+
+interface PlanNode {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  Filter?: string
+  Plans?: PlanNode[]
+}
+
+/** Every way in which the statement reads a table. */
+export async function scansOf(
+  client: pg.Client,
+  { name, text }: { name: string; text: string },
+): Promise<Scan[]> {
+  await client.query(`prepare ${name} as ${text}`)
+  try {
+    const { rows } = await client.query<{ count: number }>(
+      'select cardinality(parameter_types) as count from pg_prepared_statements where name = $1',
+      [name],
+    )
+    const values = Array.from({ length: rows[0]?.count ?? 0 }, () => 'null').join(', ')
+    return collectScans(await planOf(client, values === '' ? name : `${name} (${values})`))
+  } finally {
+    await client.query(`deallocate ${name}`)
+  }
+}
+
+async function planOf(client: pg.Client, call: string): Promise<PlanNode> {
+  await client.query('set plan_cache_mode = force_generic_plan')
+  const explained = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    `explain (format json) execute ${call}`,
+  )
+  const plan = explained.rows[0]?.['QUERY PLAN'][0]?.Plan
+  if (!plan) throw new Error(`the server explained nothing about ${call}`)
+  return plan
+}
+
+// What hands on one row after the other, so that a limit above it holds for what is below it.
+const PASSING = new Set(['Limit', 'LockRows', 'Result', 'Subquery Scan'])
+
+/** A bitmap names its index below the node that names the table. */
+function collectScans(node: PlanNode, above = '', isLimited = false): Scan[] {
+  const table = node['Relation Name'] ?? above
+  const type = node['Node Type']
+  const isStopped = type === 'Limit' || (isLimited && PASSING.has(type) && node.Filter === undefined)
+  const below = (node.Plans ?? []).flatMap((one) => collectScans(one, table, isStopped))
+  const isWhole = node['Index Cond'] === undefined && !(isLimited && node.Filter === undefined)
+  switch (type) {
+    case 'Seq Scan':
+      return [{ table, index: null, isWhole }, ...below]
+    case 'Index Scan':
+    case 'Index Only Scan':
+    case 'Bitmap Index Scan':
+      return [{ table, index: node['Index Name'] ?? '', isWhole }, ...below]
+    default:
+      return below
+  }
+}
