@@ -50,6 +50,8 @@ export interface Config {
   /** Where webhooks may go beside the public internet. */
   readonly webhookAllow: AllowList
   readonly webhookPorts: readonly number[]
+  readonly idempotencyDays: number
+  readonly deliveryDays: number
   /** Null: operators alone read the metrics. */
   readonly metricsToken: string | null
   /** Null: the metrics have no listener of their own. */

@@ -292,6 +292,10 @@ export const SETTINGS = {
     'How often the books are checked against their invariants, for the metrics. A check reads all of them. 0 is never.'),
   preparedStatements: setting('COWRY_PREPARED_STATEMENTS', 'true', flag,
     'Whether statements are prepared once per connection; false behind a pooler that cannot keep them, such as pgbouncer before 1.21.'),
+  idempotencyDays: setting('COWRY_IDEMPOTENCY_DAYS', '7', whole(1, 400),
+    'How long an Idempotency-Key is remembered. A week covers a queue of a merchant that stood still over a long weekend.'),
+  deliveryDays: setting('COWRY_DELIVERY_DAYS', '30', whole(30, 400),
+    'How long it is told how the deliveries of an event went; their tries go by whole months.'),
   failpoints: setting('COWRY_FAILPOINTS', '', readFailpointSetting,
     'Where the process dies, throws or hangs, for tests of crashes. Staging only.'),
 }

@@ -10,10 +10,12 @@ import { claimResolutions } from './resolve.ts'
 // Most of them wait for a gateway; those that wait long leave room for the others.
 const CONCURRENCY = 100
 
-// Promised are 24 hours; a week covers a merchant's queue that stood still over a long weekend.
-const KEYS_KEPT_MS = 7 * 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
 
-export function paymentJobs(app: PaymentsApp): Job[] {
+// Promised are 24 hours; a week covers a merchant's queue that stood still over a long weekend.
+const KEYS_KEPT_DAYS = 7
+
+export function paymentJobs(app: PaymentsApp, keysKeptDays = KEYS_KEPT_DAYS): Job[] {
   const questions = new Map<string, number>()
   return [
     {
@@ -41,7 +43,7 @@ export function paymentJobs(app: PaymentsApp): Job[] {
     {
       name: 'forget-idempotency-keys',
       everyMs: 600_000,
-      run: () => forgetIdempotencyKeys(app.db, addMs(app.clock.now(), -KEYS_KEPT_MS)),
+      run: () => forgetIdempotencyKeys(app.db, addMs(app.clock.now(), -keysKeptDays * DAY_MS)),
     },
     {
       name: 'forget-prompt-windows',

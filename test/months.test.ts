@@ -1,0 +1,97 @@
+// The log of tries is kept by the month: what is to come stands ready, what is old goes as a whole, and nothing that is
+// written is ever refused for want of a month.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { sql } from '../src/kit/db.ts'
+import { checkInvariants } from '../src/kit/invariants.ts'
+import { keepMonthsOfTries } from '../src/webhooks/upkeep-queries.ts'
+import { testDatabase } from './support/database.ts'
+
+const db = await testDatabase({ after })
+
+const insertTry = sql`
+insert into delivery_attempts (
+  merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, duration_ms
+)
+values ($1, $1, $1, 1, now() + $2::integer * interval '1 day', 'https://example.com', 'v1', 200, 5)`
+
+const selectTries = sql<{ month: string; days: number }>`
+select tableoid::regclass::text as month, round(extract(epoch from started_at - now()) / 86400)::integer as days
+from delivery_attempts
+order by started_at`
+
+const selectMonths = sql<{ name: string }>`
+select inhrelid::regclass::text as name
+from pg_inherits
+where inhparent = 'delivery_attempts'::regclass
+order by 1`
+
+const writeTry = (days: number) => db.query(insertTry, [randomUUID(), days])
+const daysOf = async () => (await db.query(selectTries)).map(({ days }) => days)
+const monthsOf = async () => (await db.query(selectMonths)).map(({ name }) => name)
+
+describe('the months of the log of tries', () => {
+  it('take what is written now, and what comes too early or late goes where everything fits', async () => {
+    for (const days of [-400, 0, 5, 400]) await writeTry(days)
+    const rows = await db.query(selectTries)
+    assert.deepEqual(
+      rows.map(({ month }) => month.endsWith('_default')),
+      [true, false, false, true],
+    )
+  })
+
+  it('are made once, also by several processes at the same moment', async () => {
+    const before = await monthsOf()
+    assert.equal(before.length, 4, 'this month, two to come, and one for everything else')
+    await db.script(`drop table ${before[1]}, ${before[2]}`)
+    const changes = await Promise.all([1, 2, 3, 4].map(() => keepMonthsOfTries(db, 35)))
+    assert.deepEqual(changes.toSorted(), [0, 0, 0, 2])
+    assert.deepEqual(await monthsOf(), before)
+  })
+
+  it('take over what was written before they were there', async () => {
+    const [month = ''] = await monthsOf()
+    await db.script(`drop table ${month}`)
+    await writeTry(0)
+    assert.equal(await keepMonthsOfTries(db, 35), 1)
+    const rows = await db.query(selectTries)
+    assert.equal(rows.find(({ days }) => days === 0)?.month, month)
+  })
+
+  it('are dropped as a whole when they are old, and not before', async () => {
+    await db.script(
+      `select keep_months('delivery_attempts', 'started_at', now() - interval '70 days', '-infinity')`,
+    )
+    for (const days of [-68, -33]) await writeTry(days)
+    assert.ok((await monthsOf()).length >= 6)
+    await keepMonthsOfTries(db, 35)
+    const days = await daysOf()
+    assert.ok(!days.includes(-68) && days.includes(-33), String(days))
+    assert.equal(await keepMonthsOfTries(db, 35), 0)
+  })
+
+  it('are missed by the doctor when nobody has made them for weeks', async () => {
+    const violations = async () =>
+      (await checkInvariants(db)).find(({ name }) => name === 'invariant_g01_months_stand_ready')?.violations
+    assert.equal(await violations(), 0)
+    await db.script(`
+      do $$
+      declare
+        month text;
+      begin
+        for month in
+          select inhrelid::regclass::text
+          from pg_inherits
+          where inhparent = 'delivery_attempts'::regclass and inhrelid::regclass::text !~ 'default'
+        loop
+          execute format('drop table %s', month);
+        end loop;
+      end
+      $$`)
+    assert.equal(await violations(), 1)
+    await keepMonthsOfTries(db, 35)
+    assert.equal(await violations(), 0)
+  })
+})
