@@ -85,6 +85,11 @@ export function createVault(keys: readonly VaultKey[], random: Random): Vault {
   }
 }
 
+/** Which key of the ring has sealed a text. */
+export function keyIdOf(sealed: string): string {
+  return readSealed(sealed).keyId
+}
+
 function seal({ id, key }: VaultKey, iv: Uint8Array, plaintext: string, context: VaultContext): string {
   const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
   cipher.setAAD(associatedData(context))

@@ -289,6 +289,16 @@ export async function agreeOnSecrets(db: Tx, fresh: Record<string, string>): Pro
   return new Map(rows.map(({ name, value }) => [name, value]))
 }
 
+const selectSecretsLikeStatement = sql<SecretRow>`
+select name, value
+from service_secrets
+where starts_with(name, $1)`
+
+/** Those whose names begin so. */
+export async function listSecrets(db: Tx, prefix: string): Promise<string[]> {
+  return (await db.query(selectSecretsLikeStatement, [prefix])).map(({ value }) => value)
+}
+
 export async function findSecret(db: Tx, name: string): Promise<string | undefined> {
   return (await db.query(selectSecretsStatement, [[name]]))[0]?.value
 }

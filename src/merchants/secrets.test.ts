@@ -81,12 +81,22 @@ describe('the keyring', () => {
     }
   })
 
-  it('F-92: can be rotated: the old key stands behind the new one, and may go in the end', async (t) => {
+  it('F-92: can be rotated: the old key stands behind the new one, and neither may go', async (t) => {
     const db = await testDatabase(t)
     const fresh = { id: 'k2', key: random.bytes(32) }
     await requireKeyring(db, createVault([KEY], random))
     await requireKeyring(db, createVault([fresh, KEY], random))
-    await requireKeyring(db, createVault([fresh], random))
+    await assert.rejects(requireKeyring(db, createVault([fresh], random)), /written with the key "k1"/)
+    await assert.rejects(requireKeyring(db, createVault([KEY], random)), /written with the key "k2"/)
+    await requireKeyring(db, createVault([KEY, fresh], random))
+  })
+
+  it('F-92: that was refused has left no trace', async (t) => {
+    const db = await testDatabase(t)
+    await requireKeyring(db, createVault([KEY], random))
+    const wrong = createVault([{ id: 'k3', key: random.bytes(32) }], random)
+    await assert.rejects(requireKeyring(db, wrong))
+    await requireKeyring(db, createVault([KEY], random))
   })
 })
 

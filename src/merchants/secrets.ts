@@ -1,10 +1,10 @@
 // The secrets of an installation. Production takes them from its settings; staging generates what is not set, once per
 // database, so that several processes with data folders of their own agree.
 
-import { deriveSecret, type Vault, VaultError, type VaultKey } from '../kit/crypto.ts'
+import { deriveSecret, keyIdOf, type Vault, VaultError, type VaultKey } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
-import { agreeOnSecrets, putSecret } from './queries.ts'
+import { agreeOnSecrets, listSecrets } from './queries.ts'
 
 export interface InstallationSecrets {
   encryptionKeys: readonly VaultKey[]
@@ -72,12 +72,18 @@ const CHECK = 'keyring_check'
 const CHECK_CONTEXT = { table: 'service_secrets', column: 'value', rowId: CHECK, merchantId: 'none' }
 
 /**
- * Refuses to start when this database was written with keys that are not on the keyring: saved methods would fail one
- * by one, long after the mistake.
+ * Refuses to start when this database was written with a key that is not on the keyring: saved methods would fail one by
+ * one, long after the mistake. Every key that ever stood first leaves a text that only it opens.
  */
 export async function requireKeyring(db: Tx, vault: Vault): Promise<void> {
-  const agreed = await agreeOnSecrets(db, { [CHECK]: vault.seal(CHECK, CHECK_CONTEXT) })
-  const sealed = agreed.get(CHECK) ?? ''
+  for (const sealed of await listSecrets(db, CHECK)) requireOpening(vault, sealed)
+  const fresh = vault.seal(CHECK, CHECK_CONTEXT)
+  const name = `${CHECK}:${keyIdOf(fresh)}`
+  const agreed = await agreeOnSecrets(db, { [name]: fresh })
+  requireOpening(vault, agreed.get(name) ?? '')
+}
+
+function requireOpening(vault: Vault, sealed: string): void {
   try {
     vault.open(sealed, CHECK_CONTEXT)
   } catch (error) {
@@ -88,5 +94,4 @@ export async function requireKeyring(db: Tx, vault: Vault): Promise<void> {
       { cause: error },
     )
   }
-  if (vault.isStale(sealed)) await putSecret(db, CHECK, vault.seal(CHECK, CHECK_CONTEXT))
 }
