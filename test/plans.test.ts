@@ -93,6 +93,19 @@ describe('every statement at a million rows', () => {
     assert.deepEqual(found, [])
   })
 
+  it('goes by the same indexes behind the wall between merchants, where it searches', async () => {
+    const searches = statements.filter(({ text }) => text.includes('searched_'))
+    assert.ok(searches.length > 10)
+    for (const statement of searches) {
+      const outside = await scansOf(client, statement)
+      await client.query(
+        `set role cowry_merchant; select set_config('app.merchant_id', gen_random_uuid()::text, false)`,
+      )
+      const inside = await scansOf(client, statement).finally(() => client.query('reset role'))
+      assert.deepEqual(inside, outside, statement.text)
+    }
+  })
+
   it('would be seen if it did', async () => {
     const scans = (text: string) => scansOf(client, { name: 's_of_the_test', text })
     const whole = async (text: string) => (await scans(text)).some(({ isWhole }) => isWhole)
