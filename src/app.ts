@@ -25,6 +25,7 @@ import { type Counters, createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
 import { type ConnectedDb, connectDb, type Db, DbUnavailable } from './kit/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './kit/embedded-postgres.ts'
+import { passCommits } from './kit/failpoints.ts'
 import { createHttpClient, type HttpClient } from './kit/http-client.ts'
 import { invariantJobs } from './kit/invariant-checks.ts'
 import { checkInvariants } from './kit/invariants.ts'
@@ -36,6 +37,7 @@ import { type Random, systemRandom } from './kit/random.ts'
 import { createRecentLines, type RecentLines, rememberLog } from './kit/recent-lines.ts'
 import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
+import { raiseWall, walled } from './kit/wall.ts'
 import type { LeaderLink } from './leader-link.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
 import { linkJobs } from './links/jobs.ts'
@@ -126,8 +128,8 @@ export async function startService(config: Config, options: ServiceOptions = {})
     const counters = createCounters()
     const measured = createServiceMetrics({ db, clock, log, counters, link: options.link })
     stops.push(async () => measured.stop())
-    const parts = { config, role, clock, log, recentLines, random, db, stops, counters, measured }
-    const service = await compose(parts)
+    const shared = { config, role, clock, log, recentLines, random, db, stops, counters, measured }
+    const service = await compose({ ...shared, walled: await wallOff(db, log) })
     return { ...service, db, stop }
   } catch (error) {
     await stop()
@@ -164,6 +166,15 @@ async function openDatabase(
   return db
 }
 
+/** The second wall between merchants. Where it cannot stand the first one has to do, and the operator is told. */
+async function wallOff(db: ConnectedDb, log: Log): Promise<Db> {
+  const gaps = await raiseWall(db)
+  if (gaps.length === 0) return walled(db)
+  const reason = gaps.map(({ what, why }) => `${what} ${why}`).join('; ')
+  log.warn('merchants are not walled off in the database: see SECURITY.md', { reason })
+  return db
+}
+
 interface Parts {
   config: Config
   role: Role
@@ -171,7 +182,10 @@ interface Parts {
   log: Log
   recentLines: RecentLines
   random: Random
+  /** Of every merchant: for operators, and for what serves several merchants at once. */
   db: Db
+  /** For requests: of the merchant that asks, and of every one where none does. */
+  walled: Db
   stops: (() => Promise<unknown>)[]
   counters: Counters
   measured: ServiceMetrics
@@ -186,7 +200,8 @@ async function compose(parts: Parts) {
   const publicUrl = () => (isDefaultUrl ? localUrl() : config.publicUrl)
 
   const { app, provider } = await composeApp(parts, { localUrl, publicUrl })
-  const demo = app.mode === 'test' ? await ensureDemoMerchant(app, config.dataDir) : null
+  // A start is not what a failpoint is about.
+  const demo = app.mode === 'test' ? await ensureDemoMerchant({ ...app, db: parts.db }, config.dataDir) : null
   const shell = role === 'worker' ? null : await composeShell(parts, app, provider)
   if (shell) {
     ;({ port } = await shell.listen(config.host, config.port).catch(explainListen(config)))
@@ -218,7 +233,10 @@ interface Addresses {
 
 /** The one object that fits what every slice asks for. */
 async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
-  const { config, clock, log, random, db, stops, counters, measured } = parts
+  const { config, clock, log, random, stops, counters, measured } = parts
+  const db = passCommits(parts.walled, config.failpoints)
+  // For shared commits, and for what is remembered for whoever asks next.
+  const whole = passCommits(parts.db, config.failpoints)
   const { mode } = config
   const secrets = await loadSecrets(db, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
@@ -233,7 +251,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   const ready = mode === 'test' ? [measure(sandbox)] : []
   const direct = createDirectGateways({ db, clock, random, mode })
   const gateways = createGateways(
-    { db, clock, vault, log, routingRules: createRoutingRules({ db, clock }) },
+    { db: whole, clock, vault, log, routingRules: createRoutingRules({ db: whole, clock }) },
     {
       definitions: GATEWAYS,
       access: config.gateways,
@@ -261,13 +279,13 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     gatewayNames: [...GATEWAYS, ...ready, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache(),
-    merchantProfile: createMerchantProfiles({ db, clock }),
-    writers: createPaymentWriters(db),
+    merchantProfile: createMerchantProfiles({ db: whole, clock }),
+    writers: createPaymentWriters(whole),
     rang: (ring: RefundRing) => ringRefunds({ db, clock }, ring),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     admit: (payment: PaymentRow) => takePlace({ db, clock }, payment),
     publicHttp,
-    finishDelivery: createDeliveryWriter(db),
+    finishDelivery: createDeliveryWriter(whole),
     failpoints: config.failpoints,
     counters,
     promptKey: secrets.promptKey,
@@ -337,6 +355,7 @@ async function composeShell(
       ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
       ...gatewayRoutes({ ...app, publicUrl }),
       ...caseRoutes(app),
+      ...installationRoutes(app),
       ...reconciliationRoutes({ ...app, findRefunds: (...wanted) => findGiven(db, ...wanted) }),
     ],
     pageRoutes: pageRoutes(app),
@@ -354,8 +373,8 @@ async function composeShell(
     environment: config.environment,
     rateLimit: config.rateLimit,
     sharePaces: (at, spendings) => spendPaces(db, at, spendings),
+    failpoints: config.failpoints,
     trustProxy: config.trustProxy,
-      ...installationRoutes(app),
     clock,
     random,
     log,
@@ -364,16 +383,16 @@ async function composeShell(
 }
 
 /** What goes on by itself; any number of processes share it. */
-function backgroundJobs(app: App, { invariantMinutes }: Config): Job[] {
+function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryDays }: Config): Job[] {
   return [
     ...merchantJobs(app),
-    ...paymentJobs(app),
+    ...paymentJobs(app, idempotencyDays),
     ...refundJobs(app),
     ...linkJobs(app),
     ...p2pJobs(app),
     ...customerJobs(app),
     ...ledgerJobs(app),
-    ...webhookJobs(app),
+    ...webhookJobs(app, deliveryDays),
     ...invariantJobs(app, invariantMinutes * 60_000),
   ]
 }

@@ -4,7 +4,9 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { REFUSALS, Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import type { Failpoints } from '../kit/failpoints.ts'
 import type { Answer, OperatorRoute, Route } from '../kit/route.ts'
+import { asMerchant, piecesAsMerchant } from '../kit/wall.ts'
 import { envelopeSchema } from './answer-schema.ts'
 import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './body.ts'
 import { isSchema } from './clean.ts'
@@ -16,6 +18,7 @@ import { type CheckedInput, type CompileInput, createInputCompiler } from './val
 interface Needs {
   gate: Gate
   exchanges: Exchanges
+  failpoints?: Failpoints
 }
 
 /** A route of either kind, with the calls that differ between them. */
@@ -52,14 +55,23 @@ function servedToMerchants(gate: Gate, route: Route): Served {
   return {
     route,
     admit: (request, reply) => gate.admitMerchant(request, reply, route.scope),
-    handle: (request, input) =>
-      route.handle({
-        ...requireCaller(request),
-        ...input,
-        idempotencyKey: idempotencyKeyOf(request),
-        requestId: request.id,
-      }),
+    handle: async (request, input) => {
+      const caller = requireCaller(request)
+      const idempotencyKey = idempotencyKeyOf(request)
+      const answer = await asMerchant(caller.merchant.id, () =>
+        route.handle({ ...caller, ...input, idempotencyKey, requestId: request.id }),
+      )
+      return answer.file ? fileAsMerchant(caller.merchant.id, answer, answer.file) : answer
+    },
   }
+}
+
+function fileAsMerchant(
+  merchantId: string,
+  answer: Answer,
+  { name, pieces }: NonNullable<Answer['file']>,
+): Answer {
+  return { ...answer, file: { name, pieces: piecesAsMerchant(merchantId, pieces) } }
 }
 
 function servedToOperators(gate: Gate, route: OperatorRoute): Served {
@@ -97,7 +109,10 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
       needs.exchanges.work(request, reply, async () => {
         const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
         const input = check(request.params, queryTextOf(request.raw.url), body)
-        return sendAnswer(reply, await handle(request, input), mediaTypeOf(route))
+        const answer = await handle(request, input)
+        // What was written is on disk by now, and the caller does not know.
+        if (route.method !== 'GET') await needs.failpoints?.pass('api.before_send')
+        return sendAnswer(reply, answer, mediaTypeOf(route))
       }),
   })
 }

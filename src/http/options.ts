@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Refusal } from '../core/errors.ts'
 import type { GrantedScope, Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
 import type { RecentLines } from '../kit/recent-lines.ts'
@@ -59,6 +60,8 @@ export interface HttpShellOptions {
   clock: Clock
   random: Random
   log: Log
+  /** Where a test makes the process die; without it, nowhere. */
+  failpoints?: Failpoints
   /** What operators are shown of the log; without it there is no such operation. */
   recentLines?: RecentLines
 }

@@ -181,8 +181,9 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerReference(app, needs)
   registerMounts(app, options.mounts, options.log)
   const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
+  const { failpoints } = options
   if (options.readMetrics) registerMetrics(app, needs.gate, options.readMetrics)
-  registerJsonRoutes(app, needs, options.routes, operatorRoutes)
+  registerJsonRoutes(app, { ...needs, failpoints }, options.routes, operatorRoutes)
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)
   registerHookRoutes(app, needs, options.hookRoutes)

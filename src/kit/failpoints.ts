@@ -2,12 +2,16 @@
 // names them, and the setting is refused in production.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Db } from './db.ts'
 
 export const FAILPOINTS = [
+  'api.before_send',
+  'transaction.before_commit',
+  'transaction.after_commit',
+  'initiate.before_record',
   'charge.before_record',
   'charge.after_record',
   'charge.after_call',
-  'charge.after_settle',
   'checkout.before_start',
   'checkout.after_start',
   'checkout.after_answer',
@@ -16,8 +20,11 @@ export const FAILPOINTS = [
   'refund.after_record',
   'refund.after_mark',
   'refund.after_call',
-  'refund.after_settle',
+  'refund.after_claim',
   'p2p.after_move',
+  'hook.before_note',
+  'hook.after_note',
+  'expiry.after_claim',
   'resolver.after_claim',
   'resolver.after_question',
   'delivery.after_claim',
@@ -26,8 +33,8 @@ export const FAILPOINTS = [
 
 export type Failpoint = (typeof FAILPOINTS)[number]
 
-const ACTIONS = ['kill', 'throw', 'hang'] as const
-type Action = (typeof ACTIONS)[number]
+export const FAILPOINT_ACTIONS = ['kill', 'throw', 'hang'] as const
+export type FailpointAction = (typeof FAILPOINT_ACTIONS)[number]
 
 export interface Failpoints {
   pass(point: Failpoint): Promise<void>
@@ -37,23 +44,50 @@ const NEVER: Failpoints = { pass: () => Promise.resolve() }
 
 /** `charge.after_record=kill,charge.after_call=throw`; what is wrong with the text, or the failpoints it asks for. */
 export function readFailpoints(text: string): { failpoints: Failpoints } | { wrong: string } {
-  const actions = new Map<string, Action>()
+  const actions = new Map<string, FailpointAction>()
   for (const part of text.split(',').filter((one) => one !== '')) {
     const [point = '', word = ''] = part.split('=')
-    const action = ACTIONS.find((one) => one === word)
+    const action = FAILPOINT_ACTIONS.find((one) => one === word)
     if (!FAILPOINTS.some((one) => one === point) || !action) {
       return {
-        wrong: `has ${part}, which is not <point>=<${ACTIONS.join('|')}> with one of ${FAILPOINTS.join(', ')}`,
+        wrong: `has ${part}, which is not <point>=<${FAILPOINT_ACTIONS.join('|')}> with one of ${FAILPOINTS.join(', ')}`,
       }
     }
     actions.set(point, action)
   }
-  return { failpoints: actions.size === 0 ? NEVER : { pass: (point) => act(point, actions.get(point)) } }
+  return { failpoints: actions.size === 0 ? NEVER : createFailpoints(actions, () => delay(HANG_MS)) }
 }
 
-async function act(point: Failpoint, action: Action | undefined): Promise<void> {
-  if (action === 'kill') process.kill(process.pid, 'SIGKILL')
-  if (action === 'throw') throw new Error(`failpoint ${point}`)
-  // Longer than any lease: whoever hangs here has been taken over when it wakes up.
-  if (action === 'hang') await delay(120_000)
+// Longer than any lease: whoever hangs here has been taken over when it wakes up.
+const HANG_MS = 120_000
+
+export function createFailpoints(
+  actions: ReadonlyMap<string, FailpointAction>,
+  hang: () => Promise<unknown>,
+): Failpoints {
+  return {
+    async pass(point) {
+      const action = actions.get(point)
+      if (action === 'kill') process.kill(process.pid, 'SIGKILL')
+      if (action === 'throw') throw new Error(`failpoint ${point}`)
+      if (action === 'hang') await hang()
+    },
+  }
+}
+
+/** The same database, with a point on both sides of every commit. */
+export function passCommits<Connected extends Db>(db: Connected, failpoints: Failpoints): Connected {
+  if (failpoints === NEVER) return db
+  return {
+    ...db,
+    async transaction(work, options) {
+      const result = await db.transaction(async (tx) => {
+        const made = await work(tx)
+        await failpoints.pass('transaction.before_commit')
+        return made
+      }, options)
+      await failpoints.pass('transaction.after_commit')
+      return result
+    },
+  }
 }

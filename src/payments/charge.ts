@@ -98,7 +98,6 @@ async function chargeOnce(
     firstCall: true,
   })
   await scheduleQuestion(app, known, outcome)
-  await app.failpoints.pass('charge.after_settle')
   return { payment: known.payment, replayed: false, method }
 }
 
@@ -120,7 +119,7 @@ async function requireChargeable(
   merchant: Merchant,
   input: ChargeInput,
 ): Promise<MethodRow> {
-  const method = await requireMethodByToken(app, merchant, input.recurringToken)
+  const method = await requireMethodByToken(app.writers, merchant, input.recurringToken)
   const status = statusOf(method, app.clock.now())
   if (status !== 'active') {
     throw new Refusal('recurring_token_inactive', { message: `The recurring token is ${status}.` })

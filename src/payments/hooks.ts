@@ -86,7 +86,9 @@ async function note(
   if (!isUuid(key)) return
   const now = app.clock.now()
   const ring = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
+  await app.failpoints.pass('hook.before_note')
   await ringDoorbell(app.db, ring, now, addMs(now, MINUTE_MS))
+  await app.failpoints.pass('hook.after_note')
   await app.rang?.(ring)
 }
 

@@ -6,6 +6,7 @@ import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from './app.ts'
 import { fingerprintOf, type InitiateInput } from './input.ts'
+import type { PaymentRow } from './queries.ts'
 import { type Claim, type NewPayment, type Recorded, recordPayment, replayInsteadOf } from './record.ts'
 import { requireAllowedReturn } from './return-url.ts'
 import { showAtRest } from './views.ts'
@@ -68,7 +69,9 @@ export async function openCheckout(
     openForMs: input.openForMs ?? app.settings.checkoutMs,
     attempt: null,
   }
-  return recordPayment(app, merchantId, claim, wanted, (payment) => showAtRest(app, payment, [], null))
+  await app.failpoints.pass('initiate.before_record')
+  const show = (payment: PaymentRow) => showAtRest(app, payment, [], null)
+  return recordPayment(app, merchantId, claim, wanted, show)
 }
 
 async function chooseGateway(app: PaymentsApp, merchantId: string, input: InitiateInput): Promise<string> {

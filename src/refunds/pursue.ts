@@ -32,6 +32,7 @@ export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(()
   const claimed = await claimDueRefunds(app.db, now, resolverLeaseEnd(app, now), limit)
   return claimed.map((refund) => async () => {
     try {
+      await app.failpoints.pass('refund.after_claim')
       await pursueRefund(app, refund, 'resolver')
     } catch (error) {
       // The lease runs out and it is claimed again: one that breaks us must not stop the others.

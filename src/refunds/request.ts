@@ -47,7 +47,6 @@ export async function requestRefund(
     app.log.error('pursuing a refund failed', { refundId: once.record.id, ...errorFields(error) })
     return once.record
   })
-  await app.failpoints.pass('refund.after_settle')
   return { record, replayed: false }
 }
 

@@ -1,11 +1,10 @@
-// Webhooks to a merchant from workers that die: F-07, F-08 and F-10. Whatever happens, every event arrives at least
+// Webhooks to a merchant from workers that die: F-10. Whatever happens, every event arrives at least
 // once and verifies, none arrives that was never recorded, and the versions of a resource arrive in their order.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db.ts'
-import { FAILPOINTS, type Failpoint } from '../../src/kit/failpoints.ts'
 import { disorderOf, type Receipt, startConsumer } from '../support/consumer.ts'
 import { type ServiceProcess, startInstallation } from '../support/installation.ts'
 import { eventually } from '../support/process.ts'
@@ -67,36 +66,6 @@ const worker = (env: Record<string, string> = {}) => installation.startService(e
 async function endEveryLease(): Promise<void> {
   await db.query(endLeases)
 }
-
-// A worker that finds nothing to do does not die of it.
-const BOUNDED = { timeout: 120_000 }
-
-describe('a worker that is killed (F-07, F-08)', () => {
-  it('after the claim or after the answer: the event comes again under its own id', BOUNDED, async () => {
-    const [resource = ''] = newResources(1)
-    const dies = async (point: Failpoint) => {
-      const service = await worker({ COWRY_FAILPOINTS: `${point}=kill` })
-      assert.deepEqual(await service.ended, { code: null, signal: 'SIGKILL' })
-      assert.equal(await pending(), 1)
-      await endEveryLease()
-    }
-    const [id] = await seedEvents(db, merchantId, [{ resource, version: 1 }])
-    const places = FAILPOINTS.filter((point) => point.startsWith('delivery.'))
-    assert.deepEqual(places, ['delivery.after_claim', 'delivery.after_answer'], 'there is no other place')
-    await dies('delivery.after_claim')
-    assert.equal(consumer.receipts.length, 0)
-    await dies('delivery.after_answer')
-    assert.deepEqual(idsOf(consumer.receipts), [id])
-
-    const survivor = await worker()
-    await eventually(pending, (count) => count === 0, 10_000)
-    assert.deepEqual(idsOf(consumer.receipts), [id, id])
-    const [first, second] = consumer.receipts
-    assert.equal(second?.body, first?.body)
-    assert.deepEqual(await survivor.kill('SIGTERM'), { code: 0, signal: null })
-    assert.deepEqual(consumer.complaints, [])
-  })
-})
 
 describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, workers killed ${KILLS} times (F-10)`, () => {
   it('every event arrives and verifies, none is made up, and versions keep their order', async () => {

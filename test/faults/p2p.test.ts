@@ -57,34 +57,6 @@ describe('a process that dies', () => {
       assert.equal(ends.length, 1)
     }
   })
-
-  for (const point of ['checkout.before_start', 'checkout.after_start', 'checkout.after_answer']) {
-    it(`at ${point} while it asks for a transfer: the retry gets the one transfer (F-01, F-02, F-52)`, async () => {
-      const dying = await breakingAt(point)
-      const body = p2pBody()
-      assert.equal((await dying.api.post(PAYMENTS, body)).http, 500)
-      // Past the time for which nobody else may touch what the first call may still be doing.
-      clock.advance(60_000)
-      const answer = await eventually(
-        () => shop.api.post(PAYMENTS, body),
-        // The record is answered at once, and its instructions once the resolver has made them.
-        (one) => {
-          assert.equal(one.http, 201, one.text)
-          return one.body.data.instructions !== null
-        },
-        20_000,
-      )
-      assert.equal(answer.headers.get('idempotent-replayed'), 'true')
-      const { uuid, instructions } = answer.body.data
-      assert.match(instructions.narration, /^[0-9A-Z]{8}$/)
-      const [stored] = await healthy.db.query(selectPaymentId, [body.reference])
-      assert.equal(stored?.id, uuid)
-      const told = (await eventsOf(healthy.db, uuid)).filter(({ type }) => type === 'p2p.awaiting_payment')
-      assert.equal(told.length, 1)
-      const confirmed = await made(shop.confirm(uuid, 5000))
-      assert.deepEqual([confirmed.status, confirmed.attempts.length], ['successful', 1])
-    })
-  }
 })
 
 describe('a request whose process died before it was begun (F-02, F-52)', () => {

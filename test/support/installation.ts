@@ -243,9 +243,11 @@ export async function findQuietPort(): Promise<number> {
   }
 }
 
+// What goes straight to the merchant is in no provider's books.
 const selectBooks = sql<{ id: string; status: string; reason: string | null }>`
 select id, status, status_reason as reason
-from payments`
+from payments
+where gateway <> 'p2p'`
 
 const PAID = ['successful', 'partially_refunded', 'refunded']
 
@@ -281,15 +283,21 @@ where record ->> 'paid' is not null`
 
 /** How often a provider took money for each payment: the one alone by its journal, those inside services by their table. */
 async function countExecutions(db: Db, folder: string): Promise<Map<string, number>> {
-  const lines = (await readFile(join(folder, 'sandbox.jsonl'), 'utf8')).trim().split('\n')
+  const counts = await readExecutions(join(folder, 'sandbox.jsonl'))
+  for (const { order } of await db.query(selectMounted)) counts.set(order, (counts.get(order) ?? 0) + 1)
+  return counts
+}
+
+/** How often the provider with this journal took money for each payment. */
+export async function readExecutions(journal: string): Promise<Map<string, number>> {
+  const lines = (await readFile(journal, 'utf8')).trim().split('\n')
   const latest = new Map<string, { order: string; paid: string | null }>()
   for (const line of lines.filter((text) => text !== '')) {
     const record = JSON.parse(line)
     latest.set(record.key, record)
   }
-  const alone = [...latest.values()].filter(({ paid }) => paid !== null)
   const counts = new Map<string, number>()
-  for (const { order } of [...alone, ...(await db.query(selectMounted))])
-    counts.set(order, (counts.get(order) ?? 0) + 1)
+  for (const { order, paid } of latest.values())
+    if (paid !== null) counts.set(order, (counts.get(order) ?? 0) + 1)
   return counts
 }

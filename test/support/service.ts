@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { GATEWAYS, type Role, type Service, startService } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { checkInvariants } from '../../src/kit/invariants.ts'
 import { createLog, type Log } from '../../src/kit/log.ts'
 import { type Api, createApi } from './api.ts'
@@ -31,6 +32,8 @@ export interface TestServiceOptions {
   /** Absent: nothing is logged. */
   log?: Log
   databaseUrl?: string
+  /** Absent: those of the environment, which are none. */
+  failpoints?: Failpoints
   /** Absent: requests and background work in one. */
   role?: Role
   /** Off for a test that breaks them on purpose. */
@@ -59,11 +62,15 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
     ...options.env,
   }
   const config = readConfig(env, GATEWAYS)
-  service = await startService(config, {
-    role: options.role,
-    clock: options.clock,
-    log: options.log ?? createLog('silent'),
-  })
+  const { failpoints = config.failpoints } = options
+  service = await startService(
+    { ...config, failpoints },
+    {
+      role: options.role,
+      clock: options.clock,
+      log: options.log ?? createLog('silent'),
+    },
+  )
   const { url, demoKey } = service
   const apiWith = (key: string | undefined) => createApi(url, key === undefined ? {} : { 'x-api-key': key })
   const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })

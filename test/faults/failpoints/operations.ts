@@ -1,0 +1,304 @@
+// What is asked of the service while it stumbles: each a request that can be sent again, a look at both sides' books, and
+// the end to which it must come, once.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { sign } from '../../../src/gateways/sandbox/hooks.ts'
+import { type Statement, sql } from '../../../src/kit/db.ts'
+import { sandboxWebhookSecretOf } from '../../../src/merchants/secrets.ts'
+import type { Api, ApiAnswer } from '../../support/api.ts'
+import { eventsOf, postingsOf } from '../../support/books.ts'
+import { chargeBody, initiateBody, payWith } from '../../support/builders.ts'
+import { CHARGED_ONCE, SANDBOX_SECRET } from '../../support/installation.ts'
+import { linkBody } from '../../support/links.ts'
+import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pWords } from '../../support/p2p.ts'
+import { eventually } from '../../support/process.ts'
+import type { Stage } from './stage.ts'
+
+export interface Case {
+  /** The same request every time. */
+  send(api: Api): Promise<ApiAnswer>
+  /** What both sides have in their books at this moment. */
+  look(): Promise<string>
+  /** What whoever asked does when no answer came. */
+  again(): Promise<unknown>
+  /** Waits for the end, and asserts that it is the right one and was come to once. */
+  ended(): Promise<void>
+}
+
+export type Operation = (stage: Stage) => Promise<Case>
+
+// The processors are shared with every other test.
+const PATIENCE_MS = 60_000
+
+/** Sends until it is served: who waits for the same record is told to come back. */
+async function sendUntilServed(send: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+  const answer = await eventually(send, ({ http }) => http !== 503, PATIENCE_MS)
+  assert.ok(answer.http < 400, answer.text)
+  return answer
+}
+
+/** A payment as both sides have it. */
+async function lookAtPayment({ installation }: Stage, reference: string): Promise<string> {
+  const id = await installation.idOf(reference)
+  if (id === undefined) return 'nothing'
+  const { status, executions } = await installation.truthAbout(id)
+  return `${status}, ${executions} executed`
+}
+
+async function requireId({ installation }: Stage, reference: string): Promise<string> {
+  const id = await installation.idOf(reference)
+  assert.ok(id, 'it is on disk')
+  return id
+}
+
+export const charge: Operation = async (stage) => {
+  const body = chargeBody(stage.token)
+  const send = (api: Api) => api.post('/api/v1/charges/recurring', body)
+  return {
+    send,
+    look: () => lookAtPayment(stage, body.reference),
+    again: () => sendUntilServed(() => send(stage.healthy.api)),
+    async ended() {
+      const id = await requireId(stage, body.reference)
+      assert.deepEqual(await stage.installation.settled(id, PATIENCE_MS), CHARGED_ONCE)
+      const retried = await sendUntilServed(() => send(stage.healthy.api))
+      assert.deepEqual([retried.http, retried.body.data.uuid], [201, id])
+      assert.equal(retried.headers.get('idempotent-replayed'), 'true')
+    },
+  }
+}
+
+export const initiate: Operation = async (stage) => {
+  const body = initiateBody()
+  const send = (api: Api) => api.post('/api/v1/checkout/initiate-payment', body)
+  return {
+    send,
+    look: () => lookAtPayment(stage, body.reference),
+    again: () => sendUntilServed(() => send(stage.healthy.api)),
+    async ended() {
+      const id = await requireId(stage, body.reference)
+      const retried = await sendUntilServed(() => send(stage.healthy.api))
+      assert.equal(retried.body.data.uuid, id)
+      assert.deepEqual((await stage.installation.truthAbout(id)).events, ['payment.pending'])
+    },
+  }
+}
+
+const PAID_ONCE = {
+  ...CHARGED_ONCE,
+  events: ['payment.pending', 'payment.processing', 'payment.successful'],
+}
+
+/** Waits until the payer can act, lets them act, and sees it paid. */
+async function payToTheEnd({ installation }: Stage, id: string): Promise<void> {
+  const { status } = await eventually(
+    () => installation.truthAbout(id),
+    ({ status, attempts }) => status === 'successful' || attempts[0] === 'awaiting_customer',
+    PATIENCE_MS,
+  )
+  if (status !== 'successful') await installation.sandbox.play(await installation.keyOf(id), 'card_success')
+  await installation.endLease(id)
+  assert.deepEqual(await installation.settled(id, PATIENCE_MS), PAID_ONCE)
+}
+
+/** A checkout, and somebody who acts in it. */
+async function inCheckout(
+  stage: Stage,
+  act: (api: Api, url: string, reference: string) => Promise<ApiAnswer>,
+) {
+  const body = initiateBody()
+  const { data } = (await stage.healthy.api.post('/api/v1/checkout/initiate-payment', body)).body
+  const path = new URL(data.checkoutUrl).pathname
+  const send = (api: Api) => act(api, path, body.reference)
+  return {
+    send,
+    look: () => lookAtPayment(stage, body.reference),
+    async again() {
+      const { status } = await stage.installation.truthAbout(data.uuid)
+      if (status === 'pending') await sendUntilServed(() => send(stage.healthy.api))
+    },
+    ended: () => payToTheEnd(stage, data.uuid),
+  }
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+export const press: Operation = (stage) =>
+  inCheckout(stage, (api, path) => api.postText(`${path}/attempts`, 'channel=card', FORM))
+
+export const complete: Operation = (stage) =>
+  inCheckout(stage, (api, _path, reference) =>
+    api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_success' }),
+  )
+
+const selectRefunds = sql<{ status: string; entries: number; events: string[] }>`
+select
+  r.status,
+  (select count(*)::integer from ledger_entries e where e.refund_id = r.id) as entries,
+  (select json_agg(v.type order by v.version) from events v where v.resource_id = r.id) as events
+from refunds r
+where r.payment_id = $1`
+
+export const refund: Operation = async (stage) => {
+  const { installation, healthy } = stage
+  const { uuid } = await payWith(healthy.api, 'card_success')
+  const send = (api: Api) =>
+    api.post('/api/v1/refunds', { uuid, amount: 100 }, { 'idempotency-key': `refund-${uuid}` })
+  const rows = () => installation.db.query(selectRefunds, [uuid])
+  const countGiven = async () => {
+    // A boundary: an execution as the provider's API tells it.
+    const executions = (await installation.sandbox.executions(uuid)) as { kind: string }[]
+    return executions.filter(({ kind }) => kind === 'refund').length
+  }
+  return {
+    send,
+    async look() {
+      const [row] = await rows()
+      return row ? `${row.status}, ${await countGiven()} given` : 'nothing'
+    },
+    again: () => sendUntilServed(() => send(healthy.api)),
+    async ended() {
+      const refunds = await eventually(
+        rows,
+        (found) => found.length > 0 && found.every(({ status }) => status !== 'pending'),
+        PATIENCE_MS,
+      )
+      const events = ['refund.pending', 'refund.successful']
+      assert.deepEqual(refunds, [{ status: 'successful', entries: 1, events }])
+      assert.equal(await countGiven(), 1)
+      assert.equal((await installation.truthAbout(uuid)).status, 'partially_refunded')
+    },
+  }
+}
+
+/** A payment straight to the merchant is asked for. */
+export const transfer: Operation = async (stage) => {
+  const body = p2pBody()
+  const send = (api: Api) => api.post(PAYMENTS, body)
+  const { confirm } = p2pWords(stage.healthy.api)
+  return {
+    send,
+    look: () => lookAtPayment(stage, body.reference),
+    again: () => sendUntilServed(() => send(stage.healthy.api)),
+    async ended() {
+      const { body: answered } = await eventually(
+        () => send(stage.healthy.api),
+        (answer) => answer.body.data?.instructions != null,
+        PATIENCE_MS,
+      )
+      const { uuid } = answered.data
+      const confirmed = await made(confirm(uuid, 5000))
+      assert.deepEqual([confirmed.status, confirmed.attempts.length], ['successful', 1])
+      const told = (await eventsOf(stage.installation.db, uuid)).map(({ type }) => type)
+      assert.equal(told.filter((type) => type === 'p2p.awaiting_payment').length, 1)
+    },
+  }
+}
+
+/** The merchant says what became of a transfer. */
+function word(
+  verb: string,
+  body: object,
+  end: { transfer: string; status: string; postings: number },
+): Operation {
+  return async ({ installation, healthy }) => {
+    const { ask, say, read } = p2pWords(healthy.api)
+    const { uuid } = await ask()
+    if (verb === 'reject') await made(say(uuid, 'mark-paid'))
+    const send = (api: Api) =>
+      api.post(`${PAYMENTS}/${uuid}/${verb}`, body, { 'idempotency-key': `${verb}-${uuid}` })
+    return {
+      send,
+      async look() {
+        const { transferStatus, status } = await read(uuid)
+        return `${transferStatus}, ${status}`
+      },
+      again: () => sendUntilServed(() => send(healthy.api)),
+      async ended() {
+        const seen = await eventually(
+          () => read(uuid),
+          ({ status }) => status === end.status,
+          PATIENCE_MS,
+        )
+        assert.equal(seen.transferStatus, end.transfer)
+        assert.equal((await postingsOf(installation.db, uuid)).length, end.postings)
+      },
+    }
+  }
+}
+
+export const confirm = word(
+  'confirm',
+  { receivedAmount: 5000 },
+  { transfer: 'confirmed', status: 'successful', postings: 2 },
+)
+export const reject = word('reject', {}, { transfer: 'rejected', status: 'failed', postings: 0 })
+export const cancel = word('cancel', {}, { transfer: 'cancelled', status: 'failed', postings: 0 })
+
+/** A record that one transaction makes, under an Idempotency-Key; told apart by its name. */
+function recordOf(
+  path: string,
+  bodyOf: (name: string) => object,
+  count: Statement<{ count: number }>,
+): Operation {
+  return async ({ installation, healthy }) => {
+    const name = `N ${randomUUID()}`
+    const send = (api: Api) => api.post(path, bodyOf(name), { 'idempotency-key': name })
+    const look = async () => {
+      const [row] = await installation.db.query(count, [name])
+      return `${row?.count ?? 0} made`
+    }
+    return {
+      send,
+      look,
+      again: () => sendUntilServed(() => send(healthy.api)),
+      async ended() {
+        const retried = await sendUntilServed(() => send(healthy.api))
+        assert.equal(retried.headers.get('idempotent-replayed'), 'true')
+        assert.equal(await look(), '1 made')
+      },
+    }
+  }
+}
+
+export const link = recordOf(
+  '/api/v1/payment-links',
+  (title) => linkBody({ title }),
+  sql<{ count: number }>`select count(*)::integer from payment_links where title = $1`,
+)
+
+export const account = recordOf(
+  ACCOUNTS,
+  (accountName) => ({ ...BANK, accountName }),
+  sql<{ count: number }>`select count(*)::integer from p2p_accounts where account_name = $1`,
+)
+
+const postpone = sql<{ key: string }>`
+update attempts
+set due_at = now() + interval '1 hour'
+where payment_id = $1
+returning gateway_key as key`
+
+/** The provider rings about a payment of which nobody would ask for an hour. */
+export const ring: Operation = async (stage) => {
+  const { installation, healthy } = stage
+  const body = initiateBody()
+  const { data } = (await healthy.api.post('/api/v1/checkout/initiate-payment', body)).body
+  const path = new URL(data.checkoutUrl).pathname
+  assert.equal((await healthy.api.postText(`${path}/attempts`, 'channel=card', FORM)).http, 303)
+  const [attempt] = await installation.db.query(postpone, [data.uuid])
+  assert.ok(attempt)
+  await installation.sandbox.play(attempt.key, 'card_success')
+  const createdAt = new Date()
+  const about = { id: randomUUID(), type: 'checkout.succeeded', key: attempt.key, order: 'x', createdAt }
+  const text = JSON.stringify(about)
+  const signature = sign(sandboxWebhookSecretOf(SANDBOX_SECRET), createdAt, text)
+  const send = (api: Api) => api.postText('/hooks/sandbox', text, { 'cowry-sandbox-signature': signature })
+  return {
+    send,
+    look: () => lookAtPayment(stage, body.reference),
+    again: async () => assert.equal((await send(healthy.api)).http, 200),
+    ended: async () => assert.deepEqual(await installation.settled(data.uuid, PATIENCE_MS), PAID_ONCE),
+  }
+}
