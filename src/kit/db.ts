@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { OUTSIDE, type Side, sideOf } from './walled-query.ts'
 
 export interface Statement<Row> {
   readonly name: string
@@ -37,11 +38,11 @@ export interface Tx {
 }
 
 export interface Db extends Tx {
-  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /** Patient work is an operator's, such as a migration: its statements take as long as they take. */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: { isPatient?: boolean }): Promise<Result>
   close(): Promise<void>
 }
 
-/** The database could not be asked, or its answer did not arrive: a statement may or may not have been committed. */
 /** The connections that a process has, and how many callers wait for one. */
 export interface PoolUse {
   total: number
@@ -49,10 +50,14 @@ export interface PoolUse {
   waiting: number
 }
 
+/** Sees the rows of every merchant. */
 export interface ConnectedDb extends Db {
+  /** The same connections, behind the wall: the rows of this merchant are there, and no others. */
+  as(merchantId: string): Db
   use(): PoolUse
 }
 
+/** The database could not be asked, or its answer did not arrive: a statement may or may not have been committed. */
 export class DbUnavailable extends Error {
   /** The server itself gave the statement up, so nothing of it was written and other statements may well go through. */
   readonly isRolledBack: boolean
@@ -68,6 +73,8 @@ export interface DbOptions {
   url: string
   poolSize: number
   applicationName?: string
+  /** False where a pooler between us and the server loses what was prepared: every statement is then sent in full. */
+  prepares?: boolean
   onError?: (error: Error) => void
 }
 
@@ -76,6 +83,9 @@ const ACQUIRE_TIMEOUT_MS = 2_000
 const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
+// The server gives a statement up by itself before this. Who hears nothing for longer speaks with nobody any more: the
+// server is cut off from us, or it waits for a standby that is cut off from it.
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
 
 const INT8 = 20
 const typeParsers = new pg.TypeOverrides()
@@ -93,7 +103,9 @@ export function connectDb(options: DbOptions): ConnectedDb {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     types: typeParsers,
     keepAlive: true,
+    verify: (client, done) => void requireWritable(client).then(() => done(), done),
   })
+  const generations = createGenerations(pool)
   let isClosing = false
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process. At our own end
   // the server may hang up first, and nobody need hear of it.
@@ -105,7 +117,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
   })
 
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
-    const client = await pool.connect().catch((error: unknown) => {
+    const client = await generations.take().catch((error: unknown) => {
       throw new DbUnavailable(error)
     })
     let broken: Error | undefined
@@ -113,31 +125,39 @@ export function connectDb(options: DbOptions): ConnectedDb {
       return await work(client)
     } catch (error) {
       const translated = translate(error)
-      if (translated instanceof DbUnavailable && !translated.isRolledBack) broken = translated
+      if (isLost(translated) && translated instanceof Error) broken = translated
+      if (isServerLost(error)) generations.end(client)
       throw translated
     } finally {
       client.release(broken)
     }
   }
 
-  const txOver = (client: pg.PoolClient): Tx => ({
-    query: (statement, values = []) => run(client, statement, values),
+  // A statement without a name is the driver's for one time only.
+  const called = <Row>(statement: Statement<Row>): Statement<Row> =>
+    options.prepares === false ? { ...statement, name: '' } : statement
+
+  const txOver = (client: pg.PoolClient, side: Side, timeoutMs?: number): Tx => ({
+    query: (statement, values = []) =>
+      run(client, { ...OUTSIDE, prefix: side.prefix }, called(statement), values, timeoutMs),
     script: async (text) => void (await client.query(text)),
   })
 
-  return {
-    query: (statement, values = []) => withClient((client) => run(client, statement, values)),
-    script: (text) => withClient((client) => txOver(client).script(text)),
-    transaction: (work) =>
+  const handleOn = (side: Side): Db => ({
+    query: (statement, values = []) =>
+      withClient((client) => run(client, side, called(statement), values, ANSWER_TIMEOUT_MS)),
+    script: (text) => withClient((client) => txOver(client, side).script(text)),
+    transaction: (work, { isPatient = false } = {}) =>
       withClient(async (client) => {
-        await client.query('begin')
+        const timeoutMs = isPatient ? undefined : ANSWER_TIMEOUT_MS
         try {
-          const result = await work(txOver(client))
-          await certain(client, () => client.query('commit'))
+          await client.query(within(side.begin, timeoutMs))
+          const result = await work(txOver(client, side, timeoutMs))
+          await certain(client, () => client.query(within('commit', timeoutMs)))
           return result
         } catch (error) {
-          // When the connection itself is gone there is nothing to roll back, and its error is the one to tell.
-          await client.query('rollback').catch(() => undefined)
+          // A connection that is gone or silent is dropped, and what was begun on it ends with it.
+          if (!isLost(error)) await client.query('rollback').catch(() => undefined)
           throw error
         }
       }),
@@ -145,27 +165,76 @@ export function connectDb(options: DbOptions): ConnectedDb {
       isClosing = true
       return pool.end()
     },
+  })
+  return {
+    ...handleOn(OUTSIDE),
+    as: (merchantId) => ({ ...handleOn(sideOf(merchantId)), script: refuseScript }),
+    use: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   }
 }
 
+const refuseScript = () => Promise.reject(new Error('behind the wall there are only statements of ours'))
+
 async function run<Row>(
   client: pg.PoolClient,
-  statement: Statement<Row>,
+  side: Side,
+  { name, text }: Statement<Row>,
   values: readonly unknown[],
+  timeoutMs: number | undefined,
 ): Promise<Row[]> {
-  const query = { name: statement.name, text: statement.text, values: [...values] }
-    use: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-  const result = await certain(client, () => client.query(query))
+  const query = { ...within(text, timeoutMs), name: name && `${side.prefix}${name}`, values: [...values] }
+  const result = await certain(client, () => side.send(client, query))
   // A boundary: the row type stands right above its query, and a test prepares each against the schema.
   return result.rows as Row[]
+}
+
+/** The driver gives the answer up after this; without it, never. */
+function within(text: string, timeoutMs: number | undefined) {
+  return { text, query_timeout: timeoutMs }
+}
+
+/** Connections of one generation lead to the same server, as far as anybody knows. */
+interface Generations {
+  take(): Promise<pg.PoolClient>
+  /** The server of this connection is not the one to speak with any more: all that were made with it or before are dropped. */
+  end(client: pg.PoolClient): void
+}
+
+function createGenerations(pool: pg.Pool): Generations {
+  const born = new WeakMap<pg.PoolClient, number>()
+  let current = 0
+  pool.on('connect', (client) => void born.set(client, current))
+  return {
+    async take() {
+      for (;;) {
+        const client = await pool.connect()
+        if (born.get(client) === current) return client
+        client.release(true)
+      }
+    },
+    end(client) {
+      // Many of one generation find out at about the same time; those that were made since may be right.
+      if (born.get(client) === current) current += 1
+    },
+  }
+}
+
+/** After a failover the address may still lead to a server that only reads. */
+async function requireWritable(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query(within('show transaction_read_only', ACQUIRE_TIMEOUT_MS))
+  if (rows[0]?.transaction_read_only === 'on')
+    throw new Error('the server takes no writes: it is a standby, or was made read-only')
 }
 
 const replicationWarnings = new WeakMap<pg.PoolClient, string>()
 
 function watchReplication(client: pg.PoolClient): void {
   client.on('notice', (notice) => {
-    if (notice.code !== '01000' || !notice.message?.includes('synchronous replication')) return
-    replicationWarnings.set(client, notice.message)
+    // By the function that gives the warning, because its words are in the language of the server.
+    const isAboutReplication =
+      notice.routine === 'SyncRepWaitForLSN' || notice.message?.includes('synchronous replication')
+    if (!isAboutReplication) return
+    replicationWarnings.set(client, notice.message ?? 'a commit was not replicated')
   })
 }
 
@@ -194,12 +263,28 @@ function translate(error: unknown): unknown {
   return isConnectionError(error) ? new DbUnavailable(error) : error
 }
 
+const NO_ANSWER = 'Query read timeout'
+const READ_ONLY_STATE = '25006'
+
+/** Not only this connection is of no use, but all that lead where it leads. */
+function isServerLost(error: unknown): boolean {
+  const isSilent = error instanceof Error && error.message === NO_ANSWER
+  return isSilent || sqlStateOf(error) === READ_ONLY_STATE
+}
+
+/** Nothing more can be said on the connection that it happened on. */
+function isLost(error: unknown): boolean {
+  const translated = translate(error)
+  return translated instanceof DbUnavailable && !translated.isRolledBack
+}
+
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
   return (
     /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENOENT)/.test(code) ||
-    /[Cc]onnection (terminated|ended|error)|is not queryable/.test(error.message)
+    /[Cc]onnection (terminated|ended|error)|is not queryable/.test(error.message) ||
+    error.message === NO_ANSWER
   )
 }
 

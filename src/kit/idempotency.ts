@@ -10,6 +10,7 @@ import { Refusal } from '../core/errors.ts'
 import type { Clock } from './clock.ts'
 import { type Db, retryDeadlocks, sql, type Tx } from './db.ts'
 import type { Random } from './random.ts'
+import { awaitStandby } from './standby.ts'
 
 export interface KeyClaim {
   merchantId: string
@@ -112,5 +113,6 @@ export async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): P
   if (held.operation !== operation || !held.fingerprint.equals(fingerprint)) {
     throw new Refusal('idempotency_key_reused')
   }
+  await awaitStandby(tx)
   return held.resource
 }

@@ -1,6 +1,6 @@
 // What must always be true stands in the database as views that return violating rows; here they are counted.
 
-import { type Db, sql } from './db.ts'
+import { type Db, sql, type Tx } from './db.ts'
 
 export interface InvariantReport {
   name: string
@@ -10,11 +10,12 @@ export interface InvariantReport {
 const countInvariants = sql<{ report: Record<string, number> }>`select count_invariants() as report`
 
 export async function checkInvariants(db: Db): Promise<InvariantReport[]> {
-  const [row] = await db.transaction(async (tx) => {
+  const count = async (tx: Tx) => {
     // Over all books there are, however long that takes.
     await tx.script('set local statement_timeout = 0')
     return tx.query(countInvariants)
-  })
+  }
+  const [row] = await db.transaction(count, { isPatient: true })
   return Object.entries(row?.report ?? {})
     .map(([name, violations]) => ({ name, violations }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))

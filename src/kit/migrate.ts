@@ -34,7 +34,7 @@ const CREATE_TABLE = `create table if not exists schema_migrations (
 
 export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(dir)
-  return db.transaction(async (tx) => {
+  const applyPending = async (tx: Tx) => {
     // Another process may be migrating: the lock is held to the end of the transaction, so the loser finds all done.
     await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
     await tx.query(lockMigrations)
@@ -43,7 +43,8 @@ export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ appl
     const pending = pendingOf(migrations, done)
     for (const migration of pending) await apply(tx, migration)
     return { applied: pending.map((migration) => migration.name) }
-  })
+  }
+  return db.transaction(applyPending, { isPatient: true })
 }
 
 async function apply(tx: Tx, migration: Migration): Promise<void> {

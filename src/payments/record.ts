@@ -9,6 +9,7 @@ import { searchTextOf } from '../core/search-text.ts'
 import { toEventBody } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import { findKey } from '../kit/idempotency.ts'
+import { awaitStandby } from '../kit/standby.ts'
 import type { PaymentsApp } from './app.ts'
 import { findPayment, findReference, type PaymentRow, releaseIdempotencyKey } from './queries.ts'
 import type { RecordInput } from './record-queries.ts'
@@ -82,6 +83,7 @@ export async function findReplay(
   const payment = await findPayment(app.db, merchantId, held.paymentId)
   if (!payment) throw new Error('a reference is claimed together with its payment')
   if (held.fingerprint.toString('hex') !== claim.fingerprint) throw duplicateReference(payment)
+  await awaitStandby(app.db)
   return payment
 }
 

@@ -1,6 +1,7 @@
 // The record of payments, and what is read of their claims.
 
 import { createOnce, findKey } from '../../../../src/kit/idempotency.ts'
+import { awaitStandby } from '../../../../src/kit/standby.ts'
 import { findReference, releaseIdempotencyKey } from '../../../../src/payments/queries.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'
 import { by, isDue, type Kind, modelled, picking, readRows } from './statement.ts'
@@ -182,6 +183,8 @@ const once = (db: Parameters<typeof findKey>[0]) =>
   )
 
 export const RECORD_STATEMENTS = [
+  // There is no standby here.
+  modelled('awaitStandby', awaitStandby, () => [{ place: null }]),
   modelled('recordPayments', (db) => recordPayments(db, []), record),
   modelled(
     'findReference',
