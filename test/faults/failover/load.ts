@@ -1,0 +1,90 @@
+// Sixteen clients that make payments and charges, each again and again until it is acknowledged, and the log of what was.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Api, ApiAnswer } from '../../support/api.ts'
+import { CUSTOMER, chargeBody, initiateBody, saveMethod } from '../../support/builders.ts'
+
+export const WRITERS = 16
+
+export interface Acknowledgement {
+  uuid: string
+  status: string
+}
+
+export interface Load {
+  acknowledged: readonly Acknowledgement[]
+  /** Requests that were told to come back, or got no answer. */
+  unanswered(): number
+  /** Answers that no client should ever get. */
+  unexpected: readonly string[]
+  longestGapMs(): number
+  /** Nothing new is begun; what was begun is brought to its end, unless that takes longer than this. */
+  stop(withinMs: number): Promise<void>
+}
+
+interface Client {
+  email: string
+  token: string
+}
+
+/** Each with a customer of its own, so that they do not wait for each other's row. */
+export async function makeClients(api: Api): Promise<Client[]> {
+  return Promise.all(
+    Array.from({ length: WRITERS }, async (_, n) => {
+      const customer = { ...CUSTOMER, email: `writer-${n}@example.com` }
+      return { email: customer.email, token: await saveMethod(api, 'card_success', { customer }) }
+    }),
+  )
+}
+
+// About as soon as a client that was told to come back would, only more eager.
+const RETRY_MS = 50
+
+export function startLoad(api: Api, clients: readonly Client[]): Load {
+  const acknowledged: Acknowledgement[] = []
+  const unexpected: string[] = []
+  let unanswered = 0
+  let isOver = false
+  let giveUpAt = Number.POSITIVE_INFINITY
+  let lastAt = performance.now()
+  let longestGapMs = 0
+
+  const note = ({ body }: ApiAnswer) => {
+    const now = performance.now()
+    longestGapMs = Math.max(longestGapMs, now - lastAt)
+    lastAt = now
+    acknowledged.push({ uuid: body.data.uuid, status: body.data.status })
+  }
+
+  const sendUntilTaken = async (path: string, body: unknown) => {
+    while (performance.now() < giveUpAt) {
+      const answer = await api.post(path, body).catch(() => undefined)
+      if (answer?.http === 201) return note(answer)
+      unanswered += 1
+      if (answer && answer.http !== 503) unexpected.push(answer.text)
+      await delay(RETRY_MS)
+    }
+  }
+
+  const write = async ({ email, token }: Client) => {
+    const customer = { ...CUSTOMER, email }
+    while (!isOver) {
+      await sendUntilTaken('/api/v1/checkout/initiate-payment', initiateBody({ customer }))
+      if (!isOver) await sendUntilTaken('/api/v1/charges/recurring', chargeBody(token, { customer }))
+    }
+  }
+
+  const running = Promise.all(clients.map(write))
+  return {
+    acknowledged,
+    unexpected,
+    unanswered: () => unanswered,
+    longestGapMs: () => Math.max(longestGapMs, isOver ? 0 : performance.now() - lastAt),
+    async stop(withinMs) {
+      longestGapMs = Math.max(longestGapMs, performance.now() - lastAt)
+      isOver = true
+      giveUpAt = performance.now() + withinMs
+      await running
+    },
+  }
+}

@@ -1,0 +1,118 @@
+// npm run chaos:failover: loses a PostgreSQL primary in every way, under load, and compares what was acknowledged with what
+// its standby has. Ends with 1 when anything acknowledged is lost, or when the control loses nothing.
+
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { prepareBase } from './cluster.ts'
+import { CONTROL, MODES, type Mode } from './modes.ts'
+import { playRound, type RoundReport } from './round.ts'
+
+const HELP = `npm run chaos:failover [-- --rounds N] [-- --mode TEXT] [-- --json FILE]
+
+A primary and a synchronous standby of PostgreSQL on the loopback, the service and its provider as processes, and sixteen
+writers of payments and charges. The primary is killed; isolated; killed after its standby was cut off; and killed after the
+waits for the standby were cancelled. Each time the standby takes over, and nothing that was acknowledged may be missing.
+A control without synchronous replication must lose something, or the rest proves nothing.
+
+  --rounds N   how often each way is played; 1 unless given, about half a minute each
+  --mode TEXT  only those whose name has this in it, and the control
+  --json FILE  the report of every round, as JSON
+  --help       this text
+`
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '1' },
+    mode: { type: 'string', default: '' },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const TIMES = { beforeMs: 4_000, afterMs: 4_000 }
+
+if (options.help) process.stdout.write(HELP)
+else await playAll(readRounds(options.rounds))
+
+function readRounds(text: string): number {
+  const rounds = Number(text)
+  if (Number.isSafeInteger(rounds) && rounds > 0) return rounds
+  process.stderr.write('--rounds must be a whole number above zero\n')
+  process.exit(2)
+}
+
+async function playAll(rounds: number): Promise<void> {
+  const modes = [...MODES.filter(({ name }) => name.includes(options.mode)), CONTROL]
+  const plan = Array.from({ length: rounds }, () => modes).flat()
+  const reports: RoundReport[] = []
+  const ends: (() => Promise<void>)[] = []
+  try {
+    const base = await prepareBase({ after: (end) => void ends.push(end) })
+    const tellProgress = createProgress(plan.length)
+    for (const [done, mode] of plan.entries()) {
+      tellProgress(done, mode)
+      reports.push(await playRound(base, mode, TIMES))
+    }
+  } finally {
+    for (const end of ends) await end()
+  }
+  const complaints = modes.flatMap((mode) => judge(mode, reports))
+  process.stdout.write(`${tableOf(modes, reports)}\n`)
+  for (const complaint of complaints) process.stdout.write(`✖ ${complaint}\n`)
+  if (options.json) await writeFile(options.json, `${JSON.stringify({ reports, complaints }, null, 2)}\n`)
+  if (complaints.length > 0) process.exitCode = 1
+}
+
+function createProgress(total: number): (done: number, mode: Mode) => void {
+  const startedAt = performance.now()
+  return (done, { name }) => {
+    const perRoundMs = done === 0 ? undefined : (performance.now() - startedAt) / done
+    const left = perRoundMs ? `, about ${Math.ceil((perRoundMs * (total - done)) / 1_000)} s left` : ''
+    process.stderr.write(`round ${done + 1} of ${total}${left}: ${name}\n`)
+  }
+}
+
+function judge(mode: Mode, reports: readonly RoundReport[]): string[] {
+  const own = reports.filter((report) => report.mode === mode.name)
+  const lost = sum(own, ({ lost }) => lost)
+  const wrong = own.flatMap((report) => report.wrong).map((words) => `${mode.name}: ${words}`)
+  if (mode === CONTROL)
+    return lost > 0 ? wrong : [...wrong, `${mode.name}: nothing was lost, so this proves nothing`]
+  return lost === 0 ? wrong : [...wrong, `${mode.name}: ${lost} acknowledged payments were lost`]
+}
+
+function tableOf(modes: readonly Mode[], reports: readonly RoundReport[]): string {
+  const rows = modes.map(({ name, fault, isSynchronous }) => {
+    const own = reports.filter((report) => report.mode === name)
+    return [
+      `${name} (${fault})`,
+      isSynchronous ? 'sync' : 'async',
+      own.length,
+      sum(own, ({ acknowledged }) => acknowledged),
+      sum(own, ({ lost }) => lost),
+      `${(Math.max(...own.map(({ longestGapMs }) => longestGapMs)) / 1_000).toFixed(1)} s`,
+      sum(own, ({ unanswered }) => unanswered),
+      sum(own, ({ cancelled }) => cancelled ?? 0),
+    ].map(String)
+  })
+  const head = [
+    'fault',
+    'replication',
+    'rounds',
+    'acknowledged',
+    'lost',
+    'longest gap',
+    'unanswered',
+    'cancelled',
+  ]
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  return [head, ...rows]
+    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+    .join('\n')
+}
+
+function sum(reports: readonly RoundReport[], of: (report: RoundReport) => number): number {
+  return reports.reduce((total, report) => total + of(report), 0)
+}

@@ -1,0 +1,26 @@
+// F-18, the fault that tells synchronous replication from asynchronous: the standby is cut off, then the primary is killed.
+// One short round of it, and of the control that must lose; every way and more rounds are played by npm run chaos:failover.
+
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { prepareBase } from './failover/cluster.ts'
+import { CONTROL, MODES } from './failover/modes.ts'
+import { playRound } from './failover/round.ts'
+
+const TIMES = { beforeMs: 1_000, afterMs: 500 }
+const discriminating = MODES.find(({ fault }) => fault === 'F-18')
+assert.ok(discriminating)
+
+const base = await prepareBase({ after })
+
+it('nothing that was acknowledged is lost when the standby is cut and the primary killed (F-18)', async () => {
+  const { acknowledged, lost, wrong } = await playRound(base, discriminating, TIMES)
+  assert.ok(acknowledged > 0)
+  assert.deepEqual({ lost, wrong }, { lost: 0, wrong: [] })
+})
+
+it('the same without a synchronous standby loses what was acknowledged, so the test can tell (F-18)', async () => {
+  const { lost, wrong } = await playRound(base, CONTROL, TIMES)
+  assert.deepEqual(wrong, [])
+  assert.ok(lost > 0, 'the control lost nothing, so the other test proves nothing')
+})
