@@ -74,6 +74,7 @@ import { refundRoutes } from './refunds/routes.ts'
 import { findGiven, type RefundRing, ringRefunds } from './refunds/service.ts'
 import { stagingRoutes } from './staging/routes.ts'
 import type { StagingApp } from './staging/service.ts'
+import { startTracing, type Tracing } from './tracing.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { webhookJobs } from './webhooks/jobs.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -128,7 +129,9 @@ export async function startService(config: Config, options: ServiceOptions = {})
     const counters = createCounters()
     const measured = createServiceMetrics({ db, clock, log, counters, link: options.link })
     stops.push(async () => measured.stop())
-    const shared = { config, role, clock, log, recentLines, random, db, stops, counters, measured }
+    const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
+    stops.push(tracing.stop)
+    const shared = { config, role, clock, log, recentLines, random, db, stops, counters, measured, tracing }
     const service = await compose({ ...shared, walled: await wallOff(db, log) })
     return { ...service, db, stop }
   } catch (error) {
@@ -189,6 +192,7 @@ interface Parts {
   stops: (() => Promise<unknown>)[]
   counters: Counters
   measured: ServiceMetrics
+  tracing: Tracing
 }
 
 async function compose(parts: Parts) {
@@ -233,17 +237,18 @@ interface Addresses {
 
 /** The one object that fits what every slice asks for. */
 async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
-  const { config, clock, log, random, stops, counters, measured } = parts
-  const db = passCommits(parts.walled, config.failpoints)
+  const { config, clock, log, random, stops, counters, measured, tracing } = parts
+  const db = tracing.db(passCommits(parts.walled, config.failpoints))
   // For shared commits, and for what is remembered for whoever asks next.
-  const whole = passCommits(parts.db, config.failpoints)
+  const whole = tracing.db(passCommits(parts.db, config.failpoints))
   const { mode } = config
   const secrets = await loadSecrets(db, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
   await requireKeyring(db, vault)
-  const http = createHttpClient({ totalTimeoutMs: config.gatewayTimeoutMs })
+  const http = tracing.http(createHttpClient({ totalTimeoutMs: config.gatewayTimeoutMs }))
   stops.push(() => http.close())
-  const publicHttp = createPublicHttp({ allow: config.webhookAllow, ports: config.webhookPorts })
+  const { webhookAllow: allow, webhookPorts: ports } = config
+  const publicHttp = tracing.publicHttp(createPublicHttp({ allow, ports }))
   stops.push(() => publicHttp.close())
 
   const { provider, sandbox } = await composeSandbox(parts, { http, secrets, localUrl, publicUrl })
@@ -261,6 +266,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
       timeoutMs: config.gatewayTimeoutMs,
       publicUrl,
       measure,
+      wrap: tracing.http,
     },
   )
   stops.push(() => gateways.close())
@@ -342,7 +348,7 @@ async function composeSandbox(
 }
 
 async function composeShell(
-  { config, clock, log, recentLines, random, db, measured }: Parts,
+  { config, clock, log, recentLines, random, db, measured, tracing }: Parts,
   app: App,
   provider: Provider,
 ) {
@@ -368,6 +374,7 @@ async function composeShell(
     metricsTokenMatches: (token) => metricsToken !== null && isAdminToken(metricsToken, token),
     readMetrics: measured.read,
     measure: createRequestMeasure(measured.metrics),
+    tracer: tracing.tracer,
     ready: () => readiness(db, log),
     publicUrl,
     environment: config.environment,

@@ -75,6 +75,8 @@ export interface DbOptions {
   applicationName?: string
   /** False where a pooler between us and the server loses what was prepared: every statement is then sent in full. */
   prepares?: boolean
+  /** How long an answer is waited for. Absent: a little longer than the server takes to give a statement up. */
+  answerTimeoutMs?: number
   onError?: (error: Error) => void
 }
 
@@ -106,6 +108,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
     verify: (client, done) => void requireWritable(client).then(() => done(), done),
   })
   const generations = createGenerations(pool)
+  const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = options
   let isClosing = false
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process. At our own end
   // the server may hang up first, and nobody need hear of it.
@@ -145,11 +148,11 @@ export function connectDb(options: DbOptions): ConnectedDb {
 
   const handleOn = (side: Side): Db => ({
     query: (statement, values = []) =>
-      withClient((client) => run(client, side, called(statement), values, ANSWER_TIMEOUT_MS)),
+      withClient((client) => run(client, side, called(statement), values, answerTimeoutMs)),
     script: (text) => withClient((client) => txOver(client, side).script(text)),
     transaction: (work, { isPatient = false } = {}) =>
       withClient(async (client) => {
-        const timeoutMs = isPatient ? undefined : ANSWER_TIMEOUT_MS
+        const timeoutMs = isPatient ? undefined : answerTimeoutMs
         try {
           await client.query(within(side.begin, timeoutMs))
           const result = await work(txOver(client, side, timeoutMs))
