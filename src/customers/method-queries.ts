@@ -76,19 +76,29 @@ export interface MethodByTokenRow extends MethodRow {
   emailKey: string
 }
 
-const selectMethodByToken = sql<MethodByTokenRow>`
-select ${METHOD_COLUMNS}, c.email_key as "emailKey"
-from payment_methods m
-join customers c on c.merchant_id = m.merchant_id and c.id = m.customer_id
-where m.merchant_id = $1 and m.token_hash = $2`
+/** A recurring token of a merchant, as it is looked for. */
+export interface TokenQuestion {
+  merchant_id: string
+  token_hash: Buffer
+}
 
-export async function findMethodByTokenHash(
+const selectMethodsByToken = sql<MethodByTokenRow & { n: number }>`
+select i.n::integer as n, ${METHOD_COLUMNS}, c.email_key as "emailKey"
+from unnest($1::uuid[], $2::bytea[]) with ordinality as i (merchant_id, token_hash, n)
+join payment_methods m on m.merchant_id = i.merchant_id and m.token_hash = i.token_hash
+join customers c on c.merchant_id = m.merchant_id and c.id = m.customer_id`
+
+/** For each question its method; undefined where the merchant has no such token. */
+export async function findMethodsByToken(
   db: Db,
-  merchantId: string,
-  tokenHash: Buffer,
-): Promise<MethodByTokenRow | undefined> {
-  const [row] = await db.query(selectMethodByToken, [merchantId, tokenHash])
-  return row
+  asked: readonly TokenQuestion[],
+): Promise<(MethodByTokenRow | undefined)[]> {
+  const rows = await db.query(selectMethodsByToken, [
+    asked.map(({ merchant_id }) => merchant_id),
+    asked.map(({ token_hash }) => token_hash),
+  ])
+  const found = new Map(rows.map(({ n, ...row }) => [n, row]))
+  return asked.map((_, index) => found.get(index + 1))
 }
 
 export interface MethodInput {

@@ -14,13 +14,13 @@ import type { CustomersApp } from './app.ts'
 import {
   chooseDefault,
   expireMethodRows,
-  findMethodByTokenHash,
   lockMethod,
   type MethodByTokenRow,
   type MethodRow,
   replaceCredential,
   revokeMethodRow,
   setDefault,
+  type TokenQuestion,
   upsertMethod,
 } from './method-queries.ts'
 import { lockCustomer } from './queries.ts'
@@ -30,13 +30,18 @@ export function viewMethod(app: CustomersApp, row: MethodRow): SavedMethodView {
   return toSavedMethod(row, app.vault.open(row.tokenSealed, context(row, 'token_sealed')), app.clock.now())
 }
 
+/** Whoever asks at the same moment may share one statement. */
+export interface MethodFinder {
+  findMethod(asked: TokenQuestion): Promise<MethodByTokenRow | undefined>
+}
+
 /** The method behind a recurring token of this merchant; another merchant's token is as unknown as a made-up one. */
 export async function requireMethodByToken(
-  app: CustomersApp,
+  { findMethod }: MethodFinder,
   merchant: Merchant,
   recurringToken: string,
 ): Promise<MethodByTokenRow> {
-  const method = await findMethodByTokenHash(app.db, merchant.id, hashToken(recurringToken))
+  const method = await findMethod({ merchant_id: merchant.id, token_hash: hashToken(recurringToken) })
   if (!method) throw new Refusal('recurring_token_not_found')
   return method
 }

@@ -1,7 +1,8 @@
-// What the verbs of this slice ask for, and the two writers behind which waiting callers share one commit.
+// What the verbs of this slice ask for, and the two writers behind which waiting callers share one commit. Those who look for
+// a saved method share a statement as well.
 
 import type { Mode } from '../core/merchant.ts'
-import type { CustomersApp } from '../customers/service.ts'
+import { type CustomersApp, findMethodsByToken, type MethodFinder } from '../customers/service.ts'
 import type { Gateways } from '../gateways/registry.ts'
 import { createBatcher } from '../kit/batch.ts'
 import type { Counters } from '../kit/counters.ts'
@@ -28,7 +29,7 @@ export interface PaymentSettings {
   fees: FeeTable
 }
 
-export interface PaymentWriters {
+export interface PaymentWriters extends MethodFinder {
   record(input: RecordInput): Promise<Recording>
   /** False when the payment has moved on since the caller looked. */
   move(input: MoveInput): Promise<boolean>
@@ -69,6 +70,7 @@ export function createPaymentWriters(db: Db): PaymentWriters {
   const isolates = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
   const options = { maxSize: BATCH_SIZE, concurrency: BATCHES_AT_ONCE, isolates }
   return {
+    findMethod: ownOnly(createBatcher({ ...options, run: (asked) => findMethodsByToken(db, asked) })),
     record: ownOnly(
       createBatcher({
         ...options,

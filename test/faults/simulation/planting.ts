@@ -214,6 +214,7 @@ export function batchTogether(app: PaymentsApp): PaymentsApp {
   return {
     ...app,
     writers: {
+      ...app.writers,
       record: createBatcher({ ...options, run: (inputs) => recordPayments(app.db, inputs) }),
       move: createBatcher({ ...options, run: (inputs) => applyMoves(app.db, inputs) }),
     },

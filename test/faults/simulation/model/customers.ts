@@ -2,7 +2,7 @@
 
 import {
   findMethod,
-  findMethodByTokenHash,
+  findMethodsByToken,
   replaceCredential,
   upsertMethod,
 } from '../../../../src/customers/method-queries.ts'
@@ -83,15 +83,17 @@ export const CUSTOMER_STATEMENTS = [
     },
   ),
   modelled(
-    'findMethodByTokenHash',
-    (db) => findMethodByTokenHash(db, '', Buffer.alloc(0)),
-    (hands, [merchantId, hash]) => {
-      const isMeant = (row: Row) =>
-        row.merchant_id === merchantId && (row.token_hash as Buffer).equals(hash as Buffer)
-      const row = hands.all('payment_methods').find(isMeant)
-      const customer = row && hands.get('customers', String(row.customer_id))
-      return row && customer ? [{ ...pickMethod(row), emailKey: customer.email_key }] : []
-    },
+    'findMethodsByToken',
+    (db) => findMethodsByToken(db, []),
+    (hands, [merchantIds, hashes]) =>
+      (merchantIds as string[]).flatMap((merchantId, index) => {
+        const hash = (hashes as Buffer[])[index] as Buffer
+        const isMeant = (row: Row) =>
+          row.merchant_id === merchantId && (row.token_hash as Buffer).equals(hash)
+        const row = hands.all('payment_methods').find(isMeant)
+        const customer = row && hands.get('customers', String(row.customer_id))
+        return row && customer ? [{ n: index + 1, ...pickMethod(row), emailKey: customer.email_key }] : []
+      }),
   ),
   modelled('upsertMethod', (db) => upsertMethod(db, { card: null, mobileMoney: null } as never), save),
   modelled(
