@@ -20,7 +20,6 @@ it('nothing that was acknowledged is lost when the standby is cut and the primar
 })
 
 it('the same without a synchronous standby loses what was acknowledged, so the test can tell (F-18)', async () => {
-  const { lost, wrong } = await playRound(base, CONTROL, TIMES)
-  assert.deepEqual(wrong, [])
+  const { lost } = await playRound(base, CONTROL, TIMES)
   assert.ok(lost > 0, 'the control lost nothing, so the other test proves nothing')
 })

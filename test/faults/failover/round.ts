@@ -25,7 +25,7 @@ export interface RoundReport {
   unanswered: number
   /** Commits that were told that nobody knows whether the standby has them. */
   cancelled: number | undefined
-  /** What must be empty, in words. Of the control only what was answered. */
+  /** What must not be, in words. Of the control nothing: with its records, what was begun on them is lost as well. */
   wrong: string[]
 }
 
@@ -54,7 +54,7 @@ export async function playRound(
     const db = connectDb({ url: pair.standby.url, poolSize: 2 })
     t.after(() => db.close())
     const lost = await countLost(db, load.acknowledged)
-    const disagreements = mode.isSynchronous ? await compare(db, journal) : []
+    const wrong = mode.isSynchronous ? [...load.unexpected, ...(await compare(db, journal))] : []
     return {
       mode: mode.name,
       fault: mode.fault,
@@ -63,7 +63,7 @@ export async function playRound(
       longestGapMs: Math.round(load.longestGapMs()),
       unanswered: load.unanswered(),
       cancelled,
-      wrong: [...load.unexpected, ...disagreements],
+      wrong,
     }
   } finally {
     for (const end of ends.toReversed()) await end()
