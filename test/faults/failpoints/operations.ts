@@ -298,7 +298,7 @@ export const ring: Operation = async (stage) => {
   return {
     send,
     look: () => lookAtPayment(stage, body.reference),
-    again: async () => assert.equal((await send(healthy.api)).http, 200),
+    again: () => sendUntilServed(() => send(healthy.api)),
     ended: async () => assert.deepEqual(await installation.settled(data.uuid, PATIENCE_MS), PAID_ONCE),
   }
 }

@@ -4,18 +4,14 @@
 
 import assert from 'node:assert/strict'
 import { sql } from '../../../src/kit/db.ts'
-import {
-  createFailpoints,
-  type Failpoint,
-  type FailpointAction,
-  type Failpoints,
-} from '../../../src/kit/failpoints.ts'
+import type { Failpoints } from '../../../src/kit/failpoints.ts'
 import { saveMethod } from '../../support/builders.ts'
 import { type Consumer, startConsumer } from '../../support/consumer.ts'
 import type { Ending } from '../../support/database.ts'
 import { type Installation, SANDBOX_SECRET, startInstallation } from '../../support/installation.ts'
 import { ACCOUNTS, made, WALLET } from '../../support/p2p.ts'
 import { type TestService, testService } from '../../support/service.ts'
+import { createTraps, type Traps } from '../../support/traps.ts'
 
 // Shorter than usual, and money is settled as soon as it has come.
 export const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '5000', COWRY_SETTLEMENT_HOURS: '0' }
@@ -31,33 +27,6 @@ export interface Stage {
   token: string
   /** Background work in this process, that stumbles where a trap is set. */
   startWorker(traps: Traps): Promise<TestService>
-}
-
-export interface Traps extends Failpoints {
-  /** The next who passes there stumbles. Resolves when somebody did, with what lets one that hangs go on. */
-  set(point: Failpoint, action: Exclude<FailpointAction, 'kill'>): Promise<() => void>
-}
-
-interface Trap {
-  action: FailpointAction
-  spring(release: () => void): void
-}
-
-export function createTraps(): Traps {
-  const traps = new Map<Failpoint, Trap[]>()
-  return {
-    async pass(point) {
-      const trap = traps.get(point)?.shift()
-      if (!trap) return
-      const { promise, resolve } = Promise.withResolvers<void>()
-      trap.spring(resolve)
-      await createFailpoints(new Map([[point, trap.action]]), () => promise).pass(point)
-    },
-    set: (point, action) =>
-      new Promise((spring) => {
-        traps.set(point, [...(traps.get(point) ?? []), { action, spring }])
-      }),
-  }
 }
 
 export async function raiseStage(t: Ending): Promise<Stage> {
