@@ -1,0 +1,188 @@
+// npm run bench:growth: does the service get slower as the tables grow? The same questions are asked in turns to services
+// whose merchant has a thousand, a hundred thousand and a million customers and postings. And what one charge leaves behind.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import pg from 'pg'
+import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
+import { testService } from '../test/support/service.ts'
+import { asAdmin, withDatabase } from '../test/support/template.ts'
+import { median, percentile, rounded } from './figures.ts'
+import { type Footprint, measureFootprint } from './growth-footprint.ts'
+import { closeConnections, get, OPERATIONS, type Operation, type Subject } from './growth-operations.ts'
+import { makeRows } from './growth-rows.ts'
+
+const SMALLEST = 1_000
+const ROUNDS = 60
+// More than a connection needs until it plans a statement without looking at the values.
+const WARM_UP = 12
+
+const HELP = `npm run bench:growth [-- --rows N] [-- --rounds N] [-- --json FILE]
+
+Fills three databases with ${SMALLEST}, N / 10 and N customers and postings of one merchant (N: 1000000), asks the same of
+each in turns, and prints the medians and 95th percentiles in milliseconds. Ends with 1 if the largest takes more than a
+limit times as long as the smallest. Needs about 3 GB of disk and ten minutes.
+
+  --rows N     customers and postings of the largest
+  --rounds N   how often each is asked (${ROUNDS})
+  --json FILE  writes the figures there as well
+  --help       this text
+`
+
+const { values: options } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: String(ROUNDS) },
+    json: { type: 'string' },
+    help: { type: 'boolean' },
+  },
+})
+
+interface Figure {
+  p50Ms: number
+  p95Ms: number
+}
+
+interface Measured {
+  name: string
+  limit: number | null
+  /** The p50 of the largest in terms of the smallest. */
+  ratio: number
+  /** By number of rows. */
+  figures: Record<string, Figure>
+}
+
+interface Report {
+  sizes: number[]
+  operations: Measured[]
+  footprint: Footprint
+  machine: { cpus: number; model: string; node: string }
+}
+
+const ends: (() => Promise<void>)[] = []
+const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
+
+if (options.help) {
+  process.stdout.write(HELP)
+} else {
+  try {
+    const report = await measure(Number(options.rows), Number(options.rounds))
+    process.stdout.write(renderTable(report))
+    if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
+    if (report.operations.some(isBroken)) process.exitCode = 1
+  } finally {
+    closeConnections()
+    for (const end of ends.reverse()) await end()
+  }
+}
+
+async function measure(rows: number, rounds: number): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), 'cowry-growth-'))
+  ends.push(() => rm(folder, { recursive: true, force: true }))
+  const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
+  ends.push(() => postgres.stop())
+  const sizes = [...new Set([SMALLEST, Math.max(SMALLEST, Math.round(rows / 10)), rows])]
+  const subjects: Subject[] = []
+  for (const size of sizes) subjects.push(await makeSubject(postgres.url, size))
+  const operations = await askInTurns(subjects, rounds)
+  const footprint = await measureFootprint(ending, await newDatabase(postgres.url, 'growth_footprint'))
+  const machine = { cpus: cpus().length, model: cpus()[0]?.model.trim() ?? '', node: process.version }
+  return { sizes, operations, footprint, machine }
+}
+
+async function newDatabase(adminUrl: string, name: string): Promise<string> {
+  await asAdmin(adminUrl, `create database ${name}`)
+  return withDatabase(adminUrl, name)
+}
+
+async function makeSubject(adminUrl: string, rows: number): Promise<Subject> {
+  const databaseUrl = await newDatabase(adminUrl, `growth_${rows}`)
+  const env = { COWRY_RATE_LIMIT: '0' }
+  const service = await testService(ending, { role: 'api', databaseUrl, checksInvariants: false, env })
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const found = await client.query<{ id: string }>('select id from merchants')
+    await makeRows(client, found.rows[0]?.id ?? '', rows, (words) => say(`filling ${words}`))
+  } finally {
+    await client.end()
+  }
+  const { url, db, demoKey } = service
+  const subject = { rows, url, db, key: demoKey ?? '' }
+  const middle = JSON.parse(await get(subject, '/api/v1/customers?createdTo=2026-02-14T00:00:00Z'))
+  return { ...subject, cursor: encodeURIComponent(middle.meta.nextCursor) }
+}
+
+/** One after the other at each size, so that whatever else the machine does falls on all of them alike. */
+async function askInTurns(subjects: readonly Subject[], rounds: number): Promise<Measured[]> {
+  const startedAt = performance.now()
+  const measured: Measured[] = []
+  for (const [done, operation] of OPERATIONS.entries()) {
+    const spent = performance.now() - startedAt
+    const left =
+      done === 0 ? '' : `, ${((spent / done) * (OPERATIONS.length - done) * 1e-3).toFixed(0)} s left`
+    say(`${operation.name}${left}`)
+    measured.push(await measureOperation(operation, subjects, rounds))
+  }
+  return measured
+}
+
+async function measureOperation(
+  operation: Operation,
+  subjects: readonly Subject[],
+  rounds: number,
+): Promise<Measured> {
+  const took = new Map(subjects.map(({ rows }) => [rows, [] as number[]]))
+  for (let round = -WARM_UP; round < rounds; round += 1) {
+    for (const subject of subjects) {
+      // Numbers that lie far apart, the same ones in the same order at every run.
+      const n = (Math.abs(round) * 7_919 + 13) % subject.rows
+      const startedAt = performance.now()
+      await operation.run(subject, n)
+      if (round >= 0) took.get(subject.rows)?.push(performance.now() - startedAt)
+    }
+  }
+  const figures = Object.fromEntries([...took].map(([rows, times]) => [rows, figureOf(times)]))
+  const p50s = Object.values(figures).map(({ p50Ms }) => p50Ms)
+  const ratio = rounded((p50s.at(-1) ?? Number.NaN) / (p50s[0] ?? Number.NaN))
+  return { name: operation.name, limit: operation.limit, ratio, figures }
+}
+
+function figureOf(times: readonly number[]): Figure {
+  return { p50Ms: rounded(median(times)), p95Ms: rounded(percentile(times, 0.95)) }
+}
+
+function isBroken({ limit, ratio }: Measured): boolean {
+  return limit !== null && !(ratio <= limit)
+}
+
+function say(words: string): void {
+  process.stderr.write(`» ${words}\n`)
+}
+
+function renderTable({ sizes, operations, footprint }: Report): string {
+  const heads = ['', ...sizes.flatMap((size) => [`p50 at ${size}`, 'p95']), 'ratio', 'limit', '']
+  const lines = operations.map((one) => [
+    one.name,
+    ...sizes.flatMap((size) => [one.figures[size]?.p50Ms, one.figures[size]?.p95Ms].map(String)),
+    String(one.ratio),
+    one.limit === null ? '' : String(one.limit),
+    isBroken(one) ? 'BROKEN' : '',
+  ])
+  const widths = heads.map((head, at) => Math.max(head.length, ...lines.map((line) => line[at]?.length ?? 0)))
+  const table = [heads, ...lines]
+    .map((line) =>
+      line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))),
+    )
+    .map((line) => line.join('  ').trimEnd())
+  const stored = Object.entries(footprint.rows).map(([table, count]) => `${table} ${count}`)
+  return [
+    ...table,
+    '',
+    `One charge writes ${footprint.walBytes} bytes of WAL and leaves ${footprint.storedBytes} bytes with their indexes in ` +
+      `rows of: ${stored.join(', ')}.`,
+    '',
+  ].join('\n')
+}
