@@ -23,7 +23,7 @@ import { installationRoutes } from './installation.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { type Counters, createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
-import { type ConnectedDb, connectDb, type Db, DbUnavailable } from './kit/db.ts'
+import { type ConnectedDb, connectDb, type Db } from './kit/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './kit/embedded-postgres.ts'
 import { passCommits } from './kit/failpoints.ts'
 import { createHttpClient, type HttpClient } from './kit/http-client.ts'
@@ -74,6 +74,7 @@ import { refundRoutes } from './refunds/routes.ts'
 import { findGiven, type RefundRing, ringRefunds } from './refunds/service.ts'
 import { stagingRoutes } from './staging/routes.ts'
 import type { StagingApp } from './staging/service.ts'
+import { explainDatabase, explainListen } from './start-advice.ts'
 import { startTracing, type Tracing } from './tracing.ts'
 import { walletRoutes } from './wallet/routes.ts'
 import { webhookJobs } from './webhooks/jobs.ts'
@@ -428,30 +429,5 @@ async function readiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: s
   } catch (error) {
     log.warn('not ready', errorFields(error))
     return { ready: false, reasons: ['The database does not answer.'] }
-  }
-}
-
-/** The private server explains itself; about somebody else's we can only say what it must be. */
-function explainDatabase({ databaseUrl }: Config): (error: unknown) => never {
-  return (error) => {
-    if (databaseUrl === null || !(error instanceof DbUnavailable)) throw error
-    const words = error.cause instanceof Error ? error.cause.message : error.message
-    const advice = 'It must exist, run and let this user in.'
-    throw new Error(`the database of DATABASE_URL cannot be used: ${words}. ${advice}`, { cause: error })
-  }
-}
-
-const LISTEN_ADVICE: Record<string, string> = {
-  EADDRINUSE: 'something else listens there. Stop it, or set PORT to another number.',
-  EACCES: 'this user may not. Set PORT to a number above 1023.',
-  EADDRNOTAVAIL: 'this machine does not have that address. Set HOST to one it has, or to 0.0.0.0 for all.',
-}
-
-function explainListen(config: Config): (error: unknown) => never {
-  return (error) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const advice = LISTEN_ADVICE[code]
-    if (!advice) throw error
-    throw new Error(`cannot listen on ${config.host}:${config.port}: ${advice}`, { cause: error })
   }
 }

@@ -6,6 +6,7 @@ import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/public-address.ts'
+import type { TraceTarget } from './kit/trace-export.ts'
 import {
   allSettings,
   CLIENT_SETTINGS,
@@ -59,6 +60,8 @@ export interface Config {
   /** 0: never. */
   readonly invariantMinutes: number
   readonly preparedStatements: boolean
+  /** Null: no traces. */
+  readonly traces: (TraceTarget & { readonly ratio: number }) | null
   readonly failpoints: Failpoints
   /** By the gateway's name. */
   readonly gateways: ReadonlyMap<string, GatewayConfig>
@@ -103,12 +106,18 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
   if (complaints.length > 0) throw new ConfigError(complaints)
   return Object.freeze({
     ...values,
+    traces: tracesOf(values),
     publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
     // A developer receives webhooks on the machine that sends them.
     webhookAllow: values.webhookAllow ?? (mode === 'test' ? ALLOW_LOOPBACK : ALLOW_NOTHING),
     mode,
     gateways: new Map(access),
   })
+}
+
+function tracesOf(values: Values<typeof SETTINGS>): Config['traces'] {
+  const { traceEndpoint: endpoint, traceHeaders: headers, traceServiceName: serviceName } = values
+  return endpoint === null ? null : { endpoint, headers, serviceName, ratio: values.traceRatio }
 }
 
 function isProduction(env: Env): boolean {

@@ -104,6 +104,27 @@ function readListen(text: string): ListenAddress | Wrong {
   return { host, port }
 }
 
+function readCollector(text: string): string | Wrong {
+  const url = URL.parse(text)
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return wrong('must be an http or https address')
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+// A value is never repeated in a complaint: it usually is a token.
+function readHeaders(text: string): Readonly<Record<string, string>> | Wrong {
+  const pairs = text.split(',').filter((part) => part.trim() !== '')
+  const headers = pairs.map((part) =>
+    /^\s*([!#$%&'*+.^_`|~\w-]+)=((?:[\x21-\x24\x26-\x7e]|%[2-7][\da-fA-F])*)\s*$/.exec(part),
+  )
+  if (headers.some((match) => match === null)) return wrong('must be name=value[,name2=value2]')
+  return Object.fromEntries(headers.map((match) => [match?.[1] ?? '', decodeURIComponent(match?.[2] ?? '')]))
+}
+
+function readRatio(text: string): number | Wrong {
+  const ratio = /^(?:0|1|0?\.\d{1,9}|1\.0+)$/.test(text) ? Number(text) : Number.NaN
+  return ratio >= 0 && ratio <= 1 ? ratio : wrong(`must be a number from 0 to 1, not "${text}"`)
+}
+
 /** Only the origin: the pages live at fixed paths below it. */
 function readOrigin(text: string): string | Wrong {
   const url = URL.parse(text)
@@ -296,6 +317,14 @@ export const SETTINGS = {
     'How long an Idempotency-Key is remembered. A week covers a queue of a merchant that stood still over a long weekend.'),
   deliveryDays: setting('COWRY_DELIVERY_DAYS', '30', whole(30, 400),
     'How long it is told how the deliveries of an event went; their tries go by whole months.'),
+  traceEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318', readCollector,
+    'The OpenTelemetry collector that traces are sent to, as OTLP over HTTP in JSON. Absent: there are none.'),
+  traceHeaders: setting('OTEL_EXPORTER_OTLP_HEADERS', '', readHeaders,
+    'Headers for the collector, as name=value[,name2=value2], percent-encoded.'),
+  traceServiceName: setting('OTEL_SERVICE_NAME', 'cowry', word,
+    'What the service is called in traces.'),
+  traceRatio: setting('OTEL_TRACES_SAMPLER_ARG', '1', readRatio,
+    'The share of traces that are kept, from 0 to 1.'),
   failpoints: setting('COWRY_FAILPOINTS', '', readFailpointSetting,
     'Where the process dies, throws or hangs, for tests of crashes. Staging only.'),
 }

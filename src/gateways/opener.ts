@@ -54,6 +54,8 @@ export interface OpenerOptions {
   publicUrl(): string
   /** Counts and times what a gateway is asked for; absent: nobody does. */
   measure?: MeasureGateway
+  /** What is put around every client that is made, such as traces. */
+  wrap?: (http: HttpClient) => HttpClient
 }
 
 // An open account without traffic has no connection and takes some kilobytes.
@@ -71,7 +73,8 @@ interface OpenAccount extends Opened {
 export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
   const clients = new Set<HttpClient>()
   const newClient = () => {
-    const http = heedRetryAfter(createHttpClient({ totalTimeoutMs: options.timeoutMs }), app.clock)
+    const bare = createHttpClient({ totalTimeoutMs: options.timeoutMs })
+    const http = heedRetryAfter(options.wrap?.(bare) ?? bare, app.clock)
     clients.add(http)
     return http
   }

@@ -2,10 +2,11 @@
 // and the count of those still under way, which a stopping server waits for.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RefusalCode } from '../core/errors.ts'
+import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
+import type { Tracer } from '../kit/trace.ts'
 import { REPORTS_PATH } from './headers.ts'
 import { LOGS_PATH } from './log-routes.ts'
 import { type Ended, METRICS_PATH } from './metrics.ts'
@@ -40,8 +41,13 @@ export interface Exchanges {
 /** What nginx logs for a caller that left before the answer; it never goes out. */
 const CALLER_LEFT = 499
 
-/** Every request is measured, where somebody measures. */
-export function createExchanges(clock: Clock, log: Log, measure?: (ended: Ended) => void): Exchanges {
+interface Watchers {
+  measure?: (ended: Ended) => void
+  tracer?: Tracer
+}
+
+/** Every request is measured and traced, where somebody does that. */
+export function createExchanges(clock: Clock, log: Log, { measure, tracer }: Watchers = {}): Exchanges {
   const open = new Set<FastifyReply>()
   const waiting: (() => void)[] = []
   let isClosing = false
@@ -70,7 +76,7 @@ export function createExchanges(clock: Clock, log: Log, measure?: (ended: Ended)
     async work(request, reply, run) {
       request.exchange.unfinished += 1
       try {
-        return await run()
+        return await (tracer ? trace(tracer, request, reply, run) : run())
       } finally {
         end(request, reply)
       }
@@ -94,6 +100,36 @@ const QUIET_ROUTES: ReadonlySet<string> = new Set([
   REPORTS_PATH,
   LOGS_PATH,
 ])
+
+function trace<Result>(
+  tracer: Tracer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const route = request.routeOptions.url ?? 'unknown'
+  const { traceparent: parent } = request.headers
+  const attributes = {
+    'http.request.method': request.method,
+    'http.route': route,
+    'cowry.request_id': request.id,
+  }
+  const ended = (http: number) => ({
+    attributes: { 'http.response.status_code': http },
+    isFailed: http >= 500,
+  })
+  return tracer.span(
+    {
+      name: `${request.method} ${route}`,
+      kind: 'server',
+      attributes,
+      parent: typeof parent === 'string' ? parent : undefined,
+    },
+    run,
+    () => ended(reply.statusCode),
+    (error) => ended(error instanceof Refusal ? REFUSALS[error.code].http : 500),
+  )
+}
 
 function describeEnd(request: FastifyRequest, reply: FastifyReply, nowMs: number): Ended {
   const { callerLeft, startedAtMs } = request.exchange

@@ -9,6 +9,7 @@ import type { Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
 import type { RecentLines } from '../kit/recent-lines.ts'
 import type { ErrorPage, HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
+import type { Tracer } from '../kit/trace.ts'
 import type { Ended, ReadMetrics } from './metrics.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { SharePaces } from './shared-pace.ts'
@@ -47,6 +48,8 @@ export interface HttpShellOptions {
   readMetrics?: ReadMetrics
   /** Called at the end of every request. */
   measure?(ended: Ended): void
+  /** Makes every request a span; absent: nobody wants traces. */
+  tracer?: Tracer
   ready(): Promise<{ ready: boolean; reasons: string[] }>
   /** The origin under which callers reach us. A function, because a port may be chosen only when we listen. */
   publicUrl(): string

@@ -29,7 +29,7 @@ const HANG_UP_MS = 500
 
 export function createHttpShell(options: HttpShellOptions): HttpShell {
   const headers = securityHeaders(options.environment)
-  const exchanges = createExchanges(options.clock, options.log, options.measure)
+  const exchanges = createExchanges(options.clock, options.log, options)
   let stopping = false
   const { environment, random, log, errorPage } = options
   const parts = { exchanges, headers, environment, random, log, errorPage, compress: createCompress() }

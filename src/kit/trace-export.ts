@@ -1,0 +1,114 @@
+// Sends finished spans to a collector: OTLP over HTTP, in JSON. In groups and off everybody's path; a collector that is
+// slow or away costs spans and nothing else.
+
+import type { Clock } from './clock.ts'
+import type { HttpClient } from './http-client.ts'
+import type { Log } from './log.ts'
+import type { Attributes, FinishedSpan, SpanKind } from './trace.ts'
+
+export interface TraceExport {
+  keep(span: FinishedSpan): void
+  /** Spans that were lost since the start. */
+  lost(): number
+  /** Sends what waits. */
+  stop(): Promise<void>
+}
+
+export interface TraceTarget {
+  /** Of the collector, without /v1/traces. */
+  endpoint: string
+  headers: Readonly<Record<string, string>>
+  serviceName: string
+}
+
+interface Needs {
+  http: HttpClient
+  clock: Clock
+  log: Log
+}
+
+const SEND_EVERY_MS = 5_000
+const MOST_AT_ONCE = 512
+// Some seconds of a busy service, and a megabyte or two.
+const MOST_WAITING = 4_096
+
+export function createTraceExport({ http, clock, log }: Needs, target: TraceTarget): TraceExport {
+  let waiting: FinishedSpan[] = []
+  let lost = 0
+  const stopping = new AbortController()
+
+  const send = async (): Promise<void> => {
+    const spans = waiting.slice(0, MOST_AT_ONCE)
+    waiting = waiting.slice(MOST_AT_ONCE)
+    const answer = await http.request({
+      method: 'POST',
+      url: `${target.endpoint}/v1/traces`,
+      headers: { ...target.headers, 'content-type': 'application/json' },
+      body: JSON.stringify(toOtlp(spans, target.serviceName)),
+    })
+    if (answer.kind === 'answered' && answer.status < 300) return
+    lost += spans.length
+    const reason = answer.kind === 'answered' ? `status ${answer.status}` : answer.code
+    log.warn('traces could not be sent', { count: spans.length, reason })
+  }
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(SEND_EVERY_MS, stopping.signal)
+      while (waiting.length > 0) await send()
+    }
+  }
+
+  const running = run()
+  return {
+    keep(span) {
+      if (waiting.length < MOST_WAITING) waiting.push(span)
+      else lost += 1
+    },
+    lost: () => lost,
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, client: 3, producer: 4 }
+const UNSET = 0
+const FAILED = 2
+
+/** The request of the protocol: ids in hex, times as decimal text. */
+export function toOtlp(spans: readonly FinishedSpan[], serviceName: string): object {
+  return {
+    resourceSpans: [
+      {
+        resource: { attributes: toAttributes({ 'service.name': serviceName }) },
+        scopeSpans: [{ scope: { name: 'cowry' }, spans: spans.map(toSpan) }],
+      },
+    ],
+  }
+}
+
+function toSpan(span: FinishedSpan): object {
+  return {
+    traceId: span.traceId,
+    spanId: span.spanId,
+    ...(span.parentId !== undefined && { parentSpanId: span.parentId }),
+    name: span.name,
+    kind: KINDS[span.kind],
+    startTimeUnixNano: String(span.startedAtNs),
+    endTimeUnixNano: String(span.endedAtNs),
+    attributes: toAttributes(span.attributes),
+    status: { code: span.isFailed ? FAILED : UNSET },
+  }
+}
+
+function toAttributes(attributes: Attributes): object[] {
+  return Object.entries(attributes).map(([key, value]) => ({ key, value: toValue(value) }))
+}
+
+function toValue(value: string | number | boolean): object {
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }
+}

@@ -1,0 +1,125 @@
+// Traces in the words of OpenTelemetry: a span is a piece of work, and knows in which other it was done. What follows from a
+// request belongs to it without being handed on. Nothing of this is on any path while nobody asks for traces.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Random } from './random.ts'
+
+export type SpanKind = 'internal' | 'server' | 'client' | 'producer'
+
+export type Attributes = Readonly<Record<string, string | number | boolean>>
+
+export interface FinishedSpan {
+  traceId: string
+  spanId: string
+  parentId: string | undefined
+  name: string
+  kind: SpanKind
+  startedAtNs: bigint
+  endedAtNs: bigint
+  attributes: Attributes
+  isFailed: boolean
+}
+
+export interface SpanStart {
+  name: string
+  kind: SpanKind
+  attributes?: Attributes
+  /** The traceparent header of a caller. */
+  parent?: string
+}
+
+/** What is known only at the end. */
+export interface SpanEnd {
+  attributes?: Attributes
+  isFailed?: boolean
+}
+
+export interface Tracer {
+  /** Does the work as a span of the one that it is done in. */
+  span<Result>(
+    start: SpanStart,
+    work: () => Promise<Result>,
+    end?: (result: Result) => SpanEnd,
+    failed?: (error: unknown) => SpanEnd,
+  ): Promise<Result>
+  /** The traceparent header for a call that is made now; undefined outside any span. */
+  traceparent(): string | undefined
+}
+
+interface Context {
+  traceId: string
+  spanId: string
+  isSampled: boolean
+}
+
+interface Needs {
+  random: Random
+  /** The share of traces that are kept, from 0 to 1. The caller's own choice would be a way to make us work. */
+  ratio: number
+  keep: (span: FinishedSpan) => void
+}
+
+const TRACE_BYTES = 16
+const SPAN_BYTES = 8
+
+export function createTracer({ random, ratio, keep }: Needs): Tracer {
+  const contexts = new AsyncLocalStorage<Context>()
+  const newId = (bytes: number) => Buffer.from(random.bytes(bytes)).toString('hex')
+
+  const begin = (parent: Context | undefined): Context => {
+    const traceId = parent?.traceId ?? newId(TRACE_BYTES)
+    const isSampled = contexts.getStore()?.isSampled ?? isChosen(traceId, ratio)
+    return { traceId, spanId: newId(SPAN_BYTES), isSampled }
+  }
+
+  return {
+    async span(start, work, end, failed = describeError) {
+      const parent = contexts.getStore() ?? readTraceparent(start.parent)
+      const context = begin(parent)
+      if (!context.isSampled) return contexts.run(context, work)
+      const { traceId, spanId } = context
+      const { name, kind, attributes } = start
+      const startedAtNs = nowNs()
+      const finish = ({ attributes: more, isFailed = false }: SpanEnd) => {
+        const all = { ...attributes, ...more }
+        const ids = { traceId, spanId, parentId: parent?.spanId }
+        keep({ ...ids, name, kind, startedAtNs, endedAtNs: nowNs(), attributes: all, isFailed })
+      }
+      try {
+        const result = await contexts.run(context, work)
+        finish(end?.(result) ?? {})
+        return result
+      } catch (error) {
+        finish(failed(error))
+        throw error
+      }
+    },
+    traceparent() {
+      const context = contexts.getStore()
+      return context && `00-${context.traceId}-${context.spanId}-${context.isSampled ? '01' : '00'}`
+    },
+  }
+}
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+
+/** Whose work this is part of, if the header is well formed. Ids of nothing but zeros are none. */
+function readTraceparent(header: string | undefined): Context | undefined {
+  const [, traceId = '', spanId = ''] = TRACEPARENT.exec(header ?? '') ?? []
+  if (!/[1-9a-f]/.test(traceId) || !/[1-9a-f]/.test(spanId)) return undefined
+  return { traceId, spanId, isSampled: false }
+}
+
+/** The same trace is chosen or not by everybody with the same share. */
+function isChosen(traceId: string, ratio: number): boolean {
+  return Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < ratio
+}
+
+function nowNs(): bigint {
+  return BigInt(Math.round((performance.timeOrigin + performance.now()) * 1_000)) * 1_000n
+}
+
+/** Never its words: they may hold what somebody sent. */
+function describeError(error: unknown): SpanEnd {
+  return { attributes: { 'error.type': error instanceof Error ? error.name : typeof error }, isFailed: true }
+}

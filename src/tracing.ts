@@ -1,0 +1,55 @@
+// Traces, where somebody has named a collector: the tracer, its way there, and the tools with spans around them. Elsewhere
+// everything is handed on as it came.
+
+import type { Config } from './config.ts'
+import type { Clock } from './kit/clock.ts'
+import type { Db } from './kit/db.ts'
+import { createHttpClient, type HttpClient } from './kit/http-client.ts'
+import type { Log } from './kit/log.ts'
+import type { Metrics } from './kit/metrics.ts'
+import type { PublicHttp } from './kit/public-http.ts'
+import type { Random } from './kit/random.ts'
+import { createTracer, type Tracer } from './kit/trace.ts'
+import { createTraceExport } from './kit/trace-export.ts'
+import { tracedDb, tracedHttp, tracedPublicHttp } from './kit/traced.ts'
+
+export interface Tracing {
+  tracer: Tracer | undefined
+  db(db: Db): Db
+  http(http: HttpClient): HttpClient
+  publicHttp(http: PublicHttp): PublicHttp
+  stop(): Promise<void>
+}
+
+const OFF: Tracing = {
+  tracer: undefined,
+  db: (db) => db,
+  http: (http) => http,
+  publicHttp: (http) => http,
+  stop: async () => undefined,
+}
+
+interface Needs {
+  clock: Clock
+  log: Log
+  random: Random
+  metrics: Metrics
+}
+
+export function startTracing({ traces }: Config, { clock, log, random, metrics }: Needs): Tracing {
+  if (traces === null) return OFF
+  const http = createHttpClient()
+  const sending = createTraceExport({ http, clock, log }, traces)
+  metrics.counted('cowry_spans_lost_total', 'Spans that no collector took.', [], () => [[[], sending.lost()]])
+  const tracer = createTracer({ random, ratio: traces.ratio, keep: sending.keep })
+  return {
+    tracer,
+    db: (db) => tracedDb(db, tracer),
+    http: (client) => tracedHttp(client, tracer),
+    publicHttp: (client) => tracedPublicHttp(client, tracer),
+    async stop() {
+      await sending.stop()
+      await http.close()
+    },
+  }
+}
