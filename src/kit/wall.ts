@@ -57,7 +57,7 @@ export function ownOnly<Item extends { merchant_id: string }, Result>(
   }
 }
 
-export interface WallGap {
+interface WallGap {
   what: string
   why: string
 }
