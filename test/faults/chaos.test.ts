@@ -12,10 +12,10 @@ const KILLS = 20
 it('loses nothing acknowledged and executes nothing twice while processes, networks and PostgreSQL die (F-07, F-10, F-14, F-15)', async (t) => {
   const seed = Number(process.env.COWRY_CHAOS_SEED ?? randomInt(1, 2 ** 32))
   t.diagnostic(`COWRY_CHAOS_SEED=${seed}`)
-  const report = await chaos({ after }, { seed, kills: KILLS, seconds: KILLS, mostSeconds: 5 * KILLS })
+  const report = await chaos({ after }, { seed, kills: KILLS, seconds: KILLS, mostSeconds: 4 * KILLS })
   assert.equal(report.folder, null, tableOf(report))
   // A machine that is busy with other tests starts processes slowly, and so there are fewer to kill in this time.
-  assert.ok(report.troubles.kills >= KILLS / 2, tableOf(report))
+  assert.ok(report.troubles.kills >= KILLS / 4, tableOf(report))
   // It was a day with work in it, and trouble reached it.
   assert.ok(report.acknowledged > 2 * KILLS && report.books.refunds > 0, tableOf(report))
   assert.ok((report.answers['no answer'] ?? 0) > 0, tableOf(report))

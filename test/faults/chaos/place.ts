@@ -72,10 +72,15 @@ export async function keepRunning(t: Ending, options: PlaceOptions): Promise<Pla
     await watch(first)
     while (!isOver) {
       // The database may be away at this moment, and then there is no start.
-      const started = await start().catch(() => undefined)
+      const started = await start().catch(giveUp)
       if (started) await watch(started)
       else await delay(REST_AFTER_FAILED_START_MS)
     }
+  }
+  const giveUp = async (error: unknown): Promise<undefined> => {
+    await appendFile(options.logFile, `no start: ${error}\n`)
+    // One that was too slow is still there, and must not come after all.
+    await endAll()
   }
   const signal = (what: NodeJS.Signals): boolean => {
     try {

@@ -43,103 +43,147 @@ export interface Town {
 }
 
 export async function startTown(t: Ending, folder: string): Promise<Town> {
-  const complaints: string[] = []
-  const wires: Wire[] = []
-  const places: Place[] = []
   const placeEnds: (() => Promise<void>)[] = []
   let postgres = await startPostgres(folder)
   t.after(async () => {
     await Promise.all(placeEnds.map((end) => end()))
     await postgres.stop()
   })
-  const lay = async (from: string, to: Wire['to'], target: number) => {
-    const proxy = await startTcpProxy(t, target)
-    wires.push({ from, to, proxy })
-    return proxy
-  }
-  const settle = async (options: Omit<PlaceOptions, 'complain' | 'logFile'>) => {
-    const logFile = join(folder, `${options.name}.log`)
-    const ending: Ending = { after: (end) => void placeEnds.push(end) }
-    const complain = (words: string) => void complaints.push(words)
-    places.push(await keepRunning(ending, { ...options, logFile, complain }))
-  }
-
-  const hooks = await lay('provider', 'api', 0)
-  const provider = { port: 0 }
-  await settle({
-    name: 'provider',
-    kind: 'provider',
-    args: ['sandbox', '--port', '0', '--data-dir', folder],
-    env: {
-      COWRY_SANDBOX_SECRET: SECRET,
-      COWRY_PUBLIC_URL: `http://127.0.0.1:${hooks.port}`,
-    },
-    onStart({ data }) {
-      provider.port = portOf(data.url)
-      for (const { to, proxy } of wires) if (to === 'provider') proxy.aim(provider.port)
-    },
-  })
-
-  let apiKey = ''
-  const apiUrls: string[] = []
-  const startService = async (name: string, role: 'api' | 'worker') => {
-    const database = await lay(name, 'database', postgres.port)
-    const gateway = await lay(name, 'provider', provider.port)
-    const door = role === 'api' ? await lay('load', 'api', 0) : undefined
-    if (door) apiUrls.push(`http://127.0.0.1:${door.port}`)
-    const dataDir = join(folder, name)
-    await mkdir(dataDir)
-    await settle({
-      name,
-      kind: role,
-      args: ['serve', '--role', role],
-      env: {
-        PORT: '0',
-        DATABASE_URL: withPort(postgres.url, database.port),
-        COWRY_DATA_DIR: dataDir,
-        COWRY_SANDBOX_URL: `http://127.0.0.1:${gateway.port}`,
-        COWRY_SANDBOX_SECRET: SECRET,
-        COWRY_RATE_LIMIT: '0',
-        COWRY_POOL_SIZE: '8',
-        COWRY_PROMPTS_PER_NUMBER: '0',
-        COWRY_GATEWAY_TIMEOUT_MS: String(GATEWAY_TIMEOUT_MS),
-      },
-      onStart({ url, demoKey }) {
-        if (!door) return
-        apiKey ||= demoKey
-        door.aim(portOf(url))
-        // Webhooks of the provider come to whichever of the two was started last.
-        hooks.aim(portOf(url))
-      },
-    })
-  }
+  const ground = createGround(t, { after: (end) => void placeEnds.push(end) }, folder)
+  const { places, wires, complaints } = ground
+  const hooks = await ground.lay('provider', 'api', 0)
+  const sites = { postgres, hooks, provider: await startProvider(ground, hooks) }
   // The first one migrates; the others find everything in its place.
-  await startService('api-1', 'api')
-  await Promise.all([
-    startService('api-2', 'api'),
-    startService('worker-1', 'worker'),
-    startService('worker-2', 'worker'),
+  const first = await startApi(ground, 'api-1', sites)
+  const [second] = await Promise.all([
+    startApi(ground, 'api-2', sites),
+    startService(ground, 'worker-1', 'worker', sites, () => undefined),
+    startService(ground, 'worker-2', 'worker', sites, () => undefined),
   ])
   const consumer = await startConsumer(t)
-  await subscribe(apiUrls[0] ?? '', apiKey, consumer, await lay('workers', 'consumer', portOf(consumer.url)))
-
+  await subscribe(first, consumer, await ground.lay('workers', 'consumer', portOf(consumer.url)))
   return {
     folder,
     places,
     wires,
-    apiUrls,
-    apiKey,
+    apiUrls: [first.url, second.url],
+    apiKey: first.apiKey,
     consumer,
     complaints,
     async restartDatabase(mode) {
       if (mode === 'immediate') quitPostgres(folder)
       await postgres.stop()
       postgres = await startPostgres(folder)
-      for (const { to, proxy } of wires) if (to === 'database') proxy.aim(postgres.port)
+      ground.aim('database', postgres.port)
     },
     openDb: () => connectDb({ url: postgres.url, poolSize: 4, applicationName: 'cowry-chaos' }),
     providerLog: join(folder, 'sandbox.jsonl'),
   }
+}
+
+/** What processes and wires are put on. */
+interface Ground extends Pick<Town, 'folder' | 'places' | 'wires' | 'complaints'> {
+  lay(from: string, to: Wire['to'], target: number): Promise<TcpProxy>
+  /** Where all wires to it lead from now on. */
+  aim(to: Wire['to'], port: number): void
+  settle(options: Omit<PlaceOptions, 'complain' | 'logFile'>): Promise<void>
+}
+
+function createGround(t: Ending, ofPlaces: Ending, folder: string): Ground {
+  const wires: Wire[] = []
+  const places: Place[] = []
+  const complaints: string[] = []
+  return {
+    folder,
+    wires,
+    places,
+    complaints,
+    async lay(from, to, target) {
+      const proxy = await startTcpProxy(t, target)
+      wires.push({ from, to, proxy })
+      return proxy
+    },
+    aim(to, port) {
+      for (const wire of wires) if (wire.to === to) wire.proxy.aim(port)
+    },
+    async settle(options) {
+      const logFile = join(folder, `${options.name}.log`)
+      const complain = (words: string) => void complaints.push(words)
+      places.push(await keepRunning(ofPlaces, { ...options, logFile, complain }))
+    },
+  }
+}
+
+/** What every process is told about the others. */
+interface Sites {
+  postgres: EmbeddedPostgres
+  /** Where the provider listens, which its next start changes. */
+  provider: { port: number }
+  /** The wire on which the provider's webhooks come in. */
+  hooks: TcpProxy
+}
+
+async function startProvider(ground: Ground, hooks: TcpProxy): Promise<Sites['provider']> {
+  const provider = { port: 0 }
+  await ground.settle({
+    name: 'provider',
+    kind: 'provider',
+    args: ['sandbox', '--port', '0', '--data-dir', ground.folder],
+    env: { COWRY_SANDBOX_SECRET: SECRET, COWRY_PUBLIC_URL: `http://127.0.0.1:${hooks.port}` },
+    onStart({ data }) {
+      provider.port = portOf(data.url)
+      ground.aim('provider', provider.port)
+    },
+  })
+  return provider
+}
+
+interface Api {
+  /** Where the load finds it, behind its proxy. */
+  url: string
+  apiKey: string
+}
+
+async function startApi(ground: Ground, name: string, sites: Sites): Promise<Api> {
+  const door = await ground.lay('load', 'api', 0)
+  let apiKey = ''
+  await startService(ground, name, 'api', sites, ({ url, demoKey }) => {
+    apiKey = demoKey
+    door.aim(portOf(url))
+    // Webhooks of the provider come to whichever of the two was started last.
+    sites.hooks.aim(portOf(url))
+  })
+  return { url: `http://127.0.0.1:${door.port}`, apiKey }
+}
+
+async function startService(
+  ground: Ground,
+  name: string,
+  role: 'api' | 'worker',
+  { postgres, provider }: Sites,
+  onStart: PlaceOptions['onStart'],
+): Promise<void> {
+  const database = await ground.lay(name, 'database', postgres.port)
+  const gateway = await ground.lay(name, 'provider', provider.port)
+  const dataDir = join(ground.folder, name)
+  await mkdir(dataDir)
+  await ground.settle({
+    name,
+    kind: role,
+    args: ['serve', '--role', role],
+    env: {
+      PORT: '0',
+      DATABASE_URL: withPort(postgres.url, database.port),
+      COWRY_DATA_DIR: dataDir,
+      COWRY_SANDBOX_URL: `http://127.0.0.1:${gateway.port}`,
+      COWRY_SANDBOX_SECRET: SECRET,
+      COWRY_RATE_LIMIT: '0',
+      COWRY_POOL_SIZE: '8',
+      COWRY_PROMPTS_PER_NUMBER: '0',
+      COWRY_GATEWAY_TIMEOUT_MS: String(GATEWAY_TIMEOUT_MS),
+    },
+    onStart,
+  })
 }
 
 function startPostgres(folder: string): Promise<EmbeddedPostgres> {
@@ -152,7 +196,7 @@ function quitPostgres(folder: string): void {
   if (file) process.kill(file.pid, 'SIGQUIT')
 }
 
-async function subscribe(url: string, apiKey: string, consumer: Consumer, proxy: TcpProxy): Promise<void> {
+async function subscribe({ url, apiKey }: Api, consumer: Consumer, proxy: TcpProxy): Promise<void> {
   const api = createApi(url, { 'x-api-key': apiKey })
   const answer = await api.post('/api/v1/webhooks/endpoints', {
     url: `http://127.0.0.1:${proxy.port}/hook`,
