@@ -37,7 +37,7 @@ export function walled(db: ConnectedDb): Db {
   return {
     query: (statement, values) => side().query(statement, values),
     script: (text) => side().script(text),
-    transaction: (work) => side().transaction(work),
+    transaction: (work, options) => side().transaction(work, options),
     close: () => db.close(),
   }
 }
