@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import pg from 'pg'
 import { testDatabaseUrl } from '../../test/support/database.ts'
 import { asAdmin, dropDatabase, withDatabase } from '../../test/support/template.ts'
 import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
 import { migrate } from './migrate.ts'
 import { asMerchant, ownOnly, piecesAsMerchant, raiseWall, walled } from './wall.ts'
+import { sideOf } from './walled-query.ts'
 
 const url = await testDatabaseUrl({ after: (work) => after(() => whole.close().then(work)) })
 // Two connections, so that everybody meets what others have left on theirs.
@@ -151,6 +153,15 @@ describe('the wall', () => {
     } finally {
       await once.close()
     }
+  })
+
+  it('gives an answer up that does not come in time', async () => {
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    const client = await pool.connect()
+    const query = { name: 'slow', text: 'select pg_sleep(1)', query_timeout: 50 }
+    await assert.rejects(sideOf(ONE).send(client, query), /timeout/)
+    client.release(true)
+    await pool.end()
   })
 
   it('takes nothing but the id of a merchant', () => {
