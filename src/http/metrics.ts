@@ -2,17 +2,20 @@
 // who keep such things on an inner network. And what is measured of every request.
 
 import { createServer } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { METRICS_CONTENT_TYPE, type Metrics, SECONDS } from '../kit/metrics.ts'
-import type { Gate } from './gate.ts'
 
 export const METRICS_PATH = '/metrics'
 
 export type ReadMetrics = () => Promise<string>
 
-export function registerMetrics(app: FastifyInstance, gate: Gate, read: ReadMetrics): void {
+export function registerMetrics(
+  app: FastifyInstance,
+  admit: (request: FastifyRequest) => void,
+  read: ReadMetrics,
+): void {
   app.get(METRICS_PATH, {
-    onRequest: async (request) => gate.admitScraper(request),
+    onRequest: async (request) => admit(request),
     handler: async (_request, reply) => reply.type(METRICS_CONTENT_TYPE).send(await read()),
   })
 }

@@ -182,7 +182,7 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerMounts(app, options.mounts, options.log)
   const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
   const { failpoints } = options
-  if (options.readMetrics) registerMetrics(app, needs.gate, options.readMetrics)
+  if (options.readMetrics) registerMetrics(app, needs.gate.admitScraper, options.readMetrics)
   registerJsonRoutes(app, { ...needs, failpoints }, options.routes, operatorRoutes)
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)

@@ -44,8 +44,8 @@ const FACES: readonly Rule[] = [
   { from: /./, to: /^src\/[\w-]+\/service\.ts$/, reason: 'a slice is known by its service' },
   {
     from: /./,
-    to: /^src\/gateways\/(?:gateway|definition|registry)\.ts$/,
-    reason: 'the contract and the list',
+    to: /^src\/gateways\/(?:gateway|definition|registry|measure)\.ts$/,
+    reason: 'the contract, the list, and what is measured of them',
   },
   { from: /./, to: /^src\/gateways\/[\w-]+\/index\.ts$/, reason: 'a gateway is known by its index' },
   {
@@ -55,7 +55,7 @@ const FACES: readonly Rule[] = [
   },
   {
     from: /^src\/[\w-]+\.ts$/,
-    to: /^src\/(?:http\/(?:server|openapi)|cli\/(?:program|server-file))\.ts$/,
+    to: /^src\/(?:http\/(?:server|openapi|metrics)|cli\/(?:program|server-file))\.ts$/,
     reason: 'the root starts the shells',
   },
   {
