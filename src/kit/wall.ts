@@ -3,7 +3,7 @@
 // the code in between hands on: that code is what the wall is for.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type ConnectedDb, type Db, sql } from './db.ts'
+import { type ConnectedDb, type Db, sql, type Tx } from './db.ts'
 
 const asking = new AsyncLocalStorage<string>()
 
@@ -67,6 +67,13 @@ const selectGaps = sql<WallGap>`select what, why from invariant_i15_merchants_ar
 
 /** Raises the wall where it does not stand, as far as this user may; answers what is missing. */
 export async function raiseWall(db: Db): Promise<WallGap[]> {
-  await db.query(raiseStatement)
+  const gaps = await db.query(selectGaps)
+  if (gaps.length === 0) return []
+  const raise = async (tx: Tx) => {
+    // Like a migration, which another process may be at.
+    await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
+    await tx.query(raiseStatement)
+  }
+  await db.transaction(raise, { isPatient: true })
   return db.query(selectGaps)
 }
