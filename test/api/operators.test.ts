@@ -7,6 +7,7 @@ import { runCommandLine } from '../../src/cli/program.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createHttpShell } from '../../src/http/server.ts'
+import { installationRoutes } from '../../src/installation.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createSigner } from '../../src/kit/crypto.ts'
 import { createLog } from '../../src/kit/log.ts'
@@ -37,6 +38,7 @@ async function startService(t: TestContext) {
       ...operatorRoutes(app, {
         checkInvariants: async () => [{ name: 'I1', violations: books.violations }],
       }),
+      ...installationRoutes(app),
       ...caseRoutes({ ...app, cursors: createSigner(random.bytes(32)), gateways: fixedGateways([]) }),
     ],
     authenticate: (input) => authenticate(keys, input),
