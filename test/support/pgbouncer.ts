@@ -19,7 +19,7 @@ export interface Pgbouncer {
 }
 
 export interface PgbouncerOptions {
-  /** Connections to the server per database: few, so that callers take turns on them. */
+  /** Connections to the server per database: few, because several files with several databases share one server. */
   poolSize?: number
   /** Whether it is told to set the timeouts that it drops. */
   setsTimeouts?: boolean
@@ -89,7 +89,7 @@ function settings(
   folder: string,
   port: number,
   keepsStatements: boolean,
-  { poolSize = 8, setsTimeouts = true }: PgbouncerOptions,
+  { poolSize = 4, setsTimeouts = true }: PgbouncerOptions,
 ): string {
   const { hostname, port: serverPort } = new URL(serverUrl)
   return [
@@ -105,6 +105,8 @@ function settings(
     `default_pool_size = ${poolSize}`,
     'max_client_conn = 2000',
     'server_idle_timeout = 5',
+    // Sooner than any test gives up, so that it shows when there are too few connections.
+    'query_wait_timeout = 20',
     'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,extra_float_digits',
     ...(keepsStatements ? ['max_prepared_statements = 500'] : []),
     'log_connections = 0',
