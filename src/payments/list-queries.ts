@@ -52,9 +52,11 @@ async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
   const pattern = search === null ? null : substringPattern(search)
   const values = [kind, status, currency, gateway, pattern]
   if (customerId !== null) return { ...OF_CUSTOMER, values: [...values, customerId] }
-  const grams = search === null ? null : searchQueryOf(merchantId, search)
-  if (pattern !== null && grams !== null && (await isRare(db, merchantId, pattern, grams)))
-    return { ...FOUND, values: [...values, grams] }
+  if (search !== null && HAS_TRIGRAM.test(search)) {
+    const wanted = [substringPattern(tellingPart(search)), searchQueryOf(merchantId, search)]
+    if (await isRare(db, merchantId, [pattern, ...wanted]))
+      return { ...FOUND, values: [...values, ...wanted] }
+  }
   const isPlain = status === null && currency === null && gateway === null && pattern === null
   return isPlain ? { ...ALL, values: [kind] } : { ...FILTERED, values }
 }
@@ -62,8 +64,19 @@ async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
 // What is found more rarely than this is found by its trigrams and then sorted. What is more frequent is met soon enough
 // by whoever reads in the order of time.
 const RARE = 10_000
-// A shorter text has no trigram of its own.
-const TRIGRAM_PATTERN = 3 + '%%'.length
+// Other texts have no trigram of their own.
+const HAS_TRIGRAM = /[\p{L}\p{N}]{3}/u
+
+// References mostly begin alike and are told apart by their ends, whose trigrams are the rare ones.
+const TELLING_LENGTH = 8
+
+function tellingPart(search: string): string {
+  const end = Array.from(search).slice(-TELLING_LENGTH).join('')
+  return HAS_TRIGRAM.test(end) ? end : search
+}
+
+const hasReference = (pattern: string, part: string) =>
+  `r.merchant_id = $1 and r.reference ilike ${part} and (r.reference ilike ${pattern}) is true`
 
 // Payments are joined by the merchant of the list and not of the customer: behind the wall between merchants the planner knows
 // whose payments they are, would conclude whose customers, and read all of these.
@@ -78,8 +91,8 @@ select
     select count(*)::integer
     from (
       select 1
-      from searched_references
-      where merchant_id = $1 and reference ilike $2
+      from searched_references r
+      where ${hasReference('$2', '$3')}
       limit ${String(RARE + 1)}
     ) r
   )
@@ -89,14 +102,14 @@ select
       select 1
       from searched_customers c
       join payments p on p.merchant_id = $1 and p.customer_id = c.id
-      where ${hasEmail('$2', '$3')}
+      where ${hasEmail('$2', '$4')}
       limit ${String(RARE + 1)}
     ) c
   ) as finds`
 
-async function isRare(db: Db, merchantId: string, pattern: string, grams: string): Promise<boolean> {
-  if (pattern.length < TRIGRAM_PATTERN) return false
-  const [counted] = await db.query(countFinds, [merchantId, pattern, grams])
+/** What is wanted: the pattern, its telling part, and its pieces. */
+async function isRare(db: Db, merchantId: string, wanted: readonly unknown[]): Promise<boolean> {
+  const [counted] = await db.query(countFinds, [merchantId, ...wanted])
   return counted !== undefined && counted.finds <= RARE
 }
 
@@ -273,11 +286,11 @@ const FILTERED = { newest: newestFiltered, oldest: oldestFiltered, count: countF
  * Two searches, each with the index of its own table: references as they were claimed, and the e-mails of customers.
  * A payment that both find is one.
  */
-const found = (pattern: string, grams: string) => `
+const found = (pattern: string, part: string, grams: string) => `
 with found as materialized (
   select r.payment_id as id
   from searched_references r
-  where r.merchant_id = $1 and r.reference ilike ${pattern}
+  where ${hasReference(pattern, part)}
   union
   select p.id
   from searched_customers c
@@ -296,7 +309,7 @@ const REST_OF_FOUND = `
   and ($11::text is null or p.gateway = $11)`
 
 const newestFound = sql<PaymentRow>`
-${found('$12', '$13')}
+${found('$12', '$13', '$14')}
 select ${PAYMENT_COLUMNS}
 from payments p
 where ${BEFORE} and ${FOUND_HERE} and ${REST_OF_FOUND}
@@ -305,7 +318,7 @@ limit $6
 offset $7`
 
 const oldestFound = sql<PaymentRow>`
-${found('$12', '$13')}
+${found('$12', '$13', '$14')}
 select ${PAYMENT_COLUMNS}
 from payments p
 where ${AFTER} and ${FOUND_HERE} and ${REST_OF_FOUND}
@@ -314,7 +327,7 @@ limit $6
 offset $7`
 
 const countFound = sql<Total>`
-${found('$8', '$9')}
+${found('$8', '$9', '$10')}
 select count(*)::integer as total
 from (
   select 1
