@@ -59,6 +59,9 @@ cross join lateral (select lower(f || '.' || l) || n.i || '@mail' || n.i % 7 || 
 const AMOUNT = 125_050
 const ENDPOINT = `'00000000-0000-7000-8000-0000000000e0'::uuid`
 
+// What is due to be settled has not been.
+const isSettled = (kind: string) => `(${kind} = 'capture' or n.i >= ${DUE})`
+
 const perPayment = (payments: number) => [
   `insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
   select $merchant, 'order-' || n.i, ${id(`'payment'`)}, decode(md5(n.i::text), 'hex'), n.at
@@ -90,7 +93,8 @@ const perPayment = (payments: number) => [
   select
     $merchant, ${id(`k`)}, k, ${id(`'payment'`)}, case when k = 'capture' then ${id(`'attempt'`)} end,
     n.at
-  from (select * from numbers where i < ${payments}) as n, unnest(array['capture', 'settlement']) as k`,
+  from (select * from numbers where i < ${payments}) as n, unnest(array['capture', 'settlement']) as k
+  where ${isSettled('k')}`,
   `insert into postings (merchant_id, entry_id, position, account, currency, amount_minor)
   select $merchant, ${id(`k`)}, p, a, 'KES', m
   from (select * from numbers where i < ${payments}) as n,
@@ -98,7 +102,8 @@ const perPayment = (payments: number) => [
       values
         ('capture', 1, 'gateway:sandbox', -${AMOUNT}), ('capture', 2, 'pending', ${AMOUNT}),
         ('settlement', 1, 'pending', -${AMOUNT}), ('settlement', 2, 'available', ${AMOUNT})
-    ) as lines (k, p, a, m)`,
+    ) as lines (k, p, a, m)
+  where ${isSettled('k')}`,
   `insert into wallet_lines (
     merchant_id, currency, number, kind, account, amount_minor, available_minor, pending_minor, payment_id, entry_id,
     position, created_at
@@ -111,7 +116,8 @@ const perPayment = (payments: number) => [
       values
         (1, 'capture', 2, 'pending', ${AMOUNT}), (2, 'settlement', 1, 'pending', -${AMOUNT}),
         (3, 'settlement', 2, 'available', ${AMOUNT})
-    ) as lines (step, k, p, a, m)`,
+    ) as lines (step, k, p, a, m)
+  where ${isSettled('k')}`,
   `insert into balances (merchant_id, currency, available_minor, pending_minor, lines, updated_at)
   values ($merchant, 'KES', ${payments}::bigint * ${AMOUNT}, 0, ${payments} * 3, '2026-04-01T00:00:00Z')`,
   `insert into pending_settlements (merchant_id, payment_id, currency, amount_minor, due_at)

@@ -124,7 +124,13 @@ async function askInTurns(subjects: readonly Subject[], rounds: number): Promise
     const left =
       done === 0 ? '' : `, ${((spent / done) * (OPERATIONS.length - done) * 1e-3).toFixed(0)} s left`
     say(`${operation.name}${left}`)
-    measured.push(await measureOperation(operation, subjects, rounds))
+    const figures = await measureOperation(operation, subjects, rounds)
+    say(
+      `  ${Object.values(figures.figures)
+        .map(({ p50Ms }) => p50Ms)
+        .join(' → ')} ms`,
+    )
+    measured.push(figures)
   }
   return measured
 }
