@@ -21,7 +21,7 @@ export interface TcpProxy {
   reset(): number
   /** Tells every client that its server will say no more; it may go on talking. Answers how many there were. */
   halfClose(): number
-  /** The next connection whose server has said so many bytes, counted from now, breaks there. */
+  /** After so many bytes of answers, counted over all connections from now, the one that speaks breaks. */
   cutAfter(bytes: number): void
   /** The next answers of PostgreSQL that say that something was committed get lost, each with its connection. */
   loseCommits(count: number): void
@@ -45,65 +45,62 @@ interface Weather {
 
 export async function startTcpProxy(t: Ending, target: number): Promise<TcpProxy> {
   const links = new Set<Link>()
-  const weather: Weather = { delayMs: 0, held: undefined, bytesLeft: Infinity, commitsToLose: 0 }
+  const weather: Weather = { ...CALM }
   const happened = { cuts: 0, lostCommits: 0 }
   let aim = target
-
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     const server = connect({ host: '127.0.0.1', port: aim, allowHalfOpen: true, noDelay: true })
     const link: Link = { client, server, watch: createCommitWatch() }
     links.add(link)
-    void carry(client, server, async (chunk) => {
-      link.watch.asked(chunk)
-      await passing(weather)
-      return chunk
-    })
-    void carry(server, client, async (chunk) => {
-      const passed = spoil(link, chunk, weather, happened)
-      await passing(weather)
-      return passed
-    })
-    const forget = () => {
-      if (client.closed && server.closed) links.delete(link)
-    }
-    for (const socket of [client, server]) socket.once('close', forget)
+    for (const socket of [client, server])
+      socket.once('close', () => {
+        if (client.closed && server.closed) links.delete(link)
+      })
+    join(link, weather, happened)
   })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
-  const reset = () => {
-    for (const { client, server } of links) {
-      client.resetAndDestroy()
-      server.resetAndDestroy()
-    }
-    return links.size
-  }
-  const heal = () => {
-    weather.held?.resolve()
-    Object.assign(weather, { delayMs: 0, held: undefined, bytesLeft: Infinity, commitsToLose: 0 })
-  }
+  const faults = createFaults(links, weather)
   t.after(async () => {
-    heal()
-    reset()
+    faults.heal()
+    faults.reset()
     await new Promise((resolve) => listener.close(resolve))
   })
   const address = listener.address()
   if (!address || typeof address === 'string') throw new Error('the proxy has no port')
   return {
+    ...faults,
     port: address.port,
     happened,
-    heal,
-    reset,
     aim(port) {
       aim = port
     },
-    delay(ms) {
-      weather.delayMs = ms
+  }
+}
+
+const CALM: Weather = { delayMs: 0, held: undefined, bytesLeft: Infinity, commitsToLose: 0 }
+
+function createFaults(links: Set<Link>, weather: Weather): Omit<TcpProxy, 'port' | 'happened' | 'aim'> {
+  return {
+    heal() {
+      weather.held?.resolve()
+      Object.assign(weather, CALM)
     },
-    hold() {
-      weather.held ??= Promise.withResolvers<void>()
+    reset() {
+      for (const { client, server } of links) {
+        client.resetAndDestroy()
+        server.resetAndDestroy()
+      }
+      return links.size
     },
     halfClose() {
       for (const { client } of links) client.end()
       return links.size
+    },
+    hold() {
+      weather.held ??= Promise.withResolvers<void>()
+    },
+    delay(ms) {
+      weather.delayMs = ms
     },
     cutAfter(bytes) {
       weather.bytesLeft = bytes
@@ -112,6 +109,21 @@ export async function startTcpProxy(t: Ending, target: number): Promise<TcpProxy
       weather.commitsToLose = count
     },
   }
+}
+
+/** Lets both sides hear each other, as far as the weather allows. */
+function join(link: Link, weather: Weather, happened: TcpProxy['happened']): void {
+  const { client, server, watch } = link
+  void carry(client, server, async (chunk) => {
+    watch.asked(chunk)
+    await passing(weather)
+    return chunk
+  })
+  void carry(server, client, async (chunk) => {
+    const passed = spoil(link, chunk, weather, happened)
+    await passing(weather)
+    return passed
+  })
 }
 
 /** One direction of a connection, piece by piece: the next one is read when the one before has been passed on. */
