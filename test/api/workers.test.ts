@@ -27,37 +27,38 @@ const env = {
 const service = await startProcess({ after }, ['serve', '--workers', '2'], env)
 const { url, demoKey } = service.facts
 const api = createApi(url, { 'x-api-key': demoKey })
+const slow = await saveMethod(api, 'card_slow_later')
 const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
 
 interface FreshAnswer {
   http: number
+  text: string
   // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
   body: any
 }
 
 /** Over a connection of its own. */
-function fresh(key: string, path: string, body?: unknown): Promise<FreshAnswer> {
-  const headers = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) }
+function ask(path: string, headers: Record<string, string>, body?: unknown): Promise<FreshAnswer> {
   return new Promise((resolve, reject) => {
-    const sent = httpRequest(
-      `${url}${path}`,
-      { agent: false, method: body ? 'POST' : 'GET', headers },
-      (answer) => {
-        const chunks: Buffer[] = []
-        answer.on('data', (chunk) => chunks.push(chunk))
-        answer.on('end', () =>
-          resolve({
-            http: answer.statusCode ?? 0,
-            body: JSON.parse(Buffer.concat(chunks).toString() || 'null'),
-          }),
-        )
-        answer.on('error', reject)
-      },
-    )
+    const options = { agent: false, method: body ? 'POST' : 'GET', headers }
+    const sent = httpRequest(`${url}${path}`, options, async (answer) => {
+      try {
+        const text = (await answer.toArray()).join('')
+        const isJson = answer.headers['content-type']?.includes('json')
+        resolve({ http: answer.statusCode ?? 0, text, body: isJson ? JSON.parse(text) : undefined })
+      } catch (error) {
+        reject(error)
+      }
+    })
     sent.on('error', reject)
     sent.end(body && JSON.stringify(body))
   })
 }
+
+const fresh = (key: string, path: string, body?: unknown) =>
+  ask(path, { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) }, body)
+
+const readMetrics = async () => (await ask('/metrics', { authorization: `Bearer ${ADMIN_TOKEN}` })).text
 
 const many = <Result>(count: number, work: () => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, work))
@@ -110,7 +111,7 @@ describe('two workers', () => {
     const text = await eventually(
       async () => {
         await many(30, () => fresh(demoKey, BALANCE))
-        return (await admin.get('/metrics')).text
+        return readMetrics()
       },
       (metrics) => new Set([...metrics.matchAll(pattern)].map(([, worker]) => worker)).size === 2,
       10_000,
@@ -181,9 +182,10 @@ describe('two workers', () => {
     assert.deepEqual(
       (await many(6, () => fresh(demoKey, BALANCE))).map(({ http }) => http),
       Array(6).fill(200),
+      'a new connection is taken by the other',
     )
     await eventually(
-      async () => (await admin.get('/metrics')).text,
+      readMetrics,
       (text) =>
         /^cowry_worker_restarts_total 1$/m.test(text) && /^cowry_worker_up\{worker="1"\} 1$/m.test(text),
       20_000,
@@ -193,7 +195,6 @@ describe('two workers', () => {
   })
 
   it('end what they have begun when they are told to end, and leave nobody behind', async () => {
-    const slow = await saveMethod(api, 'card_slow_later')
     const underWay = fresh(demoKey, '/api/v1/charges/recurring', chargeBody(slow))
     await delay(500)
     const pids = workerPids()
