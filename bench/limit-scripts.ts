@@ -113,14 +113,14 @@ function template(row: Row, fresh: Record<string, string>): string {
   return `format(${quoted(text)}, ${used.join(', ')})::jsonb`
 }
 
-const COUNT = 'jsonb_array_length('
+const COUNT = '(select jsonb_array_length('
 
 function withInput(text: string, source: string): string {
   const [before, between, after, ...others] = text.split('$1::jsonb')
-  if (before === undefined || !between?.endsWith(COUNT) || !after?.startsWith(')') || others.length > 0)
+  if (before === undefined || !between?.endsWith(COUNT) || !after?.startsWith('))') || others.length > 0)
     throw new Error('the statement takes its rows in another way now: see bench/limit-scripts.ts')
   // Their number stays a value that the planner does not know.
-  return `${before}${source}${between.slice(0, -COUNT.length)}:one::bigint${after.slice(1)}`
+  return `${before}${source}${between.slice(0, -COUNT.length)}:one::bigint${after.slice(2)}`
 }
 
 function withLiterals({ text, values }: Captured): string {

@@ -54,6 +54,7 @@ export async function measureRounds(rig: Rig, plan: Plan, say: (line: string) =>
     rounds.limit[operation].push({ ...report, databaseCpu })
   }
   for (let round = 0; round < plan.rounds; round += 1) {
+    await rig.analyze()
     for (const operation of OPERATIONS) {
       const isWrite = WRITES.has(operation)
       const takeService = async () => {

@@ -34,6 +34,8 @@ export interface Rig {
   /** A copy, made when it was seeded: what happens there does not touch the service. */
   limitUrl: string
   db: Db
+  /** Both databases: plans that were made for smaller tables are made anew, as they would be by themselves in time. */
+  analyze(): Promise<void>
   postmaster: number
   provider: Program
   bareRoute: Program
@@ -94,6 +96,8 @@ async function build({ say, env = {}, nodeOptions = [] }: RigOptions, ends: (() 
   const limitUrl = await copyDatabase(postgres.url)
   const db = connectDb({ url: postgres.url, poolSize: 2, applicationName: 'bench' })
   ends.push(() => db.close())
+  const limitDb = connectDb({ url: limitUrl, poolSize: 1, applicationName: 'bench' })
+  ends.push(() => limitDb.close())
   const bareRoute = await startBareRoute(ends)
   const driver = fork(join(ROOT, 'bench/driver.ts'))
   ends.push(() => driver.kill())
@@ -104,6 +108,10 @@ async function build({ say, env = {}, nodeOptions = [] }: RigOptions, ends: (() 
     databaseUrl: postgres.url,
     limitUrl,
     db,
+    async analyze() {
+      await db.script('analyze')
+      await limitDb.script('analyze')
+    },
     postmaster: await findPostmaster(db),
     provider,
     bareRoute,

@@ -94,7 +94,7 @@ with input as (
     gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
     settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
   )
-  limit jsonb_array_length($1::jsonb)
+  limit (select jsonb_array_length($1::jsonb))
 ),
 held as (
   select i.n
