@@ -196,7 +196,7 @@ describe('the invariants', () => {
     assert.equal(http, 200)
     assert.ok(body.data.length >= 9)
     for (const { name, violations } of body.data) {
-      assert.match(name, /^invariant_[ilp]\d\d_\w+$/)
+      assert.match(name, /^invariant_[gilp]\d\d_\w+$/)
       assert.equal(violations, 0, name)
     }
   })
