@@ -286,6 +286,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     gatewayNames: [...GATEWAYS, ...ready, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache(),
+    fullLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: whole, clock }),
     writers: createPaymentWriters(whole),
     rang: (ring: RefundRing) => ringRefunds({ db, clock }, ring),

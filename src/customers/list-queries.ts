@@ -6,7 +6,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db.ts'
-import { type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
+import { countGrowing, type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
 import { CUSTOMER_COLUMNS, type CustomerRow } from './queries.ts'
 
 export interface CustomersPage {
@@ -54,12 +54,19 @@ export async function listCustomerRows(
   db: Db,
   merchantId: string,
   window: ListWindow,
+  fullLists?: Set<string>,
 ): Promise<CustomersPage> {
-  const [rows, [count]] = await Promise.all([
+  const count = async () => {
+    const [row] = await db.query(countAll, periodValues(merchantId, window))
+    return row?.total ?? 0
+  }
+  // Customers are never deleted; those of a time may be few.
+  const isWhole = window.createdFrom === null && window.createdTo === null
+  const [rows, counted] = await Promise.all([
     db.query(window.order === 'desc' ? newestOfAll : oldestOfAll, pageValues(merchantId, window)),
-    db.query(countAll, periodValues(merchantId, window)),
+    isWhole ? countGrowing(fullLists, `customers:${merchantId}`, count) : count(),
   ])
-  return { rows, counted: count?.total ?? 0 }
+  return { rows, counted }
 }
 
 // A text that many customers have is soon met by whoever reads in the order of time. How many have it is seen from the

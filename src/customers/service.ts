@@ -36,7 +36,7 @@ export async function listCustomers(
   const window = windowOf(app.cursors, scope, query)
   const { rows, counted } =
     query.search === undefined
-      ? await listCustomerRows(app.db, merchant.id, window)
+      ? await listCustomerRows(app.db, merchant.id, window, app.fullLists)
       : await searchCustomerRows(app.db, merchant.id, query.search.normalize('NFC').toLowerCase(), window)
   return pageOf(app.cursors, scope, window, rows, counted)
 }

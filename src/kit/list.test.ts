@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../core/errors.ts'
 import { createSigner } from './crypto.ts'
-import { type ListQuery, pageOf, substringPattern, windowOf } from './list.ts'
+import { countGrowing, type ListQuery, pageOf, substringPattern, windowOf } from './list.ts'
 
 const signer = createSigner(Buffer.alloc(32, 7))
 const SCOPE = 'customers:merchant-1:'
@@ -109,5 +109,23 @@ describe('a search text (F-66)', () => {
     assert.equal(substringPattern('50%_off\\'), '%50\\%\\_off\\\\%')
     const unescaped = (pattern: string) => pattern.slice(1, -1).replaceAll(/\\([\\%_])/g, '$1')
     fc.assert(fc.property(fc.string(), (text) => unescaped(substringPattern(text)) === text))
+  })
+})
+
+describe('counting a list that only grows', () => {
+  it('stops once it has more than are counted, and not before', async () => {
+    const full = new Set<string>()
+    let size = 10_000
+    let counts = 0
+    const count = async () => {
+      counts += 1
+      return size
+    }
+    assert.equal(await countGrowing(full, 'customers', count), 10_000)
+    size = 10_001
+    assert.equal(await countGrowing(full, 'customers', count), 10_001)
+    assert.equal(await countGrowing(full, 'customers', count), 10_001)
+    assert.equal(counts, 2)
+    assert.equal(await countGrowing(full, 'payments', async () => 3), 3)
   })
 })

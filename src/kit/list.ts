@@ -76,6 +76,21 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
   }
 }
 
+/**
+ * Counts a list unless it is known to have more than the cap: one that only ever grows is counted that far once in the life of
+ * a process, and every page after that is spared ten thousand entries of an index.
+ */
+export async function countGrowing(
+  full: Set<string> | undefined,
+  name: string,
+  count: () => Promise<number>,
+): Promise<number> {
+  if (full?.has(name)) return COUNT_CAP + 1
+  const counted = await count()
+  if (counted > COUNT_CAP) full?.add(name)
+  return counted
+}
+
 function signCursor(signer: Signer, scope: string, position: Position): string {
   const { order, page, at, id } = position
   return signer.sign(JSON.stringify([digestOf(scope), order, page, at.getTime(), id]))

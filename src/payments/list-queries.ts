@@ -6,7 +6,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db.ts'
-import { type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
+import { countGrowing, type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from './queries.ts'
 
 export interface PaymentFilter {
@@ -32,19 +32,26 @@ export async function listPaymentRows(
   merchantId: string,
   filter: PaymentFilter,
   window: ListWindow,
+  fullLists?: Set<string>,
 ): Promise<PaymentsPage> {
   const source = await sourceOf(db, merchantId, filter)
   const statement = window.order === 'desc' ? source.newest : source.oldest
   const from = window.createdFrom ?? '-infinity'
   const to = window.createdTo ?? 'infinity'
-  const [rows, [count]] = await Promise.all([
+  const count = async () => {
+    const [row] = await db.query(source.count, [merchantId, from, to, ...source.values])
+    return row?.total ?? 0
+  }
+  // Payments are never deleted, and never change their kind; those of a time or a state may be few.
+  const isWhole = source.count === countAll && window.createdFrom === null && window.createdTo === null
+  const [rows, counted] = await Promise.all([
     db.query(statement, [
       ...[merchantId, from, to, ...positionOf(window)],
       ...[window.limit + 1, window.offset, ...source.values],
     ]),
-    db.query(source.count, [merchantId, from, to, ...source.values]),
+    isWhole ? countGrowing(fullLists, `payments:${filter.kind}:${merchantId}`, count) : count(),
   ])
-  return { rows, counted: count?.total ?? 0 }
+  return { rows, counted }
 }
 
 async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
