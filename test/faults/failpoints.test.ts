@@ -8,7 +8,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { FAILPOINT_ACTIONS, FAILPOINTS, type Failpoint } from '../../src/kit/failpoints.ts'
 import { eventually } from '../support/process.ts'
 import { createTraps } from '../support/traps.ts'
-import type { Leftover } from './failpoints/leftovers.ts'
 import type { Case } from './failpoints/operations.ts'
 import { listRequestPoints, listWorkerPoints } from './failpoints/points.ts'
 import { BRIEF, endEveryLease, listOpen, raiseStage } from './failpoints/stage.ts'
@@ -118,28 +117,39 @@ const BROKEN_COMMITS = 6
 const SPRUNG_IN_MS = 60_000
 const releases: (() => void)[] = []
 
-/** One worker that stumbles over each point twice, and goes on. */
-async function stumbleInWorker(): Promise<void> {
-  const left: [string, Leftover][] = []
+/** Sets a trap for each, and starts a worker that stumbles over all of them and goes on. */
+async function startStumbling(set: readonly (readonly [Failpoint, 'throw' | 'hang'])[]): Promise<void> {
   const workerTraps = createTraps()
-  const sprung = workerPoints.flatMap(({ point }) =>
-    (['throw', 'hang'] as const).map(async (action) => {
-      releases.push(await workerTraps.set(point, action))
-      hits.add(`${point}=${action}`)
-    }),
-  )
+  const sprung = set.map(async ([point, action]) => {
+    releases.push(await workerTraps.set(point, action))
+    hits.add(`${point}=${action}`)
+  })
   for (const point of ['transaction.before_commit', 'transaction.after_commit'] as const)
     for (let n = 0; n < BROKEN_COMMITS; n += 1) void workerTraps.set(point, 'throw')
-  for (const { point, fault, leave } of workerPoints) {
-    for (const action of ['throw', 'hang'])
-      left.push([`${point}=${action} in a worker (${fault})`, await leave(stage)])
-  }
   await stage.startWorker(workerTraps)
-  await Promise.race([Promise.all(sprung), delay(SPRUNG_IN_MS, undefined, { ref: false })])
-  // What hangs holds its lane in its own process; another one is not held up by it.
+  const tooLate = delay(SPRUNG_IN_MS, 'late', { ref: false })
+  assert.notEqual(
+    await Promise.race([Promise.all(sprung), tooLate]),
+    'late',
+    'a worker did not come to its traps',
+  )
+}
+
+async function stumbleInWorkers(): Promise<void> {
+  for (const { point, fault, leave } of workerPoints) {
+    for (const action of ['throw', 'hang']) {
+      const { ended } = await leave(stage)
+      sequels.set(`${point}=${action} in a worker (${fault})`, ended)
+    }
+  }
+  const all = workerPoints.flatMap(({ point }) => [[point, 'throw'] as const, [point, 'hang'] as const])
+  // A delivery that hangs holds the endpoint's place in its own process, so each has a process of its own.
+  const isAlone = ([point, action]: (typeof all)[number]) =>
+    point === 'delivery.after_claim' && action === 'hang'
+  await startStumbling(all.filter((trap) => !isAlone(trap)))
+  await startStumbling(all.filter(isAlone))
   await stage.startWorker(createTraps())
   await endEveryLease(stage)
-  for (const [name, { ended }] of left) sequels.set(name, ended)
 }
 
 // Each asks both sides again and again; those that wait for their turn come to their end meanwhile.
@@ -149,7 +159,7 @@ await killAtRequests()
 await throwAtRequests()
 await hangAtRequests()
 await killWorkers()
-await stumbleInWorker()
+await stumbleInWorkers()
 
 describe('a process that gets no further (F-01, F-02, F-03, F-04, F-05, F-07, F-08, F-09, F-11, F-52)', {
   concurrency: CASES_AT_ONCE,
@@ -161,6 +171,7 @@ describe('afterwards', () => {
   it('nothing is left open, also when those that hung have woken up', async () => {
     const nothing = { payments: 0, refunds: 0, deliveries: 0, settlements: 0 }
     for (const release of releases) release()
+    await endEveryLease(stage)
     const isDone = (open: typeof nothing) => Object.values(open).every((count) => count === 0)
     assert.deepEqual(await eventually(() => listOpen(stage), isDone, 60_000), nothing)
     assert.deepEqual(stage.consumer.complaints, [])
