@@ -50,9 +50,7 @@ async function fill(folder: string): Promise<() => Promise<void>> {
   return () => rm(path)
 }
 
-it('a full disk refuses writes, loses nothing that was acknowledged, and is over when there is room (F-24)', {
-  skip: needsRoot,
-}, async (t) => {
+it('a full disk refuses writes, loses nothing that was acknowledged, and is over when there is room (F-24)', async (t) => {
   const rest: (() => Promise<void>)[] = []
   const ending: Ending = { after: (fn) => void rest.unshift(fn) }
   t.after(async () => {
