@@ -32,6 +32,8 @@ const QUICK = {
   sweepSeconds: 1.5,
 } satisfies Omit<Plan, 'connections'>
 
+const WARM_CONNECTIONS = 32
+
 /** What is promised of the slowest; throughput beyond it is not counted. */
 const P99_LIMIT_MS = 50
 
@@ -102,15 +104,12 @@ async function measure(rig: Rig, wanted: Omit<Plan, 'connections'>): Promise<Doc
   }
 }
 
-/** The most charges per second of those that keep the limit; where none does, those that come nearest. */
+/** The most charges per second of those that keep the limit, or of all where none does. */
 function chooseConnections(sweep: readonly SweepPoint[]): number {
   const kept = sweep.filter(({ p99Ms }) => p99Ms <= P99_LIMIT_MS)
-  const [best] = kept.toSorted((one, other) => other.perSecond - one.perSecond)
-  const [nearest] = sweep.toSorted((one, other) => one.p99Ms - other.p99Ms)
-  return (best ?? nearest)?.connections ?? 1
+  const [best] = (kept.length > 0 ? kept : sweep).toSorted((one, other) => other.perSecond - one.perSecond)
+  return best?.connections ?? WARM_CONNECTIONS
 }
-
-const WARM_CONNECTIONS = 32
 
 /** What is compiled, connected and planned only once is no part of the figures. */
 async function warmUp(rig: Rig, seconds: number): Promise<void> {
