@@ -105,7 +105,6 @@ export function connectDb(options: DbOptions): ConnectedDb {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     types: typeParsers,
     keepAlive: true,
-    verify: (client, done) => void requireWritable(client).then(() => done(), done),
   })
   const generations = createGenerations(pool)
   const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = options
@@ -205,13 +204,28 @@ interface Generations {
 
 function createGenerations(pool: pg.Pool): Generations {
   const born = new WeakMap<pg.PoolClient, number>()
+  const writable = new WeakSet<pg.PoolClient>()
   let current = 0
   pool.on('connect', (client) => void born.set(client, current))
+  // Not by the pool's own verify: a caller whose time runs out meanwhile is told so, and the connection is then given to
+  // nobody and never comes back.
+  const prove = async (client: pg.PoolClient): Promise<void> => {
+    try {
+      await requireWritable(client)
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    writable.add(client)
+  }
   return {
     async take() {
       for (;;) {
         const client = await pool.connect()
-        if (born.get(client) === current) return client
+        if (born.get(client) === current) {
+          if (!writable.has(client)) await prove(client)
+          return client
+        }
         client.release(true)
       }
     },
