@@ -62,8 +62,6 @@ export const CONTROL: Mode = {
   lose: cutThenKill,
 }
 
-export const DISCRIMINATING = 'standby cut, then primary killed'
-
 const SILENCE_MS = 1_500
 
 /** The old primary lives on, and must not acknowledge anything to anybody. */
