@@ -17,8 +17,10 @@ export interface CustomersPage {
 
 // Parameters: 1 merchant, 2 from, 3 to; a page adds 4 and 5 the position, 6 limit, 7 offset. A pattern is the last one.
 const BETWEEN = `merchant_id = $1 and created_at >= $2::timestamptz and created_at <= $3::timestamptz`
-const BEFORE = `(created_at, id) < ($4::timestamptz, $5::uuid)`
-const AFTER = `(created_at, id) > ($4::timestamptz, $5::uuid)`
+// The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
+// walk from the end of the list to the position.
+const BEFORE = `created_at <= $4::timestamptz and (created_at, id) < ($4::timestamptz, $5::uuid)`
+const AFTER = `created_at >= $4::timestamptz and (created_at, id) > ($4::timestamptz, $5::uuid)`
 const NEWEST = 'order by created_at desc, id desc'
 const OLDEST = 'order by created_at, id'
 const CAPPED = String(COUNT_CAP + 1)

@@ -30,10 +30,16 @@ export async function findEvent(db: Tx, merchantId: string, id: string): Promise
 }
 
 const IN_TIME = `
-  ($2::timestamptz is null or created_at >= $2)
-  and ($3::timestamptz is null or created_at <= $3)`
-const OLDER = '($4::timestamptz is null or (created_at, id) < ($4, $5::uuid))'
-const YOUNGER = '($4::timestamptz is null or (created_at, id) > ($4, $5::uuid))'
+  created_at >= coalesce($2::timestamptz, '-infinity')
+  and created_at <= coalesce($3::timestamptz, 'infinity')`
+// The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
+// walk from the end of the list to the position.
+const OLDER = `
+  created_at <= coalesce($4::timestamptz, 'infinity')
+  and ($4::timestamptz is null or (created_at, id) < ($4, $5::uuid))`
+const YOUNGER = `
+  created_at >= coalesce($4::timestamptz, '-infinity')
+  and ($4::timestamptz is null or (created_at, id) > ($4, $5::uuid))`
 const OF_TYPE = 'type = $8'
 // All types of resources by name, because the index over a resource begins with its type.
 const OF_RESOURCE =

@@ -140,12 +140,15 @@ const LINE_COLUMNS = `
   available_minor as "availableMinor", pending_minor as "pendingMinor", payment_id as "paymentId",
   created_at as "createdAt"`
 
+// The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
+// walk from the end of the list to the position.
 const newest = (way: Way) => `
 select ${LINE_COLUMNS}
 from wallet_lines
 where ${filterOf(way)}
   and (created_at, currency, number)
     < (coalesce($7::timestamptz, 'infinity'), coalesce($8::text, ''), coalesce($9::bigint, 0))
+  and created_at <= coalesce($7::timestamptz, 'infinity')
 order by created_at desc, currency desc, number desc
 limit $10
 offset $11`
@@ -156,6 +159,7 @@ from wallet_lines
 where ${filterOf(way)}
   and (created_at, currency, number)
     > (coalesce($7::timestamptz, '-infinity'), coalesce($8::text, ''), coalesce($9::bigint, 0))
+  and created_at >= coalesce($7::timestamptz, '-infinity')
 order by created_at, currency, number
 limit $10
 offset $11`

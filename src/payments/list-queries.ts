@@ -124,8 +124,10 @@ async function isRare(db: Db, merchantId: string, wanted: readonly unknown[]): P
 // a count the merchant, from, to, and the filter from 4 on.
 
 const BETWEEN = `p.merchant_id = $1 and p.created_at >= $2::timestamptz and p.created_at <= $3::timestamptz`
-const BEFORE = `${BETWEEN} and (p.created_at, p.id) < ($4::timestamptz, $5::uuid)`
-const AFTER = `${BETWEEN} and (p.created_at, p.id) > ($4::timestamptz, $5::uuid)`
+// The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
+// walk from the end of the list to the position.
+const BEFORE = `${BETWEEN} and p.created_at <= $4::timestamptz and (p.created_at, p.id) < ($4::timestamptz, $5::uuid)`
+const AFTER = `${BETWEEN} and p.created_at >= $4::timestamptz and (p.created_at, p.id) > ($4::timestamptz, $5::uuid)`
 const NEWEST = `order by p.created_at desc, p.id desc`
 const OLDEST = `order by p.created_at, p.id`
 const CAP = String(COUNT_CAP + 1)

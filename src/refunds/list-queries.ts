@@ -77,8 +77,10 @@ async function isRare(db: Tx, merchantId: string, pattern: string): Promise<bool
 // currency, pattern, payment. A count has the merchant, from, to, and the filter from 4 on.
 
 const BETWEEN = `r.merchant_id = $1 and r.created_at >= $2::timestamptz and r.created_at <= $3::timestamptz`
-const BEFORE = `${BETWEEN} and (r.created_at, r.id) < ($4::timestamptz, $5::uuid)`
-const AFTER = `${BETWEEN} and (r.created_at, r.id) > ($4::timestamptz, $5::uuid)`
+// The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
+// walk from the end of the list to the position.
+const BEFORE = `${BETWEEN} and r.created_at <= $4::timestamptz and (r.created_at, r.id) < ($4::timestamptz, $5::uuid)`
+const AFTER = `${BETWEEN} and r.created_at >= $4::timestamptz and (r.created_at, r.id) > ($4::timestamptz, $5::uuid)`
 const NEWEST = `order by r.created_at desc, r.id desc`
 const OLDEST = `order by r.created_at, r.id`
 const CAP = String(COUNT_CAP + 1)
