@@ -18,5 +18,6 @@ it('loses nothing acknowledged and executes nothing twice while processes, netwo
   assert.ok(report.troubles.kills >= KILLS / 4, tableOf(report))
   // It was a day with work in it, and trouble reached it.
   assert.ok(report.acknowledged > 2 * KILLS && report.books.refunds > 0, tableOf(report))
-  assert.ok((report.answers['no answer'] ?? 0) > 0, tableOf(report))
+  const unanswered = Object.keys(report.answers).filter((name) => !/^\d+$/.test(name))
+  assert.ok(unanswered.length > 0, tableOf(report))
 })
