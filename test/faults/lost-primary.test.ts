@@ -1,5 +1,5 @@
-// F-16 and F-17 at the pool: a server that went silent, and one that only reads. Whoever is hit hears that nobody knows, once,
-// and everybody after that speaks with whatever stands at the address by then.
+// F-16, F-17 and F-19 at the pool: a server that went silent, one that only reads, one that is alone with a commit. Whoever is
+// hit hears that nobody knows, once, and everybody after that speaks with whatever stands at the address by then.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, it } from 'node:test'
@@ -20,8 +20,17 @@ after(() => db.close())
 afterEach(() => proxy.heal())
 
 const selectBackend = sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sleep(0.02)`
-const write = sql<unknown>`create temporary table written ()`
+const write = sql<unknown>`create temporary table if not exists written ()`
 const becomeReader = sql<unknown>`select set_config('default_transaction_read_only', 'on', false), pg_sleep(0.02)`
+
+// What a server says whose wait for the standby was cancelled.
+const WARN = `
+create function commit_unreplicated() returns void language plpgsql as $$
+begin
+  raise warning 'canceling wait for synchronous replication due to user request';
+end
+$$`
+const commitUnreplicated = sql<unknown>`select commit_unreplicated()`
 
 /** Every connection of the pool at once. */
 const onAll = <Row>(statement: ReturnType<typeof sql<Row>>) =>
@@ -59,6 +68,16 @@ it('a server that only reads is left by everybody when one was refused (F-16)', 
     assert.ok(error instanceof DbUnavailable)
     return sqlStateOf(error.cause) === '25006'
   })
+  await onAll(write)
+})
+
+it('a commit that was not replicated counts as unknown, though the server says that it succeeded (F-19)', async () => {
+  await db.script(WARN)
+  await assert.rejects(db.query(commitUnreplicated), isUnavailable)
+  await assert.rejects(
+    db.transaction((tx) => tx.query(commitUnreplicated)),
+    isUnavailable,
+  )
   await onAll(write)
 })
 
