@@ -3,11 +3,17 @@ import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { Random } from '../kit/random.ts'
-import { foldBalances, settleDueMoney } from './service.ts'
+import { FOLD_BATCH, foldBalances, settleDueMoney } from './service.ts'
 
 export function ledgerJobs(app: { db: Db; clock: Clock; random: Random; mode: Mode }): Job[] {
   return [
     { name: 'settle-money', everyMs: 5_000, run: () => settleDueMoney(app) },
-    { name: 'fold-balances', everyMs: 1_000, run: () => foldBalances(app) },
+    { name: 'fold-balances', everyMs: 1_000, run: () => foldWhatIsDue(app) },
   ]
+}
+
+/** Once a second, however much comes in: a fold for every few payments would cost as much as the payments. */
+async function foldWhatIsDue(app: { db: Db }): Promise<number> {
+  const folded = await foldBalances(app)
+  return folded === FOLD_BATCH ? folded : 0
 }

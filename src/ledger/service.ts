@@ -13,6 +13,7 @@ import { claimDueSettlements, claimSettlementsOf, type SettledRow, selectBalance
 export { readSettlementBacklog } from './backlog-queries.ts'
 export {
   countLines,
+  FOLD_BATCH,
   foldBalances,
   LINE_KIND_NAMES,
   LINE_KINDS,

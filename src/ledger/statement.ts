@@ -31,7 +31,7 @@ export type LineKind = keyof typeof LINE_KINDS
 export const LINE_KIND_NAMES = Object.keys(LINE_KINDS) as LineKind[]
 
 // Enough to keep up with thousands of payments a second, and still a statement of some tens of milliseconds.
-const FOLD_BATCH = 5_000
+export const FOLD_BATCH = 5_000
 
 export async function foldBalances(app: { db: Db }): Promise<number> {
   return retryDeadlocks(() => foldDeltas(app.db, FOLD_BATCH))
