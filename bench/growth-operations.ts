@@ -20,7 +20,10 @@ export interface Subject {
 
 export interface Operation {
   name: string
-  /** How many times the p50 of the smallest size the largest may take; null where what is found grows as well. */
+  /**
+   * How many times the p50 of the smallest size the largest may take; null where what is found, or counted for the total up to
+   * its cap, is more there as well.
+   */
   limit: number | null
   run(subject: Subject, n: number): Promise<unknown>
 }
@@ -86,7 +89,7 @@ const READS: Operation[] = [
   asked('customers: search for a first name', null, (n) => search(nameOf(FIRSTNAMES, n))),
   asked('customers: search for what everybody has', null, (n) => search(`@mail${n % 7}`)),
   asked('payments: first page', LIST_LIMIT, () => '/api/v1/checkout/payments'),
-  asked('payments: by status', LIST_LIMIT, () => '/api/v1/checkout/payments?status=successful'),
+  asked('payments: by status', null, () => '/api/v1/checkout/payments?status=successful'),
   asked(
     'payments: search for a reference',
     LIST_LIMIT,
@@ -98,8 +101,8 @@ const READS: Operation[] = [
     (n, { rows }) => `/api/v1/checkout/verify-payment?reference=${referenceOf(n % paymentsAmong(rows))}`,
   ),
   asked('wallet: balance', BALANCE_LIMIT, () => '/api/v1/wallet/balance'),
-  asked('wallet: statement, first page', LIST_LIMIT, () => '/api/v1/wallet/transactions'),
-  asked('events: first page', LIST_LIMIT, () => '/api/v1/events'),
+  asked('wallet: statement, first page', null, () => '/api/v1/wallet/transactions'),
+  asked('events: first page', null, () => '/api/v1/events'),
 ]
 
 const claimed = (name: string, claim: (tx: Db, now: Date) => Promise<unknown[]>): Operation => ({
