@@ -17,8 +17,9 @@ second half: bytes per charge. What has grown and was not let go of would show t
 const CONNECTIONS = 32
 const LOOK_EVERY_MS = 1_000
 const MEGABYTE = 1_000_000
-// A leak of one small object for each charge would be ten times this.
-const LIMIT_BYTES_PER_CHARGE = 40
+// What the collector leaves now and then comes to some tens; a record for each charge that nobody lets go of would be ten
+// times this.
+const LIMIT_BYTES_PER_CHARGE = 100
 
 const { values: options } = parseArgs({
   options: { charges: { type: 'string', default: '200000' }, help: { type: 'boolean' } },
