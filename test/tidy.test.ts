@@ -1,10 +1,11 @@
 // The style, enforced: structure that a newcomer may rely on, not taste. What a rule leaves out stands beside it.
 
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, posix } from 'node:path'
 import { describe, it } from 'node:test'
 import { renderDocs } from '../src/docs.ts'
+import { findGaps, findNamedTests, renderFaults } from './fault-table/render.ts'
 import { privateImports, unplacedFolders, upwardImports } from './tidy/floors.ts'
 import {
   codeLines,
@@ -90,6 +91,12 @@ describe('each thing has its place', () => {
     const allowed = /^src\/(?:kit\/|.*\/(?:[\w-]+-)?queries\.ts$)/
     assert.deepEqual(findInCode(PRODUCT, /\bsql(?:<[^`]*>)?`/, allowed), [])
     assert.deepEqual(importers(/^pg$/, /^src\/kit\//), [])
+  })
+
+  it('signatures are compared in kit/crypto.ts, in constant time (F-46)', () => {
+    const compared = /(?:signature|mac)\w*\s*[!=]==?(?!\s*(?:undefined|null|''))/i
+    assert.deepEqual(findInCode(PRODUCT, compared, /^src\/kit\/crypto\.ts$/), [])
+    assert.match(readFileSync(join(ROOT, 'src/kit/crypto.ts'), 'utf8'), /timingSafeEqual\(a, b\)/)
   })
 
   it('only src/http knows the web framework', () => {
@@ -242,6 +249,13 @@ describe('the documentation', () => {
   }
 
   const PAGES = TREE.filter(({ path }) => path.endsWith('.md'))
+
+  it('knows every fault, and tells what shows that it is survived', () => {
+    const tests = findNamedTests(TREE)
+    assert.deepEqual(findGaps(tests), [])
+    const written = readFileSync(join(ROOT, 'docs/faults.md'), 'utf8')
+    assert.ok(written === renderFaults(tests), 'docs/faults.md is stale: run "npm run faults"')
+  })
 
   it('is there', () => {
     const wanted = ['README', 'ARCHITECTURE', 'CONTRIBUTING', 'CHANGELOG', 'SECURITY'].map(
