@@ -32,8 +32,7 @@ async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<voi
 
 /** Ends a checkout for time, unless it was paid or nobody knows. The attempt stays open for money that comes late. */
 export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
-  const current =
-    payment.status === 'processing' ? await askBeforeExpiry(app, payment) : await askWhatIsOpen(app, payment)
+  const current = await askBeforeExpiry(app, payment)
   if (!current || !isOpen(current.status)) return current ?? payment
   const next = plainMove(current, 'expired')
   const moved = await movePayment(app, current, next, {
@@ -43,24 +42,25 @@ export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Pro
   return moved ? next : ((await findPayment(app.db, payment.merchantId, payment.id)) ?? payment)
 }
 
-/** No attempt is under way, but a page that was left or has declined may have been paid after all. */
-async function askWhatIsOpen(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
-  const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
-  let current = payment
-  for (const attempt of attempts.filter((one) => isUnsettled(one) || isWatched(one))) {
-    current = (await verifyAttempt(app, { payment: current, attempt }, 'expiry')).payment
-    if (!isOpen(current.status) || current.statusReason === 'amount_mismatch') break
-  }
-  return current.statusReason === 'amount_mismatch' ? undefined : current
-}
-
-/** The payment as the gateway leaves it, or undefined while it must not expire. */
+/**
+ * The payment as the gateways leave it, or undefined while it must not expire. Also a page that was left or has declined may
+ * have been paid after all, so every attempt that is not over is asked about, and one that nobody answers for is waited for.
+ */
 async function askBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
-  const attempt = (await listAttempts(app.db, payment.merchantId, payment.id)).at(-1)
-  if (!attempt || !isUnsettled(attempt)) return undefined
-  const { payment: asked, answered } = await verifyAttempt(app, { payment, attempt }, 'expiry')
-  if (asked.status !== 'processing') return asked
-  // Another amount came: a person decides, not the time.
-  if (asked.statusReason === 'amount_mismatch') return undefined
-  return answered && attempt.status === 'awaiting_customer' ? asked : undefined
+  const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
+  const isUnderWay = payment.status === 'processing'
+  const latest = attempts.at(-1)
+  if (isUnderWay && !(latest && isUnsettled(latest))) return undefined
+  let current = payment
+  // One that was begun and that the gateway has not taken yet is the resolver's.
+  let isKnown = !isUnderWay || latest?.status === 'awaiting_customer'
+  for (const attempt of attempts.filter((one) => isUnsettled(one) || isWatched(one))) {
+    const { payment: asked, answered } = await verifyAttempt(app, { payment: current, attempt }, 'expiry')
+    if (!isOpen(asked.status)) return asked
+    // Another amount came: a person decides, not the time.
+    if (asked.statusReason === 'amount_mismatch') return undefined
+    if (!answered && isUnsettled(attempt)) isKnown = false
+    current = asked
+  }
+  return isKnown ? current : undefined
 }

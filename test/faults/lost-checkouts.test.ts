@@ -21,6 +21,7 @@ import {
   PENDING,
   paid,
   paymentsRig,
+  type Scripted,
   STARTED,
 } from '../support/payments-rig.ts'
 
@@ -229,6 +230,30 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     gateway.answers('verify', PENDING)
     assert.equal(await rig.expire(), 1)
     assert.equal((await rig.payment(payment.id)).status, 'expired')
+  })
+
+  it('does not end for time while nobody knows about a way that the payer left before (F-35)', async () => {
+    const payment = await started()
+    gateway.answers('cancel', PENDING)
+    await giveUpAttempt(app, await look(payment))
+    gateway.answers('startCheckout', STARTED)
+    await startAttempt(app, await look(payment), { channel: 'card' })
+    const left = await rig.attempt(payment.id, 1)
+    const answerAbout = (first: typeof NO_ANSWER | ReturnType<typeof paid>): Scripted => {
+      return (asked) =>
+        asked.key !== left.gatewayKey ? PENDING : typeof first === 'function' ? first(asked) : first
+    }
+
+    clock.advance(HOUR_MS)
+    gateway.answers('verify', answerAbout(NO_ANSWER), answerAbout(NO_ANSWER))
+    assert.equal(await rig.expire(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'processing')
+
+    clock.advance(A_LEASE_MS)
+    gateway.answers('verify', answerAbout(paid()), answerAbout(paid()))
+    assert.equal(await rig.expire(), 1)
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+    assert.equal(await rig.credits(payment.id), 1)
   })
 
   it('does not end for time while nobody knows whether it was paid', async () => {

@@ -11,4 +11,8 @@ export const ONCE_FAILED: readonly { seed: number; was: string }[] = [
     was: 'A question about a charge got no answer in the last moment of an outage, and the next came after 72 seconds.',
   },
   { seed: 85, was: 'The same with a checkout, after a call that had waited for its time in vain.' },
+  {
+    seed: 690,
+    was: 'A way that the payer had left was paid, its gateway did not answer, and the checkout ended on the word of the next.',
+  },
 ]
