@@ -27,7 +27,13 @@ const OLDEST_TESTS = [
   'test/api/{amounts,charges,customers,events,gateway,idempotency,initiate,links,p2p,payments,prompts,reconciliation,refunds,verify,wallet,webhooks}*.test.ts',
 ]
 // Long files first, so that the run does not end with all but one processor waiting for the last of them.
-const LONG_FIRST = [/^test\/browser\//, /^test\/faults\//, /^test\/start\//, /^src\/kit\/embedded-postgres/]
+const LONG_FIRST = [
+  /^test\/faults\/(?:simulation|chaos|fuzz|failpoints|random-walk)/,
+  /^test\/browser\//,
+  /^test\/faults\//,
+  /^test\/start\//,
+  /^src\/kit\/embedded-postgres/,
+]
 // A file waits as often as it works: for a page, a timer, a process that ends.
 const FILES_AT_ONCE = availableParallelism() + 2
 
