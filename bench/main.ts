@@ -69,7 +69,9 @@ if (options.help) {
   process.stdout.write(HELP)
 } else {
   const document = await withRig({ say }, (rig) => measure(rig, options.quick ? QUICK : FULL))
-  process.stdout.write(`${renderTable(document)}\n${renderPromises(document)}\n${describe(document)}\n`)
+  const promises = renderPromises(document)
+  process.stdout.write(`${renderTable(document)}\n${promises}\n${describe(document)}\n`)
+  if (promises.includes('MISSED')) process.exitCode = 1
   await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(document, null, 2)}\n`)
 }

@@ -145,7 +145,7 @@ export function renderPromises(document: Document): string {
     [
       'acknowledged and lost after SIGKILL (0)',
       durability.acknowledged - durability.found,
-      durability.acknowledged === durability.found,
+      durability.acknowledged > 0 && durability.acknowledged === durability.found,
     ],
   ]
   return promises

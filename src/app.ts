@@ -208,9 +208,16 @@ async function compose(parts: Parts) {
   // A start is not what a failpoint is about.
   const demo = app.mode === 'test' ? await ensureDemoMerchant({ ...app, db: parts.db }, config.dataDir) : null
   const shell = role === 'worker' ? null : await composeShell(parts, app, provider)
+  let isShellOpen = false
+  const stopShell = async () => {
+    if (!isShellOpen) return
+    isShellOpen = false
+    await shell?.stop()
+  }
   if (shell) {
     ;({ port } = await shell.listen(config.host, config.port).catch(explainListen(config)))
-    stops.push(() => shell.stop())
+    isShellOpen = true
+    stops.push(stopShell)
   }
   if (config.metricsListen) {
     const scrapes = await listenForScrapes(config.metricsListen, parts.measured.read)
@@ -222,7 +229,8 @@ async function compose(parts: Parts) {
   }
   if (role !== 'api') {
     const jobs = startJobs(app, backgroundJobs(app, config))
-    stops.push(() => jobs.stop())
+    // Callers are turned away at once, not only when the last delivery has had its time.
+    stops.push(async () => void (await Promise.all([stopShell(), jobs.stop()])))
   }
   const openApi = () => {
     if (!shell) throw new Error('a worker serves no document')

@@ -218,16 +218,22 @@ const LEAST_TOKEN_LENGTH = 32
 function complainOfWeakness({
   publicUrl,
   adminToken,
+  metricsToken,
   keyPepper,
   encryptionKeys,
 }: Partial<Values<typeof SETTINGS>>) {
   const complaints: string[] = []
   if (publicUrl && !publicUrl.startsWith('https:'))
     complaints.push(`COWRY_PUBLIC_URL must begin with https in production, not ${publicUrl}`)
-  if (adminToken && isWeakToken(adminToken))
-    complaints.push(
-      `COWRY_ADMIN_TOKEN must be at least ${LEAST_TOKEN_LENGTH} random characters (openssl rand -base64 33)`,
-    )
+  for (const [name, token] of Object.entries({
+    COWRY_ADMIN_TOKEN: adminToken,
+    COWRY_METRICS_TOKEN: metricsToken,
+  })) {
+    if (token && isWeakToken(token))
+      complaints.push(
+        `${name} must be at least ${LEAST_TOKEN_LENGTH} random characters (openssl rand -base64 33)`,
+      )
+  }
   if (keyPepper && encryptionKeys?.some(({ key }) => Buffer.compare(key, keyPepper) === 0))
     complaints.push('COWRY_KEY_PEPPER must differ from every key of COWRY_ENCRYPTION_KEYS')
   return complaints

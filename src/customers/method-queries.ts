@@ -98,7 +98,12 @@ export async function findMethodsByToken(
     asked.map(({ token_hash }) => token_hash),
   ])
   const found = new Map(rows.map(({ n, ...row }) => [n, row]))
-  return asked.map((_, index) => found.get(index + 1))
+  return asked.map(({ merchant_id }, index) => {
+    const method = found.get(index + 1)
+    // This one is asked for several merchants at once, so the database's own wall does not stand behind it.
+    if (method && method.merchantId !== merchant_id) throw new Error('a method of another merchant was found')
+    return method
+  })
 }
 
 export interface MethodInput {

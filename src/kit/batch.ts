@@ -2,6 +2,8 @@
 // way a caller goes at once, alone; while a batch is, the next callers gather. A row that fails in company is tried
 // again alone, so that it spoils nobody's batch.
 
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 export interface BatchOptions<Item, Result> {
   /** Answers one result per item, in the order of the items. */
   run: (items: readonly Item[]) => Promise<readonly Result[]>
@@ -14,6 +16,7 @@ export interface BatchOptions<Item, Result> {
 
 interface Waiting<Item, Result> {
   item: Item
+  within: ReturnType<typeof AsyncLocalStorage.snapshot>
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
@@ -27,7 +30,11 @@ export function createBatcher<Item, Result>(
 
   const pump = (): void => {
     scheduled = false
-    while (queue.length > 0 && underWay < options.concurrency) void flush(queue.splice(0, options.maxSize))
+    while (queue.length > 0 && underWay < options.concurrency) {
+      const batch = queue.splice(0, options.maxSize)
+      // Part of the first request in it: otherwise it would be part of whichever began the batch before.
+      void batch[0]?.within(flush, batch)
+    }
   }
 
   const flush = async (batch: Waiting<Item, Result>[]): Promise<void> => {
@@ -42,7 +49,7 @@ export function createBatcher<Item, Result>(
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      queue.push({ item, resolve, reject })
+      queue.push({ item, within: AsyncLocalStorage.snapshot(), resolve, reject })
       if (scheduled) return
       scheduled = true
       // One turn of the event loop lets requests that arrived together travel together.

@@ -4,7 +4,7 @@
 export const COUNTED = {
   forged_webhooks: { label: 'gateway', help: 'Webhooks whose signature was wrong.' },
   webhook_tries: { label: 'result', help: 'Tries to deliver events to merchants, by how they ended.' },
-  job_failures: { label: 'job', help: 'Runs of background jobs that ended with an error.' },
+  job_failures: { label: 'work', help: 'Runs of background jobs that ended with an error.' },
 } as const satisfies Record<string, { label: string; help: string }>
 
 export type CountedName = keyof typeof COUNTED

@@ -29,7 +29,8 @@ export function heedRetryAfter(http: HttpClient, clock: Clock): HttpClient {
       const answer = await http.request(request)
       if (answer.kind === 'answered' && COME_BACK_LATER.includes(answer.status)) {
         const now = clock.now()
-        restsUntil = addMs(now, readRetryAfter(answer.headers['retry-after'], now, LONGEST_REST_MS))
+        const until = addMs(now, readRetryAfter(answer.headers['retry-after'], now, LONGEST_REST_MS))
+        if (until > restsUntil) restsUntil = until
       }
       return answer
     },

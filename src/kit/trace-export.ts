@@ -28,6 +28,8 @@ interface Needs {
 }
 
 const SEND_EVERY_MS = 5_000
+// A collector that says nothing keeps nobody from ending.
+const LAST_SPANS_MS = 2_000
 const MOST_AT_ONCE = 512
 // Some seconds of a busy service, and a megabyte or two.
 const MOST_WAITING = 4_096
@@ -68,7 +70,9 @@ export function createTraceExport({ http, clock, log }: Needs, target: TraceTarg
     lost: () => lost,
     async stop() {
       stopping.abort()
-      await running
+      const isOver = new AbortController()
+      await Promise.race([running, clock.sleep(LAST_SPANS_MS, isOver.signal)])
+      isOver.abort()
     },
   }
 }

@@ -25,7 +25,11 @@ set
     excluded.burst,
     b.tokens + greatest(0, extract(epoch from excluded.updated_at - b.updated_at)) * excluded.per_second
   ) - (excluded.burst - excluded.tokens),
-  updated_at = greatest(b.updated_at, excluded.updated_at)
+  -- A clock that was ahead and was set back must not keep a bucket from filling until it is there again.
+  updated_at = case
+    when b.updated_at > excluded.updated_at + interval '5 seconds' then excluded.updated_at
+    else greatest(b.updated_at, excluded.updated_at)
+  end
 returning b.owner, b.tokens`
 
 export async function spendPaces(

@@ -54,6 +54,8 @@ export function createClient(needs: ClientNeeds, first: number): Client {
     const { http, text } = answer
     const { data, error } = parse(text)
     if (http >= 200 && http < 300) return asked.isEnough?.(data) === false ? 'again' : { data }
+    // An error of our own is retryable too, and still nobody should get one.
+    if (http >= 500 && http !== 503) needs.complain(`${asked.method} ${asked.path}: ${http} ${text}`)
     if (error?.retryable === true) return 'again'
     if (error?.code !== asked.doneCode) needs.complain(`${asked.method} ${asked.path}: ${http} ${text}`)
     return { data: null }
