@@ -63,6 +63,11 @@ export interface Ended {
   durationMs: number
 }
 
+/** What no operation was meant by is one series, whatever strangers make up: each method on each path would be many. */
+function isOurs(http: number, route: string): boolean {
+  return http !== 405 && route !== 'unknown'
+}
+
 export function createRequestMeasure(metrics: Metrics): (ended: Ended) => void {
   const requests = metrics.counter('cowry_http_requests_total', 'Requests, by how they ended.', [
     'method',
@@ -76,7 +81,8 @@ export function createRequestMeasure(metrics: Metrics): (ended: Ended) => void {
     SECONDS,
   )
   return ({ method, route, http, durationMs }) => {
-    requests.add([method, route, `${Math.floor(http / 100)}xx`])
-    times.observe([method, route], durationMs / 1_000)
+    const [verb, place] = isOurs(http, route) ? [method, route] : ['other', 'unknown']
+    requests.add([verb, place, `${Math.floor(http / 100)}xx`])
+    times.observe([verb, place], durationMs / 1_000)
   }
 }

@@ -24,8 +24,8 @@ export async function findInvariantCheck(db: Db): Promise<InvariantCheck | undef
 // Whoever moves the time makes the check. A time that is still to come was told by a clock that was wrong.
 const claimCheck = sql<unknown>`
 update invariant_checks
-set started_at = $1
-where started_at <= $2 or started_at > $1 + interval '1 minute'
+set started_at = $1::timestamptz
+where started_at <= $2 or started_at > $1::timestamptz + interval '1 minute'
 returning started_at`
 
 const finishCheck = sql<unknown>`

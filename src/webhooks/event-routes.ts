@@ -146,11 +146,16 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
 ]
 
 function complainOfRange({ from, to, onlyUndelivered }: Record<string, unknown>, now: Date): Complaint[] {
-  const [begin, end] = [Date.parse(String(from)), Date.parse(String(to))]
+  const [begin, end] = [timeOf(from), timeOf(to)]
   if (begin >= end) return [{ field: 'to', code: 'out_of_range', message: 'to must be later than from.' }]
   if (onlyUndelivered !== true || !(begin < now.getTime() - KEPT_DAYS * DAY_MS)) return []
   const message = `from must be within the last ${KEPT_DAYS} days with onlyUndelivered: what was delivered before is not known any more.`
   return [{ field: 'from', code: 'out_of_range', message }]
+}
+
+/** Not a number for anything but a text: an object may refuse to become one, and the schema complains of it. */
+function timeOf(value: unknown): number {
+  return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }
 
 function answerReplay({ record, replayed }: Once<ReplayRow>): Answer {

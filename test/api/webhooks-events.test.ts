@@ -325,5 +325,8 @@ describe('a replay', () => {
     assert.equal((await complain({ from, to, types: ['*'] })).length, 1)
     const old = { from: '2020-01-01T00:00:00Z', to }
     assert.deepEqual(await complain({ ...old, onlyUndelivered: true }), ['from: out_of_range'])
+    // What cannot even become a text is of the wrong type, and no mistake of ours.
+    const stubborn = { from: 0, to: { toString: 1, valueOf: 2 } }
+    assert.deepEqual(await complain(stubborn), ['from: invalid_type', 'to: invalid_type'])
   })
 })

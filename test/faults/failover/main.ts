@@ -42,6 +42,10 @@ function readRounds(text: string): number {
 }
 
 async function playAll(rounds: number): Promise<void> {
+  if (!MODES.some(({ name }) => name.includes(options.mode))) {
+    process.stderr.write(`--mode must be part of one of: ${MODES.map(({ name }) => name).join('; ')}\n`)
+    process.exit(2)
+  }
   const modes = [...MODES.filter(({ name }) => name.includes(options.mode)), CONTROL]
   const plan = Array.from({ length: rounds }, () => modes).flat()
   const reports: RoundReport[] = []
