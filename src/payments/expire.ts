@@ -59,7 +59,7 @@ async function askBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise<P
     if (!isOpen(asked.status)) return asked
     // Another amount came: a person decides, not the time.
     if (asked.statusReason === 'amount_mismatch') return undefined
-    if (!answered && isUnsettled(attempt)) isKnown = false
+    if (!answered) isKnown = false
     current = asked
   }
   return isKnown ? current : undefined

@@ -15,4 +15,9 @@ export const ONCE_FAILED: readonly { seed: number; was: string }[] = [
     seed: 690,
     was: 'A way that the payer had left was paid, its gateway did not answer, and the checkout ended on the word of the next.',
   },
+  {
+    seed: 54_539,
+    was: 'A page that had declined was paid after all, its gateway did not answer, and the checkout ended for time.',
+  },
+  { seed: 80_219, was: 'The same, with two processes that looked.' },
 ]
