@@ -93,13 +93,13 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   {
     name: 'keys trusted for ever',
-    noticedIn: 1423,
+    noticedIn: 10_265,
     thought: 'A gateway remembers our keys for as long as we like.',
     plant: promising({ keyRetentionHours: 10_000 }),
   },
   {
     name: 'refunds without a key sent again',
-    noticedIn: 417,
+    noticedIn: 1_404,
     thought: 'A gateway knows a refund by its key, as it knows a charge.',
     plant: {
       gateway: (gateway) => {
@@ -110,6 +110,7 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   {
     name: 'refund that timed out has failed',
+    noticedIn: 166,
     thought: 'No answer, no refund.',
     plant: readingRefunds((outcome) =>
       isUnknown(outcome, 'no_answer')
@@ -158,6 +159,7 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   {
     name: 'zombie without fence',
+    noticedIn: 1_777,
     thought: 'Whoever began an attempt may always speak for it.',
     plant: { statements: movesWithout('fence') },
   },
@@ -225,7 +227,7 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   {
     name: 'expired without asking',
-    noticedIn: 2116,
+    noticedIn: 493,
     thought: 'When the time is over, it is over.',
     plant: { jobs: expireByTheClock },
   },
@@ -291,7 +293,7 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   {
     name: 'one row spoils its batch',
-    noticedIn: 367,
+    noticedIn: 376,
     thought: 'What failed together failed for the same reason.',
     plant: { app: batchTogether },
   },
