@@ -118,13 +118,16 @@ describe('cowry listen and cowry trigger', () => {
       'payment.successful,refund.*',
     ])
     await eventually(listening.output, (text) => text.includes('TIME'), 10_000)
-    assert.equal((await run('trigger', 'refund.successful')).code, 0)
-    await eventually(listening.output, (text) => text.includes('refund.successful'), 10_000)
+    const { out } = await run('trigger', 'refund.successful', '--json')
+    const { uuid: refundId, paymentUuid: paymentId } = JSON.parse(out).data.event.data
+    await eventually(listening.output, (text) => text.includes(`refund ${refundId} v2`), 10_000)
     await listening.stop()
-    const rows = listening
+    const all = listening
       .output()
       .split('\n')
       .filter((line) => /^\d\d:\d\d:\d\d/.test(line))
+    // Refunds that were triggered before may come to their end only now.
+    const rows = all.filter((row) => row.includes(paymentId) || row.includes(refundId))
     assert.deepEqual(
       rows.map((row) => row.split(/ {2,}/).slice(1, 4)),
       ['payment.successful', 'refund.pending', 'refund.successful'].map((type, index) => [
@@ -134,7 +137,11 @@ describe('cowry listen and cowry trigger', () => {
       ]),
     )
     assert.match(rows[0] ?? '', / payment [0-9a-f-]{36} v3 /)
-    assert.match(listening.output(), /3 events: 0 accepted, 3 not\./)
+    assert.ok(listening.output().includes(`${all.length} events: 0 accepted, ${all.length} not.`))
+    assert.deepEqual(
+      all.filter((row) => !/ (payment\.successful|refund\.\w+) /.test(row)),
+      [],
+    )
     assert.ok(!listening.output().includes('\u001b'), 'no colours where nobody watches')
   })
 

@@ -136,26 +136,17 @@ describe('two workers', () => {
 
   it('keep one rate limit together', async () => {
     const { key } = await newKey({ perSecond: 1, burst: 20 })
-    const spend = async () =>
-      (await many(10, () => fresh(key, BALANCE))).filter(({ http }) => http === 200).length
     let allowed = 0
     const startedAt = Date.now()
-    // Each tells the other ten times a second; what both let through at the beginning is owed.
-    const rounds = await eventually(
-      async () => {
-        await delay(120)
-        const now = await spend()
-        allowed += now
-        return now
-      },
-      (now) => now === 0,
-      10_000,
-    )
-    assert.equal(rounds, 0)
+    // Slowly, because each tells the other ten times a second. Two that knew nothing of each other would let 40 through,
+    // and two more with every second.
+    for (let round = 0; round < 30; round += 1) {
+      const answers = await many(2, () => fresh(key, BALANCE))
+      allowed += answers.filter(({ http }) => http === 200).length
+      await delay(150)
+    }
     const refilled = (Date.now() - startedAt) / 1_000
-    assert.ok(allowed >= 20 && allowed <= 40 + refilled, `${allowed} were let through`)
-    await delay(300)
-    assert.ok((await spend()) <= 2, 'no more than what has come in since, on either of them')
+    assert.ok(allowed >= 20 && allowed <= 28 + refilled, `${allowed} were let through in ${refilled} s`)
   })
 
   it('refuse a revoked key within five seconds', async () => {

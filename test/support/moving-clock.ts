@@ -6,9 +6,10 @@ export interface MovingClock extends Clock {
   advance(ms: number): void
 }
 
-/** Goes on by itself, and further when it is moved. */
-export function movingClock(): MovingClock {
-  return clockOver(() => Date.now())
+/** Goes on by itself, at this part of the speed of ours, and further when it is moved. */
+export function movingClock(speed = 1): MovingClock {
+  const startedMs = Date.now()
+  return clockOver(() => startedMs + (Date.now() - startedMs) * speed)
 }
 
 /** Stands still until it is moved, for what counts by the second. */
