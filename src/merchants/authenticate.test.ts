@@ -43,7 +43,7 @@ function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
     log,
     mode: 'test' as const,
     keyPepper,
-    keyCache: createKeyCache(),
+    keyCache: createKeyCache(counted),
     random,
   }
   return { app, asked, reads: () => asked.filter((kind) => kind === 'read').length }
@@ -203,7 +203,7 @@ describe('the cache of the key check', () => {
   it('stays bounded whatever is asked', async (t) => {
     const shop = await shopWithKey(t)
     const { app } = startProcess(shop.db)
-    const small = { ...app, keyCache: createKeyCache(3) }
+    const small = { ...app, keyCache: createKeyCache(app.db, 3) }
     for (let guess = 0; guess < 10; guess++)
       await assert.rejects(
         authenticate(small, { apiKey: formatApiKey(generateApiKey('test', random)), ip: IP }),

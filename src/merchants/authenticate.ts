@@ -4,13 +4,14 @@
 import type { BlockList } from 'node:net'
 import { Refusal } from '../core/errors.ts'
 import type { GrantedScope, Merchant, Mode } from '../core/merchant.ts'
+import { createBatcher } from '../kit/batch.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import { sameBytes } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
 import { allowsAddress, buildAddressList } from './addresses.ts'
 import { claimedMode, hashSecret, parseApiKey } from './keys.ts'
-import { findKeyOwner, type KeyOwnerRow, touchKey } from './queries.ts'
+import { findKeyOwners, type KeyOwnerRow, touchKey } from './queries.ts'
 
 export interface Authenticated {
   merchant: Merchant
@@ -45,6 +46,8 @@ interface Entry {
 export interface KeyCache {
   readonly entries: Map<string, Entry>
   readonly maxEntries: number
+  /** Those that miss at the same moment ask together. */
+  read(keyId: string): Promise<KeyOwnerRow | undefined>
 }
 
 // Revocation must be in force within 5 s in every process. An entry ages from the start of its lookup, so 3 s leave
@@ -54,8 +57,17 @@ const MAX_AGE_MS = 3_000
 // Unknown ids are kept too, so that they cost what known ones cost. Ten thousand entries are a few megabytes.
 const MAX_ENTRIES = 10_000
 
-export function createKeyCache(maxEntries: number = MAX_ENTRIES): KeyCache {
-  return { entries: new Map(), maxEntries }
+const KEYS_AT_ONCE = 200
+
+export function createKeyCache(db: Tx, maxEntries: number = MAX_ENTRIES): KeyCache {
+  const read = createBatcher({
+    run: (keyIds: readonly string[]) => findKeyOwners(db, keyIds),
+    maxSize: KEYS_AT_ONCE,
+    // A flood of keys that nobody has keeps two connections busy, and no more.
+    concurrency: 2,
+    isolates: () => false,
+  })
+  return { entries: new Map(), maxEntries, read }
 }
 
 export async function authenticate(
@@ -112,7 +124,7 @@ function lookUp(app: Needs, keyId: string): Promise<KnownKey | undefined> {
   // A clock that was set back must not make an entry live longer.
   if (entry && now >= entry.startedAt && now - entry.startedAt < MAX_AGE_MS) return entry.lookup
 
-  const fresh: Entry = { startedAt: now, lookup: readKey(app.db, keyId) }
+  const fresh: Entry = { startedAt: now, lookup: readKey(app.keyCache, keyId) }
   // Deleted first, so that the map stays in the order of age and its first entry is the oldest.
   entries.delete(keyId)
   entries.set(keyId, fresh)
@@ -125,8 +137,8 @@ function lookUp(app: Needs, keyId: string): Promise<KnownKey | undefined> {
   return fresh.lookup
 }
 
-async function readKey(db: Tx, keyId: string): Promise<KnownKey | undefined> {
-  const row = await findKeyOwner(db, keyId)
+async function readKey(cache: KeyCache, keyId: string): Promise<KnownKey | undefined> {
+  const row = await cache.read(keyId)
   if (!row) return undefined
   const answer: Authenticated = {
     merchant: {

@@ -150,16 +150,25 @@ export interface KeyOwnerRow extends KeyRow {
   base_currency: string
 }
 
-const findKeyStatement = sql<KeyOwnerRow>`
+const findKeysStatement = sql<KeyOwnerRow>`
 select ${KEY_COLUMNS.replaceAll(/\w+/g, 'k.$&')},
   k.secret_hash, m.name as merchant_name, m.status as merchant_status, m.base_currency
 from api_keys k
 join merchants m on m.id = k.merchant_id
-where k.key_id = $1`
+where k.key_id = any ($1)`
 
 /** The one read of a request. It names no merchant because the key is what tells who is asking. */
+export async function findKeyOwners(
+  db: Tx,
+  keyIds: readonly string[],
+): Promise<(KeyOwnerRow | undefined)[]> {
+  const rows = await db.query(findKeysStatement, [keyIds])
+  const owners = new Map(rows.map((row) => [row.key_id, row]))
+  return keyIds.map((keyId) => owners.get(keyId))
+}
+
 export async function findKeyOwner(db: Tx, keyId: string): Promise<KeyOwnerRow | undefined> {
-  return (await db.query(findKeyStatement, [keyId]))[0]
+  return (await findKeyOwners(db, [keyId]))[0]
 }
 
 const listKeysStatement = sql<KeyRow>`

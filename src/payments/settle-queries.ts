@@ -9,7 +9,8 @@
 //
 // It is a compare-and-set: the caller decided on what it knew, and where the payment's version or the attempt's fence
 // has moved on since, nothing is written and the caller looks again. It takes many rows at once, so that callers who
-// wait together share a commit. Their limit is for the planner, as in record-queries.ts.
+// wait together share a commit. Their limit is for the planner, as in record-queries.ts, and customers are locked in the
+// same order as there, before saved methods.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
 
@@ -230,7 +231,7 @@ locked_customer as (
   select c.merchant_id, c.id
   from customers c
   join captured t on t.merchant_id = c.merchant_id and t.customer_id = c.id
-  order by c.merchant_id, c.id
+  order by c.merchant_id, c.email_key
   for no key update of c
 ),
 totals as (
@@ -250,6 +251,8 @@ locked_method as (
     from done
     where entry_kind = 'capture'
   )
+  -- What is named last is done first, unless it waits: customers come before methods here too.
+    and (select count(*) from locked_customer) >= 0
   order by m.merchant_id, m.id
   for no key update of m
 ),

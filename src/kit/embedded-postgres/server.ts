@@ -40,8 +40,8 @@ const SETTINGS = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
   max_connections: '100',
-  // With the service the whole must fit into 250 MB when idle.
-  shared_buffers: '64MB',
+  // Taken as it is used: with the service the whole must fit into 250 MB when idle.
+  shared_buffers: '128MB',
   max_logical_replication_workers: '0',
   jit: 'off',
   logging_collector: 'off',
