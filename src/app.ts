@@ -296,7 +296,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     keyCache: createKeyCache(db),
     fullLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: whole, clock }),
-    writers: createPaymentWriters(whole),
+    writers: createPaymentWriters(whole, clock),
     rang: (ring: RefundRing) => ringRefunds({ db, clock }, ring),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     admit: (payment: PaymentRow) => takePlace({ db, clock }, payment),

@@ -3,6 +3,7 @@
 // again alone, so that it spoils nobody's batch.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Clock } from './clock.ts'
 
 export interface BatchOptions<Item, Result> {
   /** Answers one result per item, in the order of the items. */
@@ -10,6 +11,8 @@ export interface BatchOptions<Item, Result> {
   maxSize: number
   /** How many batches may be under way at once. */
   concurrency: number
+  /** Another begins beside one only when that has taken this long: until then waiting for it makes a larger batch. */
+  patience?: { clock: Pick<Clock, 'sleep'>; ms: number }
   /** An error after which each item is tried alone; any other is everybody's. */
   isolates: (error: unknown) => boolean
 }
@@ -24,14 +27,17 @@ interface Waiting<Item, Result> {
 export function createBatcher<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
+  const { concurrency, maxSize, patience } = options
   const queue: Waiting<Item, Result>[] = []
   let underWay = 0
   let scheduled = false
+  /** The last batch that was begun, while it is young. */
+  let young: AbortController | undefined
 
   const pump = (): void => {
     scheduled = false
-    while (queue.length > 0 && underWay < options.concurrency) {
-      const batch = queue.splice(0, options.maxSize)
+    while (queue.length > 0 && underWay < concurrency && !young) {
+      const batch = queue.splice(0, maxSize)
       // Part of the first request in it: otherwise it would be part of whichever began the batch before.
       void batch[0]?.within(flush, batch)
     }
@@ -39,12 +45,21 @@ export function createBatcher<Item, Result>(
 
   const flush = async (batch: Waiting<Item, Result>[]): Promise<void> => {
     underWay += 1
+    const age = patience && new AbortController()
+    young = age
+    if (age) void patience.clock.sleep(patience.ms, age.signal).then(() => outgrow(age))
     try {
       await settleBatch(options, batch)
     } finally {
       underWay -= 1
-      pump()
+      age?.abort()
+      outgrow(age)
     }
+  }
+
+  const outgrow = (age: AbortController | undefined): void => {
+    if (young === age) young = undefined
+    pump()
   }
 
   return (item) =>
