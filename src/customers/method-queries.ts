@@ -82,9 +82,16 @@ export interface TokenQuestion {
   token_hash: Buffer
 }
 
+// In selects of their own, because from the arrays themselves the planner would see how many there are, and plan anew for
+// every batch.
 const selectMethodsByToken = sql<MethodByTokenRow & { n: number }>`
+with input as (
+  select *
+  from unnest((select $1::uuid[]), (select $2::bytea[])) with ordinality as i (merchant_id, token_hash, n)
+  limit (select cardinality($1::uuid[]))
+)
 select i.n::integer as n, ${METHOD_COLUMNS}, c.email_key as "emailKey"
-from unnest($1::uuid[], $2::bytea[]) with ordinality as i (merchant_id, token_hash, n)
+from input i
 join payment_methods m on m.merchant_id = i.merchant_id and m.token_hash = i.token_hash
 join customers c on c.merchant_id = m.merchant_id and c.id = m.customer_id`
 

@@ -20,7 +20,7 @@ const ACCOUNT_COLUMNS = `
 const selectAccounts = sql<AccountRow>`
 select ${ACCOUNT_COLUMNS}
 from gateway_accounts
-where merchant_id = any($1::uuid[])
+where merchant_id = any((select $1::uuid[])::uuid[])
 order by id desc`
 
 /** The accounts of each merchant, also revoked ones, the newest first. */
