@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createBatcher } from './batch.ts'
+import { createBatcher, type Patience } from './batch.ts'
 
 /** A batcher whose runs are recorded and end when the test says so. */
 function rig(options: {
   maxSize?: number
   concurrency?: number
+  patience?: Patience
   fails?: (items: readonly number[]) => unknown
 }) {
   const runs: { items: readonly number[]; end: () => void }[] = []
   const give = createBatcher<number, string>({
     maxSize: options.maxSize ?? 64,
     concurrency: options.concurrency ?? 1,
+    patience: options.patience,
     isolates: (error) => !(error instanceof RangeError),
     run: async (items) => {
       await new Promise<void>((end) => runs.push({ items, end }))
@@ -129,5 +131,70 @@ describe('the group commit', () => {
     await nextTurn()
     await endAll()
     assert.equal(await answer, 'did 2')
+  })
+
+  describe('with patience', () => {
+    /** Sleepers wake up when the test says that so many milliseconds are over. */
+    function sleepyClock() {
+      const sleepers: { ms: number; wake: () => void }[] = []
+      const sleep = (ms: number, signal?: AbortSignal) =>
+        new Promise<void>((wake) => {
+          sleepers.push({ ms, wake })
+          signal?.addEventListener('abort', () => wake())
+        })
+      const pass = async (ms: number) => {
+        for (const sleeper of sleepers.splice(0)) {
+          if (sleeper.ms <= ms) sleeper.wake()
+          else sleepers.push(sleeper)
+        }
+        await nextTurn()
+        await nextTurn()
+      }
+      return { clock: { sleep }, pass }
+    }
+
+    it('gathers a moment after each batch, and lets nobody wait who comes alone', async () => {
+      const { clock, pass } = sleepyClock()
+      const patience = { clock, gatherMs: 3, besideAfterMs: 25 }
+      const { give, runs, sizes } = rig({ concurrency: 2, patience })
+      const first = give(1)
+      await nextTurn()
+      assert.deepEqual(sizes(), [1])
+      const second = give(2)
+      runs[0]?.end()
+      assert.equal(await first, 'did 1')
+      await nextTurn()
+      const third = give(3)
+      await nextTurn()
+      assert.deepEqual(sizes(), [1], 'a third may join the second')
+      await pass(3)
+      assert.deepEqual(sizes(), [1, 2])
+      runs[1]?.end()
+      assert.deepEqual(await Promise.all([second, third]), ['did 2', 'did 3'])
+    })
+
+    it('begins another beside one that takes long, and no more than it was told', async () => {
+      const { clock, pass } = sleepyClock()
+      const patience = { clock, gatherMs: 3, besideAfterMs: 25 }
+      const { give, runs, sizes } = rig({ concurrency: 2, patience })
+      const stuck = give(1)
+      await nextTurn()
+      const second = give(2)
+      await nextTurn()
+      assert.deepEqual(sizes(), [1])
+      await pass(25)
+      assert.deepEqual(sizes(), [1, 1])
+      const third = give(3)
+      await pass(25)
+      assert.deepEqual(sizes(), [1, 1], 'two at once are enough')
+      runs[1]?.end()
+      assert.equal(await second, 'did 2')
+      await pass(3)
+      assert.deepEqual(sizes(), [1, 1, 1])
+      runs[2]?.end()
+      assert.equal(await third, 'did 3')
+      runs[0]?.end()
+      assert.equal(await stuck, 'did 1')
+    })
   })
 })

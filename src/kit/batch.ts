@@ -11,10 +11,24 @@ export interface BatchOptions<Item, Result> {
   maxSize: number
   /** How many batches may be under way at once. */
   concurrency: number
-  /** Another begins beside one only when that has taken this long: until then waiting for it makes a larger batch. */
-  patience?: { clock: Pick<Clock, 'sleep'>; ms: number }
+  /** Absent: the next begins as soon as there is room for it. */
+  patience?: Patience
   /** An error after which each item is tried alone; any other is everybody's. */
   isolates: (error: unknown) => boolean
+}
+
+/** A statement costs more than its rows, so that waiting a moment for company makes everybody faster, also who waits. */
+export interface Patience {
+  clock: Pick<Clock, 'sleep'>
+  /** How long callers gather after a batch has ended. */
+  gatherMs: number
+  /** Another begins beside one only when that has taken this long: it may wait for a disk, or for a row that is locked. */
+  besideAfterMs: number
+}
+
+/** Measured with 16 and 24 requests at once on two processors: a quarter more of them per second, a quarter sooner. */
+export function patienceOf(clock: Patience['clock']): Patience {
+  return { clock, gatherMs: 3, besideAfterMs: 25 }
 }
 
 interface Waiting<Item, Result> {
@@ -31,35 +45,43 @@ export function createBatcher<Item, Result>(
   const queue: Waiting<Item, Result>[] = []
   let underWay = 0
   let scheduled = false
-  /** The last batch that was begun, while it is young. */
-  let young: AbortController | undefined
+  /** The last batch that was begun, while the next one waits for it. */
+  let leader: symbol | undefined
 
   const pump = (): void => {
     scheduled = false
-    while (queue.length > 0 && underWay < concurrency && !young) {
+    while (queue.length > 0 && underWay < concurrency && !leader) {
       const batch = queue.splice(0, maxSize)
       // Part of the first request in it: otherwise it would be part of whichever began the batch before.
-      void batch[0]?.within(flush, batch)
+      void batch[0]?.within(patience ? flushPatiently : flush, batch)
     }
   }
 
   const flush = async (batch: Waiting<Item, Result>[]): Promise<void> => {
     underWay += 1
-    const age = patience && new AbortController()
-    young = age
-    if (age) void patience.clock.sleep(patience.ms, age.signal).then(() => outgrow(age))
     try {
       await settleBatch(options, batch)
     } finally {
       underWay -= 1
-      age?.abort()
-      outgrow(age)
+      pump()
     }
   }
 
-  const outgrow = (age: AbortController | undefined): void => {
-    if (young === age) young = undefined
-    pump()
+  const flushPatiently = async (batch: Waiting<Item, Result>[]): Promise<void> => {
+    if (!patience) return
+    const { clock, gatherMs, besideAfterMs } = patience
+    const self = Symbol()
+    const stopWaiting = () => {
+      if (leader === self) leader = undefined
+      pump()
+    }
+    leader = self
+    const ended = new AbortController()
+    void clock.sleep(besideAfterMs, ended.signal).then(() => ended.signal.aborted || stopWaiting())
+    await flush(batch)
+    ended.abort()
+    await clock.sleep(gatherMs)
+    stopWaiting()
   }
 
   return (item) =>

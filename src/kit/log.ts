@@ -100,10 +100,11 @@ export function openLogOutput(fd: number, mostWaitingBytes = MOST_WAITING_BYTES)
 
 // The type forbids other fields; the filter holds also where an object with more of them is passed on.
 export function allowedFields(fields: LogFields): LogFields {
-  const allowed = Object.entries(fields).filter(([name]) => ALLOWED.has(name))
-  return Object.fromEntries(
-    allowed.map(([name, value]) => [name, OUTSIDE.has(name) ? harmless(value) : value]),
-  )
+  const allowed: Record<string, LogFields[LogField]> = {}
+  for (const [name, value] of Object.entries(fields)) {
+    if (ALLOWED.has(name)) allowed[name] = OUTSIDE.has(name) ? harmless(value) : value
+  }
+  return allowed
 }
 
 /** These may hold words from outside: a caller names its request, and a database repeats what it could not read. */

@@ -1,5 +1,5 @@
 // The last lines of the log of this process, in memory, so that an operator can look at them without a way to its files.
-// What the log may not hold cannot come in here either: a line is remembered after the allow-list.
+// What the log may not hold cannot be read here either: a line is shown through the same allow-list.
 
 import type { Clock } from './clock.ts'
 import { allowedFields, type Log, type LogFields, type LogLevel } from './log.ts'
@@ -46,11 +46,14 @@ export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLin
   return {
     add(level, message, fields = {}) {
       latest += 1
-      lines.push({ sequence: latest, at: clock.now(), level, message, fields: shortened(fields) })
+      lines.push({ sequence: latest, at: clock.now(), level, message, fields })
       if (lines.length > maxLines) lines.shift()
     },
     read(query) {
-      const wanted = lines.filter((line) => isWanted(line, query))
+      // Every request adds some, and hardly anybody reads: what may be shown is chosen here.
+      const wanted = lines
+        .map((line) => ({ ...line, fields: shortened(line.fields) }))
+        .filter((line) => isWanted(line, query))
       return query.after === undefined ? wanted.slice(-query.limit) : wanted.slice(0, query.limit)
     },
     extent: () => ({ oldest: latest - lines.length + 1, latest }),

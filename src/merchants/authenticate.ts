@@ -4,7 +4,7 @@
 import type { BlockList } from 'node:net'
 import { Refusal } from '../core/errors.ts'
 import type { GrantedScope, Merchant, Mode } from '../core/merchant.ts'
-import { createBatcher } from '../kit/batch.ts'
+import { createBatcher, patienceOf } from '../kit/batch.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import { sameBytes } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
@@ -59,13 +59,17 @@ const MAX_ENTRIES = 10_000
 
 const KEYS_AT_ONCE = 200
 
-export function createKeyCache(db: Tx, maxEntries: number = MAX_ENTRIES): KeyCache {
+export function createKeyCache(
+  { db, clock }: Pick<Needs, 'db' | 'clock'>,
+  maxEntries: number = MAX_ENTRIES,
+): KeyCache {
   const read = createBatcher({
     run: (keyIds: readonly string[]) => findKeyOwners(db, keyIds),
     maxSize: KEYS_AT_ONCE,
     // A flood of keys that nobody has keeps two connections busy, and no more.
     concurrency: 2,
     isolates: () => false,
+    patience: patienceOf(clock),
   })
   return { entries: new Map(), maxEntries, read }
 }

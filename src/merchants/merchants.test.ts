@@ -45,7 +45,7 @@ async function refusalAt(
   ms: number,
 ): Promise<string | undefined> {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const process = { ...app, clock: at(ms), log, keyCache: createKeyCache(app.db) }
+  const process = { ...app, clock: at(ms), log, keyCache: createKeyCache(app) }
   try {
     await authenticate(process, { apiKey, ip: '127.0.0.1' })
     return undefined

@@ -153,22 +153,18 @@ export interface KeyOwnerRow extends KeyRow {
 // In selects of their own, because from the array itself the planner would see how many there are, and plan anew for every
 // batch.
 const findKeysStatement = sql<KeyOwnerRow>`
-with input as (
-  select *
-  from unnest((select $1::text[])) as i (key_id)
-  limit (select cardinality($1::text[]))
-)
 select ${KEY_COLUMNS.replaceAll(/\w+/g, 'k.$&')},
   k.secret_hash, m.name as merchant_name, m.status as merchant_status, m.base_currency
-from input i
+from (
+  select *
+  from unnest((select $1::text[])) as u (key_id)
+  limit (select cardinality($1::text[]))
+) as i
 join api_keys k on k.key_id = i.key_id
 join merchants m on m.id = k.merchant_id`
 
 /** The one read of a request. It names no merchant because the key is what tells who is asking. */
-export async function findKeyOwners(
-  db: Tx,
-  keyIds: readonly string[],
-): Promise<(KeyOwnerRow | undefined)[]> {
+export async function findKeyOwners(db: Tx, keyIds: readonly string[]): Promise<(KeyOwnerRow | undefined)[]> {
   const rows = await db.query(findKeysStatement, [keyIds])
   const owners = new Map(rows.map((row) => [row.key_id, row]))
   return keyIds.map((keyId) => owners.get(keyId))

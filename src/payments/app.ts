@@ -4,7 +4,7 @@
 import type { Mode } from '../core/merchant.ts'
 import { type CustomersApp, findMethodsByToken, type MethodFinder } from '../customers/service.ts'
 import type { Gateways } from '../gateways/registry.ts'
-import { createBatcher } from '../kit/batch.ts'
+import { createBatcher, patienceOf } from '../kit/batch.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Counters } from '../kit/counters.ts'
 import { type Db, DbUnavailable, retryDeadlocks } from '../kit/db.ts'
@@ -62,17 +62,15 @@ export interface PaymentsApp extends CustomersApp {
 }
 
 // A statement costs as much as several of its rows before it has touched one, most of it for reading the checks of its tables,
-// so that few and large batches are cheap. Another begins only beside one that waits: for a disk, or for a row that somebody
-// holds.
+// so that few and large batches are cheap.
 const BATCH_SIZE = 64
 const BATCHES_AT_ONCE = 2
-const PATIENCE_MS = 25
 
 export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
   // When the connection broke, each row alone would fare no better; any other error may be one row's own, such as a wait
   // for a lock that somebody holds.
   const isolates = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
-  const patience = clock && { clock, ms: PATIENCE_MS }
+  const patience = clock && patienceOf(clock)
   const options = { maxSize: BATCH_SIZE, concurrency: BATCHES_AT_ONCE, isolates, patience }
   return {
     findMethod: ownOnly(createBatcher({ ...options, run: (asked) => findMethodsByToken(db, asked) })),

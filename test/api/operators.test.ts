@@ -26,7 +26,7 @@ async function startService(t: TestContext) {
   const log = createLog('silent')
   const token = await ensureAdminToken({ adminToken: null, dataDir }, random)
   const app = { db, clock: systemClock, random, log, mode: 'test' as const, keyPepper: random.bytes(32) }
-  const keys = { ...app, keyCache: createKeyCache(app.db) }
+  const keys = { ...app, keyCache: createKeyCache(app) }
   const books = { violations: 0, ready: true }
   const shell = createHttpShell({
     ...app,

@@ -7,7 +7,9 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { type Db, sql, type Tx } from '../../src/kit/db.ts'
 import { createOnce } from '../../src/kit/idempotency.ts'
 import { systemRandom } from '../../src/kit/random.ts'
+import { chargeBody, saveMethod } from '../support/builders.ts'
 import { testDatabase } from '../support/database.ts'
+import { testService } from '../support/service.ts'
 
 const db: Db = await testDatabase({ after })
 const app = { db, clock: systemClock, random: systemRandom(systemClock) }
@@ -36,5 +38,40 @@ describe('two requests that lock the same in opposite orders (F-22)', () => {
     await Promise.all([send(1, 2), send(2, 1)])
     assert.equal(runs, 3, 'one of them was given up and ran again')
     assert.equal(new Set(made).size, 2)
+  })
+})
+
+const countDeadlocks = sql<{ count: number }>`
+select deadlocks::integer as count
+from pg_stat_database
+where datname = current_database()`
+
+describe('charges of the same few customers, recorded and settled at the same time (F-22)', () => {
+  it('never wait for each other in a circle', async (t) => {
+    const service = await testService(t, { env: { COWRY_RATE_LIMIT: '0' } })
+    const payers: { customer: object; token: string }[] = []
+    for (let n = 0; n < 8; n += 1) {
+      const customer = { email: `payer-${n}@example.com`, firstname: 'Amina', lastname: 'Odhiambo' }
+      payers.push({ customer, token: await saveMethod(service.api, 'card_success', { customer }) })
+    }
+    // Each at its own pace, so that some are recorded while others are settled.
+    const chargeInTurn = async (_: unknown, first: number) => {
+      for (let n = 0; n < 16; n += 1) {
+        const payer = payers[(first * 3 + n * 5) % payers.length]
+        assert.ok(payer)
+        const { customer, token } = payer
+        const { http, text } = await service.api.post(
+          '/api/v1/charges/recurring',
+          chargeBody(token, { customer }),
+        )
+        assert.equal(http, 201, text)
+      }
+    }
+    await Promise.all(Array.from({ length: 32 }, chargeInTurn))
+    // Whoever was given up counts it with its next statement, a second later at most.
+    await systemClock.sleep(1_200)
+    await service.api.get('/api/v1/charges')
+    const [row] = await service.db.query(countDeadlocks)
+    assert.equal(row?.count, 0)
   })
 })
