@@ -155,7 +155,7 @@ describe('the group commit', () => {
 
     it('gathers a moment after each batch, and lets nobody wait who comes alone', async () => {
       const { clock, pass } = sleepyClock()
-      const patience = { clock, gatherMs: 3, besideAfterMs: 25 }
+      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
       const { give, runs, sizes } = rig({ concurrency: 2, patience })
       const first = give(1)
       await nextTurn()
@@ -173,9 +173,26 @@ describe('the group commit', () => {
       assert.deepEqual(await Promise.all([second, third]), ['did 2', 'did 3'])
     })
 
+    it('waits no longer when enough have gathered', async () => {
+      const { clock, pass } = sleepyClock()
+      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
+      const { give, endAll, sizes } = rig({ concurrency: 2, patience })
+      const answers = [give(1)]
+      await nextTurn()
+      answers.push(...[2, 3, 4].map(give))
+      await nextTurn()
+      assert.deepEqual(sizes(), [1])
+      answers.push(give(5))
+      await nextTurn()
+      assert.deepEqual(sizes(), [1, 4])
+      await endAll()
+      await pass(3)
+      assert.equal((await Promise.all(answers)).length, 5)
+    })
+
     it('begins another beside one that takes long, and no more than it was told', async () => {
       const { clock, pass } = sleepyClock()
-      const patience = { clock, gatherMs: 3, besideAfterMs: 25 }
+      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
       const { give, runs, sizes } = rig({ concurrency: 2, patience })
       const stuck = give(1)
       await nextTurn()
