@@ -14,6 +14,8 @@ const PANEL = { width: 350, height: 220, top: 60 }
 const LEFTS = [60, 490] as const
 const STEPS = 4
 
+const TITLE = 'Recurring charges against the number of connections'
+
 export function renderPlot(points: readonly SweepPoint[], limitPerSecond: number, words: string): string {
   const throughput: Series[] = [
     { name: 'charges per second', color: '#0b6e4f', values: points.map((point) => point.perSecond) },
@@ -26,8 +28,9 @@ export function renderPlot(points: readonly SweepPoint[], limitPerSecond: number
   const marks = points.map(({ connections }) => String(connections))
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`,
+    `<title>${TITLE}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
-    text(LEFTS[0], 24, 'Recurring charges against the number of connections', 'font-size="15"'),
+    text(LEFTS[0], 24, TITLE, 'font-size="15"'),
     panel(LEFTS[0], marks, throughput),
     panel(LEFTS[1], marks, latency),
     text(LEFTS[0], HEIGHT - 8, words, 'fill="#666"'),

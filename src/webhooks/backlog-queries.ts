@@ -17,13 +17,14 @@ select
   count(*) filter (where d.due_at <= $1)::integer as due,
   min(d.due_at) filter (where d.due_at <= $1) as "oldestDueAt",
   count(*)::integer as undelivered,
-  min(d.created_at) as "oldestUndeliveredAt",
+  -- Of all of them, also where more wait than are counted.
+  (select min(created_at) from deliveries where due_at is not null) as "oldestUndeliveredAt",
   (
     select count(*)::integer
     from (select id from webhook_endpoints where failing_since is not null and status = 'enabled' limit ${BACKLOG_LIMIT}) e
   ) as "failingEndpoints"
 from (
-  select due_at, created_at
+  select due_at
   from deliveries
   where due_at is not null
   order by merchant_id, endpoint_id, due_at
