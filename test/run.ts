@@ -1,6 +1,7 @@
 // The README's test command: checks types, style and dead code, then runs every test against one PostgreSQL server, and
 // those that depend on the server once more on the oldest version we support. Arguments are test files; without them all
-// run. With --pgbouncer the tests reach their databases through a pgbouncer in transaction mode.
+// run. With --pgbouncer the tests reach their databases through a pgbouncer in transaction mode, with --workers=2 the service
+// is two processes on one port wherever a test needs nothing inside of it.
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -41,6 +42,7 @@ const LONGEST_STEP_MS = 30 * 60_000
 
 const files = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const isPooled = process.argv.includes('--pgbouncer')
+const workers = process.argv.find((argument) => argument.startsWith('--workers='))?.split('=')[1]
 const isWhole = files.length === 0
 
 if (isWhole) {
@@ -94,6 +96,7 @@ async function runTests(url: string, patterns: string[]): Promise<void> {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,
       ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
+      ...(workers && { COWRY_TEST_WORKERS: workers }),
       // Every file is a process that loads the same modules: compiled once, they take half the time.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'cowry-test-compile-cache'),
     })

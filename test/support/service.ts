@@ -1,5 +1,6 @@
 // A whole service in this process, on a database of its own, spoken to over real HTTP. When it ends, every invariant is
-// checked, so each file of API tests proves them over all that it did.
+// checked, so each file of API tests proves them over all that it did. With COWRY_TEST_WORKERS it is as many processes on one
+// port instead, wherever a test needs nothing inside of them.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,11 +9,13 @@ import { join } from 'node:path'
 import { GATEWAYS, type Role, type Service, startService } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kit/clock.ts'
+import { connectDb } from '../../src/kit/db.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { checkInvariants } from '../../src/kit/invariants.ts'
 import { createLog, type Log } from '../../src/kit/log.ts'
 import { type Api, createApi } from './api.ts'
 import { type Ending, testDatabaseUrl } from './database.ts'
+import { startProcess } from './process.ts'
 
 export interface TestService extends Service {
   databaseUrl: string
@@ -61,16 +64,12 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
     COWRY_POOL_SIZE: '8',
     ...options.env,
   }
-  const config = readConfig(env, GATEWAYS)
-  const { failpoints = config.failpoints } = options
-  service = await startService(
-    { ...config, failpoints },
-    {
-      role: options.role,
-      clock: options.clock,
-      log: options.log ?? createLog('silent'),
-    },
-  )
+  const { clock, log, failpoints } = options
+  const needsInside = clock ?? log ?? failpoints
+  service =
+    WORKERS !== undefined && !needsInside
+      ? await startCrew(env, WORKERS, options.role)
+      : await startHere(env, options)
   const { url, demoKey } = service
   const apiWith = (key: string | undefined) => createApi(url, key === undefined ? {} : { 'x-api-key': key })
   const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
@@ -88,6 +87,37 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
       assert.equal(key.http, 201, JSON.stringify(key.body))
       const apiKey: string = key.body.data.apiKey
       return { uuid, key: apiKey, api: apiWith(apiKey) }
+    },
+  }
+}
+
+const WORKERS = process.env.COWRY_TEST_WORKERS
+
+function startHere(env: Record<string, string>, { role, clock, log, failpoints }: TestServiceOptions) {
+  const config = readConfig(env, GATEWAYS)
+  return startService(
+    { ...config, failpoints: failpoints ?? config.failpoints },
+    { role, clock, log: log ?? createLog('silent') },
+  )
+}
+
+async function startCrew(env: Record<string, string>, size: string, role: Role = 'all'): Promise<Service> {
+  const endings: (() => unknown)[] = []
+  const own: Ending = { after: (end) => void endings.push(end) }
+  const crew = await startProcess(own, ['serve', '--role', role, '--workers', size], env)
+  const { url, demoKey = null } = crew.facts
+  const db = connectDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
+  // A boundary: the document is an object.
+  const openApi = role === 'worker' ? {} : ((await (await fetch(`${url}/openapi.json`)).json()) as object)
+  return {
+    url,
+    publicUrl: env.COWRY_PUBLIC_URL ?? url,
+    demoKey,
+    db,
+    openApi: () => openApi,
+    async stop() {
+      await db.close()
+      for (const end of endings.toReversed()) await end()
     },
   }
 }
