@@ -13,9 +13,11 @@ begin
     select c.oid
     from pg_class c
     join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id' and not a.attisdropped
-    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not c.relispartition
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and not c.relispartition
   loop
     execute format('alter table %s alter column merchant_id set (n_distinct = 10)', name);
+    -- It counts from the next look at the table on.
+    execute format('analyze %s', name);
   end loop;
 end
 $$;

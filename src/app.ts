@@ -293,7 +293,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     direct,
     gatewayNames: [...GATEWAYS, ...ready, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
-    keyCache: createKeyCache({ db, clock }),
+    keyCache: createKeyCache({ db: whole, clock }),
     fullLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: whole, clock }),
     writers: createPaymentWriters(whole, clock),

@@ -19,8 +19,12 @@ const ACCOUNT_COLUMNS = `
 // The ids are UUIDv7, so their order is the order of creation.
 const selectAccounts = sql<AccountRow>`
 select ${ACCOUNT_COLUMNS}
-from gateway_accounts
-where merchant_id = any((select $1::uuid[])::uuid[])
+from (
+  select *
+  from unnest((select $1::uuid[])) as u (owner)
+  limit (select cardinality($1::uuid[]))
+) as i
+join gateway_accounts on merchant_id = i.owner
 order by id desc`
 
 /** The accounts of each merchant, also revoked ones, the newest first. */

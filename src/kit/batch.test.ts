@@ -173,6 +173,20 @@ describe('the group commit', () => {
       assert.deepEqual(await Promise.all([second, third]), ['did 2', 'did 3'])
     })
 
+    it('never waits for company that has not shown itself', async () => {
+      const { clock } = sleepyClock()
+      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
+      const { give, runs } = rig({ concurrency: 2, patience })
+      for (const n of [0, 1, 2]) {
+        const answer = give(n)
+        await nextTurn()
+        assert.equal(runs.length, n + 1)
+        runs[n]?.end()
+        assert.equal(await answer, `did ${n}`)
+        await nextTurn()
+      }
+    })
+
     it('waits no longer when enough have gathered', async () => {
       const { clock, pass } = sleepyClock()
       const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }

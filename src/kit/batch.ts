@@ -20,7 +20,7 @@ export interface BatchOptions<Item, Result> {
 /** A statement costs more than its rows, so that waiting a moment for company makes everybody faster, also who waits. */
 export interface Patience {
   clock: Pick<Clock, 'sleep'>
-  /** How long callers gather after a batch has ended. */
+  /** How long callers gather after a batch that was not one caller's alone. */
   gatherMs: number
   /** Another begins beside one when that has taken this long: it may wait for a disk, or for a row that is locked. */
   besideAfterMs: number
@@ -85,7 +85,8 @@ export function createBatcher<Item, Result>(
     void clock.sleep(besideAfterMs, ended.signal).then(() => ended.signal.aborted || stopWaiting())
     await flush(batch)
     ended.abort()
-    await clock.sleep(gatherMs)
+    // Who was alone has shown no company to wait for.
+    if (batch.length > 1 || queue.length > 0) await clock.sleep(gatherMs)
     stopWaiting()
   }
 

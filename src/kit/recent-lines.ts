@@ -46,34 +46,38 @@ export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLin
   return {
     add(level, message, fields = {}) {
       latest += 1
-      lines.push({ sequence: latest, at: clock.now(), level, message, fields })
+      lines.push({ sequence: latest, at: clock.now(), level, message, fields: cut(fields) })
       if (lines.length > maxLines) lines.shift()
     },
     read(query) {
       // Every request adds some, and hardly anybody reads: what may be shown is chosen here.
       const wanted = lines
-        .map((line) => ({ ...line, fields: shortened(line.fields) }))
-        .filter((line) => isWanted(line, query))
+        .filter((line) => isRecent(line, query))
+        .map((line) => ({ ...line, fields: allowedFields(line.fields) }))
+        .filter(({ fields }) => isAbout(fields, query))
       return query.after === undefined ? wanted.slice(-query.limit) : wanted.slice(0, query.limit)
     },
     extent: () => ({ oldest: latest - lines.length + 1, latest }),
   }
 }
 
-function isWanted(line: LogLine, { after = 0, level, merchantId, requestId }: LineQuery): boolean {
+function isRecent(line: LogLine, { after = 0, level }: LineQuery): boolean {
+  return line.sequence > after && LINE_LEVELS.indexOf(line.level) >= LINE_LEVELS.indexOf(level)
+}
+
+function isAbout(fields: LogFields, { merchantId, requestId }: LineQuery): boolean {
   return (
-    line.sequence > after &&
-    LINE_LEVELS.indexOf(line.level) >= LINE_LEVELS.indexOf(level) &&
-    (merchantId === undefined || line.fields.merchantId === merchantId) &&
-    (requestId === undefined || line.fields.requestId === requestId)
+    (merchantId === undefined || fields.merchantId === merchantId) &&
+    (requestId === undefined || fields.requestId === requestId)
   )
 }
 
-function shortened(fields: LogFields): LogFields {
-  const entries = Object.entries(allowedFields(fields)).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, MAX_TEXT) : value]),
-  )
+function cut(fields: LogFields): LogFields {
+  const texts: Record<string, LogFields[keyof LogFields]> = {}
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) texts[name] = typeof value === 'string' ? value.slice(0, MAX_TEXT) : value
+  }
+  return texts
 }
 
 /** A log that is also remembered, from this level on. */

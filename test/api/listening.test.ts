@@ -118,7 +118,8 @@ describe('cowry listen and cowry trigger', () => {
       'payment.successful,refund.*',
     ])
     await eventually(listening.output, (text) => text.includes('TIME'), 10_000)
-    const { out } = await run('trigger', 'refund.successful', '--json')
+    const { code, out } = await run('trigger', 'refund.successful', '--json')
+    assert.equal(code, 0, out)
     const { uuid: refundId, paymentUuid: paymentId } = JSON.parse(out).data.event.data
     await eventually(listening.output, (text) => text.includes(`refund ${refundId} v2`), 10_000)
     await listening.stop()

@@ -131,7 +131,7 @@ async function startStumbling(set: readonly (readonly [Failpoint, 'throw' | 'han
     for (let n = 0; n < BROKEN_COMMITS; n += 1) void workerTraps.set(point, 'throw')
   await stage.startWorker(workerTraps)
   // What a broken commit left behind is under lease, and may be what a trap waits for.
-  const lookAgain = setInterval(() => void endEveryLease(stage), 5_000)
+  const lookAgain = setInterval(() => void endEveryLease(stage).catch(() => undefined), 5_000)
   await eventually(
     () => [...left],
     ({ length }) => length === 0,

@@ -104,21 +104,20 @@ function startHere(env: Record<string, string>, { role, clock, log, failpoints }
 async function startCrew(env: Record<string, string>, size: string, role: Role = 'all'): Promise<Service> {
   const endings: (() => unknown)[] = []
   const own: Ending = { after: (end) => void endings.push(end) }
-  const crew = await startProcess(own, ['serve', '--role', role, '--workers', size], env)
-  const { url, demoKey = null } = crew.facts
-  const db = connectDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
-  // A boundary: the document is an object.
-  const openApi = role === 'worker' ? {} : ((await (await fetch(`${url}/openapi.json`)).json()) as object)
-  return {
-    url,
-    publicUrl: env.COWRY_PUBLIC_URL ?? url,
-    demoKey,
-    db,
-    openApi: () => openApi,
-    async stop() {
-      await db.close()
-      for (const end of endings.toReversed()) await end()
-    },
+  const stop = async () => {
+    for (const end of endings.toReversed()) await end()
+  }
+  try {
+    const crew = await startProcess(own, ['serve', '--role', role, '--workers', size], env)
+    const { url, demoKey = null } = crew.facts
+    const db = connectDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
+    own.after(() => db.close())
+    // A boundary: the document is an object.
+    const openApi = role === 'worker' ? {} : ((await (await fetch(`${url}/openapi.json`)).json()) as object)
+    return { url, publicUrl: env.COWRY_PUBLIC_URL ?? url, demoKey, db, openApi: () => openApi, stop }
+  } catch (error) {
+    await stop()
+    throw error
   }
 }
 
