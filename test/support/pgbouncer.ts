@@ -105,6 +105,7 @@ function settings(
     `default_pool_size = ${poolSize}`,
     'max_client_conn = 2000',
     'server_idle_timeout = 5',
+    'server_login_retry = 1',
     // Sooner than any test gives up, so that it shows when there are too few connections.
     'query_wait_timeout = 20',
     'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,extra_float_digits',
