@@ -1,6 +1,6 @@
 // Group commit: requests that wait at the same moment share one statement and so one commit. While nothing is under
-// way a caller goes at once, alone; while a batch is, the next callers gather. A row that fails in company is tried
-// again alone, so that it spoils nobody's batch.
+// way a caller goes at once, alone; while a batch is, the next callers gather, and with patience for a moment after one that
+// several shared. A row that fails in company is tried again alone, so that it spoils nobody's batch.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from './clock.ts'
