@@ -70,13 +70,13 @@ export function isVaultKeyId(text: string): boolean {
 export function createVault(keys: readonly VaultKey[], random: Random): Vault {
   const primary = keys[0]
   if (!primary) throw new Error('a vault needs at least one key')
-  const keyring = new Map<string, Uint8Array>()
+  const keyring = new Map<string, KeyObject>()
   for (const { id, key } of keys) {
     if (!isVaultKeyId(id)) throw new Error(`"${id}" is not a key id: letters, digits, - and _`)
     if (key.length !== KEY_BYTES)
       throw new Error(`the key ${id} has ${key.length} bytes instead of ${KEY_BYTES}`)
     if (keyring.has(id)) throw new Error(`the key id ${id} is on the keyring twice`)
-    keyring.set(id, key)
+    keyring.set(id, keyObjectOf(key))
   }
   return {
     seal: (plaintext, context) => seal(primary, random.bytes(IV_BYTES), plaintext, context),
@@ -91,13 +91,13 @@ export function keyIdOf(sealed: string): string {
 }
 
 function seal({ id, key }: VaultKey, iv: Uint8Array, plaintext: string, context: VaultContext): string {
-  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+  const cipher = createCipheriv(CIPHER, keyObjectOf(key), iv, { authTagLength: TAG_BYTES })
   cipher.setAAD(associatedData(context))
   const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
   return [VERSION, id, toBase64Url(iv), toBase64Url(sealed), toBase64Url(cipher.getAuthTag())].join('.')
 }
 
-function open(keyring: ReadonlyMap<string, Uint8Array>, text: string, context: VaultContext): string {
+function open(keyring: ReadonlyMap<string, KeyObject>, text: string, context: VaultContext): string {
   const { keyId, iv, sealed, tag } = readSealed(text)
   const key = keyring.get(keyId)
   if (!key) throw new VaultError('unknown_key', { keyId })
