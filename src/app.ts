@@ -263,14 +263,19 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   const { provider, sandbox } = await composeSandbox(parts, { http, secrets, localUrl, publicUrl })
   const measure = createGatewayMeasure(measured.metrics)
   const ready = mode === 'test' ? [measure(sandbox)] : []
-  const direct = createDirectGateways({ db, clock, random, mode })
+  const ended = new AbortController()
+  stops.push(async () => ended.abort())
+  const renewedUntil = ended.signal
+  const direct = createDirectGateways({ db, clock, random, mode }, whole, renewedUntil)
+  const routingRules = createRoutingRules({ db: whole, clock }, renewedUntil)
   const gateways = createGateways(
-    { db: whole, clock, vault, log, routingRules: createRoutingRules({ db: whole, clock }) },
+    { db: whole, clock, vault, log, routingRules },
     {
       definitions: GATEWAYS,
       access: config.gateways,
       ready,
       own: [direct],
+      renewedUntil,
       mode,
       timeoutMs: config.gatewayTimeoutMs,
       publicUrl,
@@ -293,7 +298,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     direct,
     gatewayNames: [...GATEWAYS, ...ready, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
-    keyCache: createKeyCache({ db: whole, clock }),
+    keyCache: createKeyCache({ db: whole, clock }, { renewedUntil }),
     fullLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: whole, clock }),
     writers: createPaymentWriters(whole, clock),

@@ -4,12 +4,12 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { RoutingRules } from '../core/routing-rules.ts'
-import { createBatcher } from '../kit/batch.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
-import { createMemory, type Memory } from '../kit/memory.ts'
+import type { Memory } from '../kit/memory.ts'
+import { createMerchantMemory } from '../kit/merchant-memory.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
 import type { Credentials } from './credentials.ts'
 import { DEFAULT_ROUTES, type Route } from './default-routes.ts'
@@ -102,28 +102,16 @@ export interface GatewaysOptions extends OpenerOptions {
   ready: readonly Gateway[]
   /** Each merchant's own; tried after all others. */
   own?: readonly OwnGateway[]
+  /** Keeps the accounts of merchants in use at hand until then. */
+  renewedUntil?: AbortSignal
 }
-
-// As long as a revoked API key may still work elsewhere: an account that was changed is in force everywhere by then.
-const REMEMBERED_MS = 5_000
-// Most have no account of their own and take some hundred bytes.
-const MAX_MERCHANTS = 20_000
-const MERCHANTS_AT_ONCE = 200
 
 export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gateways {
   const opener = createOpener(app, options)
-  const read = createBatcher({
-    run: (merchantIds: readonly string[]) => listAccountRows(app.db, merchantIds),
-    maxSize: MERCHANTS_AT_ONCE,
-    // A flood of webhook addresses that nobody has keeps one connection busy, and no more.
-    concurrency: 1,
-    isolates: () => false,
-  })
-  const accounts = createMemory({
+  const accounts = createMerchantMemory({
     clock: app.clock,
-    rememberedMs: REMEMBERED_MS,
-    maxEntries: MAX_MERCHANTS,
-    read,
+    readMany: (merchantIds) => listAccountRows(app.db, merchantIds),
+    renewedUntil: options.renewedUntil,
   })
   return createRegistry(app, options.ready, opener, accounts, options.own)
 }
@@ -138,7 +126,7 @@ export function fixedGateways(list: readonly Gateway[]): Gateways {
     tryCredentials: () => Promise.resolve('untried'),
     close: () => Promise.resolve(),
   }
-  const accounts = { get: () => Promise.resolve([]), forget: () => undefined }
+  const accounts = { get: () => Promise.resolve([]), forget: () => undefined, size: 0 }
   const silent = () => undefined
   const log = { debug: silent, info: silent, warn: silent, error: silent }
   return createRegistry({ log, routingRules: () => Promise.resolve([]) }, list, opener, accounts)

@@ -35,7 +35,6 @@ export function patienceOf(clock: Patience['clock']): Patience {
 
 interface Waiting<Item, Result> {
   item: Item
-  within: ReturnType<typeof AsyncLocalStorage.snapshot>
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
@@ -45,6 +44,8 @@ export function createBatcher<Item, Result>(
 ): (item: Item) => Promise<Result> {
   const { concurrency, maxSize, patience } = options
   const queue: Waiting<Item, Result>[] = []
+  /** Of the first in the queue: of every one it would cost more than the rest of this. */
+  let within: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
   let underWay = 0
   let scheduled = false
   /** The last batch that was begun, while the next one waits for it. */
@@ -54,8 +55,8 @@ export function createBatcher<Item, Result>(
     scheduled = false
     while (queue.length > 0 && underWay < concurrency && !isWorthWaiting()) {
       const batch = queue.splice(0, maxSize)
-      // Part of the first request in it: otherwise it would be part of whichever began the batch before.
-      void batch[0]?.within(patience ? flushPatiently : flush, batch)
+      // Part of the first request that waited: otherwise it would be part of whichever began the batch before.
+      within?.(patience ? flushPatiently : flush, batch)
     }
   }
 
@@ -92,7 +93,8 @@ export function createBatcher<Item, Result>(
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      queue.push({ item, within: AsyncLocalStorage.snapshot(), resolve, reject })
+      if (queue.length === 0) within = AsyncLocalStorage.snapshot()
+      queue.push({ item, resolve, reject })
       if (scheduled) return
       scheduled = true
       // One turn of the event loop lets requests that arrived together travel together.

@@ -2,25 +2,45 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createMemory } from './memory.ts'
 
-function rig(maxEntries = 10) {
+function rig(maxEntries = 10, renewedUntil?: AbortSignal) {
   let now = 1_000_000
   const asked: string[] = []
   let fails = false
+  let sleepers: { ms: number; wake: () => void }[] = []
   const memory = createMemory({
-    clock: { now: () => new Date(now), sleep: () => Promise.resolve() },
+    clock: {
+      now: () => new Date(now),
+      sleep: (ms, signal) =>
+        new Promise((wake) => {
+          sleepers.push({ ms, wake })
+          signal?.addEventListener('abort', () => wake())
+        }),
+    },
     rememberedMs: 5_000,
     maxEntries,
     read: async (key) => {
       asked.push(key)
       if (fails) throw new Error('nobody answers')
-      return `${key} ${asked.length}`
+      return key === 'nobody' ? undefined : `${key} ${asked.length}`
     },
+    renewedUntil,
   })
   return {
     memory,
     asked,
+    sleeps: () => sleepers.map(({ ms }) => ms),
     pass: (ms: number) => {
       now += ms
+    },
+    /** Ends the sleep until the next round, and lets the round end. */
+    async round() {
+      const woken = sleepers
+      sleepers = []
+      for (const { ms, wake } of woken) {
+        now += ms
+        wake()
+      }
+      await new Promise(setImmediate)
     },
     fail: (does: boolean) => {
       fails = does
@@ -64,5 +84,67 @@ describe('a memory', () => {
     assert.equal(asked.length, 3, 'the two latest are remembered')
     await memory.get('a')
     assert.equal(asked.length, 4, 'the oldest went')
+  })
+})
+
+describe('a memory that renews', () => {
+  const ended = new AbortController()
+
+  it('asks anew for what is in use before it has aged, so that no caller waits', async () => {
+    const { memory, asked, round, sleeps } = rig(10, ended.signal)
+    await memory.get('a')
+    assert.deepEqual(sleeps(), [2_500], 'half of the time that an answer is good for')
+    for (let rounds = 0; rounds < 4; rounds++) await round()
+    assert.equal(asked.length, 5)
+    assert.equal(await memory.get('a'), 'a 5', 'ten seconds later it is there, and new')
+    assert.equal(asked.length, 5)
+  })
+
+  it('lets go of what nobody has asked for in half a minute, and then rests', async () => {
+    const { memory, asked, round, sleeps } = rig(10, ended.signal)
+    await memory.get('a')
+    for (let rounds = 0; rounds < 20; rounds++) await round()
+    assert.equal(asked.length, 12, 'the question and eleven rounds below 30 s')
+    assert.deepEqual(sleeps(), [])
+    await memory.get('a')
+    assert.deepEqual(sleeps(), [2_500], 'and begins again')
+  })
+
+  it('keeps the old answer while the new one fails, as long as it is good', async () => {
+    const { memory, fail, pass, round } = rig(10, ended.signal)
+    await memory.get('a')
+    fail(true)
+    await round()
+    assert.equal(await memory.get('a'), 'a 1')
+    pass(2_500)
+    await assert.rejects(memory.get('a'), /nobody answers/)
+  })
+
+  it('does not bring back what was forgotten meanwhile', async () => {
+    const { memory, asked, round } = rig(10, ended.signal)
+    await memory.get('a')
+    const under = round()
+    memory.forget('a')
+    await under
+    assert.equal(await memory.get('a'), `a ${asked.length}`)
+    assert.equal(memory.size, 1)
+  })
+
+  it('does not renew what is not there', async () => {
+    const { memory, asked, round } = rig(10, ended.signal)
+    await memory.get('nobody')
+    await round()
+    assert.equal(asked.length, 1)
+  })
+
+  it('ends when it is told to', async () => {
+    const ending = new AbortController()
+    const { memory, asked, round, sleeps } = rig(10, ending.signal)
+    await memory.get('a')
+    ending.abort()
+    await round()
+    assert.equal(asked.length, 1)
+    await memory.get('a')
+    assert.deepEqual(sleeps(), [])
   })
 })

@@ -1,5 +1,6 @@
 // Answers that are remembered for a while: what is asked for by every request and changes once in a month. Callers that
-// miss together share one question, and a failure is not remembered.
+// miss together share one question, and a failure is not remembered. What is asked for all the time can be renewed beside
+// the requests, many keys at once, so that no request waits for it.
 
 import type { Clock } from './clock.ts'
 
@@ -7,6 +8,7 @@ export interface Memory<Value> {
   get(key: string): Promise<Value>
   /** The next caller asks again. */
   forget(key: string): void
+  readonly size: number
 }
 
 export interface MemoryOptions<Value> {
@@ -15,28 +17,69 @@ export interface MemoryOptions<Value> {
   /** Beyond them the oldest answer goes, so that a flood of keys cannot fill the memory. */
   maxEntries: number
   read: (key: string) => Promise<Value>
+  /** Renews what is in use before it has aged, until this ends. An answer of undefined is not renewed. */
+  renewedUntil?: AbortSignal
 }
 
 interface Entry<Value> {
   startedAt: number
+  usedAt: number
   answer: Promise<Value>
 }
 
+/** In use is what was asked for within this time. */
+const IN_USE_MS = 30_000
+/** What one round renews at the very most: beyond it requests ask for themselves. */
+const MAX_RENEWED = 5_000
+
 export function createMemory<Value>(options: MemoryOptions<Value>): Memory<Value> {
-  const { clock, rememberedMs, maxEntries, read } = options
+  const { clock, rememberedMs, maxEntries, read, renewedUntil } = options
   const entries = new Map<string, Entry<Value>>()
+  let isRoundPlanned = false
+
+  const put = (key: string, entry: Entry<Value>): void => {
+    // Deleted first, so that the map stays in the order of age and its first entry is the oldest.
+    entries.delete(key)
+    entries.set(key, entry)
+    const [oldest] = entries.keys()
+    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest)
+  }
+
+  const planRound = async (until: AbortSignal): Promise<void> => {
+    isRoundPlanned = true
+    await clock.sleep(rememberedMs / 2, until)
+    isRoundPlanned = false
+    if (until.aborted) return
+    const now = clock.now().getTime()
+    const used = [...entries].filter(([, { usedAt }]) => now - usedAt < IN_USE_MS).slice(-MAX_RENEWED)
+    for (const [key, entry] of used) void renew(key, entry, now)
+    if (used.length > 0) void planRound(until)
+  }
+
+  const renew = async (key: string, known: Entry<Value>, startedAt: number): Promise<void> => {
+    try {
+      if ((await known.answer) === undefined) return
+      const answer = read(key)
+      await answer
+      // Forgotten or asked for anew in the meantime, what is there now is newer.
+      if (entries.get(key) === known) put(key, { startedAt, usedAt: known.usedAt, answer })
+    } catch {
+      // Nobody waits for it: whoever asks when it has aged is told what is wrong.
+    }
+  }
+
   return {
     get(key) {
+      if (renewedUntil && !isRoundPlanned && !renewedUntil.aborted) void planRound(renewedUntil)
       const now = clock.now().getTime()
       const entry = entries.get(key)
       // A clock that was set back must not make an entry live longer.
-      if (entry && now >= entry.startedAt && now - entry.startedAt < rememberedMs) return entry.answer
-      const fresh: Entry<Value> = { startedAt: now, answer: read(key) }
-      // Deleted first, so that the map stays in the order of age and its first entry is the oldest.
-      entries.delete(key)
-      entries.set(key, fresh)
-      const [oldest] = entries.keys()
-      if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest)
+      if (entry && now >= entry.startedAt && now - entry.startedAt < rememberedMs) {
+        entry.usedAt = now
+        return entry.answer
+      }
+      const fresh: Entry<Value> = { startedAt: now, usedAt: now, answer: read(key) }
+      put(key, fresh)
       fresh.answer.catch(() => {
         // The callers are told by the promise itself; the next one asks again instead of sharing a failure.
         if (entries.get(key) === fresh) entries.delete(key)
@@ -44,5 +87,8 @@ export function createMemory<Value>(options: MemoryOptions<Value>): Memory<Value
       return fresh.answer
     },
     forget: (key) => void entries.delete(key),
+    get size() {
+      return entries.size
+    },
   }
 }

@@ -208,13 +208,13 @@ describe('the cache of the key check', () => {
   it('stays bounded whatever is asked', async (t) => {
     const shop = await shopWithKey(t)
     const { app } = startProcess(shop.db)
-    const small = { ...app, keyCache: createKeyCache(app, 3) }
+    const small = { ...app, keyCache: createKeyCache(app, { maxEntries: 3 }) }
     for (let guess = 0; guess < 10; guess++)
       await assert.rejects(
         authenticate(small, { apiKey: formatApiKey(generateApiKey('test', random)), ip: IP }),
         refusedWith('invalid_api_key'),
       )
-    assert.equal(small.keyCache.entries.size, 3)
+    assert.equal(small.keyCache.size, 3)
     await authenticate(small, { apiKey: shop.apiKey, ip: IP })
   })
 })

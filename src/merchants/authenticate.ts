@@ -1,5 +1,5 @@
 // Who is asking: from the text of a key to a merchant, with one SQL read every few seconds per key and process. The
-// cache is short-lived on purpose: it is what bounds how long a revoked key or a suspended merchant goes on.
+// memory is short on purpose: it is what bounds how long a revoked key or a suspended merchant goes on.
 
 import type { BlockList } from 'node:net'
 import { Refusal } from '../core/errors.ts'
@@ -9,6 +9,7 @@ import { addMs, type Clock } from '../kit/clock.ts'
 import { sameBytes } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
+import { createMemory, type Memory } from '../kit/memory.ts'
 import { allowsAddress, buildAddressList } from './addresses.ts'
 import { claimedMode, hashSecret, parseApiKey } from './keys.ts'
 import { findKeyOwners, type KeyOwnerRow, touchKey } from './queries.ts'
@@ -38,32 +39,24 @@ interface KnownKey {
   isTouched: boolean
 }
 
-interface Entry {
-  startedAt: number
-  lookup: Promise<KnownKey | undefined>
-}
-
-export interface KeyCache {
-  readonly entries: Map<string, Entry>
-  readonly maxEntries: number
-  /** Those that miss at the same moment ask together. */
-  read(keyId: string): Promise<KeyOwnerRow | undefined>
-}
+/** Unknown ids are remembered too, so that they cost what known ones cost. */
+export type KeyCache = Memory<KnownKey | undefined>
 
 // Revocation must be in force within 5 s in every process. An entry ages from the start of its lookup, so 3 s leave
 // time for the request that is under way.
 const MAX_AGE_MS = 3_000
 
-// Unknown ids are kept too, so that they cost what known ones cost. Ten thousand entries are a few megabytes.
+// Ten thousand are a few megabytes.
 const MAX_ENTRIES = 10_000
 
 const KEYS_AT_ONCE = 200
 
 export function createKeyCache(
   { db, clock }: Pick<Needs, 'db' | 'clock'>,
-  maxEntries: number = MAX_ENTRIES,
+  { maxEntries = MAX_ENTRIES, renewedUntil }: { maxEntries?: number; renewedUntil?: AbortSignal } = {},
 ): KeyCache {
-  const read = createBatcher({
+  // Those that miss at the same moment ask together.
+  const find = createBatcher({
     run: (keyIds: readonly string[]) => findKeyOwners(db, keyIds),
     maxSize: KEYS_AT_ONCE,
     // A flood of keys that nobody has keeps two connections busy, and no more.
@@ -71,7 +64,13 @@ export function createKeyCache(
     isolates: () => false,
     patience: patienceOf(clock),
   })
-  return { entries: new Map(), maxEntries, read }
+  return createMemory({
+    clock,
+    rememberedMs: MAX_AGE_MS,
+    maxEntries,
+    read: async (keyId) => toKnownKey(await find(keyId)),
+    renewedUntil,
+  })
 }
 
 export async function authenticate(
@@ -85,7 +84,7 @@ export async function authenticate(
   // Anybody can compute the check of a key, so telling a typo apart tells nothing about what keys there are.
   if (!presented) throw new Refusal('invalid_api_key', { message: MALFORMED })
 
-  const known = await lookUp(app, presented.id)
+  const known = await app.keyCache.get(presented.id)
   // The same work for an id that does not exist, so that the time does not tell which ids do.
   const isRight = sameBytes(
     hashSecret(app.keyPepper, presented.secret),
@@ -120,29 +119,7 @@ function refuseInactive({ row, addresses }: KnownKey, now: Date, ip: string): vo
   if (!allowsAddress(addresses, ip)) throw new Refusal('ip_not_allowed')
 }
 
-/** The row of a key that is at most MAX_AGE_MS old. Requests that miss together share one question. */
-function lookUp(app: Needs, keyId: string): Promise<KnownKey | undefined> {
-  const { entries, maxEntries } = app.keyCache
-  const now = app.clock.now().getTime()
-  const entry = entries.get(keyId)
-  // A clock that was set back must not make an entry live longer.
-  if (entry && now >= entry.startedAt && now - entry.startedAt < MAX_AGE_MS) return entry.lookup
-
-  const fresh: Entry = { startedAt: now, lookup: readKey(app.keyCache, keyId) }
-  // Deleted first, so that the map stays in the order of age and its first entry is the oldest.
-  entries.delete(keyId)
-  entries.set(keyId, fresh)
-  const [oldest] = entries.keys()
-  if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest)
-  fresh.lookup.catch(() => {
-    // The callers are told by the promise itself; the next one asks again instead of sharing a failure.
-    if (entries.get(keyId) === fresh) entries.delete(keyId)
-  })
-  return fresh.lookup
-}
-
-async function readKey(cache: KeyCache, keyId: string): Promise<KnownKey | undefined> {
-  const row = await cache.read(keyId)
+function toKnownKey(row: KeyOwnerRow | undefined): KnownKey | undefined {
   if (!row) return undefined
   const answer: Authenticated = {
     merchant: {

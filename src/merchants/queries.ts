@@ -41,6 +41,26 @@ export async function findMerchant(db: Tx, merchantId: string): Promise<Merchant
   return (await db.query(findMerchantStatement, [merchantId]))[0]
 }
 
+// From the array itself the planner would see how many there are, and plan anew for every batch.
+const findSettingsStatement = sql<Pick<MerchantRow, 'id' | 'settings'>>`
+select m.id, m.settings
+from (
+  select *
+  from unnest((select $1::uuid[])) as u (id)
+  limit (select cardinality($1::uuid[]))
+) as i
+join merchants m on m.id = i.id`
+
+/** The settings of each merchant; undefined for one that is not there. */
+export async function findSettings(
+  db: Tx,
+  merchantIds: readonly string[],
+): Promise<(MerchantRow['settings'] | undefined)[]> {
+  const rows = await db.query(findSettingsStatement, [merchantIds])
+  const byMerchant = new Map(rows.map(({ id, settings }) => [id, settings]))
+  return merchantIds.map((id) => byMerchant.get(id))
+}
+
 // The ids are UUIDv7, so their order is the order of creation.
 const listMerchantsStatement = sql<MerchantRow>`
 select ${MERCHANT_COLUMNS}

@@ -151,21 +151,29 @@ export async function findFittingAccount(
 }
 
 export interface RailRow {
+  merchantId: string
   channel: AccountChannel
   currency: Currency
   country: string | null
 }
 
+// From the array itself the planner would see how many there are, and plan anew for every batch.
 const selectRails = sql<RailRow>`
-select channel, currency, country
-from p2p_accounts
-where merchant_id = $1 and is_active
-group by channel, currency, country
-order by min(created_at), channel, currency, country`
+select a.merchant_id as "merchantId", a.channel, a.currency, a.country
+from (
+  select *
+  from unnest((select $1::uuid[])) as u (id)
+  limit (select cardinality($1::uuid[]))
+) as i
+join p2p_accounts a on a.merchant_id = i.id and a.is_active
+group by a.merchant_id, a.channel, a.currency, a.country
+order by min(a.created_at), a.channel, a.currency, a.country`
 
-/** What the merchant can be sent, by the age of its accounts. */
-export async function listRails(db: Db, merchantId: string): Promise<RailRow[]> {
-  return db.query(selectRails, [merchantId])
+/** What each merchant can be sent, by the age of its accounts. */
+export async function listRails(db: Db, merchantIds: readonly string[]): Promise<RailRow[][]> {
+  const rows = await db.query(selectRails, [[...new Set(merchantIds)]])
+  const byMerchant = Map.groupBy(rows, ({ merchantId }) => merchantId)
+  return merchantIds.map((merchantId) => byMerchant.get(merchantId) ?? [])
 }
 
 export interface AccountFilter {

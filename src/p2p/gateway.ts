@@ -3,23 +3,20 @@
 
 import { money } from '../core/money.ts'
 import type { CheckoutChoice, DirectChannel, Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
-import { createMemory } from '../kit/memory.ts'
+import type { Db } from '../kit/db.ts'
+import { createMerchantMemory } from '../kit/merchant-memory.ts'
 import { type AccountChannel, listRails, type RailRow } from './account-queries.ts'
 import { type DirectGateways, P2P } from './app.ts'
 import { type OpeningApp, openTransfer } from './opening.ts'
 import { networkName } from './schema.ts'
 import { findTransferOf, type TransferRow } from './transfer-queries.ts'
 
-// As long as another account of a merchant at a gateway takes to be in force everywhere.
-const REMEMBERED_MS = 5_000
-const MAX_MERCHANTS = 20_000
-
-export function createDirectGateways(app: OpeningApp): DirectGateways {
-  const rails = createMemory({
+/** `whole` is past the wall: what is remembered is read for many merchants at once. */
+export function createDirectGateways(app: OpeningApp, whole: Db, renewedUntil?: AbortSignal): DirectGateways {
+  const rails = createMerchantMemory({
     clock: app.clock,
-    rememberedMs: REMEMBERED_MS,
-    maxEntries: MAX_MERCHANTS,
-    read: async (merchantId) => (await listRails(app.db, merchantId)).map(toRail),
+    readMany: async (merchantIds) => (await listRails(whole, merchantIds)).map((rows) => rows.map(toRail)),
+    renewedUntil,
   })
   return {
     name: P2P,
