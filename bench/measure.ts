@@ -13,6 +13,8 @@ export interface Plan {
   /** For what writes, whole seconds, because pgbench counts in these. */
   writeSeconds: number
   readSeconds: number
+  /** Before each measurement the same load, not counted: connections have plans for what the statistics now say. */
+  settleSeconds: number
   /** Of pgbench for what only reads. */
   readLimitSeconds: number
   connections: number
@@ -59,6 +61,7 @@ export async function measureRounds(rig: Rig, plan: Plan, say: (line: string) =>
       const isWrite = WRITES.has(operation)
       const takeService = async () => {
         const seconds = isWrite ? plan.writeSeconds : plan.readSeconds
+        await measureLoad(rig, operation, plan.connections, plan.settleSeconds)
         rounds.service[operation].push(await measureLoad(rig, operation, plan.connections, seconds))
       }
       const steps = [takeService]
