@@ -34,11 +34,11 @@ import { createLog, errorFields, type Log } from './kit/log.ts'
 import { migrate } from './kit/migrate.ts'
 import { createPublicHttp } from './kit/public-http.ts'
 import { type Random, systemRandom } from './kit/random.ts'
-import { createRecentLines, type RecentLines, rememberLog } from './kit/recent-lines.ts'
+import { createRecentLines, rememberLog } from './kit/recent-lines.ts'
 import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
 import { raiseWall, walled } from './kit/wall.ts'
-import type { LeaderLink } from './leader-link.ts'
+import { type LeaderLink, type ReadLines, shareLines } from './leader-link.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
 import { linkJobs } from './links/jobs.ts'
 import { linkRoutes } from './links/routes.ts'
@@ -115,9 +115,10 @@ export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTER
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const role = options.role ?? 'all'
   const clock = options.clock ?? systemClock
-  const recentLines = createRecentLines(clock)
-  const log = rememberLog(options.log ?? createLog(config.logLevel), recentLines, config.logLevel)
   const random = systemRandom(clock)
+  const recent = createRecentLines(clock)
+  const log = rememberLog(options.log ?? createLog(config.logLevel), recent, config.logLevel)
+  const readLines = shareLines(recent, random.uuid(), options.link)
   // What was started is stopped in the opposite order, also when the start fails half way.
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -132,7 +133,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
     stops.push(async () => measured.stop())
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)
-    const shared = { config, role, clock, log, recentLines, random, db, stops, counters, measured, tracing }
+    const shared = { config, role, clock, log, readLines, random, db, stops, counters, measured, tracing }
     const service = await compose({ ...shared, walled: await wallOff(db, log) })
     return { ...service, db, stop }
   } catch (error) {
@@ -184,7 +185,7 @@ interface Parts {
   role: Role
   clock: Clock
   log: Log
-  recentLines: RecentLines
+  readLines: ReadLines
   random: Random
   /** Of every merchant: for operators, and for what serves several merchants at once. */
   db: Db
@@ -363,7 +364,7 @@ async function composeSandbox(
 }
 
 async function composeShell(
-  { config, clock, log, recentLines, random, db, measured, tracing }: Parts,
+  { config, clock, log, readLines, random, db, measured, tracing }: Parts,
   app: App,
   provider: Provider,
 ) {
@@ -400,7 +401,7 @@ async function composeShell(
     clock,
     random,
     log,
-    recentLines,
+    readLines,
   })
 }
 

@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { createLog, type Log } from './kit/log.ts'
 import { createMetrics, type Family, labelFamilies } from './kit/metrics.ts'
-import type { ServeFacts, ToLeader, ToWorker } from './leader-link.ts'
+import type { Collected, ServeFacts, ToLeader, Topic, Topics, ToWorker } from './leader-link.ts'
 
 /** The first worker ended before it was ready. It has said why, in its own words. */
 export class WorkerNotStarted extends Error {
@@ -105,7 +105,7 @@ function createCrew({ size, env, clock, log }: Needs): Crew {
       // A boundary: nobody but our own worker holds the other end, and it runs the same program.
       worker.on('message', (message: ToLeader) => {
         if (message.kind === 'ready') resolve(message.facts)
-        else collector.hear(worker, message)
+        else void collector.hear(worker, message)
       })
     })
     const member = { worker, ready, ended }
@@ -153,53 +153,73 @@ function createCrew({ size, env, clock, log }: Needs): Crew {
   }
 }
 
-/** Asks every worker what it has measured, on behalf of the one that was asked. */
+/** Asks every worker on behalf of the one that wants to know. */
 function createCollector(members: ReadonlyMap<number, Member>, clock: Clock) {
   const metrics = createMetrics()
   const restarts = metrics.counter('cowry_worker_restarts_total', 'Workers that ended and were replaced.', [])
   restarts.add([], 0)
-  const waiting = new Map<number, (families: Family[]) => void>()
+  const waiting = new Map<number, (answer: unknown) => void>()
   let questions = 0
 
-  const read = async (worker: Worker): Promise<Family[] | undefined> => {
+  const read = async (worker: Worker, topic: Topic, question: unknown): Promise<unknown> => {
     questions += 1
     const id = questions
     const inTime = new AbortController()
-    const answered = new Promise<Family[]>((resolve) => waiting.set(id, resolve))
-    tell(worker, { kind: 'read', id })
-    const families = await Promise.race([answered, clock.sleep(COLLECT_MS, inTime.signal)])
+    const answered = new Promise<unknown>((resolve) => waiting.set(id, resolve))
+    tell(worker, { kind: 'read', id, topic, question })
+    const answer = await Promise.race([answered, clock.sleep(COLLECT_MS, inTime.signal)])
     inTime.abort()
     waiting.delete(id)
-    return families ?? undefined
+    return answer
   }
 
-  const collect = async (): Promise<Family[]> => {
-    const readings = await Promise.all(
-      [...members].map(async ([number, { worker }]) => ({ number, families: await read(worker) })),
+  const collect = async <Name extends Topic>(
+    topic: Name,
+    question: unknown,
+  ): Promise<Reading<Topics[Name]['answer']>[]> =>
+    Promise.all(
+      [...members].map(async ([number, { worker }]) => {
+        // A boundary: a worker answers what it was asked, or nothing in time.
+        const answer = (await read(worker, topic, question)) as Topics[Name]['answer'] | undefined
+        return { number, answer }
+      }),
     )
-    const up: Family = {
-      name: 'cowry_worker_up',
-      help: 'Whether a worker answers.',
-      kind: 'gauge',
-      samples: readings.map(({ number, families }) => ({
-        suffix: '',
-        labels: { worker: String(number) },
-        value: families ? 1 : 0,
-      })),
-    }
-    const ofWorkers = readings.flatMap(({ number, families }) =>
-      labelFamilies(families ?? [], 'worker', String(number)),
-    )
-    return [up, ...metrics.families(), ...ofWorkers]
+
+  const answerTo = async (topic: Topic, question: unknown): Promise<Collected[Topic]> => {
+    if (topic === 'lines') return (await collect('lines', question)).flatMap(({ answer }) => answer ?? [])
+    return [...metrics.families(), ...labelReadings(await collect('metrics', question))]
   }
 
   return {
     noteRestart: () => restarts.add([]),
-    hear(worker: Worker, message: Exclude<ToLeader, { kind: 'ready' }>): void {
-      if (message.kind === 'families') waiting.get(message.id)?.(message.families)
-      else void collect().then((families) => tell(worker, { kind: 'collected', id: message.id, families }))
+    async hear(worker: Worker, message: Exclude<ToLeader, { kind: 'ready' }>): Promise<void> {
+      const { id } = message
+      if (message.kind === 'answer') waiting.get(id)?.(message.answer)
+      else tell(worker, { kind: 'collected', id, collected: await answerTo(message.topic, message.question) })
     },
   }
+}
+
+interface Reading<Answer> {
+  number: number
+  answer: Answer | undefined
+}
+
+function labelReadings(readings: readonly Reading<Family[]>[]): Family[] {
+  const up: Family = {
+    name: 'cowry_worker_up',
+    help: 'Whether a worker answers.',
+    kind: 'gauge',
+    samples: readings.map(({ number, answer }) => ({
+      suffix: '',
+      labels: { worker: String(number) },
+      value: answer ? 1 : 0,
+    })),
+  }
+  return [
+    up,
+    ...readings.flatMap(({ number, answer }) => labelFamilies(answer ?? [], 'worker', String(number))),
+  ]
 }
 
 /** One that has ended in the meantime hears nothing, and nobody waits for it. */

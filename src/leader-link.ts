@@ -1,8 +1,14 @@
-// A worker's line to the process that leads it (src/crew.ts): the one says when it is ready and hands over what it has
-// measured, the other collects that of all.
+// A worker's line to the process that leads it (src/crew.ts): the one says when it is ready and answers for itself, the
+// other asks all of them on behalf of the one that wants to know.
 
 import cluster from 'node:cluster'
 import type { Family } from './kit/metrics.ts'
+import {
+  type LinesQuestion,
+  type ProcessLines,
+  type RecentLines,
+  readProcessLines,
+} from './kit/recent-lines.ts'
 
 /** What a service tells when it is ready. */
 export interface ServeFacts {
@@ -11,19 +17,37 @@ export interface ServeFacts {
   demoKey: string | null
 }
 
+/** What every worker can be asked. Both sides are sent as JSON. */
+export interface Topics {
+  metrics: { question: null; answer: Family[] }
+  lines: { question: LinesQuestion; answer: ProcessLines }
+}
+
+export type Topic = keyof Topics
+
 export type ToLeader =
   | { kind: 'ready'; facts: ServeFacts }
-  | { kind: 'collect'; id: number }
-  | { kind: 'families'; id: number; families: Family[] }
+  | { kind: 'collect'; id: number; topic: Topic; question: unknown }
+  | { kind: 'answer'; id: number; answer: unknown }
 
-export type ToWorker = { kind: 'read'; id: number } | { kind: 'collected'; id: number; families: Family[] }
+export type ToWorker =
+  | { kind: 'read'; id: number; topic: Topic; question: unknown }
+  | { kind: 'collected'; id: number; collected: unknown }
+
+/** What the leader makes of the answers: the metrics are labelled with the workers' numbers, the rest is a list. */
+export interface Collected {
+  metrics: Family[]
+  lines: ProcessLines[]
+}
+
+type Readers = { [Name in Topic]?: (question: Topics[Name]['question']) => Topics[Name]['answer'] }
 
 export interface LeaderLink {
   ready(facts: ServeFacts): void
-  /** Called whenever the leader wants to know what this process has measured. */
-  answer(read: () => Family[]): void
-  /** What all workers have measured, each under its number. */
-  collect(): Promise<Family[]>
+  /** Called whenever the leader asks this process. */
+  answer<Name extends Topic>(topic: Name, read: Readers[Name]): void
+  /** What all workers answer. */
+  collect<Name extends Topic>(topic: Name, question: Topics[Name]['question']): Promise<Collected[Name]>
   /** The line does not keep this process any more. */
   release(): void
 }
@@ -31,29 +55,43 @@ export interface LeaderLink {
 /** Undefined in a process that nobody leads. */
 export function openLeaderLink(): LeaderLink | undefined {
   if (!cluster.isWorker) return undefined
-  let read = (): Family[] => []
+  const readers: Readers = {}
   let questions = 0
-  const waiting = new Map<number, (families: Family[]) => void>()
+  const waiting = new Map<number, (collected: unknown) => void>()
   // A leader that is gone ends us too, and hears nothing any more.
   const send = (message: ToLeader) => void process.send?.(message, undefined, undefined, () => undefined)
   // A boundary: nobody but our leader holds the other end, and it runs the same program.
   process.on('message', (message: ToWorker) => {
-    if (message.kind === 'read') send({ kind: 'families', id: message.id, families: read() })
-    if (message.kind !== 'collected') return
-    waiting.get(message.id)?.(message.families)
+    if (message.kind === 'read') {
+      const read = readers[message.topic] as ((question: unknown) => unknown) | undefined
+      // Without an answer it counts as one that is not up.
+      if (read) send({ kind: 'answer', id: message.id, answer: read(message.question) })
+      return
+    }
+    waiting.get(message.id)?.(message.collected)
     waiting.delete(message.id)
   })
   return {
     ready: ({ url, publicUrl, demoKey }) => send({ kind: 'ready', facts: { url, publicUrl, demoKey } }),
-    answer(reader) {
-      read = reader
+    answer(topic, read) {
+      readers[topic] = read
     },
-    collect: () =>
-      new Promise((resolve) => {
+    collect: <Name extends Topic>(topic: Name, question: Topics[Name]['question']) =>
+      new Promise<Collected[Name]>((resolve) => {
         questions += 1
-        waiting.set(questions, resolve)
-        send({ kind: 'collect', id: questions })
+        // A boundary: the leader answers each topic with what it has collected of it.
+        waiting.set(questions, resolve as (collected: unknown) => void)
+        send({ kind: 'collect', id: questions, topic, question })
       }),
     release: () => process.channel?.unref(),
   }
+}
+
+export type ReadLines = (question: LinesQuestion) => Promise<ProcessLines[]>
+
+/** The log of this process and of those that share its port. */
+export function shareLines(recent: RecentLines, process: string, link: LeaderLink | undefined): ReadLines {
+  const read = (question: LinesQuestion) => readProcessLines(recent, process, question)
+  link?.answer('lines', read)
+  return async (question) => (link ? link.collect('lines', question) : [read(question)])
 }

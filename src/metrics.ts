@@ -33,8 +33,8 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
   showCounters(metrics, app.counters)
   const stop = measureProcess(metrics, app.db.use)
   const ofInstallation = createInstallationMetrics(app)
-  app.link?.answer(metrics.families)
-  const ofProcesses = async () => (app.link ? app.link.collect() : metrics.families())
+  app.link?.answer('metrics', metrics.families)
+  const ofProcesses = async () => (app.link ? app.link.collect('metrics', null) : metrics.families())
   const read = async () => renderMetrics((await Promise.all([ofInstallation(), ofProcesses()])).flat())
   return { metrics, read, stop }
 }

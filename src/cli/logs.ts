@@ -18,6 +18,7 @@ interface TailOptions {
 }
 
 interface Line {
+  process: string
   sequence: number
   at: string
   level: LineLevel
@@ -25,12 +26,13 @@ interface Line {
   fields: Record<string, string | number | boolean | null>
 }
 
-interface Lines {
-  process: string
-  oldest: number
-  latest: number
+interface Reading {
+  processes: { process: string; oldest: number; latest: number; next: number }[]
   lines: Line[]
 }
+
+/** How far each process was read. */
+type ReadSoFar = Map<string, number>
 
 const POLL_MS = 1_000
 const AT_ONCE = 500
@@ -40,7 +42,7 @@ export function addLogCommands(program: Command, shell: Shell): void {
   logs
     .command('tail')
     .description(
-      'Show the last lines of the log and those that come. They are the memory of the one process that answers, its last 2,000 lines since it started: with several processes each has its own, and the whole log is what they write on their error output.',
+      'Show the last lines of the log and those that come: what the processes that share the port remember, 2,000 lines each since they started. The whole log is what they write on their error output.',
     )
     .addOption(
       new Option('--level <level>', 'this level and what is graver').choices(LINE_LEVELS).default('debug'),
@@ -56,46 +58,52 @@ export function addLogCommands(program: Command, shell: Shell): void {
 async function tail(shell: Shell, options: TailOptions): Promise<void> {
   const { terminal, clock } = shell
   const signal = shell.untilInterrupted()
-  let known = await read(shell, options)
-  printLines(terminal, options, known.lines)
+  const first = await read(shell, options)
+  const soFar: ReadSoFar = new Map(first.processes.map(({ process, next }) => [process, next]))
+  printLines(terminal, options, first.lines)
   while (options.follow && !signal.aborted) {
     await clock.sleep(POLL_MS, signal)
-    const before = known
-    known = (await readOn(shell, options, before)) ?? before
+    await readOn(shell, options, soFar)
   }
 }
 
-/** Prints what came since; undefined when the service is away. */
-async function readOn(shell: Shell, options: TailOptions, known: Lines): Promise<Lines | undefined> {
-  const after = known.lines.length === AT_ONCE ? (known.lines.at(-1)?.sequence ?? known.latest) : known.latest
-  const fresh = await read(shell, options, after).catch(awaitRestart)
-  if (!fresh) return undefined
-  if (fresh.process !== known.process) {
-    // Another process, whose lines begin anew.
-    const all = await read(shell, options, 0)
-    tell(shell.terminal, options, 'The service was started again.')
-    printLines(shell.terminal, options, all.lines)
-    return all
+/** Prints what came since. While the service is away nothing does. */
+async function readOn(shell: Shell, options: TailOptions, soFar: ReadSoFar): Promise<void> {
+  const fresh = await read(shell, options, soFar).catch(awaitRestart)
+  if (!fresh) return
+  const { terminal } = shell
+  for (const { process, oldest, next } of fresh.processes) {
+    const after = soFar.get(process)
+    if (after === undefined) tell(terminal, options, NEW_PROCESS)
+    else if (oldest > after + 1)
+      tell(terminal, options, `${oldest - after - 1} lines went by too fast to be kept.`)
+    // The latest are at the end: a long watch over many restarts asks for those that may still be there.
+    soFar.delete(process)
+    soFar.set(process, next)
   }
-  const lost = fresh.oldest - after - 1
-  if (lost > 0) tell(shell.terminal, options, `${lost} lines went by too fast to be kept.`)
-  printLines(shell.terminal, options, fresh.lines)
-  return fresh
+  printLines(terminal, options, fresh.lines)
 }
+
+const NEW_PROCESS = 'A process that was not heard before answers: it was started, or is one of several.'
 
 function awaitRestart(error: unknown): undefined {
   if (!isPassing(error)) throw error
 }
 
-async function read(shell: Shell, options: TailOptions, after?: number): Promise<Lines> {
+const MOST_PROCESSES = 50
+
+async function read(shell: Shell, options: TailOptions, soFar?: ReadSoFar): Promise<Reading> {
   const { level, merchant, requestId, lines } = options
-  const query = new URLSearchParams({ level, limit: String(after === undefined ? lines : AT_ONCE) })
-  if (after !== undefined) query.set('after', String(after))
+  const query = new URLSearchParams({ level, limit: String(soFar ? AT_ONCE : lines) })
+  if (soFar) {
+    const parts = [...soFar].slice(-MOST_PROCESSES).map(([process, next]) => `${process}:${next}`)
+    query.set('after', parts.join(','))
+  }
   if (merchant !== undefined) query.set('merchant', merchant)
   if (requestId !== undefined) query.set('requestId', requestId)
   const ask = (operator: OperatorClient) => operator.call('GET', `/admin/v1/logs?${query}`)
   // A boundary: the operators' API describes the answer in src/http/log-routes.ts.
-  return (await shell.withOperator(ask)).data as Lines
+  return (await shell.withOperator(ask)).data as Reading
 }
 
 function printLines(terminal: Terminal, options: TailOptions, lines: Line[]): void {

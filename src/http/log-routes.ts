@@ -1,7 +1,8 @@
-// GET /admin/v1/logs: the last lines of the log of the process that answers. Behind a balancer every process has its own.
+// GET /admin/v1/logs: the last lines of the log, of all processes that share the port. Behind a balancer every machine has its
+// own: whoever reads on says how far each process was read, and is given what is new of those that answer.
 
-import { Type } from 'typebox'
-import { LINE_LEVELS, type LogLine, type RecentLines } from '../kit/recent-lines.ts'
+import { type Static, Type } from 'typebox'
+import { LINE_LEVELS, type ProcessLines } from '../kit/recent-lines.ts'
 import { type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { Metadata, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
 import type { HttpShellOptions } from './options.ts'
@@ -9,9 +10,11 @@ import type { HttpShellOptions } from './options.ts'
 export const LOGS_PATH = '/admin/v1/logs'
 
 const MOST_LINES = 500
+const READ_SO_FAR = '[0-9a-f-]{36}:[0-9]{1,15}'
 
 const LogsQuery = Type.Object({
-  after: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** `process:next` of each process of the last answer, with commas in between. */
+  after: Type.Optional(Type.String({ pattern: `^${READ_SO_FAR}(?:,${READ_SO_FAR})*$`, maxLength: 4_000 })),
   level: Type.Optional(Words(LINE_LEVELS, { default: 'debug' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_LINES, default: 100 })),
   merchant: Type.Optional(UuidInput),
@@ -19,13 +22,20 @@ const LogsQuery = Type.Object({
 })
 
 const LogsAnswer = Type.Object({
-  /** Another one after a restart, when the sequences begin anew. */
-  process: Uuid,
-  /** What is remembered at all. */
-  oldest: Type.Integer(),
-  latest: Type.Integer(),
+  processes: Type.Array(
+    Type.Object({
+      /** Another one after a restart, when the sequences begin anew. */
+      process: Uuid,
+      /** What is remembered at all. */
+      oldest: Type.Integer(),
+      latest: Type.Integer(),
+      /** Where whoever reads on begins. */
+      next: Type.Integer(),
+    }),
+  ),
   lines: Type.Array(
     Type.Object({
+      process: Uuid,
       sequence: Type.Integer(),
       at: Timestamp,
       level: Words(LINE_LEVELS),
@@ -35,25 +45,47 @@ const LogsAnswer = Type.Object({
   ),
 })
 
-export function logRoutes({ recentLines, random }: HttpShellOptions): OperatorRoute[] {
-  return recentLines ? [logRoute(recentLines, random.uuid())] : []
+export function logRoutes({ readLines }: HttpShellOptions): OperatorRoute[] {
+  return readLines ? [logRoute(readLines)] : []
 }
 
-const logRoute = (recent: RecentLines, process: string): OperatorRoute =>
+const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): OperatorRoute =>
   operatorRoute({
     method: 'GET',
     path: LOGS_PATH,
-    summary: 'Read the last lines of the log of the process that answers',
+    summary: 'Read the last lines of the log of the processes that share this address',
     query: LogsQuery,
     answer: { http: 200, data: LogsAnswer },
     refusals: [],
     handle: async ({ query }) => {
-      const { after, level = 'debug', limit = 100, merchant, requestId } = query
-      const found = recent.read({ after, level, limit, merchantId: merchant, requestId })
-      // Whoever watches the log would otherwise watch itself.
-      const lines = found.filter(({ fields }) => fields.route !== LOGS_PATH).map(showLine)
-      return ok('Lines of the log.', { process, ...recent.extent(), lines })
+      const { level = 'debug', limit = 100, merchant, requestId } = query
+      const after = readSoFar(query)
+      const found = await readLines({ after, level, limit, merchantId: merchant, requestId })
+      const lines = inOrder(found)
+      return ok('Lines of the log.', {
+        processes: found.map(({ lines: _, ...process }) => process),
+        // The latest of all; whoever reads on is given all that each has.
+        lines: after ? lines : lines.slice(-limit),
+      })
     },
   })
 
-const showLine = ({ at, ...line }: LogLine) => ({ ...line, at: at.toISOString() })
+function readSoFar({ after }: Static<typeof LogsQuery>): Record<string, number> | null {
+  if (after === undefined) return null
+  return Object.fromEntries(
+    after.split(',').map((part) => {
+      const [process = '', next] = part.split(':')
+      return [process, Number(next)]
+    }),
+  )
+}
+
+function inOrder(found: readonly ProcessLines[]) {
+  return (
+    found
+      .flatMap(({ process, lines }) => lines.map((line) => ({ process, ...line })))
+      // Whoever watches the log would otherwise watch itself.
+      .filter(({ fields }) => fields.route !== LOGS_PATH)
+      .sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
+  )
+}

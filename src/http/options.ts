@@ -7,7 +7,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
-import type { RecentLines } from '../kit/recent-lines.ts'
+import type { LinesQuestion, ProcessLines } from '../kit/recent-lines.ts'
 import type { ErrorPage, HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
 import type { Tracer } from '../kit/trace.ts'
 import type { Ended, ReadMetrics } from './metrics.ts'
@@ -66,7 +66,7 @@ export interface HttpShellOptions {
   /** Where a test makes the process die; without it, nowhere. */
   failpoints?: Failpoints
   /** What operators are shown of the log; without it there is no such operation. */
-  recentLines?: RecentLines
+  readLines?: (question: LinesQuestion) => Promise<ProcessLines[]>
 }
 
 /** A request without a socket, for tests. */

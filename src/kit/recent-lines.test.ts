@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { systemClock } from './clock.ts'
 import { createLog, type LogFields } from './log.ts'
-import { createRecentLines, rememberLog } from './recent-lines.ts'
+import { createRecentLines, readProcessLines, rememberLog } from './recent-lines.ts'
 
 const sequences = (lines: { sequence: number }[]) => lines.map(({ sequence }) => sequence)
 
@@ -50,5 +50,19 @@ describe('the recent lines of a log', () => {
     )
     rememberLog(createLog('silent'), recent, 'silent').error('unheard')
     assert.equal(recent.extent().latest, 1)
+  })
+
+  it('can be read on, process by process, without one being skipped', () => {
+    const recent = createRecentLines(systemClock)
+    const read = (after: Record<string, number> | null, limit = 3) => {
+      const { next, lines } = readProcessLines(recent, 'me', { after, level: 'debug', limit })
+      return { next, sequences: sequences(lines) }
+    }
+    for (let count = 0; count < 7; count++) recent.add('info', 'line')
+    assert.deepEqual(read(null), { next: 7, sequences: [5, 6, 7] }, 'the latest')
+    assert.deepEqual(read({ other: 5 }), { next: 3, sequences: [1, 2, 3] }, 'who was not read yet')
+    assert.deepEqual(read({ me: 3 }), { next: 6, sequences: [4, 5, 6] })
+    assert.deepEqual(read({ me: 6 }), { next: 7, sequences: [7] })
+    assert.deepEqual(read({ me: 7 }), { next: 7, sequences: [] })
   })
 })

@@ -25,6 +25,24 @@ export interface LineQuery {
   requestId?: string
 }
 
+/** The same of several processes at once. */
+export interface LinesQuestion extends Omit<LineQuery, 'after'> {
+  /** How far each process was read already; a process that is not named is read from its beginning. Null: the latest. */
+  after: Readonly<Record<string, number>> | null
+}
+
+/** What one process remembers, in words that travel between processes. */
+export interface ProcessLines {
+  /** Another one after a restart, when the sequences begin anew. */
+  process: string
+  /** What is remembered at all. */
+  oldest: number
+  latest: number
+  /** Where whoever reads on begins. */
+  next: number
+  lines: (Omit<LogLine, 'at'> & { at: string })[]
+}
+
 export interface RecentLines {
   add(level: LineLevel, message: string, fields?: LogFields): void
   /** Oldest first. */
@@ -58,6 +76,23 @@ export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLin
       return query.after === undefined ? wanted.slice(-query.limit) : wanted.slice(0, query.limit)
     },
     extent: () => ({ oldest: latest - lines.length + 1, latest }),
+  }
+}
+
+export function readProcessLines(
+  recent: RecentLines,
+  process: string,
+  { after, ...query }: LinesQuestion,
+): ProcessLines {
+  const found = recent.read({ ...query, after: after ? (after[process] ?? 0) : undefined })
+  const extent = recent.extent()
+  const isWhole = !after || found.length < query.limit
+  const next = isWhole ? extent.latest : (found.at(-1)?.sequence ?? extent.latest)
+  return {
+    process,
+    ...extent,
+    next,
+    lines: found.map((line) => ({ ...line, at: line.at.toISOString() })),
   }
 }
 

@@ -2,6 +2,7 @@
 // own, so that either of them may take it.
 
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
@@ -23,6 +24,7 @@ const env = {
   COWRY_DATA_DIR: await tempFolder({ after }, 'workers'),
   COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
   COWRY_POOL_SIZE: '6',
+  COWRY_LOG_LEVEL: 'info',
 }
 const service = await startProcess({ after }, ['serve', '--workers', '2'], env)
 const { url, demoKey } = service.facts
@@ -102,6 +104,32 @@ describe('two workers', () => {
       assert.deepEqual(other?.body, one?.body, path)
     }
     assert.equal((await fresh(merchant.key, '/api/v1/misc/currencies')).http, 200)
+  })
+
+  it('are watched together: either shows the log of both', async () => {
+    // Whoever is idle takes a connection, so it may need some to keep both busy.
+    const seen = await eventually(
+      async () => {
+        const id = `watched-${randomUUID()}`
+        await many(20, () => ask(BALANCE, { 'x-api-key': demoKey, 'x-request-id': id }))
+        const path = `/admin/v1/logs?requestId=${id}`
+        return (await ask(path, { authorization: `Bearer ${ADMIN_TOKEN}` })).body.data
+      },
+      ({ lines }) => new Set(lines.map(({ process }: { process: string }) => process)).size === 2,
+      20_000,
+    )
+    assert.equal(seen.processes.length, 2)
+    assert.ok(seen.lines.length <= 20)
+    const times = seen.lines.map(({ at }: { at: string }) => at)
+    assert.deepEqual(times, times.toSorted())
+    const soFar = seen.processes.map(({ process, next }: Record<string, unknown>) => `${process}:${next}`)
+    const behind = await ask(`/admin/v1/logs?after=${soFar.join(',')}`, {
+      authorization: `Bearer ${ADMIN_TOKEN}`,
+    })
+    assert.ok(
+      behind.body.data.lines.every(({ fields }: { fields: { route: string } }) => fields.route !== BALANCE),
+      'what was read is not read again',
+    )
   })
 
   it('both answer, and either tells of both at /metrics', async () => {
