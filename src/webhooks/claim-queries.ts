@@ -174,7 +174,7 @@ locked as (
   select d.merchant_id, d.event_id, d.endpoint_id, q.fate, q.hold_until
   from queued q
   join deliveries d on d.merchant_id = q.merchant_id and d.event_id = q.event_id and d.endpoint_id = q.endpoint_id
-  where d.due_at <= $1 and ${IS_FREE} and (q.fate <> 'claimed' or q.place <= q.room)
+  where (d.due_at <= $1 and ${IS_FREE}) is true and (q.fate <> 'claimed' or q.place <= q.room)
   for update of d skip locked
 ),
 held as (
