@@ -122,12 +122,13 @@ from (
 /**
  * The pieces of the text lead to all that may have it; those of the page are fetched by their ids. The other conditions are
  * hidden from the planner, who would take an index of theirs for the better way, and does not know how much the merchant has.
+ * So are the pieces, in a select of their own: it would plan anew for each text.
  */
 const found = (position: string, order: string) => `
 with found as materialized (
   select id, created_at
   from searched_customers
-  where search_grams(merchant_id, search_text) @@ $9::tsquery
+  where search_grams(merchant_id, search_text) @@ (select $9::tsquery)
     and (search_text like $8 and ${BETWEEN}) is true
   limit ${CAPPED}
 ),
