@@ -90,12 +90,13 @@ function awaitRestart(error: unknown): undefined {
   if (!isPassing(error)) throw error
 }
 
-const MOST_PROCESSES = 50
+/** More than there can be workers; as many as the operation takes. */
+const MOST_PROCESSES = 70
 
 async function read(shell: Shell, options: TailOptions, soFar?: ReadSoFar): Promise<Reading> {
   const { level, merchant, requestId, lines } = options
   const query = new URLSearchParams({ level, limit: String(soFar ? AT_ONCE : lines) })
-  if (soFar) {
+  if (soFar?.size) {
     const parts = [...soFar].slice(-MOST_PROCESSES).map(([process, next]) => `${process}:${next}`)
     query.set('after', parts.join(','))
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createBatcher, type Patience } from './batch.ts'
@@ -117,6 +118,29 @@ describe('the group commit', () => {
       assert.match(String(answer.status === 'rejected' && answer.reason), /no server/)
     }
     assert.equal(runs.length, 1)
+  })
+
+  it('runs each batch as part of a request that is in it', async () => {
+    const contexts = new AsyncLocalStorage<number>()
+    const ran: { items: readonly number[]; within: number | undefined }[] = []
+    const give = createBatcher<number, number>({
+      maxSize: 2,
+      concurrency: 1,
+      isolates: () => false,
+      run: async (items) => {
+        ran.push({ items, within: contexts.getStore() })
+        await nextTurn()
+        return items
+      },
+    })
+    // More than one batch waits all the time, so that the queue is never empty.
+    const ask = async (n: number) => {
+      for (let again = 0; again < 4; again++) await contexts.run(n * 10 + again, () => give(n * 10 + again))
+    }
+    await Promise.all([1, 2, 3, 4, 5, 6].map(ask))
+    assert.equal(ran.flatMap(({ items }) => items).length, 24)
+    for (const { items, within } of ran)
+      assert.ok(within !== undefined && items.includes(within), `${items} ran within ${within}`)
   })
 
   it('goes on after a failure', async () => {

@@ -35,6 +35,8 @@ export function patienceOf(clock: Patience['clock']): Patience {
 
 interface Waiting<Item, Result> {
   item: Item
+  /** Of those that will be the first of a batch: of every one it would cost more than the rest of this. */
+  within: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
@@ -44,8 +46,6 @@ export function createBatcher<Item, Result>(
 ): (item: Item) => Promise<Result> {
   const { concurrency, maxSize, patience } = options
   const queue: Waiting<Item, Result>[] = []
-  /** Of the first in the queue: of every one it would cost more than the rest of this. */
-  let within: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
   let underWay = 0
   let scheduled = false
   /** The last batch that was begun, while the next one waits for it. */
@@ -55,8 +55,10 @@ export function createBatcher<Item, Result>(
     scheduled = false
     while (queue.length > 0 && underWay < concurrency && !isWorthWaiting()) {
       const batch = queue.splice(0, maxSize)
-      // Part of the first request that waited: otherwise it would be part of whichever began the batch before.
-      within?.(patience ? flushPatiently : flush, batch)
+      // Part of a request in it: otherwise it would be part of whichever began the batch before.
+      const { within } = batch.find((waiting) => waiting.within) ?? {}
+      const run = patience ? flushPatiently : flush
+      void (within ? within(run, batch) : run(batch))
     }
   }
 
@@ -93,8 +95,8 @@ export function createBatcher<Item, Result>(
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      if (queue.length === 0) within = AsyncLocalStorage.snapshot()
-      queue.push({ item, resolve, reject })
+      const within = queue.length % maxSize === 0 ? AsyncLocalStorage.snapshot() : undefined
+      queue.push({ item, within, resolve, reject })
       if (scheduled) return
       scheduled = true
       // One turn of the event loop lets requests that arrived together travel together.

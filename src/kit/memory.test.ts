@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import { createMemory } from './memory.ts'
+
+const contexts = new AsyncLocalStorage<string>()
 
 function rig(maxEntries = 10, renewedUntil?: AbortSignal) {
   let now = 1_000_000
   const asked: string[] = []
+  const askedIn: (string | undefined)[] = []
   let fails = false
+  let held: Promise<void> | undefined
   let sleepers: { ms: number; wake: () => void }[] = []
   const memory = createMemory({
     clock: {
@@ -20,14 +25,27 @@ function rig(maxEntries = 10, renewedUntil?: AbortSignal) {
     maxEntries,
     read: async (key) => {
       asked.push(key)
+      const answer = key === 'nobody' ? undefined : `${key} ${asked.length}`
+      askedIn.push(contexts.getStore())
+      await held
       if (fails) throw new Error('nobody answers')
-      return key === 'nobody' ? undefined : `${key} ${asked.length}`
+      return answer
     },
     renewedUntil,
   })
   return {
     memory,
     asked,
+    askedIn,
+    /** Whatever is asked is answered only when the result is called. */
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return () => {
+        held = undefined
+        resolve()
+      }
+    },
     sleeps: () => sleepers.map(({ ms }) => ms),
     pass: (ms: number) => {
       now += ms
@@ -89,10 +107,18 @@ describe('a memory', () => {
 
 describe('a memory that renews', () => {
   const ended = new AbortController()
+  const settled = () => new Promise(setImmediate)
+
+  /** One that has been asked for twice: such are in use. */
+  async function rigInUse(until = ended.signal) {
+    const made = rig(10, until)
+    await made.memory.get('a')
+    await made.memory.get('a')
+    return made
+  }
 
   it('asks anew for what is in use before it has aged, so that no caller waits', async () => {
-    const { memory, asked, round, sleeps } = rig(10, ended.signal)
-    await memory.get('a')
+    const { memory, asked, round, sleeps } = await rigInUse()
     assert.deepEqual(sleeps(), [2_500], 'half of the time that an answer is good for')
     for (let rounds = 0; rounds < 4; rounds++) await round()
     assert.equal(asked.length, 5)
@@ -101,18 +127,27 @@ describe('a memory that renews', () => {
   })
 
   it('lets go of what nobody has asked for in half a minute, and then rests', async () => {
-    const { memory, asked, round, sleeps } = rig(10, ended.signal)
-    await memory.get('a')
+    const { memory, asked, round, sleeps } = await rigInUse()
     for (let rounds = 0; rounds < 20; rounds++) await round()
     assert.equal(asked.length, 12, 'the question and eleven rounds below 30 s')
     assert.deepEqual(sleeps(), [])
     await memory.get('a')
+    await memory.get('a')
     assert.deepEqual(sleeps(), [2_500], 'and begins again')
   })
 
-  it('keeps the old answer while the new one fails, as long as it is good', async () => {
-    const { memory, fail, pass, round } = rig(10, ended.signal)
+  it('does not go on asking for what was asked for once, or is not there', async () => {
+    const { memory, asked, round, sleeps } = rig(10, ended.signal)
     await memory.get('a')
+    assert.deepEqual(sleeps(), [])
+    await memory.get('nobody')
+    await memory.get('nobody')
+    await round()
+    assert.deepEqual(asked, ['a', 'nobody'])
+  })
+
+  it('keeps the old answer while the new one fails, as long as it is good', async () => {
+    const { memory, fail, pass, round } = await rigInUse()
     fail(true)
     await round()
     assert.equal(await memory.get('a'), 'a 1')
@@ -120,27 +155,41 @@ describe('a memory that renews', () => {
     await assert.rejects(memory.get('a'), /nobody answers/)
   })
 
-  it('does not bring back what was forgotten meanwhile', async () => {
-    const { memory, asked, round } = rig(10, ended.signal)
-    await memory.get('a')
-    const under = round()
+  it('does not bring back what was forgotten while it asked', async () => {
+    const { memory, asked, round, hold } = await rigInUse()
+    const release = hold()
+    await round()
+    assert.equal(asked.length, 2, 'the round has asked')
     memory.forget('a')
-    await under
-    assert.equal(await memory.get('a'), `a ${asked.length}`)
-    assert.equal(memory.size, 1)
+    release()
+    await settled()
+    assert.equal(memory.size, 0)
   })
 
-  it('does not renew what is not there', async () => {
-    const { memory, asked, round } = rig(10, ended.signal)
-    await memory.get('nobody')
+  it('begins no round before the last one has its answers', async () => {
+    const { asked, round, hold, sleeps } = await rigInUse()
+    const release = hold()
     await round()
-    assert.equal(asked.length, 1)
+    await round()
+    assert.equal(asked.length, 2)
+    assert.deepEqual(sleeps(), [])
+    release()
+    await settled()
+    assert.deepEqual(sleeps(), [2_500])
+  })
+
+  it('renews as part of no request', async () => {
+    const { memory, askedIn, round } = rig(10, ended.signal)
+    await contexts.run('a request', () => memory.get('a'))
+    await contexts.run('a request', () => memory.get('a'))
+    await round()
+    await round()
+    assert.deepEqual(askedIn, ['a request', undefined, undefined])
   })
 
   it('ends when it is told to', async () => {
     const ending = new AbortController()
-    const { memory, asked, round, sleeps } = rig(10, ending.signal)
-    await memory.get('a')
+    const { memory, asked, round, sleeps } = await rigInUse(ending.signal)
     ending.abort()
     await round()
     assert.equal(asked.length, 1)

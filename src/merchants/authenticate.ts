@@ -1,5 +1,6 @@
-// Who is asking: from the text of a key to a merchant, with one SQL read every few seconds per key and process. The
-// memory is short on purpose: it is what bounds how long a revoked key or a suspended merchant goes on.
+// Who is asking: from the text of a key to a merchant. Each process remembers keys for a few seconds and reads those in use
+// anew beside the requests, many at once. The memory is short on purpose: it is what bounds how long a revoked key or a
+// suspended merchant goes on.
 
 import type { BlockList } from 'node:net'
 import { Refusal } from '../core/errors.ts'

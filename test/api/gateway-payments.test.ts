@@ -15,7 +15,7 @@ import {
   watchStatements,
 } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
-import { testService } from '../support/service.ts'
+import { ONE_PROCESS, testService } from '../support/service.ts'
 
 const OTHER_KEY = 'sk_test_ffffffffffffffffffffffffffffffffffffffff'
 const NGN = { amount: 1250.5, currency: 'NGN' }
@@ -113,7 +113,7 @@ describe('a checkout through a configured gateway', () => {
     assert.equal(payment.status, 'processing')
   })
 
-  it('asks the database no more than before, however many there are', async () => {
+  it('asks the database no more than before, however many there are', ONE_PROCESS, async () => {
     const { api: fresh } = await service.newMerchant()
     const initiate = () => fresh.post('/api/v1/checkout/initiate-payment', initiateBody(NGN))
     await initiate()

@@ -6,7 +6,7 @@ import { startFakePaystack } from '../../src/gateways/paystack/fake.ts'
 import { assertRefusal } from '../support/answers.ts'
 import { initiateBody } from '../support/builders.ts'
 import { ofFile } from '../support/gateways.ts'
-import { ADMIN_TOKEN, testService } from '../support/service.ts'
+import { ADMIN_TOKEN, ONE_PROCESS, testService } from '../support/service.ts'
 
 const LIVE_KEY = 'sk_live_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567'
 
@@ -22,7 +22,7 @@ const env = {
 }
 
 describe('a gateway in production', () => {
-  it('takes live keys only', async (t) => {
+  it('takes live keys only', ONE_PROCESS, async (t) => {
     const start = testService(
       { after: t.after.bind(t) },
       { env: { ...env, GATEWAY_PAYSTACK_SECRET_KEY: 'sk_test_1' } },

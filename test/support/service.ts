@@ -93,6 +93,9 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
 
 const WORKERS = process.env.COWRY_TEST_WORKERS
 
+/** For a test of what only one process has: what it asks the database, how exactly it counts, how it fails in itself. */
+export const ONE_PROCESS = { skip: WORKERS === undefined ? false : 'it is about one process' }
+
 function startHere(env: Record<string, string>, { role, clock, log, failpoints }: TestServiceOptions) {
   const config = readConfig(env, GATEWAYS)
   return startService(
@@ -105,10 +108,14 @@ async function startCrew(env: Record<string, string>, size: string, role: Role =
   const endings: (() => unknown)[] = []
   const own: Ending = { after: (end) => void endings.push(end) }
   const stop = async () => {
-    for (const end of endings.toReversed()) await end()
+    // Some tests stop it themselves, and it is stopped again after each.
+    for (const end of endings.splice(0).toReversed()) await end()
   }
   try {
-    const crew = await startProcess(own, ['serve', '--role', role, '--workers', size], env)
+    const crew = await startProcess(own, ['serve', '--role', role, '--workers', size], {
+      COWRY_LOG_LEVEL: 'info',
+      ...env,
+    })
     const { url, demoKey = null } = crew.facts
     const db = connectDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
     own.after(() => db.close())

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { systemClock } from '../kit/clock.ts'
+import { type Db, sql } from '../kit/db.ts'
+import { systemRandom } from '../kit/random.ts'
+import { listPaymentRows } from './list-queries.ts'
+
+const db = await testDatabase({ after })
+const random = systemRandom(systemClock)
+const LARGE = random.uuid()
+const SMALL = random.uuid()
+
+const countRowsRead = sql<{ rows: bigint }>`
+select seq_tup_read + idx_tup_fetch as rows
+from pg_stat_xact_user_tables
+where relname = 'payment_references'`
+
+const window = {
+  order: 'desc',
+  after: null,
+  limit: 20,
+  offset: 0,
+  createdFrom: null,
+  createdTo: null,
+} as const
+const filter = { kind: 'checkout', customerId: null, status: null, currency: null, gateway: null } as const
+
+/** How many references are read to search ten times for it. */
+async function rowsRead(merchantId: string, search: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    // A prepared statement may keep its plan for good from the sixth time on. A list only ever queries.
+    for (let round = 0; round < 10; round += 1)
+      await listPaymentRows(tx as Db, merchantId, { ...filter, search }, window)
+    return Number((await tx.query(countRowsRead))[0]?.rows)
+  })
+}
+
+describe('a search for references', () => {
+  it('does not read what other merchants have, nor all that its own has', async () => {
+    await db.script(`
+      insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at)
+      select m, 'order-' || n, '\\x00', gen_random_uuid(), now()
+      from (values ('${LARGE}'::uuid, 20000), ('${SMALL}', 20)) as merchants (m, count)
+      cross join lateral generate_series(1, count) as n`)
+    await db.script('vacuum analyze payment_references')
+    const searches: [string, string][] = [
+      ...['order', 'rder-1', 'order-1', 'éàü', 'order-12345'].map((text): [string, string] => [SMALL, text]),
+      [LARGE, 'order-12345'],
+    ]
+    for (const [merchant, text] of searches) {
+      const read = await rowsRead(merchant, text)
+      // Ten searches; each that reads them all would come to 20,000.
+      assert.ok(read < 5_000, `${read} were read for ${text}`)
+    }
+  })
+})
