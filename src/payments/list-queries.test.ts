@@ -17,6 +17,7 @@ from pg_stat_xact_user_tables
 where relname = 'payment_references'`
 
 const window = {
+  page: 1,
   order: 'desc',
   after: null,
   limit: 20,

@@ -34,9 +34,7 @@ export async function listPaymentRows(
   window: ListWindow,
   fullLists?: Set<string>,
 ): Promise<PaymentsPage> {
-  const found = await searchPaymentRows(db, merchantId, filter, window)
-  if (found) return found
-  const source = sourceOf(filter)
+  const source = await sourceOf(db, merchantId, filter)
   const statement = window.order === 'desc' ? source.newest : source.oldest
   const from = window.createdFrom ?? '-infinity'
   const to = window.createdTo ?? 'infinity'
@@ -56,10 +54,16 @@ export async function listPaymentRows(
   return { rows, counted }
 }
 
-function sourceOf({ kind, customerId, status, currency, gateway, search }: PaymentFilter) {
+async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
+  const { kind, customerId, status, currency, gateway, search } = filter
   const pattern = search === null ? null : substringPattern(search)
   const values = [kind, status, currency, gateway, pattern]
   if (customerId !== null) return { ...OF_CUSTOMER, values: [...values, customerId] }
+  if (search !== null && HAS_TRIGRAM.test(search)) {
+    const wanted = [substringPattern(tellingPart(search)), searchQueryOf(merchantId, search)]
+    if (await isRare(db, merchantId, [pattern, ...wanted]))
+      return { ...FOUND, values: [...values, ...wanted] }
+  }
   const isPlain = status === null && currency === null && gateway === null && pattern === null
   return isPlain ? { ...ALL, values: [kind] } : { ...FILTERED, values }
 }
@@ -81,8 +85,6 @@ function tellingPart(search: string): string {
   return TELLING.test(end) ? end : search
 }
 
-// Planned anew for each text, from which the planner sees whether it is rarer than the merchant: the index over references
-// knows no merchants, and what all of them have is found sooner among one's own.
 const hasReference = (pattern: string, part: string) =>
   `r.merchant_id = $1 and r.reference ilike ${part} and (r.reference ilike ${pattern}) is true`
 
@@ -91,7 +93,35 @@ const hasReference = (pattern: string, part: string) =>
 
 /** By the index over pieces of names and e-mails alone: another one would read all customers of the merchant. */
 const hasEmail = (pattern: string, grams: string) =>
-  `search_grams(c.merchant_id, c.search_text) @@ (select ${grams}::tsquery) and (c.merchant_id = $1 and c.email_key like ${pattern}) is true`
+  `search_grams(c.merchant_id, c.search_text) @@ ${grams}::tsquery and (c.merchant_id = $1 and c.email_key like ${pattern}) is true`
+
+const countFinds = sql<{ finds: number }>`
+select
+  (
+    select count(*)::integer
+    from (
+      select 1
+      from searched_references r
+      where ${hasReference('$2', '$3')}
+      limit ${String(RARE + 1)}
+    ) r
+  )
+  + (
+    select count(*)::integer
+    from (
+      select 1
+      from searched_customers c
+      join payments p on p.merchant_id = $1 and p.customer_id = c.id
+      where ${hasEmail('$2', '$4')}
+      limit ${String(RARE + 1)}
+    ) c
+  ) as finds`
+
+/** What is wanted: the pattern, its telling part, and its pieces. */
+async function isRare(db: Db, merchantId: string, wanted: readonly unknown[]): Promise<boolean> {
+  const [counted] = await db.query(countFinds, [merchantId, ...wanted])
+  return counted !== undefined && counted.finds <= RARE
+}
 
 // A page has the parameters 1 merchant, 2 from, 3 to, 4 and 5 the position, 6 limit, 7 offset, and from 8 on the filter;
 // a count the merchant, from, to, and the filter from 4 on.
@@ -99,10 +129,8 @@ const hasEmail = (pattern: string, grams: string) =>
 const BETWEEN = `p.merchant_id = $1 and p.created_at >= $2::timestamptz and p.created_at <= $3::timestamptz`
 // The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
 // walk from the end of the list to the position.
-const BEFORE_HERE = `p.created_at <= $4::timestamptz and (p.created_at, p.id) < ($4::timestamptz, $5::uuid)`
-const AFTER_HERE = `p.created_at >= $4::timestamptz and (p.created_at, p.id) > ($4::timestamptz, $5::uuid)`
-const BEFORE = `${BETWEEN} and ${BEFORE_HERE}`
-const AFTER = `${BETWEEN} and ${AFTER_HERE}`
+const BEFORE = `${BETWEEN} and p.created_at <= $4::timestamptz and (p.created_at, p.id) < ($4::timestamptz, $5::uuid)`
+const AFTER = `${BETWEEN} and p.created_at >= $4::timestamptz and (p.created_at, p.id) > ($4::timestamptz, $5::uuid)`
 const NEWEST = `order by p.created_at desc, p.id desc`
 const OLDEST = `order by p.created_at, p.id`
 const CAP = String(COUNT_CAP + 1)
@@ -266,82 +294,64 @@ from (
 
 const FILTERED = { newest: newestFiltered, oldest: oldestFiltered, count: countFiltered }
 
-// As an array, which is looked up whatever the planner thinks of its length; a join may be tried row by row. Times are
-// hidden from it, because it would take their index for the better way and read all payments of the merchant.
-const ANY_OF = (ids: string) => `p.merchant_id = $1 and p.id = any (array(${ids}))`
-
 /**
  * Two searches, each with the index of its own table: references as they were claimed, and the e-mails of customers.
- * A payment that both find is one. Where they find more than is rare, nothing of it is fetched. What was found is not
- * compared again: a customer's e-mail may have changed since the payment.
+ * A payment that both find is one.
  */
-const found = (position: string, order: string) => `
-with finds as materialized (
-  (
-    select r.payment_id as id
-    from searched_references r
-    where ${hasReference('$12', '$13')}
-    limit ${String(RARE + 1)}
-  )
+const found = (pattern: string, part: string, grams: string) => `
+with found as materialized (
+  select r.payment_id as id
+  from searched_references r
+  where ${hasReference(pattern, part)}
   union
-  (
-    select p.id
-    from searched_customers c
-    join payments p on p.merchant_id = $1 and p.customer_id = c.id
-    where ${hasEmail('$12', '$14')}
-    limit ${String(RARE + 1)}
-  )
-),
-total as materialized (
-  select count(*)::integer as finds
-  from finds
-),
-fitting as materialized (
-  select p.id, p.created_at
-  from payments p
-  where ${ANY_OF(`select id from finds where (select finds from total) <= ${String(RARE)}`)}
-    and (${BETWEEN}) is true
-    and p.kind = $8
-    and ($9::text is null or p.status = $9)
-    and ($10::text is null or p.currency = $10)
-    and ($11::text is null or p.gateway = $11)
-),
-page as (
   select p.id
-  from fitting p
-  where ${position}
-  ${order}
-  limit $6
-  offset $7
-)
-select (select finds from total) as finds, (select count(*)::integer from fitting) as counted, found.*
-from (select 1) as one
-left join (
-  select ${PAYMENT_COLUMNS}
+  from searched_customers c
+  join payments p on p.merchant_id = $1 and p.customer_id = c.id
+  where ${hasEmail(pattern, grams)}
+)`
+
+// As an array, which is looked up whatever the planner thinks of its length; a join may be tried row by row. Times are
+// hidden from it, because it would take their index for the better way and read all payments of the merchant.
+const FOUND_HERE = 'p.merchant_id = $1 and p.id = any (array(select id from found))'
+
+// What was found is not compared again: a customer's e-mail may have changed since the payment.
+const REST_OF_FOUND = `
+  p.kind = $8
+  and ($9::text is null or p.status = $9)
+  and ($10::text is null or p.currency = $10)
+  and ($11::text is null or p.gateway = $11)`
+
+const newestFound = sql<PaymentRow>`
+${found('$12', '$13', '$14')}
+select ${PAYMENT_COLUMNS}
+from payments p
+where ${FOUND_HERE} and (${BEFORE}) is true and ${REST_OF_FOUND}
+${NEWEST}
+limit $6
+offset $7`
+
+const oldestFound = sql<PaymentRow>`
+${found('$12', '$13', '$14')}
+select ${PAYMENT_COLUMNS}
+from payments p
+where ${FOUND_HERE} and (${AFTER}) is true and ${REST_OF_FOUND}
+${OLDEST}
+limit $6
+offset $7`
+
+const countFound = sql<Total>`
+${found('$8', '$9', '$10')}
+select count(*)::integer as total
+from (
+  select 1
   from payments p
-  where ${ANY_OF('select id from page')}
-) found on true
-order by found."createdAt"`
+  where ${FOUND_HERE}
+    and (${BETWEEN}) is true
+    and p.kind = $4
+    and ($5::text is null or p.status = $5)
+    and ($6::text is null or p.currency = $6)
+    and ($7::text is null or p.gateway = $7)
+  limit ${CAP}
+) counted`
 
-type FoundRow = { finds: number; counted: number } & (PaymentRow | { id: null })
-
-const newestFound = sql<FoundRow>`${found(BEFORE_HERE, NEWEST)} desc, found.id desc`
-const oldestFound = sql<FoundRow>`${found(AFTER_HERE, OLDEST)}, found.id`
-
-/** Undefined where it is no search, or one that finds too many. */
-async function searchPaymentRows(
-  db: Db,
-  merchantId: string,
-  { kind, customerId, status, currency, gateway, search }: PaymentFilter,
-  window: ListWindow,
-): Promise<PaymentsPage | undefined> {
-  if (customerId !== null || search === null || !HAS_TRIGRAM.test(search)) return undefined
-  const rows = await db.query(window.order === 'desc' ? newestFound : oldestFound, [
-    ...[merchantId, window.createdFrom ?? '-infinity', window.createdTo ?? 'infinity', ...positionOf(window)],
-    ...[window.limit + 1, window.offset, kind, status, currency, gateway],
-    ...[substringPattern(search), substringPattern(tellingPart(search)), searchQueryOf(merchantId, search)],
-  ])
-  const [first] = rows
-  if (!first || first.finds > RARE) return undefined
-  return { rows: rows.filter((row) => row.id !== null), counted: first.counted }
-}
+const FOUND = { newest: newestFound, oldest: oldestFound, count: countFound }

@@ -9,7 +9,7 @@ import type { Api, ApiAnswer } from '../support/api.ts'
 import { type DocumentedOperation, operationsOf } from '../support/document.ts'
 import { exampleOf, parametersOf } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
-import { testService } from '../support/service.ts'
+import { ONE_PROCESS, testService } from '../support/service.ts'
 
 // Without background work every statement is one of a request.
 const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LIMIT: '0' } })
@@ -86,7 +86,7 @@ async function findLeaks(): Promise<string[]> {
 
 const before = { owned: await readOwned(), strange: await readStrange() }
 
-describe('without the merchant in any statement (F-74)', () => {
+describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
   it('another merchant’s record is not found, as if it were not there', async () => {
     const about = operations.filter((operation) => itemTemplateOf(operation))
     const filters = await withoutFilters(async () => {
