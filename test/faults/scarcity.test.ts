@@ -9,28 +9,32 @@ import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { eventually, startProcess, tempFolder } from '../support/process.ts'
-import { testService } from '../support/service.ts'
+import { ONE_PROCESS, testService } from '../support/service.ts'
 
 const INITIATE = '/api/v1/checkout/initiate-payment'
 const POOL_SIZE = 4
 
 const holdConnection = sql<unknown>`select pg_sleep(4)`
 
-it('a pool without a free connection answers 503 with Retry-After, stays alive, and recovers (F-21)', async () => {
-  const service = await testService({ after }, { env: { COWRY_POOL_SIZE: String(POOL_SIZE) }, role: 'api' })
-  const body = initiateBody()
-  assert.equal((await service.api.post(INITIATE, initiateBody())).http, 201)
+it(
+  'a pool without a free connection answers 503 with Retry-After, stays alive, and recovers (F-21)',
+  ONE_PROCESS,
+  async () => {
+    const service = await testService({ after }, { env: { COWRY_POOL_SIZE: String(POOL_SIZE) }, role: 'api' })
+    const body = initiateBody()
+    assert.equal((await service.api.post(INITIATE, initiateBody())).http, 201)
 
-  const held = Array.from({ length: POOL_SIZE }, () => service.db.query(holdConnection))
-  const refused = service.api.post(INITIATE, body)
-  assert.equal((await createApi(service.url, {}).get('/healthz')).http, 200)
-  const { http, headers, body: answer } = await refused
-  assert.deepEqual([http, answer.error?.code], [503, 'temporarily_unavailable'])
-  assert.ok(Number(headers.get('retry-after')) >= 1)
+    const held = Array.from({ length: POOL_SIZE }, () => service.db.query(holdConnection))
+    const refused = service.api.post(INITIATE, body)
+    assert.equal((await createApi(service.url, {}).get('/healthz')).http, 200)
+    const { http, headers, body: answer } = await refused
+    assert.deepEqual([http, answer.error?.code], [503, 'temporarily_unavailable'])
+    assert.ok(Number(headers.get('retry-after')) >= 1)
 
-  await Promise.all(held)
-  assert.equal((await service.api.post(INITIATE, body)).http, 201)
-})
+    await Promise.all(held)
+    assert.equal((await service.api.post(INITIATE, body)).http, 201)
+  },
+)
 
 it('a process without file descriptors turns callers away, and serves again when there are some (F-88)', async (t) => {
   const limited = ['sh', '-c', 'ulimit -n 128 && exec "$0" "$@"', process.execPath, 'src/main.ts'] as const
