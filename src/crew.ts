@@ -7,6 +7,14 @@ import type { Config } from './config.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { createLog, type Log } from './kit/log.ts'
 import { createMetrics, type Family, labelFamilies } from './kit/metrics.ts'
+import { systemRandom } from './kit/random.ts'
+import {
+  createRecentLines,
+  type LinesQuestion,
+  type ProcessLines,
+  readProcessLines,
+  rememberLog,
+} from './kit/recent-lines.ts'
 import type { Collected, ServeFacts, ToLeader, Topic, Topics, ToWorker } from './leader-link.ts'
 
 /** The first worker ended before it was ready. It has said why, in its own words. */
@@ -37,8 +45,13 @@ export async function startCrew(
   requireRoom(config, size)
   const postgres = config.databaseUrl === null ? await startPrivatePostgres(config, options) : null
   const env = postgres ? { DATABASE_URL: postgres.url } : undefined
-  const log = options.log ?? createLog(config.logLevel)
-  const crew = createCrew({ size, env, clock: options.clock ?? systemClock, log })
+  const clock = options.clock ?? systemClock
+  // The death of a worker is told by the leader alone, and whoever watches the log wants to see it.
+  const recent = createRecentLines(clock)
+  const log = rememberLog(options.log ?? createLog(config.logLevel), recent, config.logLevel)
+  const own = systemRandom(clock).uuid()
+  const readOwn = (question: LinesQuestion) => readProcessLines(recent, own, question)
+  const crew = createCrew({ size, env, clock, log, readOwn })
   const stop = async () => {
     await crew.stop()
     await postgres?.stop()
@@ -71,6 +84,8 @@ interface Needs {
   env: Record<string, string> | undefined
   clock: Clock
   log: Log
+  /** The lines of the leader itself. */
+  readOwn(question: LinesQuestion): ProcessLines
 }
 
 interface Member {
@@ -87,11 +102,11 @@ const LONGEST_REST_MS = 30_000
 // A worker that is busy for longer is left out of this answer, and shown as not up.
 const COLLECT_MS = 1_000
 
-function createCrew({ size, env, clock, log }: Needs): Crew {
+function createCrew({ size, env, clock, log, readOwn }: Needs): Crew {
   const members = new Map<number, Member>()
   const stopping = new AbortController()
   const keepers: Promise<void>[] = []
-  const collector = createCollector(members, clock)
+  const collector = createCollector(members, clock, readOwn)
   // Each takes connections by itself. Handed round by the leader, one that goes to a worker which has just died would be
   // heard by nobody, and its caller would wait for ever.
   cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -154,7 +169,7 @@ function createCrew({ size, env, clock, log }: Needs): Crew {
 }
 
 /** Asks every worker on behalf of the one that wants to know. */
-function createCollector(members: ReadonlyMap<number, Member>, clock: Clock) {
+function createCollector(members: ReadonlyMap<number, Member>, clock: Clock, readOwn: Needs['readOwn']) {
   const metrics = createMetrics()
   const restarts = metrics.counter('cowry_worker_restarts_total', 'Workers that ended and were replaced.', [])
   restarts.add([], 0)
@@ -186,7 +201,11 @@ function createCollector(members: ReadonlyMap<number, Member>, clock: Clock) {
     )
 
   const answerTo = async (topic: Topic, question: unknown): Promise<Collected[Topic]> => {
-    if (topic === 'lines') return (await collect('lines', question)).flatMap(({ answer }) => answer ?? [])
+    if (topic === 'lines') {
+      const answers = (await collect('lines', question)).flatMap(({ answer }) => answer ?? [])
+      // A boundary: a worker asks for lines as every worker is asked.
+      return [readOwn(question as LinesQuestion), ...answers]
+    }
     return [...metrics.families(), ...labelReadings(await collect('metrics', question))]
   }
 

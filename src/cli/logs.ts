@@ -72,10 +72,10 @@ async function readOn(shell: Shell, options: TailOptions, soFar: ReadSoFar): Pro
   const fresh = await read(shell, options, soFar).catch(awaitRestart)
   if (!fresh) return
   const { terminal } = shell
+  if (fresh.processes.some(({ process }) => !soFar.has(process))) tell(terminal, options, NEW_PROCESS)
   for (const { process, oldest, next } of fresh.processes) {
-    const after = soFar.get(process)
-    if (after === undefined) tell(terminal, options, NEW_PROCESS)
-    else if (oldest > after + 1)
+    const after = soFar.get(process) ?? oldest - 1
+    if (oldest > after + 1)
       tell(terminal, options, `${oldest - after - 1} lines went by too fast to be kept.`)
     // The latest are at the end: a long watch over many restarts asks for those that may still be there.
     soFar.delete(process)

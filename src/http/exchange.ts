@@ -144,8 +144,9 @@ function describeEnd(request: FastifyRequest, reply: FastifyReply, nowMs: number
 
 function writeLine(log: Log, request: FastifyRequest, { method, route, http, durationMs }: Ended): void {
   const { merchant, keyId, refusal } = request.exchange
-  // Probes and readers of the log come every second and say nothing; reports say it in a line of their own.
-  const write = QUIET_ROUTES.has(route) ? log.debug : log.info
+  // Probes and readers of the log come every second and say nothing; reports say it in a line of their own. Who tries a token
+  // there is told of all the same.
+  const write = QUIET_ROUTES.has(route) && http !== 401 ? log.debug : log.info
   const who = { merchantId: merchant?.id, keyId, refusal }
   write('request', { requestId: request.id, method, route, http, durationMs, ...who })
 }

@@ -85,7 +85,7 @@ function inOrder(found: readonly ProcessLines[]) {
     found
       .flatMap(({ process, lines }) => lines.map((line) => ({ process, ...line })))
       // Whoever watches the log would otherwise watch itself.
-      .filter(({ fields }) => fields.route !== LOGS_PATH)
+      .filter(({ fields }) => fields.route !== LOGS_PATH || fields.http !== 200)
       .sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
   )
 }

@@ -253,8 +253,13 @@ describe('the log', () => {
 describe('the lines that a process remembers', () => {
   const PATH = '/admin/v1/logs'
 
-  it('are for operators only', async () => {
-    assertRefused(await anonymous.get(PATH), 401, 'invalid_admin_token')
+  it('are for operators only, and tell who tried to read them', async () => {
+    const tried = await anonymous.get(PATH, { authorization: 'Bearer a-guess' })
+    assertRefused(tried, 401, 'invalid_admin_token')
+    const id = tried.headers.get('x-request-id')
+    const read = () => service.admin.get(`${PATH}?requestId=${id}&level=info`)
+    const { body } = await eventually(read, (answer) => answer.body.data.lines.length > 0, 5_000)
+    assert.equal(body.data.lines[0].fields.http, 401)
     assertRefused(await api.get(PATH), 401, 'invalid_admin_token')
   })
 

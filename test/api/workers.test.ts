@@ -118,7 +118,7 @@ describe('two workers', () => {
       ({ lines }) => new Set(lines.map(({ process }: { process: string }) => process)).size === 2,
       20_000,
     )
-    assert.equal(seen.processes.length, 2)
+    assert.equal(seen.processes.length, 3, 'the workers and their leader')
     assert.ok(seen.lines.length <= 20)
     const times = seen.lines.map(({ at }: { at: string }) => at)
     assert.deepEqual(times, times.toSorted())
@@ -213,6 +213,9 @@ describe('two workers', () => {
     )
     assert.equal(workerPids().length, 2)
     assert.match(service.errors(), /a worker ended by itself/)
+    const watched = await ask('/admin/v1/logs?level=error', { authorization: `Bearer ${ADMIN_TOKEN}` })
+    const messages = watched.body.data.lines.map(({ message }: { message: string }) => message)
+    assert.ok(messages.includes('a worker ended by itself'), 'also for whoever watches the log')
   })
 
   it('end what they have begun when they are told to end, and leave nobody behind', async () => {
