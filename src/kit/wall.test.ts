@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
-import { testDatabaseUrl } from '../../test/support/database.ts'
+import { NO_POOLER, testDatabaseUrl } from '../../test/support/database.ts'
 import { asAdmin, dropDatabase, withDatabase } from '../../test/support/template.ts'
 import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
 import { migrate } from './migrate.ts'
@@ -126,7 +126,7 @@ describe('the wall', () => {
     assert.equal(await namesFor(whole.as(TWO)), 'Two')
   })
 
-  it('lets a statement be tried again that the server did not understand', async () => {
+  it('lets a statement be tried again that the server did not understand', NO_POOLER, async () => {
     const early = statement<{ id: number }>('select id from made_later')
     await assert.rejects(whole.as(ONE).query(early), (error) => sqlStateOf(error) === '42P01')
     await whole.script('create table made_later (id integer); grant select on made_later to cowry_merchant')
@@ -214,27 +214,31 @@ describe('raising the wall', () => {
     assert.equal(await namesFor(whole.as(ONE)), 'One')
   })
 
-  it('tells a user who may make no roles what is missing, and is done once the role is given', async () => {
-    const name = `plain_${randomBytes(4).toString('hex')}`
-    await asAdmin(url, `create role ${name} login password '${name}'`)
-    await asAdmin(url, `create database ${name} owner ${name}`)
-    const login = new URL(withDatabase(url, name))
-    login.username = name
-    login.password = name
-    const plain = connectDb({ url: login.href, poolSize: 2 })
-    try {
-      await migrate(plain)
-      assert.deepEqual(await raiseWall(plain), [
-        { what: 'cowry_merchant', why: 'is no role that this user may become' },
-      ])
-      assert.equal(await namesFor(plain), '')
-      await asAdmin(url, `grant cowry_merchant to ${name}`)
-      assert.deepEqual(await raiseWall(plain), [])
-      assert.equal(await namesFor(plain.as(ONE)), '')
-    } finally {
-      await plain.close()
-      await dropDatabase(url, name)
-      await asAdmin(url, `drop role ${name}`)
-    }
-  })
+  it(
+    'tells a user who may make no roles what is missing, and is done once the role is given',
+    NO_POOLER,
+    async () => {
+      const name = `plain_${randomBytes(4).toString('hex')}`
+      await asAdmin(url, `create role ${name} login password '${name}'`)
+      await asAdmin(url, `create database ${name} owner ${name}`)
+      const login = new URL(withDatabase(url, name))
+      login.username = name
+      login.password = name
+      const plain = connectDb({ url: login.href, poolSize: 2 })
+      try {
+        await migrate(plain)
+        assert.deepEqual(await raiseWall(plain), [
+          { what: 'cowry_merchant', why: 'is no role that this user may become' },
+        ])
+        assert.equal(await namesFor(plain), '')
+        await asAdmin(url, `grant cowry_merchant to ${name}`)
+        assert.deepEqual(await raiseWall(plain), [])
+        assert.equal(await namesFor(plain.as(ONE)), '')
+      } finally {
+        await plain.close()
+        await dropDatabase(url, name)
+        await asAdmin(url, `drop role ${name}`)
+      }
+    },
+  )
 })

@@ -9,7 +9,7 @@ import { systemRandom } from '../../src/kit/random.ts'
 import { formatApiKey, generateApiKey } from '../../src/merchants/keys.ts'
 import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
-import { testDatabaseUrl } from '../support/database.ts'
+import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
 import { runCowry, startTalking, tempFolder } from '../support/process.ts'
 
 const SECRETS = ['COWRY_PUBLIC_URL', 'COWRY_ADMIN_TOKEN', 'COWRY_ENCRYPTION_KEYS', 'COWRY_KEY_PEPPER']
@@ -65,8 +65,7 @@ const env = {
 }
 
 describe('production on a server that could lose what it acknowledged', () => {
-  const skip = process.env.COWRY_TEST_POOLER_URL ? 'a pooler hands no options on' : false
-  it('does not start, and says what to turn on (F-13)', { skip }, async (t) => {
+  it('does not start, and says what to turn on (F-13)', NO_POOLER, async (t) => {
     const url = new URL(bare.DATABASE_URL)
     url.searchParams.set('options', '-c synchronous_commit=off')
     const { code, err } = await runCowry(t, ['serve'], { ...env, DATABASE_URL: url.href })

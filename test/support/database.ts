@@ -71,3 +71,6 @@ export async function testDatabase(t: Ending): Promise<Db> {
   db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
   return db
 }
+
+/** For a test of what a pooler does not do: it hands no options on, knows one user, and drops who prepares a name twice. */
+export const NO_POOLER = { skip: process.env.COWRY_TEST_POOLER_URL ? 'a pooler does not do it' : false }
