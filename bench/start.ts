@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,6 +13,10 @@ import { runtimePackages } from './packages.ts'
 import { descendantsOf, memoryOf } from './processes.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+/** What npm start runs, after "exec node". */
+const COMMAND: string[] = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  .scripts.start.split(' ')
+  .slice(2)
 const ROUNDS = 3
 // Long enough for what a start leaves behind to be collected, and for the background work to have looked around.
 const IDLE_MS = 5_000
@@ -82,7 +86,7 @@ async function playRound(): Promise<Round> {
 /** From the command to the first 200 of /readyz: what a user waits for. */
 async function startService(dataDir: string) {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--json'], {
+  const child = spawn(process.execPath, [...COMMAND, '--json'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, PORT: '0', COWRY_DATA_DIR: dataDir, COWRY_LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'pipe', 'inherit'],
