@@ -137,6 +137,7 @@ export const beginTry = (at: string): string => `
 export const HAS_TRIES_LEFT = `d.begun < ${TRIES}`
 
 // Those that wait for an earlier version are put off until it is tried again: they leave the window to others.
+// What is due is hidden where rows are locked: by the index over all that waits, all that waits would be read.
 const claimDeliveriesStatement = sql<{ fate: 'claimed' | 'held' | 'spent' } & ClaimedDelivery>`
 with candidate as (
   select
