@@ -137,7 +137,8 @@ describe('every table', () => {
       join pg_attribute a on a.attrelid = t.oid and a.attname = 'merchant_id'
       where t.relkind = 'r' and not t.relispartition and t.${OURS}
         and not coalesce(a.attoptions @> '{n_distinct=10}', false)`)
-    assert.deepEqual(unsaid, [])
+    // Of which a merchant has a handful, and all of a merchant's are looked for (0023_endpoints.sql).
+    assert.deepEqual(unsaid, [{ table: 'webhook_endpoints' }])
   })
 
   it('that is called small is there', () => {

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import pg from 'pg'
+import { testDatabaseUrl } from '../../test/support/database.ts'
+import { scansOf } from '../../test/support/query-plans.ts'
+
+const connectionString = await testDatabaseUrl({ after })
+
+// Ten thousand merchants have one endpoint each; and sixteen events are written at once.
+const SEED = `
+set session_replication_role = replica;
+insert into webhook_endpoints (
+  merchant_id, id, url, events, status, secret_sealed, secret_made_by, checked_from, created_at, updated_at
+)
+select
+  gen_random_uuid(), gen_random_uuid(), 'https://shop.example/', '{*}', 'enabled', 'v1.x', gen_random_uuid(), now(), now(),
+  now()
+from generate_series(1, 10000);
+reset session_replication_role;
+create temporary table added as
+select
+  merchant_id, gen_random_uuid() as id, 'payment.successful' as type, 'payment' as resource_type,
+  gen_random_uuid() as resource_id, 1 as version, now() as created_at
+from webhook_endpoints
+limit 16;
+analyze webhook_endpoints;
+analyze added`
+
+describe('the fan-out of events', () => {
+  it('looks up the endpoints of their merchants, not those of all (0023_endpoints.sql)', async (t) => {
+    const client = new pg.Client({ connectionString })
+    await client.connect()
+    t.after(() => client.end())
+    await client.query(SEED)
+    const { rows } = await client.query<{ source: string }>(
+      `select prosrc as source from pg_proc where proname = 'fan_out_events'`,
+    )
+    const text = /insert into deliveries[^;]*from added [^;]*/.exec(rows[0]?.source ?? '')?.[0]
+    const scans = await scansOf(client, { name: 'fan_out', text: text ?? assert.fail('it is there') })
+    assert.deepEqual(
+      scans.filter(({ table }) => table === 'webhook_endpoints'),
+      [{ table: 'webhook_endpoints', index: 'webhook_endpoints_kept', isWhole: false }],
+    )
+  })
+})
