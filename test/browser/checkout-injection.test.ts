@@ -95,9 +95,12 @@ async function requireShown(page: Page, ...texts: string[]): Promise<void> {
   for (const text of texts) assert.ok(facts.includes(plain(text)), `${text} in ${facts.join(' | ')}`)
 }
 
-/** The page may reload itself at this very moment, because the payment has moved; one of the two gives way. */
-async function goTo(page: Page, url: string): Promise<void> {
-  await page.goto(url).catch(() => page.goto(url))
+/** Away from the page before its payment moves: it would reload itself, at a moment of its own. */
+async function comeBackAfter<T>(page: Page, url: string, move: () => Promise<T>): Promise<T> {
+  await page.goto('about:blank')
+  const moved = await move()
+  await page.goto(url)
+  return moved
 }
 
 describe('a text of the merchant', { concurrency: 3 }, () => {
@@ -132,15 +135,18 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
       // Our template has a use of its own for one sign, so that one is left out of headings.
       await look(`Pay KES 1,250.50 to ${name.replaceAll('\ue000', '')}`, reference, shownDescription)
 
-      await payer.choose(await payer.open(checkoutUrl), 'transfer_success')
-      await goTo(page, checkoutUrl)
+      await comeBackAfter(page, checkoutUrl, async () =>
+        payer.choose(await payer.open(checkoutUrl), 'transfer_success'),
+      )
       await look('Send exactly KES 1,250.50', reference, shownDescription, name)
 
       const path = `/api/v1/sandbox/payments/${encodeURIComponent(reference)}/complete`
-      assert.equal((await api.post(path, { instrument: 'card_success' })).http, 200)
-      await goTo(page, checkoutUrl)
+      const completed = await comeBackAfter(page, checkoutUrl, () =>
+        api.post(path, { instrument: 'card_success' }),
+      )
+      assert.equal(completed.http, 200)
       await look('Paid', reference, shownDescription)
-      await goTo(page, `${checkoutUrl}/receipt`)
+      await page.goto(`${checkoutUrl}/receipt`)
       await look('Receipt', reference, shownDescription)
       assert.equal((await read()).description, description, 'kept as it was sent')
 
@@ -152,13 +158,13 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
 
       const prompt = await openCheckout(api, payer, { description })
       await payer.choose(prompt.page, 'mobile_timeout')
-      await goTo(page, prompt.checkoutUrl)
+      await page.goto(prompt.checkoutUrl)
       await look('Check your phone', shownDescription)
       const [step] = await textsOf(page, '.steps li')
       assert.equal(step, plain(`Open the request from ${name} on your phone.`))
 
       const card = await openCheckout(api, payer, { description })
-      await goTo(page, (await payer.goToCardPage(card.page)).url)
+      await page.goto((await payer.goToCardPage(card.page)).url)
       const [said = ''] = await textsOf(page, 'main')
       assert.ok(said.includes(plain(text)) && said.includes(plain(description)), said)
       await requireHarmless(page)
