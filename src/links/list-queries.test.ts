@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { sql, type Tx } from '../kit/db.ts'
+import { readsOf } from '../../test/support/reads.ts'
+import { sql } from '../kit/db.ts'
 import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
 import type { LinkStatus } from './queries.ts'
 
@@ -34,14 +35,6 @@ await db.script(`
   analyze payment_links;
   analyze payment_link_places`)
 
-// Of this connection, since it last reported: what counts is the difference.
-const selectReads = sql<{ reads: number }>`
-select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer as reads
-from pg_stat_xact_user_tables
-where relname = 'payment_links'`
-
-const readsOf = async (tx: Tx) => (await tx.query(selectReads))[0]?.reads ?? 0
-
 // A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
 const actLarge = sql`set local enable_seqscan = off`
 
@@ -59,11 +52,15 @@ function look(status: LinkStatus, order: 'asc' | 'desc', offset = 0) {
   return db.transaction(async (tx) => {
     await tx.query(actLarge)
     const now = new Date()
-    const before = await readsOf(tx)
+    const before = await readsOf(tx, 'payment_links')
     const filter = { ...NONE, status }
     const rows = await listLinkRows(tx, MERCHANT, now, filter, { order, offset, after: null, limit: 5 })
     const counted = await countLinks(tx, MERCHANT, now, filter)
-    return { titles: rows.map(({ title }) => title), counted, reads: (await readsOf(tx)) - before }
+    return {
+      titles: rows.map(({ title }) => title),
+      counted,
+      reads: (await readsOf(tx, 'payment_links')) - before,
+    }
   })
 }
 

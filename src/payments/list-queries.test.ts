@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
+import { readsOf } from '../../test/support/reads.ts'
 import { systemClock } from '../kit/clock.ts'
-import { type Db, sql } from '../kit/db.ts'
+import type { Db } from '../kit/db.ts'
 import { systemRandom } from '../kit/random.ts'
 import { listPaymentRows } from './list-queries.ts'
 
@@ -10,11 +11,6 @@ const db = await testDatabase({ after })
 const random = systemRandom(systemClock)
 const LARGE = random.uuid()
 const SMALL = random.uuid()
-
-const countRowsRead = sql<{ rows: bigint }>`
-select seq_tup_read + idx_tup_fetch as rows
-from pg_stat_xact_user_tables
-where relname = 'payment_references'`
 
 const window = {
   page: 1,
@@ -30,10 +26,11 @@ const filter = { kind: 'checkout', customerId: null, status: null, currency: nul
 /** How many references are read to search ten times for it. */
 async function rowsRead(merchantId: string, search: string): Promise<number> {
   return db.transaction(async (tx) => {
+    const before = await readsOf(tx, 'payment_references')
     // A prepared statement may keep its plan for good from the sixth time on. A list only ever queries.
     for (let round = 0; round < 10; round += 1)
       await listPaymentRows(tx as Db, merchantId, { ...filter, search }, window)
-    return Number((await tx.query(countRowsRead))[0]?.rows)
+    return (await readsOf(tx, 'payment_references')) - before
   })
 }
 

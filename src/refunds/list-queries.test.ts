@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { sql, type Tx } from '../kit/db.ts'
+import { readsOf } from '../../test/support/reads.ts'
+import { sql } from '../kit/db.ts'
 import { listRefundRows, type RefundFilter } from './list-queries.ts'
 
 const db = await testDatabase({ after })
@@ -27,14 +28,6 @@ await db.script(`
 const NONE: RefundFilter = { status: null, paymentId: null, currency: null, pattern: null }
 const WINDOW = { page: 1, limit: 20, offset: 0, after: null, createdFrom: null, createdTo: null }
 
-// Of this connection, since it last reported: what counts is the difference.
-const selectReads = sql<{ reads: number }>`
-select (seq_tup_read + idx_tup_fetch)::integer as reads
-from pg_stat_xact_user_tables
-where relname = 'refunds'`
-
-const readsOf = async (tx: Tx) => (await tx.query(selectReads))[0]?.reads ?? 0
-
 // A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
 const actLarge = sql`set local enable_seqscan = off`
 
@@ -42,9 +35,9 @@ const actLarge = sql`set local enable_seqscan = off`
 function look(filter: Partial<RefundFilter>, order: 'asc' | 'desc') {
   return db.transaction(async (tx) => {
     await tx.query(actLarge)
-    const before = await readsOf(tx)
+    const before = await readsOf(tx, 'refunds')
     const { rows, counted } = await listRefundRows(tx, MERCHANT, { ...NONE, ...filter }, { ...WINDOW, order })
-    return { shown: rows.length, counted, reads: (await readsOf(tx)) - before }
+    return { shown: rows.length, counted, reads: (await readsOf(tx, 'refunds')) - before }
   })
 }
 

@@ -14,6 +14,7 @@ import {
   drawPerson,
   isBlocked,
   isSteady,
+  isSteadyLink,
   newName,
   rememberMethod,
   requireAsBelieved,
@@ -137,7 +138,7 @@ const COMPLETED = [
 ]
 
 const isPlayable = (turn: Turn) => (payment: Payment) =>
-  payment.transfer === null && isSteady(turn, payment) && (!payment.link || isSteady(turn, payment.link))
+  payment.transfer === null && isSteady(turn, payment) && (!payment.link || isSteadyLink(turn, payment.link))
 
 async function complete(turn: Turn): Promise<void> {
   const { chance } = turn
@@ -175,6 +176,8 @@ export async function play(turn: Turn, payment: Payment, instrument: string): Pr
   judge(turn, answer, told, COMPLETED)
   if (!isCalm) return
   const wasCollected = isCollected(payment)
+  const isElsewhere = payment.openChannel !== expectedOf(instrument).channel
+  if (payment.link && payment.openChannel !== null && isElsewhere) shop.contested.add(payment.link)
   Object.assign(payment, change)
   if (answer.http !== 200) return
   noteShown(turn, payment, answer.body.data)

@@ -4,7 +4,15 @@ import assert from 'node:assert/strict'
 import { isCollected, type Link, linkStatus, paymentsOf, purseOf, readMinor, worthOfAll } from './model.ts'
 import { pendingOf } from './purse.ts'
 import { pathOf } from './rest.ts'
-import { CHECKOUT_CURRENCIES, draw, drawPayment, isSteady, requireAsBelieved, type Shown } from './turns.ts'
+import {
+  CHECKOUT_CURRENCIES,
+  draw,
+  drawPayment,
+  isSteady,
+  isSteadyLink,
+  requireAsBelieved,
+  type Shown,
+} from './turns.ts'
 import { ask, type Turn } from './world.ts'
 
 /** How often the two balances were known each by itself, and how often only their sum was. */
@@ -40,7 +48,7 @@ export async function compareSample(turn: Turn): Promise<void> {
     const payment = drawPayment(calm, (one) => isSteady(calm, one))
     if (payment) requireAsBelieved(payment, (await ask(turn, 'GET', pathOf(payment))).body.data)
   }
-  const link = draw(calm, turn.shop.links, (one) => isSteady(calm, one))
+  const link = draw(calm, turn.shop.links, (one) => isSteadyLink(calm, one))
   if (link) requireLink(turn, link, (await ask(turn, 'GET', `/api/v1/payment-links/${link.uuid}`)).body.data)
 }
 

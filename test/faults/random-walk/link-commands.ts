@@ -13,7 +13,7 @@ import {
   drawMinor,
   drawPerson,
   isBlocked,
-  isSteady,
+  isSteadyLink,
   newName,
 } from './turns.ts'
 import { ask, judge, note, type Turn } from './world.ts'
@@ -55,7 +55,7 @@ async function createLink(turn: Turn, usage: Usage): Promise<Link> {
 /** Fills the form of a link in; the payment that it begins is one like any other. */
 async function visit(turn: Turn): Promise<void> {
   const { shop, chance } = turn
-  const isOpen = (link: Link) => isSteady(turn, link) && (chance.happens(0.15) || isActive(turn, link))
+  const isOpen = (link: Link) => isSteadyLink(turn, link) && (chance.happens(0.15) || isActive(turn, link))
   const link = draw(turn, shop.links, isOpen)
   if (!link) return create(turn)
   await visitLink(turn, link)
@@ -82,6 +82,7 @@ async function visitLink(turn: Turn, link: Link): Promise<Payment | undefined> {
   const accessCode = new URL(begun).pathname.split('/')[2]
   const shown = body.data.find((one: { accessCode: string }) => one.accessCode === accessCode)
   assert.ok(shown, 'what was begun at a link is listed there')
+  note(turn, `begins ${shown.reference} at ${link.uuid}`)
   const facts = { currency: link.currency, minor, email: person.email, link }
   return addPayment(turn, shown, { kind: 'checkout', ...facts })
 }
@@ -112,7 +113,7 @@ function hasRoom({ shop }: Turn, link: Link): boolean {
 
 async function deactivate(turn: Turn): Promise<void> {
   const { shop, world } = turn
-  const link = draw(turn, shop.links, (one) => isSteady(turn, one))
+  const link = draw(turn, shop.links, (one) => isSteadyLink(turn, one))
   if (!link) return create(turn)
   link.isDeactivated = true
   const answer = await ask(turn, 'POST', `${LINKS}/${link.uuid}/deactivate`, {})
@@ -123,7 +124,7 @@ async function deactivate(turn: Turn): Promise<void> {
 /** More places, or fewer; never fewer than are taken. */
 async function change(turn: Turn): Promise<void> {
   const { shop, chance, world } = turn
-  const link = draw(turn, shop.links, (one) => isSteady(turn, one) && (one.maxPayments ?? 2) > 1)
+  const link = draw(turn, shop.links, (one) => isSteadyLink(turn, one) && (one.maxPayments ?? 2) > 1)
   if (!link) return create(turn)
   const maxPayments = 2 + chance.below(6)
   const { paid, held } = placesOf(shop, link)

@@ -160,6 +160,8 @@ export interface Shop {
   /** What happened to them at once, so that only reading them says how they ended. */
   touched: Set<Payment>
   touchedCustomers: Set<Customer>
+  /** A payer went on to another way to pay, and keeps the place until the gateway has closed the first. */
+  contested: Set<Link>
 }
 
 export function newShop(name: string, uuid: string, key: string): Shop {
@@ -178,6 +180,7 @@ export function newShop(name: string, uuid: string, key: string): Shop {
     purses: new Map(),
     touched: new Set(),
     touchedCustomers: new Set(),
+    contested: new Set(),
   }
 }
 

@@ -39,6 +39,11 @@ from (
   join attempts a on a.merchant_id = p.merchant_id and a.payment_id = p.id
   where p.status = 'processing' and a.status = 'started'
   union all
+  select 'a place at a link that nobody is paying at'
+  from payment_link_places h
+  join payments p on p.merchant_id = h.merchant_id and p.id = h.payment_id
+  where h.paid_at is null and p.status = 'pending'
+  union all
   select 'a pending refund'
   from refunds
   where status = 'pending'
@@ -136,6 +141,7 @@ export async function learn(turn: Turn): Promise<void> {
     customer.isBlocked = body.data.status === 'blocked'
   }
   shop.touchedCustomers.clear()
+  shop.contested.clear()
 }
 
 export function pathOf({ kind, transfer, uuid }: Payment): string {

@@ -7,6 +7,7 @@ import {
   DECIMALS,
   feeOf,
   isCollected,
+  type Link,
   type Method,
   type ModelCurrency,
   type Payment,
@@ -82,6 +83,11 @@ export function isSteady({ world }: Turn, { expiresAt }: { expiresAt: number | n
   if (expiresAt === null) return true
   const left = expiresAt - world.clock.now().getTime()
   return left > 60_000 || left < -30_000
+}
+
+/** In calm times only a link of which the model knows all places. */
+export function isSteadyLink(turn: Turn, link: Link): boolean {
+  return isSteady(turn, link) && !(turn.isCalm && turn.shop.contested.has(link))
 }
 
 export function findCustomer(shop: Shop, email: string): Customer | undefined {

@@ -78,6 +78,10 @@ const NAMES =
 /** What was asked of the records that a failure names, and what was asked last. */
 function trailOf({ trail, mistakes }: World, words: string): string {
   const named = new Set(words.match(NAMES))
+  // What was begun at a link has names of its own.
+  for (const line of trail.filter((one) => one.includes(': begins ')))
+    if (line.match(NAMES)?.some((name) => named.has(name)))
+      for (const name of line.match(NAMES) ?? []) named.add(name)
   const about = trail.filter((line) => line.match(NAMES)?.some((name) => named.has(name)))
   const parts = {
     'What was asked of it': about.slice(-60),
