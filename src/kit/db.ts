@@ -147,7 +147,9 @@ export function connectDb(options: DbOptions): ConnectedDb {
 
   const handleOn = (side: Side): Db => ({
     query: (statement, values = []) =>
-      withClient((client) => run(client, side, called(statement), values, answerTimeoutMs)),
+      retryDeadlocks(() =>
+        withClient((client) => run(client, side, called(statement), values, answerTimeoutMs)),
+      ),
     script: (text) => withClient((client) => txOver(client, side).script(text)),
     transaction: (work, { isPatient = false } = {}) =>
       withClient(async (client) => {

@@ -41,6 +41,26 @@ describe('two requests that lock the same in opposite orders (F-22)', () => {
   })
 })
 
+const lockRows = sql<unknown>`select pg_advisory_xact_lock(n) from unnest($1::bigint[]) as n`
+const countWaiting = sql<{ count: number }>`
+select count(*)::integer as count
+from pg_locks
+where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
+
+describe('a statement without a transaction that is given up for the sake of another (F-22)', () => {
+  it('is sent again', async () => {
+    let statement: Promise<unknown[]> | undefined
+    await db.transaction(async (tx) => {
+      await tx.query(lockRow, [1])
+      statement = db.query(lockRows, [[2, 1]])
+      while ((await tx.query(countWaiting))[0]?.count === 0) await systemClock.sleep(10)
+      // Who has waited longest looks first, and gives up.
+      await tx.query(lockRow, [2])
+    })
+    assert.equal((await statement)?.length, 2)
+  })
+})
+
 const countDeadlocks = sql<{ count: number }>`
 select deadlocks::integer as count
 from pg_stat_database
