@@ -8,7 +8,7 @@ import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
 import type { SavedMethod } from '../gateways/gateway.ts'
-import { retryDeadlocks, sqlStateOf, type Tx } from '../kit/db.ts'
+import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { isRepeat, type Once } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
 import {
@@ -106,10 +106,10 @@ async function saveOnce(
 /** Two defaults of one customer at once: the database takes one of them, and the other sees it when it looks again. */
 async function onceMoreIfTaken<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
-    return await retryDeadlocks(work)
+    return await work()
   } catch (error) {
     if (sqlStateOf(error) !== '23505') throw error
-    return retryDeadlocks(work)
+    return work()
   }
 }
 

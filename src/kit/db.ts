@@ -38,7 +38,10 @@ export interface Tx {
 }
 
 export interface Db extends Tx {
-  /** Patient work is an operator's, such as a migration: its statements take as long as they take. */
+  /**
+   * The work does nothing but ask the database: given up for the sake of another, it is done again from its beginning.
+   * Patient work is an operator's, such as a migration: its statements take as long as they take.
+   */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: { isPatient?: boolean }): Promise<Result>
   close(): Promise<void>
 }
@@ -145,6 +148,25 @@ export function connectDb(options: DbOptions): ConnectedDb {
     script: async (text) => void (await client.query(text)),
   })
 
+  const inTransaction = async <Result>(
+    client: pg.PoolClient,
+    side: Side,
+    isPatient: boolean,
+    work: (tx: Tx) => Promise<Result>,
+  ): Promise<Result> => {
+    const timeoutMs = isPatient ? undefined : answerTimeoutMs
+    try {
+      await client.query(within(side.begin, timeoutMs))
+      const result = await work(txOver(client, side, timeoutMs))
+      await certain(client, () => client.query(within('commit', timeoutMs)))
+      return result
+    } catch (error) {
+      // A connection that is gone or silent is dropped, and what was begun on it ends with it.
+      if (!isLost(error)) await client.query('rollback').catch(() => undefined)
+      throw error
+    }
+  }
+
   const handleOn = (side: Side): Db => ({
     query: (statement, values = []) =>
       retryDeadlocks(() =>
@@ -152,19 +174,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
       ),
     script: (text) => withClient((client) => txOver(client, side).script(text)),
     transaction: (work, { isPatient = false } = {}) =>
-      withClient(async (client) => {
-        const timeoutMs = isPatient ? undefined : answerTimeoutMs
-        try {
-          await client.query(within(side.begin, timeoutMs))
-          const result = await work(txOver(client, side, timeoutMs))
-          await certain(client, () => client.query(within('commit', timeoutMs)))
-          return result
-        } catch (error) {
-          // A connection that is gone or silent is dropped, and what was begun on it ends with it.
-          if (!isLost(error)) await client.query('rollback').catch(() => undefined)
-          throw error
-        }
-      }),
+      retryDeadlocks(() => withClient((client) => inTransaction(client, side, isPatient, work))),
     close: () => {
       isClosing = true
       return pool.end()
@@ -321,7 +331,7 @@ export function isDeadlock(error: unknown): boolean {
 }
 
 /** Runs work again that the server rolled back for the sake of another: nothing of it was written. */
-export async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
+async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work()

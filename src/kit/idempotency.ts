@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Clock } from './clock.ts'
-import { type Db, retryDeadlocks, sql, type Tx } from './db.ts'
+import { type Db, sql, type Tx } from './db.ts'
 import type { Random } from './random.ts'
 import { awaitStandby } from './standby.ts'
 
@@ -49,14 +49,12 @@ export const REPLAYED = { 'Idempotent-Replayed': 'true' }
 /** Makes a record, or finds the one that an earlier request with the same key made. */
 export async function createOnce<Made>(app: Needs, claim: KeyClaim, work: Work<Made>): Promise<Once<Made>> {
   const id = app.random.uuid()
-  const made = await retryDeadlocks(() =>
-    app.db.transaction(async (tx) => {
-      const earlier = await claimKey(tx, claim, id, app.clock.now())
-      return earlier === undefined
-        ? { isNew: true as const, record: await work.make(tx, id) }
-        : { isNew: false as const, earlier }
-    }),
-  )
+  const made = await app.db.transaction(async (tx) => {
+    const earlier = await claimKey(tx, claim, id, app.clock.now())
+    return earlier === undefined
+      ? { isNew: true as const, record: await work.make(tx, id) }
+      : { isNew: false as const, earlier }
+  })
   if (made.isNew) return { record: made.record, replayed: false }
   const record = await work.find(made.earlier)
   // What it made is gone by now, such as an endpoint that was deleted since: nothing can be answered in its place.

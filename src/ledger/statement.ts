@@ -4,7 +4,7 @@
 import type { Currency } from '../core/currency.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
-import { type Db, retryDeadlocks } from '../kit/db.ts'
+import type { Db } from '../kit/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import {
   countLineRows,
@@ -34,13 +34,13 @@ export const LINE_KIND_NAMES = Object.keys(LINE_KINDS) as LineKind[]
 export const FOLD_BATCH = 5_000
 
 export async function foldBalances(app: { db: Db }): Promise<number> {
-  return retryDeadlocks(() => foldDeltas(app.db, FOLD_BATCH))
+  return foldDeltas(app.db, FOLD_BATCH)
 }
 
 async function foldMerchant(db: Db, merchantId: string): Promise<void> {
   let folded = FOLD_BATCH
   while (folded === FOLD_BATCH) {
-    folded = await retryDeadlocks(() => foldMerchantDeltas(db, merchantId, FOLD_BATCH))
+    folded = await foldMerchantDeltas(db, merchantId, FOLD_BATCH)
   }
 }
 

@@ -1,7 +1,7 @@
 // The buckets of the rate limits, over all processes. The table is unlogged: a crash empties it, and every key may go on
 // with a full bucket.
 
-import { type Db, retryDeadlocks, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db.ts'
 
 interface Spent {
   owner: string
@@ -37,7 +37,7 @@ export async function spendPaces(
   at: Date,
   spendings: readonly Spent[],
 ): Promise<{ owner: string; tokens: number }[]> {
-  return retryDeadlocks(() => db.query(spendStatement, [JSON.stringify(spendings), at]))
+  return db.query(spendStatement, [JSON.stringify(spendings), at])
 }
 
 const forgetStatement = sql<{ owner: string }>`

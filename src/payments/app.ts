@@ -7,7 +7,7 @@ import type { Gateways } from '../gateways/registry.ts'
 import { createBatcher, patienceOf } from '../kit/batch.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Counters } from '../kit/counters.ts'
-import { type Db, DbUnavailable, retryDeadlocks } from '../kit/db.ts'
+import { type Db, DbUnavailable } from '../kit/db.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import { ownOnly } from '../kit/wall.ts'
@@ -77,13 +77,13 @@ export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
     record: ownOnly(
       createBatcher({
         ...options,
-        run: (inputs: readonly RecordInput[]) => retryDeadlocks(() => recordPayments(db, inputs)),
+        run: (inputs: readonly RecordInput[]) => recordPayments(db, inputs),
       }),
     ),
     move: ownOnly(
       createBatcher({
         ...options,
-        run: (inputs: readonly MoveInput[]) => retryDeadlocks(() => applyMoves(db, inputs)),
+        run: (inputs: readonly MoveInput[]) => applyMoves(db, inputs),
       }),
     ),
   }

@@ -2,7 +2,7 @@
 
 import { isCurrency } from '../core/currency.ts'
 import { Refusal } from '../core/errors.ts'
-import { retryDeadlocks, type Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import { recordEntry } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
@@ -69,15 +69,13 @@ export async function closeCase(app: CasesApp, id: string, note: string): Promis
   const attempts = await listAttempts(app.db, known.merchantId, known.paymentId)
   const attempt = attempts.find((one) => one.id === known.attemptId)
   if (!attempt) throw new Error(`attempt ${known.attemptId} has vanished`)
-  await retryDeadlocks(() =>
-    app.db.transaction(async (tx) => {
-      await lockDuplicate(tx, attempt.merchantId, attempt.id)
-      const isClosed = await endCase(tx, known, note, app.clock.now())
-      if (!isClosed || !WAITING.includes(known.kind)) return
-      await takeDuplicate(tx, attempt.merchantId, attempt.id)
-      await bookDuplicateGone(app, tx, attempt)
-    }),
-  )
+  await app.db.transaction(async (tx) => {
+    await lockDuplicate(tx, attempt.merchantId, attempt.id)
+    const isClosed = await endCase(tx, known, note, app.clock.now())
+    if (!isClosed || !WAITING.includes(known.kind)) return
+    await takeDuplicate(tx, attempt.merchantId, attempt.id)
+    await bookDuplicateGone(app, tx, attempt)
+  })
   return (await findCase(app.db, id)) ?? known
 }
 

@@ -4,7 +4,7 @@
 import { money } from '../core/money.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
-import { retryDeadlocks, sqlStateOf, type Tx } from '../kit/db.ts'
+import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { recordEntry, takeBack } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
 import type { Decision } from './decide.ts'
@@ -45,7 +45,7 @@ export async function applyDispute(
     return true
   }
   try {
-    const isDone = await retryDeadlocks(() => app.db.transaction(write))
+    const isDone = await app.db.transaction(write)
     return isDone ? { ...known, payment: next, method } : undefined
   } catch (error) {
     if (sqlStateOf(error) === UNIQUE_VIOLATION) return undefined

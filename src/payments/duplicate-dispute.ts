@@ -2,7 +2,7 @@
 // automatic refund goes on; lost, the money has gone back that way. Where a refund was begun before, a person has to look.
 
 import type { DisputeReport } from '../gateways/gateway.ts'
-import { retryDeadlocks, type Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt-queries.ts'
 import type { CaseKind } from './case-kinds.ts'
@@ -16,14 +16,12 @@ export async function noteDuplicateDisputes(
   attempt: AttemptRow,
   reports: readonly DisputeReport[],
 ): Promise<void> {
-  const news = await retryDeadlocks(() =>
-    app.db.transaction(async (tx) => {
-      await lockDuplicate(tx, attempt.merchantId, attempt.id)
-      const cases = await listCasesOfAttempt(tx, attempt.merchantId, attempt.id)
-      const known = cases.find(({ kind }) => kind === 'duplicate_disputed')
-      return note(app, tx, attempt, reports, known)
-    }),
-  )
+  const news = await app.db.transaction(async (tx) => {
+    await lockDuplicate(tx, attempt.merchantId, attempt.id)
+    const cases = await listCasesOfAttempt(tx, attempt.merchantId, attempt.id)
+    const known = cases.find(({ kind }) => kind === 'duplicate_disputed')
+    return note(app, tx, attempt, reports, known)
+  })
   if (!news) return
   const { merchantId, paymentId, id: attemptId, gateway } = attempt
   const facts = { merchantId, paymentId, attemptId, gateway, reason: news }

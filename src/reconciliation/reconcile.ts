@@ -6,7 +6,7 @@ import type { Mode } from '../core/merchant.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
-import { type Db, retryDeadlocks } from '../kit/db.ts'
+import type { Db } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { settlePayments } from '../ledger/service.ts'
 import { type CollectedRow, type GatewayAccount, listCollected } from '../payments/service.ts'
@@ -240,15 +240,13 @@ async function writeBatch(
   const proven = judged.flatMap(({ row, ours, breaks: kinds }) =>
     isMatch(row, ours, kinds) && ours.isCredited ? [ours] : [],
   )
-  return retryDeadlocks(() =>
-    app.db.transaction(async (tx) => {
-      const settled = await settlePayments(app, tx, proven)
-      await addSettled(tx, reconciliationId, settled)
-      await closeBreaksByFile(tx, where, judged.flatMap(toClosings), now)
-      await recordBreaks(tx, where, breaks, now)
-      return settled
-    }),
-  )
+  return app.db.transaction(async (tx) => {
+    const settled = await settlePayments(app, tx, proven)
+    await addSettled(tx, reconciliationId, settled)
+    await closeBreaksByFile(tx, where, judged.flatMap(toClosings), now)
+    await recordBreaks(tx, where, breaks, now)
+    return settled
+  })
 }
 
 const COMPARED: readonly BreakKind[] = [

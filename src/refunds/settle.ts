@@ -5,7 +5,7 @@ import { money } from '../core/money.ts'
 import { plainText } from '../core/plain-text.ts'
 import { recordEvents } from '../events/service.ts'
 import type { RefundOutcome } from '../gateways/gateway.ts'
-import { retryDeadlocks, type Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db.ts'
 import { recordEntry, takeBack } from '../ledger/service.ts'
 import {
   applyRefund,
@@ -29,21 +29,19 @@ export async function settleRefund(
   source: Source,
 ): Promise<RefundRow> {
   const method = await methodOf(app, await paymentOf(app, refund))
-  const ended = await retryDeadlocks(() =>
-    app.db.transaction(async (tx) => {
-      const row = await endRefund(tx, refund, toEnd(app, outcome))
-      if (!row) return undefined
-      if (row.status === 'failed') await giveUp(app, tx, row)
-      else if (row.isDuplicate) await bookDuplicate(app, tx, row)
-      else {
-        const { merchantId, paymentId, amountMinor } = row
-        await applyRefund(app, tx, { merchantId, paymentId, amountMinor, source, method })
-        await bookRefund(app, tx, row)
-      }
-      await tellOfEnd(app, tx, row)
-      return row
-    }),
-  )
+  const ended = await app.db.transaction(async (tx) => {
+    const row = await endRefund(tx, refund, toEnd(app, outcome))
+    if (!row) return undefined
+    if (row.status === 'failed') await giveUp(app, tx, row)
+    else if (row.isDuplicate) await bookDuplicate(app, tx, row)
+    else {
+      const { merchantId, paymentId, amountMinor } = row
+      await applyRefund(app, tx, { merchantId, paymentId, amountMinor, source, method })
+      await bookRefund(app, tx, row)
+    }
+    await tellOfEnd(app, tx, row)
+    return row
+  })
   if (ended) logEnd(app, ended, source)
   return ended ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
 }

@@ -5,7 +5,7 @@ import { createBatcher } from '../kit/batch.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Counters } from '../kit/counters.ts'
 import type { Signer, Vault } from '../kit/crypto.ts'
-import { type Db, DbUnavailable, retryDeadlocks } from '../kit/db.ts'
+import { type Db, DbUnavailable } from '../kit/db.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { PublicHttp } from '../kit/public-http.ts'
@@ -37,6 +37,6 @@ export function createDeliveryWriter(db: Db): FinishDelivery {
     maxSize: BATCH_SIZE,
     concurrency: BATCHES_AT_ONCE,
     isolates: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
-    run: (results: readonly DeliveryResult[]) => retryDeadlocks(() => finishDeliveries(db, results)),
+    run: (results: readonly DeliveryResult[]) => finishDeliveries(db, results),
   })
 }

@@ -4,7 +4,7 @@
 // What is to be done stands in two small indexes, by endpoint. A claim leaps from endpoint to endpoint and then takes a few
 // from those whose turn it is, so that it costs the same however much one of them has waiting.
 
-import { type Db, retryDeadlocks, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db.ts'
 import { TRIES, WAITS_MS } from './schedule.ts'
 
 /** A delivery that is ours until its lease ends, with all that is needed to make it. */
@@ -233,7 +233,7 @@ export async function claimDueDeliveries(db: Db, now: Date, turns: readonly Turn
   const endpointIds = turns.map(({ endpointId }) => endpointId)
   const rooms = turns.map(({ room }) => room)
   const values = [now, merchantIds, endpointIds, rooms]
-  const rows = await retryDeadlocks(() => db.query(claimDeliveriesStatement, values))
+  const rows = await db.query(claimDeliveriesStatement, values)
   const of = (wanted: string) => rows.filter(({ fate }) => fate === wanted)
   return { claimed: of('claimed'), held: of('held').length, spent: of('spent') }
 }

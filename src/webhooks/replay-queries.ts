@@ -1,7 +1,7 @@
 // Sending events once more. A replay starts the same delivery afresh, or makes one where there was none; it reads the events
 // themselves, because they stay when their deliveries are long forgotten.
 
-import { type Db, retryDeadlocks, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
 import { IS_FREE } from './claim-queries.ts'
 
 // One that is being tried at this moment is left to it. The order of the keys is everybody's who locks more than one.
@@ -213,7 +213,7 @@ returning r.deliveries`
 
 /** Does the next slice of some replay; what ended before `remembered` may be forgotten. Answers whether there was one. */
 export async function replaySlice(db: Db, now: Date, remembered: Date): Promise<boolean> {
-  const rows = await retryDeadlocks(() => db.query(replaySliceStatement, [now, remembered]))
+  const rows = await db.query(replaySliceStatement, [now, remembered])
   return rows.length > 0
 }
 
