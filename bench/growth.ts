@@ -4,9 +4,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
+import { readOptions, wholeNumber } from '../test/support/command-line.ts'
 import { testService } from '../test/support/service.ts'
 import { asAdmin, withDatabase } from '../test/support/template.ts'
 import { median, percentile, rounded } from './figures.ts'
@@ -31,13 +31,10 @@ limit times as long as the smallest. Needs about 3 GB of disk and ten minutes.
   --help       this text
 `
 
-const { values: options } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: String(ROUNDS) },
-    json: { type: 'string' },
-    help: { type: 'boolean' },
-  },
+const options = readOptions(HELP, {
+  rows: { type: 'string', default: '1000000' },
+  rounds: { type: 'string', default: String(ROUNDS) },
+  json: { type: 'string' },
 })
 
 interface Figure {
@@ -64,18 +61,14 @@ interface Report {
 const ends: (() => Promise<void>)[] = []
 const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
 
-if (options.help) {
-  process.stdout.write(HELP)
-} else {
-  try {
-    const report = await measure(Number(options.rows), Number(options.rounds))
-    process.stdout.write(renderTable(report))
-    if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
-    if (report.operations.some(isBroken)) process.exitCode = 1
-  } finally {
-    closeConnections()
-    for (const end of ends.reverse()) await end()
-  }
+try {
+  const report = await measure(wholeNumber('rows', options.rows), wholeNumber('rounds', options.rounds))
+  process.stdout.write(renderTable(report))
+  if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
+  if (report.operations.some(isBroken)) process.exitCode = 1
+} finally {
+  closeConnections()
+  for (const end of ends.reverse()) await end()
 }
 
 async function measure(rows: number, rounds: number): Promise<Report> {

@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../test/support/command-line.ts'
 import { rounded } from './figures.ts'
 import { killUnderLoad } from './kill.ts'
 import { chooseLimiter } from './limits.ts'
@@ -60,28 +60,22 @@ acknowledged is looked for. The plot goes to docs/bench.svg.
   --help           this text
 `
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean' },
-    json: { type: 'string' },
-    connections: { type: 'string' },
-    growth: { type: 'string' },
-    help: { type: 'boolean' },
-  },
+const options = readOptions(HELP, {
+  quick: { type: 'boolean' },
+  json: { type: 'string' },
+  connections: { type: 'string' },
+  growth: { type: 'string' },
 })
+const wantedConnections = options.connections && wholeNumber('connections', options.connections)
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
-if (options.help) {
-  process.stdout.write(HELP)
-} else {
-  const document = await withRig({ say }, (rig) => measure(rig, options.quick ? QUICK : FULL))
-  const promises = renderPromises(document)
-  process.stdout.write(`${renderTable(document)}\n${promises}\n${describe(document)}\n`)
-  if (promises.includes('MISSED')) process.exitCode = 1
-  await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
-  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(document, null, 2)}\n`)
-}
+const document = await withRig({ say }, (rig) => measure(rig, options.quick ? QUICK : FULL))
+const promises = renderPromises(document)
+process.stdout.write(`${renderTable(document)}\n${promises}\n${describe(document)}\n`)
+if (promises.includes('MISSED')) process.exitCode = 1
+await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
+if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(document, null, 2)}\n`)
 
 async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
   const machine = await describeMachine(rig.db, rig.folder, chooseLimiter(rig.folder).name)
@@ -94,7 +88,7 @@ async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
     const { perSecond, p50Ms, p99Ms } = await measureLoad(rig, 'charges', connections, wanted.sweepSeconds)
     sweep.push({ connections, perSecond: rounded(perSecond), p50Ms: rounded(p50Ms), p99Ms: rounded(p99Ms) })
   }
-  const connections = Number(options.connections ?? chooseConnections(sweep, limit.perSecond))
+  const connections = wantedConnections || chooseConnections(sweep, limit.perSecond)
   const plan: Plan = { ...wanted, connections, limitClients: limit.clients }
   const rounds = await measureRounds(rig, plan, say)
   say('killing the service under load')

@@ -1,17 +1,18 @@
 // npm run bench:memory: whether the memory of the service grows with the charges that it has made.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../test/support/command-line.ts'
 import { slopeOf } from './figures.ts'
 import { memoryOf } from './processes.ts'
 import { withRig } from './rig.ts'
 
-const HELP = `npm run bench:memory [-- --charges N]
+const HELP = `npm run bench:memory [-- --charges N] [-- --json]
 
 Lets the service make 200,000 charges and prints its memory along the way, and the slope of the straight line through the
 second half: bytes per charge. What has grown and was not let go of would show there.
 
   --charges N  how many
+  --json       one JSON document instead of the lines
   --help       this text
 `
 const CONNECTIONS = 32
@@ -21,14 +22,16 @@ const MEGABYTE = 1_000_000
 // times this.
 const LIMIT_BYTES_PER_CHARGE = 100
 
-const { values: options } = parseArgs({
-  options: { charges: { type: 'string', default: '200000' }, help: { type: 'boolean' } },
+const options = readOptions(HELP, {
+  charges: { type: 'string', default: '200000' },
+  json: { type: 'boolean', default: false },
 })
-if (options.help) process.stdout.write(HELP)
-else await run(Number(options.charges))
+await run(wholeNumber('charges', options.charges))
 
 async function run(charges: number): Promise<void> {
   const say = (line: string) => void process.stderr.write(`${line}\n`)
+  // With --json the standard output is the document's.
+  const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
   const slices = 20
   const samples = await withRig({ say }, async (rig) => {
     const taken: { x: number; y: number }[] = []
@@ -44,14 +47,18 @@ async function run(charges: number): Promise<void> {
       const x = answered * slice
       const y = memoryOf(rig.service.pid)
       taken.push({ x, y })
-      process.stdout.write(`${String(x).padStart(8)} charges   ${(y / MEGABYTE).toFixed(1)} MB\n`)
+      show(`${String(x).padStart(8)} charges   ${(y / MEGABYTE).toFixed(1)} MB`)
     }
     return taken
   })
   const slope = slopeOf(samples.slice(slices / 2))
   const isBroken = !(slope <= LIMIT_BYTES_PER_CHARGE)
-  process.stdout.write(
-    `slope ${slope.toFixed(1)} bytes per charge   limit ${LIMIT_BYTES_PER_CHARGE}${isBroken ? '   BROKEN' : ''}\n`,
-  )
+  const limit = LIMIT_BYTES_PER_CHARGE
+  show(`slope ${slope.toFixed(1)} bytes per charge   limit ${limit}${isBroken ? '   BROKEN' : ''}`)
+  const samplesTaken = samples.map(({ x: charges, y: bytes }) => ({ charges, bytes }))
+  if (options.json)
+    process.stdout.write(
+      `${JSON.stringify({ bytesPerCharge: slope, limit, samples: samplesTaken }, null, 2)}\n`,
+    )
   if (isBroken) process.exitCode = 1
 }

@@ -4,8 +4,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { chargeBody } from '../test/support/builders.ts'
+import { readOptions } from '../test/support/command-line.ts'
 import { ofFile } from '../test/support/gateways.ts'
 import { merchantAt, PROVIDERS, saveCard, VAULT_ENV } from '../test/support/providers.ts'
 import { type TestService, testService } from '../test/support/service.ts'
@@ -32,9 +32,7 @@ Ends with 1 if its 99th percentile is more than ${LIMIT} times as long beside th
   --help   this text
 `
 
-const { values: options } = parseArgs({
-  options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, help: { type: 'boolean' } },
-})
+const options = readOptions(HELP, { json: { type: 'boolean' }, quick: { type: 'boolean' } })
 const PAIRS = options.quick ? 3 : 5
 const ROUND_MS = options.quick ? 6_000 : 15_000
 
@@ -42,16 +40,12 @@ type Name = 'stripe' | 'paystack'
 const STEADY = 'paystack' satisfies Name
 const OTHER = 'stripe' satisfies Name
 
-if (options.help) {
-  process.stdout.write(HELP)
-} else {
-  const ends: (() => unknown)[] = []
-  try {
-    report(await measure({ after: (end: () => unknown) => void ends.push(end) }))
-  } finally {
-    // As the hooks of tests run: in the order in which they were asked for.
-    for (const end of ends) await end()
-  }
+const ends: (() => unknown)[] = []
+try {
+  report(await measure({ after: (end: () => unknown) => void ends.push(end) }))
+} finally {
+  // As the hooks of tests run: in the order in which they were asked for.
+  for (const end of ends) await end()
 }
 
 interface Hooks {

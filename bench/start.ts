@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { readOptions } from '../test/support/command-line.ts'
 import { runtimePackages } from './packages.ts'
 import { descendantsOf, memoryOf } from './processes.ts'
 
@@ -45,14 +45,10 @@ interface Round {
   idleBytes: number
 }
 
-const { values: options } = parseArgs({ options: { json: { type: 'boolean' }, help: { type: 'boolean' } } })
-if (options.help) {
-  process.stdout.write(HELP)
-} else {
-  const measures = await measure()
-  process.stdout.write(options.json ? renderJson(measures) : renderTable(measures))
-  if (measures.some(isBroken)) process.exitCode = 1
-}
+const options = readOptions(HELP, { json: { type: 'boolean' } })
+const measures = await measure()
+process.stdout.write(options.json ? renderJson(measures) : renderTable(measures))
+if (measures.some(isBroken)) process.exitCode = 1
 
 async function measure(): Promise<Measure[]> {
   const rounds: Round[] = []

@@ -1,7 +1,6 @@
 // The README's test command: checks types, style and dead code, then runs every test against one PostgreSQL server, and
 // those that depend on the server once more on the oldest version we support. Arguments are test files; without them all
-// run. With --pgbouncer the tests reach their databases through a pgbouncer in transaction mode, with --workers=2 the service
-// is two processes on one port wherever a test needs nothing inside of it.
+// run.
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -9,6 +8,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgresBinaries, startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
+import { readArguments, wholeNumber } from './support/command-line.ts'
 import { startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 
@@ -40,9 +40,19 @@ const FILES_AT_ONCE = availableParallelism() + 2
 
 const LONGEST_STEP_MS = 30 * 60_000
 
-const files = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-const isPooled = process.argv.includes('--pgbouncer')
-const workers = process.argv.find((argument) => argument.startsWith('--workers='))?.split('=')[1]
+const HELP = `npm test [-- FILE …] [-- --pgbouncer] [-- --workers=N]
+
+Checks types, style and dead code and runs every test, or only the files that are named.
+
+  --pgbouncer  through a pgbouncer in transaction mode, which must be installed
+  --workers=N  with N processes behind every service that a test starts, where it is not about one process
+  --help       this text
+`
+const {
+  values: { pgbouncer: isPooled, workers },
+  positionals: files,
+} = readArguments(HELP, { pgbouncer: { type: 'boolean' }, workers: { type: 'string' } })
+if (workers !== undefined) wholeNumber('workers', workers)
 const isWhole = files.length === 0
 
 if (isWhole) {

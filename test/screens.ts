@@ -2,10 +2,10 @@
 
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { startBrowser } from './browser/browser.ts'
 import { type Camera, openCamera, type Shot } from './browser/camera.ts'
 import { type Gallery, hangGallery, type SubjectName } from './browser/gallery.ts'
+import { readOptions, refuse } from './support/command-line.ts'
 
 const FOLDER = join(import.meta.dirname, '../docs/screens')
 const KILOBYTE = 1_024
@@ -66,11 +66,13 @@ const PICTURES: readonly Picture[] = [
   ...pictures('desktop', 'en', 'light', ['landing']),
 ]
 
-const { values: options } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean' } } })
-if (options.help) process.stdout.write(HELP)
-else await takePictures(PICTURES.filter(({ file }) => file.includes(options.only ?? '')))
+const { only = '' } = readOptions(HELP, { only: { type: 'string' } })
+const wanted = PICTURES.filter(({ file }) => file.includes(only))
+if (wanted.length === 0)
+  refuse(`--only must be part of one of: ${PICTURES.map(({ file }) => file).join(', ')}`)
+await takePictures()
 
-async function takePictures(wanted: readonly Picture[]): Promise<void> {
+async function takePictures(): Promise<void> {
   const endings: (() => Promise<void>)[] = []
   const t = { after: (ending: () => Promise<void>) => void endings.push(ending) }
   try {
@@ -86,7 +88,7 @@ async function takePictures(wanted: readonly Picture[]): Promise<void> {
       await writeFile(join(FOLDER, picture.file), taken)
       console.log(`» ${index + 1} of ${wanted.length}: ${picture.file}, ${kilobytes(taken.length)}`)
       if (taken.length > picture.maxBytes)
-        refuse(`${picture.file} is larger than ${kilobytes(picture.maxBytes)}`)
+        complain(`${picture.file} is larger than ${kilobytes(picture.maxBytes)}`)
     }
     await removeOthers()
     console.log(`✔ ${wanted.length} pictures, ${kilobytes(bytes)}, in docs/screens`)
@@ -99,7 +101,7 @@ function kilobytes(bytes: number): string {
   return `${(bytes / KILOBYTE).toFixed(1)} KB`
 }
 
-function refuse(words: string): void {
+function complain(words: string): void {
   console.error(`✖ ${words}`)
   process.exitCode = 1
 }

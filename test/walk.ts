@@ -1,22 +1,36 @@
-// The random walk of test/faults/random-walk, as far as one likes: npm run walk -- --operations 20000 --seed 7
+// npm run walk: the random walk of test/faults/random-walk, as far as one likes.
 
 import { randomInt } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { MOST_SEED, type WalkReport, walk } from './faults/random-walk/walk.ts'
+import { readOptions, wholeNumber } from './support/command-line.ts'
 
-const { values } = parseArgs({
-  options: { operations: { type: 'string', default: '20000' }, seed: { type: 'string' } },
+const HELP = `npm run walk [-- --operations N] [-- --seed N] [-- --json]
+
+Does what merchants and payers can do, in an order that only the seed decides, calmly and many things at once, and holds
+every answer, every list and the books against a model of what must have happened.
+
+  --operations N  how far it goes (20000)
+  --seed N        goes the same way again; what happens at once may end otherwise (random)
+  --json          one JSON document instead of the lines
+  --help          this text
+`
+
+const options = readOptions(HELP, {
+  operations: { type: 'string', default: '20000' },
+  seed: { type: 'string', default: String(randomInt(1, MOST_SEED)) },
+  json: { type: 'boolean', default: false },
 })
-const seed = Number(values.seed ?? randomInt(MOST_SEED))
-const operations = Number(values.operations)
-if (![seed, operations].every(Number.isInteger)) throw new Error('--operations and --seed want whole numbers')
+const seed = wholeNumber('seed', options.seed)
+const operations = wholeNumber('operations', options.operations)
+// With --json the standard output is the document's.
+const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
 
 const endings: (() => Promise<void>)[] = []
 const startedAt = performance.now()
 try {
-  console.log(`» a walk of ${operations} operations: --seed ${seed}`)
+  show(`» a walk of ${operations} operations: --seed ${seed}`)
   const ending = { after: (end: () => Promise<void>) => void endings.push(end) }
-  tell(await walk(ending, { seed, operations, say: (line) => console.log(`  ${line}`) }))
+  tell(await walk(ending, { seed, operations, say: (line) => show(`  ${line}`) }))
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
@@ -26,9 +40,11 @@ try {
 
 function tell({ tally, precision, ...counts }: WalkReport): void {
   for (const [answer, count] of [...tally].sort(([a], [b]) => (a < b ? -1 : 1)))
-    console.log(`  ${String(count).padStart(6)}  ${answer}`)
+    show(`  ${String(count).padStart(6)}  ${answer}`)
   const { user, system } = process.cpuUsage()
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
   const took = `${seconds(performance.now() - startedAt)}, ${seconds((user + system) / 1_000)} of them computing`
-  console.log(`✔ ${JSON.stringify({ ...counts, ...precision })} (${took})`)
+  show(`✔ ${JSON.stringify({ ...counts, ...precision })} (${took})`)
+  const document = { seed, ...counts, ...precision, answers: Object.fromEntries(tally) }
+  if (options.json) process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
 }

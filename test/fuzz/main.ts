@@ -1,6 +1,6 @@
 // npm run fuzz: sends requests of every kind to a service of its own, and ends with 1 if an answer was wrong.
 
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../support/command-line.ts'
 import { fuzz, type Report } from './fuzz.ts'
 import { createProgress } from './progress.ts'
 import { startTarget } from './target.ts'
@@ -18,32 +18,24 @@ never be a 5xx, and never take more than a second when it is asked for alone. Af
   --help      this text
 `
 
-const { values: options } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    only: { type: 'string' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const options = readOptions(HELP, {
+  requests: { type: 'string', default: '100000' },
+  seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 1_000_000)) },
+  only: { type: 'string' },
+  json: { type: 'boolean', default: false },
 })
+const requests = wholeNumber('requests', options.requests)
+const seed = wholeNumber('seed', options.seed)
 
-if (options.help) {
-  process.stdout.write(HELP)
-} else {
-  const ends: (() => Promise<void>)[] = []
-  try {
-    const requests = Number(options.requests)
-    const seed = Number(options.seed)
-    process.stderr.write(`Seed ${seed}\n`)
-    const target = await startTarget({ after: (end) => void ends.push(end) })
-    const onProgress = createProgress(requests)
-    const report = await fuzz(target.document, target, { requests, seed, onProgress, only: options.only })
-    tell(report)
-    await target.requireHealth()
-  } finally {
-    for (const end of ends) await end()
-  }
+const ends: (() => Promise<void>)[] = []
+try {
+  process.stderr.write(`Seed ${seed}\n`)
+  const target = await startTarget({ after: (end) => void ends.push(end) })
+  const onProgress = createProgress(requests)
+  tell(await fuzz(target.document, target, { requests, seed, onProgress, only: options.only }))
+  await target.requireHealth()
+} finally {
+  for (const end of ends) await end()
 }
 
 function tell(report: Report): void {

@@ -3,7 +3,7 @@
 
 import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../../support/command-line.ts'
 import { chaos } from './chaos.ts'
 import { createProgress } from './progress.ts'
 import { tableOf } from './table.ts'
@@ -22,32 +22,21 @@ acknowledged, what the database has and what the provider executed must agree.
   --help     this text
 `
 
-const { values: options } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '200' },
-    seconds: { type: 'string' },
-    seed: { type: 'string', default: String(randomInt(2 ** 32)) },
-    json: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const options = readOptions(HELP, {
+  kills: { type: 'string', default: '200' },
+  seconds: { type: 'string' },
+  seed: { type: 'string', default: String(randomInt(2 ** 32)) },
+  json: { type: 'string' },
 })
 
 const SECONDS_PER_KILL = 1.5
 // On a machine that has other work too.
 const MOST_TIMES = 10
 
-if (options.help) process.stdout.write(HELP)
-else await main(readNumber('kills', options.kills), readNumber('seed', options.seed))
-
-function readNumber(name: string, text: string): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number > 0) return number
-  process.stderr.write(`--${name} must be a whole number above zero\n`)
-  process.exit(2)
-}
+await main(wholeNumber('kills', options.kills), wholeNumber('seed', options.seed))
 
 async function main(kills: number, seed: number): Promise<void> {
-  const seconds = options.seconds ? readNumber('seconds', options.seconds) : kills * SECONDS_PER_KILL
+  const seconds = options.seconds ? wholeNumber('seconds', options.seconds) : kills * SECONDS_PER_KILL
   const ends: (() => Promise<void>)[] = []
   let ending: Promise<void> | undefined
   const endAll = () => {

@@ -2,7 +2,7 @@
 // its standby has. Ends with 1 when anything acknowledged is lost, or when the control loses nothing.
 
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
+import { readOptions, refuse, wholeNumber } from '../../support/command-line.ts'
 import { prepareBase } from './cluster.ts'
 import { CONTROL, MODES, type Mode } from './modes.ts'
 import { playRound, type RoundReport } from './round.ts'
@@ -20,32 +20,19 @@ A control without synchronous replication must lose something, or the rest prove
   --help       this text
 `
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '1' },
-    mode: { type: 'string', default: '' },
-    json: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const options = readOptions(HELP, {
+  rounds: { type: 'string', default: '1' },
+  mode: { type: 'string', default: '' },
+  json: { type: 'string' },
 })
 
 const TIMES = { beforeMs: 4_000, afterMs: 4_000 }
 
-if (options.help) process.stdout.write(HELP)
-else await playAll(readRounds(options.rounds))
-
-function readRounds(text: string): number {
-  const rounds = Number(text)
-  if (Number.isSafeInteger(rounds) && rounds > 0) return rounds
-  process.stderr.write('--rounds must be a whole number above zero\n')
-  process.exit(2)
-}
+await playAll(wholeNumber('rounds', options.rounds))
 
 async function playAll(rounds: number): Promise<void> {
-  if (!MODES.some(({ name }) => name.includes(options.mode))) {
-    process.stderr.write(`--mode must be part of one of: ${MODES.map(({ name }) => name).join('; ')}\n`)
-    process.exit(2)
-  }
+  if (!MODES.some(({ name }) => name.includes(options.mode)))
+    refuse(`--mode must be part of one of: ${MODES.map(({ name }) => name).join('; ')}`)
   const modes = [...MODES.filter(({ name }) => name.includes(options.mode)), CONTROL]
   const plan = Array.from({ length: rounds }, () => modes).flat()
   const reports: RoundReport[] = []

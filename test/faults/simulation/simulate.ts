@@ -1,7 +1,7 @@
 // npm run simulate: plays schedules of the money path in simulated time, as many as one likes, and then every planted
 // mistake until it is noticed. Prints the seed of whatever fails.
 
-import { parseArgs } from 'node:util'
+import { readOptions, wholeNumber } from '../../support/command-line.ts'
 import { PLANTED } from './planted.ts'
 import { runSchedule } from './schedule.ts'
 
@@ -17,32 +17,20 @@ going wrong that can. Each is made of its seed alone; the first seed is random u
   --help         this text
 `
 
-const { values: options } = parseArgs({
-  allowNegative: true,
-  options: {
-    schedules: { type: 'string', default: '10000' },
-    seed: { type: 'string' },
-    tell: { type: 'boolean', default: false },
-    planted: { type: 'boolean', default: true },
-    help: { type: 'boolean', default: false },
-  },
+const options = readOptions(HELP, {
+  schedules: { type: 'string', default: '10000' },
+  seed: { type: 'string' },
+  tell: { type: 'boolean', default: false },
+  planted: { type: 'boolean', default: true },
 })
 
 const MOST_PLANTED_SCHEDULES = 50_000
 const REPORT_EVERY_MS = 2_000
 
-if (options.help) process.stdout.write(HELP)
-else await simulate(readNumber('schedules', options.schedules), readSeed())
-
-function readNumber(name: string, text: string): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number > 0) return number
-  process.stderr.write(`--${name} must be a whole number above zero\n`)
-  process.exit(2)
-}
+await simulate(wholeNumber('schedules', options.schedules), readSeed())
 
 function readSeed(): number {
-  return options.seed === undefined ? Math.floor(Math.random() * 2 ** 40) : readNumber('seed', options.seed)
+  return options.seed === undefined ? Math.floor(Math.random() * 2 ** 40) : wholeNumber('seed', options.seed)
 }
 
 async function simulate(schedules: number, firstSeed: number): Promise<void> {
