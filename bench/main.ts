@@ -66,7 +66,8 @@ const options = readOptions(HELP, {
   connections: { type: 'string' },
   growth: { type: 'string' },
 })
-const wantedConnections = options.connections && wholeNumber('connections', options.connections)
+const wantedConnections =
+  options.connections === undefined ? undefined : wholeNumber('connections', options.connections)
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
@@ -88,7 +89,7 @@ async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
     const { perSecond, p50Ms, p99Ms } = await measureLoad(rig, 'charges', connections, wanted.sweepSeconds)
     sweep.push({ connections, perSecond: rounded(perSecond), p50Ms: rounded(p50Ms), p99Ms: rounded(p99Ms) })
   }
-  const connections = wantedConnections || chooseConnections(sweep, limit.perSecond)
+  const connections = wantedConnections ?? chooseConnections(sweep, limit.perSecond)
   const plan: Plan = { ...wanted, connections, limitClients: limit.clients }
   const rounds = await measureRounds(rig, plan, say)
   say('killing the service under load')

@@ -39,7 +39,8 @@ export interface Tx {
 
 export interface Db extends Tx {
   /**
-   * The work does nothing but ask the database: given up for the sake of another, it is done again from its beginning.
+   * The work asks the database, and does nothing else that must not be done twice: given up for the sake of another, it is
+   * done again from its beginning.
    * Patient work is an operator's, such as a migration: its statements take as long as they take.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: { isPatient?: boolean }): Promise<Result>
@@ -326,17 +327,17 @@ export function sqlStateOf(error: unknown): string | undefined {
 const DEADLOCK_STATES = new Set(['40P01', '40001'])
 const DEADLOCK_TRIES = 3
 
-export function isDeadlock(error: unknown): boolean {
-  return DEADLOCK_STATES.has(sqlStateOf(error) ?? '')
-}
-
-/** Runs work again that the server rolled back for the sake of another: nothing of it was written. */
-async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
+/**
+ * Runs work again that the server rolled back for the sake of another: nothing of it was written. At once, because the
+ * other has by then what it waited for.
+ */
+export async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work()
     } catch (error) {
-      if (tries === DEADLOCK_TRIES || !isDeadlock(error)) throw error
+      if (!DEADLOCK_STATES.has(sqlStateOf(error) ?? '')) throw error
+      if (tries === DEADLOCK_TRIES) throw new DbUnavailable(error, true)
     }
   }
 }

@@ -23,12 +23,12 @@ export async function disableFailing(
   if (!isGone && !isFailing) return
   const { merchantId, endpointId, url } = delivery
   const reason = isGone ? 'endpoint_gone' : 'endpoint_failing'
-  await app.db.transaction(async (tx) => {
+  const disabled = await app.db.transaction(async (tx) => {
     const endpoint = await disableEndpoint(tx, {
       ...{ merchantId, endpointId, url, reason, at: now },
       failingBefore: isGone ? null : failingBefore,
     })
-    if (!endpoint) return
+    if (!endpoint) return false
     const resource = { type: 'webhook_endpoint', uuid: endpointId, version: endpoint.version } as const
     const news = {
       merchantId,
@@ -37,6 +37,7 @@ export async function disableFailing(
       data: toEndpoint(endpoint),
     } as const
     await recordEvents(app, tx, app.mode, [news])
-    app.log.warn('a webhook endpoint was disabled', { merchantId, endpointId, reason })
+    return true
   })
+  if (disabled) app.log.warn('a webhook endpoint was disabled', { merchantId, endpointId, reason })
 }

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
-import { type Db, sql, type Tx } from '../../src/kit/db.ts'
+import { type Db, DbUnavailable, sql, type Tx } from '../../src/kit/db.ts'
 import { createOnce } from '../../src/kit/idempotency.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { chargeBody, saveMethod } from '../support/builders.ts'
 import { testDatabase } from '../support/database.ts'
 import { testService } from '../support/service.ts'
 
-const db: Db = await testDatabase({ after })
+const db = await testDatabase({ after })
 const app = { db, clock: systemClock, random: systemRandom(systemClock) }
 
 const lockRow = sql<unknown>`select pg_advisory_xact_lock($1)`
@@ -41,23 +41,57 @@ describe('two requests that lock the same in opposite orders (F-22)', () => {
   })
 })
 
-const lockRows = sql<unknown>`select pg_advisory_xact_lock(n) from unnest($1::bigint[]) as n`
+const giveUp = sql<unknown>`do $$ begin raise exception 'given up' using errcode = 'serialization_failure'; end $$`
+
+// A sequence forgets nothing that is rolled back, so that it counts how often the statement was begun.
+const lockRows = sql<{ begun: bigint }>`
+select nextval('runs_of_the_test') as begun, pg_advisory_xact_lock(n)
+from unnest($1::bigint[]) as n`
 const countWaiting = sql<{ count: number }>`
 select count(*)::integer as count
 from pg_locks
 where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
 
 describe('a statement without a transaction that is given up for the sake of another (F-22)', () => {
-  it('is sent again', async () => {
-    let statement: Promise<unknown[]> | undefined
+  /** Locks one row after the other, while somebody who holds the second asks for the first. */
+  async function lockInCircle(asked: Db) {
+    const statement = Promise.withResolvers<{ begun: bigint }[]>()
     await db.transaction(async (tx) => {
       await tx.query(lockRow, [1])
-      statement = db.query(lockRows, [[2, 1]])
+      asked.query(lockRows, [[2, 1]]).then(statement.resolve, statement.reject)
       while ((await tx.query(countWaiting))[0]?.count === 0) await systemClock.sleep(10)
       // Who has waited longest looks first, and gives up.
       await tx.query(lockRow, [2])
     })
-    assert.equal((await statement)?.length, 2)
+    return statement.promise
+  }
+
+  it('is sent again', async () => {
+    await db.script('create sequence runs_of_the_test; grant usage on sequence runs_of_the_test to public')
+    const rows = await lockInCircle(db)
+    assert.deepEqual(
+      rows.map(({ begun }) => begun),
+      [3n, 4n],
+      'it drew two numbers in vain, and two more',
+    )
+  })
+
+  it('is sent again behind the wall too', async () => {
+    const rows = await lockInCircle(db.as(randomUUID()))
+    assert.deepEqual(
+      rows.map(({ begun }) => begun),
+      [7n, 8n],
+    )
+  })
+
+  it('is told as something that may be asked again, when it is given up each time', async () => {
+    let runs = 0
+    const work = db.transaction(async (tx) => {
+      runs += 1
+      await tx.query(giveUp)
+    })
+    await assert.rejects(work, (error) => error instanceof DbUnavailable && error.isRolledBack)
+    assert.equal(runs, 3)
   })
 })
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connectDb, type Db } from '../../src/kit/db.ts'
+import { type ConnectedDb, connectDb } from '../../src/kit/db.ts'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
 import { asAdmin, dropDatabase, prepareTemplate, type TestServer, withDatabase } from './template.ts'
 
@@ -64,8 +64,8 @@ export async function testDatabaseUrl(t: Ending): Promise<string> {
   return withDatabase(process.env.COWRY_TEST_POOLER_URL ?? adminUrl, name)
 }
 
-export async function testDatabase(t: Ending): Promise<Db> {
-  let db: Db | undefined
+export async function testDatabase(t: Ending): Promise<ConnectedDb> {
+  let db: ConnectedDb | undefined
   // Hooks run in the order they were given: the pool is closed before its database is dropped.
   t.after(async () => db?.close())
   db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })

@@ -1,11 +1,13 @@
 import { sql, type Tx } from '../../src/kit/db.ts'
 
 const selectReads = sql<{ reads: number }>`
-select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer as reads
+select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as reads
 from pg_stat_xact_user_tables
 where relname = $1`
 
 /** How many rows of a table this connection has read since it last reported to the server: only differences say anything. */
 export async function readsOf(tx: Tx, table: string): Promise<number> {
-  return (await tx.query(selectReads, [table]))[0]?.reads ?? 0
+  const [row] = await tx.query(selectReads, [table])
+  if (!row) throw new Error(`there is no table ${table}`)
+  return row.reads
 }

@@ -25,7 +25,7 @@ acknowledged, what the database has and what the provider executed must agree.
 const options = readOptions(HELP, {
   kills: { type: 'string', default: '200' },
   seconds: { type: 'string' },
-  seed: { type: 'string', default: String(randomInt(2 ** 32)) },
+  seed: { type: 'string', default: String(randomInt(1, 2 ** 32)) },
   json: { type: 'string' },
 })
 

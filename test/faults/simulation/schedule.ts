@@ -51,10 +51,13 @@ export interface ScheduleResult {
 const START_MS = Date.UTC(2030, 0, 1)
 const MINUTE_MS = 60_000
 
+// So that the schedules which once failed, and those in which rare mistakes are noticed, stay as they were.
+const FIRST_RIVALS = 534
+
 export async function runSchedule(seed: number, options: ScheduleOptions = {}): Promise<ScheduleResult> {
   const chance = createChance(seed)
   const scheduler = createScheduler({ startMs: START_MS, tell: options.tell })
-  const sim = createSim(scheduler, chance, drawWeather(chance))
+  const sim = createSim(scheduler, chance, createChance(-seed - FIRST_RIVALS), drawWeather(chance))
   return inSimulatedTurns(sim, options, async () => {
     const world = buildWorld(sim, options)
     const { violations } = sim

@@ -1,7 +1,7 @@
 // The database server of the simulated world, and the way to it: statements travel, wait for locks, get lost before they
 // arrive or after they were done. To the service it is a Db like any other.
 
-import { type Db, DbUnavailable, type Statement, type Tx } from '../../../src/kit/db.ts'
+import { type Db, DbUnavailable, retryDeadlocks, type Statement, type Tx } from '../../../src/kit/db.ts'
 import type { Modelled } from './model/statement.ts'
 import { Blocked, type Row, type Session, type Store, sqlError } from './model/store.ts'
 import type { Host, Sim } from './sim.ts'
@@ -77,7 +77,7 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
         conclude({ rows: runStatement(store, session, statements, statement, values) })
       } catch (error) {
         if (!(error instanceof Blocked)) return conclude({ error })
-        if (store.isCircle(session, error.holder)) return conclude({ error: sqlError('40P01', 'deadlock') })
+        if (store.isCircle(session, error.holder)) return conclude({ error: deadlock() })
         session.waitsFor = error.holder
         const others = waiting.get(error.holder) ?? []
         waiting.set(error.holder, [...others, attempt])
@@ -124,6 +124,7 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
 
   const queryAlone = (host: Host, statement: Statement<unknown>, values: readonly unknown[]) =>
     travel<Row[]>(host, nameOf(statement), (done) => {
+      if (sim.isGivenUp()) return done({ error: deadlock() })
       const session = store.begin()
       execute(session, true, statement, values, (outcome) => {
         finish(session, 'rows' in outcome ? 'commit' : 'abort')
@@ -150,12 +151,17 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
         const rows = await travel<Row[]>(
           host,
           nameOf(statement),
-          (done) =>
+          (done) => {
+            if (sim.isGivenUp()) {
+              abort()
+              return done({ error: deadlock() })
+            }
             execute(session, false, statement, values, (outcome) => {
               if ('error' in outcome) abort()
               endIfIdle(asked)
               done(outcome)
-            }),
+            })
+          },
           abort,
         )
         // A boundary: the model answers rows as the statement's type has them; a test holds both together.
@@ -192,9 +198,10 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
     connect: (host) => ({
       query: <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) =>
         // A boundary, as above.
-        queryAlone(host, statement, values) as Promise<Answer[]>,
+        retryDeadlocks(() => queryAlone(host, statement, values)) as Promise<Answer[]>,
       script: () => Promise.reject(new Error('the model runs no scripts')),
-      transaction: (work) => transact(host, work).catch((error) => Promise.reject(translate(error))),
+      transaction: (work) =>
+        retryDeadlocks(() => transact(host, work).catch((error) => Promise.reject(translate(error)))),
       close: () => Promise.resolve(),
     }),
     hangUp(host) {
@@ -214,6 +221,8 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
     },
   }
 }
+
+const deadlock = () => sqlError('40P01', 'deadlock')
 
 /** Says as well how many rows waited together. */
 function lockTimeout([json]: readonly unknown[]): Error {

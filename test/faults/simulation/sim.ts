@@ -20,6 +20,8 @@ export interface Sim {
   now(): Date
   /** Whether this goes wrong now. */
   suffers(trouble: Trouble): boolean
+  /** Whether the server gives a statement up for the sake of another. */
+  isGivenUp(): boolean
   isCalm(): boolean
   clearUp(): void
   /** What goes wrong now has its effect so much later. */
@@ -38,8 +40,12 @@ export interface Sim {
 // More than one is rarely of use, and a broken world could tell of millions.
 const MOST_VIOLATIONS = 5
 
-export function createSim(scheduler: Scheduler, chance: Chance, drawn: Weather): Sim {
+const GIVEN_UP = [0, 0, 0, 0.03, 0.15]
+
+/** Rivals are who else is at the database: their chance is their own, so that most schedules know nothing of them. */
+export function createSim(scheduler: Scheduler, chance: Chance, rivals: Chance, drawn: Weather): Sim {
   let weather = drawn
+  const givenUp = rivals.pick(GIVEN_UP)
   let lastTroubleMs = scheduler.now()
   let cutOffUntilMs = 0
   const violations: string[] = []
@@ -56,6 +62,7 @@ export function createSim(scheduler: Scheduler, chance: Chance, drawn: Weather):
     chance,
     now: () => new Date(Math.floor(scheduler.now())),
     suffers: (trouble) => chance.happens(weather[trouble]),
+    isGivenUp: () => weather !== CALM && givenUp > 0 && rivals.happens(givenUp),
     isCalm: () => weather === CALM,
     clearUp: () => {
       weather = CALM

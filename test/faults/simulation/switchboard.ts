@@ -1,7 +1,7 @@
 // Requests from outside to a process: they find it dead, it dies over them, or nobody hears the answer.
 
 import { Refusal } from '../../../src/core/errors.ts'
-import { DbUnavailable, isDeadlock } from '../../../src/kit/db.ts'
+import { DbUnavailable } from '../../../src/kit/db.ts'
 import type { Machine } from './machine.ts'
 import type { Host, Sim } from './sim.ts'
 
@@ -82,9 +82,7 @@ function readError<Value>(sim: Sim, label: string, error: unknown): Reply<Value>
     if (error.isRolledBack && rows > 1) sim.violate(`${label} fails for the sake of ${rows - 1} others`)
     return { kind: 'unavailable' }
   }
-  if (!isDeadlock(error)) {
-    sim.violate(`${label} breaks: ${error instanceof Error ? error.stack : String(error)}`)
-  }
+  sim.violate(`${label} breaks: ${error instanceof Error ? error.stack : String(error)}`)
   return { kind: 'unavailable' }
 }
 
