@@ -391,6 +391,14 @@ test('says what is missing on a system without a shell', async (t) => {
   )
 })
 
+test('says at once that there can be no folder', async (t) => {
+  if (!onLinux) return t.skip('there is no /proc')
+  await assert.rejects(
+    startEmbeddedPostgres({ dataDir: '/proc/nowhere/data' }),
+    /cannot be made\. Choose one/,
+  )
+})
+
 test('makes the links that npm dropped, also when several services do so at once', async (t) => {
   const binariesDir = copyWithoutLinks(t)
   const services = await Promise.all(

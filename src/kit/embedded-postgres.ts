@@ -4,7 +4,7 @@
 // In the data folder: `cluster` (PostgreSQL's own), `server.log`, and while it runs `lock` and `holder.json`.
 
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { findPostgresBinaries } from './embedded-postgres/binaries.ts'
 import {
   createCluster,
@@ -131,12 +131,24 @@ function makeUrl(password: string, port: number, database: string): string {
 function openFolder(dataDir: string): string {
   try {
     // Whoever root lets run the server has to pass through this folder, but not to look around in it.
-    mkdirSync(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 })
+    makeFolder(resolve(dataDir), isRoot() ? 0o711 : 0o700)
     return realpathSync(dataDir)
   } catch (error) {
     throw new Error(`The data folder ${dataDir} cannot be made. Choose one that this user may write to.`, {
       cause: error,
     })
+  }
+}
+
+/** Node's own recursion never ends where no folder can be, such as in /proc. */
+function makeFolder(folder: string, mode: number): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder), mode)
+  try {
+    mkdirSync(folder, { mode })
+  } catch (error) {
+    // Another process was quicker.
+    if (!existsSync(folder)) throw error
   }
 }
 

@@ -19,7 +19,9 @@ export function readArguments<const Wanted extends Options>(help: string, option
   try {
     return parseArgs({ allowNegative: true, allowPositionals: true, options })
   } catch (error) {
-    refuse(`${error instanceof Error ? error.message : error}\n\n${help.trimEnd()}`)
+    // Node adds how one would name a file that looks like an option.
+    const [words] = String(error instanceof Error ? error.message : error).split('. ')
+    refuse(`${words}\n\n${help.trimEnd()}`)
   }
 }
 

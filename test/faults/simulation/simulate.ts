@@ -5,7 +5,7 @@ import { readOptions, wholeNumber } from '../../support/command-line.ts'
 import { PLANTED } from './planted.ts'
 import { runSchedule } from './schedule.ts'
 
-const HELP = `npm run simulate [-- --schedules 100000] [-- --seed N] [-- --tell] [-- --no-planted]
+const HELP = `npm run simulate [-- --schedules 100000] [-- --seed N] [-- --tell] [-- --no-planted] [-- --json]
 
 Plays schedules: the real money path over a simulated database, simulated gateways and simulated time, with everything
 going wrong that can. Each is made of its seed alone; the first seed is random unless it is given.
@@ -14,6 +14,7 @@ going wrong that can. Each is made of its seed alone; the first seed is random u
   --seed N       the seed of the first one; the others follow
   --tell         print every event, for one schedule that failed
   --no-planted   leave the planted mistakes out
+  --json         one JSON document instead of the lines
   --help         this text
 `
 
@@ -22,10 +23,15 @@ const options = readOptions(HELP, {
   seed: { type: 'string' },
   tell: { type: 'boolean', default: false },
   planted: { type: 'boolean', default: true },
+  json: { type: 'boolean', default: false },
 })
 
 const MOST_PLANTED_SCHEDULES = 50_000
-const REPORT_EVERY_MS = 2_000
+// A terminal shows one line that is written anew, a file all of them.
+const REPORT_EVERY_MS = process.stderr.isTTY ? 2_000 : 15_000
+
+// With --json the standard output is the document's.
+const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
 
 await simulate(wholeNumber('schedules', options.schedules), readSeed())
 
@@ -34,14 +40,23 @@ function readSeed(): number {
 }
 
 async function simulate(schedules: number, firstSeed: number): Promise<void> {
-  console.log(`${schedules.toLocaleString('en')} schedules from seed ${firstSeed}`)
-  const failures = await playAll(schedules, firstSeed)
-  const missed = options.planted && !options.tell ? await findPlanted(firstSeed) : 0
-  if (failures + missed > 0) process.exitCode = 1
+  show(`${schedules.toLocaleString('en')} schedules from seed ${firstSeed}`)
+  const played = await playAll(schedules, firstSeed)
+  const planted = options.planted && !options.tell ? await findPlanted(firstSeed) : []
+  const document = { schedules, firstSeed, ...played, planted }
+  if (options.json) process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+  const isMissed = planted.some((one) => one.noticedAfter === null)
+  if (played.failures.length > 0 || isMissed) process.exitCode = 1
 }
 
-async function playAll(schedules: number, firstSeed: number): Promise<number> {
-  const totals = { events: 0, payments: 0, executions: 0, kills: 0, failures: 0 }
+interface Failure {
+  seed: number
+  violations: readonly string[]
+}
+
+async function playAll(schedules: number, firstSeed: number) {
+  const totals = { events: 0, payments: 0, executions: 0, kills: 0 }
+  const failures: Failure[] = []
   const tellProgress = createProgress(schedules)
   for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
     const result = await runSchedule(seed, options.tell ? { tell: printEvent } : {})
@@ -50,24 +65,24 @@ async function playAll(schedules: number, firstSeed: number): Promise<number> {
     totals.executions += result.executions
     totals.kills += result.kills
     if (result.violations.length > 0) {
-      totals.failures += 1
-      console.log(`\nseed ${seed}: ${result.violations.join('\n  ')}`)
+      failures.push({ seed, violations: result.violations })
+      show(`\nseed ${seed}: ${result.violations.join('\n  ')}`)
     }
-    await tellProgress(seed - firstSeed + 1, totals.failures)
+    await tellProgress(seed - firstSeed + 1, failures.length)
   }
-  const { events, payments, executions, kills, failures } = totals
+  const { events, payments, executions, kills } = totals
   const count = (number: number) => number.toLocaleString('en')
-  console.log(
-    `\n${count(payments)} payments, ${count(executions)} executions, ${count(kills)} kills, ${count(events)} events: ${count(failures)} schedules with violations`,
+  show(
+    `${count(payments)} payments, ${count(executions)} executions, ${count(kills)} kills, ${count(events)} events: ${count(failures.length)} schedules with violations`,
   )
-  return failures
+  return { ...totals, failures }
 }
 
 function printEvent(atMs: number, label: string): void {
-  console.log(`${new Date(atMs).toISOString()} ${label}`)
+  show(`${new Date(atMs).toISOString()} ${label}`)
 }
 
-/** A line that is written anew, with the time that is left. */
+/** How far it is, and the time that is left. */
 function createProgress(total: number): (done: number, failures: number) => Promise<void> {
   const startedAt = performance.now()
   let toldAt = startedAt
@@ -77,26 +92,25 @@ function createProgress(total: number): (done: number, failures: number) => Prom
     toldAt = now
     const leftSeconds = Math.round((((now - startedAt) / done) * (total - done)) / 1_000)
     const share = Math.floor((done / total) * 100)
-    if (process.stdout.isTTY || done === total)
-      process.stdout.write(
-        `\r${share} % · ${done} of ${total} · ${failures} failed · ${leftSeconds} s left   `,
-      )
+    const line = `${share} % · ${done} of ${total} · ${failures} failed · ${leftSeconds} s left`
+    const isLast = done === total || !process.stderr.isTTY
+    process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${line}   ${isLast ? '\n' : ''}`)
     // A turn of the real event loop, so that the line is written and an interruption is heard.
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-/** How many were not noticed. */
-async function findPlanted(firstSeed: number): Promise<number> {
-  console.log(`\n${PLANTED.length} planted mistakes, each until it is noticed:`)
-  let missed = 0
+/** After how many schedules each was noticed; null when it was not. */
+async function findPlanted(firstSeed: number) {
+  show(`\n${PLANTED.length} planted mistakes, each until it is noticed:`)
+  const planted: { name: string; noticedAfter: number | null }[] = []
   for (const { name, plant } of PLANTED) {
     const found = await findOne(plant, firstSeed)
-    if (!found) missed += 1
+    planted.push({ name, noticedAfter: found?.schedules ?? null })
     const words = found ? `${found.schedules} schedules: ${found.violation}` : 'NOT NOTICED'
-    console.log(`  ${name.padEnd(34)} ${words}`)
+    show(`  ${name.padEnd(34)} ${words}`)
   }
-  return missed
+  return planted
 }
 
 async function findOne(plant: (typeof PLANTED)[number]['plant'], firstSeed: number) {
