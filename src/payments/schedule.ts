@@ -6,7 +6,7 @@ import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from './app.ts'
 import { type AttemptRow, postponeAttempt } from './attempt-queries.ts'
 import type { Known } from './known.ts'
-import { isOpen, isUnpaid } from './states.ts'
+import { isOpen } from './states.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -91,9 +91,8 @@ export function watchAt(
   const now = app.clock.now()
   const isOver = addMs(payment.expiresAt ?? payment.createdAt, PAGE_OUTLIVES_MS) <= now
   const delayMs = LATE_DELAYS_MS[Math.min(attempt.tries, LATE_DELAYS_MS.length - 1)] ?? HOUR
-  return isOver || !isUnpaid(payment.status)
-    ? null
-    : addMs(now, jittered(app.random, Math.min(delayMs, WATCH_MS)))
+  // Also when the payment was paid in another way meanwhile: then this would be paid twice.
+  return isOver ? null : addMs(now, jittered(app.random, Math.min(delayMs, WATCH_MS)))
 }
 
 // Seldom enough to be no burden, often enough that somebody who paid after all is told within minutes.

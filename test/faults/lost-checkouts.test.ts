@@ -90,6 +90,34 @@ describe('a decline on a page where the payer may try again', () => {
     assert.equal(await rig.credits(payment.id), 1)
   })
 
+  it('is watched on when another way was paid, so that what is paid twice is found though old news came first (F-35)', async (t) => {
+    const { recovery } = gateway
+    gateway.recovery = watched
+    t.after(() => {
+      gateway.recovery = recovery
+    })
+    const payment = await started()
+    gateway.answers('verify', CANCELLED)
+    clock.advance(A_LEASE_MS)
+    await rig.resolve()
+    gateway.answers('startCheckout', STARTED)
+    await startAttempt(app, await look(payment), { channel: 'card' })
+    gateway.answers('verify', paid())
+    clock.advance(5_000)
+    await rig.resolve()
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
+
+    await rig.ring(await rig.attempt(payment.id, 1))
+    gateway.answers('verify', CANCELLED)
+    await rig.resolve()
+    assert.equal((await rig.attempt(payment.id, 1)).status, 'declined')
+    gateway.answers('verify', paid())
+    clock.advance(6 * A_LEASE_MS)
+    await rig.resolve()
+    assert.equal((await rig.attempt(payment.id, 1)).status, 'duplicate_success')
+    assert.equal(await rig.credits(payment.id), 1)
+  })
+
   it('is asked about before its checkout ends for time', async (t) => {
     const { recovery } = gateway
     gateway.recovery = watched

@@ -20,4 +20,8 @@ export const ONCE_FAILED: readonly { seed: number; was: string }[] = [
     was: 'A page that had declined was paid after all, its gateway did not answer, and the checkout ended for time.',
   },
   { seed: 80_219, was: 'The same, with two processes that looked.' },
+  {
+    seed: 304_815_000_543,
+    was: 'A page that had declined was paid after another way was, its gateway told old news, and nobody looked again.',
+  },
 ]
