@@ -2,7 +2,7 @@
 // that we do not know, and nothing is abandoned or ended while they may have paid.
 
 import assert from 'node:assert/strict'
-import { after, afterEach, describe, it } from 'node:test'
+import { after, afterEach, describe, it, type TestContext } from 'node:test'
 import { requireMerchant } from '../../src/merchants/service.ts'
 import { pageRoutes } from '../../src/pages/routes.ts'
 import {
@@ -70,13 +70,17 @@ describe('a decline on a page where the payer may try again', () => {
     paysAfterDecline: true,
   } as const
 
-  it('is watched, so that a payment made there after all counts without a webhook', async (t) => {
+  async function startedOnPage(t: TestContext) {
     const { recovery } = gateway
     gateway.recovery = watched
     t.after(() => {
       gateway.recovery = recovery
     })
-    const payment = await started()
+    return started()
+  }
+
+  it('is watched, so that a payment made there after all counts without a webhook', async (t) => {
+    const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED)
     clock.advance(A_LEASE_MS)
     await rig.resolve()
@@ -91,12 +95,7 @@ describe('a decline on a page where the payer may try again', () => {
   })
 
   it('is watched on when another way was paid, so that what is paid twice is found though old news came first (F-35)', async (t) => {
-    const { recovery } = gateway
-    gateway.recovery = watched
-    t.after(() => {
-      gateway.recovery = recovery
-    })
-    const payment = await started()
+    const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED)
     clock.advance(A_LEASE_MS)
     await rig.resolve()
@@ -119,12 +118,7 @@ describe('a decline on a page where the payer may try again', () => {
   })
 
   it('is asked about before its checkout ends for time', async (t) => {
-    const { recovery } = gateway
-    gateway.recovery = watched
-    t.after(() => {
-      gateway.recovery = recovery
-    })
-    const payment = await started()
+    const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED, paid())
     clock.advance(A_LEASE_MS)
     await rig.resolve()
