@@ -3,10 +3,10 @@
 
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { BEGINNING, claimDueDeliveries, findDueEndpoints } from '../src/deliveries/claim-queries.ts'
 import type { Db, Tx } from '../src/kit/db.ts'
 import { claimDueSettlements } from '../src/ledger/queries.ts'
 import { claimDueAttempts } from '../src/payments/attempt-queries.ts'
-import { BEGINNING, claimDueDeliveries, findDueEndpoints } from '../src/webhooks/claim-queries.ts'
 import { emailOf, FIRSTNAMES, LASTNAMES, nameOf, paymentsAmong, referenceOf } from './growth-rows.ts'
 
 export interface Subject {

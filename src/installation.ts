@@ -2,6 +2,7 @@
 // books found. The same whichever process is asked; for the metrics, and for operators and `cowry doctor`.
 
 import { Type } from 'typebox'
+import { type DeliveryBacklog, readDeliveryBacklog } from './deliveries/service.ts'
 import type { Backlog } from './kit/backlog.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Db } from './kit/db.ts'
@@ -11,7 +12,6 @@ import { Nullable, Timestamp } from './kit/schema.ts'
 import { readSettlementBacklog } from './ledger/service.ts'
 import { countOpenCases, readPaymentBacklog } from './payments/service.ts'
 import { readRefundBacklog } from './refunds/service.ts'
-import { type DeliveryBacklog, readDeliveryBacklog } from './webhooks/service.ts'
 
 export interface InstallationState {
   work: Backlog[]

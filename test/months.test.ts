@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { keepMonthsOfTries } from '../src/deliveries/upkeep-queries.ts'
 import { sql } from '../src/kit/db.ts'
 import { checkInvariants } from '../src/kit/invariants.ts'
-import { keepMonthsOfTries } from '../src/webhooks/upkeep-queries.ts'
 import { testDatabase } from './support/database.ts'
 
 const db = await testDatabase({ after })

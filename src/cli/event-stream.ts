@@ -82,6 +82,6 @@ interface EventPage {
 
 async function readPage(ask: AskForEvents, query: Record<string, string>): Promise<EventPage> {
   const { data, meta } = await ask('GET', `/api/v1/events?${new URLSearchParams(query)}`)
-  // A boundary: the merchants' API describes its records in src/webhooks/schema.ts.
+  // A boundary: the merchants' API describes its records in src/deliveries/schema.ts.
   return { data: data as StreamedEvent[], nextCursor: (meta as { nextCursor: string | null }).nextCursor }
 }

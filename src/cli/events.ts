@@ -43,7 +43,7 @@ function addList(events: Command, shell: Shell): void {
       const answer = await shell.withMerchant(options, (merchant) =>
         merchant.call('GET', `/api/v1/events${query}`),
       )
-      // A boundary: the merchants' API describes its records in src/webhooks/schema.ts.
+      // A boundary: the merchants' API describes its records in src/deliveries/schema.ts.
       const { data, meta } = answer as unknown as {
         data: StreamedEvent[]
         meta: { nextCursor: string | null }

@@ -2,11 +2,11 @@
 
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
+import { deliveryHeaders, newSecret } from '../deliveries/service.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http-client.ts'
 import { ensurePrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
-import { deliveryHeaders, newSecret } from '../webhooks/service.ts'
 import type { StreamedEvent } from './event-stream.ts'
 import { CommandError } from './terminal.ts'
 

@@ -93,7 +93,7 @@ async function awaitEvent(app: Needs, type: EventType, resource: string): Promis
   const until = app.clock.now().getTime() + WAIT_MS
   const path = `/api/v1/events?${new URLSearchParams({ type, resource, limit: '1' })}`
   do {
-    // A boundary: the merchants' API describes its records in src/webhooks/schema.ts.
+    // A boundary: the merchants' API describes its records in src/deliveries/schema.ts.
     const [event] = (await app.merchant.call('GET', path)).data as StreamedEvent[]
     if (event) return event
     await app.clock.sleep(LOOK_EVERY_MS)

@@ -13,9 +13,9 @@ import type { Log } from '../kit/log.ts'
 import { ownOnly } from '../kit/wall.ts'
 import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/service.ts'
+import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './queries.ts'
 import { type RecordInput, type Recording, recordPayments } from './record-queries.ts'
-import { applyMoves, type MoveInput } from './settle-queries.ts'
 
 export interface PaymentSettings {
   mode: Mode

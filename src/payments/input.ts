@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
+import { readReturnUrl } from '../checkout/return-url.ts'
 import { canonicalJson } from '../core/canonical.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
@@ -19,7 +20,6 @@ import { type Money, parseAmount } from '../core/money.ts'
 import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CountryInput, CurrencyInput, Email, Metadata, PersonName } from '../kit/schema.ts'
-import { readReturnUrl } from './return-url.ts'
 
 const Reference = Type.String({
   minLength: 1,

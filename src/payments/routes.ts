@@ -1,10 +1,12 @@
 import { Type } from 'typebox'
+import { chargeSavedMethod } from '../charges/charge.ts'
+import { initiatePayment } from '../checkout/initiate.ts'
 import { Refusal, refusalOf } from '../core/errors.ts'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { created, ok, type Route, route } from '../kit/route.ts'
 import { UuidInput, UuidParams } from '../kit/schema.ts'
+import { requireCharge, requirePayment, verifyPayment } from '../outcomes/verify.ts'
 import type { PaymentsApp } from './app.ts'
-import { chargeSavedMethod } from './charge.ts'
 import {
   CHARGE_BODY_EXAMPLE,
   CHARGE_EXAMPLE,
@@ -12,7 +14,6 @@ import {
   INITIATED_EXAMPLE,
   PAYMENT_EXAMPLE,
 } from './examples.ts'
-import { initiatePayment } from './initiate.ts'
 import {
   chargeComplaints,
   InitiateBody,
@@ -23,10 +24,9 @@ import {
 } from './input.ts'
 import { listRoutes } from './list-routes.ts'
 import { ChargeRecord, InitiatedPayment, PaymentRecord } from './schema.ts'
-import { requireCharge, requirePayment, verifyPayment } from './verify.ts'
 import { showCharge, showInitiated, showPayment } from './views.ts'
 
-export { caseRoutes } from './case-routes.ts'
+export { caseRoutes } from '../disputes/routes.ts'
 
 export function paymentRoutes(app: PaymentsApp): Route[] {
   return [...checkoutRoutes(app), ...chargeRoutes(app), ...listRoutes(app)]

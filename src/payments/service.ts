@@ -1,12 +1,6 @@
 // The face of this slice: the verbs that others may use. Each lives in the file of its name.
 
-export { LINK_ENDED } from './admission.ts'
-export { type Admission, createPaymentWriters, type PaymentsApp } from './app.ts'
-export { verifyAttempt } from './ask.ts'
-export { newGatewayKey } from './attempt.ts'
-export { type AttemptRow, listAttempts, ringAttempt } from './attempt-queries.ts'
-export { countOpenCases, readPaymentBacklog } from './backlog-queries.ts'
-export { openCase, resolveCase } from './cases.ts'
+export { LINK_ENDED } from '../checkout/capacity.ts'
 export {
   type CheckoutView,
   cancelCheckout,
@@ -20,11 +14,34 @@ export {
   requireCheckoutPayment,
   startAttempt,
   stopAttempt,
-} from './checkout.ts'
-export { type CollectedRow, findCollected, type GatewayAccount, listCollected } from './collected-queries.ts'
+} from '../checkout/checkout.ts'
+export { initiatePayment } from '../checkout/initiate.ts'
+export { SETTLED_IN_MS } from '../checkout/prompts.ts'
+export { isAllowedReturn, requireAllowedReturn } from '../checkout/return-url.ts'
+export { openCase, resolveCase } from '../disputes/cases.ts'
+export { firstLeaseEnd, isKeyTrusted, resolverLeaseEnd, unknownDelayMs } from '../outcomes/schedule.ts'
+export { verifyAttempt } from '../outcomes/status-check.ts'
+export { requirePayment } from '../outcomes/verify.ts'
+export {
+  type CollectedRow,
+  findCollected,
+  type GatewayAccount,
+  listCollected,
+} from '../reconciliation/collected-queries.ts'
+export {
+  applyRefund,
+  findPaidAttempt,
+  paymentOf,
+  releaseRefund,
+  requireRefundable,
+  reserveRefund,
+} from '../refunds/payment-effects.ts'
+export { countOpenCases, readPaymentBacklog } from '../resolver/backlog-queries.ts'
+export { expireCheckout } from '../resolver/expire.ts'
+export { type Admission, createPaymentWriters, type PaymentsApp } from './app.ts'
+export { newGatewayKey } from './attempt.ts'
+export { type AttemptRow, listAttempts, ringAttempt } from './attempt-queries.ts'
 export { PAYMENT_EXAMPLE } from './examples.ts'
-export { expireCheckout } from './expire.ts'
-export { initiatePayment } from './initiate.ts'
 export {
   amountComplaints,
   complaint,
@@ -36,7 +53,6 @@ export {
   toInitiateInput,
 } from './input.ts'
 export { listLinkPayments } from './link-payments.ts'
-export { SETTLED_IN_MS } from './prompts.ts'
 export { findPayments, holdOpen, type PaymentRow, releaseIdempotencyKey } from './queries.ts'
 export { findReferences } from './reference-queries.ts'
 export {
@@ -45,17 +61,6 @@ export {
   noteDuplicateRefund,
   takeDuplicate,
 } from './refund-queries.ts'
-export {
-  applyRefund,
-  findPaidAttempt,
-  paymentOf,
-  releaseRefund,
-  requireRefundable,
-  reserveRefund,
-} from './refunded.ts'
-export { isAllowedReturn, requireAllowedReturn } from './return-url.ts'
-export { firstLeaseEnd, isKeyTrusted, resolverLeaseEnd, unknownDelayMs } from './schedule.ts'
 export { PaymentRecord } from './schema.ts'
 export { isOpen, isUnpaid, PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './states.ts'
-export { requirePayment } from './verify.ts'
 export { methodOf, openAccessCode, showPayment, showPayments, showStored } from './views.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { INITIATE } from '../../src/payments/initiate.ts'
+import { INITIATE } from '../../src/checkout/initiate.ts'
 import { fingerprintOf, toInitiateInput } from '../../src/payments/input.ts'
 import { assertNothingStored, assertRefusal } from '../support/answers.ts'
 import { initiateBody } from '../support/builders.ts'

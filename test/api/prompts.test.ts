@@ -9,8 +9,6 @@ import { Refusal } from '../../src/core/errors.ts'
 import type { CheckoutChoice, Started } from '../../src/gateways/gateway.ts'
 import { addMs } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db.ts'
-import { claimExpiries } from '../../src/payments/expire.ts'
-import { paymentJobs } from '../../src/payments/jobs.ts'
 import type { PaymentRow } from '../../src/payments/queries.ts'
 import {
   type CheckoutView,
@@ -21,6 +19,8 @@ import {
   requireCheckoutPayment,
   startAttempt,
 } from '../../src/payments/service.ts'
+import { claimExpiries } from '../../src/resolver/expire.ts'
+import { paymentJobs } from '../../src/resolver/jobs.ts'
 import { eventsOf, pathOf } from '../support/books.ts'
 import { payWith } from '../support/builders.ts'
 import { CANCELLED, NO_ANSWER, paymentsRig, STARTED } from '../support/payments-rig.ts'

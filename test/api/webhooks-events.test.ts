@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Static } from 'typebox'
-import type { DeliveryRecord } from '../../src/webhooks/schema.ts'
+import type { DeliveryRecord } from '../../src/deliveries/schema.ts'
 import {
   assertKeys,
   assertRefusal,

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { clearPreviousSecrets } from '../../src/deliveries/endpoint-queries.ts'
+import { changeEndpoint, deleteEndpoint, rotateSecret } from '../../src/deliveries/endpoints.ts'
+import { MAX_QUEUED_REPLAYS, replayMany } from '../../src/deliveries/replay.ts'
+import { findReplay, replaySlice } from '../../src/deliveries/replay-queries.ts'
+import { buryDeliveries, forgetDeliveries, forgetEndpoints } from '../../src/deliveries/upkeep-queries.ts'
 import { type Statement, sql } from '../../src/kit/db.ts'
-import { clearPreviousSecrets } from '../../src/webhooks/endpoint-queries.ts'
-import { changeEndpoint, deleteEndpoint, rotateSecret } from '../../src/webhooks/endpoints.ts'
-import { MAX_QUEUED_REPLAYS, replayMany } from '../../src/webhooks/replay.ts'
-import { findReplay, replaySlice } from '../../src/webhooks/replay-queries.ts'
-import { buryDeliveries, forgetDeliveries, forgetEndpoints } from '../../src/webhooks/upkeep-queries.ts'
 import { scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
 
 const HOUR = 3_600_000

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { claimDeliveries, newRounds } from '../../src/deliveries/claim.ts'
+import { claimDueDeliveries } from '../../src/deliveries/claim-queries.ts'
+import { listDeliveryRows } from '../../src/deliveries/delivery-queries.ts'
+import { updateEndpoint } from '../../src/deliveries/endpoint-queries.ts'
+import { rotateSecret } from '../../src/deliveries/endpoints.ts'
+import { newSecret } from '../../src/deliveries/signature.ts'
+import { forgetDeliveries } from '../../src/deliveries/upkeep-queries.ts'
 import { sql } from '../../src/kit/db.ts'
-import { claimDeliveries, newRounds } from '../../src/webhooks/claim.ts'
-import { claimDueDeliveries } from '../../src/webhooks/claim-queries.ts'
-import { listDeliveryRows } from '../../src/webhooks/delivery-queries.ts'
-import { updateEndpoint } from '../../src/webhooks/endpoint-queries.ts'
-import { rotateSecret } from '../../src/webhooks/endpoints.ts'
-import { newSecret } from '../../src/webhooks/signature.ts'
-import { forgetDeliveries } from '../../src/webhooks/upkeep-queries.ts'
 import {
   type Received,
   type Scripted,

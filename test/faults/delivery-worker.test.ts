@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { claimDeliveries, newRounds } from '../../src/deliveries/claim.ts'
+import { CONCURRENCY } from '../../src/deliveries/lanes.ts'
+import { replayOne } from '../../src/deliveries/replay.ts'
 import { allStatements, type Statement, sql } from '../../src/kit/db.ts'
-import { claimDeliveries, newRounds } from '../../src/webhooks/claim.ts'
-import { CONCURRENCY } from '../../src/webhooks/lanes.ts'
-import { replayOne } from '../../src/webhooks/replay.ts'
 import { eventually } from '../support/process.ts'
 import { type ScriptedConsumer, scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
+import { forgetWebhooks, gatewayHooks, retryWebhooks } from '../../src/gateway-webhooks/receive.ts'
 import { sql } from '../../src/kit/db.ts'
-import { requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
-import { forgetWebhooks, gatewayHooks, retryWebhooks } from '../../src/payments/hooks.ts'
 import { NAME, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
+import { MAX_ATTEMPTS } from '../../src/outcomes/decide.ts'
 import { listAttempts } from '../../src/payments/attempt-queries.ts'
-import { requireCheckoutPayment, startAttempt } from '../../src/payments/checkout.ts'
-import { MAX_ATTEMPTS } from '../../src/payments/decide.ts'
 import type { PaymentRow } from '../../src/payments/queries.ts'
 import type { PaymentsApp } from '../../src/payments/service.ts'
 import {

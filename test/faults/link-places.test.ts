@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { initiatePayment } from '../../src/checkout/initiate.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import { money } from '../../src/core/money.ts'
 import { sql } from '../../src/kit/db.ts'
@@ -10,7 +11,6 @@ import { dropAbandonedPlaces } from '../../src/links/places.ts'
 import { createLink, type LinksApp, requireLink, takePlace } from '../../src/links/service.ts'
 import { countOnePayment } from '../../src/links/tally.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
-import { initiatePayment } from '../../src/payments/initiate.ts'
 import {
   giveUpAttempt,
   type PaymentRow,

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { startAttempt } from '../../src/checkout/checkout.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
-import { startAttempt } from '../../src/payments/checkout.ts'
-import { verifyPayment } from '../../src/payments/verify.ts'
+import { verifyPayment } from '../../src/outcomes/verify.ts'
 import { pathOf } from '../support/books.ts'
 import {
   CARD,

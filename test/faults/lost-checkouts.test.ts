@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it, type TestContext } from 'node:test'
-import { requireMerchant } from '../../src/merchants/service.ts'
-import { pageRoutes } from '../../src/pages/routes.ts'
 import {
   cancelCheckout,
   giveUpAttempt,
   requireCheckoutPayment,
   startAttempt,
-} from '../../src/payments/checkout.ts'
+} from '../../src/checkout/checkout.ts'
+import { requireMerchant } from '../../src/merchants/service.ts'
+import { pageRoutes } from '../../src/pages/routes.ts'
 import { holdOpen, type PaymentRow } from '../../src/payments/queries.ts'
 import { openAccessCode } from '../../src/payments/views.ts'
 import { pathOf } from '../support/books.ts'

@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { chargeSavedMethod } from '../../src/charges/charge.ts'
 import { money } from '../../src/core/money.ts'
 import { blockCustomer, revokeMethod, saveMethod, viewMethod } from '../../src/customers/service.ts'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
-import { chargeSavedMethod } from '../../src/payments/charge.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
 import { CARD, NAME, NOT_FOUND, paid, paymentsRig } from '../support/payments-rig.ts'
 

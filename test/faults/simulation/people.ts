@@ -1,10 +1,11 @@
 // The people of the simulated world. Merchants ask again until they are answered, several at once, and always for the same
 // thing; payers press twice, leave, come back, pay late or on two pages.
 
+import { chargeSavedMethod } from '../../../src/charges/charge.ts'
+import { initiatePayment } from '../../../src/checkout/initiate.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
 import { money } from '../../../src/core/money.ts'
-import { chargeSavedMethod } from '../../../src/payments/charge.ts'
-import { initiatePayment } from '../../../src/payments/initiate.ts'
+import { verifyPayment } from '../../../src/outcomes/verify.ts'
 import type { ChargeInput } from '../../../src/payments/input.ts'
 import type { PaymentRow } from '../../../src/payments/queries.ts'
 import {
@@ -16,7 +17,6 @@ import {
   requireCheckout,
   startAttempt,
 } from '../../../src/payments/service.ts'
-import { verifyPayment } from '../../../src/payments/verify.ts'
 import { requestRefund } from '../../../src/refunds/service.ts'
 import type { Machine } from './machine.ts'
 import type { Oracle } from './oracle.ts'

@@ -1,6 +1,6 @@
 // The moves of payments and the closing of attempts.
 
-import { applyMoves, closeAttempt } from '../../../../src/payments/settle-queries.ts'
+import { applyMoves, closeAttempt } from '../../../../src/payments/move-queries.ts'
 import { isSame, type Kind, latest, modelled, readRows, timeOf } from './statement.ts'
 import { type Hands, type Row, sqlError } from './store.ts'
 

@@ -1,5 +1,6 @@
 // What is read and written of payments and attempts beside their record and moves.
 
+import { retryRings, ringDoorbell } from '../../../../src/gateway-webhooks/queries.ts'
 import {
   claimDueAttempts,
   claimQuestion,
@@ -8,7 +9,6 @@ import {
   notePayer,
   postponeAttempt,
 } from '../../../../src/payments/attempt-queries.ts'
-import { retryRings, ringDoorbell } from '../../../../src/payments/hook-queries.ts'
 import {
   claimDueCheckouts,
   extendExpiry,

@@ -1,6 +1,6 @@
 // What is read and written of refunds, and of the payments that they take money from.
 
-import { insertCase } from '../../../../src/payments/case-queries.ts'
+import { insertCase } from '../../../../src/disputes/case-queries.ts'
 import {
   changeRefunds,
   claimDuplicates,

@@ -6,8 +6,15 @@ import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { recordEntry, takeBack } from '../ledger/service.ts'
-import type { PaymentsApp } from './app.ts'
-import type { Decision } from './decide.ts'
+import type { Decision } from '../outcomes/decide.ts'
+import { DISPUTE_DELAY_MS } from '../outcomes/schedule.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { movePayment, plainMove } from '../payments/move.ts'
+import type { Known } from '../payments/payment-with-attempt.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import { lockPayment } from '../payments/refund-queries.ts'
+import type { MoveSource } from '../payments/states.ts'
+import { methodOf } from '../payments/views.ts'
 import {
   type DisputeRow,
   insertDispute,
@@ -16,13 +23,6 @@ import {
   updateDispute,
   watchAttempt,
 } from './dispute-queries.ts'
-import type { Known } from './known.ts'
-import { movePayment, plainMove } from './move.ts'
-import type { PaymentRow } from './queries.ts'
-import { lockPayment } from './refund-queries.ts'
-import { DISPUTE_DELAY_MS } from './schedule.ts'
-import type { MoveSource } from './states.ts'
-import { methodOf } from './views.ts'
 
 export type DisputeDecision = Extract<Decision, { kind: 'dispute' }>
 

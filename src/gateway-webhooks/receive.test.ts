@@ -4,8 +4,8 @@ import type { Gateway } from '../gateways/gateway.ts'
 import { fixedGateways } from '../gateways/registry.ts'
 import { createCounters } from '../kit/counters.ts'
 import type { LogFields } from '../kit/log.ts'
-import type { PaymentsApp } from './app.ts'
-import { gatewayHooks } from './hooks.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { gatewayHooks } from './receive.ts'
 
 function rig() {
   let nowMs = 1_000_000

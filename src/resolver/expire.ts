@@ -3,13 +3,13 @@
 
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
-import type { PaymentsApp } from './app.ts'
-import { verifyAttempt } from './ask.ts'
-import { listAttempts } from './attempt-queries.ts'
-import { movePayment, plainMove } from './move.ts'
-import { claimDueCheckouts, findPayment, type PaymentRow } from './queries.ts'
-import { isUnsettled, isWatched } from './schedule.ts'
-import { isOpen } from './states.ts'
+import { isUnsettled, isWatched } from '../outcomes/schedule.ts'
+import { verifyAttempt } from '../outcomes/status-check.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { listAttempts } from '../payments/attempt-queries.ts'
+import { movePayment, plainMove } from '../payments/move.ts'
+import { claimDueCheckouts, findPayment, type PaymentRow } from '../payments/queries.ts'
+import { isOpen } from '../payments/states.ts'
 
 // Who dies meanwhile gives the checkout back by then, and an unknown outcome is looked at again by then.
 const LEASE_MS = 30_000

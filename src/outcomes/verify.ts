@@ -2,9 +2,9 @@
 
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { PaymentsApp } from './app.ts'
-import { askAbout } from './ask.ts'
-import { findPayment, findPaymentByReference, type PaymentRow } from './queries.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { findPayment, findPaymentByReference, type PaymentRow } from '../payments/queries.ts'
+import { askAbout } from './status-check.ts'
 
 export type PaymentName = { reference: string } | { uuid: string }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../core/money.ts'
+import type { DisputeRow } from '../disputes/dispute-queries.ts'
 import type { DisputeReport, Outcome } from '../gateways/gateway.ts'
-import type { AttemptRow } from './attempt-queries.ts'
+import type { AttemptRow } from '../payments/attempt-queries.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import { canMove, PAYMENT_STATUSES, type PaymentStatus } from '../payments/states.ts'
 import { decide } from './decide.ts'
-import type { DisputeRow } from './dispute-queries.ts'
-import type { PaymentRow } from './queries.ts'
-import { canMove, PAYMENT_STATUSES, type PaymentStatus } from './states.ts'
 
 const AMOUNT = money(10_000n, 'KES')
 

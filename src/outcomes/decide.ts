@@ -3,11 +3,18 @@
 
 import type { FailureCode } from '../core/failures.ts'
 import { equals, type Money, money } from '../core/money.ts'
+import type { DisputeRow } from '../disputes/dispute-queries.ts'
 import type { DisputeReport, Outcome } from '../gateways/gateway.ts'
-import type { AttemptRow } from './attempt-queries.ts'
-import type { DisputeRow } from './dispute-queries.ts'
-import type { PaymentRow } from './queries.ts'
-import { type AttemptStatus, canMove, isOpen, isUnpaid, type PaymentStatus, type Proof } from './states.ts'
+import type { AttemptRow } from '../payments/attempt-queries.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import {
+  type AttemptStatus,
+  canMove,
+  isOpen,
+  isUnpaid,
+  type PaymentStatus,
+  type Proof,
+} from '../payments/states.ts'
 
 /** One checkout, many attempts; after so many declines it fails for good. */
 export const MAX_ATTEMPTS = 5

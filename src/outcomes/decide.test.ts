@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../core/money.ts'
 import type { Outcome } from '../gateways/gateway.ts'
-import type { AttemptRow } from './attempt-queries.ts'
+import type { AttemptRow } from '../payments/attempt-queries.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import { type AttemptStatus, PAYMENT_STATUSES, type PaymentStatus } from '../payments/states.ts'
 import { decide, MAX_ATTEMPTS } from './decide.ts'
-import type { PaymentRow } from './queries.ts'
-import { type AttemptStatus, PAYMENT_STATUSES, type PaymentStatus } from './states.ts'
 
 const NOW = new Date('2026-03-14T09:26:53.589Z')
 const KEY = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'

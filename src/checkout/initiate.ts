@@ -4,12 +4,18 @@
 import { defaultCountry } from '../core/currency.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { PaymentsApp } from './app.ts'
-import { fingerprintOf, type InitiateInput } from './input.ts'
-import type { PaymentRow } from './queries.ts'
-import { type Claim, type NewPayment, type Recorded, recordPayment, replayInsteadOf } from './record.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { fingerprintOf, type InitiateInput } from '../payments/input.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import {
+  type Claim,
+  type NewPayment,
+  type Recorded,
+  recordPayment,
+  replayInsteadOf,
+} from '../payments/record.ts'
+import { showAtRest } from '../payments/views.ts'
 import { requireAllowedReturn } from './return-url.ts'
-import { showAtRest } from './views.ts'
 
 export const INITIATE = 'POST /api/v1/checkout/initiate-payment'
 

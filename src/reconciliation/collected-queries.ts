@@ -3,7 +3,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import { type Db, sql } from '../kit/db.ts'
-import type { AttemptStatus } from './states.ts'
+import type { AttemptStatus } from '../payments/states.ts'
 
 /** Whose account at the gateway: the installation's (null), or this merchant's own. */
 export interface GatewayAccount {

@@ -4,14 +4,14 @@
 import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
-import type { PaymentsApp } from './app.ts'
-import { gatewayOf, toQuestion } from './attempt.ts'
-import { claimQuestion, listAttempts } from './attempt-queries.ts'
-import type { Known } from './known.ts'
-import { findPayment, type PaymentRow } from './queries.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { gatewayOf, toQuestion } from '../payments/attempt.ts'
+import { claimQuestion, listAttempts } from '../payments/attempt-queries.ts'
+import type { Known } from '../payments/payment-with-attempt.ts'
+import { findPayment, type PaymentRow } from '../payments/queries.ts'
+import { isUnpaid, type MoveSource } from '../payments/states.ts'
+import { settle } from './apply.ts'
 import { isUnsettled, isWatched } from './schedule.ts'
-import { settle } from './settle.ts'
-import { isUnpaid, type MoveSource } from './states.ts'
 
 const QUESTION_WINDOW_MS = 3_000
 

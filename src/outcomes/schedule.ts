@@ -3,10 +3,10 @@
 import type { Outcome, RecoveryProperties } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
-import type { PaymentsApp } from './app.ts'
-import { type AttemptRow, postponeAttempt } from './attempt-queries.ts'
-import type { Known } from './known.ts'
-import { isOpen } from './states.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { type AttemptRow, postponeAttempt } from '../payments/attempt-queries.ts'
+import type { Known } from '../payments/payment-with-attempt.ts'
+import { isOpen } from '../payments/states.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

@@ -7,8 +7,8 @@ import { plainText } from '../core/plain-text.ts'
 import type { Gateway, WebhookReading } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { HookRoute } from '../kit/route.ts'
-import type { PaymentsApp } from './app.ts'
-import { forgetRings, retryRings, ringDoorbell } from './hook-queries.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { forgetRings, retryRings, ringDoorbell } from './queries.ts'
 
 type Visit = Parameters<HookRoute['handle']>[0]
 

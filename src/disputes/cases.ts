@@ -5,8 +5,9 @@ import { Refusal } from '../core/errors.ts'
 import type { Tx } from '../kit/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import { recordEntry } from '../ledger/service.ts'
-import type { PaymentsApp } from './app.ts'
-import { type AttemptRow, listAttempts } from './attempt-queries.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { type AttemptRow, listAttempts } from '../payments/attempt-queries.ts'
+import { lockDuplicate, takeDuplicate } from '../payments/refund-queries.ts'
 import type { CaseKind } from './case-kinds.ts'
 import {
   type CaseRow,
@@ -16,7 +17,6 @@ import {
   listCaseRows,
   listCasesOfAttempt,
 } from './case-queries.ts'
-import { lockDuplicate, takeDuplicate } from './refund-queries.ts'
 
 export type CasesApp = Pick<PaymentsApp, 'db' | 'clock' | 'random' | 'cursors' | 'gateways'>
 

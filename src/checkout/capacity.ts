@@ -2,9 +2,9 @@
 // charged for what somebody else is paying at this moment. A payment without a link asks nobody.
 
 import { Refusal } from '../core/errors.ts'
-import type { PaymentsApp } from './app.ts'
-import { movePayment, plainMove } from './move.ts'
-import type { PaymentRow } from './queries.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { movePayment, plainMove } from '../payments/move.ts'
+import type { PaymentRow } from '../payments/queries.ts'
 
 /** Why a payment is over that its link does not let through. */
 export const LINK_ENDED = 'payment_link_ended'

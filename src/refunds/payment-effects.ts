@@ -7,14 +7,14 @@
 import { Refusal } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/service.ts'
+import { takeClaimedRest } from '../disputes/dispute.ts'
 import type { Tx } from '../kit/db.ts'
-import type { PaymentsApp } from './app.ts'
-import { type AttemptRow, listAttempts } from './attempt-queries.ts'
-import { takeClaimedRest } from './dispute.ts'
-import { movePayment, plainMove } from './move.ts'
-import { findPayment, type PaymentRow } from './queries.ts'
-import { changeRefunds, type LockedPayment, lockPayment } from './refund-queries.ts'
-import { canMove, type MoveSource, type PaymentStatus } from './states.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { type AttemptRow, listAttempts } from '../payments/attempt-queries.ts'
+import { movePayment, plainMove } from '../payments/move.ts'
+import { findPayment, type PaymentRow } from '../payments/queries.ts'
+import { changeRefunds, type LockedPayment, lockPayment } from '../payments/refund-queries.ts'
+import { canMove, type MoveSource, type PaymentStatus } from '../payments/states.ts'
 
 /** The payment that something of it names. */
 export async function paymentOf(

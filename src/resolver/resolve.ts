@@ -3,20 +3,25 @@
 // waits for a person. A charge is submitted only while its saved method may be charged: what was revoked or blocked since
 // the record may be under way already, so it is asked about, but it is not begun any more.
 
+import { submitCharge } from '../charges/charge.ts'
+import { markUnderWay, submitCheckout } from '../checkout/checkout.ts'
 import { isBlocked, type MethodRow, statusOf } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { errorFields } from '../kit/log.ts'
-import type { PaymentsApp } from './app.ts'
-import { toQuestion } from './attempt.ts'
-import { type AttemptRow, type ClaimedAttempt, claimDueAttempts, listAttempts } from './attempt-queries.ts'
-import { submitCharge } from './charge.ts'
-import { markUnderWay, submitCheckout } from './checkout.ts'
-import type { Known } from './known.ts'
-import { findPayment } from './queries.ts'
-import { isKeyTrusted, resolverLeaseEnd, scheduleQuestion } from './schedule.ts'
-import { settle } from './settle.ts'
-import { closeAttempt } from './settle-queries.ts'
-import { methodOf } from './views.ts'
+import { settle } from '../outcomes/apply.ts'
+import { isKeyTrusted, resolverLeaseEnd, scheduleQuestion } from '../outcomes/schedule.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { toQuestion } from '../payments/attempt.ts'
+import {
+  type AttemptRow,
+  type ClaimedAttempt,
+  claimDueAttempts,
+  listAttempts,
+} from '../payments/attempt-queries.ts'
+import { closeAttempt } from '../payments/move-queries.ts'
+import type { Known } from '../payments/payment-with-attempt.ts'
+import { findPayment } from '../payments/queries.ts'
+import { methodOf } from '../payments/views.ts'
 
 /** Claims what is due; each answer is the work of resolving one attempt. */
 export async function claimResolutions(

@@ -1,10 +1,10 @@
+import { forgetPromptWindows } from '../checkout/prompt-queries.ts'
+import { forgetWebhooks, retryWebhooks } from '../gateway-webhooks/receive.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
-import type { PaymentsApp } from './app.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { forgetIdempotencyKeys } from '../payments/queries.ts'
 import { claimExpiries } from './expire.ts'
-import { forgetWebhooks, retryWebhooks } from './hooks.ts'
-import { forgetPromptWindows } from './prompt-queries.ts'
-import { forgetIdempotencyKeys } from './queries.ts'
 import { claimResolutions } from './resolve.ts'
 
 // Most of them wait for a gateway; those that wait long leave room for the others.

@@ -2,13 +2,13 @@
 // checkout to send the customer to.
 
 import { createHash } from 'node:crypto'
+import { openCheckout } from '../checkout/initiate.ts'
 import { Refusal } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { MethodRow } from '../customers/service.ts'
-import type { PaymentsApp } from './app.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentRow } from '../payments/queries.ts'
 import type { Decision } from './decide.ts'
-import { openCheckout } from './initiate.ts'
-import type { PaymentRow } from './queries.ts'
 
 /**
  * The reference is made of the charge's own id, so that whoever settles this charge, however often, opens the same

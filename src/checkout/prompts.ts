@@ -7,11 +7,11 @@ import type { CheckoutChoice, Gateway } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { hmacSha256 } from '../kit/crypto.ts'
 import { readPhone } from '../kit/phone.ts'
-import type { PaymentsApp } from './app.ts'
-import type { AttemptRow } from './attempt-queries.ts'
+import { isUnsettled } from '../outcomes/schedule.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow } from '../payments/attempt-queries.ts'
+import type { PaymentRow } from '../payments/queries.ts'
 import { takePromptSlot } from './prompt-queries.ts'
-import type { PaymentRow } from './queries.ts'
-import { isUnsettled } from './schedule.ts'
 
 const SECOND_MS = 1_000
 
