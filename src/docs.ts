@@ -12,9 +12,9 @@ import { FAILURES } from './core/failures.ts'
 import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi.ts'
-import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/service.ts'
-import { LANGUAGES } from './pages/routes.ts'
-import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/service.ts'
+import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/states.ts'
+import { LANGUAGES } from './pages/words.ts'
+import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/states.ts'
 import { allSettings } from './settings.ts'
 
 const ROOT = new URL('../', import.meta.url)

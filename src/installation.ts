@@ -2,16 +2,16 @@
 // books found. The same whichever process is asked; for the metrics, and for operators and `cowry doctor`.
 
 import { Type } from 'typebox'
-import { type DeliveryBacklog, readDeliveryBacklog } from './deliveries/service.ts'
+import { type DeliveryBacklog, readDeliveryBacklog } from './deliveries/backlog-queries.ts'
 import type { Backlog } from './kit/backlog.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Db } from './kit/db.ts'
 import { findInvariantCheck, type InvariantCheck } from './kit/invariant-checks.ts'
 import { type OperatorRoute, ok, operatorRoute } from './kit/route.ts'
 import { Nullable, Timestamp } from './kit/schema.ts'
-import { readSettlementBacklog } from './ledger/service.ts'
-import { countOpenCases, readPaymentBacklog } from './payments/service.ts'
-import { readRefundBacklog } from './refunds/service.ts'
+import { readSettlementBacklog } from './ledger/backlog-queries.ts'
+import { readRefundBacklog } from './refunds/backlog-queries.ts'
+import { countOpenCases, readPaymentBacklog } from './resolver/backlog-queries.ts'
 
 export interface InstallationState {
   work: Backlog[]

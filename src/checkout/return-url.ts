@@ -4,7 +4,7 @@
 import { refusalOf } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
-import type { MerchantProfile } from '../merchants/service.ts'
+import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 
 /** An https address; in test mode http as well, since a developer's shop has no certificate. */

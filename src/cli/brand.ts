@@ -2,7 +2,8 @@
 
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { logoUriOf, type MerchantSettings, readLogo } from '../merchants/service.ts'
+import { logoUriOf, readLogo } from '../merchants/logo.ts'
+import type { MerchantSettings } from '../merchants/schema.ts'
 import { type JsonOption, withJson, wordList } from './options.ts'
 import type { Shell } from './shell.ts'
 import { CommandError, renderRecord } from './terminal.ts'

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { deliveryHeaders, newSecret } from '../deliveries/service.ts'
+import { deliveryHeaders, newSecret } from '../deliveries/signature.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http-client.ts'
 import { ensurePrivateFile } from '../kit/private-files.ts'

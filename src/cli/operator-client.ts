@@ -3,7 +3,7 @@
 
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
-import { readAdminToken } from '../merchants/service.ts'
+import { readAdminToken } from '../merchants/admin-token.ts'
 import { connectService, isHere, type Method, refused } from './service-client.ts'
 import { CommandError, type Envelope } from './terminal.ts'
 

@@ -3,6 +3,7 @@ import { wholePage } from '../core/page.ts'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidInput, UuidParams } from '../kit/schema.ts'
+import type { CustomersApp } from './app.ts'
 import { CUSTOMER_BODY_EXAMPLE, CUSTOMER_EXAMPLE, METHOD_EXAMPLE, NEW_CUSTOMER_EXAMPLE } from './examples.ts'
 import {
   BlockCustomerBody,
@@ -11,19 +12,10 @@ import {
   toNewCustomer,
   UpdateCustomerBody,
 } from './input.ts'
+import { makeDefault, revokeMethod } from './methods.ts'
 import { CustomerRecord, CustomersQuery, SavedMethodRecord, toCustomer } from './schema.ts'
-import {
-  blockCustomer,
-  type CustomersApp,
-  createCustomer,
-  listCustomers,
-  listSavedMethods,
-  makeDefault,
-  requireCustomer,
-  revokeMethod,
-  unblockCustomer,
-  updateCustomer,
-} from './service.ts'
+import { listCustomers, listSavedMethods, requireCustomer } from './service.ts'
+import { blockCustomer, createCustomer, unblockCustomer, updateCustomer } from './write.ts'
 
 export function customerRoutes(app: CustomersApp): Route[] {
   return [...readRoutes(app), ...writeRoutes(app), ...blockRoutes(app), ...methodRoutes(app)]

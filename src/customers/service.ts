@@ -12,21 +12,6 @@ import { viewMethod } from './methods.ts'
 import { type CustomerRow, findCustomer } from './queries.ts'
 import type { SavedMethodView } from './schema.ts'
 
-export type { CustomersApp } from './app.ts'
-export { METHOD_EXAMPLE } from './examples.ts'
-export { findMethodsByToken, type MethodRow } from './method-queries.ts'
-export {
-  type MethodFinder,
-  makeDefault,
-  openCredential,
-  requireMethodByToken,
-  revokeMethod,
-  saveMethod,
-  viewMethod,
-} from './methods.ts'
-export { labelOf, SavedMethodRecord, type SavedMethodView, statusOf, toSavedMethod } from './schema.ts'
-export { blockCustomer, createCustomer, unblockCustomer, updateCustomer } from './write.ts'
-
 export async function listCustomers(
   app: CustomersApp,
   merchant: Merchant,

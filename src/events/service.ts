@@ -13,8 +13,6 @@ import type { Random } from '../kit/random.ts'
 import { insertEvents } from './queries.ts'
 import { countEvents, type EventRow, findEvent, listEventRows } from './read-queries.ts'
 
-export type { EventRow } from './read-queries.ts'
-
 export const RESOURCE_TYPES = [
   'payment',
   'charge',

@@ -16,6 +16,8 @@ import { connect } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { findPostgresBinaries } from './embedded-postgres/binaries.ts'
+import { DataFolderHeld } from './embedded-postgres/folder-lock.ts'
 import { MACHINE } from './embedded-postgres/launcher.ts'
 import {
   assertGone,
@@ -43,12 +45,7 @@ import {
   test,
   until,
 } from './embedded-postgres/test-rig.ts'
-import {
-  DataFolderHeld,
-  findPostgresBinaries,
-  findRunningPostgres,
-  startEmbeddedPostgres,
-} from './embedded-postgres.ts'
+import { findRunningPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 
 const LOCK = new URL('./embedded-postgres/folder-lock.ts', import.meta.url).href
 

@@ -23,9 +23,6 @@ import { ensureDatabase, type RunningServer, runServer, stopServer } from './emb
 import { explainFailure, openServerLog, type ServerLog } from './embedded-postgres/server-log.ts'
 import { isAlive } from './embedded-postgres/signals.ts'
 
-export { findPostgresBinaries } from './embedded-postgres/binaries.ts'
-export { DataFolderHeld } from './embedded-postgres/folder-lock.ts'
-
 export interface EmbeddedPostgres {
   url: string
   port: number

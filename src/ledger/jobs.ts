@@ -3,7 +3,8 @@ import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { Random } from '../kit/random.ts'
-import { FOLD_BATCH, foldBalances, settleDueMoney } from './service.ts'
+import { settleDueMoney } from './service.ts'
+import { FOLD_BATCH, foldBalances } from './statement.ts'
 
 export function ledgerJobs(app: { db: Db; clock: Clock; random: Random; mode: Mode }): Job[] {
   return [

@@ -13,11 +13,11 @@ import {
   duplicatePostings,
   type Fee,
   feeOf,
-  foldBalances,
   type Posting,
   readBalances,
   settleDueMoney,
 } from './service.ts'
+import { foldBalances } from './statement.ts'
 
 const feesOf = (fee: Fee, currency: Currency) => new Map([['sandbox', new Map([[currency, fee]])]])
 const anyPaid = fc

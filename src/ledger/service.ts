@@ -10,21 +10,6 @@ import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { claimDueSettlements, claimSettlementsOf, type SettledRow, selectBalances } from './queries.ts'
 
-export { readSettlementBacklog } from './backlog-queries.ts'
-export {
-  countLines,
-  FOLD_BATCH,
-  foldBalances,
-  LINE_KIND_NAMES,
-  LINE_KINDS,
-  type LineQuery,
-  listLines,
-  readLines,
-} from './statement.ts'
-export type { LineRow } from './statement-queries.ts'
-
-export { recordEntry, type Taken, takeBack } from './take-back.ts'
-
 export interface Posting {
   account: string
   amount_minor: string

@@ -6,7 +6,9 @@ import { systemClock } from '../kit/clock.ts'
 import { createSigner } from '../kit/crypto.ts'
 import { sql } from '../kit/db.ts'
 import { systemRandom } from '../kit/random.ts'
-import { foldBalances, type LineQuery, type LineRow, listLines, readBalances, readLines } from './service.ts'
+import { readBalances } from './service.ts'
+import { foldBalances, type LineQuery, listLines, readLines } from './statement.ts'
+import type { LineRow } from './statement-queries.ts'
 import { selectLines } from './statement-queries.ts'
 
 const db = await testDatabase({ after })

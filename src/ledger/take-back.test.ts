@@ -7,7 +7,9 @@ import { systemClock } from '../kit/clock.ts'
 import { sql } from '../kit/db.ts'
 import { checkInvariants } from '../kit/invariants.ts'
 import { systemRandom } from '../kit/random.ts'
-import { foldBalances, readBalances, settleDueMoney, type Taken, takeBack } from './service.ts'
+import { readBalances, settleDueMoney } from './service.ts'
+import { foldBalances } from './statement.ts'
+import { type Taken, takeBack } from './take-back.ts'
 
 const db = await testDatabase({ after })
 const random = systemRandom(systemClock)

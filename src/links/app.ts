@@ -1,5 +1,5 @@
 import type { ManagedMerchant } from '../merchants/service.ts'
-import type { PaymentsApp } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 
 /** What the verbs of this slice ask for. */
 export interface LinksApp extends PaymentsApp {

@@ -8,7 +8,7 @@ import { parseAmount } from '../core/money.ts'
 import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata, Nullable, VISIBLE, Words } from '../kit/schema.ts'
-import { amountComplaints, countryComplaints, redirectComplaints } from '../payments/service.ts'
+import { amountComplaints, countryComplaints, redirectComplaints } from '../payments/input.ts'
 import type { LinkRow, LinkTerms, LinkUsage, NewLink } from './queries.ts'
 import { LINK_USAGES } from './schema.ts'
 

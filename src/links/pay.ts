@@ -1,10 +1,12 @@
 // What somebody does who has a link's address: look whether it can be paid, and begin an ordinary payment.
 
 import { createHash } from 'node:crypto'
+import { initiatePayment } from '../checkout/initiate.ts'
 import { Refusal } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Money } from '../core/money.ts'
-import { initiatePayment, isOpen, isUnpaid, type PaymentRow } from '../payments/service.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import { isOpen, isUnpaid } from '../payments/states.ts'
 import type { LinksApp } from './app.ts'
 import { findLinkBySlug, type LinkRow } from './queries.ts'
 import { requireRoute } from './route.ts'

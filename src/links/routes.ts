@@ -2,17 +2,16 @@ import { Type } from 'typebox'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { PAGE_QUERY, UuidParams, Words } from '../kit/schema.ts'
-import {
-  listLinkPayments,
-  PAYMENT_EXAMPLE,
-  PAYMENT_STATUSES,
-  PaymentRecord,
-  showPayments,
-} from '../payments/service.ts'
+import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
+import { listLinkPayments } from '../payments/link-payments.ts'
+import { PaymentRecord } from '../payments/schema.ts'
+import { PAYMENT_STATUSES } from '../payments/states.ts'
+import { showPayments } from '../payments/views.ts'
+import type { LinksApp } from './app.ts'
 import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE } from './examples.ts'
 import { ChangeLinkBody, CreateLinkBody, changeComplaints, createComplaints } from './input.ts'
 import { LinkRecord, LinksQuery, toLink } from './schema.ts'
-import { changeLink, createLink, deactivateLink, type LinksApp, listLinks, requireLink } from './service.ts'
+import { changeLink, createLink, deactivateLink, listLinks, requireLink } from './service.ts'
 
 export function linkRoutes(app: LinksApp): Route[] {
   const allowHttp = app.settings.mode === 'test'

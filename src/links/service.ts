@@ -1,13 +1,13 @@
 // Payment links: made, changed and switched off by the merchant, opened and paid by whoever has the address. Each payment
 // is an ordinary one; what a link adds is who may still pay, and the count of who has.
 
+import { requireAllowedReturn } from '../checkout/return-url.ts'
 import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { createOnce, isRepeat, type Once } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/list.ts'
-import { requireAllowedReturn } from '../payments/service.ts'
 import type { LinksApp } from './app.ts'
 import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './input.ts'
 import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
@@ -25,11 +25,6 @@ import {
 } from './queries.ts'
 import { requireRoute } from './route.ts'
 import { tell } from './tally.ts'
-
-export type { LinksApp } from './app.ts'
-export { type LinkVisit, openLink, type Payer, payAtLink } from './pay.ts'
-export { lookForPlace, takePlace } from './places.ts'
-export type { LinkRow } from './queries.ts'
 
 const CREATE_LINK = 'POST /api/v1/payment-links'
 

@@ -34,9 +34,6 @@ import {
   updateMerchant,
 } from './service.ts'
 
-export { apiKeyRoutes } from './api-key-routes.ts'
-export type { OwnKeysApp } from './own-keys.ts'
-
 type Invariant = Static<typeof InvariantRecord>
 
 /** The invariants are checked by another slice, which hands its function in. */

@@ -42,15 +42,6 @@ import {
 } from './schema.ts'
 import { complainOfSettings, patchOf, readSettings } from './settings.ts'
 
-export { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts'
-export { authenticate, createKeyCache, isSecretGuess } from './authenticate.ts'
-export { logoUriOf, readLogo } from './logo.ts'
-export { spendPaces } from './pace-queries.ts'
-export { createMerchantProfiles, type MerchantProfile } from './profiles.ts'
-export { createRoutingRules } from './remembered-rules.ts'
-export type { MerchantSettings } from './schema.ts'
-export { loadSecrets, requireKeyring, sandboxWebhookSecretOf } from './secrets.ts'
-
 export interface Needs {
   db: Tx
   clock: Clock

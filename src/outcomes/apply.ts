@@ -4,7 +4,8 @@
 
 import { type Money, money } from '../core/money.ts'
 import { plainText, plainTexts } from '../core/plain-text.ts'
-import { type MethodRow, saveMethod } from '../customers/service.ts'
+import type { MethodRow } from '../customers/method-queries.ts'
+import { saveMethod } from '../customers/methods.ts'
 import { applyDispute, tellOfUnbooked } from '../disputes/dispute.ts'
 import { listDisputes } from '../disputes/dispute-queries.ts'
 import { noteDuplicateDisputes } from '../disputes/duplicate-dispute.ts'

@@ -6,7 +6,7 @@ import { type Currency, defaultCountry, isCurrency } from '../core/currency.ts'
 import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
 import { readPhone } from '../kit/phone.ts'
-import { complaint, countryComplaints } from '../payments/service.ts'
+import { complaint, countryComplaints } from '../payments/input.ts'
 import type { AccountChannel, AccountRow, Destination } from './account-queries.ts'
 import type { AccountChange, AccountInput } from './schema.ts'
 

@@ -1,7 +1,7 @@
 // What the verbs of this slice ask for.
 
 import type { OwnGateway } from '../gateways/registry.ts'
-import type { PaymentsApp } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 
 /** The gateway whose provider is the merchant itself. */
 export interface DirectGateways extends OwnGateway {

@@ -1,7 +1,7 @@
 // What the document shows beside the shapes.
 
 import { FAILURES, type FailureCode } from '../core/failures.ts'
-import { PAYMENT_EXAMPLE } from '../payments/service.ts'
+import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 
 const WALLET = {
   channel: 'mobile_money',

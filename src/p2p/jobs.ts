@@ -1,6 +1,6 @@
 import type { Job } from '../kit/jobs.ts'
 
-import type { PaymentsApp } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 import { expireTransfers } from './transfers.ts'
 
 export function p2pJobs(app: PaymentsApp): Job[] {

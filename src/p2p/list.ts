@@ -1,7 +1,9 @@
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
-import { findPayments, type PaymentsApp, showPayment, showPayments } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { findPayments } from '../payments/queries.ts'
+import { showPayment, showPayments } from '../payments/views.ts'
 
 import { readNarration } from './narration.ts'
 import type { RequestedPayment } from './request.ts'

@@ -2,13 +2,16 @@
 // payment itself is settled by the one settle; if this process dies before it comes to that, the resolver does it.
 
 import type { Mode } from '../core/merchant.ts'
-import type { MethodRow } from '../customers/service.ts'
+import type { MethodRow } from '../customers/method-queries.ts'
 import { recordEvents } from '../events/service.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'
 import { isRepeat, type KeyClaim } from '../kit/idempotency.ts'
 import type { Random } from '../kit/random.ts'
-import { holdOpen, type PaymentsApp, ringAttempt, showStored } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { ringAttempt } from '../payments/attempt-queries.ts'
+import { holdOpen } from '../payments/queries.ts'
+import { showStored } from '../payments/views.ts'
 
 import type { Step } from './plan.ts'
 import { toTransfer } from './schema.ts'

@@ -1,18 +1,14 @@
 // Asking for a transfer: a checkout is opened as for any payment, and its one attempt is begun for the payer at once, so
 // that the answer already says where to send the money.
 
+import { requireCheckoutPayment, startAttempt } from '../checkout/checkout.ts'
+import { initiatePayment } from '../checkout/initiate.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DirectChannel } from '../gateways/gateway.ts'
-import {
-  type InitiateInput,
-  initiatePayment,
-  type PaymentRow,
-  requireCheckoutPayment,
-  requirePayment,
-  startAttempt,
-  toInitiateInput,
-} from '../payments/service.ts'
+import { requirePayment } from '../outcomes/verify.ts'
+import { type InitiateInput, toInitiateInput } from '../payments/input.ts'
+import type { PaymentRow } from '../payments/queries.ts'
 import { P2P, type P2pApp } from './app.ts'
 import { DIRECT } from './gateway.ts'
 import { DEFAULT_OPEN_MINUTES, type P2pPaymentInput } from './schema.ts'

@@ -15,7 +15,8 @@ import {
   VISIBLE,
   Words,
 } from '../kit/schema.ts'
-import { InitiateBody, PaymentRecord } from '../payments/service.ts'
+import { InitiateBody } from '../payments/input.ts'
+import { PaymentRecord } from '../payments/schema.ts'
 import type { AccountRow } from './account-queries.ts'
 import { differenceOf } from './difference.ts'
 import { TRANSFER_STATUSES } from './states.ts'

@@ -1,22 +1,19 @@
 // What the payer and the merchant say about a transfer. Saying the same again changes nothing, and of two who say it at
 // once the second finds that it was said.
 
+import type { CheckoutView } from '../checkout/checkout.ts'
 import { CURRENCIES } from '../core/currency.ts'
 import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { parseAmount } from '../core/money.ts'
 import type { KeyClaim } from '../kit/idempotency.ts'
 import { errorFields } from '../kit/log.ts'
-import {
-  type CheckoutView,
-  complaint,
-  findPayments,
-  listAttempts,
-  methodOf,
-  type PaymentRow,
-  type PaymentsApp,
-  verifyAttempt,
-} from '../payments/service.ts'
+import { verifyAttempt } from '../outcomes/status-check.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { listAttempts } from '../payments/attempt-queries.ts'
+import { complaint } from '../payments/input.ts'
+import { findPayments, type PaymentRow } from '../payments/queries.ts'
+import { methodOf } from '../payments/views.ts'
 
 import { type Movement, moveTransfer } from './moves.ts'
 import { planCancel, planConfirm, planExpiry, planMark, planReject } from './plan.ts'

@@ -2,7 +2,7 @@
 
 import { html } from '../kit/html.ts'
 import type { PageAnswer } from '../kit/route.ts'
-import type { PaymentsApp } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 import { paletteOf } from './accent.ts'
 import { renderPage } from './layout.ts'
 import { speechOf } from './speech.ts'

@@ -3,7 +3,7 @@
 
 import { LANGUAGE_CODES } from '../core/languages.ts'
 import { type Html, html, trusted } from '../kit/html.ts'
-import type { MerchantProfile } from '../merchants/service.ts'
+import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { Palette } from './accent.ts'
 import { SCRIPT } from './assets.ts'
 import type { Speech } from './speech.ts'

@@ -1,17 +1,15 @@
 // The addresses of our pages. Every step of the payer is a form: POST, 303, GET.
 
+import { mayGiveUp, refreshCheckout } from '../checkout/checkout.ts'
 import { Refusal } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
-import { findSavedMethod, labelOf } from '../customers/service.ts'
+import { labelOf } from '../customers/schema.ts'
+import { findSavedMethod } from '../customers/service.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
-import { type LinksApp, lookForPlace } from '../links/service.ts'
-import {
-  type Admission,
-  mayGiveUp,
-  type PaymentRow,
-  type PaymentsApp,
-  refreshCheckout,
-} from '../payments/service.ts'
+import type { LinksApp } from '../links/app.ts'
+import { lookForPlace } from '../links/places.ts'
+import type { Admission, PaymentsApp } from '../payments/app.ts'
+import type { PaymentRow } from '../payments/queries.ts'
 import { SCRIPT } from './assets.ts'
 import { receiptScreen, returnsNow } from './checkout/end-screens.ts'
 import { type CheckoutFacts, shownState } from './checkout/facts.ts'
@@ -28,8 +26,6 @@ import { offerOf, open, pathOf, returnUrlOf, transferOf, type Visit } from './vi
 import { isLanguage } from './words.ts'
 
 // With the routes these are what the composition root and the documentation take from here.
-export { errorPage } from './error-page.ts'
-export { LANGUAGES } from './words.ts'
 
 export function pageRoutes(app: LinksApp): PageRoute[] {
   return [

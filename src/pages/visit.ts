@@ -1,15 +1,13 @@
 // What every page of a checkout begins with: the payment behind the address, what may be offered for it, the way back.
 
+import { type CheckoutView, findOffer, requireCheckout } from '../checkout/checkout.ts'
+import { isAllowedReturn } from '../checkout/return-url.ts'
 import type { PageRoute } from '../kit/route.ts'
-import { findTransfer, P2P, type TransferRow } from '../p2p/service.ts'
-import {
-  type CheckoutView,
-  findOffer,
-  isAllowedReturn,
-  type PaymentRow,
-  type PaymentsApp,
-  requireCheckout,
-} from '../payments/service.ts'
+import { P2P } from '../p2p/app.ts'
+import { findTransfer } from '../p2p/service.ts'
+import type { TransferRow } from '../p2p/transfer-queries.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentRow } from '../payments/queries.ts'
 import type { Offer } from './checkout/form.ts'
 import { returnAddress } from './return-address.ts'
 

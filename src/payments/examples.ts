@@ -1,6 +1,6 @@
 // What the document shows beside the shapes.
 
-import { METHOD_EXAMPLE } from '../customers/service.ts'
+import { METHOD_EXAMPLE } from '../customers/examples.ts'
 
 const CUSTOMER = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
 const CUSTOMER_UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'

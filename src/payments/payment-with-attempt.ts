@@ -1,4 +1,4 @@
-import type { MethodRow } from '../customers/service.ts'
+import type { MethodRow } from '../customers/method-queries.ts'
 import type { AttemptRow } from './attempt-queries.ts'
 import type { PaymentRow } from './queries.ts'
 

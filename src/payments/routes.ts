@@ -26,8 +26,6 @@ import { listRoutes } from './list-routes.ts'
 import { ChargeRecord, InitiatedPayment, PaymentRecord } from './schema.ts'
 import { showCharge, showInitiated, showPayment } from './views.ts'
 
-export { caseRoutes } from '../disputes/routes.ts'
-
 export function paymentRoutes(app: PaymentsApp): Route[] {
   return [...checkoutRoutes(app), ...chargeRoutes(app), ...listRoutes(app)]
 }

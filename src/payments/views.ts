@@ -1,13 +1,9 @@
 // Payments and charges as the API shows them, with what is sealed at rest opened for the merchant who owns it.
 
-import {
-  findSavedMethod,
-  findSavedMethods,
-  labelOf,
-  type MethodRow,
-  toSavedMethod,
-  viewMethod,
-} from '../customers/service.ts'
+import type { MethodRow } from '../customers/method-queries.ts'
+import { viewMethod } from '../customers/methods.ts'
+import { labelOf, toSavedMethod } from '../customers/schema.ts'
+import { findSavedMethod, findSavedMethods } from '../customers/service.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from './app.ts'
 import { type AttemptRow, listAttempts, listAttemptsOfMany } from './attempt-queries.ts'

@@ -3,7 +3,7 @@
 
 import { money } from '../core/money.ts'
 import type { Db } from '../kit/db.ts'
-import { type CollectedRow, findCollected, type GatewayAccount } from '../payments/service.ts'
+import { type CollectedRow, findCollected, type GatewayAccount } from './collected-queries.ts'
 import type { FileRow } from './formats.ts'
 import type { Found, Ours } from './judge.ts'
 

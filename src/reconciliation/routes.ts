@@ -3,6 +3,7 @@
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import type { BreakInput } from './queries.ts'
+import { previewFile, type ReconciliationApp, reconcileFile } from './reconcile.ts'
 import {
   AssignBody,
   BreakRecord,
@@ -20,10 +21,7 @@ import {
   closeBreak,
   listBreaks,
   listReconciliations,
-  previewFile,
-  type ReconciliationApp,
   readSentFile,
-  reconcileFile,
   requireBreak,
   requireReconciliation,
 } from './service.ts'

@@ -15,8 +15,6 @@ import { type Format, readSettlementFile } from './formats.ts'
 import { findReconciliation, listReconciliationRows, type ReconciliationRow } from './queries.ts'
 import type { ReadFile, ReconciliationApp } from './reconcile.ts'
 
-export { previewFile, type ReconciliationApp, reconcileFile } from './reconcile.ts'
-
 export interface SentFile {
   gateway: string
   merchant?: string

@@ -2,19 +2,13 @@
 // it, out of the account in which it waited.
 
 import { money } from '../core/money.ts'
+import { openCase, resolveCase } from '../disputes/cases.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
-import {
-  type AttemptRow,
-  claimDuplicates,
-  type DuplicateRow,
-  listAttempts,
-  openCase,
-  type PaymentsApp,
-  paymentOf,
-  resolveCase,
-  takeDuplicate,
-} from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { type AttemptRow, listAttempts } from '../payments/attempt-queries.ts'
+import { claimDuplicates, type DuplicateRow, takeDuplicate } from '../payments/refund-queries.ts'
+import { paymentOf } from './payment-effects.ts'
 import { pursueRefund } from './pursue.ts'
 import type { RefundRow } from './queries.ts'
 import { recordRefund } from './request.ts'

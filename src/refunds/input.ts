@@ -6,7 +6,7 @@ import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
-import { amountComplaints, complaint } from '../payments/service.ts'
+import { amountComplaints, complaint } from '../payments/input.ts'
 import type { RefundBody } from './schema.ts'
 
 export interface RefundInput {

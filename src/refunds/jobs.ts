@@ -1,5 +1,5 @@
 import type { Job } from '../kit/jobs.ts'
-import type { PaymentsApp } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 import { refundDuplicates } from './duplicates.ts'
 import { claimRefunds } from './pursue.ts'
 

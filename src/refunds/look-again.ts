@@ -1,10 +1,12 @@
 // A refund that was successful may fail after all, when the payer's bank cannot take it: the money is at the gateway again,
 // and neither the payer nor the merchant has it. When the gateway rings it is asked, and a person is told.
 
+import { openCase } from '../disputes/cases.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
-import { openCase, type PaymentsApp, unknownDelayMs } from '../payments/service.ts'
+import { unknownDelayMs } from '../outcomes/schedule.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 import { ask } from './ask.ts'
 import { noteLook, type RefundRow } from './queries.ts'
 

@@ -6,7 +6,7 @@
 
 import { Refusal } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
-import type { MethodRow } from '../customers/service.ts'
+import type { MethodRow } from '../customers/method-queries.ts'
 import { takeClaimedRest } from '../disputes/dispute.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'

@@ -8,18 +8,14 @@ import { recordEvents } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import { createOnce, type Once } from '../kit/idempotency.ts'
 import { errorFields } from '../kit/log.ts'
-import {
-  type AttemptRow,
-  findPaidAttempt,
-  firstLeaseEnd,
-  newGatewayKey,
-  type PaymentRow,
-  type PaymentsApp,
-  requirePayment,
-  requireRefundable,
-  reserveRefund,
-} from '../payments/service.ts'
+import { firstLeaseEnd } from '../outcomes/schedule.ts'
+import { requirePayment } from '../outcomes/verify.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { newGatewayKey } from '../payments/attempt.ts'
+import type { AttemptRow } from '../payments/attempt-queries.ts'
+import type { PaymentRow } from '../payments/queries.ts'
 import { type RefundInput, requireOneName, toRefundAmount } from './input.ts'
+import { findPaidAttempt, requireRefundable, reserveRefund } from './payment-effects.ts'
 import { pursueRefund } from './pursue.ts'
 import { findRefund, insertRefund, type RefundRow } from './queries.ts'
 import { toRefund } from './schema.ts'

@@ -1,11 +1,12 @@
 import { REPLAYED } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import type { PaymentsApp } from '../payments/service.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 import { REFUND_BODY_EXAMPLE, REFUND_EXAMPLE } from './examples.ts'
 import { refundComplaints, toRefundInput } from './input.ts'
+import { listRefunds, requireRefund } from './list.ts'
+import { requestRefund } from './request.ts'
 import { RefundBody, RefundRecord, RefundsQuery, toRefund } from './schema.ts'
-import { listRefunds, requestRefund, requireRefund } from './service.ts'
 import type { RefundStatus } from './states.ts'
 
 export function refundRoutes(app: PaymentsApp): Route[] {

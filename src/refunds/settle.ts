@@ -3,19 +3,15 @@
 
 import { money } from '../core/money.ts'
 import { plainText } from '../core/plain-text.ts'
+import { openCase } from '../disputes/cases.ts'
 import { recordEvents } from '../events/service.ts'
 import type { RefundOutcome } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db.ts'
-import { recordEntry, takeBack } from '../ledger/service.ts'
-import {
-  applyRefund,
-  methodOf,
-  noteDuplicateRefund,
-  openCase,
-  type PaymentsApp,
-  paymentOf,
-  releaseRefund,
-} from '../payments/service.ts'
+import { recordEntry, takeBack } from '../ledger/take-back.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { noteDuplicateRefund } from '../payments/refund-queries.ts'
+import { methodOf } from '../payments/views.ts'
+import { applyRefund, paymentOf, releaseRefund } from './payment-effects.ts'
 import { endRefund, findRefund, type RefundRow } from './queries.ts'
 import { toRefund } from './schema.ts'
 

@@ -5,7 +5,9 @@
 
 import { submitCharge } from '../charges/charge.ts'
 import { markUnderWay, submitCheckout } from '../checkout/checkout.ts'
-import { isBlocked, type MethodRow, statusOf } from '../customers/service.ts'
+import type { MethodRow } from '../customers/method-queries.ts'
+import { statusOf } from '../customers/schema.ts'
+import { isBlocked } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { errorFields } from '../kit/log.ts'
 import { settle } from '../outcomes/apply.ts'

@@ -3,7 +3,10 @@
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
-import { findPaidAttempt, type PaymentRow, requirePayment, verifyAttempt } from '../payments/service.ts'
+import { verifyAttempt } from '../outcomes/status-check.ts'
+import { requirePayment } from '../outcomes/verify.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import { findPaidAttempt } from '../refunds/payment-effects.ts'
 import type { StagingApp } from './service.ts'
 
 /** Lets the provider have it so, and asks it at once; its webhook, which says no more than that, comes as well. */

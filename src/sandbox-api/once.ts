@@ -1,6 +1,7 @@
 import type { Merchant } from '../core/merchant.ts'
 import { claimKey, type KeyClaim, type Once } from '../kit/idempotency.ts'
-import { type PaymentRow, releaseIdempotencyKey, requirePayment } from '../payments/service.ts'
+import { requirePayment } from '../outcomes/verify.ts'
+import { type PaymentRow, releaseIdempotencyKey } from '../payments/queries.ts'
 import type { StagingApp } from './service.ts'
 
 /** Who plays, about which payment, and under which Idempotency-Key. */

@@ -1,22 +1,17 @@
 // What automated tests in staging need: somebody who plays the customer, and the truth about what the sandbox provider
 // executed.
 
+import { type CheckoutView, requireCheckoutPayment, startAttempt, stopAttempt } from '../checkout/checkout.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { CheckoutChoice } from '../gateways/gateway.ts'
 import type { Execution, SandboxGateway } from '../gateways/sandbox/index.ts'
-import {
-  type CheckoutView,
-  expireCheckout,
-  isOpen,
-  type PaymentRow,
-  type PaymentsApp,
-  requireCheckoutPayment,
-  requirePayment,
-  startAttempt,
-  stopAttempt,
-  verifyAttempt,
-} from '../payments/service.ts'
+import { verifyAttempt } from '../outcomes/status-check.ts'
+import { requirePayment } from '../outcomes/verify.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentRow } from '../payments/queries.ts'
+import { isOpen } from '../payments/states.ts'
+import { expireCheckout } from '../resolver/expire.ts'
 
 export interface StagingApp extends PaymentsApp {
   sandbox: SandboxGateway

@@ -11,7 +11,7 @@ import {
   UuidInput,
   Words,
 } from '../kit/schema.ts'
-import { LINE_KIND_NAMES, LINE_KINDS } from '../ledger/service.ts'
+import { LINE_KIND_NAMES, LINE_KINDS } from '../ledger/statement.ts'
 import { walletBalance } from './service.ts'
 import { exportTransactions, listTransactions, MAX_EXPORTED_LINES, type StatementApp } from './statement.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import type { PaymentsApp } from '../../src/payments/service.ts'
+import type { PaymentsApp } from '../../src/payments/app.ts'
 import { paymentJobs } from '../../src/resolver/jobs.ts'
 import { assertNothingStored, assertRefusal } from '../support/answers.ts'
 import type { ApiAnswer } from '../support/api.ts'

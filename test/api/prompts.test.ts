@@ -5,20 +5,20 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, afterEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Refusal } from '../../src/core/errors.ts'
-import type { CheckoutChoice, Started } from '../../src/gateways/gateway.ts'
-import { addMs } from '../../src/kit/clock.ts'
-import { sql } from '../../src/kit/db.ts'
-import type { PaymentRow } from '../../src/payments/queries.ts'
 import {
   type CheckoutView,
   extendCheckout,
   giveUpAttempt,
   mayGiveUp,
-  type PaymentsApp,
   requireCheckoutPayment,
   startAttempt,
-} from '../../src/payments/service.ts'
+} from '../../src/checkout/checkout.ts'
+import { Refusal } from '../../src/core/errors.ts'
+import type { CheckoutChoice, Started } from '../../src/gateways/gateway.ts'
+import { addMs } from '../../src/kit/clock.ts'
+import { sql } from '../../src/kit/db.ts'
+import type { PaymentsApp } from '../../src/payments/app.ts'
+import type { PaymentRow } from '../../src/payments/queries.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'
 import { paymentJobs } from '../../src/resolver/jobs.ts'
 import { eventsOf, pathOf } from '../support/books.ts'

@@ -8,7 +8,7 @@ import type { DisputeReport, Outcome, RefundOutcome } from '../../src/gateways/g
 import { sql } from '../../src/kit/db.ts'
 import { settle } from '../../src/outcomes/apply.ts'
 import { claimRefunds } from '../../src/refunds/pursue.ts'
-import { requestRefund } from '../../src/refunds/service.ts'
+import { requestRefund } from '../../src/refunds/request.ts'
 import { pathOf } from '../support/books.ts'
 import { NO_ANSWER, paid, paymentsRig } from '../support/payments-rig.ts'
 

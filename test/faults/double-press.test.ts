@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
+import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
 import type { Db } from '../../src/kit/db.ts'
-import { type PaymentsApp, requireCheckoutPayment, startAttempt } from '../../src/payments/service.ts'
+import type { PaymentsApp } from '../../src/payments/app.ts'
 import { pathOf } from '../support/books.ts'
 import { paymentsRig, STARTED } from '../support/payments-rig.ts'
 

@@ -6,9 +6,9 @@ import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkou
 import type { Outcome } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { MAX_ATTEMPTS } from '../../src/outcomes/decide.ts'
+import type { PaymentsApp } from '../../src/payments/app.ts'
 import { listAttempts } from '../../src/payments/attempt-queries.ts'
 import type { PaymentRow } from '../../src/payments/queries.ts'
-import type { PaymentsApp } from '../../src/payments/service.ts'
 import {
   NO_ANSWER,
   NOT_SENT,

@@ -3,21 +3,22 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import {
+  giveUpAttempt,
+  refreshCheckout,
+  requireCheckoutPayment,
+  startAttempt,
+} from '../../src/checkout/checkout.ts'
 import { initiatePayment } from '../../src/checkout/initiate.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import { money } from '../../src/core/money.ts'
 import { sql } from '../../src/kit/db.ts'
-import { dropAbandonedPlaces } from '../../src/links/places.ts'
-import { createLink, type LinksApp, requireLink, takePlace } from '../../src/links/service.ts'
+import type { LinksApp } from '../../src/links/app.ts'
+import { dropAbandonedPlaces, takePlace } from '../../src/links/places.ts'
+import { createLink, requireLink } from '../../src/links/service.ts'
 import { countOnePayment } from '../../src/links/tally.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
-import {
-  giveUpAttempt,
-  type PaymentRow,
-  refreshCheckout,
-  requireCheckoutPayment,
-  startAttempt,
-} from '../../src/payments/service.ts'
+import type { PaymentRow } from '../../src/payments/queries.ts'
 import { eventsOf } from '../support/books.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
 import {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sign } from '../../src/gateways/sandbox/hooks.ts'
-import { sandboxWebhookSecretOf } from '../../src/merchants/service.ts'
+import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
 import type { ApiAnswer } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, SANDBOX_SECRET, startInstallation } from '../support/installation.ts'

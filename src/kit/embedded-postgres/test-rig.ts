@@ -23,9 +23,9 @@ import { Client } from 'pg'
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
-  findPostgresBinaries,
   startEmbeddedPostgres,
 } from '../embedded-postgres.ts'
+import { findPostgresBinaries } from './binaries.ts'
 import { MACHINE } from './launcher.ts'
 import { isAlive } from './signals.ts'
 

@@ -5,7 +5,7 @@ import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
-import { differenceOf } from '../../p2p/service.ts'
+import { differenceOf } from '../../p2p/difference.ts'
 import { type CheckoutFacts, mayHaveSentMoney, screenOf, shownState } from './facts.ts'
 import { declineWords } from './failures.ts'
 import {

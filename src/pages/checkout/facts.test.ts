@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { addMs } from '../../kit/clock.ts'
-import type { AttemptRow, PaymentRow } from '../../payments/service.ts'
+import type { AttemptRow } from '../../payments/attempt-queries.ts'
+import type { PaymentRow } from '../../payments/queries.ts'
 import { mayHaveSentMoney, screenOf, shownState } from './facts.ts'
 
 const START = new Date('2026-11-14T10:00:00Z')

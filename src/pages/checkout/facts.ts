@@ -1,10 +1,13 @@
 // What a screen of the checkout is made from, and which screen that is: a pure function of the server's state and the
 // time, so that a reload, the back button, a second tab and a killed browser show the right one.
 
+import { LINK_ENDED } from '../../checkout/capacity.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
-import type { MerchantProfile } from '../../merchants/service.ts'
-import type { TransferRow } from '../../p2p/service.ts'
-import { type Admission, type AttemptRow, LINK_ENDED, type PaymentRow } from '../../payments/service.ts'
+import type { MerchantProfile } from '../../merchants/profiles.ts'
+import type { TransferRow } from '../../p2p/transfer-queries.ts'
+import type { Admission } from '../../payments/app.ts'
+import type { AttemptRow } from '../../payments/attempt-queries.ts'
+import type { PaymentRow } from '../../payments/queries.ts'
 import type { Speech } from '../speech.ts'
 import type { FormState } from './form.ts'
 

@@ -1,18 +1,18 @@
 // What a payer can do: each step is a form that is posted, a 303, and a page again.
 
-import { Refusal } from '../../core/errors.ts'
-import type { PageAnswer, PageRoute } from '../../kit/route.ts'
-import { markSent } from '../../p2p/service.ts'
 import {
   type CheckoutView,
   cancelCheckout,
   extendCheckout,
   giveUpAttempt,
   noteSent,
-  type PaymentsApp,
   refreshCheckout,
   startAttempt,
-} from '../../payments/service.ts'
+} from '../../checkout/checkout.ts'
+import { Refusal } from '../../core/errors.ts'
+import type { PageAnswer, PageRoute } from '../../kit/route.ts'
+import { markSent } from '../../p2p/transfers.ts'
+import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'
 import { offerOf, open, pathOf, returnUrlOf, type Visit } from '../visit.ts'
 import { screenOf } from './facts.ts'

@@ -1,10 +1,11 @@
 // What the screens of a wait share: the account to send money to, what to copy of it, and the way out.
 
+import { SETTLED_IN_MS } from '../../checkout/prompts.ts'
 import { formatAmount, type Money } from '../../core/money.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { readPhone } from '../../kit/phone.ts'
-import { type AttemptRow, SETTLED_IN_MS } from '../../payments/service.ts'
+import type { AttemptRow } from '../../payments/attempt-queries.ts'
 import type { CheckoutFacts } from './facts.ts'
 import {
   attemptField,

@@ -2,22 +2,22 @@
 // thing; payers press twice, leave, come back, pay late or on two pages.
 
 import { chargeSavedMethod } from '../../../src/charges/charge.ts'
+import {
+  type CheckoutView,
+  cancelCheckout,
+  giveUpAttempt,
+  refreshCheckout,
+  requireCheckout,
+  startAttempt,
+} from '../../../src/checkout/checkout.ts'
 import { initiatePayment } from '../../../src/checkout/initiate.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
 import { money } from '../../../src/core/money.ts'
 import { verifyPayment } from '../../../src/outcomes/verify.ts'
 import type { ChargeInput } from '../../../src/payments/input.ts'
 import type { PaymentRow } from '../../../src/payments/queries.ts'
-import {
-  type CheckoutView,
-  cancelCheckout,
-  giveUpAttempt,
-  openAccessCode,
-  refreshCheckout,
-  requireCheckout,
-  startAttempt,
-} from '../../../src/payments/service.ts'
-import { requestRefund } from '../../../src/refunds/service.ts'
+import { openAccessCode } from '../../../src/payments/views.ts'
+import { requestRefund } from '../../../src/refunds/request.ts'
 import type { Machine } from './machine.ts'
 import type { Oracle } from './oracle.ts'
 import type { Provider } from './provider.ts'
