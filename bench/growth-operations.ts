@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { BEGINNING, claimDueDeliveries, findDueEndpoints } from '../src/deliveries/claim-queries.ts'
 import type { Db, Tx } from '../src/kit/db.ts'
 import { claimDueSettlements } from '../src/ledger/queries.ts'
-import { claimDueAttempts } from '../src/payments/attempt-queries.ts'
+import { claimDueAttempts } from '../src/resolver/queries.ts'
 import { emailOf, FIRSTNAMES, LASTNAMES, nameOf, paymentsAmong, referenceOf } from './growth-rows.ts'
 
 export interface Subject {

@@ -2,6 +2,9 @@
 
 import { join } from 'node:path'
 import { directoryRoutes } from './catalog/routes.ts'
+import { chargeRoutes } from './charges/routes.ts'
+import { checkoutJobs } from './checkout/jobs.ts'
+import { checkoutRoutes } from './checkout/routes.ts'
 import { type Config, publicUrlOf } from './config.ts'
 import { customerJobs } from './customers/jobs.ts'
 import { customerRoutes } from './customers/routes.ts'
@@ -9,6 +12,7 @@ import { createDeliveryWriter, type WebhooksApp } from './deliveries/app.ts'
 import { webhookJobs } from './deliveries/jobs.ts'
 import { webhookRoutes } from './deliveries/routes.ts'
 import { caseRoutes } from './disputes/routes.ts'
+import { gatewayWebhookJobs } from './gateway-webhooks/jobs.ts'
 import { gatewayHooks } from './gateway-webhooks/receive.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
 import { FLUTTERWAVE } from './gateways/flutterwave/index.ts'
@@ -68,16 +72,17 @@ import { p2pRoutes } from './p2p/routes.ts'
 import { errorPage } from './pages/error-page.ts'
 import { pageRoutes } from './pages/routes.ts'
 import { createPaymentWriters } from './payments/app.ts'
-import type { PaymentRow } from './payments/queries.ts'
-import { findReferences } from './payments/reference-queries.ts'
-import { paymentRoutes } from './payments/routes.ts'
+import { paymentJobs } from './payments/jobs.ts'
+import type { PaymentRow } from './payments/payment.ts'
+import { findReferences } from './payments/queries.ts'
+import { paymentListRoutes } from './payments/routes.ts'
 import { reconciliationRoutes } from './reconciliation/routes.ts'
 import { findGiven } from './refunds/given-queries.ts'
 import { refundJobs } from './refunds/jobs.ts'
 import { ringRefunds } from './refunds/pursue.ts'
 import type { RefundRing } from './refunds/queries.ts'
 import { refundRoutes } from './refunds/routes.ts'
-import { paymentJobs } from './resolver/jobs.ts'
+import { resolverJobs } from './resolver/jobs.ts'
 import { stagingRoutes } from './sandbox-api/routes.ts'
 import type { StagingApp } from './sandbox-api/service.ts'
 import { explainDatabase, explainListen } from './start-advice.ts'
@@ -413,6 +418,9 @@ function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryD
   return [
     ...merchantJobs(app),
     ...paymentJobs(app, idempotencyDays),
+    ...checkoutJobs(app),
+    ...resolverJobs(app),
+    ...gatewayWebhookJobs(app),
     ...refundJobs(app),
     ...linkJobs(app),
     ...p2pJobs(app),
@@ -426,7 +434,9 @@ function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryD
 /** Every operation of the merchants' API, in the order of its document. */
 export function merchantRoutes(app: StagingApp & LinksApp & OwnKeysApp & P2pApp & WebhooksApp): Route[] {
   return [
-    ...paymentRoutes(app),
+    ...checkoutRoutes(app),
+    ...chargeRoutes(app),
+    ...paymentListRoutes(app),
     ...refundRoutes(app),
     ...linkRoutes(app),
     ...p2pRoutes(app),

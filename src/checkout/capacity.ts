@@ -4,7 +4,7 @@
 import { Refusal } from '../core/errors.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
-import type { PaymentRow } from '../payments/queries.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 
 /** Why a payment is over that its link does not let through. */
 export const LINK_ENDED = 'payment_link_ended'

@@ -6,15 +6,8 @@ import { Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { fingerprintOf, type InitiateInput } from '../payments/input.ts'
-import type { PaymentRow } from '../payments/queries.ts'
-import {
-  type Claim,
-  type NewPayment,
-  type Recorded,
-  recordPayment,
-  replayInsteadOf,
-} from '../payments/record.ts'
-import { showAtRest } from '../payments/views.ts'
+import { openCheckout } from '../payments/open-checkout.ts'
+import { type Claim, type Recorded, replayInsteadOf } from '../payments/record.ts'
 import { requireAllowedReturn } from './return-url.ts'
 
 export const INITIATE = 'POST /api/v1/checkout/initiate-payment'
@@ -48,36 +41,6 @@ export async function initiatePayment(
     return { payment: await replayInsteadOf(app, merchant.id, claim, error), replayed: true }
   }
   return openCheckout(app, merchant.id, claim, input, gateway)
-}
-
-/** Records an open checkout on a gateway that was chosen already. */
-export async function openCheckout(
-  app: PaymentsApp,
-  merchantId: string,
-  claim: Claim,
-  input: InitiateInput,
-  gateway: string,
-): Promise<Recorded> {
-  const wanted: NewPayment = {
-    kind: 'checkout',
-    status: 'pending',
-    statusReason: null,
-    amount: input.amount,
-    gateway,
-    country: input.country ?? defaultCountry(input.amount.currency),
-    description: input.description,
-    metadata: input.metadata,
-    redirectUrl: input.redirectUrl,
-    isRecurring: input.isRecurring,
-    customer: input.customer,
-    paymentMethodId: null,
-    linkId: input.linkId,
-    openForMs: input.openForMs ?? app.settings.checkoutMs,
-    attempt: null,
-  }
-  await app.failpoints.pass('initiate.before_record')
-  const show = (payment: PaymentRow) => showAtRest(app, payment, [], null)
-  return recordPayment(app, merchantId, claim, wanted, show)
 }
 
 async function chooseGateway(app: PaymentsApp, merchantId: string, input: InitiateInput): Promise<string> {

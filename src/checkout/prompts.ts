@@ -9,8 +9,8 @@ import { hmacSha256 } from '../kit/crypto.ts'
 import { readPhone } from '../kit/phone.ts'
 import { isUnsettled } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { AttemptRow } from '../payments/attempt-queries.ts'
-import type { PaymentRow } from '../payments/queries.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 import { takePromptSlot } from './prompt-queries.ts'
 
 const SECOND_MS = 1_000

@@ -6,8 +6,8 @@ import type { Tx } from '../kit/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import { recordEntry } from '../ledger/take-back.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { type AttemptRow, listAttempts } from '../payments/attempt-queries.ts'
-import { lockDuplicate, takeDuplicate } from '../payments/refund-queries.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
+import { listAttempts } from '../payments/attempt-queries.ts'
 import type { CaseKind } from './case-kinds.ts'
 import {
   type CaseRow,
@@ -17,6 +17,7 @@ import {
   listCaseRows,
   listCasesOfAttempt,
 } from './case-queries.ts'
+import { lockDuplicate, takeDuplicate } from './duplicate-queries.ts'
 
 export type CasesApp = Pick<PaymentsApp, 'db' | 'clock' | 'random' | 'cursors' | 'gateways'>
 

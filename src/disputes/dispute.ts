@@ -6,13 +6,11 @@ import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { recordEntry, takeBack } from '../ledger/take-back.ts'
-import type { Decision } from '../outcomes/decide.ts'
-import { DISPUTE_DELAY_MS } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import type { Known } from '../payments/attempt.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
-import type { Known } from '../payments/payment-with-attempt.ts'
-import type { PaymentRow } from '../payments/queries.ts'
-import { lockPayment } from '../payments/refund-queries.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { lockPayment } from '../payments/queries.ts'
 import type { MoveSource } from '../payments/states.ts'
 import { methodOf } from '../payments/views.ts'
 import {
@@ -24,7 +22,18 @@ import {
   watchAttempt,
 } from './dispute-queries.ts'
 
-export type DisputeDecision = Extract<Decision, { kind: 'dispute' }>
+/** The gateway takes money back, or gives back what it took. */
+export interface DisputeDecision {
+  kind: 'dispute'
+  /** Where the payment moves; null when it stays, and the dispute is only noted. */
+  to: 'disputed' | 'successful' | 'reversed' | null
+  report: DisputeReport
+  /** The same dispute as it is known, while it holds money. */
+  open: DisputeRow | null
+}
+
+// Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
+export const DISPUTE_DELAY_MS = 24 * 3_600_000
 
 const UNIQUE_VIOLATION = '23505'
 

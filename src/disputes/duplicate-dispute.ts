@@ -4,11 +4,11 @@
 import type { DisputeReport } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { AttemptRow } from '../payments/attempt-queries.ts'
-import { lockDuplicate, releaseDuplicate, takeDuplicate } from '../payments/refund-queries.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 import type { CaseKind } from './case-kinds.ts'
 import { type CaseRow, listCasesOfAttempt } from './case-queries.ts'
 import { bookDuplicateGone, openCase, resolveCase } from './cases.ts'
+import { lockDuplicate, releaseDuplicate, takeDuplicate } from './duplicate-queries.ts'
 
 /** Writes down what the gateway tells; told again it changes nothing. */
 export async function noteDuplicateDisputes(

@@ -1,6 +1,7 @@
 // What a merchant sends to make or change a link: the shapes, and the rules that a shape cannot say.
 
 import { type Static, Type } from 'typebox'
+import { redirectComplaints } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Currency, DEFAULT_CURRENCY, defaultCountry } from '../core/currency.ts'
 import { type Complaint, REFUSALS, Refusal, refusalOf } from '../core/errors.ts'
@@ -8,7 +9,7 @@ import { parseAmount } from '../core/money.ts'
 import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata, Nullable, VISIBLE, Words } from '../kit/schema.ts'
-import { amountComplaints, countryComplaints, redirectComplaints } from '../payments/input.ts'
+import { amountComplaints, countryComplaints } from '../payments/input.ts'
 import type { LinkRow, LinkTerms, LinkUsage, NewLink } from './queries.ts'
 import { LINK_USAGES } from './schema.ts'
 

@@ -5,7 +5,7 @@
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
 import type { Admission } from '../payments/app.ts'
-import type { PaymentRow } from '../payments/queries.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 import { dropIdlePlaces, findRoom, insertPlace, type Room } from './place-queries.ts'
 import { lockLink } from './queries.ts'
 

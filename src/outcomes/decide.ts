@@ -3,10 +3,11 @@
 
 import type { FailureCode } from '../core/failures.ts'
 import { equals, type Money, money } from '../core/money.ts'
+import type { DisputeDecision } from '../disputes/dispute.ts'
 import type { DisputeRow } from '../disputes/dispute-queries.ts'
 import type { DisputeReport, Outcome } from '../gateways/gateway.ts'
-import type { AttemptRow } from '../payments/attempt-queries.ts'
-import type { PaymentRow } from '../payments/queries.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 import {
   type AttemptStatus,
   canMove,
@@ -52,16 +53,7 @@ export type Decision =
       gatewayReference: string | null
       statusReason: string | null
     }
-
-  /** The gateway takes money back, or gives back what it took. */
-  | {
-      kind: 'dispute'
-      /** Where the payment moves; null when it stays, and the dispute is only noted. */
-      to: 'disputed' | 'successful' | 'reversed' | null
-      report: DisputeReport
-      /** The same dispute as it is known, while it holds money. */
-      open: DisputeRow | null
-    }
+  | DisputeDecision
 
   /** A chargeback about money that came twice: the payment has no part in it. */
   | { kind: 'duplicate_dispute'; reports: readonly DisputeReport[] }

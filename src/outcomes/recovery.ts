@@ -2,12 +2,12 @@
 // checkout to send the customer to.
 
 import { createHash } from 'node:crypto'
-import { openCheckout } from '../checkout/initiate.ts'
 import { Refusal } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { PaymentRow } from '../payments/queries.ts'
+import { openCheckout } from '../payments/open-checkout.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 import type { Decision } from './decide.ts'
 
 /**

@@ -1,12 +1,13 @@
 // When the resolver asks a gateway again.
 
+import { DISPUTE_DELAY_MS } from '../disputes/dispute.ts'
 import type { Outcome, RecoveryProperties } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { type AttemptRow, postponeAttempt } from '../payments/attempt-queries.ts'
-import type { Known } from '../payments/payment-with-attempt.ts'
+import type { AttemptRow, Known } from '../payments/attempt.ts'
 import { isOpen } from '../payments/states.ts'
+import { postponeAttempt } from './queries.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -57,9 +58,6 @@ export function nextQuestionAt(
   const delayMs = delays[Math.min(known.attempt.tries, delays.length - 1)] ?? HOUR
   return addMs(now, jittered(app.random, delayMs))
 }
-
-// Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
-export const DISPUTE_DELAY_MS = 24 * HOUR
 
 const PAID: readonly AttemptRow['status'][] = ['succeeded', 'duplicate_success']
 

@@ -1,9 +1,10 @@
+import { initiateComplaints } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Complaint, Refusal } from '../core/errors.ts'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { type Answer, type BodyFacts, created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { complaint, initiateComplaints } from '../payments/input.ts'
+import { complaint } from '../payments/input.ts'
 import { accountRoutes } from './account-routes.ts'
 import type { P2pApp } from './app.ts'
 import {

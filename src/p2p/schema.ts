@@ -1,6 +1,7 @@
 // What a receiving account and a P2P payment look like on the way in and out.
 
 import { type Static, Type } from 'typebox'
+import { InitiateBody } from '../checkout/input.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { findNetwork } from '../core/networks.ts'
 import {
@@ -15,7 +16,6 @@ import {
   VISIBLE,
   Words,
 } from '../kit/schema.ts'
-import { InitiateBody } from '../payments/input.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import type { AccountRow } from './account-queries.ts'
 import { differenceOf } from './difference.ts'

@@ -7,7 +7,7 @@ import { P2P } from '../p2p/app.ts'
 import { findTransfer } from '../p2p/service.ts'
 import type { TransferRow } from '../p2p/transfer-queries.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { PaymentRow } from '../payments/queries.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 import type { Offer } from './checkout/form.ts'
 import { returnAddress } from './return-address.ts'
 

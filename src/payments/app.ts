@@ -16,7 +16,7 @@ import { ownOnly } from '../kit/wall.ts'
 import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
-import type { PaymentRow } from './queries.ts'
+import type { PaymentRow } from './payment.ts'
 import { type RecordInput, type Recording, recordPayments } from './record-queries.ts'
 
 export interface PaymentSettings {

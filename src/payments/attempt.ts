@@ -1,51 +1,8 @@
-import { uuidV4 } from '../core/ids.ts'
-import { money } from '../core/money.ts'
-import type { Attempt, Gateway, Question } from '../gateways/gateway.ts'
-import type { Random } from '../kit/random.ts'
-import type { PaymentsApp } from './app.ts'
-import type { AttemptRow } from './attempt-queries.ts'
-import type { PaymentRow } from './queries.ts'
-
-/** An attempt as the connector needs to see it. */
-export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merchantName: string): Attempt {
-  return {
-    key: attempt.gatewayKey,
-    operation: attempt.operation,
-    paymentId: payment.id,
-    merchantId: payment.merchantId,
-    merchantName,
-    reference: payment.reference,
-    amount: money(payment.amountMinor, payment.currency),
-    country: payment.country,
-    description: payment.description,
-    customer: {
-      email: payment.customerEmail,
-      firstname: payment.customerFirstname,
-      lastname: payment.customerLastname,
-    },
-    startedAt: attempt.startedAt,
-    expiresAt: payment.expiresAt,
-  }
-}
-
-/** What a gateway is asked about. */
-export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Question {
-  const { gatewayKey: key, operation, startedAt } = attempt
-  const { amountMinor, currency, expiresAt } = payment
-  const question = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
-  const isPaid = attempt.status === 'succeeded' || attempt.status === 'duplicate_success'
-  return isPaid ? { ...question, isPaid } : question
-}
-
-/** The gateway that has the attempt, with the account that it was begun with. */
-export function gatewayOf(app: PaymentsApp, attempt: AttemptRow): Promise<Gateway> {
-  return app.gateways.of(attempt.merchantId, attempt.gateway, attempt.accountId)
-}
-
-/** A fresh key for an attempt at a gateway. It stands on disk before the first call and is the same for every try. */
-export function newGatewayKey(random: Random): string {
-  return uuidV4(random.bytes(16))
-}
+import type { FailureCode } from '../core/failures.ts'
+import type { MethodRow } from '../customers/method-queries.ts'
+import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
+import type { PaymentRow } from './payment.ts'
+import type { AttemptStatus } from './states.ts'
 
 type FirstFacts =
   | 'id'
@@ -79,4 +36,43 @@ export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, FirstFac
     tries: 0,
     fence: 1,
   }
+}
+
+export interface AttemptRow {
+  merchantId: string
+  id: string
+  paymentId: string
+  number: number
+  operation: 'checkout' | 'charge'
+  gateway: string
+  /** The merchant's own account at the gateway; null is the installation's. */
+  accountId: string | null
+  channel: string
+  status: AttemptStatus
+  gatewayKey: string
+  gatewayReference: string | null
+  choice: CheckoutChoice | null
+  nextStep: NextStep | null
+  failureCode: FailureCode | null
+  failureWords: string | null
+  paidMinor: bigint | null
+  paidCurrency: string | null
+  /** What has gone back of money that came twice. */
+  refundedMinor: bigint
+  startedAt: Date
+  endedAt: Date | null
+  /** When the payer said that the money was sent. */
+  sentAt: Date | null
+  /** When the payer came back from the gateway's page. */
+  returnedAt: Date | null
+  dueAt: Date | null
+  tries: number
+  fence: number
+}
+
+/** A payment with the attempt in question, as last seen. */
+export interface Known {
+  payment: PaymentRow
+  attempt: AttemptRow
+  method?: MethodRow | null
 }

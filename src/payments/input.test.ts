@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { chargeComplaints, toChargeInput } from '../charges/input.ts'
+import { initiateComplaints, toInitiateInput } from '../checkout/input.ts'
 import { CURRENCIES, CURRENCY_CODES } from '../core/currency.ts'
 import { Refusal } from '../core/errors.ts'
-import {
-  chargeComplaints,
-  fingerprintOf,
-  initiateComplaints,
-  toChargeInput,
-  toInitiateInput,
-} from './input.ts'
+import { fingerprintOf } from './input.ts'
 
 const customer = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
 const body = { amount: 1250.5, currency: 'KES' as const, reference: 'order-1', customer }

@@ -3,25 +3,16 @@
 
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
-import { readReturnUrl } from '../checkout/return-url.ts'
 import { canonicalJson } from '../core/canonical.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
-import {
-  CURRENCIES,
-  type Currency,
-  DEFAULT_CURRENCY,
-  defaultCountry,
-  isCurrency,
-  usesCurrency,
-} from '../core/currency.ts'
+import { CURRENCIES, type Currency, DEFAULT_CURRENCY, isCurrency, usesCurrency } from '../core/currency.ts'
 import { type Complaint, REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
-import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
-import { CountryInput, CurrencyInput, Email, Metadata, PersonName } from '../kit/schema.ts'
+import { CountryInput, Email, PersonName } from '../kit/schema.ts'
 
-const Reference = Type.String({
+export const Reference = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: '^\\S(?:[\\s\\S]*\\S)?$',
@@ -36,49 +27,9 @@ export const PaymentCustomer = Type.Object({
   country: Type.Optional(CountryInput),
 })
 
-const Description = Type.String({ maxLength: 255, 'x-multiline': true })
+export const Description = Type.String({ maxLength: 255, 'x-multiline': true })
 
-export const InitiateBody = Type.Object({
-  amount: Type.Number({ description: 'In major units: 1250.5 is KES 1,250.50.' }),
-  reference: Reference,
-  customer: PaymentCustomer,
-  description: Type.Optional(Description),
-  metadata: Type.Optional(Metadata),
-  currency: Type.Optional(CurrencyInput),
-  country: Type.Optional(
-    Type.String({
-      pattern: '^[A-Za-z]{2}$',
-      'x-code': 'invalid_country',
-      'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
-      description: 'Selects the rails of the currency. Required for XAF and XOF.',
-    }),
-  ),
-  redirectUrl: Type.Optional(
-    Type.String({
-      maxLength: 2048,
-      description:
-        'Where the customer is sent after completing or abandoning checkout, with reference and status appended. The status is a hint: verify the payment before you deliver. An https address; http only in staging. If the operator has registered origins for you (settings.redirectOrigins), it must be on one of them; in staging, localhost always may.',
-    }),
-  ),
-  isRecurring: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'Your intent to charge the method again. Only a signal for reports.',
-    }),
-  ),
-})
-
-export const RecurringChargeBody = Type.Object({
-  reference: Reference,
-  customer: PaymentCustomer,
-  metadata: Metadata,
-  currency: Type.Optional(Type.Unsafe<Currency>({ ...CurrencyInput, 'x-null': 'refused' })),
-  amount: Type.Number({ description: 'In major units.' }),
-  recurringToken: Type.String({ minLength: 1, maxLength: 200 }),
-  description: Description,
-})
-
-interface CommonInput {
+export interface CommonInput {
   reference: string
   amount: Money
   description: string | null
@@ -96,25 +47,17 @@ export interface InitiateInput extends CommonInput {
   openForMs?: number
 }
 
-export interface ChargeInput extends CommonInput {
-  recurringToken: string
+/** The fields that the bodies of initiate-payment and of a recurring charge share. */
+interface CommonBody {
+  reference: string
+  amount: number
+  currency?: Currency
+  description?: string
+  metadata?: Record<string, unknown>
+  customer: Static<typeof PaymentCustomer>
 }
 
-export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInput {
-  const common = toCommonInput(body)
-  return {
-    ...common,
-    country: body.country?.toUpperCase() ?? defaultCountry(common.amount.currency),
-    redirectUrl: body.redirectUrl ?? null,
-    isRecurring: body.isRecurring ?? false,
-  }
-}
-
-export function toChargeInput(body: Static<typeof RecurringChargeBody>): ChargeInput {
-  return { ...toCommonInput(body), recurringToken: body.recurringToken }
-}
-
-function toCommonInput(body: Static<typeof InitiateBody> | Static<typeof RecurringChargeBody>): CommonInput {
+export function toCommonInput(body: CommonBody): CommonInput {
   refuseCardNumbers(body)
   const amount = parseAmount(body.amount, body.currency ?? DEFAULT_CURRENCY)
   if (typeof amount === 'string')
@@ -144,31 +87,13 @@ function refuseCardNumbers(body: {
 }
 
 /** The same request has the same fingerprint, whatever the order of its keys; null and absent are the same. */
-export function fingerprintOf(operation: string, input: InitiateInput | ChargeInput): string {
+export function fingerprintOf(operation: string, input: CommonInput): string {
   return createHash('sha256')
     .update(operation)
     .update(
       canonicalJson({ ...input, customer: { ...input.customer, email: input.customer.email.toLowerCase() } }),
     )
     .digest('hex')
-}
-
-export function initiateComplaints(allowHttp: boolean) {
-  return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
-    ...amountComplaints(body, facts),
-    ...countryComplaints(body),
-    ...customerComplaints(body),
-    ...metadataComplaints(body.metadata, facts),
-    ...redirectComplaints(body.redirectUrl, allowHttp),
-  ]
-}
-
-export function chargeComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
-  return [
-    ...amountComplaints(body, facts),
-    ...customerComplaints(body),
-    ...metadataComplaints(body.metadata, facts),
-  ]
 }
 
 export function complaint(
@@ -214,19 +139,10 @@ export function countryComplaints(body: Record<string, unknown>): Complaint[] {
   return [complaint('country', 'invalid_country', `${body.country.toUpperCase()} does not use ${currency}.`)]
 }
 
-function customerComplaints(body: Record<string, unknown>): Complaint[] {
+export function customerComplaints(body: Record<string, unknown>): Complaint[] {
   const customer = body.customer
   if (typeof customer !== 'object' || customer === null || !('country' in customer)) return []
   if (typeof customer.country !== 'string' || isCountry(customer.country)) return []
   const message = 'customer.country must be an ISO 3166-1 alpha-2 code.'
   return [{ field: 'customer.country', code: 'invalid_format', message }]
-}
-
-export function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Complaint[] {
-  if (typeof redirectUrl !== 'string') return []
-  const wanted = allowHttp ? 'an https or http address' : 'an https address'
-  const message = `redirectUrl must be ${wanted} without user name, spaces or backslashes.`
-  return readReturnUrl(redirectUrl, allowHttp)
-    ? []
-    : [{ field: 'redirectUrl', code: 'invalid_format', message }]
 }

@@ -7,7 +7,7 @@ import { COUNT_CAP } from '../core/page.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db.ts'
 import { countGrowing, type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
-import { PAYMENT_COLUMNS, type PaymentRow } from './queries.ts'
+import { PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 
 export interface PaymentFilter {
   /** Null: payments and charges together, which only a customer's list shows. */

@@ -8,7 +8,7 @@ import { pageOf, windowOf } from '../kit/list.ts'
 import { CurrencyFilter, PAGE_QUERY, UuidInput, Words } from '../kit/schema.ts'
 import type { PaymentsApp } from './app.ts'
 import { listPaymentRows, type PaymentFilter } from './list-queries.ts'
-import type { PaymentRow } from './queries.ts'
+import type { PaymentRow } from './payment.ts'
 import { PAYMENT_STATUSES } from './states.ts'
 
 const FILTER_QUERY = {

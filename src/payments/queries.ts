@@ -1,62 +1,8 @@
 // Every statement over payments, references and idempotency keys, except the two that carry the money path
 // (record-queries and settle-queries).
 
-import type { Currency } from '../core/currency.ts'
-import type { FailureCode } from '../core/failures.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { PaymentStatus } from './states.ts'
-
-export interface PaymentRow {
-  merchantId: string
-  id: string
-  kind: 'checkout' | 'charge'
-  reference: string
-  status: PaymentStatus
-  statusReason: string | null
-  version: number
-  amountMinor: bigint
-  currency: Currency
-  amountPaidMinor: bigint | null
-  feeMinor: bigint | null
-  refundedMinor: bigint
-  gateway: string
-  country: string | null
-  description: string | null
-  metadata: Record<string, unknown>
-  redirectUrl: string | null
-  isRecurring: boolean
-  customerId: string
-  customerEmail: string
-  customerFirstname: string
-  customerLastname: string
-  accessSealed: string | null
-  attemptsUsed: number
-  /** How many of the attempts took over at once from one that provably began nothing. */
-  failovers: number
-  paymentMethodId: string | null
-  recoveryPaymentId: string | null
-  /** The payment link at which it was begun. */
-  linkId: string | null
-  failureCode: FailureCode | null
-  failureWords: string | null
-  expiresAt: Date | null
-  dueAt: Date | null
-  paidAt: Date | null
-  createdAt: Date
-}
-
-export const PAYMENT_COLUMNS = `
-  p.merchant_id as "merchantId", p.id, p.kind, p.reference, p.status, p.status_reason as "statusReason", p.version,
-  p.amount_minor as "amountMinor", p.currency, p.amount_paid_minor as "amountPaidMinor", p.fee_minor as "feeMinor",
-  p.refunded_minor as "refundedMinor", p.gateway, p.country, p.description, p.metadata,
-  p.redirect_url as "redirectUrl", p.is_recurring as "isRecurring", p.customer_id as "customerId",
-  p.customer_email as "customerEmail", p.customer_firstname as "customerFirstname",
-  p.customer_lastname as "customerLastname", p.access_sealed as "accessSealed", p.attempts_used as "attemptsUsed",
-  p.failovers,
-  p.payment_method_id as "paymentMethodId", p.recovery_payment_id as "recoveryPaymentId",
-  p.link_id as "linkId",
-  p.failure_code as "failureCode", p.failure_words as "failureWords", p.expires_at as "expiresAt",
-  p.due_at as "dueAt", p.paid_at as "paidAt", p.created_at as "createdAt"`
+import { type LockedPayment, PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 
 export interface ReferenceRow {
   paymentId: string
@@ -157,29 +103,6 @@ export async function findPaymentByAccess(db: Db, accessHash: Buffer): Promise<P
   return row
 }
 
-// The version stays, because nothing has moved: it counts moves, and each has its event. Whoever ends a checkout for time
-// compares the time itself (settle-queries), so an expiry that was decided before does not win.
-const extendExpiryStatement = sql<unknown>`
-update payments
-set expires_at = $4, due_at = $4
-where merchant_id = $1
-  and id = $2
-  and kind = 'checkout'
-  and status = 'pending'
-  and expires_at > $3
-  and expires_at < $4`
-
-/** Moves the end of an open checkout on. A no-op when it is over by now, or ends later anyway. */
-export async function extendExpiry(
-  db: Db,
-  merchantId: string,
-  id: string,
-  now: Date,
-  expiresAt: Date,
-): Promise<void> {
-  await db.query(extendExpiryStatement, [merchantId, id, now, expiresAt])
-}
-
 export interface Hold {
   merchantId: string
   paymentId: string
@@ -225,27 +148,30 @@ export async function holdOpen(tx: Tx, hold: Hold): Promise<void> {
   await tx.query(holdOpenStatement, [merchantId, paymentId, gatewayKey, reason, at, until, untilAtLink])
 }
 
-const claimDueCheckoutsStatement = sql<PaymentRow>`
-with due as (
-  select merchant_id, id
-  from payments
-  where due_at <= $1
-  order by due_at
-  limit $3
-  for update skip locked
-)
-update payments p
-set due_at = $2
-from due d
-where p.merchant_id = d.merchant_id and p.id = d.id
-returning ${PAYMENT_COLUMNS}`
+const lockPaymentStatement = sql<LockedPayment>`
+select ${PAYMENT_COLUMNS}, p.refund_reserved_minor as "refundReservedMinor"
+from payments p
+where p.merchant_id = $1 and p.id = $2
+for no key update of p`
 
-/** Open checkouts whose time has passed, leased until `leaseUntil`. */
-export async function claimDueCheckouts(
+/** The payment as it stands, and stays to the end of the transaction. */
+export async function lockPayment(tx: Tx, merchantId: string, id: string): Promise<LockedPayment> {
+  const [row] = await tx.query(lockPaymentStatement, [merchantId, id])
+  if (!row) throw new Error(`payment ${id} has vanished`)
+  return row
+}
+
+const selectReferences = sql<{ id: string; reference: string }>`
+select id, reference
+from payments
+where merchant_id = $1 and id = any ($2::uuid[])`
+
+/** The references of payments, by their uuid. */
+export async function findReferences(
   db: Db,
-  now: Date,
-  leaseUntil: Date,
-  limit: number,
-): Promise<PaymentRow[]> {
-  return db.query(claimDueCheckoutsStatement, [now, leaseUntil, limit])
+  merchantId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = ids.length === 0 ? [] : await db.query(selectReferences, [merchantId, ids])
+  return new Map(rows.map(({ id, reference }) => [id, reference]))
 }

@@ -7,8 +7,8 @@ import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { SavedMethodRecord, type SavedMethodView } from '../customers/schema.ts'
 import { AmountText, CurrencyCode, Metadata, Nullable, Timestamp, Uuid, Words } from '../kit/schema.ts'
-import type { AttemptRow } from './attempt-queries.ts'
-import type { PaymentRow } from './queries.ts'
+import type { AttemptRow } from './attempt.ts'
+import type { PaymentRow } from './payment.ts'
 import { PAYMENT_STATUSES } from './states.ts'
 
 const CustomerSummary = Type.Object({

@@ -10,21 +10,13 @@ import type { MethodRow } from '../customers/method-queries.ts'
 import { takeClaimedRest } from '../disputes/dispute.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { type AttemptRow, listAttempts } from '../payments/attempt-queries.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
+import { listAttempts } from '../payments/attempt-queries.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
-import { findPayment, type PaymentRow } from '../payments/queries.ts'
-import { changeRefunds, type LockedPayment, lockPayment } from '../payments/refund-queries.ts'
+import type { LockedPayment, PaymentRow } from '../payments/payment.ts'
+import { lockPayment } from '../payments/queries.ts'
 import { canMove, type MoveSource, type PaymentStatus } from '../payments/states.ts'
-
-/** The payment that something of it names. */
-export async function paymentOf(
-  app: PaymentsApp,
-  { merchantId, paymentId }: { merchantId: string; paymentId: string },
-): Promise<PaymentRow> {
-  const payment = await findPayment(app.db, merchantId, paymentId)
-  if (!payment) throw new Error(`payment ${paymentId} has vanished`)
-  return payment
-}
+import { changeRefunds } from './payment-queries.ts'
 
 /** The attempt that was paid, if any was. */
 export async function findPaidAttempt(

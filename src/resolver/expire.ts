@@ -8,8 +8,10 @@ import { verifyAttempt } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
-import { claimDueCheckouts, findPayment, type PaymentRow } from '../payments/queries.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { findPayment } from '../payments/queries.ts'
 import { isOpen } from '../payments/states.ts'
+import { claimDueCheckouts } from './queries.ts'
 
 // Who dies meanwhile gives the checkout back by then, and an unknown outcome is looked at again by then.
 const LEASE_MS = 30_000

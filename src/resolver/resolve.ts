@@ -13,17 +13,13 @@ import { errorFields } from '../kit/log.ts'
 import { settle } from '../outcomes/apply.ts'
 import { isKeyTrusted, resolverLeaseEnd, scheduleQuestion } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { toQuestion } from '../payments/attempt.ts'
-import {
-  type AttemptRow,
-  type ClaimedAttempt,
-  claimDueAttempts,
-  listAttempts,
-} from '../payments/attempt-queries.ts'
+import type { AttemptRow, Known } from '../payments/attempt.ts'
+import { listAttempts } from '../payments/attempt-queries.ts'
+import { toQuestion } from '../payments/gateway-request.ts'
 import { closeAttempt } from '../payments/move-queries.ts'
-import type { Known } from '../payments/payment-with-attempt.ts'
 import { findPayment } from '../payments/queries.ts'
 import { methodOf } from '../payments/views.ts'
+import { type ClaimedAttempt, claimDueAttempts } from './queries.ts'
 
 /** Claims what is due; each answer is the work of resolving one attempt. */
 export async function claimResolutions(

@@ -1,7 +1,8 @@
 import type { Merchant } from '../core/merchant.ts'
 import { claimKey, type KeyClaim, type Once } from '../kit/idempotency.ts'
-import { requirePayment } from '../outcomes/verify.ts'
-import { type PaymentRow, releaseIdempotencyKey } from '../payments/queries.ts'
+import { requirePayment } from '../payments/find.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { releaseIdempotencyKey } from '../payments/queries.ts'
 import type { StagingApp } from './service.ts'
 
 /** Who plays, about which payment, and under which Idempotency-Key. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import type { PaymentsApp } from '../../src/payments/app.ts'
-import { paymentJobs } from '../../src/resolver/jobs.ts'
+import { paymentJobs } from '../../src/payments/jobs.ts'
 import { assertNothingStored, assertRefusal } from '../support/answers.ts'
 import type { ApiAnswer } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
@@ -106,7 +106,7 @@ describe('an Idempotency-Key', () => {
 
   it('is kept for at least 24 hours, and after it is forgotten the reference still holds (F-50)', async () => {
     // The job needs no more of the service than these two.
-    const jobs = paymentJobs({ db: service.db, clock } as unknown as PaymentsApp)
+    const jobs = paymentJobs({ db: service.db, clock } as unknown as PaymentsApp, 7)
     const job = jobs.find(({ name }) => name === 'forget-idempotency-keys')
     const forget = job && 'run' in job ? job.run : assert.fail('there is no such job')
     const key = randomUUID()

@@ -13,14 +13,14 @@ import {
   requireCheckoutPayment,
   startAttempt,
 } from '../../src/checkout/checkout.ts'
+import { checkoutJobs } from '../../src/checkout/jobs.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import type { CheckoutChoice, Started } from '../../src/gateways/gateway.ts'
 import { addMs } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
-import type { PaymentRow } from '../../src/payments/queries.ts'
+import type { PaymentRow } from '../../src/payments/payment.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'
-import { paymentJobs } from '../../src/resolver/jobs.ts'
 import { eventsOf, pathOf } from '../support/books.ts'
 import { payWith } from '../support/builders.ts'
 import { CANCELLED, NO_ANSWER, paymentsRig, STARTED } from '../support/payments-rig.ts'
@@ -183,7 +183,7 @@ describe('asking one phone', () => {
   })
 
   it('is forgotten when its window is over', async () => {
-    const job = paymentJobs(app).find(({ name }) => name === 'forget-prompt-windows')
+    const job = checkoutJobs(app).find(({ name }) => name === 'forget-prompt-windows')
     assert.ok(job && 'run' in job)
     await ask(newPhone())
     clock.advance(14 * MINUTE)
@@ -198,7 +198,7 @@ describe('asking one phone', () => {
   })
 
   it('is not forgotten when a new window begins while the old one is swept away', async () => {
-    const job = paymentJobs(app).find(({ name }) => name === 'forget-prompt-windows')
+    const job = checkoutJobs(app).find(({ name }) => name === 'forget-prompt-windows')
     assert.ok(job && 'run' in job)
     clock.advance(HOUR)
     await job.run()

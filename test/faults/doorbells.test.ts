@@ -10,7 +10,7 @@ import { ringDoorbell } from '../../src/gateway-webhooks/queries.ts'
 import { gatewayHooks } from '../../src/gateway-webhooks/receive.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db.ts'
-import type { PaymentRow } from '../../src/payments/queries.ts'
+import type { PaymentRow } from '../../src/payments/payment.ts'
 import { methodOf } from '../../src/payments/views.ts'
 import { pathOf } from '../support/books.ts'
 import {

@@ -8,7 +8,7 @@ import { fixedGateways } from '../../src/gateways/registry.ts'
 import { MAX_ATTEMPTS } from '../../src/outcomes/decide.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
 import { listAttempts } from '../../src/payments/attempt-queries.ts'
-import type { PaymentRow } from '../../src/payments/queries.ts'
+import type { PaymentRow } from '../../src/payments/payment.ts'
 import {
   NO_ANSWER,
   NOT_SENT,

@@ -18,7 +18,7 @@ import { dropAbandonedPlaces, takePlace } from '../../src/links/places.ts'
 import { createLink, requireLink } from '../../src/links/service.ts'
 import { countOnePayment } from '../../src/links/tally.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
-import type { PaymentRow } from '../../src/payments/queries.ts'
+import type { PaymentRow } from '../../src/payments/payment.ts'
 import { eventsOf } from '../support/books.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
 import {

@@ -11,7 +11,8 @@ import {
 } from '../../src/checkout/checkout.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
 import { pageRoutes } from '../../src/pages/routes.ts'
-import { holdOpen, type PaymentRow } from '../../src/payments/queries.ts'
+import type { PaymentRow } from '../../src/payments/payment.ts'
+import { holdOpen } from '../../src/payments/queries.ts'
 import { openAccessCode } from '../../src/payments/views.ts'
 import { pathOf } from '../support/books.ts'
 import {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { addMs } from '../../kit/clock.ts'
-import type { AttemptRow } from '../../payments/attempt-queries.ts'
-import type { PaymentRow } from '../../payments/queries.ts'
+import type { AttemptRow } from '../../payments/attempt.ts'
+import type { PaymentRow } from '../../payments/payment.ts'
 import { mayHaveSentMoney, screenOf, shownState } from './facts.ts'
 
 const START = new Date('2026-11-14T10:00:00Z')

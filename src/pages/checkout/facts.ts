@@ -6,8 +6,8 @@ import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import type { TransferRow } from '../../p2p/transfer-queries.ts'
 import type { Admission } from '../../payments/app.ts'
-import type { AttemptRow } from '../../payments/attempt-queries.ts'
-import type { PaymentRow } from '../../payments/queries.ts'
+import type { AttemptRow } from '../../payments/attempt.ts'
+import type { PaymentRow } from '../../payments/payment.ts'
 import type { Speech } from '../speech.ts'
 import type { FormState } from './form.ts'
 

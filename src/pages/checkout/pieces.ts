@@ -2,7 +2,7 @@
 
 import { money } from '../../core/money.ts'
 import { type Html, html, trusted } from '../../kit/html.ts'
-import type { AttemptRow } from '../../payments/attempt-queries.ts'
+import type { AttemptRow } from '../../payments/attempt.ts'
 import type { WordId } from '../words/en.ts'
 import { withoutControls } from '../words.ts'
 import type { CheckoutFacts } from './facts.ts'

@@ -5,7 +5,7 @@ import { formatAmount, type Money } from '../../core/money.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { readPhone } from '../../kit/phone.ts'
-import type { AttemptRow } from '../../payments/attempt-queries.ts'
+import type { AttemptRow } from '../../payments/attempt.ts'
 import type { CheckoutFacts } from './facts.ts'
 import {
   attemptField,

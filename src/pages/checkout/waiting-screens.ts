@@ -5,7 +5,7 @@ import { findNetwork } from '../../core/networks.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
-import type { AttemptRow } from '../../payments/attempt-queries.ts'
+import type { AttemptRow } from '../../payments/attempt.ts'
 import { straightToMerchant } from './direct-screens.ts'
 import { type CheckoutFacts, isDirectScreen, screenOf, shownState } from './facts.ts'
 import {

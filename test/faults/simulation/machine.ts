@@ -16,7 +16,7 @@ import { ledgerJobs } from '../../../src/ledger/jobs.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
 import { refundJobs } from '../../../src/refunds/jobs.ts'
 import { ringRefunds } from '../../../src/refunds/pursue.ts'
-import { paymentJobs } from '../../../src/resolver/jobs.ts'
+import { resolverJobs } from '../../../src/resolver/jobs.ts'
 import { randomOf } from './chance.ts'
 import { type Alarm, takesPart } from './due.ts'
 import type { Store } from './model/store.ts'
@@ -128,7 +128,7 @@ function clockOf(sim: Sim, host: Host): Clock {
 
 function startBackground({ sim, alarm, composition }: MachineNeeds, machine: Machine): void {
   const { app, epoch } = machine
-  const all = [...paymentJobs(app), ...refundJobs(app), ...ledgerJobs(app)]
+  const all = [...resolverJobs(app), ...refundJobs(app), ...ledgerJobs(app)]
   const jobs = composition.jobs?.(all, app) ?? all
   for (const job of jobs.filter(({ name }) => takesPart(name, machine.name))) {
     const sleep: Clock['sleep'] = (ms) =>

@@ -2,7 +2,7 @@
 // have done, and against what people were told; in the end the books are compared as a whole. The letters are those of the
 // invariants in migrations/0007_invariants.sql.
 
-import type { PaymentRow } from '../../../src/payments/queries.ts'
+import type { PaymentRow } from '../../../src/payments/payment.ts'
 import { canMove, type PaymentStatus } from '../../../src/payments/states.ts'
 import type { RefundRow } from '../../../src/refunds/queries.ts'
 import type { Change, Row, Store } from './model/store.ts'

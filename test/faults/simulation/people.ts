@@ -2,6 +2,7 @@
 // thing; payers press twice, leave, come back, pay late or on two pages.
 
 import { chargeSavedMethod } from '../../../src/charges/charge.ts'
+import type { ChargeInput } from '../../../src/charges/input.ts'
 import {
   type CheckoutView,
   cancelCheckout,
@@ -14,8 +15,7 @@ import { initiatePayment } from '../../../src/checkout/initiate.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
 import { money } from '../../../src/core/money.ts'
 import { verifyPayment } from '../../../src/outcomes/verify.ts'
-import type { ChargeInput } from '../../../src/payments/input.ts'
-import type { PaymentRow } from '../../../src/payments/queries.ts'
+import type { PaymentRow } from '../../../src/payments/payment.ts'
 import { openAccessCode } from '../../../src/payments/views.ts'
 import { requestRefund } from '../../../src/refunds/request.ts'
 import type { Machine } from './machine.ts'

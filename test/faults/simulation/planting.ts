@@ -17,9 +17,10 @@ import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/ap
 import { listAttempts } from '../../../src/payments/attempt-queries.ts'
 import { movePayment, plainMove } from '../../../src/payments/move.ts'
 import { applyMoves } from '../../../src/payments/move-queries.ts'
-import { claimDueCheckouts, findPayment } from '../../../src/payments/queries.ts'
+import { findPayment } from '../../../src/payments/queries.ts'
 import { recordPayments } from '../../../src/payments/record-queries.ts'
-import { paymentJobs } from '../../../src/resolver/jobs.ts'
+import { resolverJobs } from '../../../src/resolver/jobs.ts'
+import { claimDueCheckouts } from '../../../src/resolver/queries.ts'
 import { EVERY_GUARD, type Guards, move } from './model/moves.ts'
 import type { Run } from './model/statement.ts'
 import { STATEMENTS } from './model/statements.ts'
@@ -245,7 +246,7 @@ export function settleAgain(jobs: Job[], app: PaymentsApp): Job[] {
       }))
     },
   }
-  const blind = paymentJobs({ ...app, db, writers: createPaymentWriters(db) })
+  const blind = resolverJobs({ ...app, db, writers: createPaymentWriters(db) })
   return jobs.map((job) => blind.find(({ name }) => name === job.name) ?? job)
 }
 

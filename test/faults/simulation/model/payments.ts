@@ -1,21 +1,11 @@
 // What is read and written of payments and attempts beside their record and moves.
 
+import { extendExpiry, markAwaiting, notePayer } from '../../../../src/checkout/queries.ts'
 import { retryRings, ringDoorbell } from '../../../../src/gateway-webhooks/queries.ts'
-import {
-  claimDueAttempts,
-  claimQuestion,
-  listAttempts,
-  markAwaiting,
-  notePayer,
-  postponeAttempt,
-} from '../../../../src/payments/attempt-queries.ts'
-import {
-  claimDueCheckouts,
-  extendExpiry,
-  findPayment,
-  findPaymentByAccess,
-  findPaymentByReference,
-} from '../../../../src/payments/queries.ts'
+import { claimQuestion, postponeAttempt } from '../../../../src/outcomes/queries.ts'
+import { listAttempts } from '../../../../src/payments/attempt-queries.ts'
+import { findPayment, findPaymentByAccess, findPaymentByReference } from '../../../../src/payments/queries.ts'
+import { claimDueAttempts, claimDueCheckouts } from '../../../../src/resolver/queries.ts'
 import { claim, isDue, isSame, modelled, picking, timeOf } from './statement.ts'
 import type { Hands, Row } from './store.ts'
 

@@ -2,12 +2,12 @@
 
 import { insertCase } from '../../../../src/disputes/case-queries.ts'
 import {
-  changeRefunds,
   claimDuplicates,
-  lockPayment,
   noteDuplicateRefund,
   takeDuplicate,
-} from '../../../../src/payments/refund-queries.ts'
+} from '../../../../src/disputes/duplicate-queries.ts'
+import { lockPayment } from '../../../../src/payments/queries.ts'
+import { changeRefunds } from '../../../../src/refunds/payment-queries.ts'
 import {
   claimDueRefunds,
   endRefund,

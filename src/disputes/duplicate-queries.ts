@@ -1,54 +1,4 @@
-// The statements by which refunds change a payment, beside its moves: what is set aside, what has gone back, and which
-// money that came twice waits to go back. Each runs in the transaction of its refund.
-
 import { sql, type Tx } from '../kit/db.ts'
-import { PAYMENT_COLUMNS, type PaymentRow } from './queries.ts'
-
-export interface LockedPayment extends PaymentRow {
-  /** What pending refunds have set aside. */
-  refundReservedMinor: bigint
-}
-
-const lockPaymentStatement = sql<LockedPayment>`
-select ${PAYMENT_COLUMNS}, p.refund_reserved_minor as "refundReservedMinor"
-from payments p
-where p.merchant_id = $1 and p.id = $2
-for no key update of p`
-
-/** The payment as it stands, and stays to the end of the transaction. */
-export async function lockPayment(tx: Tx, merchantId: string, id: string): Promise<LockedPayment> {
-  const [row] = await tx.query(lockPaymentStatement, [merchantId, id])
-  if (!row) throw new Error(`payment ${id} has vanished`)
-  return row
-}
-
-const changeRefundsStatement = sql<unknown>`
-update payments
-set refunded_minor = refunded_minor + $3, refund_reserved_minor = refund_reserved_minor + $4
-where merchant_id = $1 and id = $2`
-
-export async function changeRefunds(
-  tx: Tx,
-  merchantId: string,
-  id: string,
-  change: { refundedMinor: bigint; reservedMinor: bigint },
-): Promise<void> {
-  await tx.query(changeRefundsStatement, [merchantId, id, change.refundedMinor, change.reservedMinor])
-}
-
-const noteDuplicateRefundStatement = sql<unknown>`
-update attempts
-set refunded_minor = refunded_minor + $3
-where merchant_id = $1 and id = $2 and status = 'duplicate_success'`
-
-export async function noteDuplicateRefund(
-  tx: Tx,
-  merchantId: string,
-  attemptId: string,
-  amountMinor: bigint,
-): Promise<void> {
-  await tx.query(noteDuplicateRefundStatement, [merchantId, attemptId, amountMinor])
-}
 
 export interface DuplicateRow {
   merchantId: string
@@ -81,7 +31,6 @@ returning
       and c.kind = 'duplicate_stuck'
       and c.closed_at is null
   ) as "isStuck"`
-
 /** Money that came twice and is still here; whoever dies over it gives it back by `leaseUntil`. */
 export async function claimDuplicates(
   db: Tx,
@@ -127,4 +76,18 @@ for no key update`
 /** One at a time decides what becomes of it, to the end of the transaction. */
 export async function lockDuplicate(tx: Tx, merchantId: string, attemptId: string): Promise<void> {
   await tx.query(lockDuplicateStatement, [merchantId, attemptId])
+}
+
+const noteDuplicateRefundStatement = sql<unknown>`
+update attempts
+set refunded_minor = refunded_minor + $3
+where merchant_id = $1 and id = $2 and status = 'duplicate_success'`
+
+export async function noteDuplicateRefund(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+  amountMinor: bigint,
+): Promise<void> {
+  await tx.query(noteDuplicateRefundStatement, [merchantId, attemptId, amountMinor])
 }

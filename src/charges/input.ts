@@ -1,0 +1,40 @@
+import { type Static, Type } from 'typebox'
+import type { Currency } from '../core/currency.ts'
+import type { Complaint } from '../core/errors.ts'
+import { metadataComplaints } from '../kit/metadata.ts'
+import type { BodyFacts } from '../kit/route.ts'
+import { CurrencyInput, Metadata } from '../kit/schema.ts'
+import {
+  amountComplaints,
+  type CommonInput,
+  customerComplaints,
+  Description,
+  PaymentCustomer,
+  Reference,
+  toCommonInput,
+} from '../payments/input.ts'
+
+export const RecurringChargeBody = Type.Object({
+  reference: Reference,
+  customer: PaymentCustomer,
+  metadata: Metadata,
+  currency: Type.Optional(Type.Unsafe<Currency>({ ...CurrencyInput, 'x-null': 'refused' })),
+  amount: Type.Number({ description: 'In major units.' }),
+  recurringToken: Type.String({ minLength: 1, maxLength: 200 }),
+  description: Description,
+})
+export interface ChargeInput extends CommonInput {
+  recurringToken: string
+}
+
+export function toChargeInput(body: Static<typeof RecurringChargeBody>): ChargeInput {
+  return { ...toCommonInput(body), recurringToken: body.recurringToken }
+}
+
+export function chargeComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+  return [
+    ...amountComplaints(body, facts),
+    ...customerComplaints(body),
+    ...metadataComplaints(body.metadata, facts),
+  ]
+}

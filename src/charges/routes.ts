@@ -1,0 +1,72 @@
+import { REPLAYED } from '../kit/idempotency.ts'
+import { created, ok, type Route, route } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { CHARGE_BODY_EXAMPLE, CHARGE_EXAMPLE } from '../payments/examples.ts'
+import { requireCharge } from '../payments/find.ts'
+import { ChargeRecord } from '../payments/schema.ts'
+import { showCharge } from '../payments/views.ts'
+import { chargeSavedMethod } from './charge.ts'
+import { chargeComplaints, RecurringChargeBody, toChargeInput } from './input.ts'
+
+export function chargeRoutes(app: PaymentsApp): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/charges/recurring',
+      tag: 'Charges',
+      scope: 'charges:write',
+      summary: 'Charge a saved payment method again',
+      description:
+        'A decline is an answer: 201 with status failed and its failure. An outcome that is not known yet is 201 with status processing; it is resolved by asking the gateway, never by charging again.',
+      body: RecurringChargeBody,
+      complaints: chargeComplaints,
+      answer: { http: 201, data: ChargeRecord },
+      refusals: [
+        'invalid_currency',
+        'amount_out_of_range',
+        'amount_precision',
+        'recurring_token_not_found',
+        'duplicate_reference',
+        'recurring_token_inactive',
+        'customer_mismatch',
+        'customer_blocked',
+        'currency_not_supported_for_token',
+        'card_data_not_allowed',
+      ],
+      examples: { body: CHARGE_BODY_EXAMPLE, data: CHARGE_EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const input = toChargeInput(body)
+        const { payment, replayed, method } = await chargeSavedMethod(
+          app,
+          merchant,
+          input,
+          idempotencyKey ?? null,
+        )
+        return created(
+          messageOf(payment.status),
+          await showCharge(app, payment, method),
+          replayed ? REPLAYED : undefined,
+        )
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/charges/{uuid}',
+      tag: 'Charges',
+      scope: 'charges:write',
+      summary: 'Get a charge as it is stored',
+      params: UuidParams,
+      answer: { http: 200, data: ChargeRecord },
+      refusals: ['invalid_uuid', 'charge_not_found'],
+      examples: { data: CHARGE_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok('Charge retrieved.', await showCharge(app, await requireCharge(app, merchant, params.uuid))),
+    }),
+  ]
+}
+
+function messageOf(status: string): string {
+  if (status === 'successful') return 'Charge successful.'
+  return status === 'failed' ? 'Charge failed.' : 'Charge is processing.'
+}

@@ -1,0 +1,75 @@
+import { type Static, Type } from 'typebox'
+import { defaultCountry } from '../core/currency.ts'
+import type { Complaint } from '../core/errors.ts'
+import { metadataComplaints } from '../kit/metadata.ts'
+import type { BodyFacts } from '../kit/route.ts'
+import { CurrencyInput, Metadata } from '../kit/schema.ts'
+import {
+  amountComplaints,
+  countryComplaints,
+  customerComplaints,
+  Description,
+  type InitiateInput,
+  PaymentCustomer,
+  Reference,
+  toCommonInput,
+} from '../payments/input.ts'
+import { readReturnUrl } from './return-url.ts'
+
+export const InitiateBody = Type.Object({
+  amount: Type.Number({ description: 'In major units: 1250.5 is KES 1,250.50.' }),
+  reference: Reference,
+  customer: PaymentCustomer,
+  description: Type.Optional(Description),
+  metadata: Type.Optional(Metadata),
+  currency: Type.Optional(CurrencyInput),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z]{2}$',
+      'x-code': 'invalid_country',
+      'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
+      description: 'Selects the rails of the currency. Required for XAF and XOF.',
+    }),
+  ),
+  redirectUrl: Type.Optional(
+    Type.String({
+      maxLength: 2048,
+      description:
+        'Where the customer is sent after completing or abandoning checkout, with reference and status appended. The status is a hint: verify the payment before you deliver. An https address; http only in staging. If the operator has registered origins for you (settings.redirectOrigins), it must be on one of them; in staging, localhost always may.',
+    }),
+  ),
+  isRecurring: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Your intent to charge the method again. Only a signal for reports.',
+    }),
+  ),
+})
+export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInput {
+  const common = toCommonInput(body)
+  return {
+    ...common,
+    country: body.country?.toUpperCase() ?? defaultCountry(common.amount.currency),
+    redirectUrl: body.redirectUrl ?? null,
+    isRecurring: body.isRecurring ?? false,
+  }
+}
+
+export function initiateComplaints(allowHttp: boolean) {
+  return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
+    ...amountComplaints(body, facts),
+    ...countryComplaints(body),
+    ...customerComplaints(body),
+    ...metadataComplaints(body.metadata, facts),
+    ...redirectComplaints(body.redirectUrl, allowHttp),
+  ]
+}
+
+export function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Complaint[] {
+  if (typeof redirectUrl !== 'string') return []
+  const wanted = allowHttp ? 'an https or http address' : 'an https address'
+  const message = `redirectUrl must be ${wanted} without user name, spaces or backslashes.`
+  return readReturnUrl(redirectUrl, allowHttp)
+    ? []
+    : [{ field: 'redirectUrl', code: 'invalid_format', message }]
+}

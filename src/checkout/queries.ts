@@ -1,0 +1,77 @@
+import type { NextStep } from '../gateways/gateway.ts'
+import { type Db, sql } from '../kit/db.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
+
+const markAwaitingStatement = sql<{ id: string }>`
+with awaiting as (
+  update attempts
+  set
+    status = 'awaiting_customer',
+    gateway_reference = coalesce($4, gateway_reference),
+    next_step = coalesce($5::jsonb, next_step),
+    due_at = $6
+  where merchant_id = $1 and id = $2 and fence = $3 and status in ('started', 'awaiting_customer')
+  returning id, payment_id
+)
+update payments p
+set status_reason = coalesce(nullif(p.status_reason, 'outcome_unknown'), 'awaiting_customer')
+from awaiting a
+where p.merchant_id = $1 and p.id = a.payment_id and p.status = 'processing'
+returning a.id`
+
+/** The gateway has taken the attempt on and the payer is to act. */
+export async function markAwaiting(
+  db: Db,
+  attempt: AttemptRow,
+  gatewayReference: string | null,
+  nextStep: NextStep | null,
+  dueAt: Date | null,
+): Promise<void> {
+  await db.query(markAwaitingStatement, [
+    attempt.merchantId,
+    attempt.id,
+    attempt.fence,
+    gatewayReference,
+    nextStep === null ? null : JSON.stringify(nextStep),
+    dueAt,
+  ])
+}
+
+const notePayerStatement = sql<unknown>`
+update attempts
+set
+  sent_at = case when $3 = 'sent' then coalesce(sent_at, $4) else sent_at end,
+  returned_at = case when $3 = 'returned' then coalesce(returned_at, $4) else returned_at end
+where merchant_id = $1 and id = $2`
+
+/** Keeps what the payer said or did, the first time. */
+export async function notePayer(
+  db: Db,
+  { merchantId, id }: AttemptRow,
+  what: 'sent' | 'returned',
+  at: Date,
+): Promise<void> {
+  await db.query(notePayerStatement, [merchantId, id, what, at])
+}
+
+// The version stays, because nothing has moved: it counts moves, and each has its event. Whoever ends a checkout for time
+// compares the time itself (settle-queries), so an expiry that was decided before does not win.
+const extendExpiryStatement = sql<unknown>`
+update payments
+set expires_at = $4, due_at = $4
+where merchant_id = $1
+  and id = $2
+  and kind = 'checkout'
+  and status = 'pending'
+  and expires_at > $3
+  and expires_at < $4`
+/** Moves the end of an open checkout on. A no-op when it is over by now, or ends later anyway. */
+export async function extendExpiry(
+  db: Db,
+  merchantId: string,
+  id: string,
+  now: Date,
+  expiresAt: Date,
+): Promise<void> {
+  await db.query(extendExpiryStatement, [merchantId, id, now, expiresAt])
+}

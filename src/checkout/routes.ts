@@ -1,0 +1,90 @@
+import { Type } from 'typebox'
+import { Refusal, refusalOf } from '../core/errors.ts'
+import { REPLAYED } from '../kit/idempotency.ts'
+import { created, ok, type Route, route } from '../kit/route.ts'
+import { UuidInput, UuidParams } from '../kit/schema.ts'
+import { verifyPayment } from '../outcomes/verify.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { INITIATE_BODY_EXAMPLE, INITIATED_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
+import { requirePayment } from '../payments/find.ts'
+import { InitiatedPayment, PaymentRecord } from '../payments/schema.ts'
+import { showInitiated, showPayment } from '../payments/views.ts'
+import { initiatePayment } from './initiate.ts'
+import { InitiateBody, initiateComplaints, toInitiateInput } from './input.ts'
+
+export function checkoutRoutes(app: PaymentsApp): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/checkout/initiate-payment',
+      tag: 'Checkout',
+      scope: 'checkout:write',
+      summary: 'Initiate a payment',
+      description:
+        'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
+      body: InitiateBody,
+      complaints: initiateComplaints(app.settings.mode === 'test'),
+      answer: { http: 201, data: InitiatedPayment },
+      refusals: [
+        'invalid_currency',
+        'country_required',
+        'invalid_country',
+        'amount_out_of_range',
+        'amount_precision',
+        'duplicate_reference',
+        'no_route_available',
+        'customer_blocked',
+        'card_data_not_allowed',
+      ],
+      examples: { body: INITIATE_BODY_EXAMPLE, data: INITIATED_EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const input = toInitiateInput(body)
+        const { payment, replayed } = await initiatePayment(app, merchant, input, idempotencyKey ?? null)
+        return created('Payment initiated.', showInitiated(app, payment), replayed ? REPLAYED : undefined)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/checkout/verify-payment',
+      tag: 'Checkout',
+      scope: 'checkout:read',
+      summary: 'Verify a payment',
+      description:
+        'Asks the gateway when the payment is not final, at most once per three seconds. Answers what is stored when the gateway cannot be reached.',
+      query: Type.Object({
+        reference: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+        uuid: Type.Optional(UuidInput),
+      }),
+      answer: { http: 200, data: PaymentRecord },
+      refusals: ['missing_reference', 'invalid_uuid', 'payment_not_found'],
+      examples: { data: PAYMENT_EXAMPLE },
+      handle: async ({ merchant, query }) => {
+        const name = nameOf(query.reference, query.uuid)
+        return ok('Payment verified.', await showPayment(app, await verifyPayment(app, merchant, name)))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/checkout/payments/{uuid}',
+      tag: 'Checkout',
+      scope: 'checkout:read',
+      summary: 'Get a payment as it is stored',
+      params: UuidParams,
+      answer: { http: 200, data: PaymentRecord },
+      refusals: ['invalid_uuid', 'payment_not_found'],
+      examples: { data: PAYMENT_EXAMPLE },
+      handle: async ({ merchant, params }) => {
+        const payment = await requirePayment(app, merchant, { uuid: params.uuid })
+        if (payment.kind !== 'checkout') throw new Refusal('payment_not_found')
+        return ok('Payment retrieved.', await showPayment(app, payment))
+      },
+    }),
+  ]
+}
+
+function nameOf(reference: string | undefined, uuid: string | undefined) {
+  if (uuid !== undefined) return { uuid }
+  if (reference !== undefined) return { reference }
+  const message = 'Name the payment by reference or by uuid.'
+  throw refusalOf([{ field: 'reference', code: 'missing_reference', message }])
+}

@@ -1,0 +1,18 @@
+import type { Job } from '../kit/jobs.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { forgetWebhooks, retryWebhooks } from './receive.ts'
+
+export function gatewayWebhookJobs(app: PaymentsApp): Job[] {
+  return [
+    {
+      name: 'retry-webhooks',
+      everyMs: 15_000,
+      run: () => retryWebhooks(app),
+    },
+    {
+      name: 'forget-webhooks',
+      everyMs: 600_000,
+      run: () => forgetWebhooks(app),
+    },
+  ]
+}

@@ -1,0 +1,16 @@
+import { addMs } from '../kit/clock.ts'
+import type { Job } from '../kit/jobs.ts'
+import type { PaymentsApp } from './app.ts'
+import { forgetIdempotencyKeys } from './queries.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+export function paymentJobs(app: PaymentsApp, keysKeptDays: number): Job[] {
+  return [
+    {
+      name: 'forget-idempotency-keys',
+      everyMs: 600_000,
+      run: () => forgetIdempotencyKeys(app.db, addMs(app.clock.now(), -keysKeptDays * DAY_MS)),
+    },
+  ]
+}

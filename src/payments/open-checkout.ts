@@ -1,0 +1,36 @@
+import { defaultCountry } from '../core/currency.ts'
+import type { PaymentsApp } from './app.ts'
+import type { InitiateInput } from './input.ts'
+import type { PaymentRow } from './payment.ts'
+import { type Claim, type NewPayment, type Recorded, recordPayment } from './record.ts'
+import { showAtRest } from './views.ts'
+
+/** Records an open checkout on a gateway that was chosen already. */
+export async function openCheckout(
+  app: PaymentsApp,
+  merchantId: string,
+  claim: Claim,
+  input: InitiateInput,
+  gateway: string,
+): Promise<Recorded> {
+  const wanted: NewPayment = {
+    kind: 'checkout',
+    status: 'pending',
+    statusReason: null,
+    amount: input.amount,
+    gateway,
+    country: input.country ?? defaultCountry(input.amount.currency),
+    description: input.description,
+    metadata: input.metadata,
+    redirectUrl: input.redirectUrl,
+    isRecurring: input.isRecurring,
+    customer: input.customer,
+    paymentMethodId: null,
+    linkId: input.linkId,
+    openForMs: input.openForMs ?? app.settings.checkoutMs,
+    attempt: null,
+  }
+  await app.failpoints.pass('initiate.before_record')
+  const show = (payment: PaymentRow) => showAtRest(app, payment, [], null)
+  return recordPayment(app, merchantId, claim, wanted, show)
+}
