@@ -62,7 +62,7 @@ create table payments (
   payment_method_id uuid,
   recovery_payment_id uuid,
   failure_code text,
-  failure_words text,
+  failure_message text,
   expires_at timestamptz,
   -- When the background looks at this open checkout again.
   due_at timestamptz,
@@ -100,16 +100,16 @@ create table attempts (
   choice jsonb,
   next_step jsonb,
   failure_code text,
-  failure_words text,
+  failure_message text,
   -- What the gateway said it collected: the proof behind a credit.
   paid_minor bigint,
   paid_currency text,
   started_at timestamptz not null,
   ended_at timestamptz,
-  asked_at timestamptz,
+  polled_at timestamptz,
   -- When the resolver asks the gateway next; null when there is nothing left to ask.
   due_at timestamptz,
-  tries integer not null default 0,
+  polls integer not null default 0,
   -- Grows with every claim by the resolver: a writer that was away meanwhile cannot speak for the attempt any more.
   fence integer not null default 1,
   primary key (merchant_id, id),
@@ -163,7 +163,7 @@ create trigger moves_append_only before update or delete or truncate on moves
 for each statement execute function refuse_change();
 
 -- Webhooks of gateways as they came. A webhook is a doorbell: it is noted, answered, and then the gateway is asked.
-create table inbound_hooks (
+create table inbound_webhooks (
   gateway text not null,
   event_id text not null,
   gateway_key text not null,

@@ -121,7 +121,7 @@ from payment_references r
 full join payments p on p.merchant_id = r.merchant_id and p.id = r.payment_id
 where r.payment_id is null or p.id is null or p.reference <> r.reference;
 
-create view invariant_i13_nothing_forgotten as
+create view invariant_i13_open_payments_are_scheduled as
 select p.merchant_id, p.id as payment_id, p.status
 from payments p
 where p.status in ('pending', 'processing')

@@ -28,7 +28,7 @@ unique nulls not distinct (merchant_id, customer_id, gateway, account_id, finger
 
 -- Webhooks of gateways: what is needed to know one again and to ask about its payment. Their bodies are not kept: they are
 -- never believed, and hold what is none of our business.
-create table gateway_events (
+create table gateway_webhooks (
   gateway text not null,
   event_id text not null check (char_length(event_id) between 1 and 200),
   account_id uuid,
@@ -42,16 +42,16 @@ create table gateway_events (
   check (handled_at is null or due_at is null)
 );
 
-create index gateway_events_due on gateway_events (due_at) where due_at is not null;
-create index gateway_events_by_time on gateway_events (received_at);
+create index gateway_webhooks_due on gateway_webhooks (due_at) where due_at is not null;
+create index gateway_webhooks_by_time on gateway_webhooks (received_at);
 
-insert into gateway_events (gateway, event_id, gateway_key, received_at, handled_at)
+insert into gateway_webhooks (gateway, event_id, gateway_key, received_at, handled_at)
 select gateway, left(event_id, 200), gateway_key, received_at, received_at
-from inbound_hooks
+from inbound_webhooks
 where event_id <> ''
 on conflict do nothing;
 
-drop table inbound_hooks;
+drop table inbound_webhooks;
 
 create view invariant_i15_accounts_share_the_merchant as
 select a.merchant_id, a.id as child_id, 'attempt' as child

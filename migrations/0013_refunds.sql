@@ -41,7 +41,7 @@ update attempts
 set refund_due_at = now()
 where status = 'duplicate_success';
 
-create index attempts_to_refund on attempts (refund_due_at) where refund_due_at is not null;
+create index attempts_refund_due on attempts (refund_due_at) where refund_due_at is not null;
 
 create table refunds (
   merchant_id uuid not null,
@@ -68,7 +68,7 @@ create table refunds (
   -- The key at the gateway, on disk before the first call and the same for every try.
   gateway_key text not null unique,
   gateway_reference text,
-  failure_words text,
+  failure_message text,
   -- When a call may have left us for the first time. Null: provably nothing was sent.
   submitted_at timestamptz,
   -- It is with a gateway that takes one refund of a payment at a time, and is not known there yet.
@@ -86,7 +86,7 @@ create table refunds (
   check (status <> 'pending' or due_at is not null),
   check (status <> 'failed' or due_at is null),
   check (status = 'pending' or not holds_turn),
-  check ((status = 'failed') = (failure_words is not null)),
+  check ((status = 'failed') = (failure_message is not null)),
   check (version = case when status = 'pending' then 1 else 2 end)
 );
 
@@ -106,7 +106,7 @@ create table cases (
   id uuid not null,
   kind text not null check (
     kind in (
-      'duplicate_stuck', 'duplicate_refund_failed', 'duplicate_disputed', 'duplicate_claimed_twice', 'refund_failed_late'
+      'duplicate_not_refundable', 'duplicate_refund_failed', 'duplicate_disputed', 'duplicate_disputed_after_refund', 'refund_failed_late'
     )
   ),
   payment_id uuid not null,

@@ -183,7 +183,7 @@ create table disputes (
 create unique index one_open_dispute on disputes (merchant_id, payment_id) where status = 'open';
 
 -- A webhook that is about a dispute makes us ask also about an attempt that has succeeded.
-alter table gateway_events add column is_dispute boolean not null default false;
+alter table gateway_webhooks add column is_dispute boolean not null default false;
 
 -- A payment is disputed while a dispute is open, reversed after one was lost, and the account of disputes holds exactly
 -- what the open ones say.

@@ -5,7 +5,7 @@ import { forgetPromptWindows } from './prompt-queries.ts'
 export function checkoutJobs(app: PaymentsApp): Job[] {
   return [
     {
-      name: 'forget-prompt-windows',
+      name: 'purge-prompt-windows',
       everyMs: 600_000,
       run: () => forgetPromptWindows(app.db, app.clock.now()),
     },

@@ -1,10 +1,10 @@
 /** What only a person can end, in words. */
 export const CASE_KINDS = {
-  duplicate_stuck: 'A payer paid twice, and the gateway cannot send the second payment back.',
+  duplicate_not_refundable: 'A payer paid twice, and the gateway cannot send the second payment back.',
   duplicate_refund_failed: 'A payer paid twice, and the gateway refused to send the second payment back.',
   duplicate_disputed:
     'A payer paid twice, and their bank disputes the second payment: it is not sent back until that is decided.',
-  duplicate_claimed_twice:
+  duplicate_disputed_after_refund:
     'A payer paid twice, and the second payment is claimed by their bank although it was or may be sent back.',
   refund_failed_late: 'A refund was successful, and the gateway says later that it failed.',
 } as const satisfies Record<string, string>

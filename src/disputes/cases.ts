@@ -61,7 +61,11 @@ export async function listCases(app: CasesApp, state: 'open' | 'all', query: Lis
 }
 
 // Where the money waits with us until a person has sent it back.
-const WAITING: readonly CaseKind[] = ['duplicate_stuck', 'duplicate_refund_failed', 'duplicate_disputed']
+const WAITING: readonly CaseKind[] = [
+  'duplicate_not_refundable',
+  'duplicate_refund_failed',
+  'duplicate_disputed',
+]
 
 /** Somebody has dealt with it. Money that came twice is with the payer then, so our books owe it to nobody any more. */
 export async function closeCase(app: CasesApp, id: string, note: string): Promise<CaseRow> {

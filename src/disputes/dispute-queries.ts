@@ -91,7 +91,7 @@ export async function readLeft(tx: Tx, merchantId: string, paymentId: string): P
 // A doorbell that has rung since keeps its time.
 const watchAttemptStatement = sql<unknown>`
 update attempts
-set due_at = $4, tries = 0
+set due_at = $4, polls = 0
 where merchant_id = $1 and id = $2 and (due_at is null or due_at > $3)`
 
 /** Lets the resolver ask about an attempt that has succeeded, at that time. */

@@ -47,7 +47,7 @@ async function note(
   const isAll = lost.some(({ amount }) => amount.minor === attempt.paidMinor)
   const wasWaiting = isHeld || (await takeDuplicate(tx, attempt.merchantId, attempt.id))
   if (wasWaiting && isAll) return endLost(app, tx, attempt)
-  return isHeld || !known ? open(app, tx, attempt, 'duplicate_claimed_twice') : undefined
+  return isHeld || !known ? open(app, tx, attempt, 'duplicate_disputed_after_refund') : undefined
 }
 
 /** What waits to be sent back waits on; what was sent already is claimed twice. */
@@ -59,7 +59,7 @@ async function hold(
 ): Promise<CaseKind | undefined> {
   if (await takeDuplicate(tx, attempt.merchantId, attempt.id))
     return open(app, tx, attempt, 'duplicate_disputed')
-  return known ? undefined : open(app, tx, attempt, 'duplicate_claimed_twice')
+  return known ? undefined : open(app, tx, attempt, 'duplicate_disputed_after_refund')
 }
 
 async function giveFree(app: PaymentsApp, tx: Tx, { merchantId, id: attemptId }: AttemptRow): Promise<void> {

@@ -5,7 +5,7 @@ export interface DuplicateRow {
   attemptId: string
   paymentId: string
   /** Somebody was told that it cannot go back. */
-  isStuck: boolean
+  hasOpenCase: boolean
 }
 
 const claimDuplicatesStatement = sql<DuplicateRow>`
@@ -28,9 +28,9 @@ returning
     from cases c
     where c.merchant_id = a.merchant_id
       and c.attempt_id = a.id
-      and c.kind = 'duplicate_stuck'
+      and c.kind = 'duplicate_not_refundable'
       and c.closed_at is null
-  ) as "isStuck"`
+  ) as "hasOpenCase"`
 /** Money that came twice and is still here; whoever dies over it gives it back by `leaseUntil`. */
 export async function claimDuplicates(
   db: Tx,

@@ -5,12 +5,12 @@ import { forgetWebhooks, retryWebhooks } from './receive.ts'
 export function gatewayWebhookJobs(app: PaymentsApp): Job[] {
   return [
     {
-      name: 'retry-webhooks',
+      name: 'retry-gateway-webhooks',
       everyMs: 15_000,
       run: () => retryWebhooks(app),
     },
     {
-      name: 'forget-webhooks',
+      name: 'purge-gateway-webhooks',
       everyMs: 600_000,
       run: () => forgetWebhooks(app),
     },

@@ -28,7 +28,7 @@ with known as (
   where gateway_key = $4 and gateway = $1 and account_id is not distinct from $2
 ),
 noted as (
-  insert into gateway_events (
+  insert into gateway_webhooks (
     gateway, account_id, event_id, gateway_key, received_at, handled_at, due_at, is_dispute
   )
   select
@@ -40,7 +40,7 @@ noted as (
   returning event_id
 )
 update attempts a
-set due_at = $5, tries = 0
+set due_at = $5, polls = 0
 from known k
 where a.merchant_id = k.merchant_id
   and a.id = k.id
@@ -62,7 +62,7 @@ export async function ringDoorbell(db: Db, ring: Ring, now: Date, retryAt: Date)
 const retryRingsStatement = sql<{ isHandled: boolean }>`
 with due as (
   select gateway, account_id, event_id, gateway_key, is_dispute
-  from gateway_events
+  from gateway_webhooks
   where due_at <= $1
   order by due_at
   limit $3
@@ -78,14 +78,14 @@ known as (
 ),
 rung as (
   update attempts a
-  set due_at = $1, tries = 0
+  set due_at = $1, polls = 0
   from known k
   where a.merchant_id = k.merchant_id
     and a.id = k.id
     and ${ringsAt('k.is_dispute')}
     and (a.due_at is null or a.due_at > $1)
 )
-update gateway_events e
+update gateway_webhooks e
 set
   handled_at = case when k.id is not null then $1 end,
   due_at = case
@@ -105,11 +105,11 @@ export async function retryRings(db: Db, now: Date, giveUpBefore: Date, limit: n
 const forgetRingsStatement = sql<unknown>`
 with old as materialized (
   select gateway, account_id, event_id
-  from gateway_events
+  from gateway_webhooks
   where received_at < $1
   limit 1000
 )
-delete from gateway_events e
+delete from gateway_webhooks e
 using old
 where e.gateway = old.gateway
   and e.event_id = old.event_id

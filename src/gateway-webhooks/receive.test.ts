@@ -45,8 +45,8 @@ describe('forged webhooks', () => {
     for (const name of ['one', 'one', 'other', 'one']) assert.deepEqual(await forge(name), { http: 401 })
     assert.deepEqual(await forge('nobody'), { http: 404 })
     assert.deepEqual(counters.read(), [
-      { name: 'forged_webhooks', label: 'one', total: 3 },
-      { name: 'forged_webhooks', label: 'other', total: 1 },
+      { name: 'gateway_webhook_signature_failures', label: 'one', total: 3 },
+      { name: 'gateway_webhook_signature_failures', label: 'other', total: 1 },
     ])
   })
 

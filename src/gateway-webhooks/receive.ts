@@ -86,9 +86,9 @@ async function note(
   if (!isUuid(key)) return
   const now = app.clock.now()
   const ring = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
-  await app.failpoints.pass('hook.before_note')
+  await app.failpoints.pass('gateway_webhook.before_save')
   await ringDoorbell(app.db, ring, now, addMs(now, MINUTE_MS))
-  await app.failpoints.pass('hook.after_note')
+  await app.failpoints.pass('gateway_webhook.after_save')
   await app.rang?.(ring)
 }
 
@@ -124,7 +124,7 @@ const REPORT_EVERY_MS = 20_000
 function createForgeryReport(app: PaymentsApp): (gateway: string) => void {
   const reports = new Map<string, { toldAtMs: number; untold: number }>()
   return (gateway) => {
-    app.counters.add('forged_webhooks', gateway)
+    app.counters.add('gateway_webhook_signature_failures', gateway)
     const nowMs = app.clock.now().getTime()
     const report = reports.get(gateway) ?? { toldAtMs: Number.NEGATIVE_INFINITY, untold: 0 }
     reports.set(gateway, report)

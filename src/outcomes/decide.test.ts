@@ -41,7 +41,7 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     recoveryPaymentId: null,
     linkId: null,
     failureCode: null,
-    failureWords: null,
+    failureMessage: null,
     expiresAt: NOW,
     dueAt: NOW,
     paidAt: null,
@@ -66,7 +66,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     choice: null,
     nextStep: null,
     failureCode: null,
-    failureWords: null,
+    failureMessage: null,
     paidMinor: null,
     paidCurrency: null,
     refundedMinor: 0n,
@@ -75,7 +75,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     sentAt: null,
     returnedAt: null,
     dueAt: NOW,
-    tries: 0,
+    polls: 0,
     fence: 1,
   }
 }

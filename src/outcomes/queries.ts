@@ -24,8 +24,8 @@ export async function postponeAttempt(
 
 const claimQuestionStatement = sql<{ id: string }>`
 update attempts
-set asked_at = $3
-where merchant_id = $1 and id = $2 and (asked_at is null or asked_at <= $4)
+set polled_at = $3
+where merchant_id = $1 and id = $2 and (polled_at is null or polled_at <= $4)
 returning id`
 
 /** Whether this caller may ask the gateway now; over all processes only one may in the window. */

@@ -29,8 +29,8 @@ const UNKNOWN_DELAYS_MS = [
 ].map((seconds) => seconds * SECOND)
 
 /** How long to wait until the next question about something that nobody knows, after so many. */
-export function unknownDelayMs(tries: number): number {
-  return UNKNOWN_DELAYS_MS[Math.min(tries, UNKNOWN_DELAYS_MS.length - 1)] ?? HOUR
+export function unknownDelayMs(polls: number): number {
+  return UNKNOWN_DELAYS_MS[Math.min(polls, UNKNOWN_DELAYS_MS.length - 1)] ?? HOUR
 }
 
 /** The payer is acting: they stand before a page that shows the answer. */
@@ -55,7 +55,7 @@ export function nextQuestionAt(
   if (isEnded) return outcome.kind === 'declined' ? watchAt(app, known, recovery) : null
   if (isOver(known, now) || isSilent(known, outcome, recovery)) return null
   const delays = delaysOf(known, outcome)
-  const delayMs = delays[Math.min(known.attempt.tries, delays.length - 1)] ?? HOUR
+  const delayMs = delays[Math.min(known.attempt.polls, delays.length - 1)] ?? HOUR
   return addMs(now, jittered(app.random, delayMs))
 }
 
@@ -65,7 +65,7 @@ const PAID: readonly AttemptRow['status'][] = ['succeeded', 'duplicate_success']
 function nextLookAt(app: PaymentsApp, { payment, attempt }: Known, outcome: Outcome): Date | null {
   const isUnanswered = outcome.kind === 'unknown' && outcome.reason !== 'not_found'
   if (!isUnanswered && !isDisputed(payment, attempt, outcome)) return null
-  const delayMs = isUnanswered ? unknownDelayMs(attempt.tries) : DISPUTE_DELAY_MS
+  const delayMs = isUnanswered ? unknownDelayMs(attempt.polls) : DISPUTE_DELAY_MS
   return addMs(app.clock.now(), jittered(app.random, delayMs))
 }
 
@@ -88,7 +88,7 @@ export function watchAt(
     return null
   const now = app.clock.now()
   const isOver = addMs(payment.expiresAt ?? payment.createdAt, PAGE_OUTLIVES_MS) <= now
-  const delayMs = LATE_DELAYS_MS[Math.min(attempt.tries, LATE_DELAYS_MS.length - 1)] ?? HOUR
+  const delayMs = LATE_DELAYS_MS[Math.min(attempt.polls, LATE_DELAYS_MS.length - 1)] ?? HOUR
   // Also when the payment was paid in another way meanwhile: then this would be paid twice.
   return isOver ? null : addMs(now, jittered(app.random, Math.min(delayMs, WATCH_MS)))
 }

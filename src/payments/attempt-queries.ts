@@ -6,9 +6,9 @@ import type { AttemptRow } from './attempt.ts'
 const ATTEMPT_COLUMNS = `
   a.merchant_id as "merchantId", a.id, a.payment_id as "paymentId", a.number, a.operation, a.gateway,
   a.account_id as "accountId", a.channel, a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
-  a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_words as "failureWords",
+  a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_message as "failureMessage",
   a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.refunded_minor as "refundedMinor", a.started_at as "startedAt",
-  a.ended_at as "endedAt", a.sent_at as "sentAt", a.returned_at as "returnedAt", a.due_at as "dueAt", a.tries, a.fence`
+  a.ended_at as "endedAt", a.sent_at as "sentAt", a.returned_at as "returnedAt", a.due_at as "dueAt", a.polls, a.fence`
 
 const selectAttempts = sql<AttemptRow>`
 select ${ATTEMPT_COLUMNS}
@@ -37,7 +37,7 @@ export async function listAttemptsOfMany(
 
 const ringAttemptStatement = sql<unknown>`
 update attempts
-set due_at = $3, tries = 0
+set due_at = $3, polls = 0
 where merchant_id = $1
   and gateway_key = $2
   and status in ('started', 'awaiting_customer')

@@ -26,14 +26,14 @@ export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, FirstFac
     gatewayReference: null,
     nextStep: null,
     failureCode: null,
-    failureWords: null,
+    failureMessage: null,
     paidMinor: null,
     paidCurrency: null,
     refundedMinor: 0n,
     endedAt: null,
     sentAt: null,
     returnedAt: null,
-    tries: 0,
+    polls: 0,
     fence: 1,
   }
 }
@@ -54,7 +54,7 @@ export interface AttemptRow {
   choice: CheckoutChoice | null
   nextStep: NextStep | null
   failureCode: FailureCode | null
-  failureWords: string | null
+  failureMessage: string | null
   paidMinor: bigint | null
   paidCurrency: string | null
   /** What has gone back of money that came twice. */
@@ -66,7 +66,7 @@ export interface AttemptRow {
   /** When the payer came back from the gateway's page. */
   returnedAt: Date | null
   dueAt: Date | null
-  tries: number
+  polls: number
   fence: number
 }
 

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 3_600_000
 export function paymentJobs(app: PaymentsApp, keysKeptDays: number): Job[] {
   return [
     {
-      name: 'forget-idempotency-keys',
+      name: 'purge-idempotency-keys',
       everyMs: 600_000,
       run: () => forgetIdempotencyKeys(app.db, addMs(app.clock.now(), -keysKeptDays * DAY_MS)),
     },

@@ -42,7 +42,7 @@ export interface MoveInput {
   proof: string | null
   source: string
   failure_code: string | null
-  failure_words: string | null
+  failure_message: string | null
   paid_minor: string | null
   paid_currency: string | null
   fee_minor: string | null
@@ -59,12 +59,12 @@ export interface MoveInput {
   attempt_id: string | null
   attempt_status: string | null
   attempt_failure_code: string | null
-  attempt_failure_words: string | null
+  attempt_failure_message: string | null
   expected_fence: number | null
   /** When the attempt was due as the caller saw it: an earlier time is a doorbell that rang since. */
   attempt_due_at: Date | null
   /** When a declined attempt is looked at again; null for never. */
-  attempt_watch_at: Date | null
+  attempt_next_poll_at: Date | null
   gateway_reference: string | null
   new_attempt: AttemptInput | null
   failovers: number
@@ -88,10 +88,10 @@ with input as (
   select *
   from jsonb_to_recordset($1::jsonb) as i (
     n integer, merchant_id uuid, payment_id uuid, from_status text, to_status text, expected_version integer,
-    status_reason text, proof text, source text, failure_code text, failure_words text, paid_minor bigint,
+    status_reason text, proof text, source text, failure_code text, failure_message text, paid_minor bigint,
     paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
     recovery_payment_id uuid, expected_expires_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
-    attempt_failure_words text, expected_fence integer, attempt_due_at timestamptz, attempt_watch_at timestamptz,
+    attempt_failure_message text, expected_fence integer, attempt_due_at timestamptz, attempt_next_poll_at timestamptz,
     gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
     settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
   )
@@ -112,7 +112,7 @@ moved as (
     status_reason = i.status_reason,
     version = p.version + 1,
     failure_code = i.failure_code,
-    failure_words = i.failure_words,
+    failure_message = i.failure_message,
     amount_paid_minor = coalesce(i.paid_minor, p.amount_paid_minor),
     fee_minor = coalesce(i.fee_minor, p.fee_minor),
     paid_at = coalesce(i.paid_at, p.paid_at),
@@ -150,14 +150,14 @@ ended_attempt as (
     status = d.attempt_status,
     gateway_reference = coalesce(d.gateway_reference, a.gateway_reference),
     failure_code = d.attempt_failure_code,
-    failure_words = d.attempt_failure_words,
+    failure_message = d.attempt_failure_message,
     paid_minor = d.paid_minor,
     paid_currency = d.paid_currency,
     ended_at = d.at,
     due_at = case
       when d.attempt_status = 'declined' and a.due_at < coalesce(d.attempt_due_at, 'infinity')
       then a.due_at
-      else d.attempt_watch_at
+      else d.attempt_next_poll_at
     end
   from done d
   where a.merchant_id = d.merchant_id and a.id = d.attempt_id
@@ -281,7 +281,7 @@ export interface AttemptClosing {
   attemptId: string
   status: 'declined' | 'amount_mismatch' | 'duplicate_success' | 'requires_review'
   failureCode: string | null
-  failureWords: string | null
+  failureMessage: string | null
   paidMinor: bigint | null
   paidCurrency: string | null
   gatewayReference: string | null
@@ -301,7 +301,7 @@ with closed as (
   set
     status = $3,
     failure_code = $4,
-    failure_words = $5,
+    failure_message = $5,
     paid_minor = $6,
     paid_currency = $7,
     gateway_reference = coalesce($8, gateway_reference),
@@ -350,7 +350,7 @@ export async function closeAttempt(db: Db, closing: AttemptClosing): Promise<boo
     closing.attemptId,
     closing.status,
     closing.failureCode,
-    closing.failureWords,
+    closing.failureMessage,
     closing.paidMinor,
     closing.paidCurrency,
     closing.gatewayReference,

@@ -34,7 +34,7 @@ export interface PaymentRow {
   /** The payment link at which it was begun. */
   linkId: string | null
   failureCode: FailureCode | null
-  failureWords: string | null
+  failureMessage: string | null
   expiresAt: Date | null
   dueAt: Date | null
   paidAt: Date | null
@@ -51,7 +51,7 @@ export const PAYMENT_COLUMNS = `
   p.failovers,
   p.payment_method_id as "paymentMethodId", p.recovery_payment_id as "recoveryPaymentId",
   p.link_id as "linkId",
-  p.failure_code as "failureCode", p.failure_words as "failureWords", p.expires_at as "expiresAt",
+  p.failure_code as "failureCode", p.failure_message as "failureMessage", p.expires_at as "expiresAt",
   p.due_at as "dueAt", p.paid_at as "paidAt", p.created_at as "createdAt"`
 export interface LockedPayment extends PaymentRow {
   /** What pending refunds have set aside. */

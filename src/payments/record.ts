@@ -193,7 +193,7 @@ function draftPayment(app: PaymentsApp, merchantId: string, reference: string, w
       recoveryPaymentId: null,
       linkId: wanted.linkId ?? null,
       failureCode: null,
-      failureWords: null,
+      failureMessage: null,
       expiresAt,
       dueAt: expiresAt,
       paidAt: null,

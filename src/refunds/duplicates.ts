@@ -51,7 +51,12 @@ async function tellStuck(
   { merchantId, attemptId, paymentId }: DuplicateRow,
   { gateway }: AttemptRow,
 ): Promise<void> {
-  const isNews = await openCase(app, app.db, { merchantId, kind: 'duplicate_stuck', paymentId, attemptId })
+  const isNews = await openCase(app, app.db, {
+    merchantId,
+    kind: 'duplicate_not_refundable',
+    paymentId,
+    attemptId,
+  })
   if (!isNews) return
   const facts = { merchantId, paymentId, attemptId, gateway }
   app.log.error('money that came twice needs a person: its gateway cannot send it back', facts)
@@ -65,8 +70,8 @@ async function recordDuplicate(
   const payment = await paymentOf(app, duplicate)
   return app.db.transaction(async (tx) => {
     if (!(await takeDuplicate(tx, attempt.merchantId, attempt.id))) return undefined
-    const stuck = { ...duplicate, kind: 'duplicate_stuck' } as const
-    if (duplicate.isStuck) await resolveCase(app, tx, stuck, 'It is sent back after all.')
+    const stuck = { ...duplicate, kind: 'duplicate_not_refundable' } as const
+    if (duplicate.hasOpenCase) await resolveCase(app, tx, stuck, 'It is sent back after all.')
     return recordRefund(app, tx, payment, attempt, {
       id: app.random.uuid(),
       amount: money(attempt.paidMinor ?? 0n, payment.currency),

@@ -26,7 +26,7 @@ export interface RefundRow {
   metadata: Record<string, unknown>
   gatewayKey: string
   gatewayReference: string | null
-  failureWords: string | null
+  failureMessage: string | null
   submittedAt: Date | null
   dueAt: Date | null
   tries: number
@@ -41,7 +41,7 @@ export const REFUND_COLUMNS = `
   r.account_id as "accountId", r.status, r.status_reason as "statusReason", r.version,
   r.amount_minor as "amountMinor", r.currency, r.is_full as "isFull", r.is_duplicate as "isDuplicate", r.reason,
   r.metadata, r.gateway_key as "gatewayKey", r.gateway_reference as "gatewayReference",
-  r.failure_words as "failureWords", r.submitted_at as "submittedAt", r.due_at as "dueAt", r.tries, r.fence,
+  r.failure_message as "failureMessage", r.submitted_at as "submittedAt", r.due_at as "dueAt", r.tries, r.fence,
   r.created_at as "createdAt", r.updated_at as "updatedAt"`
 
 const insertRefundStatement = sql<unknown>`
@@ -159,7 +159,7 @@ set
   status_reason = null,
   version = r.version + 1,
   gateway_reference = coalesce($4, r.gateway_reference),
-  failure_words = $5,
+  failure_message = $5,
   holds_turn = false,
   due_at = null,
   updated_at = $6

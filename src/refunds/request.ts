@@ -118,7 +118,7 @@ export async function recordRefund(
     currency: amount.currency,
     gatewayKey: newGatewayKey(app.random),
     gatewayReference: null,
-    failureWords: null,
+    failureMessage: null,
     submittedAt: null,
     dueAt: firstLeaseEnd(app, now),
     tries: 0,

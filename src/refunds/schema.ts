@@ -96,9 +96,9 @@ export function toRefund(refund: RefundRow) {
     paymentGateway: refund.gateway,
     isDuplicate: refund.isDuplicate,
     failure:
-      refund.failureWords === null
+      refund.failureMessage === null
         ? null
-        : { code: 'refused_by_gateway' as const, message: refund.failureWords },
+        : { code: 'refused_by_gateway' as const, message: refund.failureMessage },
     createdAt: refund.createdAt.toISOString(),
     updatedAt: refund.updatedAt.toISOString(),
   }

@@ -10,8 +10,8 @@ union all
 select 'expire-checkouts', count(*)::integer, min(p.due_at)
 from (select due_at from payments where due_at <= $1 order by due_at limit ${BACKLOG_LIMIT}) p
 union all
-select 'retry-webhooks', count(*)::integer, min(g.due_at)
-from (select due_at from gateway_events where due_at <= $1 order by due_at limit ${BACKLOG_LIMIT}) g`
+select 'retry-gateway-webhooks', count(*)::integer, min(g.due_at)
+from (select due_at from gateway_webhooks where due_at <= $1 order by due_at limit ${BACKLOG_LIMIT}) g`
 
 export async function readPaymentBacklog(db: Db, now: Date): Promise<Backlog[]> {
   return db.query(selectBacklog, [now])

@@ -43,7 +43,7 @@ with due as (
   for update skip locked
 )
 update attempts a
-set due_at = $2, asked_at = $1, tries = a.tries + 1, fence = a.fence + 1
+set due_at = $2, polled_at = $1, polls = a.polls + 1, fence = a.fence + 1
 from due d
 where a.merchant_id = d.merchant_id and a.id = d.id
 returning a.merchant_id as "merchantId", a.payment_id as "paymentId", a.id, a.gateway`

@@ -69,7 +69,7 @@ async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
   } else if (isStartLost(attempt, outcome)) {
     outcome = await recoverStart(app, gateway, known, outcome)
   }
-  await app.failpoints.pass('resolver.after_question')
+  await app.failpoints.pass('resolver.after_poll')
   const settled = await settle(app, known, outcome, { source: 'resolver' })
   await scheduleQuestion(app, settled, outcome, gateway.recovery)
 }
@@ -134,7 +134,7 @@ async function parkForReview(app: PaymentsApp, { payment, attempt }: Known): Pro
     attemptId: attempt.id,
     status: 'requires_review',
     failureCode: null,
-    failureWords: 'The gateway does not know this attempt, and it is too late to submit it again.',
+    failureMessage: 'The gateway does not know this attempt, and it is too late to submit it again.',
     paidMinor: null,
     paidCurrency: null,
     gatewayReference: null,

@@ -98,7 +98,7 @@ interface EventRow {
 const selectEvents = sql<EventRow>`
 select
   account_id as "accountId", event_id as "eventId", handled_at is not null as "isHandled", due_at is not null as "isDue"
-from gateway_events
+from gateway_webhooks
 where gateway_key = $1
 order by received_at`
 
@@ -198,7 +198,7 @@ describe('a webhook that comes again', () => {
       },
     })
     assert.equal((await deliver(api, '/hooks/paystack', hook)).http, 200)
-    const rows = await db.query(sql<{ row: string }>`select e::text as row from gateway_events e`)
+    const rows = await db.query(sql<{ row: string }>`select e::text as row from gateway_webhooks e`)
     assert.ok(!JSON.stringify(rows).includes('canary'))
     assert.ok(!JSON.stringify(rows).includes('408408'))
   })

@@ -73,7 +73,7 @@ async function stored(uuid: string) {
 
 const countTraces = sql<{ hooks: number; moves: number; events: number; due: string | null }>`
   select
-    (select count(*)::integer from gateway_events where gateway_key = $2) as hooks,
+    (select count(*)::integer from gateway_webhooks where gateway_key = $2) as hooks,
     (select count(*)::integer from moves where payment_id = $1) as moves,
     (select count(*)::integer from events where resource_id = $1) as events,
     (select min(due_at)::text from attempts where payment_id = $1) as due`
@@ -137,10 +137,10 @@ describe('POST /hooks/{gateway}', () => {
     const [attempt] = await service.db.query(postpone, [data.uuid])
     const body = hookAbout(attempt?.key ?? '')
     assert.equal((await ring(body, signed(body))).http, 200)
-    const asked = sql<{ tries: number }>`select tries from attempts where payment_id = $1`
+    const asked = sql<{ polls: number }>`select polls from attempts where payment_id = $1`
     await eventually(
       () => service.db.query(asked, [data.uuid]),
-      ([row]) => (row?.tries ?? 0) > 0,
+      ([row]) => (row?.polls ?? 0) > 0,
       10_000,
     )
     assert.equal(

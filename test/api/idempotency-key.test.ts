@@ -107,7 +107,7 @@ describe('an Idempotency-Key', () => {
   it('is kept for at least 24 hours, and after it is forgotten the reference still holds (F-50)', async () => {
     // The job needs no more of the service than these two.
     const jobs = paymentJobs({ db: service.db, clock } as unknown as PaymentsApp, 7)
-    const job = jobs.find(({ name }) => name === 'forget-idempotency-keys')
+    const job = jobs.find(({ name }) => name === 'purge-idempotency-keys')
     const forget = job && 'run' in job ? job.run : assert.fail('there is no such job')
     const key = randomUUID()
     const body = chargeBody(token)

@@ -110,9 +110,13 @@ describe('the metrics', () => {
   })
 
   it('count forged webhooks by gateway', async () => {
-    const before = readingOf(await read(), 'cowry_forged_webhooks_total', { gateway: 'sandbox' }) ?? 0
+    const before =
+      readingOf(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }) ?? 0
     await anybody.post('/hooks/sandbox', { id: 'made-up' })
-    assert.equal(readingOf(await read(), 'cowry_forged_webhooks_total', { gateway: 'sandbox' }), before + 1)
+    assert.equal(
+      readingOf(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }),
+      before + 1,
+    )
   })
 
   it('tell the invariants as they were last counted, once for all processes', async () => {

@@ -16,8 +16,8 @@ const { db } = service
 const DAY_MS = 24 * 3_600_000
 const { api, ask, say, confirm, read } = await p2pShop(service, WALLET)
 
-const selectDue = sql<{ dueAt: Date | null; tries: number }>`
-select due_at as "dueAt", tries
+const selectDue = sql<{ dueAt: Date | null; polls: number }>`
+select due_at as "dueAt", polls
 from attempts
 where payment_id = $1`
 
@@ -227,7 +227,7 @@ describe('the checkout', () => {
   it('asks nobody in between: the merchant rings', async () => {
     const { uuid } = await ask()
     const [attempt] = await db.query(selectDue, [uuid])
-    assert.deepEqual(attempt, { dueAt: null, tries: 0 })
+    assert.deepEqual(attempt, { dueAt: null, polls: 0 })
   })
 
   it('tells the payer that the merchant did not find it', async () => {

@@ -183,7 +183,7 @@ describe('asking one phone', () => {
   })
 
   it('is forgotten when its window is over', async () => {
-    const job = checkoutJobs(app).find(({ name }) => name === 'forget-prompt-windows')
+    const job = checkoutJobs(app).find(({ name }) => name === 'purge-prompt-windows')
     assert.ok(job && 'run' in job)
     await ask(newPhone())
     clock.advance(14 * MINUTE)
@@ -198,7 +198,7 @@ describe('asking one phone', () => {
   })
 
   it('is not forgotten when a new window begins while the old one is swept away', async () => {
-    const job = checkoutJobs(app).find(({ name }) => name === 'forget-prompt-windows')
+    const job = checkoutJobs(app).find(({ name }) => name === 'purge-prompt-windows')
     assert.ok(job && 'run' in job)
     clock.advance(HOUR)
     await job.run()

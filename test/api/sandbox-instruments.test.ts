@@ -170,7 +170,7 @@ describe('one checkout', () => {
       attemptId: declined.attempts[0].uuid,
       status: 'duplicate_success',
       failureCode: null,
-      failureWords: null,
+      failureMessage: null,
       paidMinor: 125_050n,
       paidCurrency: 'KES',
       gatewayReference: null,

@@ -185,7 +185,7 @@ describe('a doorbell that rings while the resolver asks', () => {
 
 describe('the note of a doorbell', () => {
   const countHooks = sql<{ hooks: number }>`
-    select count(*)::integer as hooks from gateway_events where event_id = $1`
+    select count(*)::integer as hooks from gateway_webhooks where event_id = $1`
   const hooksOf = async (eventId: string) => (await db.query(countHooks, [eventId]))[0]?.hooks
 
   it('is not kept when nothing came of it, so that the second delivery still counts (F-41)', async () => {

@@ -105,11 +105,11 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
       errors.map(({ message }) => message),
       ['money that came twice needs a person: its gateway cannot send it back'],
     )
-    assert.deepEqual(await shownOf(id), ['duplicate_stuck open'])
+    assert.deepEqual(await shownOf(id), ['duplicate_not_refundable open'])
     gateway.refund = refund
     await refundDuplicates(app)
     assert.deepEqual(await refundsOf(id), ['successful'])
-    assert.deepEqual([await shownOf(id), await owed(id)], [['duplicate_stuck closed'], 0])
+    assert.deepEqual([await shownOf(id), await owed(id)], [['duplicate_not_refundable closed'], 0])
   })
 
   it('is over when a person says so, in the books too, and only once', async () => {
@@ -124,7 +124,7 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
     clock.advance(2 * HOUR_MS)
     await refundDuplicates(app)
     assert.deepEqual([given, await owed(id)], [0, 0])
-    assert.deepEqual(await shownOf(id), ['duplicate_stuck closed'])
+    assert.deepEqual(await shownOf(id), ['duplicate_not_refundable closed'])
   })
 
   it('is nothing that the installation owes, where it went to the merchant itself', async () => {
@@ -203,11 +203,11 @@ describe('a chargeback about money that came twice', () => {
     const sent = await paidTwice()
     await refundDuplicates(app)
     for (const status of ['open', 'lost', 'lost'] as const) await say(sent, 1, dispute(status))
-    assert.deepEqual([given, await shownOf(sent)], [1, ['duplicate_claimed_twice open']])
+    assert.deepEqual([given, await shownOf(sent)], [1, ['duplicate_disputed_after_refund open']])
     const partly = await paidTwice()
     for (let n = 0; n < 2; n += 1) await say(partly, 1, dispute('lost', money(4_000n, 'KES')))
     await refundDuplicates(app)
-    assert.deepEqual([given, await shownOf(partly)], [1, ['duplicate_claimed_twice open']])
+    assert.deepEqual([given, await shownOf(partly)], [1, ['duplicate_disputed_after_refund open']])
     assert.equal(errors.length, 2)
   })
 

@@ -22,7 +22,7 @@ interface EventRow {
 
 const selectEvent = sql<EventRow>`
 select handled_at is not null as "isHandled", due_at as "dueAt"
-from gateway_events
+from gateway_webhooks
 where event_id = $1`
 
 const eventOf = async (eventId: string) => (await db.query(selectEvent, [eventId]))[0]
@@ -74,7 +74,7 @@ describe('a webhook about a payment that is not known', () => {
     const tomorrow = new Date(clock.now().getTime() + DAY_MS)
     await db.query(setKey, [id, key, tomorrow])
     const insert = sql<unknown>`
-      insert into gateway_events (gateway, event_id, gateway_key, received_at, due_at)
+      insert into gateway_webhooks (gateway, event_id, gateway_key, received_at, due_at)
       values ('elsewhere', 'early-2', $1, $2, $2)`
     await db.query(insert, [key, clock.now()])
     assert.equal(await retryWebhooks(app), 1)
@@ -127,7 +127,7 @@ describe('the id of a webhook', () => {
   it('may be anything: what cannot be stored is known by its hash', async () => {
     const { key } = await underWay()
     const count = sql<{ rows: number }>`
-      select count(*)::integer as rows from gateway_events where gateway_key = $1`
+      select count(*)::integer as rows from gateway_webhooks where gateway_key = $1`
     for (const eventId of ['', 'nul \0', 'x'.repeat(5_000), 'half \ud83d', 'x'.repeat(5_001)]) {
       await deliver(key, eventId)
       await deliver(key, eventId)

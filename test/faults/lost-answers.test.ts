@@ -181,8 +181,8 @@ describe('what a provider writes', () => {
       gatewayReference: WORDS,
     })
     const { id } = await rig.charge()
-    const { status, failureWords } = await rig.payment(id)
-    assert.deepEqual({ status, failureWords }, { status: 'failed', failureWords: KEPT })
+    const { status, failureMessage } = await rig.payment(id)
+    assert.deepEqual({ status, failureMessage }, { status: 'failed', failureMessage: KEPT })
     assert.equal((await rig.attempt(id)).gatewayReference, KEPT)
   })
 

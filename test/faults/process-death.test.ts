@@ -61,7 +61,7 @@ async function dieDuringCall(): Promise<Death> {
   return look(body)
 }
 
-const RECOVERY_POINTS = ['resolver.after_question', 'resolver.after_claim'] as const
+const RECOVERY_POINTS = ['resolver.after_poll', 'resolver.after_claim'] as const
 
 const [duringCall, declined] = await Promise.all([
   dieDuringCall(),

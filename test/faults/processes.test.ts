@@ -98,8 +98,8 @@ describe('a process that stands still longer than its lease (F-07)', () => {
     await sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 1, ms: 400 })
     const zombie = await installation.startService(BRIEF, 'worker')
     await eventually(
-      () => installation.triesOf(uuid),
-      (tries) => tries === 1,
+      () => installation.pollsOf(uuid),
+      (polls) => polls === 1,
       10_000,
     )
     process.kill(zombie.pid, 'SIGSTOP')

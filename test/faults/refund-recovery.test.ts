@@ -161,7 +161,7 @@ describe('a refund of which nobody knows', () => {
     await assert.rejects(ask(paymentId, 41), { code: 'refund_exceeds_amount' })
     clock.advance(A_WHILE_MS)
     await resolve()
-    assert.equal((await read(id)).failureWords, 'No.')
+    assert.equal((await read(id)).failureMessage, 'No.')
     assert.equal((await ask(paymentId, null)).amountMinor, 10_000n)
     assert.equal((await rig.payment(paymentId)).status, 'refunded')
   })
@@ -246,7 +246,7 @@ describe('money that came twice', () => {
       attemptId: second.id,
       status: 'duplicate_success',
       failureCode: null,
-      failureWords: null,
+      failureMessage: null,
       paidMinor: 10_000n,
       paidCurrency: 'KES',
       gatewayReference: 'gw-2',

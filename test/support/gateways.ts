@@ -21,11 +21,11 @@ export interface AttemptFacts {
   accountId: string | null
   status: string
   dueAt: Date | null
-  tries: number
+  polls: number
 }
 
 const selectAttempts = sql<AttemptFacts>`
-select id, gateway, gateway_key as key, account_id as "accountId", status, due_at as "dueAt", tries
+select id, gateway, gateway_key as key, account_id as "accountId", status, due_at as "dueAt", polls
 from attempts
 where payment_id = $1
 order by number`

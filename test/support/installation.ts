@@ -64,7 +64,7 @@ export interface Installation {
   /** The key of the latest attempt at the gateway. */
   keyOf(paymentId: string): Promise<string>
   /** How often the resolver has claimed its latest attempt. */
-  triesOf(paymentId: string): Promise<number>
+  pollsOf(paymentId: string): Promise<number>
   /** As if the lease of its attempt had just run out. */
   endLease(paymentId: string): Promise<void>
   /** What made each of its moves true. */
@@ -146,7 +146,7 @@ export async function startInstallation(t: Ending): Promise<Installation> {
       return row?.id
     },
     keyOf: async (paymentId) => (await latestAttempt(paymentId)).key,
-    triesOf: async (paymentId) => (await latestAttempt(paymentId)).tries,
+    pollsOf: async (paymentId) => (await latestAttempt(paymentId)).polls,
     async endLease(paymentId) {
       await db.query(endLease, [paymentId])
     },
@@ -172,8 +172,8 @@ select id
 from payments
 where reference = $1`
 
-const selectLatestAttempt = sql<{ key: string; tries: number }>`
-select gateway_key as key, tries
+const selectLatestAttempt = sql<{ key: string; polls: number }>`
+select gateway_key as key, polls
 from attempts
 where payment_id = $1
 order by number desc

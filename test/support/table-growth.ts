@@ -21,7 +21,7 @@ export const KEYED_OTHERWISE: Readonly<Record<string, string>> = {
   api_keys: 'a request is known by its key before it is known whose it is',
   balance_deltas: 'a queue that is emptied every second; a second index finds those of a merchant',
   phone_prompts: 'a phone is asked too often over all merchants together',
-  gateway_events: 'a webhook is known by its gateway before it is known whose payment it is about',
+  gateway_webhooks: 'a webhook is known by its gateway before it is known whose payment it is about',
   reconciliations: 'a file of the installation has payments of many merchants',
   reconciliation_breaks: 'what a file shows may belong to nobody we know',
   records: 'the books of the test provider, which knows no merchants',

@@ -12,7 +12,7 @@ const earliest = (rows: readonly Row[], column: string) =>
 const DUE: Record<string, (store: Store) => number> = {
   'resolve-attempts': (store) => earliest(store.rows('attempts'), 'due_at'),
   'expire-checkouts': (store) => earliest(store.rows('payments'), 'due_at'),
-  'retry-webhooks': (store) => earliest(store.rows('gateway_events'), 'due_at'),
+  'retry-gateway-webhooks': (store) => earliest(store.rows('gateway_webhooks'), 'due_at'),
   'resolve-refunds': (store) => earliest(store.rows('refunds'), 'due_at'),
   'refund-duplicates': (store) => earliest(store.rows('attempts'), 'refund_due_at'),
   'settle-money': (store) => earliest(store.rows('pending_settlements'), 'due_at'),
@@ -85,5 +85,5 @@ export function createAlarm(store: Store, clock: AlarmClock, chance: Chance): Al
 }
 
 const WATCHED = [
-  ...['attempts', 'payments', 'gateway_events', 'refunds', 'pending_settlements', 'balance_deltas'],
+  ...['attempts', 'payments', 'gateway_webhooks', 'refunds', 'pending_settlements', 'balance_deltas'],
 ]

@@ -11,7 +11,7 @@ const KINDS: Record<string, Kind> = {
   paid_at: 'date',
   expected_expires_at: 'date',
   attempt_due_at: 'date',
-  attempt_watch_at: 'date',
+  attempt_next_poll_at: 'date',
   settle_due_at: 'date',
   at: 'date',
 }
@@ -76,7 +76,7 @@ function movePayment(hands: Hands, payment: Row, input: Row): Row {
     status_reason: input.status_reason,
     version: Number(payment.version) + 1,
     failure_code: input.failure_code,
-    failure_words: input.failure_words,
+    failure_message: input.failure_message,
     amount_paid_minor: input.paid_minor ?? payment.amount_paid_minor,
     fee_minor: input.fee_minor ?? payment.fee_minor,
     paid_at: input.paid_at ?? payment.paid_at,
@@ -117,11 +117,11 @@ function endAttempt(hands: Hands, input: Row): void {
     status: input.attempt_status,
     gateway_reference: input.gateway_reference ?? attempt.gateway_reference,
     failure_code: input.attempt_failure_code,
-    failure_words: input.attempt_failure_words,
+    failure_message: input.attempt_failure_message,
     paid_minor: input.paid_minor,
     paid_currency: input.paid_currency,
     ended_at: input.at,
-    due_at: isRung ? attempt.due_at : input.attempt_watch_at,
+    due_at: isRung ? attempt.due_at : input.attempt_next_poll_at,
   })
 }
 
@@ -182,7 +182,8 @@ function noteCapture(hands: Hands, input: Row, payment: Row): void {
 const FINAL: unknown[] = ['succeeded', 'amount_mismatch', 'duplicate_success']
 
 export function close(hands: Hands, values: readonly unknown[]): Row[] {
-  const [merchant_id, id, status, failure_code, failure_words, paid_minor, paid_currency, reference] = values
+  const [merchant_id, id, status, failure_code, failure_message, paid_minor, paid_currency, reference] =
+    values
   const [reason, entryId, lines, at, seenDueAt, watchAt] = values.slice(8)
   const attempt = hands.get('attempts', String(id))
   if (!attempt || FINAL.includes(attempt.status) || attempt.status === status) return []
@@ -191,7 +192,7 @@ export function close(hands: Hands, values: readonly unknown[]): Row[] {
     attempt.due_at !== null &&
     timeOf(attempt.due_at) < timeOf(seenDueAt)
   hands.update('attempts', attempt, {
-    ...{ status, failure_code, failure_words, paid_minor, paid_currency },
+    ...{ status, failure_code, failure_message, paid_minor, paid_currency },
     gateway_reference: reference ?? attempt.gateway_reference,
     ended_at: at,
     refund_due_at: status === 'duplicate_success' ? at : null,

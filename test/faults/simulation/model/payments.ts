@@ -14,15 +14,15 @@ export const pickPayment = picking(
   ...['currency', 'amount_paid_minor', 'fee_minor', 'refunded_minor', 'gateway', 'country', 'description'],
   ...['metadata', 'redirect_url', 'is_recurring', 'customer_id', 'customer_email', 'customer_firstname'],
   ...['customer_lastname', 'access_sealed', 'attempts_used', 'failovers', 'payment_method_id'],
-  ...['recovery_payment_id', 'link_id', 'failure_code', 'failure_words', 'expires_at', 'due_at', 'paid_at'],
+  ...['recovery_payment_id', 'link_id', 'failure_code', 'failure_message', 'expires_at', 'due_at', 'paid_at'],
   'created_at',
 )
 
 const pickAttempt = picking(
   ...['merchant_id', 'id', 'payment_id', 'number', 'operation', 'gateway', 'account_id', 'channel', 'status'],
-  ...['gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code', 'failure_words'],
+  ...['gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code', 'failure_message'],
   ...['paid_minor', 'paid_currency', 'refunded_minor', 'started_at', 'ended_at', 'sent_at', 'returned_at'],
-  ...['due_at', 'tries', 'fence'],
+  ...['due_at', 'polls', 'fence'],
 )
 
 /** The row of this merchant, if it has one. */
@@ -69,8 +69,8 @@ function claimAttempts(hands: Hands, [now, leaseUntil, limit, busy]: readonly un
   const others: Hands = { ...hands, all: (table) => hands.all(table).filter((row) => !isBusy(row)) }
   return claim(others, 'attempts', 'due_at', now, limit).map((attempt) => {
     const { merchant_id: merchantId, payment_id: paymentId, id, gateway } = attempt
-    const [tries, fence] = [Number(attempt.tries) + 1, Number(attempt.fence) + 1]
-    hands.update('attempts', attempt, { due_at: leaseUntil, asked_at: now, tries, fence })
+    const [polls, fence] = [Number(attempt.polls) + 1, Number(attempt.fence) + 1]
+    hands.update('attempts', attempt, { due_at: leaseUntil, polled_at: now, polls, fence })
     return { merchantId, paymentId, id, gateway }
   })
 }
@@ -82,7 +82,7 @@ function ringAt(hands: Hands, attempts: readonly Row[], isDispute: unknown, at: 
   for (const attempt of attempts) {
     const rings = RINGS_AT.includes(attempt.status) || (PAID.includes(attempt.status) && isDispute)
     if (rings && timeOf(attempt.due_at) > timeOf(at))
-      hands.update('attempts', attempt, { due_at: at, tries: 0 })
+      hands.update('attempts', attempt, { due_at: at, polls: 0 })
   }
 }
 
@@ -99,7 +99,13 @@ function ring(hands: Hands, values: readonly unknown[]): Row[] {
   const known = attemptsAt(hands, about)
   const isKnown = known.length > 0
   const handled = { handled_at: isKnown ? received_at : null, due_at: isKnown ? null : retryAt }
-  const noted = hands.insertNew('gateway_events', { ...about, event_id, received_at, is_dispute, ...handled })
+  const noted = hands.insertNew('gateway_webhooks', {
+    ...about,
+    event_id,
+    received_at,
+    is_dispute,
+    ...handled,
+  })
   if (noted) ringAt(hands, known, is_dispute, received_at)
   return []
 }
@@ -107,7 +113,7 @@ function ring(hands: Hands, values: readonly unknown[]): Row[] {
 const MINUTE_MS = 60_000
 
 function retry(hands: Hands, [now, giveUpBefore, limit]: readonly unknown[]): Row[] {
-  return claim(hands, 'gateway_events', 'due_at', now, limit).map((event) => {
+  return claim(hands, 'gateway_webhooks', 'due_at', now, limit).map((event) => {
     const known = attemptsAt(hands, event)
     ringAt(hands, known, event.is_dispute, now)
     const isKnown = known.length > 0
@@ -115,7 +121,7 @@ function retry(hands: Hands, [now, giveUpBefore, limit]: readonly unknown[]): Ro
     const nextAt = new Date(timeOf(now) + Math.max(ageMs, MINUTE_MS))
     const isGivenUp = timeOf(event.received_at) <= timeOf(giveUpBefore)
     const due_at = isKnown || isGivenUp ? null : nextAt
-    hands.update('gateway_events', event, { handled_at: isKnown ? now : null, due_at })
+    hands.update('gateway_webhooks', event, { handled_at: isKnown ? now : null, due_at })
     return { isHandled: isKnown }
   })
 }
@@ -185,8 +191,8 @@ export const PAYMENT_STATEMENTS = [
     (db) => claimQuestion(db, nobody, new Date(0), new Date(0)),
     (hands, [merchantId, id, now, notSince]) => {
       const attempt = own(hands, 'attempts', merchantId, id)
-      if (!attempt || (attempt.asked_at !== null && !isDue(attempt.asked_at, notSince))) return []
-      hands.update('attempts', attempt, { asked_at: now })
+      if (!attempt || (attempt.polled_at !== null && !isDue(attempt.polled_at, notSince))) return []
+      hands.update('attempts', attempt, { polled_at: now })
       return [{ id }]
     },
   ),

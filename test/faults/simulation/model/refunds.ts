@@ -27,7 +27,7 @@ const pickRefund = picking(
   ...['merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'],
   ...['attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version', 'amount_minor'],
   ...['currency', 'is_full', 'is_duplicate', 'reason', 'metadata', 'gateway_key', 'gateway_reference'],
-  ...['failure_words', 'submitted_at', 'due_at', 'tries', 'fence', 'created_at', 'updated_at'],
+  ...['failure_message', 'submitted_at', 'due_at', 'tries', 'fence', 'created_at', 'updated_at'],
 )
 
 const nobody = { merchantId: '', id: '' } as never
@@ -99,8 +99,8 @@ function openCase(hands: Hands, values: readonly unknown[]): Row[] {
   return [{ id: known.id }]
 }
 
-const isStuck = (attempt: Row) => (row: Row) =>
-  row.attempt_id === attempt.id && row.kind === 'duplicate_stuck' && row.closed_at === null
+const hasOpenCase = (attempt: Row) => (row: Row) =>
+  row.attempt_id === attempt.id && row.kind === 'duplicate_not_refundable' && row.closed_at === null
 
 function end(hands: Hands, [merchantId, id, status, reference, words, at]: readonly unknown[]): Row[] {
   const refund = own(hands, 'refunds', merchantId, id)
@@ -110,7 +110,7 @@ function end(hands: Hands, [merchantId, id, status, reference, words, at]: reado
     status_reason: null,
     version: Number(refund.version) + 1,
     gateway_reference: reference ?? refund.gateway_reference,
-    failure_words: words,
+    failure_message: words,
     holds_turn: false,
     due_at: null,
     updated_at: at,
@@ -192,7 +192,12 @@ export const REFUND_STATEMENTS = [
       claim(hands, 'attempts', 'refund_due_at', now, limit).map((attempt) => {
         hands.update('attempts', attempt, { refund_due_at })
         const { merchant_id: merchantId, id: attemptId, payment_id: paymentId } = attempt
-        return { merchantId, attemptId, paymentId, isStuck: hands.all('cases').some(isStuck(attempt)) }
+        return {
+          merchantId,
+          attemptId,
+          paymentId,
+          hasOpenCase: hands.all('cases').some(hasOpenCase(attempt)),
+        }
       }),
   ),
   modelled(

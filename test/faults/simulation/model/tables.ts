@@ -87,7 +87,7 @@ export function moneyTables(): Rules {
           row.to_status !== 'successful' || row.from_status === 'disputed' || row.proof === 'gateway',
       },
     }),
-    gateway_events: table({
+    gateway_webhooks: table({
       columns: {
         ...nothing('gateway', 'event_id', 'account_id', 'gateway_key', 'received_at', 'handled_at', 'due_at'),
         is_dispute: false,
@@ -121,7 +121,7 @@ function payments(): TableRules {
       ...nothing('amount_minor', 'currency', 'amount_paid_minor', 'fee_minor', 'gateway', 'country'),
       ...nothing('description', 'redirect_url', 'customer_id', 'customer_email', 'customer_firstname'),
       ...nothing('customer_lastname', 'access_hash', 'access_sealed', 'payment_method_id'),
-      ...nothing('recovery_payment_id', 'failure_code', 'failure_words', 'expires_at', 'due_at', 'paid_at'),
+      ...nothing('recovery_payment_id', 'failure_code', 'failure_message', 'expires_at', 'due_at', 'paid_at'),
       ...nothing('created_at', 'link_id'),
       metadata: {},
       is_recurring: false,
@@ -155,9 +155,9 @@ function attempts(): TableRules {
         'channel',
       ),
       ...nothing('status', 'gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code'),
-      ...nothing('failure_words', 'paid_minor', 'paid_currency', 'started_at', 'ended_at', 'asked_at'),
+      ...nothing('failure_message', 'paid_minor', 'paid_currency', 'started_at', 'ended_at', 'polled_at'),
       ...nothing('due_at', 'sent_at', 'returned_at', 'refund_due_at'),
-      tries: 0,
+      polls: 0,
       fence: 1,
       refunded_minor: 0n,
     },
@@ -175,7 +175,7 @@ function refunds(): TableRules {
       ...nothing('merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'),
       ...nothing('attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version'),
       ...nothing('amount_minor', 'currency', 'is_full', 'reason', 'gateway_key', 'gateway_reference'),
-      ...nothing('failure_words', 'submitted_at', 'due_at', 'created_at', 'updated_at'),
+      ...nothing('failure_message', 'submitted_at', 'due_at', 'created_at', 'updated_at'),
       is_duplicate: false,
       metadata: {},
       holds_turn: false,
@@ -191,7 +191,7 @@ function refunds(): TableRules {
       due: (row) => !isPending(row) || row.due_at !== null,
       over: (row) => row.status !== 'failed' || row.due_at === null,
       turn: (row) => isPending(row) || !row.holds_turn,
-      words: (row) => (row.status === 'failed') === (row.failure_words !== null),
+      words: (row) => (row.status === 'failed') === (row.failure_message !== null),
       version: (row) => row.version === (isPending(row) ? 1 : 2),
     },
   })
