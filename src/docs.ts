@@ -13,7 +13,7 @@ import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/states.ts'
-import { LANGUAGES } from './pages/words.ts'
+import { LANGUAGES } from './pages/locales.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/states.ts'
 import { allSettings } from './settings.ts'
 
@@ -104,7 +104,7 @@ function renderLanguages(): string {
   ])
   return page(
     "Languages of the payer's pages",
-    'src/pages/words.ts',
+    'src/pages/locales.ts',
     ['Code', 'Name', 'Direction', 'State'],
     rows,
   )

@@ -15,9 +15,9 @@ export function createActionLimit(
   const windows = new Map<string, { startedAt: number; actions: number }>()
   return (owner) => {
     const now = clock.now().getTime()
-    const known = windows.get(owner)
-    const isOver = !known || now - known.startedAt >= WINDOW_MS || now < known.startedAt
-    const window = isOver ? { startedAt: now, actions: 0 } : known
+    const existing = windows.get(owner)
+    const isOver = !existing || now - existing.startedAt >= WINDOW_MS || now < existing.startedAt
+    const window = isOver ? { startedAt: now, actions: 0 } : existing
     if (window.actions >= actionsPerWindow) {
       const retryAfterSeconds = Math.ceil((window.startedAt + WINDOW_MS - now) / 1_000)
       throw new Refusal('rate_limited', { retryAfterSeconds })

@@ -48,24 +48,24 @@ for (const button of all('[data-print]')) {
   button.addEventListener('click', () => print())
 }
 
-function announce(words) {
-  const place = document.createElement('p')
-  place.className = 'hush'
-  place.setAttribute('role', 'status')
-  document.querySelector('main').append(place)
+function announce(text) {
+  const element = document.createElement('p')
+  element.className = 'visually-hidden'
+  element.setAttribute('role', 'status')
+  document.querySelector('main').append(element)
   // A live region must stand before its text changes.
   setTimeout(() => {
-    place.textContent = words
+    element.textContent = text
   }, 100)
 }
 
 for (const counter of all('[data-left]')) {
   const endsAt = Date.now() + Number(counter.dataset.left)
-  const place = counter.firstElementChild
+  const element = counter.firstElementChild
   let last = Number.POSITIVE_INFINITY
   const tick = () => {
     const left = Math.max(0, Math.floor((endsAt - Date.now()) / 1000))
-    place.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`
+    element.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`
     if (left <= 60 && last > 60 && last < Number.POSITIVE_INFINITY) announce(counter.dataset.minute)
     if (left <= 10 && last > 10 && last < Number.POSITIVE_INFINITY) announce(counter.dataset.seconds)
     last = left
@@ -104,24 +104,24 @@ const waiting = document.querySelector('[data-status]')
 if (waiting) {
   const startedAt = Date.now()
   let timer
-  const next = () => {
+  const schedulePoll = () => {
     const age = Date.now() - startedAt
     clearTimeout(timer)
-    timer = setTimeout(ask, age < 30_000 ? 2000 : age < 120_000 ? 5000 : 15_000)
+    timer = setTimeout(poll, age < 30_000 ? 2000 : age < 120_000 ? 5000 : 15_000)
   }
-  const ask = async () => {
+  const poll = async () => {
     clearTimeout(timer)
     if (document.hidden) return
     try {
       const answer = await fetch(waiting.dataset.status, { cache: 'no-store' })
       if (answer.ok && (await answer.json()).shown !== waiting.dataset.shown) return location.reload()
     } catch {
-      // No network for a moment: ask again later.
+      // No network for a moment: poll again later.
     }
-    next()
+    schedulePoll()
   }
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) ask()
+    if (!document.hidden) poll()
   })
-  next()
+  schedulePoll()
 }

@@ -3,22 +3,22 @@
 import { html } from '../kit/html.ts'
 import type { ErrorPage } from '../kit/route.ts'
 import { paletteOf } from './accent.ts'
-import { sign } from './checkout/pieces.ts'
-import { chooseLanguage, rememberedLanguages } from './language.ts'
+import { statusIcon } from './checkout/components.ts'
+import { chooseLanguage, languagesFromCookies } from './language.ts'
 import { renderPage } from './layout.ts'
-import { speechOf } from './speech.ts'
-import type { WordId } from './words/en.ts'
+import type { MessageId } from './locales/en.ts'
+import { translatorFor } from './translator.ts'
 
-type Wrong = Parameters<ErrorPage>[0]
+type ErrorPageInput = Parameters<ErrorPage>[0]
 
 export function errorPage({ isTest }: { isTest: boolean }): ErrorPage {
   return (input) => {
-    const { chosen, last } = rememberedLanguages(input.cookies)
+    const { chosen, last } = languagesFromCookies(input.cookies)
     const accept = input.headers['accept-language']
     const hints = { chosen: input.query.lang ?? chosen, last, accept, merchant: null, country: null }
-    const speech = speechOf(chooseLanguage(hints), null)
+    const translator = translatorFor(chooseLanguage(hints), null)
     const kind = kindOf(input)
-    const [title, words] = WORDS[kind]
+    const [title, text] = MESSAGES[kind]
     const checkoutPath =
       kind === 'notFound' || kind === 'linkNotFound'
         ? null
@@ -26,17 +26,17 @@ export function errorPage({ isTest }: { isTest: boolean }): ErrorPage {
     return {
       http: input.http,
       html: renderPage({
-        title: speech.say(title),
-        speech,
+        title: translator.t(title),
+        translator,
         styleNonce: input.styleNonce,
         isTest,
         palette: paletteOf(null),
         merchant: null,
         languageLinks: checkoutPath ?? '',
         hasScript: false,
-        body: html`<section class="sheet narrow">${sign('attention')}<h1>${speech.say(title)}</h1><p>${speech.say(words)}</p>
-${checkoutPath !== null && html`<a class="button" href="${checkoutPath}">${speech.say('backToPayment')}</a>`}
-<p class="dim">${speech.say('requestId', { id: input.requestId })}</p></section>`,
+        body: html`<section class="sheet narrow">${statusIcon('attention')}<h1>${translator.t(title)}</h1><p>${translator.t(text)}</p>
+${checkoutPath !== null && html`<a class="button" href="${checkoutPath}">${translator.t('backToPayment')}</a>`}
+<p class="dim">${translator.t('requestId', { id: input.requestId })}</p></section>`,
       }),
     }
   }
@@ -44,7 +44,7 @@ ${checkoutPath !== null && html`<a class="button" href="${checkoutPath}">${speec
 
 type Kind = 'notFound' | 'linkNotFound' | 'missing' | 'busy' | 'error' | 'refused'
 
-const WORDS: Readonly<Record<Kind, readonly [WordId, WordId]>> = {
+const MESSAGES: Readonly<Record<Kind, readonly [MessageId, MessageId]>> = {
   notFound: ['notFoundTitle', 'notFoundText'],
   linkNotFound: ['linkNotFoundTitle', 'notFoundText'],
   missing: ['missingTitle', 'missingText'],
@@ -53,7 +53,7 @@ const WORDS: Readonly<Record<Kind, readonly [WordId, WordId]>> = {
   refused: ['refusedTitle', 'refusedText'],
 }
 
-function kindOf({ refusal, http, path }: Wrong): Kind {
+function kindOf({ refusal, http, path }: ErrorPageInput): Kind {
   if (refusal.code === 'payment_not_found' || (http === 404 && path.startsWith('/pay/'))) return 'notFound'
   if (http === 404 && path.startsWith('/l/')) return 'linkNotFound'
   if (http === 404) return 'missing'

@@ -5,7 +5,7 @@ import type { PageAnswer } from '../kit/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { paletteOf } from './accent.ts'
 import { renderPage } from './layout.ts'
-import { speechOf } from './speech.ts'
+import { translatorFor } from './translator.ts'
 
 export function landingPage(app: PaymentsApp, styleNonce: string): PageAnswer {
   const isTest = app.settings.mode === 'test'
@@ -14,7 +14,7 @@ export function landingPage(app: PaymentsApp, styleNonce: string): PageAnswer {
     html: renderPage({
       title: 'Cowry: payment collection service',
       // For developers and operators, who read English documentation next.
-      speech: speechOf('en', null),
+      translator: translatorFor('en', null),
       styleNonce,
       isTest,
       palette: paletteOf(null),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { chooseLanguage, languageCookies, rememberedLanguages } from './language.ts'
+import { chooseLanguage, languageCookies, languagesFromCookies } from './language.ts'
 
 const NOTHING = { merchant: null, country: null }
 
@@ -37,7 +37,7 @@ describe('the language of a page', () => {
       ['/pay/abc', '/pay', '/l'],
     )
     const sent = Object.fromEntries(cookies.map(({ name, value }) => [name, value]))
-    assert.deepEqual(rememberedLanguages(sent), { chosen: 'fr', last: 'fr' })
-    assert.deepEqual(rememberedLanguages({}), { chosen: undefined, last: undefined })
+    assert.deepEqual(languagesFromCookies(sent), { chosen: 'fr', last: 'fr' })
+    assert.deepEqual(languagesFromCookies({}), { chosen: undefined, last: undefined })
   })
 })

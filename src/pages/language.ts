@@ -2,7 +2,7 @@
 // on an earlier checkout, what their browser asks for, and what is spoken in the country.
 
 import type { Language } from '../core/languages.ts'
-import { isLanguage } from './words.ts'
+import { isLanguage } from './locales.ts'
 
 export interface LanguageHints {
   /** Chosen on this very page, by the switcher. */
@@ -15,15 +15,21 @@ export interface LanguageHints {
 }
 
 export function chooseLanguage({ chosen, merchant, last, accept, country }: LanguageHints): Language {
-  const wishes = [chosen, merchant, last, ...accepted(accept ?? ''), COUNTRY_LANGUAGES[country ?? '']]
-  return wishes.find(isLanguage) ?? 'en'
+  const candidates = [
+    chosen,
+    merchant,
+    last,
+    ...acceptedLanguages(accept ?? ''),
+    COUNTRY_LANGUAGES[country ?? ''],
+  ]
+  return candidates.find(isLanguage) ?? 'en'
 }
 
 // A browser names a few languages; a longer list is somebody who plays.
 const MAX_ACCEPTED = 20
 
 /** The primary languages of an Accept-Language header, the dearest first. */
-function accepted(header: string): string[] {
+function acceptedLanguages(header: string): string[] {
   return header
     .split(',', MAX_ACCEPTED)
     .map((part) => {
@@ -78,6 +84,6 @@ export function languageCookies(language: Language, checkoutPath: string) {
   ]
 }
 
-export function rememberedLanguages(cookies: Readonly<Record<string, string>>) {
+export function languagesFromCookies(cookies: Readonly<Record<string, string>>) {
   return { chosen: cookies[CHOSEN], last: cookies[LAST] }
 }

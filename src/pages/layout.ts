@@ -6,13 +6,13 @@ import { type Html, html, trusted } from '../kit/html.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { Palette } from './accent.ts'
 import { SCRIPT } from './assets.ts'
-import type { Speech } from './speech.ts'
+import { LANGUAGES, withoutControls } from './locales.ts'
 import { STYLE } from './style.ts'
-import { LANGUAGES, withoutControls } from './words.ts'
+import type { Translator } from './translator.ts'
 
 export interface PageFrame {
   title: string
-  speech: Speech
+  translator: Translator
   styleNonce: string
   isTest: boolean
   palette: Palette
@@ -27,9 +27,9 @@ export interface PageFrame {
 }
 
 export function renderPage(frame: PageFrame): string {
-  const { speech, styleNonce, isTest } = frame
+  const { translator, styleNonce, isTest } = frame
   return html`<!doctype html>
-<html lang="${speech.language}" dir="${speech.direction}">
+<html lang="${translator.language}" dir="${translator.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -42,11 +42,11 @@ ${frame.hasScript && html`<script src="${SCRIPT.path}" integrity="${SCRIPT.integ
 ${frame.head}
 </head>
 <body>
-<header>${isTest && html`<div class="test">${speech.say('testMode')}</div>`}
+<header>${isTest && html`<div class="test">${translator.t('testMode')}</div>`}
 <div class="brand">${frame.merchant ? merchantMark(frame.merchant) : COWRY_MARK}</div></header>
 <main id="main">${frame.body}</main>
-<footer>${frame.merchant && support(frame.merchant, speech)}${languages(frame)}
-<p>${speech.say('securedBy')}</p></footer>
+<footer>${frame.merchant && support(frame.merchant, translator)}${languages(frame)}
+<p>${translator.t('securedBy')}</p></footer>
 </body>
 </html>
 `.toString()
@@ -75,11 +75,11 @@ export function logoPath(merchantId: string, digest: string): string {
   return `/assets/logos/${merchantId}/${digest}`
 }
 
-function support({ name, support: { email, phone, url } }: MerchantProfile, speech: Speech): Html {
-  return html`<p>${speech.say('help', { merchant: name })}${(email ?? phone ?? url) !== null && html`<br>`}
+function support({ name, support: { email, phone, url } }: MerchantProfile, translator: Translator): Html {
+  return html`<p>${translator.t('help', { merchant: name })}${(email ?? phone ?? url) !== null && html`<br>`}
 ${email !== null && html`<a href="mailto:${mailbox(email)}"><bdi dir="ltr">${email}</bdi></a>`}
 ${phone !== null && html`<a href="tel:${phone}"><bdi dir="ltr">${phone}</bdi></a>`}
-${url !== null && html`<a href="${url}" rel="noreferrer">${speech.say('helpWebsite')}</a>`}</p>`
+${url !== null && html`<a href="${url}" rel="noreferrer">${translator.t('helpWebsite')}</a>`}</p>`
 }
 
 /** As a mailto address takes it, where ? and & would begin other fields of the mail. */
@@ -88,10 +88,10 @@ function mailbox(email: string): string {
 }
 
 /** Always there, each name in its own language. */
-function languages({ languageLinks, speech }: PageFrame): Html | null {
+function languages({ languageLinks, translator }: PageFrame): Html | null {
   if (languageLinks === null) return null
-  return html`<nav aria-label="${speech.say('language')}"><ul>${LANGUAGE_CODES.map(
+  return html`<nav aria-label="${translator.t('language')}"><ul>${LANGUAGE_CODES.map(
     (code) =>
-      html`<li><a href="${languageLinks}${languageLinks.includes('?') ? '&' : '?'}lang=${code}" lang="${code}" hreflang="${code}" dir="${LANGUAGES[code].direction}"${code === speech.language && html` aria-current="true"`}>${LANGUAGES[code].name}</a></li>`,
+      html`<li><a href="${languageLinks}${languageLinks.includes('?') ? '&' : '?'}lang=${code}" lang="${code}" hreflang="${code}" dir="${LANGUAGES[code].direction}"${code === translator.language && html` aria-current="true"`}>${LANGUAGES[code].name}</a></li>`,
   )}</ul></nav>`
 }

@@ -11,19 +11,19 @@ import { lookForPlace } from '../links/places.ts'
 import type { Admission, PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { SCRIPT } from './assets.ts'
-import { receiptScreen, returnsNow } from './checkout/end-screens.ts'
-import { type CheckoutFacts, shownState } from './checkout/facts.ts'
-import { networkOfNumber, readFormState } from './checkout/form.ts'
+import type { Screen } from './checkout/components.ts'
+import { receiptScreen, returnsAutomatically } from './checkout/end-screens.ts'
+import { type CheckoutFacts, screenFingerprint } from './checkout/facts.ts'
+import { networkOfPhone, readFormState } from './checkout/form.ts'
 import { checkoutScreen, renderCheckout } from './checkout/page.ts'
-import type { Screen } from './checkout/pieces.ts'
-import { backToCheckout, redirectOf, stepRoutes } from './checkout/steps.ts'
+import { redirectOf, redirectToCheckout, stepRoutes } from './checkout/steps.ts'
 import { continueScreen } from './checkout/waiting-screens.ts'
 import { landingPage } from './landing-page.ts'
-import { chooseLanguage, languageCookies, rememberedLanguages } from './language.ts'
+import { chooseLanguage, languageCookies, languagesFromCookies } from './language.ts'
 import { linkPageRoutes } from './link/routes.ts'
-import { speechOf } from './speech.ts'
-import { offerOf, open, pathOf, returnUrlOf, transferOf, type Visit } from './visit.ts'
-import { isLanguage } from './words.ts'
+import { isLanguage } from './locales.ts'
+import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf, transferOf } from './page-request.ts'
+import { translatorFor } from './translator.ts'
 
 // With the routes these are what the composition root and the documentation take from here.
 
@@ -31,58 +31,61 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
   return [
     { method: 'GET', path: '/', handle: async ({ styleNonce }) => landingPage(app, styleNonce) },
     { method: 'GET', path: SCRIPT.path, handle: async () => SCRIPT_ANSWER },
-    { method: 'GET', path: '/assets/logos/{merchant}/{digest}', handle: (visit) => showLogo(app, visit) },
+    { method: 'GET', path: '/assets/logos/{merchant}/{digest}', handle: (request) => showLogo(app, request) },
     {
       method: 'GET',
       path: '/pay/{accessCode}',
-      handle: async (visit) => {
-        const facts = await factsOf(app, visit)
-        return show(facts, checkoutScreen(facts), visit)
+      handle: async (request) => {
+        const facts = await factsOf(app, request)
+        return show(facts, checkoutScreen(facts), request)
       },
     },
     {
       method: 'GET',
       path: '/pay/{accessCode}/receipt',
-      handle: async (visit) => {
-        const facts = await factsOf(app, visit)
-        if (facts.payment.paidAt === null) return backToCheckout(visit)
-        return show(facts, receiptScreen(facts), visit, '/receipt')
+      handle: async (request) => {
+        const facts = await factsOf(app, request)
+        if (facts.payment.paidAt === null) return redirectToCheckout(request)
+        return show(facts, receiptScreen(facts), request, '/receipt')
       },
     },
     {
       method: 'GET',
       path: '/pay/{accessCode}/continue',
-      handle: async (visit) => {
-        const facts = await factsOf(app, visit)
+      handle: async (request) => {
+        const facts = await factsOf(app, request)
         const step = redirectOf(facts)
-        if (!step) return backToCheckout(visit)
-        return show(facts, continueScreen(facts, step.url), visit)
+        if (!step) return redirectToCheckout(request)
+        return show(facts, continueScreen(facts, step.url), request)
       },
     },
     {
       method: 'GET',
       path: '/pay/{accessCode}/return',
-      handle: async (visit) => {
-        await refreshCheckout(app, await open(app, visit), 'return')
-        return backToCheckout(visit)
+      handle: async (request) => {
+        await refreshCheckout(app, await loadCheckout(app, request), 'return')
+        return redirectToCheckout(request)
       },
     },
     {
       method: 'GET',
       path: '/pay/{accessCode}/status',
-      handle: async (visit) => {
-        const view = await open(app, visit)
+      handle: async (request) => {
+        const view = await loadCheckout(app, request)
         const now = app.clock.now()
-        const [place, transfer] = await Promise.all([placeOf(app, view.payment), transferOf(app, view)])
-        return json({ status: view.payment.status, shown: shownState({ ...view, now, place, transfer }) })
+        const [capacity, transfer] = await Promise.all([capacityOf(app, view.payment), transferOf(app, view)])
+        return json({
+          status: view.payment.status,
+          shown: screenFingerprint({ ...view, now, capacity, transfer }),
+        })
       },
     },
     {
       method: 'POST',
       path: '/pay/{accessCode}/network',
-      handle: async (visit) => {
-        const { payment } = await open(app, visit)
-        return json({ network: networkOfNumber(visit.form.phone ?? '', payment.country) })
+      handle: async (request) => {
+        const { payment } = await loadCheckout(app, request)
+        return json({ network: networkOfPhone(request.form.phone ?? '', payment.country) })
       },
     },
     ...stepRoutes(app),
@@ -101,7 +104,7 @@ function json(body: unknown): PageAnswer {
 }
 
 /** Under the digest of its bytes, so that a browser asks for it once. */
-async function showLogo(app: PaymentsApp, { params }: Visit): Promise<PageAnswer> {
+async function showLogo(app: PaymentsApp, { params }: PageRequest): Promise<PageAnswer> {
   const { merchant = '', digest } = params
   const logo = isUuid(merchant) ? (await app.merchantProfile(merchant)).logo : null
   if (logo?.digest !== digest || !logo) throw new Refusal('route_not_found')
@@ -115,17 +118,17 @@ async function showLogo(app: PaymentsApp, { params }: Visit): Promise<PageAnswer
 /** Shown once by itself: a payer who comes back with the back button stays. */
 const RETURNED = 'cowry_returned'
 
-async function factsOf(app: PaymentsApp, visit: Visit): Promise<CheckoutFacts> {
-  const view = await open(app, visit)
+async function factsOf(app: PaymentsApp, request: PageRequest): Promise<CheckoutFacts> {
+  const view = await loadCheckout(app, request)
   const { payment } = view
   const now = app.clock.now()
   const merchant = await app.merchantProfile(payment.merchantId)
-  const { chosen, last } = rememberedLanguages(visit.cookies)
+  const { chosen, last } = languagesFromCookies(request.cookies)
   const language = chooseLanguage({
-    chosen: isLanguage(visit.query.lang) ? visit.query.lang : chosen,
+    chosen: isLanguage(request.query.lang) ? request.query.lang : chosen,
     merchant: merchant.locale,
     last,
-    accept: visit.headers['accept-language'],
+    accept: request.headers['accept-language'],
     country: payment.country,
   })
   const offer = await offerOf(app, payment)
@@ -136,21 +139,21 @@ async function factsOf(app: PaymentsApp, visit: Visit): Promise<CheckoutFacts> {
     merchant,
     now,
     methodLabel: await methodLabelOf(app, payment),
-    path: pathOf(visit),
+    path: pathOf(request),
     returnUrl: await returnUrlOf(app, payment),
-    mayGiveUp: mayGiveUp(view, now),
-    place: await placeOf(app, payment),
+    canCancelAttempt: mayGiveUp(view, now),
+    capacity: await capacityOf(app, payment),
     isTest: app.settings.mode === 'test',
-    form: readFormState(offer.channels, visit.query, visit.cookies, now),
-    returnsByItself: visit.cookies[RETURNED] === undefined,
-    speech: speechOf(language, payment.country),
+    form: readFormState(offer.channels, request.query, request.cookies, now),
+    autoReturns: request.cookies[RETURNED] === undefined,
+    translator: translatorFor(language, payment.country),
   }
 }
 
 /** Before anybody presses in vain; who is at a gateway has a place. */
-async function placeOf(app: PaymentsApp, payment: PaymentRow): Promise<Admission> {
-  const isAsked = payment.linkId !== null && payment.status === 'pending'
-  return isAsked ? lookForPlace(app, payment) : 'admitted'
+async function capacityOf(app: PaymentsApp, payment: PaymentRow): Promise<Admission> {
+  const needsCheck = payment.linkId !== null && payment.status === 'pending'
+  return needsCheck ? lookForPlace(app, payment) : 'admitted'
 }
 
 async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
@@ -160,20 +163,20 @@ async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<str
   return method ? labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase()) : null
 }
 
-function show(facts: CheckoutFacts, screen: Screen, visit: Visit, where = ''): PageAnswer {
-  const { path, speech, returnUrl } = facts
-  const isChosen = isLanguage(visit.query.lang)
+function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where = ''): PageAnswer {
+  const { path, translator, returnUrl } = facts
+  const isChosen = isLanguage(request.query.lang)
   return {
     http: 200,
     // A cancelled payment leads its form to the merchant, who may lead on to another address of theirs.
     formActions: returnUrl === null ? [] : ['https:', new URL(returnUrl).origin],
     html: renderCheckout(facts, screen, {
-      styleNonce: visit.styleNonce,
-      here: `${path}${where}${screenQuery(visit)}`,
+      styleNonce: request.styleNonce,
+      here: `${path}${where}${screenQuery(request)}`,
     }),
     cookies: [
-      ...(isChosen ? languageCookies(speech.language, path) : []),
-      ...(returnsNow(facts) ? [{ name: RETURNED, value: '1', path }] : []),
+      ...(isChosen ? languageCookies(translator.language, path) : []),
+      ...(returnsAutomatically(facts) ? [{ name: RETURNED, value: '1', path }] : []),
     ],
   }
 }
@@ -181,7 +184,7 @@ function show(facts: CheckoutFacts, screen: Screen, visit: Visit, where = ''): P
 const SCREEN_QUERY: ReadonlySet<string> = new Set(['problem', 'until', 'channel', 'network'])
 
 /** What of the query makes the screen: another language must not lose what has to be corrected. */
-function screenQuery({ query }: Visit): string {
+function screenQuery({ query }: PageRequest): string {
   const kept = new URLSearchParams(Object.entries(query).filter(([name]) => SCREEN_QUERY.has(name)))
   return kept.size === 0 ? '' : `?${kept}`
 }

@@ -95,7 +95,7 @@ nav a[aria-current]{color:var(--ink);font-weight:650;text-decoration:none}
 code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}
 pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:.75rem;background:var(--soft)}
 [hidden]{display:none!important}
-.hush{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.visually-hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (min-width:50rem){.brand{padding-top:2rem}.columns{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:3rem;align-items:start}.summary{padding-top:1rem}.amount{font-size:2.5rem}.sheet{padding:2rem}}
 @media (prefers-reduced-motion:no-preference){.sign.waiting svg{animation:beat 2.4s ease-in-out infinite}@keyframes beat{50%{opacity:.45}}}
 @media print{:root{--ink:#000;--dim:#333;--page:#fff;--card:#fff;--line:#999}body{display:block;font-size:11pt}.columns{display:block}.sheet{border:0;box-shadow:none;padding:0}.summary,nav,.screen-only,.foot{display:none!important}.test{border:2px solid #000}a{color:inherit;text-decoration:none}}

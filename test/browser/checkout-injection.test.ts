@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { returnAddress } from '../../src/pages/return-address.ts'
+import { buildReturnUrl } from '../../src/pages/return-url.ts'
 import { initiateBody, newReference } from '../support/builders.ts'
 import type { Ending } from '../support/database.ts'
 import { stoppedClock } from '../support/moving-clock.ts'
@@ -152,7 +152,7 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
 
       await page.getByRole('link', { name: /^Return to/ }).click()
       await page.waitForURL(`${shop}/**`)
-      assert.equal(page.url(), new URL(returnAddress(redirectUrl, reference, 'successful')).href)
+      assert.equal(page.url(), new URL(buildReturnUrl(redirectUrl, reference, 'successful')).href)
       assert.equal(new URL(page.url()).searchParams.get('reference'), reference)
       await requireHarmless(page)
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
-import { LANGUAGES, say } from '../../src/pages/words.ts'
+import { LANGUAGES, translate } from '../../src/pages/locales.ts'
 import { newPhone } from '../support/payer.ts'
 import { newVisitor } from './browser.ts'
 import { choose, heading, labelOf, press, startRig } from './payers.ts'
@@ -72,7 +72,7 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
       assert.equal(await languageOf(page), language)
       assert.equal(await page.locator('html').getAttribute('dir'), direction)
       assert.equal(await page.locator('nav [aria-current]').innerText(), name)
-      assert.equal(await page.getByText(say(language, 'howToPay')).isVisible(), true)
+      assert.equal(await page.getByText(translate(language, 'howToPay')).isVisible(), true)
       // The digits of the amount are the same everywhere, so that they match the prompt on the phone.
       assert.match((await page.locator('h1').innerText()).replaceAll(/[\s.,]/g, ''), /125050/)
     }
@@ -91,9 +91,9 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     const { page, complaints } = await newVisitor(t, browser, { locale: 'fr-CI', origins: [service.url] })
     const answer = await page.goto(`${service.url}/pay/nothing`)
     assert.equal(answer?.status(), 404)
-    await heading(page, say('fr', 'notFoundTitle'))
+    await heading(page, translate('fr', 'notFoundTitle'))
     await switchTo(page, 'ar')
-    await heading(page, say('ar', 'notFoundTitle'))
+    await heading(page, translate('ar', 'notFoundTitle'))
     // The browser itself says in the console that the page was not found, and nothing else.
     for (const complaint of complaints) assert.match(complaint, /status of 404/)
   })
@@ -103,8 +103,8 @@ for (const javaScript of [true, false]) {
   describe(`a payer who chose Swahili, ${javaScript ? 'with' : 'without'} JavaScript`, {
     concurrency: 5,
   }, () => {
-    const inSwahili = (page: Page, id: Parameters<typeof say>[1], values?: Record<string, string>) =>
-      heading(page, say('sw', id, values))
+    const inSwahili = (page: Page, id: Parameters<typeof translate>[1], values?: Record<string, string>) =>
+      heading(page, translate('sw', id, values))
 
     async function openInSwahili(t: Parameters<typeof open>[0]) {
       const checkout = await open(t, { javaScript, locale: 'fr-FR' })
@@ -117,29 +117,29 @@ for (const javaScript of [true, false]) {
       const { page, checkoutUrl } = await openInSwahili(t)
       await page.reload()
       assert.equal(await languageOf(page), 'sw')
-      await press(page, say('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
-      await page.getByRole('alert').getByText(say('sw', 'problemPhone')).waitFor()
+      await press(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
       await page.locator('#phone').fill(newPhone())
-      await press(page, say('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await press(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
       await inSwahili(page, 'promptTitle')
       // A script sees the end by itself, and then the button is gone.
       if (!javaScript) {
         await page.waitForTimeout(2_100)
-        await press(page, say('sw', 'checkNow'))
+        await press(page, translate('sw', 'checkNow'))
       }
       await inSwahili(page, 'paidTitle')
-      await page.getByRole('link', { name: say('sw', 'stay') }).click()
+      await page.getByRole('link', { name: translate('sw', 'stay') }).click()
       await inSwahili(page, 'receipt')
       assert.equal(page.url(), `${checkoutUrl}/receipt`)
       await switchTo(page, 'pt')
-      await heading(page, say('pt', 'receipt'))
+      await heading(page, translate('pt', 'receipt'))
       assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
     })
 
     it('is spoken to in it again after the pages of the gateway', async (t) => {
       const { page } = await openInSwahili(t)
       await page.locator('#way-card').check()
-      await press(page, say('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await press(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
       await page.getByText('Choose a test card').waitFor()
       await page.getByRole('radio', { name: labelOf('card_success'), exact: true }).check()
       await press(page, /^Pay KES/)
@@ -152,7 +152,7 @@ for (const javaScript of [true, false]) {
       await press(page, /^Pay KES/)
       await page.getByRole('alert').waitFor()
       await switchTo(page, 'sw')
-      await page.getByRole('alert').getByText(say('sw', 'problemPhone')).waitFor()
+      await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
       assert.equal(await page.locator('#phone').inputValue(), '0712')
       await switchTo(page, 'en')
       await choose(page, 'transfer_success')
@@ -160,7 +160,7 @@ for (const javaScript of [true, false]) {
       await press(page, 'I have sent the money')
       await heading(page, /We are looking for your transfer|Paid/)
       await switchTo(page, 'sw')
-      const titles = [say('sw', 'lookingTitle'), say('sw', 'paidTitle')]
+      const titles = [translate('sw', 'lookingTitle'), translate('sw', 'paidTitle')]
       assert.ok(titles.includes(await page.locator('h1').innerText()))
     })
   })
@@ -168,7 +168,7 @@ for (const javaScript of [true, false]) {
 
 it('goes back to the shop from every language', async (t) => {
   const { page, homeWith } = await open(t, { locale: 'ar-EG' })
-  await press(page, say('ar', 'cancelAndReturn'))
+  await press(page, translate('ar', 'cancelAndReturn'))
   await page.waitForURL(`${shop}/**`)
   assert.equal(page.url(), homeWith('abandoned'))
 })

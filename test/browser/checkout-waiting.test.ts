@@ -103,7 +103,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     assert.match(await left.innerText(), /^(5:00|4:5\d)$/)
     const aloud = left.locator('xpath=ancestor-or-self::*[@aria-live or @role]')
     assert.equal(await aloud.count(), 0, 'nobody has to listen to every second')
-    const announced = page.locator('main > .hush[role=status]')
+    const announced = page.locator('main > .visually-hidden[role=status]')
     await page.clock.runFor(3 * MINUTE_MS)
     assert.match(await left.innerText(), /^(2:00|1:5\d)$/)
     assert.deepEqual(await announced.allTextContents(), [])
@@ -192,7 +192,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     ] as const) {
       await page.bringToFront()
       await page.getByRole('button', { name: `Copy: ${what}` }).click()
-      await page.locator('.hush', { hasText: 'Copied' }).first().waitFor({ state: 'attached' })
+      await page.locator('.visually-hidden', { hasText: 'Copied' }).first().waitFor({ state: 'attached' })
       await phone.page().bringToFront()
       await phone.fill('')
       await phone.press('Control+V')

@@ -6,7 +6,7 @@ globalThis.look = (() => {
 
   const all = (selector) => [...document.querySelectorAll(selector)]
   const isShown = (element) =>
-    element.checkVisibility({ visibilityProperty: true }) && element.closest('.hush') === null
+    element.checkVisibility({ visibilityProperty: true }) && element.closest('.visually-hidden') === null
   const boxOf = (element) => element.getBoundingClientRect()
   const nameOf = (element) => {
     const text = element.textContent.trim().replaceAll(/\s+/g, ' ').slice(0, 40)

@@ -4,7 +4,7 @@ import type { NextStep } from '../../gateways/gateway.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { PaymentRow } from '../../payments/payment.ts'
-import { mayHaveSentMoney, screenOf, shownState } from './facts.ts'
+import { mayHaveSentMoney, screenFingerprint, screenOf } from './facts.ts'
 
 const START = new Date('2026-11-14T10:00:00Z')
 const END = addMs(START, 3_600_000)
@@ -66,7 +66,7 @@ describe('the screen of a payment', () => {
       shown('processing', { kind: 'redirect', url: 'https://pay.example' }, 30 * MINUTE),
       'redirect',
     )
-    assert.equal(shown('processing', null, 5_000), 'moment')
+    assert.equal(shown('processing', null, 5_000), 'confirming')
   })
 
   it('says so when it takes longer than usual', () => {
@@ -95,7 +95,7 @@ describe('the screen of a payment', () => {
         attempts: [back],
         now: addMs(START, ms),
       })
-    assert.equal(at(1_000), 'moment')
+    assert.equal(at(1_000), 'confirming')
     assert.equal(at(21_000), 'slow')
   })
 
@@ -128,20 +128,20 @@ describe('what the script compares', () => {
       attempt: attempt({ nextStep: prompt }),
       attempts: [],
     }
-    const early = shownState({ ...facts, now: START })
-    assert.equal(shownState({ ...facts, now: addMs(START, MINUTE) }), early)
-    assert.notEqual(shownState({ ...facts, now: addMs(START, 3 * MINUTE) }), early)
+    const early = screenFingerprint({ ...facts, now: START })
+    assert.equal(screenFingerprint({ ...facts, now: addMs(START, MINUTE) }), early)
+    assert.notEqual(screenFingerprint({ ...facts, now: addMs(START, 3 * MINUTE) }), early)
   })
 
   it('changes with the attempt while the payment stays', () => {
     const facts = { payment: payment({ status: 'processing' }), attempts: [], now: START }
     assert.notEqual(
-      shownState({ ...facts, attempt: attempt({ status: 'started' }) }),
-      shownState({ ...facts, attempt: attempt({ nextStep: prompt }) }),
+      screenFingerprint({ ...facts, attempt: attempt({ status: 'started' }) }),
+      screenFingerprint({ ...facts, attempt: attempt({ nextStep: prompt }) }),
     )
     assert.notEqual(
-      shownState({ ...facts, attempt: attempt({ nextStep: transfer }) }),
-      shownState({ ...facts, attempt: attempt({ nextStep: transfer, sentAt: START }) }),
+      screenFingerprint({ ...facts, attempt: attempt({ nextStep: transfer }) }),
+      screenFingerprint({ ...facts, attempt: attempt({ nextStep: transfer, sentAt: START }) }),
     )
   })
 })

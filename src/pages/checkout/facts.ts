@@ -8,7 +8,7 @@ import type { TransferRow } from '../../p2p/transfer-queries.ts'
 import type { Admission } from '../../payments/app.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { PaymentRow } from '../../payments/payment.ts'
-import type { Speech } from '../speech.ts'
+import type { Translator } from '../translator.ts'
 import type { FormState } from './form.ts'
 
 export interface CheckoutFacts {
@@ -31,15 +31,15 @@ export interface CheckoutFacts {
   /** Where the merchant wants the payer back, with reference and status; null without redirectUrl. */
   returnUrl: string | null
   /** Whether the payer may give the attempt that is under way up already. */
-  mayGiveUp: boolean
+  canCancelAttempt: boolean
   /** Whether there is a place at the link where the payment was begun; always, when it was begun at none. */
-  place: Admission
+  capacity: Admission
   isTest: boolean
   now: Date
   form: FormState
   /** Not yet sent back to the merchant by itself; that happens once. */
-  returnsByItself: boolean
-  speech: Speech
+  autoReturns: boolean
+  translator: Translator
 }
 
 export type ScreenName =
@@ -47,7 +47,7 @@ export type ScreenName =
   | 'prompt'
   | 'transfer'
   | 'redirect'
-  | 'moment'
+  | 'confirming'
   | 'slow'
   | 'mismatch'
   | 'paid'
@@ -57,22 +57,22 @@ export type ScreenName =
   | 'expired'
   | 'cancelled'
   | 'direct'
-  | 'direct_looking'
-  | 'direct_rest'
+  | 'direct_checking'
+  | 'direct_underpaid'
   | 'link_busy'
   | 'link_ended'
 
 type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'> &
-  Partial<Pick<CheckoutFacts, 'place' | 'transfer'>>
+  Partial<Pick<CheckoutFacts, 'capacity' | 'transfer'>>
 
 export function screenOf(facts: StateFacts): ScreenName {
-  const { payment, attempts, now, place = 'admitted' } = facts
+  const { payment, attempts, now, capacity = 'admitted' } = facts
   // Money of another amount came, by whichever attempt: that is the truth until the right one is proven.
   const isMismatch = payment.paidAt === null && attempts.some(({ status }) => status === 'amount_mismatch')
   if (isMismatch) return 'mismatch'
   switch (payment.status) {
     case 'pending':
-      return payment.expiresAt !== null && payment.expiresAt <= now ? 'expired' : OPEN_SCREENS[place]
+      return payment.expiresAt !== null && payment.expiresAt <= now ? 'expired' : OPEN_SCREENS[capacity]
     case 'processing':
       return waitingScreenOf(facts)
     case 'failed':
@@ -93,7 +93,7 @@ const OPEN_SCREENS: Readonly<Record<Admission, ScreenName>> = {
 }
 
 // Long enough for every answer that a provider gives at once.
-const MOMENT_MS = 20_000
+const CONFIRMING_MS = 20_000
 // Most payers have typed their PIN by then; later answers do come, so the page stays.
 const PROMPT_SLOW_MS = 120_000
 
@@ -103,14 +103,14 @@ function waitingScreenOf({ attempt, now, transfer }: StateFacts): ScreenName {
   const ageMs = attempt ? now.getTime() - attempt.startedAt.getTime() : 0
   switch (step?.kind) {
     case 'redirect':
-      return attempt?.returnedAt ? afterReturn(attempt.returnedAt, now) : 'redirect'
+      return attempt?.returnedAt ? screenAfterReturn(attempt.returnedAt, now) : 'redirect'
     case 'prompt':
       return ageMs > PROMPT_SLOW_MS || new Date(step.expiresAt) <= now ? 'slow' : 'prompt'
     case 'transfer':
     case 'wallet_transfer':
       return new Date(step.expiresAt) <= now ? 'slow' : 'transfer'
     default:
-      return ageMs > MOMENT_MS ? 'slow' : 'moment'
+      return ageMs > CONFIRMING_MS ? 'slow' : 'confirming'
   }
 }
 
@@ -118,21 +118,21 @@ function waitingScreenOf({ attempt, now, transfer }: StateFacts): ScreenName {
 const DIRECT_SCREENS: Readonly<Record<TransferRow['status'], ScreenName>> = {
   awaiting_payment: 'direct',
   expired: 'direct',
-  marked_paid: 'direct_looking',
-  underpaid: 'direct_rest',
-  confirmed: 'moment',
-  overpaid: 'moment',
-  rejected: 'moment',
-  cancelled: 'moment',
+  marked_paid: 'direct_checking',
+  underpaid: 'direct_underpaid',
+  confirmed: 'confirming',
+  overpaid: 'confirming',
+  rejected: 'confirming',
+  cancelled: 'confirming',
 }
 
 export function isDirectScreen(name: ScreenName): boolean {
-  return name === 'direct' || name === 'direct_looking' || name === 'direct_rest'
+  return name === 'direct' || name === 'direct_checking' || name === 'direct_underpaid'
 }
 
 /** Who came back has paid, or has not: nobody knows yet, and they are not sent there again. */
-function afterReturn(returnedAt: Date, now: Date): ScreenName {
-  return now.getTime() - returnedAt.getTime() > MOMENT_MS ? 'slow' : 'moment'
+function screenAfterReturn(returnedAt: Date, now: Date): ScreenName {
+  return now.getTime() - returnedAt.getTime() > CONFIRMING_MS ? 'slow' : 'confirming'
 }
 
 // The one who has just paid reads "Paid"; who opens the address again later reads that it was.
@@ -146,7 +146,7 @@ function paidScreenOf({ payment, now }: StateFacts): ScreenName {
 }
 
 /** Changes whenever the screen would look different, also while the payment stays where it is. */
-export function shownState(facts: StateFacts): string {
+export function screenFingerprint(facts: StateFacts): string {
   const { payment, attempt, transfer } = facts
   const parts = [
     screenOf(facts),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addMs } from '../../kit/clock.ts'
-import { networkOfNumber, type Offer, problemAnswer, readChoice, readFormState } from './form.ts'
+import { networkOfPhone, type Offer, readChoice, readFormState, redirectWithProblem } from './form.ts'
 
 const NOW = new Date('2026-11-14T10:00:00Z')
 
@@ -79,9 +79,9 @@ describe('the choice of a payer', () => {
 
 describe('the network of a number', () => {
   it('is told while the payer types, if it can be', () => {
-    assert.equal(networkOfNumber('0712345678', 'KE'), 'mpesa_ke')
-    assert.equal(networkOfNumber('0712', 'KE'), null)
-    assert.equal(networkOfNumber('hello', null), null)
+    assert.equal(networkOfPhone('0712345678', 'KE'), 'mpesa_ke')
+    assert.equal(networkOfPhone('0712', 'KE'), null)
+    assert.equal(networkOfPhone('hello', null), null)
   })
 })
 
@@ -90,7 +90,7 @@ describe('a problem with the form', () => {
   const form = { channel: 'mobile_money', network: 'airtel_ke', phone: '0712' }
 
   it('comes back with what was chosen, and without the number in the address', () => {
-    const { redirectTo, cookies } = problemAnswer(path, form, { kind: 'phone' })
+    const { redirectTo, cookies } = redirectWithProblem(path, form, { kind: 'phone' })
     assert.equal(redirectTo, '/pay/abc?problem=phone&channel=mobile_money&network=airtel_ke')
     assert.deepEqual(
       cookies.map(({ value, path: where }) => [value, where]),
@@ -108,7 +108,7 @@ describe('a problem with the form', () => {
 
   it('says how long to wait, and is forgotten afterwards', () => {
     const until = addMs(NOW, 90_000)
-    const { redirectTo } = problemAnswer(path, form, { kind: 'wait', until })
+    const { redirectTo } = redirectWithProblem(path, form, { kind: 'wait', until })
     const query = Object.fromEntries(new URL(redirectTo, 'https://x.example').searchParams)
     assert.deepEqual(readFormState(OFFER.channels, query, {}, NOW).problem, { kind: 'wait', until })
     assert.equal(readFormState(OFFER.channels, query, {}, until).problem, null)
@@ -128,7 +128,7 @@ describe('a problem with the form', () => {
   })
 
   it('keeps only as much of what was typed as a number can be', () => {
-    const { cookies } = problemAnswer(path, { phone: '7'.repeat(5_000) }, { kind: 'phone' })
+    const { cookies } = redirectWithProblem(path, { phone: '7'.repeat(5_000) }, { kind: 'phone' })
     assert.equal(cookies[0]?.value.length, 40)
   })
 })

@@ -43,21 +43,21 @@ export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem 
   // The networks of a country prompt the numbers of that country.
   if (networks.length > 0 && phone.country !== offer.country) return { kind: 'phone' }
   const chosen = networks.find(({ code }) => code === form.network)
-  const network = chosen ?? guessed(phone.e164, offer.country)
+  const network = chosen ?? networkFromPrefix(phone.e164, offer.country)
   if (!network && networks.length > 0) return { kind: 'network' }
   return { channel, instrument, phone: phone.e164, network: network?.code }
 }
 
-function guessed(e164: string, country: string | null) {
+function networkFromPrefix(e164: string, country: string | null) {
   const networks = networksOf(country)
   if (networks.length === 1) return networks[0]
   return country === null ? undefined : guessNetwork(e164, country)
 }
 
 /** What a number suggests, for the script that chooses the network while the payer types. */
-export function networkOfNumber(text: string, country: string | null): string | null {
+export function networkOfPhone(text: string, country: string | null): string | null {
   const phone = readPhone(text, country)
-  return (phone && guessed(phone.e164, country)?.code) ?? null
+  return (phone && networkFromPrefix(phone.e164, country)?.code) ?? null
 }
 
 /** Each channel has a field of its own: those of the channels that are not chosen are sent too. */
@@ -69,13 +69,13 @@ function readInstrument(offer: Offer, channel: Channel, name: string): string | 
   return offer.instruments.find((one) => one.name === name && one.channel === channel)?.name
 }
 
-const TYPED = 'cowry_typed'
+const TYPED_COOKIE = 'cowry_typed'
 // Long enough for a slow network, short enough to be forgotten on a shared phone.
 const TYPED_SECONDS = 120
 const MAX_TYPED = 40
 
 /** Back to the form with what is wrong. */
-export function problemAnswer(path: string, form: Texts, problem: Problem) {
+export function redirectWithProblem(path: string, form: Texts, problem: Problem) {
   const query = new URLSearchParams({ problem: problem.kind })
   if (problem.kind === 'wait') query.set('until', String(Math.ceil(problem.until.getTime() / 1_000)))
   if (form.channel) query.set('channel', form.channel.slice(0, MAX_TYPED))
@@ -85,7 +85,7 @@ export function problemAnswer(path: string, form: Texts, problem: Problem) {
   return {
     http: 303,
     redirectTo: `${path}?${query}`,
-    cookies: phone === '' ? [] : [{ name: TYPED, value: phone, path, maxAgeSeconds: TYPED_SECONDS }],
+    cookies: phone === '' ? [] : [{ name: TYPED_COOKIE, value: phone, path, maxAgeSeconds: TYPED_SECONDS }],
   }
 }
 
@@ -99,7 +99,7 @@ export function readFormState(
   return {
     channel: channels.find((one) => one === query.channel) ?? null,
     network: findNetwork(query.network ?? '')?.code ?? null,
-    phone: problem ? (cookies[TYPED] ?? '').slice(0, MAX_TYPED) : '',
+    phone: problem ? (cookies[TYPED_COOKIE] ?? '').slice(0, MAX_TYPED) : '',
     problem,
   }
 }

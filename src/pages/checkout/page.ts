@@ -3,6 +3,7 @@
 import { type Html, html } from '../../kit/html.ts'
 import { paletteOf } from '../accent.ts'
 import { renderPage } from '../layout.ts'
+import { amountOf, factList, ltr, type Screen } from './components.ts'
 import {
   cancelledScreen,
   expiredScreen,
@@ -14,7 +15,6 @@ import {
 } from './end-screens.ts'
 import { type CheckoutFacts, type ScreenName, screenOf } from './facts.ts'
 import { openScreen } from './open-screen.ts'
-import { amountOf, factList, leftToRight, type Screen } from './pieces.ts'
 import { waitingScreen } from './waiting-screens.ts'
 
 const SCREENS: Readonly<Record<ScreenName, (facts: CheckoutFacts) => Screen>> = {
@@ -22,10 +22,10 @@ const SCREENS: Readonly<Record<ScreenName, (facts: CheckoutFacts) => Screen>> = 
   prompt: waitingScreen,
   transfer: waitingScreen,
   direct: waitingScreen,
-  direct_looking: waitingScreen,
-  direct_rest: waitingScreen,
+  direct_checking: waitingScreen,
+  direct_underpaid: waitingScreen,
   redirect: waitingScreen,
-  moment: waitingScreen,
+  confirming: waitingScreen,
   slow: waitingScreen,
   mismatch: mismatchScreen,
   paid: paidScreen,
@@ -48,12 +48,12 @@ export function renderCheckout(
   screen: Screen,
   { styleNonce, here }: { styleNonce: string; here: string },
 ): string {
-  const { merchant, speech, isTest } = facts
+  const { merchant, translator, isTest } = facts
   return renderPage({
     title: screen.title,
     head: screen.head,
     styleNonce,
-    speech,
+    translator,
     isTest,
     merchant,
     palette: paletteOf(merchant.accentColor),
@@ -66,16 +66,16 @@ export function renderCheckout(
 
 /** The heading of the page while it asks for money; beside a screen with a heading of its own only the facts. */
 function summary(facts: CheckoutFacts): Html {
-  const { speech, payment, merchant } = facts
+  const { translator, payment, merchant } = facts
   const amount = html`<span class="amount">${amountOf(facts)}</span>`
   const lead =
     screenOf(facts) === 'open'
-      ? html`<h1>${speech.sayAround('payTitle', { merchant: merchant.name }, 'amount', amount)}</h1>`
+      ? html`<h1>${translator.withMarkup('payTitle', { merchant: merchant.name }, 'amount', amount)}</h1>`
       : html`<p>${amount}</p>`
   // A paid payment lists all of it in the receipt.
   if (payment.paidAt !== null) return lead
   return html`${lead}${factList([
-    [speech.say('paymentFor'), payment.description],
-    [speech.say('reference'), leftToRight(payment.reference)],
+    [translator.t('paymentFor'), payment.description],
+    [translator.t('reference'), ltr(payment.reference)],
   ])}`
 }

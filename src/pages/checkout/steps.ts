@@ -14,36 +14,36 @@ import type { PageAnswer, PageRoute } from '../../kit/route.ts'
 import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'
-import { offerOf, open, pathOf, returnUrlOf, type Visit } from '../visit.ts'
+import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
-import { problemAnswer, readChoice } from './form.ts'
+import { readChoice, redirectWithProblem } from './form.ts'
 
-type Step = (app: PaymentsApp, view: CheckoutView, visit: Visit) => Promise<PageAnswer>
+type Step = (app: PaymentsApp, view: CheckoutView, request: PageRequest) => Promise<PageAnswer>
 
 const STEPS: Readonly<Record<string, Step>> = {
-  attempts: tryToPay,
-  check: async (app, view, visit) => {
+  attempts: startPayment,
+  check: async (app, view, request) => {
     await refreshCheckout(app, view, 'checkout')
-    return backToCheckout(visit)
+    return redirectToCheckout(request)
   },
-  sent: async (app, view, visit) => {
+  sent: async (app, view, request) => {
     if (!(await markSent(app, view))) await noteSent(app, view)
     await refreshCheckout(app, view, 'checkout')
-    return backToCheckout(visit)
+    return redirectToCheckout(request)
   },
-  extend: async (app, view, visit) => {
+  extend: async (app, view, request) => {
     await extendCheckout(app, view)
-    return backToCheckout(visit)
+    return redirectToCheckout(request)
   },
-  other: async (app, view, visit) => {
-    if (!isStale(view, visit)) await giveUpAttempt(app, view)
-    return backToCheckout(visit)
+  other: async (app, view, request) => {
+    if (!isStale(view, request)) await giveUpAttempt(app, view)
+    return redirectToCheckout(request)
   },
-  cancel: async (app, view, visit) => {
-    if (isStale(view, visit)) return backToCheckout(visit)
+  cancel: async (app, view, request) => {
+    if (isStale(view, request)) return redirectToCheckout(request)
     const { payment } = await cancelCheckout(app, view)
     const returnUrl = payment.status === 'abandoned' ? await returnUrlOf(app, payment) : null
-    return returnUrl === null ? backToCheckout(visit) : { http: 303, redirectTo: returnUrl }
+    return returnUrl === null ? redirectToCheckout(request) : { http: 303, redirectTo: returnUrl }
   },
 }
 
@@ -56,40 +56,47 @@ export function stepRoutes(app: PaymentsApp): PageRoute[] {
     {
       method: 'POST',
       path: `/pay/{accessCode}/${name}`,
-      handle: async (visit) => {
-        const view = await open(app, visit)
+      handle: async (request) => {
+        const view = await loadCheckout(app, request)
         limit(view.payment.id)
-        return step(app, view, visit)
+        return step(app, view, request)
       },
     },
     // Whoever reloads or shares the address of a step lands on the page it belongs to.
-    { method: 'GET', path: `/pay/{accessCode}/${name}`, handle: async (visit) => backToCheckout(visit) },
+    {
+      method: 'GET',
+      path: `/pay/{accessCode}/${name}`,
+      handle: async (request) => redirectToCheckout(request),
+    },
   ])
 }
 
-const SHOWN_BY_THE_PAGE: ReadonlySet<string> = new Set([
+const SHOWN_BY_PAGE: ReadonlySet<string> = new Set([
   'invalid_state',
   'payment_link_busy',
   'payment_link_ended',
 ])
 
-async function tryToPay(app: PaymentsApp, view: CheckoutView, visit: Visit): Promise<PageAnswer> {
+async function startPayment(app: PaymentsApp, view: CheckoutView, request: PageRequest): Promise<PageAnswer> {
   const now = app.clock.now()
-  if (screenOf({ ...view, now }) !== 'open') return backToCheckout(visit)
-  const choice = readChoice(await offerOf(app, view.payment), visit.form)
-  if ('kind' in choice) return problemAnswer(pathOf(visit), visit.form, choice)
+  if (screenOf({ ...view, now }) !== 'open') return redirectToCheckout(request)
+  const choice = readChoice(await offerOf(app, view.payment), request.form)
+  if ('kind' in choice) return redirectWithProblem(pathOf(request), request.form, choice)
   try {
     const started = await startAttempt(app, view, choice)
-    return backToCheckout(visit, redirectOf(started) ? '/continue' : '')
+    return redirectToCheckout(request, redirectOf(started) ? '/continue' : '')
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     // Somebody else moved the payment on, its time is up, or its link has no place: the page shows how it stands.
-    if (SHOWN_BY_THE_PAGE.has(error.code)) return backToCheckout(visit)
+    if (SHOWN_BY_PAGE.has(error.code)) return redirectToCheckout(request)
     if (error.code === 'customer_blocked')
-      return problemAnswer(pathOf(visit), visit.form, { kind: 'refused' })
+      return redirectWithProblem(pathOf(request), request.form, { kind: 'refused' })
     if (error.code !== 'rate_limited') throw error
     const waitMs = (error.retryAfterSeconds ?? 60) * 1_000
-    return problemAnswer(pathOf(visit), visit.form, { kind: 'wait', until: new Date(now.getTime() + waitMs) })
+    return redirectWithProblem(pathOf(request), request.form, {
+      kind: 'wait',
+      until: new Date(now.getTime() + waitMs),
+    })
   }
 }
 
@@ -101,10 +108,10 @@ export function redirectOf({ payment, attempt }: Pick<CheckoutView, 'payment' | 
 }
 
 /** The form was shown for an attempt that is not the current one any more: another tab has gone on. */
-function isStale({ payment }: CheckoutView, { form }: Visit): boolean {
+function isStale({ payment }: CheckoutView, { form }: PageRequest): boolean {
   return form.attempt !== undefined && form.attempt !== String(payment.attemptsUsed)
 }
 
-export function backToCheckout(visit: Visit, where = ''): PageAnswer {
-  return { http: 303, redirectTo: `${pathOf(visit)}${where}` }
+export function redirectToCheckout(request: PageRequest, where = ''): PageAnswer {
+  return { http: 303, redirectTo: `${pathOf(request)}${where}` }
 }

@@ -6,36 +6,42 @@ import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
-import { straightToMerchant } from './direct-screens.ts'
-import { type CheckoutFacts, isDirectScreen, screenOf, shownState } from './facts.ts'
 import {
   amountOf,
   attemptField,
   deadline,
-  leftToRight,
+  ltr,
   postButton,
   returnLink,
   revealedAfter,
   type Screen,
-  sign,
-} from './pieces.ts'
-import { accountFacts, type Content, copyButton, otherWay, type Transfer } from './waiting-pieces.ts'
+  statusIcon,
+} from './components.ts'
+import { directTransferContent } from './direct-screens.ts'
+import { type CheckoutFacts, isDirectScreen, screenFingerprint, screenOf } from './facts.ts'
+import {
+  accountFacts,
+  type Content,
+  copyButton,
+  switchMethodForm,
+  type Transfer,
+} from './waiting-components.ts'
 
 type Prompt = Extract<NextStep, { kind: 'prompt' }>
 
 export function waitingScreen(facts: CheckoutFacts): Screen {
-  const { speech, path } = facts
+  const { translator, path } = facts
   const content = contentOf(facts)
   return {
     title: content.title,
     // Those without JavaScript come back by themselves; with it the script asks more often and more quietly.
     head: html`<noscript><meta http-equiv="refresh" content="10"></noscript>`,
-    body: html`<div data-status="${path}/status" data-shown="${shownState(facts)}">
+    body: html`<div data-status="${path}/status" data-shown="${screenFingerprint(facts)}">
 ${content.body}
-<p class="dim" role="status">${speech.say('waiting')}</p>
-${postButton(`${path}/check`, speech.say('checkNow'), content.isCheckMain ? 'main' : 'plain')}
+<p class="dim" role="status">${translator.t('waiting')}</p>
+${postButton(`${path}/check`, translator.t('checkNow'), content.isCheckPrimary ? 'main' : 'plain')}
 ${screenOf(facts) === 'slow' && returnLink(facts, 'plain')}
-${content.otherWay}
+${content.switchMethodForm}
 </div>`,
   }
 }
@@ -43,138 +49,152 @@ ${content.otherWay}
 function contentOf(facts: CheckoutFacts): Content {
   const { attempt } = facts
   const step = attempt?.nextStep
-  if (!attempt || !step) return notKnown(facts)
-  if (isDirectScreen(screenOf(facts))) return straightToMerchant(facts, attempt, step)
+  if (!attempt || !step) return outcomeUnknownContent(facts)
+  if (isDirectScreen(screenOf(facts))) return directTransferContent(facts, attempt, step)
   switch (step.kind) {
     case 'redirect':
-      return attempt.returnedAt ? notKnown(facts, step.url) : onTheWay(facts, attempt, step.url)
+      return attempt.returnedAt
+        ? outcomeUnknownContent(facts, step.url)
+        : redirectContent(facts, attempt, step.url)
     case 'prompt':
-      return onThePhone(facts, attempt, step)
+      return promptContent(facts, attempt, step)
     case 'transfer':
     case 'wallet_transfer':
-      return byTransfer(facts, step)
+      return transferContent(facts, step)
   }
 }
 
 /** The gateway has not answered: nothing to do but wait, and to be told so. */
-function notKnown(facts: CheckoutFacts, pageUrl?: string): Content {
-  const { speech, merchant, attempt } = facts
+function outcomeUnknownContent(facts: CheckoutFacts, pageUrl?: string): Content {
+  const { translator, merchant, attempt } = facts
   const isSlow = screenOf(facts) === 'slow'
-  const title = speech.say(isSlow ? 'slowTitle' : 'momentTitle')
+  const title = translator.t(isSlow ? 'slowTitle' : 'momentTitle')
   return {
     title,
-    isCheckMain: true,
+    isCheckPrimary: true,
     // The gateway waits for a payer whom nobody could tell where: then another way is all that is left.
-    otherWay:
+    switchMethodForm:
       attempt?.status === 'awaiting_customer'
-        ? otherWay(facts, attempt, speech.say('anotherWay'), speech.say('onlyIfNotPaid'))
+        ? switchMethodForm(facts, attempt, translator.t('anotherWay'), translator.t('onlyIfNotPaid'))
         : null,
-    body: html`${sign('waiting')}<h1>${title}</h1><p>${speech.say('momentText')}</p>
-${isSlow && html`<p>${speech.say('slowText', { merchant: merchant.name })}</p>`}
-${pageUrl !== undefined && html`<p><a href="${pageUrl}">${speech.say('continueButton', { site: new URL(pageUrl).host })}</a></p>`}`,
+    body: html`${statusIcon('waiting')}<h1>${title}</h1><p>${translator.t('momentText')}</p>
+${isSlow && html`<p>${translator.t('slowText', { merchant: merchant.name })}</p>`}
+${pageUrl !== undefined && html`<p><a href="${pageUrl}">${translator.t('continueButton', { site: new URL(pageUrl).host })}</a></p>`}`,
   }
 }
 
-function onTheWay(facts: CheckoutFacts, attempt: AttemptRow, url: string): Content {
-  const { speech } = facts
-  const title = speech.say('continueTitle')
+function redirectContent(facts: CheckoutFacts, attempt: AttemptRow, url: string): Content {
+  const { translator } = facts
+  const title = translator.t('continueTitle')
   return {
     title,
-    isCheckMain: false,
-    otherWay: otherWay(facts, attempt, speech.say('anotherWay'), speech.say('onlyIfNotPaid')),
-    body: html`${sign('waiting')}<h1>${title}</h1>${continueParts(facts, url)}`,
+    isCheckPrimary: false,
+    switchMethodForm: switchMethodForm(
+      facts,
+      attempt,
+      translator.t('anotherWay'),
+      translator.t('onlyIfNotPaid'),
+    ),
+    body: html`${statusIcon('waiting')}<h1>${title}</h1>${continueParts(facts, url)}`,
   }
 }
 
 /** For the moment between our page and the gateway's: a form may not lead to another origin, a link may. */
 export function continueScreen(facts: CheckoutFacts, url: string): Screen {
-  const title = facts.speech.say('continueTitle')
+  const title = facts.translator.t('continueTitle')
   return {
     title,
     head: html`<meta http-equiv="refresh" content="0;url=${url}">`,
-    body: html`${sign('waiting')}<h1>${title}</h1>${continueParts(facts, url)}`,
+    body: html`${statusIcon('waiting')}<h1>${title}</h1>${continueParts(facts, url)}`,
   }
 }
 
 function continueParts(facts: CheckoutFacts, url: string): Html {
-  const { speech, merchant } = facts
+  const { translator, merchant } = facts
   const site = new URL(url).host
   const values = { amount: amountOf(facts), merchant: merchant.name, site }
-  return html`<p>${speech.say('continueText', values)}</p>
-<a class="button" href="${url}">${speech.say('continueButton', { site })}</a>`
+  return html`<p>${translator.t('continueText', values)}</p>
+<a class="button" href="${url}">${translator.t('continueButton', { site })}</a>`
 }
 
 // By then a prompt has reached every phone that is on.
-const MISSING_AFTER_MS = 20_000
+const PROMPT_HELP_AFTER_MS = 20_000
 
-function onThePhone(facts: CheckoutFacts, attempt: AttemptRow, step: Prompt): Content {
-  const { speech, merchant, now } = facts
+function promptContent(facts: CheckoutFacts, attempt: AttemptRow, step: Prompt): Content {
+  const { translator, merchant, now } = facts
   const isSlow = screenOf(facts) === 'slow'
-  const title = speech.say(isSlow ? 'slowTitle' : 'promptTitle')
+  const title = translator.t(isSlow ? 'slowTitle' : 'promptTitle')
   const endsAt = new Date(step.expiresAt)
   const steps = [
-    speech.say('promptOpen', { name: step.promptName ?? step.network }),
-    speech.say('promptPin'),
-    speech.say('promptWait'),
+    translator.t('promptOpen', { name: step.promptName ?? step.network }),
+    translator.t('promptPin'),
+    translator.t('promptWait'),
   ]
   return {
     title,
-    isCheckMain: true,
-    otherWay: otherWay(facts, attempt, speech.say('changeNumber'), speech.say('onlyWithoutPin')),
-    body: html`${sign(isSlow ? 'waiting' : 'mobile_money')}<h1>${title}</h1>
-${isSlow ? html`<p>${speech.say('slowText', { merchant: merchant.name })}</p>` : html`<ol class="steps">${steps.map((one) => html`<li>${one}</li>`)}</ol>`}
-<p class="dim">${speech.sayAround('promptSentTo', { network: step.network }, 'phone', leftToRight(maskPhone(step.phone)))}</p>
-${endsAt > now && deadline(facts, speech.say('promptDeadline', { time: speech.clock(endsAt), network: step.network }), endsAt)}
-${revealedAfter(facts, attempt, MISSING_AFTER_MS, missingHelp(facts, attempt))}
-<p class="dim">${speech.say('neverSharePin')}</p>`,
+    isCheckPrimary: true,
+    switchMethodForm: switchMethodForm(
+      facts,
+      attempt,
+      translator.t('changeNumber'),
+      translator.t('onlyWithoutPin'),
+    ),
+    body: html`${statusIcon(isSlow ? 'waiting' : 'mobile_money')}<h1>${title}</h1>
+${isSlow ? html`<p>${translator.t('slowText', { merchant: merchant.name })}</p>` : html`<ol class="steps">${steps.map((one) => html`<li>${one}</li>`)}</ol>`}
+<p class="dim">${translator.withMarkup('promptSentTo', { network: step.network }, 'phone', ltr(maskPhone(step.phone)))}</p>
+${endsAt > now && deadline(facts, translator.t('promptDeadline', { time: translator.timeOfDay(endsAt), network: step.network }), endsAt)}
+${revealedAfter(facts, attempt, PROMPT_HELP_AFTER_MS, missingPromptHelp(facts, attempt))}
+<p class="dim">${translator.t('neverSharePin')}</p>`,
   }
 }
 
-function missingHelp({ speech }: CheckoutFacts, attempt: AttemptRow): Html {
+function missingPromptHelp({ translator }: CheckoutFacts, attempt: AttemptRow): Html {
   const ussd = findNetwork(attempt.choice?.network ?? '')?.ussd ?? null
-  return html`<details><summary>${speech.say('promptMissing')}</summary><p>${speech.say('promptSignal')}</p>
+  return html`<details><summary>${translator.t('promptMissing')}</summary><p>${translator.t('promptSignal')}</p>
 ${
   ussd !== null &&
-  html`<p>${speech.sayAround('promptDial', {}, 'code', leftToRight(ussd))}</p>
-<p class="copyable"><a class="button plain" href="tel:${encodeURIComponent(ussd)}">${speech.sayAround('dial', {}, 'code', leftToRight(ussd))}</a>${copyButton(speech, ussd, ussd)}</p>`
+  html`<p>${translator.withMarkup('promptDial', {}, 'code', ltr(ussd))}</p>
+<p class="copyable"><a class="button plain" href="tel:${encodeURIComponent(ussd)}">${translator.withMarkup('dial', {}, 'code', ltr(ussd))}</a>${copyButton(translator, ussd, ussd)}</p>`
 }</details>`
 }
 
-function byTransfer(facts: CheckoutFacts, step: Transfer): Content {
-  const { speech, attempt, path } = facts
-  const saysSent = attempt?.sentAt != null
+function transferContent(facts: CheckoutFacts, step: Transfer): Content {
+  const { translator, attempt, path } = facts
+  const isMarkedSent = attempt?.sentAt != null
   const amount = amountOf(facts)
   const isSlow = screenOf(facts) === 'slow'
-  const sendTitle = speech.say('transferTitle', { amount })
+  const sendTitle = translator.t('transferTitle', { amount })
   const account = html`${accountFacts(facts, step, amountOfPayment(facts))}${transferLimit(facts, step)}`
-  const other = attempt
-    ? otherWay(facts, attempt, speech.say('anotherWay'), speech.say('onlyIfNotSent'))
+  const switchForm = attempt
+    ? switchMethodForm(facts, attempt, translator.t('anotherWay'), translator.t('onlyIfNotSent'))
     : null
-  if (!saysSent && !isSlow) {
+  if (!isMarkedSent && !isSlow) {
     return {
       title: sendTitle,
-      isCheckMain: false,
-      otherWay: other,
-      body: html`<h1>${sendTitle}</h1>${account}${postButton(`${path}/sent`, speech.say('haveSent'), 'main', attemptField(facts))}`,
+      isCheckPrimary: false,
+      switchMethodForm: switchForm,
+      body: html`<h1>${sendTitle}</h1>${account}${postButton(`${path}/sent`, translator.t('haveSent'), 'main', attemptField(facts))}`,
     }
   }
-  const title = speech.say(isSlow ? 'slowTitle' : 'lookingTitle')
-  const words = isSlow ? speech.say('slowText', { merchant: facts.merchant.name }) : speech.say('lookingText')
+  const title = translator.t(isSlow ? 'slowTitle' : 'lookingTitle')
+  const text = isSlow
+    ? translator.t('slowText', { merchant: facts.merchant.name })
+    : translator.t('lookingText')
   return {
     title,
-    isCheckMain: true,
-    otherWay: other,
-    body: html`${sign('waiting')}<h1>${title}</h1><p>${words}</p>
-<details><summary>${speech.say('showAccount')}</summary>${account}</details>`,
+    isCheckPrimary: true,
+    switchMethodForm: switchForm,
+    body: html`${statusIcon('waiting')}<h1>${title}</h1><p>${text}</p>
+<details><summary>${translator.t('showAccount')}</summary>${account}</details>`,
   }
 }
 
 function transferLimit(facts: CheckoutFacts, step: Transfer): Html | null {
-  const { speech, now } = facts
+  const { translator, now } = facts
   const endsAt = new Date(step.expiresAt)
-  if (endsAt <= now) return html`<p class="dim">${speech.say('transferLate')}</p>`
-  const words = `${speech.say('transferDeadline', { time: speech.clock(endsAt) })} ${speech.say('transferLate')}`
-  return deadline(facts, words, endsAt)
+  if (endsAt <= now) return html`<p class="dim">${translator.t('transferLate')}</p>`
+  const text = `${translator.t('transferDeadline', { time: translator.timeOfDay(endsAt) })} ${translator.t('transferLate')}`
+  return deadline(facts, text, endsAt)
 }
 
 const amountOfPayment = ({ payment }: CheckoutFacts) => money(payment.amountMinor, payment.currency)

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { LANGUAGE_CODES } from '../../core/languages.ts'
 import { type Money, money } from '../../core/money.ts'
-import { speechOf } from '../speech.ts'
+import { translatorFor } from '../translator.ts'
 import { readTypedAmount } from './amount.ts'
 
 const kes = (minor: bigint): Money => money(minor, 'KES')
@@ -57,7 +57,7 @@ describe('an amount that a payer typed', () => {
     const amounts = fc.bigInt({ min: 1n, max: 99_999_999_999_999n })
     fc.assert(
       fc.property(amounts, fc.constantFrom(...LANGUAGE_CODES), (minor, language) => {
-        const shown = speechOf(language, null)
+        const shown = translatorFor(language, null)
           .amount(kes(minor))
           .replaceAll(/[\u2066-\u2069]/g, '')
         assert.deepEqual(readTypedAmount(shown, 'KES'), kes(minor), shown)

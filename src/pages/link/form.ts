@@ -67,37 +67,37 @@ function readAmount(link: LinkRow, text: string): Money | 'amount' | 'amountLow'
   return maxAmountMinor !== null && amount.minor > maxAmountMinor ? 'amountHigh' : amount
 }
 
-const TYPED = 'cowry_payer'
+const TYPED_COOKIE = 'cowry_payer'
 // Long enough for a slow network, short enough to be forgotten on a shared phone.
 const TYPED_SECONDS = 120
-const LONGEST = { amount: 30, firstname: 100, lastname: 100, email: 254 } as const
+const MAX_LENGTHS = { amount: 30, firstname: 100, lastname: 100, email: 254 } as const
 // What a browser keeps in one cookie, with room for its name and path.
 const MAX_COOKIE = 3_500
 
 /** Back to the form with what is wrong. */
-export function problemAnswer(path: string, form: Texts, problems: readonly Problem[]) {
+export function redirectWithProblem(path: string, form: Texts, problems: readonly Problem[]) {
   const typed = JSON.stringify(
     // The cut may fall between the two halves of a character.
-    FIELDS.map((field) => (form[field] ?? '').slice(0, LONGEST[field]).toWellFormed()),
+    FIELDS.map((field) => (form[field] ?? '').slice(0, MAX_LENGTHS[field]).toWellFormed()),
   )
-  const isKept = encodeURIComponent(typed).length <= MAX_COOKIE
+  const fitsCookie = encodeURIComponent(typed).length <= MAX_COOKIE
   return {
     http: 303,
     redirectTo: `${path}?problem=${problems.join('.')}`,
-    cookies: isKept ? [{ name: TYPED, value: typed, path, maxAgeSeconds: TYPED_SECONDS }] : [],
+    cookies: fitsCookie ? [{ name: TYPED_COOKIE, value: typed, path, maxAgeSeconds: TYPED_SECONDS }] : [],
   }
 }
 
 /** What was typed is kept no longer than it takes to get it right. */
-export function forgetTyped(path: string) {
-  return { name: TYPED, value: '', path, maxAgeSeconds: 0 }
+export function clearTypedCookie(path: string) {
+  return { name: TYPED_COOKIE, value: '', path, maxAgeSeconds: 0 }
 }
 
 export function readForm(query: Texts, cookies: Texts): LinkForm {
   const named = (query.problem ?? '').split('.', Object.keys(PROBLEMS).length)
   const problems = named.filter((name): name is Problem => Object.hasOwn(PROBLEMS, name))
-  const typed = problems.length > 0 ? readTyped(cookies[TYPED] ?? '') : []
-  const textOf = (field: Field) => typed[FIELDS.indexOf(field)]?.slice(0, LONGEST[field]) ?? ''
+  const typed = problems.length > 0 ? readTyped(cookies[TYPED_COOKIE] ?? '') : []
+  const textOf = (field: Field) => typed[FIELDS.indexOf(field)]?.slice(0, MAX_LENGTHS[field]) ?? ''
   return {
     problems,
     typed: {

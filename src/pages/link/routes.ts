@@ -8,12 +8,12 @@ import { openLink, payAtLink } from '../../links/pay.ts'
 import { openAccessCode } from '../../payments/views.ts'
 import { paletteOf } from '../accent.ts'
 import { createActionLimit } from '../action-limit.ts'
-import { chooseLanguage, languageCookies, rememberedLanguages } from '../language.ts'
+import { chooseLanguage, languageCookies, languagesFromCookies } from '../language.ts'
 import { renderPage } from '../layout.ts'
-import { speechOf } from '../speech.ts'
-import type { Visit } from '../visit.ts'
-import { isLanguage } from '../words.ts'
-import { forgetTyped, type Problem, problemAnswer, readForm, readPayer } from './form.ts'
+import { isLanguage } from '../locales.ts'
+import type { PageRequest } from '../page-request.ts'
+import { translatorFor } from '../translator.ts'
+import { clearTypedCookie, type Problem, readForm, readPayer, redirectWithProblem } from './form.ts'
 import { type LinkFacts, linkScreen } from './screens.ts'
 
 export function linkPageRoutes(app: LinksApp): PageRoute[] {
@@ -23,25 +23,25 @@ export function linkPageRoutes(app: LinksApp): PageRoute[] {
     perPayer: createActionLimit(app, 20),
   }
   return [
-    { method: 'GET', path: '/l/{slug}', handle: async (visit) => show(app, visit) },
-    { method: 'POST', path: '/l/{slug}', handle: (visit) => begin(app, visit, limits) },
+    { method: 'GET', path: '/l/{slug}', handle: async (request) => show(app, request) },
+    { method: 'POST', path: '/l/{slug}', handle: (request) => startPayment(app, request, limits) },
   ]
 }
 
-function pathOf({ params }: Visit): string {
+function pathOf({ params }: PageRequest): string {
   return `/l/${encodeURIComponent(params.slug ?? '')}`
 }
 
-async function show(app: LinksApp, visit: Visit): Promise<PageAnswer> {
-  const facts = await factsOf(app, visit)
-  const { merchant, speech, path } = facts
+async function show(app: LinksApp, request: PageRequest): Promise<PageAnswer> {
+  const facts = await factsOf(app, request)
+  const { merchant, translator, path } = facts
   const { http, title, body } = linkScreen(facts)
   return {
     http,
     html: renderPage({
       title,
-      speech,
-      styleNonce: visit.styleNonce,
+      translator,
+      styleNonce: request.styleNonce,
       isTest: app.settings.mode === 'test',
       palette: paletteOf(merchant.accentColor),
       merchant,
@@ -49,7 +49,7 @@ async function show(app: LinksApp, visit: Visit): Promise<PageAnswer> {
       hasScript: true,
       body,
     }),
-    cookies: isLanguage(visit.query.lang) ? languageCookies(visit.query.lang, path) : [],
+    cookies: isLanguage(request.query.lang) ? languageCookies(request.query.lang, path) : [],
   }
 }
 
@@ -61,24 +61,24 @@ function problemQuery(problems: readonly Problem[]): string {
 const TOKEN_BYTES = 16
 const TOKEN_CHARACTERS = 22
 
-async function factsOf(app: LinksApp, visit: Visit): Promise<LinkFacts> {
-  const opened = await openLink(app, visit.params.slug ?? '')
+async function factsOf(app: LinksApp, request: PageRequest): Promise<LinkFacts> {
+  const opened = await openLink(app, request.params.slug ?? '')
   const { country, merchantId } = opened.link
   const merchant = await app.merchantProfile(merchantId)
-  const { chosen, last } = rememberedLanguages(visit.cookies)
+  const { chosen, last } = languagesFromCookies(request.cookies)
   const language = chooseLanguage({
-    chosen: isLanguage(visit.query.lang) ? visit.query.lang : chosen,
+    chosen: isLanguage(request.query.lang) ? request.query.lang : chosen,
     merchant: merchant.locale,
     last,
-    accept: visit.headers['accept-language'],
+    accept: request.headers['accept-language'],
     country,
   })
   return {
     ...opened,
     merchant,
-    speech: speechOf(language, country),
-    path: pathOf(visit),
-    form: readForm(visit.query, visit.cookies),
+    translator: translatorFor(language, country),
+    path: pathOf(request),
+    form: readForm(request.query, request.cookies),
     formToken: base62(app.random.bytes(TOKEN_BYTES), TOKEN_CHARACTERS),
   }
 }
@@ -88,25 +88,25 @@ interface Limits {
   perPayer: (owner: string) => void
 }
 
-async function begin(app: LinksApp, visit: Visit, limits: Limits): Promise<PageAnswer> {
-  const { link, state } = await openLink(app, visit.params.slug ?? '')
-  const path = pathOf(visit)
+async function startPayment(app: LinksApp, request: PageRequest, limits: Limits): Promise<PageAnswer> {
+  const { link, state } = await openLink(app, request.params.slug ?? '')
+  const path = pathOf(request)
   limits.perLink(link.id)
   // The page says why.
   if (state !== 'active') return { http: 303, redirectTo: path }
-  const payer = readPayer(link, visit.form)
-  if (Array.isArray(payer)) return problemAnswer(path, visit.form, payer)
+  const payer = readPayer(link, request.form)
+  if (Array.isArray(payer)) return redirectWithProblem(path, request.form, payer)
   limits.perPayer(`${link.id} ${payer.email.toLowerCase()}`)
   try {
-    const payment = await payAtLink(app, link, { ...payer, formToken: visit.form.token ?? '' })
+    const payment = await payAtLink(app, link, { ...payer, formToken: request.form.token ?? '' })
     const accessCode = payment && openAccessCode(app, payment)
     // What this form began has ended since, so the next one is another payment.
-    if (!accessCode) return { http: 303, redirectTo: path, cookies: [forgetTyped(path)] }
-    return { http: 303, redirectTo: checkoutPath(accessCode, visit), cookies: [forgetTyped(path)] }
+    if (!accessCode) return { http: 303, redirectTo: path, cookies: [clearTypedCookie(path)] }
+    return { http: 303, redirectTo: checkoutPath(accessCode, request), cookies: [clearTypedCookie(path)] }
   } catch (error) {
     const problem = error instanceof Refusal ? PROBLEM_OF[error.code] : undefined
     if (!problem) throw error
-    return problemAnswer(path, visit.form, [problem])
+    return redirectWithProblem(path, request.form, [problem])
   }
 }
 
@@ -116,7 +116,7 @@ const PROBLEM_OF: Readonly<Record<string, Problem>> = {
 }
 
 /** Who has chosen a language here goes on in it. */
-function checkoutPath(accessCode: string, { cookies }: Visit): string {
-  const { chosen } = rememberedLanguages(cookies)
+function checkoutPath(accessCode: string, { cookies }: PageRequest): string {
+  const { chosen } = languagesFromCookies(cookies)
   return `/pay/${accessCode}${isLanguage(chosen) ? `?lang=${chosen}` : ''}`
 }

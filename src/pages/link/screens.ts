@@ -6,15 +6,15 @@ import { type Html, html } from '../../kit/html.ts'
 import type { LinkVisit } from '../../links/pay.ts'
 import type { LinkRow } from '../../links/queries.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
-import { factList, sign } from '../checkout/pieces.ts'
-import type { Speech } from '../speech.ts'
-import type { WordId } from '../words/en.ts'
-import { withoutControls } from '../words.ts'
+import { factList, statusIcon } from '../checkout/components.ts'
+import type { MessageId } from '../locales/en.ts'
+import { withoutControls } from '../locales.ts'
+import type { Translator } from '../translator.ts'
 import { type Field, type LinkForm, PROBLEMS, type Problem } from './form.ts'
 
 export interface LinkFacts extends LinkVisit {
   merchant: MerchantProfile
-  speech: Speech
+  translator: Translator
   /** The payer's own address, without a slash at the end. */
   path: string
   form: LinkForm
@@ -33,11 +33,11 @@ export function linkScreen(facts: LinkFacts): LinkScreen {
 }
 
 function openScreen(facts: LinkFacts): LinkScreen {
-  const { speech, path, formToken, link, merchant } = facts
+  const { translator, path, formToken, link, merchant } = facts
   const amount = fixedAmount(link)
   const title = amount
-    ? speech.say('payTitle', { amount: speech.amount(amount), merchant: merchant.name })
-    : speech.say('linkPayTo', { merchant: merchant.name })
+    ? translator.t('payTitle', { amount: translator.amount(amount), merchant: merchant.name })
+    : translator.t('linkPayTo', { merchant: merchant.name })
   return {
     http: 200,
     title,
@@ -49,9 +49,9 @@ ${link.amountMinor === null && amountField(facts)}
 ${field(facts, 'firstname', html`type="text" autocomplete="given-name" maxlength="100"`)}
 ${field(facts, 'lastname', html`type="text" autocomplete="family-name" maxlength="100"`)}
 ${field(facts, 'email', html`type="email" autocomplete="email" dir="ltr" maxlength="254"`)}
-<button class="main">${speech.say('linkContinue')}</button>
+<button class="main">${translator.t('linkContinue')}</button>
 </form>
-<p class="dim foot">${speech.say('linkNext')}</p></section></div>`,
+<p class="dim foot">${translator.t('linkNext')}</p></section></div>`,
   }
 }
 
@@ -59,35 +59,35 @@ function fixedAmount({ amountMinor, currency }: LinkRow): Money | null {
   return amountMinor === null ? null : money(amountMinor, currency)
 }
 
-function heading({ link, speech, merchant }: LinkFacts): Html {
+function heading({ link, translator, merchant }: LinkFacts): Html {
   const amount = fixedAmount(link)
-  if (!amount) return html`<h1 class="big">${speech.say('linkPayTo', { merchant: merchant.name })}</h1>`
-  const shown = html`<span class="amount">${speech.amount(amount)}</span>`
-  return html`<h1>${speech.sayAround('payTitle', { merchant: merchant.name }, 'amount', shown)}</h1>`
+  if (!amount) return html`<h1 class="big">${translator.t('linkPayTo', { merchant: merchant.name })}</h1>`
+  const shown = html`<span class="amount">${translator.amount(amount)}</span>`
+  return html`<h1>${translator.withMarkup('payTitle', { merchant: merchant.name }, 'amount', shown)}</h1>`
 }
 
-/** The merchant's own words, which stay as they are in every language. */
-function about({ link, speech }: LinkFacts): Html {
+/** The merchant's own text, which stay as they are in every language. */
+function about({ link, translator }: LinkFacts): Html {
   const { title, description } = link
-  return html`${factList([[speech.say('paymentFor'), title]])}
+  return html`${factList([[translator.t('paymentFor'), title]])}
 ${description !== null && html`<p class="dim lines"><bdi>${withoutControls(description)}</bdi></p>`}`
 }
 
-const LABELS: Readonly<Record<Exclude<Field, 'amount'>, WordId>> = {
+const LABELS: Readonly<Record<Exclude<Field, 'amount'>, MessageId>> = {
   firstname: 'firstname',
   lastname: 'lastname',
   email: 'email',
 }
 
 function field(facts: LinkFacts, name: Exclude<Field, 'amount'>, attributes: Html): Html {
-  return labelled(facts, name, facts.speech.say(LABELS[name]), attributes)
+  return labelled(facts, name, facts.translator.t(LABELS[name]), attributes)
 }
 
 function amountField(facts: LinkFacts): Html {
-  const { speech, link } = facts
-  const label = speech.say('linkAmount', { currency: link.currency })
+  const { translator, link } = facts
+  const label = translator.t('linkAmount', { currency: link.currency })
   const attributes = html`type="text" inputmode="decimal" autocomplete="off" dir="ltr" maxlength="30"`
-  return labelled(facts, 'amount', label, attributes, boundWords(facts))
+  return labelled(facts, 'amount', label, attributes, boundsText(facts))
 }
 
 function labelled(
@@ -101,22 +101,22 @@ function labelled(
   const described = [hint !== null && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(' ')
   return html`<label for="${name}">${label}</label>
 ${hint !== null && html`<p class="dim" id="${name}-hint">${hint}</p>`}
-${problem && html`<p class="wrong" id="${name}-problem">${problemWords(facts, problem)}</p>`}
+${problem && html`<p class="wrong" id="${name}-problem">${problemText(facts, problem)}</p>`}
 <input id="${name}" name="${name}" value="${facts.form.typed[name]}" required ${attributes}${described !== '' && html` aria-describedby="${described}"`}${problem && html` aria-invalid="true"`}>`
 }
 
 /** Between what the payer may choose. */
-function boundWords(facts: LinkFacts): string | null {
-  const { speech } = facts
+function boundsText(facts: LinkFacts): string | null {
+  const { translator } = facts
   const { least, most } = boundsOf(facts)
-  if (least !== null && most !== null) return speech.say('linkAmountBetween', { least, most })
-  if (least !== null) return speech.say('linkAmountFrom', { least })
-  return most === null ? null : speech.say('linkAmountUpTo', { most })
+  if (least !== null && most !== null) return translator.t('linkAmountBetween', { least, most })
+  if (least !== null) return translator.t('linkAmountFrom', { least })
+  return most === null ? null : translator.t('linkAmountUpTo', { most })
 }
 
-function boundsOf({ link, speech }: LinkFacts): { least: string | null; most: string | null } {
+function boundsOf({ link, translator }: LinkFacts): { least: string | null; most: string | null } {
   const { currency, minAmountMinor, maxAmountMinor } = link
-  const amount = (minor: bigint | null) => (minor === null ? null : speech.amount(money(minor, currency)))
+  const amount = (minor: bigint | null) => (minor === null ? null : translator.amount(money(minor, currency)))
   return { least: amount(minAmountMinor), most: amount(maxAmountMinor) }
 }
 
@@ -126,20 +126,20 @@ function problemSummary(facts: LinkFacts): Html | null {
   if (problems.length === 0) return null
   const lines = problems.map((problem) => {
     const target = PROBLEMS[problem]
-    const words = problemWords(facts, problem)
-    return target === null ? html`<p>${words}</p>` : html`<p><a href="#${target}">${words}</a></p>`
+    const text = problemText(facts, problem)
+    return target === null ? html`<p>${text}</p>` : html`<p><a href="#${target}">${text}</a></p>`
   })
-  return html`<div class="notice wrong" role="alert" tabindex="-1" autofocus><h2>${facts.speech.say('problemTitle')}</h2>${lines}</div>`
+  return html`<div class="notice wrong" role="alert" tabindex="-1" autofocus><h2>${facts.translator.t('problemTitle')}</h2>${lines}</div>`
 }
 
-function problemWords(facts: LinkFacts, problem: Problem): string {
-  const { speech, merchant, link } = facts
+function problemText(facts: LinkFacts, problem: Problem): string {
+  const { translator, merchant, link } = facts
   const { least, most } = boundsOf(facts)
   const values = { merchant: merchant.name, least: least ?? '', most: most ?? '', example: exampleOf(link) }
-  return speech.say(PROBLEM_WORDS[problem], values)
+  return translator.t(PROBLEM_MESSAGES[problem], values)
 }
 
-const PROBLEM_WORDS: Readonly<Record<Problem, WordId>> = {
+const PROBLEM_MESSAGES: Readonly<Record<Problem, MessageId>> = {
   amount: 'problemAmount',
   amountLow: 'problemAmountLow',
   amountHigh: 'problemAmountHigh',
@@ -159,22 +159,22 @@ function exampleOf({ currency }: LinkRow): string {
 
 interface Ending {
   http: number
-  look: 'stopped' | 'waiting' | 'attention' | 'paid'
-  title: WordId
-  text: WordId
+  icon: 'stopped' | 'waiting' | 'attention' | 'paid'
+  title: MessageId
+  text: MessageId
 }
 
-// Gone for good, or only for now: a machine reads it in the status, a person in the words.
+// Gone for good, or only for now: a machine reads it in the status, a person in the text.
 const ENDINGS: Readonly<Record<Exclude<LinkVisit['state'], 'active'>, Ending>> = {
-  completed: { http: 410, look: 'stopped', title: 'linkFullTitle', text: 'linkEndedText' },
-  inactive: { http: 410, look: 'stopped', title: 'linkInactiveTitle', text: 'linkEndedText' },
-  expired: { http: 410, look: 'stopped', title: 'expiredTitle', text: 'linkEndedText' },
-  busy: { http: 409, look: 'waiting', title: 'linkBusyTitle', text: 'linkBusyText' },
-  closed: { http: 503, look: 'attention', title: 'linkClosedTitle', text: 'linkClosedText' },
+  completed: { http: 410, icon: 'stopped', title: 'linkFullTitle', text: 'linkEndedText' },
+  inactive: { http: 410, icon: 'stopped', title: 'linkInactiveTitle', text: 'linkEndedText' },
+  expired: { http: 410, icon: 'stopped', title: 'expiredTitle', text: 'linkEndedText' },
+  busy: { http: 409, icon: 'waiting', title: 'linkBusyTitle', text: 'linkBusyText' },
+  closed: { http: 503, icon: 'attention', title: 'linkClosedTitle', text: 'linkClosedText' },
 }
 
 /** One payment was asked for, and somebody has made it: that is what the payer wants to know. */
-const PAID: Ending = { http: 410, look: 'paid', title: 'linkPaidTitle', text: 'linkEndedText' }
+const PAID: Ending = { http: 410, icon: 'paid', title: 'linkPaidTitle', text: 'linkEndedText' }
 
 function endingOf({ state, link }: LinkFacts): Ending {
   if (state === 'completed' && link.maxPayments === 1) return PAID
@@ -182,16 +182,16 @@ function endingOf({ state, link }: LinkFacts): Ending {
 }
 
 function endedScreen(facts: LinkFacts): LinkScreen {
-  const { state, speech, merchant, link, path } = facts
+  const { state, translator, merchant, link, path } = facts
   const ending = endingOf(facts)
-  const title = speech.say(ending.title)
-  const isPassing = state === 'busy' || state === 'closed'
+  const title = translator.t(ending.title)
+  const isTransient = state === 'busy' || state === 'closed'
   return {
     http: ending.http,
     title,
-    body: html`<section class="sheet narrow">${sign(ending.look)}<h1>${title}</h1>
-<p>${speech.say(ending.text, { merchant: merchant.name })}</p>
-${factList([[speech.say('paymentFor'), link.title]])}
-${isPassing && html`<a class="button" href="${path}">${speech.say('checkNow')}</a>`}</section>`,
+    body: html`<section class="sheet narrow">${statusIcon(ending.icon)}<h1>${title}</h1>
+<p>${translator.t(ending.text, { merchant: merchant.name })}</p>
+${factList([[translator.t('paymentFor'), link.title]])}
+${isTransient && html`<a class="button" href="${path}">${translator.t('checkNow')}</a>`}</section>`,
   }
 }

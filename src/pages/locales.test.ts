@@ -3,11 +3,11 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { LANGUAGE_CODES, type Language } from '../core/languages.ts'
-import { EN, type WordId } from './words/en.ts'
-import { LANGUAGES, say, type WordValues } from './words.ts'
+import { EN, type MessageId } from './locales/en.ts'
+import { LANGUAGES, type MessageValues, translate } from './locales.ts'
 
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
-const WORD_IDS = Object.keys(EN) as WordId[]
+const MESSAGE_IDS = Object.keys(EN) as MessageId[]
 const TRANSLATIONS = LANGUAGE_CODES.filter((language) => language !== 'en')
 /** Between them they select every plural form of the seven languages. */
 const COUNTS = [0, 1, 2, 3, 11, 100, 1_000_000]
@@ -38,9 +38,9 @@ const ARGUMENT = 1
 const PLURAL = 6
 const COUNT_SIGN = 7
 
-function readMessage(language: Language, id: WordId): Message {
-  const { words, locale } = LANGUAGES[language]
-  const text: string = words[id]
+function readMessage(language: Language, id: MessageId): Message {
+  const { messages, locale } = LANGUAGES[language]
+  const text: string = messages[id]
   const message: Message = { literals: [], values: [], plurals: [] }
   collect(message, new IntlMessageFormat(text, locale, undefined, { ignoreTag: true }).getAst())
   return message
@@ -61,9 +61,11 @@ function collect(message: Message, elements: Elements): void {
   }
 }
 
-function everyText(languages: readonly Language[]): { language: Language; id: WordId; message: Message }[] {
+function everyText(
+  languages: readonly Language[],
+): { language: Language; id: MessageId; message: Message }[] {
   return languages.flatMap((language) =>
-    WORD_IDS.map((id) => ({ language, id, message: readMessage(language, id) })),
+    MESSAGE_IDS.map((id) => ({ language, id, message: readMessage(language, id) })),
   )
 }
 
@@ -71,15 +73,15 @@ const TEXTS = everyText(LANGUAGE_CODES)
 const TRANSLATED = everyText(TRANSLATIONS)
 
 /** The texts that break a rule, by name, so that one run tells them all. */
-function assertNone<Text extends { language: Language; id: WordId }>(broken: readonly Text[]): void {
+function assertNone<Text extends { language: Language; id: MessageId }>(broken: readonly Text[]): void {
   assert.deepEqual(
-    broken.map(({ language, id }) => `${language}.${id}: ${LANGUAGES[language].words[id]}`),
+    broken.map(({ language, id }) => `${language}.${id}: ${LANGUAGES[language].messages[id]}`),
     [],
   )
 }
 
 /** A value for every name in the message: its own name, or the count. */
-function valuesFor({ values, plurals }: Message, count: number): WordValues {
+function valuesFor({ values, plurals }: Message, count: number): MessageValues {
   return Object.fromEntries([
     ...values.map((name) => [name, `value of ${name}`]),
     ...plurals.map(({ name }) => [name, count]),
@@ -95,12 +97,12 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 describe('the texts of the payer’s pages', () => {
   it('have the names of the source in every language, in its order', () => {
     for (const language of TRANSLATIONS) {
-      assert.deepEqual(Object.keys(LANGUAGES[language].words), WORD_IDS, language)
+      assert.deepEqual(Object.keys(LANGUAGES[language].messages), MESSAGE_IDS, language)
     }
   })
 
   it('are all there', () => {
-    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].words[id].trim() === ''))
+    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].messages[id].trim() === ''))
   })
 
   it('take the same values as the source', () => {
@@ -131,12 +133,12 @@ describe('the texts of the payer’s pages', () => {
     }
   })
 
-  it('can be said with their values, and show each of them', () => {
+  it('can be rendered with their values, and show each of them', () => {
     const broken = TEXTS.filter(({ language, id, message }) => {
       const values = valuesFor(message, 1)
-      const said = say(language, id, values)
+      const rendered = translate(language, id, values)
       const shown = Object.values(values).filter((value) => typeof value === 'string')
-      return /[{}]/.test(said) || shown.some((value) => !said.includes(value))
+      return /[{}]/.test(rendered) || shown.some((value) => !rendered.includes(value))
     })
     assertNone(broken)
   })
@@ -145,10 +147,10 @@ describe('the texts of the payer’s pages', () => {
     const counted = TEXTS.filter(({ message }) => message.plurals.length > 0)
     assert.ok(counted.length >= LANGUAGE_CODES.length, 'the texts with numbers were found')
     const broken = counted.filter(({ language, id, message }) => {
-      const said = COUNTS.map((count) => say(language, id, valuesFor(message, count)))
-      const isUnclear = new Set(said).size < COUNTS.length
+      const rendered = COUNTS.map((count) => translate(language, id, valuesFor(message, count)))
+      const isUnclear = new Set(rendered).size < COUNTS.length
       const isSilent = COUNTS.some(
-        (count, index) => count >= 3 && said[index]?.replaceAll(/\P{Nd}/gu, '') !== String(count),
+        (count, index) => count >= 3 && rendered[index]?.replaceAll(/\P{Nd}/gu, '') !== String(count),
       )
       return isUnclear || isSilent
     })
@@ -158,8 +160,8 @@ describe('the texts of the payer’s pages', () => {
   it('are not left in English', () => {
     // The name under which French speakers know it, too.
     const shared = new Set(['fr.mobileMoney'])
-    const isEnglish = ({ language, id }: { language: Language; id: WordId }) =>
-      LANGUAGES[language].words[id].toLowerCase() === EN[id].toLowerCase()
+    const isEnglish = ({ language, id }: { language: Language; id: MessageId }) =>
+      LANGUAGES[language].messages[id].toLowerCase() === EN[id].toLowerCase()
     const english = TRANSLATED.filter(isEnglish)
     assertNone(english.filter(({ language, id }) => !shared.has(`${language}.${id}`)))
     assert.equal(english.length, shared.size, 'every exception is needed')
@@ -177,7 +179,7 @@ describe('the texts of the payer’s pages', () => {
   })
 
   it('have no apostrophe that the message syntax would read as a quote', () => {
-    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].words[id].includes("'")))
+    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].messages[id].includes("'")))
   })
 
   it('begin no line with a sign in French', () => {
@@ -194,26 +196,29 @@ describe('a value in a text', () => {
     const arabic = TEXTS.filter(({ language, message }) => language === 'ar' && message.values.length > 0)
     assert.ok(arabic.length > 20, 'the texts with values were found')
     const broken = arabic.filter(({ language, id, message }) => {
-      const said = say(language, id, valuesFor(message, 3))
-      return message.values.some((name) => !said.includes(isolate(`value of ${name}`)))
+      const rendered = translate(language, id, valuesFor(message, 3))
+      return message.values.some((name) => !rendered.includes(isolate(`value of ${name}`)))
     })
     assertNone(broken)
   })
 
   it('stands in an isolate in English when it is Arabic or Hebrew, and in none when it is not', () => {
-    assert.equal(say('en', 'returnTo', { merchant: 'متجر أمينة' }), `Return to ${isolate('متجر أمينة')}`)
-    assert.equal(say('en', 'returnTo', { merchant: 'החנות 24' }), `Return to ${isolate('החנות 24')}`)
-    assert.equal(say('en', 'returnTo', { merchant: 'አሚና & Co' }), 'Return to አሚና & Co')
+    assert.equal(
+      translate('en', 'returnTo', { merchant: 'متجر أمينة' }),
+      `Return to ${isolate('متجر أمينة')}`,
+    )
+    assert.equal(translate('en', 'returnTo', { merchant: 'החנות 24' }), `Return to ${isolate('החנות 24')}`)
+    assert.equal(translate('en', 'returnTo', { merchant: 'አሚና & Co' }), 'Return to አሚና & Co')
   })
 
   it('loses the controls that could turn the text around it', () => {
     const merchant = 'Shop\u202egro.live\u202c\u2069\u2067\u200f\u061c'
-    assert.equal(say('en', 'returnTo', { merchant }), 'Return to Shopgro.live')
+    assert.equal(translate('en', 'returnTo', { merchant }), 'Return to Shopgro.live')
     assert.equal(
-      say('en', 'returnTo', { merchant: `${merchant}متجر` }),
+      translate('en', 'returnTo', { merchant: `${merchant}متجر` }),
       `Return to ${isolate('Shopgro.liveمتجر')}`,
     )
-    const arabic = say('ar', 'returnTo', { merchant })
+    const arabic = translate('ar', 'returnTo', { merchant })
     assert.ok(arabic.includes(isolate('Shopgro.live')))
     assert.equal(arabic.match(DIRECTION_CONTROLS)?.length, 2)
   })
@@ -226,8 +231,8 @@ describe('a value in a text', () => {
       '# {n, plural, other {#}}',
       '</script>',
     ]) {
-      assert.equal(say('en', 'returnTo', { merchant }), `Return to ${merchant}`)
-      assert.ok(say('ar', 'returnSoon', { merchant, seconds: 3 }).includes(isolate(merchant)))
+      assert.equal(translate('en', 'returnTo', { merchant }), `Return to ${merchant}`)
+      assert.ok(translate('ar', 'returnSoon', { merchant, seconds: 3 }).includes(isolate(merchant)))
     }
   })
 
@@ -253,10 +258,10 @@ describe('a value in a text', () => {
       fc.property(fc.string({ unit }), fc.constantFrom(...LANGUAGE_CODES), (merchant, language) => {
         const plain = merchant.replaceAll(DIRECTION_CONTROLS, '')
         const shown = language === 'ar' || plain.includes('م') ? isolate(plain) : plain
-        const text: string = LANGUAGES[language].words.slowText
+        const text: string = LANGUAGES[language].messages.slowText
         // A function, because a text would be searched for dollar signs.
         assert.equal(
-          say(language, 'slowText', { merchant }),
+          translate(language, 'slowText', { merchant }),
           text.replace('{merchant}', () => shown),
         )
       }),

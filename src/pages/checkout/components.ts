@@ -3,8 +3,8 @@
 import { money } from '../../core/money.ts'
 import { type Html, html, trusted } from '../../kit/html.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
-import type { WordId } from '../words/en.ts'
-import { withoutControls } from '../words.ts'
+import type { MessageId } from '../locales/en.ts'
+import { withoutControls } from '../locales.ts'
 import type { CheckoutFacts } from './facts.ts'
 
 export interface Screen {
@@ -14,8 +14,8 @@ export interface Screen {
   body: Html
 }
 
-export function amountOf({ payment, speech }: CheckoutFacts): string {
-  return speech.amount(money(payment.amountMinor, payment.currency))
+export function amountOf({ payment, translator }: CheckoutFacts): string {
+  return translator.amount(money(payment.amountMinor, payment.currency))
 }
 
 export type Fact = readonly [label: string, value: string | Html | null | false]
@@ -31,17 +31,17 @@ export function factList(facts: readonly Fact[], extraClass = ''): Html {
 }
 
 /** Digits, codes and numbers keep their order in every language. */
-export function leftToRight(text: string): Html {
+export function ltr(text: string): Html {
   return html`<bdi dir="ltr">${text}</bdi>`
 }
 
 export function postButton(
   action: string,
   label: string,
-  look: 'main' | 'plain' | 'link' = 'main',
+  variant: 'main' | 'plain' | 'link' = 'main',
   fields: Html | null = null,
 ): Html {
-  return html`<form method="post" action="${action}">${fields}<button class="${look}">${label}</button></form>`
+  return html`<form method="post" action="${action}">${fields}<button class="${variant}">${label}</button></form>`
 }
 
 /** Which attempt a form is about, so that one in an old tab does nothing to a newer attempt. */
@@ -50,17 +50,17 @@ export function attemptField({ payment }: CheckoutFacts): Html {
 }
 
 export function returnLink(
-  { returnUrl, merchant, speech }: CheckoutFacts,
-  look: 'main' | 'plain' = 'main',
+  { returnUrl, merchant, translator }: CheckoutFacts,
+  variant: 'main' | 'plain' = 'main',
 ): Html | null {
   if (returnUrl === null) return null
-  return html`<a class="button ${look}" href="${returnUrl}" rel="noreferrer">${speech.say('returnTo', { merchant: merchant.name })}</a>`
+  return html`<a class="button ${variant}" href="${returnUrl}" rel="noreferrer">${translator.t('returnTo', { merchant: merchant.name })}</a>`
 }
 
 /** Leaves the checkout: to the merchant where there is a way back. */
 export function cancelForm(facts: CheckoutFacts): Html {
-  const { path, returnUrl, speech } = facts
-  const label = speech.say(returnUrl === null ? 'cancelPayment' : 'cancelAndReturn')
+  const { path, returnUrl, translator } = facts
+  const label = translator.t(returnUrl === null ? 'cancelPayment' : 'cancelAndReturn')
   return postButton(`${path}/cancel`, label, 'link', attemptField(facts))
 }
 
@@ -86,15 +86,15 @@ export function icon(name: IconName): Html {
 }
 
 /** A round sign above the heading of an end or a wait. */
-export function sign(name: 'paid' | 'stopped' | 'waiting' | 'attention' | 'mobile_money'): Html {
+export function statusIcon(name: 'paid' | 'stopped' | 'waiting' | 'attention' | 'mobile_money'): Html {
   return html`<div class="sign ${name}">${icon(name)}</div>`
 }
 
 /** A time limit as a time and as a countdown that only eyes follow; a script announces the last minute. */
-export function deadline({ speech, now }: CheckoutFacts, words: string, expiresAt: Date): Html {
+export function deadline({ translator, now }: CheckoutFacts, text: string, expiresAt: Date): Html {
   const leftMs = Math.max(0, expiresAt.getTime() - now.getTime())
-  return html`<div class="deadline"><p>${words}</p>
-<p class="left">${speech.say('timeLeft')} <b data-left="${leftMs}" data-minute="${speech.say('minuteLeft')}" data-seconds="${speech.say('secondsLeft')}"><bdi dir="ltr">${minutesAndSeconds(leftMs)}</bdi></b></p></div>`
+  return html`<div class="deadline"><p>${text}</p>
+<p class="left">${translator.t('timeLeft')} <b data-left="${leftMs}" data-minute="${translator.t('minuteLeft')}" data-seconds="${translator.t('secondsLeft')}"><bdi dir="ltr">${minutesAndSeconds(leftMs)}</bdi></b></p></div>`
 }
 
 function minutesAndSeconds(ms: number): string {
@@ -113,10 +113,10 @@ export function revealedAfter(
   return leftMs <= 0 ? content : html`<div hidden data-reveal="${leftMs}">${content}</div>`
 }
 
-export const CHANNEL_WORDS = {
+export const CHANNEL_MESSAGES = {
   card: { name: 'card', hint: 'cardHint' },
   mobile_money: { name: 'mobileMoney', hint: 'mobileMoneyHint' },
   bank_transfer: { name: 'bankTransfer', hint: 'bankTransferHint' },
   direct_mobile_money: { name: 'directMobileMoney', hint: 'directHint' },
   direct_bank_transfer: { name: 'directBankTransfer', hint: 'directHint' },
-} as const satisfies Record<string, { name: WordId; hint: WordId }>
+} as const satisfies Record<string, { name: MessageId; hint: MessageId }>

@@ -6,71 +6,76 @@ import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { readPhone } from '../../kit/phone.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
-import type { CheckoutFacts } from './facts.ts'
 import {
   attemptField,
   cancelForm,
   type Fact,
   factList,
-  leftToRight,
+  ltr,
   postButton,
   revealedAfter,
-} from './pieces.ts'
+} from './components.ts'
+import type { CheckoutFacts } from './facts.ts'
 
 export interface Content {
   title: string
   body: Html
-  isCheckMain: boolean
-  otherWay: Html | null
+  isCheckPrimary: boolean
+  switchMethodForm: Html | null
 }
 
 export type Transfer = Extract<NextStep, { kind: 'transfer' | 'wallet_transfer' }>
 
 /** Where to send how much, with which words. */
 export function accountFacts(facts: CheckoutFacts, step: Transfer, amount: Money): Html {
-  const { speech } = facts
+  const { translator } = facts
   return factList(
     [
       // As a banking app takes it: digits and a point, no code and no separators.
       [
-        speech.say('amount'),
-        copyable(facts, speech.say('amount'), speech.amount(amount), formatAmount(amount)),
+        translator.t('amount'),
+        copyable(facts, translator.t('amount'), translator.amount(amount), formatAmount(amount)),
       ],
       ...destination(facts, step),
-      [speech.say('accountName'), step.accountName],
-      [speech.say('transferReference'), copyable(facts, speech.say('transferReference'), step.narration)],
+      [translator.t('accountName'), step.accountName],
+      [translator.t('transferReference'), copyable(facts, translator.t('transferReference'), step.narration)],
     ],
     'account',
   )
 }
 
 function destination(facts: CheckoutFacts, step: Transfer): Fact[] {
-  const { speech, payment } = facts
+  const { translator, payment } = facts
   if (step.kind === 'transfer') {
-    const label = speech.say('accountNumber')
+    const label = translator.t('accountNumber')
     return [
-      [speech.say('bank'), step.bankName],
+      [translator.t('bank'), step.bankName],
       [label, copyable(facts, label, step.accountNumber)],
     ]
   }
-  const label = speech.say('phone')
+  const label = translator.t('phone')
   const shown = readPhone(step.phoneNumber, payment.country)?.national ?? step.phoneNumber
   return [
-    [speech.say('network'), step.network],
+    [translator.t('network'), step.network],
     [label, copyable(facts, label, shown, shown.replaceAll(' ', ''))],
   ]
 }
 
-function copyable({ speech }: CheckoutFacts, what: string, shown: string, copied = shown): Html {
-  return html`${leftToRight(shown)}${copyButton(speech, what, copied)}`
+function copyable({ translator }: CheckoutFacts, what: string, shown: string, copied = shown): Html {
+  return html`${ltr(shown)}${copyButton(translator, what, copied)}`
 }
 
 /** Only a script can copy, so only a script shows the button. */
-export function copyButton(speech: CheckoutFacts['speech'], what: string, text: string): Html {
-  return html`<button type="button" class="copy" hidden data-copy="${text}" data-copied="${speech.say('copied')}" aria-label="${speech.say('copyWhat', { what })}">${speech.say('copy')}</button>`
+export function copyButton(translator: CheckoutFacts['translator'], what: string, text: string): Html {
+  return html`<button type="button" class="copy" hidden data-copy="${text}" data-copied="${translator.t('copied')}" aria-label="${translator.t('copyWhat', { what })}">${translator.t('copy')}</button>`
 }
 
-export function otherWay(facts: CheckoutFacts, attempt: AttemptRow, label: string, warning: string): Html {
+export function switchMethodForm(
+  facts: CheckoutFacts,
+  attempt: AttemptRow,
+  label: string,
+  warning: string,
+): Html {
   const content = html`<div class="other"><p class="dim">${warning}</p>${postButton(`${facts.path}/other`, label, 'plain', attemptField(facts))}${cancelForm(facts)}</div>`
-  return facts.mayGiveUp ? content : revealedAfter(facts, attempt, SETTLED_IN_MS, content)
+  return facts.canCancelAttempt ? content : revealedAfter(facts, attempt, SETTLED_IN_MS, content)
 }

@@ -1,9 +1,9 @@
 // Swahili, in words that Kenya and Tanzania share. The texts are machine-drafted and not yet reviewed by a native
 // speaker. No verb agrees with {merchant}: it may be a person or a company, which Swahili tells apart.
 
-import type { Words } from './en.ts'
+import type { Messages } from './en.ts'
 
-export const SW: Words = {
+export const SW: Messages = {
   // The frame
   testMode: 'Hali ya majaribio: hakuna pesa halisi zinazohamishwa',
   language: 'Lugha',

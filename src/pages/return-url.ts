@@ -2,8 +2,8 @@
  * The merchant's address with our result appended; its own query and fragment stay to the letter, and a name that it uses
  * itself is left to it. The status is a hint for the page that opens, never proof: the merchant verifies.
  */
-export function returnAddress(redirectUrl: string, reference: string, status: string): string {
-  const target = inAscii(redirectUrl)
+export function buildReturnUrl(redirectUrl: string, reference: string, status: string): string {
+  const target = toAscii(redirectUrl)
   const hash = target.indexOf('#')
   const address = hash === -1 ? target : target.slice(0, hash)
   const fragment = hash === -1 ? '' : target.slice(hash)
@@ -16,6 +16,6 @@ export function returnAddress(redirectUrl: string, reference: string, status: st
 }
 
 /** As a header can carry it: an address with other letters is written as a browser would send it. */
-function inAscii(address: string): string {
+function toAscii(address: string): string {
   return /^[\x21-\x7e]*$/.test(address) ? address : new URL(address).href
 }

@@ -1,8 +1,8 @@
 // Bengali as written in Bangladesh, machine-drafted and not yet reviewed by a native speaker.
 
-import type { Words } from './en.ts'
+import type { Messages } from './en.ts'
 
-export const BN: Words = {
+export const BN: Messages = {
   // The frame
   testMode: 'টেস্ট মোড: আসল টাকার লেনদেন হয় না',
   language: 'ভাষা',

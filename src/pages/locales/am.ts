@@ -1,8 +1,8 @@
 // Amharic as written in Ethiopia, machine-drafted and not yet reviewed by a native speaker.
 
-import type { Words } from './en.ts'
+import type { Messages } from './en.ts'
 
-export const AM: Words = {
+export const AM: Messages = {
   // The frame
   testMode: 'የሙከራ ሁነታ፦ እውነተኛ ገንዘብ አይንቀሳቀስም',
   language: 'ቋንቋ',

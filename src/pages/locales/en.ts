@@ -221,5 +221,5 @@ export const EN = {
   requestId: 'Request {id}',
 } as const
 
-export type WordId = keyof typeof EN
-export type Words = Readonly<Record<WordId, string>>
+export type MessageId = keyof typeof EN
+export type Messages = Readonly<Record<MessageId, string>>

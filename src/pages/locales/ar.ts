@@ -1,8 +1,8 @@
 // Modern Standard Arabic with the terms of Egypt, machine-drafted and not yet reviewed by a native speaker.
 
-import type { Words } from './en.ts'
+import type { Messages } from './en.ts'
 
-export const AR: Words = {
+export const AR: Messages = {
   // The frame
   testMode: 'وضع الاختبار: لا تُنقل أي أموال حقيقية',
   language: 'اللغة',

@@ -1,9 +1,9 @@
 // French, as payment pages in West and Central Africa write it. The texts are machine-drafted and not yet reviewed by a
 // native speaker. The space before : ; ? ! is U+00A0, so that no line begins with the sign.
 
-import type { Words } from './en.ts'
+import type { Messages } from './en.ts'
 
-export const FR: Words = {
+export const FR: Messages = {
   // The frame
   testMode: 'Mode test : aucun mouvement d’argent réel',
   language: 'Langue',

@@ -9,15 +9,15 @@ import type { TransferRow } from '../p2p/transfer-queries.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { Offer } from './checkout/form.ts'
-import { returnAddress } from './return-address.ts'
+import { buildReturnUrl } from './return-url.ts'
 
-export type Visit = Parameters<PageRoute['handle']>[0]
+export type PageRequest = Parameters<PageRoute['handle']>[0]
 
-export function open(app: PaymentsApp, { params }: Visit): Promise<CheckoutView> {
+export function loadCheckout(app: PaymentsApp, { params }: PageRequest): Promise<CheckoutView> {
   return requireCheckout(app, params.accessCode ?? '')
 }
 
-export function pathOf({ params }: Visit): string {
+export function pathOf({ params }: PageRequest): string {
   return `/pay/${encodeURIComponent(params.accessCode ?? '')}`
 }
 
@@ -45,5 +45,5 @@ export async function returnUrlOf(app: PaymentsApp, payment: PaymentRow): Promis
   if (redirectUrl === null) return null
   const profile = await app.merchantProfile(payment.merchantId)
   if (!isAllowedReturn(profile, redirectUrl, app.settings.mode)) return null
-  return returnAddress(redirectUrl, reference, status)
+  return buildReturnUrl(redirectUrl, reference, status)
 }

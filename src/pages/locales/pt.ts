@@ -1,9 +1,9 @@
 // Portuguese, in the spelling and the words of Mozambique. The texts are machine-drafted and not yet reviewed by a
 // native speaker.
 
-import type { Words } from './en.ts'
+import type { Messages } from './en.ts'
 
-export const PT: Words = {
+export const PT: Messages = {
   // The frame
   testMode: 'Modo de teste: não há movimento de dinheiro real',
   language: 'Idioma',

@@ -4,54 +4,60 @@ import type { Language } from '../core/languages.ts'
 import { formatAmount, type Money } from '../core/money.ts'
 import { timeZoneOf } from '../core/time-zones.ts'
 import { type Html, html } from '../kit/html.ts'
-import type { WordId } from './words/en.ts'
-import { isolated, LANGUAGES, latinDigits, say, type WordValues } from './words.ts'
+import type { MessageId } from './locales/en.ts'
+import { isolated, LANGUAGES, latinDigits, type MessageValues, translate } from './locales.ts'
 
-export interface Speech {
+export interface Translator {
   language: Language
   direction: 'ltr' | 'rtl'
-  say(id: WordId, values?: WordValues): string
+  t(id: MessageId, values?: MessageValues): string
   /** The sentence with one of its values as markup, such as the amount in a heading. */
-  sayAround(id: WordId, values: WordValues, name: string, markup: Html): Html
+  withMarkup(id: MessageId, values: MessageValues, name: string, markup: Html): Html
   amount(money: Money): string
   /** "14 Nov 2026, 13:32 GMT+3" */
   time(date: Date): string
   /** "13:32 GMT+3", for what ends within hours. */
-  clock(date: Date): string
+  timeOfDay(date: Date): string
 }
 
 // A character of no alphabet, which no text of ours holds: where the markup goes.
-const PLACE = '\ue000'
+const PLACEHOLDER = '\ue000'
 // The marks around it would be torn apart by the markup, which isolates what it holds by itself.
-const ISOLATED_PLACE = /\u2068?\ue000\u2069?/
+const ISOLATED_PLACEHOLDER = /\u2068?\ue000\u2069?/
 
-export function speechOf(language: Language, country: string | null): Speech {
+export function translatorFor(language: Language, country: string | null): Translator {
   const { direction, locale } = LANGUAGES[language]
   const timeZone = timeZoneOf(country)
-  const times = timeFormat(locale, { timeZone, day: 'numeric', month: 'short', year: 'numeric', ...CLOCK })
-  const clocks = timeFormat(locale, { timeZone, ...CLOCK })
+  const times = timeFormat(locale, {
+    timeZone,
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    ...TIME_OF_DAY,
+  })
+  const timesOfDay = timeFormat(locale, { timeZone, ...TIME_OF_DAY })
   return {
     language,
     direction,
-    say: (id, values) => say(language, id, values),
-    sayAround(id, values, name, markup) {
-      const others = Object.entries(values).map(([one, value]) => [one, withoutPlace(value)])
-      const text = say(language, id, { ...Object.fromEntries(others), [name]: PLACE })
-      const [before = '', after = ''] = text.split(ISOLATED_PLACE)
+    t: (id, values) => translate(language, id, values),
+    withMarkup(id, values, name, markup) {
+      const others = Object.entries(values).map(([one, value]) => [one, withoutPlaceholder(value)])
+      const text = translate(language, id, { ...Object.fromEntries(others), [name]: PLACEHOLDER })
+      const [before = '', after = ''] = text.split(ISOLATED_PLACEHOLDER)
       return html`${before}${markup}${after}`
     },
     amount: (money) => displayAmount(money, language),
     time: (date) => times.format(date),
-    clock: (date) => clocks.format(date),
+    timeOfDay: (date) => timesOfDay.format(date),
   }
 }
 
 /** A merchant may call itself anything. */
-function withoutPlace(value: string | number): string | number {
-  return typeof value === 'string' ? value.replaceAll(PLACE, '') : value
+function withoutPlaceholder(value: string | number): string | number {
+  return typeof value === 'string' ? value.replaceAll(PLACEHOLDER, '') : value
 }
 
-const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' }
+const TIME_OF_DAY: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' }
 
 /** The Gregorian calendar and 24 hours everywhere: what the merchant, the bank and the operator write. */
 function timeFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { returnAddress } from './return-address.ts'
+import { buildReturnUrl } from './return-url.ts'
 
-const back = (address: string) => returnAddress(address, 'order 1', 'successful')
+const back = (address: string) => buildReturnUrl(address, 'order 1', 'successful')
 
 describe('the way back to the merchant', () => {
   it("appends reference and status and keeps the merchant's own query and fragment to the letter", () => {

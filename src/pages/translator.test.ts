@@ -4,14 +4,14 @@ import { CURRENCY_CODES } from '../core/currency.ts'
 import { LANGUAGE_CODES } from '../core/languages.ts'
 import { money } from '../core/money.ts'
 import { html } from '../kit/html.ts'
-import { speechOf } from './speech.ts'
+import { translatorFor } from './translator.ts'
 
 const NBSP = '\u00a0'
 
 describe('amounts', () => {
   it('are written as each language writes them, with the code and Latin digits', () => {
     const shown = (language: (typeof LANGUAGE_CODES)[number]) =>
-      speechOf(language, 'KE')
+      translatorFor(language, 'KE')
         .amount(money(123_456_750n, 'KES'))
         .replaceAll(/[\u00a0\u202f]/g, ' ')
     assert.equal(shown('en'), 'KES 1,234,567.50')
@@ -26,7 +26,7 @@ describe('amounts', () => {
   it('never break over a line and never show digits that the operator does not show', () => {
     for (const language of LANGUAGE_CODES)
       for (const currency of CURRENCY_CODES) {
-        const text = speechOf(language, null).amount(money(99_999_999_999_999n, currency))
+        const text = translatorFor(language, null).amount(money(99_999_999_999_999n, currency))
         assert.doesNotMatch(text, / /, `${language} ${currency}`)
         assert.match(
           text.replaceAll(/[\u2068\u2069]/g, ''),
@@ -34,7 +34,7 @@ describe('amounts', () => {
           `${language} ${currency}`,
         )
       }
-    assert.equal(speechOf('en', 'KE').amount(money(125_050n, 'KES')), `KES${NBSP}1,250.50`)
+    assert.equal(translatorFor('en', 'KE').amount(money(125_050n, 'KES')), `KES${NBSP}1,250.50`)
   })
 })
 
@@ -42,14 +42,14 @@ describe('times', () => {
   const at = new Date('2026-11-14T22:32:00Z')
 
   it("are told in the country's own zone, which is named", () => {
-    assert.equal(speechOf('en', 'KE').time(at), 'Nov 15, 2026, 01:32 GMT+3')
-    assert.equal(speechOf('en', 'NG').clock(at), '23:32 GMT+1')
-    assert.equal(speechOf('en', null).clock(at), '22:32 UTC')
+    assert.equal(translatorFor('en', 'KE').time(at), 'Nov 15, 2026, 01:32 GMT+3')
+    assert.equal(translatorFor('en', 'NG').timeOfDay(at), '23:32 GMT+1')
+    assert.equal(translatorFor('en', null).timeOfDay(at), '22:32 UTC')
   })
 
   it('have Latin digits, the Gregorian year and 24 hours in every language', () => {
     for (const language of LANGUAGE_CODES) {
-      const text = speechOf(language, 'ET').time(at)
+      const text = translatorFor(language, 'ET').time(at)
       assert.match(text, /15/, `${language}: ${text}`)
       assert.match(text, /2026/, `${language}: ${text}`)
       assert.match(text, /0?1:32/, `${language}: ${text}`)
@@ -59,14 +59,29 @@ describe('times', () => {
 
 describe('a sentence with markup in it', () => {
   it('stands whole around it, and everything else in it is escaped', () => {
-    const said = speechOf('en', null).sayAround('payTitle', { merchant: '<b>' }, 'amount', html`<i>1</i>`)
-    assert.equal(String(said), 'Pay <i>1</i> to &lt;b&gt;')
-    const odd = speechOf('am', null).sayAround('payTitle', { merchant: 'A\ue000B' }, 'amount', html`<i>1</i>`)
+    const rendered = translatorFor('en', null).withMarkup(
+      'payTitle',
+      { merchant: '<b>' },
+      'amount',
+      html`<i>1</i>`,
+    )
+    assert.equal(String(rendered), 'Pay <i>1</i> to &lt;b&gt;')
+    const odd = translatorFor('am', null).withMarkup(
+      'payTitle',
+      { merchant: 'A\ue000B' },
+      'amount',
+      html`<i>1</i>`,
+    )
     assert.equal(String(odd), 'ለAB <i>1</i> ይክፈሉ', 'whatever a merchant calls itself')
   })
 
   it('leaves no half of a pair of marks on either side of it', () => {
-    const said = speechOf('ar', null).sayAround('payTitle', { merchant: 'A' }, 'amount', html`<i>1</i>`)
-    assert.equal(String(said), 'ادفع <i>1</i> إلى \u2068A\u2069')
+    const rendered = translatorFor('ar', null).withMarkup(
+      'payTitle',
+      { merchant: 'A' },
+      'amount',
+      html`<i>1</i>`,
+    )
+    assert.equal(String(rendered), 'ادفع <i>1</i> إلى \u2068A\u2069')
   })
 })

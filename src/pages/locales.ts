@@ -1,15 +1,15 @@
-// The seven languages of the payer's pages and how a text of one is filled in. The texts stand in words/, one file per
+// The seven languages of the payer's pages and how a text of one is filled in. The texts stand in locales/, one file per
 // language; amounts, times and numbers always have Latin digits, so that they match the operator's prompt.
 
 import { IntlMessageFormat } from 'intl-messageformat'
 import type { Language } from '../core/languages.ts'
-import { AM } from './words/am.ts'
-import { AR } from './words/ar.ts'
-import { BN } from './words/bn.ts'
-import { EN, type WordId, type Words } from './words/en.ts'
-import { FR } from './words/fr.ts'
-import { PT } from './words/pt.ts'
-import { SW } from './words/sw.ts'
+import { AM } from './locales/am.ts'
+import { AR } from './locales/ar.ts'
+import { BN } from './locales/bn.ts'
+import { EN, type MessageId, type Messages } from './locales/en.ts'
+import { FR } from './locales/fr.ts'
+import { PT } from './locales/pt.ts'
+import { SW } from './locales/sw.ts'
 
 interface LanguageFacts {
   /** In the language itself, for the switcher. */
@@ -17,47 +17,47 @@ interface LanguageFacts {
   direction: 'ltr' | 'rtl'
   /** For plural rules, amounts and dates. */
   locale: string
-  words: Words
+  messages: Messages
   /** Whether somebody who grew up with the language has read every text. */
   isReviewed: boolean
 }
 
 export const LANGUAGES = {
-  en: { name: 'English', direction: 'ltr', locale: 'en', words: EN, isReviewed: true },
-  fr: { name: 'Français', direction: 'ltr', locale: 'fr', words: FR, isReviewed: false },
-  pt: { name: 'Português', direction: 'ltr', locale: 'pt-PT', words: PT, isReviewed: false },
-  sw: { name: 'Kiswahili', direction: 'ltr', locale: 'sw', words: SW, isReviewed: false },
-  ar: { name: 'العربية', direction: 'rtl', locale: 'ar', words: AR, isReviewed: false },
-  am: { name: 'አማርኛ', direction: 'ltr', locale: 'am', words: AM, isReviewed: false },
-  bn: { name: 'বাংলা', direction: 'ltr', locale: 'bn', words: BN, isReviewed: false },
+  en: { name: 'English', direction: 'ltr', locale: 'en', messages: EN, isReviewed: true },
+  fr: { name: 'Français', direction: 'ltr', locale: 'fr', messages: FR, isReviewed: false },
+  pt: { name: 'Português', direction: 'ltr', locale: 'pt-PT', messages: PT, isReviewed: false },
+  sw: { name: 'Kiswahili', direction: 'ltr', locale: 'sw', messages: SW, isReviewed: false },
+  ar: { name: 'العربية', direction: 'rtl', locale: 'ar', messages: AR, isReviewed: false },
+  am: { name: 'አማርኛ', direction: 'ltr', locale: 'am', messages: AM, isReviewed: false },
+  bn: { name: 'বাংলা', direction: 'ltr', locale: 'bn', messages: BN, isReviewed: false },
 } as const satisfies Record<Language, LanguageFacts>
 
 export function isLanguage(text: unknown): text is Language {
   return typeof text === 'string' && Object.hasOwn(LANGUAGES, text)
 }
 
-export type WordValues = Readonly<Record<string, string | number>>
+export type MessageValues = Readonly<Record<string, string | number>>
 
 /** A text of the language with its values. Values are plain text: escaping is left to the template that shows it. */
-export function say(language: Language, id: WordId, values: WordValues = {}): string {
+export function translate(language: Language, id: MessageId, values: MessageValues = {}): string {
   const { direction } = LANGUAGES[language]
   const shown = Object.entries(values).map(([name, value]) => [
     name,
     typeof value === 'string' ? isolated(value, direction) : value,
   ])
-  return String(messageOf(language, id).format(Object.fromEntries(shown)))
+  return String(compiledMessage(language, id).format(Object.fromEntries(shown)))
 }
 
-const messages = new Map<string, IntlMessageFormat>()
+const compiledMessages = new Map<string, IntlMessageFormat>()
 
 /** Parsed once: a page has some thirty texts, and parsing costs more than filling in. */
-function messageOf(language: Language, id: WordId): IntlMessageFormat {
+function compiledMessage(language: Language, id: MessageId): IntlMessageFormat {
   const key = `${language}.${id}`
-  const known = messages.get(key)
+  const known = compiledMessages.get(key)
   if (known) return known
-  const { words, locale } = LANGUAGES[language]
-  const message = new IntlMessageFormat(words[id], latinDigits(locale), undefined, { ignoreTag: true })
-  messages.set(key, message)
+  const { messages, locale } = LANGUAGES[language]
+  const message = new IntlMessageFormat(messages[id], latinDigits(locale), undefined, { ignoreTag: true })
+  compiledMessages.set(key, message)
   return message
 }
 
@@ -72,7 +72,7 @@ const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /**
  * A value that cannot disturb the order of the text around it. Control characters in it are dropped: they could make a
- * name end in somebody else's words.
+ * name end in somebody else's messages.
  */
 export function isolated(value: string, direction: 'ltr' | 'rtl'): string {
   const plain = withoutControls(value)
