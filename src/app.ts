@@ -51,8 +51,8 @@ import { type LeaderLink, type ReadLines, shareLines } from './leader-link.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
 import type { LinksApp } from './links/app.ts'
 import { linkJobs } from './links/jobs.ts'
-import { takePlace } from './links/places.ts'
 import { linkRoutes } from './links/routes.ts'
+import { reserveSlot } from './links/slots.ts'
 import { ensureAdminToken, isAdminToken } from './merchants/admin-token.ts'
 import { apiKeyRoutes } from './merchants/api-key-routes.ts'
 import { authenticate, createKeyCache, isSecretGuess } from './merchants/authenticate.ts'
@@ -313,7 +313,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     writers: createPaymentWriters(whole, clock),
     rang: (ring: RefundRing) => ringRefunds({ db, clock }, ring),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
-    admit: (payment: PaymentRow) => takePlace({ db, clock }, payment),
+    admit: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     publicHttp,
     finishDelivery: createDeliveryWriter(whole),
     failpoints: config.failpoints,

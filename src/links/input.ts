@@ -62,19 +62,19 @@ export type ChangeLink = Static<typeof ChangeLinkBody>
 
 const AMOUNT_FIELDS = ['amount', 'minAmount', 'maxAmount'] as const
 
-export function createComplaints(allowHttp: boolean) {
+export function createLinkIssues(allowHttp: boolean) {
   return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
     ...AMOUNT_FIELDS.flatMap((field) => amountComplaints(body, facts, field)),
     ...countryComplaints(body),
-    ...boundComplaints({ amount: body.amount, minAmount: body.minAmount, maxAmount: body.maxAmount }),
-    ...usageComplaints(body.usage, body.maxPayments),
+    ...boundIssues({ amount: body.amount, minAmount: body.minAmount, maxAmount: body.maxAmount }),
+    ...usageIssues(body.usage, body.maxPayments),
     ...metadataComplaints(body.metadata, facts),
     ...redirectComplaints(body.redirectUrl, allowHttp),
   ]
 }
 
 /** Those that need no look at the link; its currency, amount and usage have theirs in toChangedTerms. */
-export function changeComplaints(allowHttp: boolean) {
+export function changeLinkIssues(allowHttp: boolean) {
   return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
     ...metadataComplaints(body.metadata, facts),
     ...redirectComplaints(body.redirectUrl, allowHttp),
@@ -94,7 +94,7 @@ interface Bounds {
   maxAmount: unknown
 }
 
-function boundComplaints({ amount, minAmount, maxAmount }: Bounds): Complaint[] {
+function boundIssues({ amount, minAmount, maxAmount }: Bounds): Complaint[] {
   if (isGiven(amount)) {
     return Object.entries({ minAmount, maxAmount })
       .filter(([, bound]) => isGiven(bound))
@@ -111,14 +111,14 @@ function boundComplaints({ amount, minAmount, maxAmount }: Bounds): Complaint[] 
 const isGiven = (value: unknown): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint'
 
-function usageComplaints(usage: unknown, maxPayments: unknown): Complaint[] {
+function usageIssues(usage: unknown, maxPayments: unknown): Complaint[] {
   if (usage !== 'single' || maxPayments === undefined || maxPayments === 1) return []
   const message = 'A link for single use takes one payment; leave maxPayments out.'
   return [{ field: 'maxPayments', code: 'not_allowed', message }]
 }
 
 export function toNewLink(body: CreateLink): Omit<NewLink, 'merchantId' | 'id' | 'slug' | 'createdAt'> {
-  refuseCardNumbers(body)
+  assertNoCardNumbers(body)
   const currency = body.currency ?? DEFAULT_CURRENCY
   const usage: LinkUsage = body.usage ?? 'multi'
   const toMinor = (amount: number) => minorOf(amount, currency)
@@ -140,8 +140,8 @@ export function toNewLink(body: CreateLink): Omit<NewLink, 'merchantId' | 'id' |
 
 /** The terms of a link as the change leaves them: what is absent stays, and null clears. */
 export function toChangedTerms(link: LinkRow, change: ChangeLink): LinkTerms {
-  refuseCardNumbers(change)
-  refuseAll(complainOfChange(link, change))
+  assertNoCardNumbers(change)
+  throwIssues(changedTermsIssues(link, change))
   const toMinor = (amount: number) => minorOf(amount, link.currency)
   const terms: LinkTerms = {
     title: change.title ?? link.title,
@@ -157,12 +157,12 @@ export function toChangedTerms(link: LinkRow, change: ChangeLink): LinkTerms {
     ),
   }
   const { minAmountMinor: minAmount, maxAmountMinor: maxAmount } = terms
-  refuseAll(boundComplaints({ amount: link.amountMinor, minAmount, maxAmount }))
+  throwIssues(boundIssues({ amount: link.amountMinor, minAmount, maxAmount }))
   return terms
 }
 
-function changed<Value>(wanted: Value | null | undefined, kept: Value | null): Value | null {
-  return wanted === undefined ? kept : wanted
+function changed<Value>(requested: Value | null | undefined, current: Value | null): Value | null {
+  return requested === undefined ? current : requested
 }
 
 function mapped<From, To>(value: From | null | undefined, to: (value: From) => To): To | null | undefined {
@@ -170,18 +170,18 @@ function mapped<From, To>(value: From | null | undefined, to: (value: From) => T
   return value === null ? null : to(value)
 }
 
-function refuseAll(complaints: Complaint[]): void {
-  if (complaints.length > 0) throw refusalOf(complaints)
+function throwIssues(issues: Complaint[]): void {
+  if (issues.length > 0) throw refusalOf(issues)
 }
 
 const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
 
-function complainOfChange({ currency, usage }: LinkRow, change: ChangeLink): Complaint[] {
+function changedTermsIssues({ currency, usage }: LinkRow, change: ChangeLink): Complaint[] {
   return [
     ...['minAmount', 'maxAmount'].flatMap((field) =>
       amountComplaints({ ...change, currency }, NO_FACTS, field),
     ),
-    ...usageComplaints(usage, change.maxPayments ?? undefined),
+    ...usageIssues(usage, change.maxPayments ?? undefined),
   ]
 }
 
@@ -192,7 +192,7 @@ function minorOf(amount: number, currency: Currency): bigint {
   return parsed.minor
 }
 
-function refuseCardNumbers(body: { title?: string; description?: string | null }): void {
+function assertNoCardNumbers(body: { title?: string; description?: string | null }): void {
   const details = Object.entries({ title: body.title, description: body.description })
     .filter(([, text]) => text && containsCardNumber(text))
     .map(([field]) => ({

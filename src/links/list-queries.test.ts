@@ -27,18 +27,18 @@ await db.script(`
     case when n in (2, ${MANY - 2}) then now() - interval '1 second' end, case when n = ${MANY - 2} then now() end,
     case when n = 2 then now() - interval '1 second' end, now() - n * interval '1 minute'
   from generate_series(1, ${MANY}) n;
-  insert into payment_link_places (merchant_id, payment_id, link_id, taken_at, reference, paid_minor, paid_at)
+  insert into payment_link_slots (merchant_id, payment_id, link_id, reserved_at, reference, paid_minor, paid_at)
   select merchant_id, gen_random_uuid(), id, now(), 'order-1', 100, now()
   from payment_links
   where title = 'paid';
   set session_replication_role = origin;
   analyze payment_links;
-  analyze payment_link_places`)
+  analyze payment_link_slots`)
 
 // A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
-const actLarge = sql`set local enable_seqscan = off`
+const disableSeqScan = sql`set local enable_seqscan = off`
 
-const NONE: LinkFilter = {
+const NO_FILTER: LinkFilter = {
   status: null,
   currency: null,
   usage: null,
@@ -48,12 +48,12 @@ const NONE: LinkFilter = {
 }
 
 /** The titles of a page, the total, and how many links were read for both. */
-function look(status: LinkStatus, order: 'asc' | 'desc', offset = 0) {
+function readPage(status: LinkStatus, order: 'asc' | 'desc', offset = 0) {
   return db.transaction(async (tx) => {
-    await tx.query(actLarge)
+    await tx.query(disableSeqScan)
     const now = new Date()
     const before = await readsOf(tx, 'payment_links')
-    const filter = { ...NONE, status }
+    const filter = { ...NO_FILTER, status }
     const rows = await listLinkRows(tx, MERCHANT, now, filter, { order, offset, after: null, limit: 5 })
     const counted = await countLinks(tx, MERCHANT, now, filter)
     return {
@@ -74,14 +74,14 @@ describe('links of one status', () => {
         ['expired', ['late', 'over']],
       ]
       for (const [status, titles] of expected) {
-        const newest = await look(status, 'desc')
+        const newest = await readPage(status, 'desc')
         assert.deepEqual([newest.titles, newest.counted], [titles, titles.length])
         assert.ok(newest.reads < 60, `${newest.reads} links were read for ${status}`)
-        const oldest = await look(status, 'asc')
+        const oldest = await readPage(status, 'asc')
         assert.deepEqual(oldest.titles, titles.toReversed())
-        assert.deepEqual((await look(status, 'desc', 1)).titles, titles.slice(1))
+        assert.deepEqual((await readPage(status, 'desc', 1)).titles, titles.slice(1))
       }
-      const active = await look('active', 'desc')
+      const active = await readPage('active', 'desc')
       assert.deepEqual([active.titles.join(), active.counted], ['open,open,open,open,open', MANY - 5])
     })
 })

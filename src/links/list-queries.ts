@@ -1,5 +1,5 @@
 // The list of a merchant's links. The status of a link is written down when it comes to rest, and an index finds it there;
-// only the few links that are moving at this moment, paid and not yet counted or past their time and not yet told, are
+// only the few links that are stale at this moment, paid and not yet counted or past their time and not yet told, are
 // looked at one by one.
 
 import { COUNT_CAP } from '../core/page.ts'
@@ -33,10 +33,10 @@ const FILTER = `
   and ($6::timestamptz is null or l.created_at >= $6)
   and ($7::timestamptz is null or l.created_at <= $7)`
 
-const MOVING = `
-  moving as materialized (
+const STALE = `
+  stale as materialized (
     select h.link_id as id
-    from payment_link_places h
+    from payment_link_slots h
     where h.merchant_id = $1 and h.paid_at is not null
     union
     select d.id
@@ -56,22 +56,22 @@ from (
 ) counted`
 
 const countLinksOfStatus = sql<{ total: number }>`
-with ${MOVING}
+with ${STALE}
 select count(*)::integer as total
 from (
   (
     select 1
     from searched_links l
     where ${FILTER}
-      and l.resting_status = $8
-      and l.id not in (select id from moving)
+      and l.recorded_status = $8
+      and l.id not in (select id from stale)
     limit ${String(COUNT_CAP + 1)}
   )
   union all
   select 1
   from ${SEARCHED_LINKS}
   where ${FILTER}
-    and l.id in (select id from moving)
+    and l.id in (select id from stale)
     and ${LINK_STATUS} = $8
   limit ${String(COUNT_CAP + 1)}
 ) counted`
@@ -109,15 +109,15 @@ limit $10
 offset $11`
 
 const selectNewestLinksOfStatus = sql<LinkRow>`
-with ${MOVING},
+with ${STALE},
 page as (
   (
     select l.id, l.created_at
     from searched_links l
     where ${FILTER}
       and ${BEFORE}
-      and l.resting_status = $12
-      and l.id not in (select id from moving)
+      and l.recorded_status = $12
+      and l.id not in (select id from stale)
     order by l.created_at desc, l.id desc
     limit $10::bigint + $11::bigint
   )
@@ -126,7 +126,7 @@ page as (
   from ${SEARCHED_LINKS}
   where ${FILTER}
     and ${BEFORE}
-    and l.id in (select id from moving)
+    and l.id in (select id from stale)
     and ${LINK_STATUS} = $12
   order by created_at desc, id desc
   limit $10
@@ -138,15 +138,15 @@ where l.merchant_id = $1 and l.id in (select id from page)
 order by l.created_at desc, l.id desc`
 
 const selectOldestLinksOfStatus = sql<LinkRow>`
-with ${MOVING},
+with ${STALE},
 page as (
   (
     select l.id, l.created_at
     from searched_links l
     where ${FILTER}
       and ${AFTER}
-      and l.resting_status = $12
-      and l.id not in (select id from moving)
+      and l.recorded_status = $12
+      and l.id not in (select id from stale)
     order by l.created_at, l.id
     limit $10::bigint + $11::bigint
   )
@@ -155,7 +155,7 @@ page as (
   from ${SEARCHED_LINKS}
   where ${FILTER}
     and ${AFTER}
-    and l.id in (select id from moving)
+    and l.id in (select id from stale)
     and ${LINK_STATUS} = $12
   order by created_at, id
   limit $10

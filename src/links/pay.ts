@@ -9,26 +9,26 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen, isUnpaid } from '../payments/states.ts'
 import type { LinksApp } from './app.ts'
 import { findLinkBySlug, type LinkRow } from './queries.ts'
-import { requireRoute } from './route.ts'
+import { requireRoute } from './require-route.ts'
 
-export interface LinkVisit {
+export interface LinkView {
   link: LinkRow
   /** `busy`: everybody who may pay is paying at this moment; `closed`: nobody can collect it at this moment. */
   state: LinkRow['status'] | 'busy' | 'closed'
 }
 
 /** The link behind an address, and whether it can be paid now. An unknown slug tells nothing. */
-export async function openLink(app: LinksApp, slug: string): Promise<LinkVisit> {
+export async function openLink(app: LinksApp, slug: string): Promise<LinkView> {
   const link = await findLinkBySlug(app.db, slug, app.clock.now())
   if (!link) throw new Refusal('payment_link_not_found')
   return { link, state: await stateOf(app, link) }
 }
 
-async function stateOf(app: LinksApp, link: LinkRow): Promise<LinkVisit['state']> {
+async function stateOf(app: LinksApp, link: LinkRow): Promise<LinkView['state']> {
   if (link.status !== 'active') return link.status
   const { status } = await app.requireMerchant(link.merchantId)
   if (status === 'suspended' || !(await hasRoute(app, link))) return 'closed'
-  return link.maxPayments !== null && link.placesTaken >= link.maxPayments ? 'busy' : 'active'
+  return link.maxPayments !== null && link.slotsReserved >= link.maxPayments ? 'busy' : 'active'
 }
 
 async function hasRoute(app: LinksApp, link: LinkRow): Promise<boolean> {
@@ -51,7 +51,11 @@ export interface Payer {
 }
 
 /** The payment that this form has begun; undefined when it was begun before and has ended unpaid since. */
-export async function payAtLink(app: LinksApp, link: LinkRow, payer: Payer): Promise<PaymentRow | undefined> {
+export async function startLinkPayment(
+  app: LinksApp,
+  link: LinkRow,
+  payer: Payer,
+): Promise<PaymentRow | undefined> {
   const merchant = await app.requireMerchant(link.merchantId)
   const { firstname, lastname, email, amount } = payer
   const input = {
@@ -66,8 +70,8 @@ export async function payAtLink(app: LinksApp, link: LinkRow, payer: Payer): Pro
     linkId: link.id,
   }
   const { payment, replayed } = await initiatePayment(app, merchant, input, null)
-  const isOver = replayed && isUnpaid(payment.status) && !isOpen(payment.status)
-  return isOver ? undefined : payment
+  const hasEnded = replayed && isUnpaid(payment.status) && !isOpen(payment.status)
+  return hasEnded ? undefined : payment
 }
 
 // 72 bits: no two forms of one link come to the same reference.

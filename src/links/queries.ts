@@ -1,4 +1,4 @@
-// Every statement over payment links, except those about their places. The second value of each that answers a link is the
+// Every statement over payment links, except those about their slots. The second value of each that answers a link is the
 // time by which its status is told: the status is written down here and nowhere else.
 
 import type { Currency } from '../core/currency.ts'
@@ -25,7 +25,7 @@ export interface LinkRow {
   paymentsCount: bigint
   collectedMinor: bigint
   /** Those that have succeeded and those that are at a gateway. */
-  placesTaken: bigint
+  slotsReserved: bigint
   status: LinkStatus
   redirectUrl: string | null
   metadata: Record<string, unknown>
@@ -48,26 +48,26 @@ export const LINK_COLUMNS = `
   l.merchant_id as "merchantId", l.id, l.slug, l.title, l.description, l.amount_minor as "amountMinor",
   l.min_amount_minor as "minAmountMinor", l.max_amount_minor as "maxAmountMinor", l.currency, l.country, l.usage,
   l.max_payments as "maxPayments", l.payments_count + n.paid as "paymentsCount",
-  l.collected_minor + n.paid_minor as "collectedMinor", l.payments_count + n.places as "placesTaken",
+  l.collected_minor + n.paid_minor as "collectedMinor", l.payments_count + n.slots as "slotsReserved",
   ${LINK_STATUS} as status, l.redirect_url as "redirectUrl", l.metadata, l.expires_at as "expiresAt",
   l.expired_at as "expiredAt", l.completed_at as "completedAt", l.version, l.created_at as "createdAt"`
 
-const withPlaces = (table: string) => `
+const withSlots = (table: string) => `
   ${table} l
   cross join lateral (
     select
-      count(*) as places,
+      count(*) as slots,
       count(h.paid_at) as paid,
       coalesce(sum(h.paid_minor), 0)::bigint as paid_minor
-    from payment_link_places h
+    from payment_link_slots h
     where h.merchant_id = l.merchant_id and h.link_id = l.id
   ) n`
 
 /** A link with what is paid or being paid and was not counted yet. */
-export const LINKS = withPlaces('payment_links')
+export const LINKS = withSlots('payment_links')
 
 /** The same for lists that search. */
-export const SEARCHED_LINKS = withPlaces('searched_links')
+export const SEARCHED_LINKS = withSlots('searched_links')
 
 const selectLink = sql<LinkRow>`
 select ${LINK_COLUMNS}
@@ -87,7 +87,7 @@ export async function findLink(
 const selectCountedLink = sql<LinkRow>`
 select ${LINK_COLUMNS}
 from payment_links l
-cross join (select 0::bigint as places, 0::bigint as paid, 0::bigint as paid_minor) n
+cross join (select 0::bigint as slots, 0::bigint as paid, 0::bigint as paid_minor) n
 where l.merchant_id = $1 and l.id = $3`
 
 /** The same without the payments that were not counted yet, as the events so far have told it. */
@@ -175,7 +175,7 @@ from payment_links
 where merchant_id = $1 and id = $2
 for no key update`
 
-/** Until the transaction ends nobody else counts, changes or takes a place at this link. */
+/** Until the transaction ends nobody else counts, changes or takes a slot at this link. */
 export async function lockLink(tx: Tx, merchantId: string, id: string): Promise<void> {
   await tx.query(lockLinkStatement, [merchantId, id])
 }
@@ -236,19 +236,19 @@ export async function countPayment(tx: Tx, merchantId: string, id: string, paidM
   await tx.query(countPaymentStatement, [merchantId, id, paidMinor])
 }
 
-const noteEventsStatement = sql<unknown>`
+const recordEmittedEventsStatement = sql<unknown>`
 update payment_links
 set version = version + $3, completed_at = $4, expired_at = $5
 where merchant_id = $1 and id = $2`
 
 /** Remembers what was told: how many events more there are, and which ends of the link they were about. */
-export async function noteEvents(
+export async function recordEmittedEvents(
   tx: Tx,
   { merchantId, id }: Pick<LinkRow, 'merchantId' | 'id'>,
   events: number,
   { completedAt, expiredAt }: Pick<LinkRow, 'completedAt' | 'expiredAt'>,
 ): Promise<void> {
-  await tx.query(noteEventsStatement, [merchantId, id, events, completedAt, expiredAt])
+  await tx.query(recordEmittedEventsStatement, [merchantId, id, events, completedAt, expiredAt])
 }
 
 // In a CTE of its own, as every locking select with a limit: otherwise more links may be claimed than are told of.

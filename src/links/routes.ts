@@ -9,7 +9,7 @@ import { PAYMENT_STATUSES } from '../payments/states.ts'
 import { showPayments } from '../payments/views.ts'
 import type { LinksApp } from './app.ts'
 import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE } from './examples.ts'
-import { ChangeLinkBody, CreateLinkBody, changeComplaints, createComplaints } from './input.ts'
+import { ChangeLinkBody, CreateLinkBody, changeLinkIssues, createLinkIssues } from './input.ts'
 import { LinkRecord, LinksQuery, toLink } from './schema.ts'
 import { changeLink, createLink, deactivateLink, listLinks, requireLink } from './service.ts'
 
@@ -25,7 +25,7 @@ export function linkRoutes(app: LinksApp): Route[] {
       description:
         'An address at which people pay without a shop: they give name and e-mail, choose the amount where it is left open, and go on to checkout. It takes one payment, as many as maxPayments says, or any number; whoever would be one too many is not charged.',
       body: CreateLinkBody,
-      complaints: createComplaints(allowHttp),
+      complaints: createLinkIssues(allowHttp),
       answer: { http: 201, data: LinkRecord },
       refusals: [
         'invalid_currency',
@@ -62,11 +62,11 @@ export function linkRoutes(app: LinksApp): Route[] {
         )
       },
     }),
-    ...oneLinkRoutes(app, allowHttp),
+    ...singleLinkRoutes(app, allowHttp),
   ]
 }
 
-function oneLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
+function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
   return [
     route({
       method: 'GET',
@@ -91,7 +91,7 @@ function oneLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
         'What is absent stays; null clears what may be empty. Amount, currency, country and usage stay as they are. maxPayments cannot be below what is paid or being paid at this moment.',
       params: UuidParams,
       body: ChangeLinkBody,
-      complaints: changeComplaints(allowHttp),
+      complaints: changeLinkIssues(allowHttp),
       answer: { http: 200, data: LinkRecord },
       refusals: [
         'invalid_uuid',

@@ -63,19 +63,19 @@ export const LinksQuery = Type.Object({
   ),
 })
 
-type Shown = Pick<LinksApp, 'settings'>
+type UrlApp = Pick<LinksApp, 'settings'>
 
-function linkUrl(app: Shown, slug: string): string {
+function linkUrl(app: UrlApp, slug: string): string {
   return `${app.settings.publicUrl()}/l/${slug}`
 }
 
-export function toLink(app: Shown, link: LinkRow) {
-  const { uuid, slug, url, ...rest } = toLinkAtRest(app, link)
+export function toLink(app: UrlApp, link: LinkRow) {
+  const { uuid, slug, url, ...rest } = toStoredLink(app, link)
   return { uuid, slug, url, qr: qrOf(url), ...rest }
 }
 
 /** As events tell it: a picture that anybody can draw from the address would be most of the event. */
-export function toLinkAtRest(app: Shown, link: LinkRow) {
+export function toStoredLink(app: UrlApp, link: LinkRow) {
   const { currency } = link
   return {
     uuid: link.id,

@@ -10,6 +10,7 @@ import { createOnce, isRepeat, type Once } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/list.ts'
 import type { LinksApp } from './app.ts'
 import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './input.ts'
+import { emitLinkEvents } from './link-events.ts'
 import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
 import {
   findLink,
@@ -23,8 +24,7 @@ import {
   type NewLink,
   updateLink,
 } from './queries.ts'
-import { requireRoute } from './route.ts'
-import { tell } from './tally.ts'
+import { requireRoute } from './require-route.ts'
 
 const CREATE_LINK = 'POST /api/v1/payment-links'
 
@@ -39,22 +39,22 @@ export async function createLink(
   idempotencyKey: string | undefined,
 ): Promise<Once<LinkRow>> {
   const wanted = toNewLink(body)
-  const refusal = await refusalFor(app, merchant, wanted)
+  const validationError = await validationErrorOf(app, merchant, wanted)
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE_LINK, input: body }
   return createOnce(app, claim, {
     make: async (tx, id) => {
       // Only now: what is configured may have changed since this very request was accepted, and a retry is never an error.
-      if (refusal) throw refusal
+      if (validationError) throw validationError
       const slug = base62(app.random.bytes(SLUG_BYTES), SLUG_CHARACTERS)
       const createdAt = app.clock.now()
       await insertLink(tx, { ...wanted, merchantId: merchant.id, id, slug, createdAt })
-      return known(await findLink(tx, merchant.id, createdAt, id))
+      return requireLinkRow(await findLink(tx, merchant.id, createdAt, id))
     },
     find: (id) => findLink(app.db, merchant.id, app.clock.now(), id),
   })
 }
 
-async function refusalFor(
+async function validationErrorOf(
   app: LinksApp,
   merchant: Merchant,
   wanted: LinkTerms & Pick<NewLink, 'currency' | 'country' | 'amountMinor'>,
@@ -73,16 +73,16 @@ async function refusalFor(
 function requireFuture({ clock }: LinksApp, expiresAt: Date | null): void {
   if (expiresAt === null || expiresAt > clock.now()) return
   const message = 'expiresAt must be in the future; to end a link now, deactivate it.'
-  throw refuse({ field: 'expiresAt', code: 'out_of_range', message })
+  throw issueError({ field: 'expiresAt', code: 'out_of_range', message })
 }
 
-const refuse = (complaint: Complaint) => refusalOf([complaint])
+const issueError = (issue: Complaint) => refusalOf([issue])
 
 export async function requireLink(app: LinksApp, merchant: Merchant, id: string): Promise<LinkRow> {
-  return known(await findLink(app.db, merchant.id, app.clock.now(), id))
+  return requireLinkRow(await findLink(app.db, merchant.id, app.clock.now(), id))
 }
 
-function known(link: LinkRow | undefined): LinkRow {
+function requireLinkRow(link: LinkRow | undefined): LinkRow {
   if (!link) throw new Refusal('payment_link_not_found')
   return link
 }
@@ -123,21 +123,21 @@ export async function changeLink(
   await requireAllowedReturn(app, merchant, change.redirectUrl ?? null)
   return app.db.transaction(async (tx) => {
     await lockLink(tx, merchant.id, id)
-    const link = known(await findLink(tx, merchant.id, app.clock.now(), id))
+    const link = requireLinkRow(await findLink(tx, merchant.id, app.clock.now(), id))
     const terms = toChangedTerms(link, change)
-    requireRoomFor(link, terms)
+    requireCapacityFor(link, terms)
     // A new time has not been told yet.
     const expiredAt = change.expiresAt === undefined ? link.expiredAt : null
     await updateLink(tx, link, { ...terms, expiredAt })
-    await tell(app, tx, merchant.id, id)
-    return known(await findLink(tx, merchant.id, app.clock.now(), id))
+    await emitLinkEvents(app, tx, merchant.id, id)
+    return requireLinkRow(await findLink(tx, merchant.id, app.clock.now(), id))
   })
 }
 
 /** Who is at a gateway at this moment was let through, and may pay. */
-function requireRoomFor({ paymentsCount, placesTaken }: LinkRow, { maxPayments }: LinkTerms): void {
-  if (maxPayments === null || maxPayments >= placesTaken) return
-  const message = `maxPayments cannot be below what is paid or being paid: ${paymentsCount} paid, ${placesTaken - paymentsCount} at this moment.`
+function requireCapacityFor({ paymentsCount, slotsReserved }: LinkRow, { maxPayments }: LinkTerms): void {
+  if (maxPayments === null || maxPayments >= slotsReserved) return
+  const message = `maxPayments cannot be below what is paid or being paid: ${paymentsCount} paid, ${slotsReserved - paymentsCount} at this moment.`
   throw new Refusal('invalid_state', {
     message,
     details: [{ field: 'maxPayments', code: 'out_of_range', message }],
@@ -157,6 +157,6 @@ export async function deactivateLink(
   return app.db.transaction(async (tx) => {
     const replayed = await isRepeat(app, tx, claim)
     if (!replayed) await markDeactivated(tx, merchant.id, id, app.clock.now())
-    return { record: known(await findLink(tx, merchant.id, app.clock.now(), id)), replayed }
+    return { record: requireLinkRow(await findLink(tx, merchant.id, app.clock.now(), id)), replayed }
   })
 }

@@ -7,7 +7,7 @@ import { labelOf } from '../customers/schema.ts'
 import { findSavedMethod } from '../customers/service.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
 import type { LinksApp } from '../links/app.ts'
-import { lookForPlace } from '../links/places.ts'
+import { checkSlot } from '../links/slots.ts'
 import type { Admission, PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { SCRIPT } from './assets.ts'
@@ -153,7 +153,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
 /** Before anybody presses in vain; who is at a gateway has a place. */
 async function capacityOf(app: PaymentsApp, payment: PaymentRow): Promise<Admission> {
   const needsCheck = payment.linkId !== null && payment.status === 'pending'
-  return needsCheck ? lookForPlace(app, payment) : 'admitted'
+  return needsCheck ? checkSlot(app, payment) : 'admitted'
 }
 
 async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {

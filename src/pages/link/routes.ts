@@ -4,7 +4,7 @@ import { Refusal } from '../../core/errors.ts'
 import { base62 } from '../../core/ids.ts'
 import type { PageAnswer, PageRoute } from '../../kit/route.ts'
 import type { LinksApp } from '../../links/app.ts'
-import { openLink, payAtLink } from '../../links/pay.ts'
+import { openLink, startLinkPayment } from '../../links/pay.ts'
 import { openAccessCode } from '../../payments/views.ts'
 import { paletteOf } from '../accent.ts'
 import { createActionLimit } from '../action-limit.ts'
@@ -98,7 +98,7 @@ async function startPayment(app: LinksApp, request: PageRequest, limits: Limits)
   if (Array.isArray(payer)) return redirectWithProblem(path, request.form, payer)
   limits.perPayer(`${link.id} ${payer.email.toLowerCase()}`)
   try {
-    const payment = await payAtLink(app, link, { ...payer, formToken: request.form.token ?? '' })
+    const payment = await startLinkPayment(app, link, { ...payer, formToken: request.form.token ?? '' })
     const accessCode = payment && openAccessCode(app, payment)
     // What this form began has ended since, so the next one is another payment.
     if (!accessCode) return { http: 303, redirectTo: path, cookies: [clearTypedCookie(path)] }

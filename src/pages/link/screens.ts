@@ -3,7 +3,7 @@
 import { decimalsOf } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { type Html, html } from '../../kit/html.ts'
-import type { LinkVisit } from '../../links/pay.ts'
+import type { LinkView } from '../../links/pay.ts'
 import type { LinkRow } from '../../links/queries.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import { factList, statusIcon } from '../checkout/components.ts'
@@ -12,7 +12,7 @@ import { withoutControls } from '../locales.ts'
 import type { Translator } from '../translator.ts'
 import { type Field, type LinkForm, PROBLEMS, type Problem } from './form.ts'
 
-export interface LinkFacts extends LinkVisit {
+export interface LinkFacts extends LinkView {
   merchant: MerchantProfile
   translator: Translator
   /** The payer's own address, without a slash at the end. */
@@ -165,7 +165,7 @@ interface Ending {
 }
 
 // Gone for good, or only for now: a machine reads it in the status, a person in the text.
-const ENDINGS: Readonly<Record<Exclude<LinkVisit['state'], 'active'>, Ending>> = {
+const ENDINGS: Readonly<Record<Exclude<LinkView['state'], 'active'>, Ending>> = {
   completed: { http: 410, icon: 'stopped', title: 'linkFullTitle', text: 'linkEndedText' },
   inactive: { http: 410, icon: 'stopped', title: 'linkInactiveTitle', text: 'linkEndedText' },
   expired: { http: 410, icon: 'stopped', title: 'expiredTitle', text: 'linkEndedText' },

@@ -40,7 +40,7 @@ from (
   where p.status = 'processing' and a.status = 'started'
   union all
   select 'a place at a link that nobody is paying at'
-  from payment_link_places h
+  from payment_link_slots h
   join payments p on p.merchant_id = h.merchant_id and p.id = h.payment_id
   where h.paid_at is null and p.status = 'pending'
   union all

@@ -1,5 +1,5 @@
-// What may go wrong between a place at a link and the money: a process that dies, a gateway that begins nothing, a payer who
-// goes on to another way, money that comes when the place is gone (F-29, F-35).
+// What may go wrong between a slot at a link and the money: a process that dies, a gateway that begins nothing, a payer who
+// goes on to another way, money that comes when the slot is gone (F-29, F-35).
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -14,9 +14,9 @@ import { Refusal } from '../../src/core/errors.ts'
 import { money } from '../../src/core/money.ts'
 import { sql } from '../../src/kit/db.ts'
 import type { LinksApp } from '../../src/links/app.ts'
-import { dropAbandonedPlaces, takePlace } from '../../src/links/places.ts'
+import { countOnePayment } from '../../src/links/link-events.ts'
 import { createLink, requireLink } from '../../src/links/service.ts'
-import { countOnePayment } from '../../src/links/tally.ts'
+import { releaseIdleSlots, reserveSlot } from '../../src/links/slots.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import { eventsOf } from '../support/books.ts'
@@ -39,7 +39,7 @@ const { gateway, merchant, clock } = rig
 const withLinks = (app: typeof rig.app): LinksApp => ({
   ...app,
   requireMerchant: (id) => requireMerchant(app, id),
-  admit: (payment) => takePlace(app, payment),
+  admit: (payment) => reserveSlot(app, payment),
 })
 const app = withLinks(rig.app)
 const otherProcess = withLinks(rig.anotherApp())
@@ -106,11 +106,11 @@ async function declinedWithRing(payment: PaymentRow): Promise<void> {
 }
 
 async function stateOf({ id }: { id: string }): Promise<string> {
-  const { paymentsCount, placesTaken, status } = await requireLink(app, merchant, id)
-  return `${paymentsCount} paid, ${placesTaken} taken, ${status}`
+  const { paymentsCount, slotsReserved, status } = await requireLink(app, merchant, id)
+  return `${paymentsCount} paid, ${slotsReserved} taken, ${status}`
 }
 
-describe('a place at a link', () => {
+describe('a slot at a link', () => {
   it('is kept while the outcome is not known, and given back with a decline', async () => {
     const link = await newLink(1)
     const [one, another] = [await begin(link), await begin(link)]
@@ -153,7 +153,7 @@ describe('a place at a link', () => {
     assert.equal((await rig.attempt(one.id)).status, 'declined')
     assert.equal(await press(another), 'payment_link_busy')
     clock.advance(180_000)
-    assert.equal(await dropAbandonedPlaces(app), 0, 'the page is still watched')
+    assert.equal(await releaseIdleSlots(app), 0, 'the page is still watched')
     gateway.answers('verify', paid())
     assert.equal(await ask(one), 'successful')
     assert.equal(await press(another), 'payment_link_ended')
@@ -192,7 +192,7 @@ describe('a place at a link', () => {
     const one = await begin(link)
     await declinedWithRing(one)
     clock.advance(1_000)
-    assert.equal(await takePlace(app, one), 'admitted')
+    assert.equal(await reserveSlot(app, one), 'admitted')
     gateway.answers('verify', CANCELLED)
     await rig.resolve()
     assert.equal(await stateOf(link), '0 paid, 1 taken, active', 'the next attempt is about to start')
@@ -207,30 +207,30 @@ describe('a place at a link', () => {
     await started(another)
     const careless: LinksApp = { ...app, admit: async () => 'admitted' }
     const sent = startAttempt(careless, await look(one), { channel: 'card' })
-    await assert.rejects(sent, /has no place at its link/)
+    await assert.rejects(sent, /has no slot at its link/)
     assert.equal((await rig.payment(one.id)).status, 'pending')
   })
 
   it('that was taken by a process which died before the attempt is given back after a while', async () => {
     const link = await newLink(1)
     const [one, another] = [await begin(link), await begin(link)]
-    assert.equal(await takePlace(app, one), 'admitted')
+    assert.equal(await reserveSlot(app, one), 'admitted')
     assert.equal(await press(another), 'payment_link_busy')
-    assert.equal(await dropAbandonedPlaces(app), 0, 'it may be on its way to the attempt')
+    assert.equal(await releaseIdleSlots(app), 0, 'it may be on its way to the attempt')
     clock.advance(180_000)
-    assert.equal(await dropAbandonedPlaces(app), 1)
+    assert.equal(await releaseIdleSlots(app), 1)
     await started(another)
     clock.advance(180_000)
-    assert.equal(await dropAbandonedPlaces(app), 0, 'a payment that is at a gateway keeps its place')
+    assert.equal(await releaseIdleSlots(app), 0, 'a payment that is at a gateway keeps its slot')
   })
 
   it('that is taken again is fresh again: it is not dropped between the press and the attempt', async () => {
     const link = await newLink(1)
     const one = await begin(link)
-    assert.equal(await takePlace(app, one), 'admitted')
+    assert.equal(await reserveSlot(app, one), 'admitted')
     clock.advance(180_000)
-    assert.equal(await takePlace(app, one), 'admitted')
-    assert.equal(await dropAbandonedPlaces(app), 0)
+    assert.equal(await reserveSlot(app, one), 'admitted')
+    assert.equal(await releaseIdleSlots(app), 0)
     await started(one)
   })
 
@@ -267,9 +267,9 @@ describe('a place at a link', () => {
   })
 })
 
-const selectPaid = sql<{ places: number }>`
-select count(*)::integer as places
-from payment_link_places
+const selectPaid = sql<{ slots: number }>`
+select count(*)::integer as slots
+from payment_link_slots
 where link_id = $1 and paid_at is not null`
 
 describe('the count of a link', () => {
@@ -282,7 +282,7 @@ describe('the count of a link', () => {
       gateway.answers('verify', paid())
       assert.equal(await ask(payment), 'successful')
     }
-    assert.equal((await rig.db.query(selectPaid, [link.id]))[0]?.places, 3)
+    assert.equal((await rig.db.query(selectPaid, [link.id]))[0]?.slots, 3)
     assert.equal(await stateOf(link), '3 paid, 3 taken, completed')
     const counted = await Promise.all([app, otherProcess, app, otherProcess, app].map(countOnePayment))
     assert.equal(counted.filter((count) => count === 1).length, 3)

@@ -5,17 +5,24 @@ import { formatAmount, money } from '../core/money.ts'
 import { type News, recordEvents } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import type { LinksApp } from './app.ts'
-import { type PaidPlace, takePaidPlace } from './place-queries.ts'
-import { claimDueLink, countPayment, findCountedLink, findLink, type LinkRow, noteEvents } from './queries.ts'
-import { toLinkAtRest } from './schema.ts'
+import {
+  claimDueLink,
+  countPayment,
+  findCountedLink,
+  findLink,
+  type LinkRow,
+  recordEmittedEvents,
+} from './queries.ts'
+import { toStoredLink } from './schema.ts'
+import { claimPaidSlot, type PaidSlot } from './slot-queries.ts'
 
 /** Counts one payment that has succeeded. Answers how many there were: one or none. */
 export function countOnePayment(app: LinksApp): Promise<number> {
   return app.db.transaction(async (tx) => {
-    const place = await takePaidPlace(tx)
-    if (!place) return 0
-    await countPayment(tx, place.merchantId, place.linkId, place.paidMinor)
-    await tell(app, tx, place.merchantId, place.linkId, place)
+    const slot = await claimPaidSlot(tx)
+    if (!slot) return 0
+    await countPayment(tx, slot.merchantId, slot.linkId, slot.paidMinor)
+    await emitLinkEvents(app, tx, slot.merchantId, slot.linkId, slot)
     return 1
   })
 }
@@ -27,7 +34,7 @@ export function expireOneLink(app: LinksApp): Promise<number> {
     if (!due) return 0
     // Money that is here and not counted yet may have completed it in time.
     const link = await findLink(tx, due.merchantId, app.clock.now(), due.id)
-    if (link?.status === 'expired') await tell(app, tx, due.merchantId, due.id)
+    if (link?.status === 'expired') await emitLinkEvents(app, tx, due.merchantId, due.id)
     return 1
   })
 }
@@ -36,12 +43,12 @@ export function expireOneLink(app: LinksApp): Promise<number> {
  * Writes what is new about a link that this transaction has locked: the payment that was counted, and each end that it has
  * come to and nobody was told of. An end that is over, because the merchant moved it, is forgotten.
  */
-export async function tell(
+export async function emitLinkEvents(
   app: LinksApp,
   tx: Tx,
   merchantId: string,
   linkId: string,
-  paid?: PaidPlace,
+  paid?: PaidSlot,
 ): Promise<void> {
   const now = app.clock.now()
   const link = await findCountedLink(tx, merchantId, now, linkId)
@@ -52,26 +59,26 @@ export async function tell(
   if (paid) types.push('payment_link.paid')
   if (isComplete && link.completedAt === null) types.push('payment_link.completed')
   if (isExpired && link.expiredAt === null) types.push('payment_link.expired')
-  const news = types.map(
+  const events = types.map(
     (type, index): News => ({
       merchantId,
       type,
       resource: { type: 'payment_link', uuid: linkId, version: link.version + index + 1 },
       data: {
-        ...toLinkAtRest(app, link),
-        ...(type === 'payment_link.paid' && paid ? { payment: toPayment(link, paid) } : {}),
+        ...toStoredLink(app, link),
+        ...(type === 'payment_link.paid' && paid ? { payment: toPaymentSummary(link, paid) } : {}),
       },
     }),
   )
-  const ends = {
+  const endedAt = {
     completedAt: isComplete ? (link.completedAt ?? now) : null,
     expiredAt: isExpired ? (link.expiredAt ?? now) : link.expiredAt,
   }
-  await noteEvents(tx, link, news.length, ends)
-  await recordEvents(app, tx, app.settings.mode, news)
+  await recordEmittedEvents(tx, link, events.length, endedAt)
+  await recordEvents(app, tx, app.settings.mode, events)
 }
 
-function toPayment({ currency }: LinkRow, { paymentId, reference, paidMinor, paidAt }: PaidPlace) {
+function toPaymentSummary({ currency }: LinkRow, { paymentId, reference, paidMinor, paidAt }: PaidSlot) {
   const amountPaid = formatAmount(money(paidMinor, currency))
   return { uuid: paymentId, reference, amountPaid, paidAt: paidAt.toISOString() }
 }

@@ -1,0 +1,123 @@
+// Every statement over the slots of links, except those of the trigger that lets a slot follow its payment.
+
+import { type Db, sql, type Tx } from '../kit/db.ts'
+
+/** What decides whether one payment more may be let through. */
+export interface SlotUsage {
+  maxPayments: number | null
+  /** The merchant has switched the link off, or its time has passed. */
+  isClosed: boolean
+  /** Payments that have succeeded. */
+  paid: bigint
+  /** Those, and the ones that are at a gateway. */
+  reserved: bigint
+  /** Whether the payment in question has its slot already. */
+  hasSlot: boolean
+}
+
+const selectSlotUsage = sql<SlotUsage>`
+select
+  l.max_payments as "maxPayments",
+  l.deactivated_at is not null or coalesce(l.expires_at <= $4, false) as "isClosed",
+  l.payments_count + count(h.paid_at) as paid,
+  l.payments_count + count(h.payment_id) as reserved,
+  coalesce(bool_or(h.payment_id = $3), false) as "hasSlot"
+from payment_links l
+left join payment_link_slots h on h.merchant_id = l.merchant_id and h.link_id = l.id
+where l.merchant_id = $1 and l.id = $2
+group by l.merchant_id, l.id`
+
+/** Exact when the link was locked by an earlier statement of the same transaction. */
+export async function findSlotUsage(
+  db: Tx,
+  merchantId: string,
+  linkId: string,
+  paymentId: string,
+  now: Date,
+): Promise<SlotUsage | undefined> {
+  const [usage] = await db.query(selectSlotUsage, [merchantId, linkId, paymentId, now])
+  return usage
+}
+
+// Only an open payment gets one: whoever ends it waits for us, and then gives the slot back. A slot that was reserved before
+// is renewed: whoever takes it again is about to use it, and it must not be dropped as idle meanwhile.
+const insertSlotStatement = sql<unknown>`
+insert into payment_link_slots as h (merchant_id, payment_id, link_id, reserved_at, reference)
+select merchant_id, id, link_id, $3, reference
+from payments
+where merchant_id = $1 and id = $2 and status = 'pending'
+for no key update
+on conflict (merchant_id, payment_id) do update
+set reserved_at = excluded.reserved_at
+where h.paid_at is null`
+
+export async function insertSlot(tx: Tx, merchantId: string, paymentId: string, at: Date): Promise<void> {
+  await tx.query(insertSlotStatement, [merchantId, paymentId, at])
+}
+
+export interface PaidSlot {
+  merchantId: string
+  linkId: string
+  paymentId: string
+  reference: string
+  paidMinor: bigint
+  paidAt: Date
+}
+
+// The locking select stands in a CTE of its own: joined as it is, the planner may run it once per row, and then it takes more
+// slots than the one that is counted.
+const claimPaidSlotStatement = sql<PaidSlot>`
+with oldest as (
+  select merchant_id, payment_id
+  from payment_link_slots
+  where paid_at is not null
+  order by paid_at
+  limit 1
+  for update skip locked
+)
+delete from payment_link_slots h
+using oldest o
+where h.merchant_id = o.merchant_id and h.payment_id = o.payment_id
+returning
+  h.merchant_id as "merchantId", h.link_id as "linkId", h.payment_id as "paymentId", h.reference,
+  h.paid_minor as "paidMinor", h.paid_at as "paidAt"`
+
+/** A paid slot that nobody else is counting, for the link to count it in the same transaction. */
+export async function claimPaidSlot(tx: Tx): Promise<PaidSlot | undefined> {
+  const [slot] = await tx.query(claimPaidSlotStatement)
+  return slot
+}
+
+// A payment that is at a gateway keeps its slot however long that takes, and so does one that was declined on a page which
+// can still be paid. Asked once more at the end: a slot may be reserved again while we look.
+const deleteIdleSlotsStatement = sql<{ paymentId: string }>`
+with idle as (
+  select h.merchant_id, h.payment_id
+  from payment_link_slots h
+  join payments p on p.merchant_id = h.merchant_id and p.id = h.payment_id
+  where h.paid_at is null
+    and h.reserved_at < $1
+    and p.status = 'pending'
+    and not exists (
+      select 1
+      from attempts a
+      where a.merchant_id = p.merchant_id
+        and a.payment_id = p.id
+        and (a.status <> 'declined' or a.due_at is not null)
+    )
+  order by h.reserved_at
+  limit 100
+  for no key update of p skip locked
+)
+delete from payment_link_slots h
+using idle
+where h.merchant_id = idle.merchant_id
+  and h.payment_id = idle.payment_id
+  and h.paid_at is null
+  and h.reserved_at < $1
+returning h.payment_id as "paymentId"`
+
+/** Gives slots back that were reserved before this time and never used. */
+export async function deleteIdleSlots(db: Db, reservedBefore: Date): Promise<number> {
+  return (await db.query(deleteIdleSlotsStatement, [reservedBefore])).length
+}

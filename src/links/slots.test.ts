@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { sql } from '../kit/db.ts'
+import { claimPaidSlot, type SlotUsage } from './slot-queries.ts'
+import { capacityOf } from './slots.ts'
+
+const slotUsage = (changes: Partial<SlotUsage>): SlotUsage => ({
+  maxPayments: 2,
+  isClosed: false,
+  paid: 0n,
+  reserved: 0n,
+  hasSlot: false,
+  ...changes,
+})
+
+describe('whether a payment is let through', () => {
+  it('depends on who has paid, who is paying and what the merchant wants', () => {
+    const cases: [Partial<SlotUsage>, string][] = [
+      [{}, 'admitted'],
+      [{ reserved: 1n, paid: 1n }, 'admitted'],
+      [{ reserved: 2n, paid: 1n }, 'busy'],
+      [{ reserved: 2n }, 'busy'],
+      [{ reserved: 2n, paid: 2n }, 'ended'],
+      [{ reserved: 3n, paid: 3n }, 'ended'],
+      [{ reserved: 2n, hasSlot: true }, 'admitted'],
+      [{ maxPayments: null, reserved: 1_000n, paid: 900n }, 'admitted'],
+      [{ isClosed: true }, 'ended'],
+      [{ isClosed: true, hasSlot: true, reserved: 1n }, 'admitted'],
+    ]
+    for (const [changes, admission] of cases)
+      assert.equal(capacityOf(slotUsage(changes)), admission, JSON.stringify(Object.keys(changes)))
+    assert.equal(capacityOf(undefined), 'ended')
+  })
+})
+
+const insertPaid = sql<unknown>`
+insert into payment_link_slots (merchant_id, payment_id, link_id, reserved_at, reference, paid_minor, paid_at)
+select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), now(), 'order', 100, now() - n * interval '1 s'
+from generate_series(1, $1::integer) as n`
+
+const countSlots = sql<{ slots: number }>`
+select count(*)::integer as slots
+from payment_link_slots`
+
+describe('paid slots', () => {
+  it('are taken one by one, whatever the planner believes about the table', async () => {
+    const db = await testDatabase({ after })
+    const slots = async () => (await db.query(countSlots))[0]?.slots ?? 0
+    for (const analyzedRows of [0, 1, 2, 4])
+      for (const actualRows of [2, 3, 10]) {
+        // Nobody refers to anybody here: it is only about how many rows are taken.
+        const fill = (count: number) =>
+          db.transaction(async (tx) => {
+            await tx.script('set local session_replication_role = replica')
+            await tx.query(insertPaid, [count])
+          })
+        await db.script('delete from payment_link_slots')
+        await fill(analyzedRows)
+        await db.script('vacuum analyze payment_link_slots')
+        await fill(actualRows)
+        const before = await slots()
+        assert.ok(await claimPaidSlot(db))
+        assert.equal(await slots(), before - 1, `${analyzedRows} were known of, and there were ${before}`)
+      }
+  })
+})
