@@ -271,7 +271,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
 
   const { provider, sandbox } = await composeSandbox(parts, { http, secrets, localUrl, publicUrl })
   const measure = createGatewayMeasure(measured.metrics)
-  const ready = mode === 'test' ? [measure(sandbox)] : []
+  const builtIn = mode === 'test' ? [measure(sandbox)] : []
   const ended = new AbortController()
   stops.push(async () => ended.abort())
   const renewedUntil = ended.signal
@@ -281,9 +281,9 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     { db: whole, clock, vault, log, routingRules },
     {
       definitions: GATEWAYS,
-      access: config.gateways,
-      ready,
-      own: [direct],
+      configs: config.gateways,
+      builtIn,
+      perMerchant: [direct],
       renewedUntil,
       mode,
       timeoutMs: config.gatewayTimeoutMs,
@@ -305,7 +305,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     sandbox,
     mode,
     direct,
-    gatewayNames: [...GATEWAYS, ...ready, direct].map(({ name }) => name),
+    gatewayNames: [...GATEWAYS, ...builtIn, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ db: whole, clock }, { renewedUntil }),
     fullLists: new Set<string>(),

@@ -176,9 +176,9 @@ describe('the credentials of a gateway', () => {
     name: 'acme',
     title: 'Acme',
     credentials: [
-      { name: 'secretKey', isRequired: true, meaning: 'The key.', complain: prefixed },
-      { name: 'merchantNumber', isRequired: true, meaning: 'The number.', complain: () => undefined },
-      { name: 'webhookSecret', isRequired: false, meaning: 'The secret.', complain: () => undefined },
+      { name: 'secretKey', isRequired: true, meaning: 'The key.', validate: prefixed },
+      { name: 'merchantNumber', isRequired: true, meaning: 'The number.', validate: () => undefined },
+      { name: 'webhookSecret', isRequired: false, meaning: 'The secret.', validate: () => undefined },
     ],
     baseUrl: { test: 'https://test.acme.example', live: 'https://acme.example' },
   }

@@ -353,7 +353,7 @@ export interface ConfigurableGateway {
     readonly name: string
     readonly isRequired: boolean
     readonly meaning: string
-    complain(text: string, mode: Mode): string | undefined
+    validate(text: string, mode: Mode): string | undefined
   }[]
   readonly baseUrl: Readonly<Record<Mode, string>>
 }
@@ -368,9 +368,9 @@ export interface GatewaySettings {
 /** The variables of a gateway, such as GATEWAY_STRIPE_SECRET_KEY. */
 export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): GatewaySettings {
   const { name, title, credentials, baseUrl } = gateway
-  const settings = credentials.map(({ name: field, isRequired, meaning, complain }) => {
+  const settings = credentials.map(({ name: field, isRequired, meaning, validate }) => {
     const read = (text: string) => {
-      const words = complain(text, mode)
+      const words = validate(text, mode)
       return words === undefined ? text : wrong(words)
     }
     return { field, isRequired, setting: optional(variableOf(name, field), '', read, meaning) }

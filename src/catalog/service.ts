@@ -16,7 +16,7 @@ export interface DirectoryApp {
 }
 
 export async function listGateways(app: DirectoryApp, merchant: Merchant) {
-  const opened = await app.gateways.open(merchant.id)
+  const opened = await app.gateways.listForMerchant(merchant.id)
   return opened.map(({ gateway, title, health }) => ({
     name: gateway.name,
     title,
@@ -73,7 +73,7 @@ const NAMES = {
 }
 
 export async function listCurrencies(app: DirectoryApp, merchant: Merchant) {
-  const opened = await app.gateways.open(merchant.id)
+  const opened = await app.gateways.listForMerchant(merchant.id)
   const rails = opened.flatMap(({ gateway }) => gateway.rails)
   return CURRENCY_CODES.map((code) => {
     const { decimals, countries, countryRequired } = CURRENCIES[code]

@@ -18,7 +18,7 @@ function rig() {
     recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     startCheckout: notHere,
     verify: notHere,
-    readWebhook: () => ({ kind: 'forged' }),
+    parseWebhook: () => ({ kind: 'forged' }),
   })
   // A boundary: a forged webhook needs nothing else, least of all a database.
   const app = {

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { isUuid } from '../core/ids.ts'
 import { plainText } from '../core/plain-text.ts'
-import type { Gateway, WebhookReading } from '../gateways/gateway.ts'
+import type { Gateway, ParsedWebhook } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { HookRoute } from '../kit/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -25,7 +25,7 @@ export function gatewayHooks(app: PaymentsApp): HookRoute[] {
     }
     const reading = await identified(heard)
     if (reading === undefined) return { http: 503 }
-    if (reading.kind === 'about') await note(app, name, heard.accountId, reading)
+    if (reading.kind === 'payment') await note(app, name, heard.accountId, reading)
     return { http: 200 }
   }
   return [
@@ -43,17 +43,17 @@ export function gatewayHooks(app: PaymentsApp): HookRoute[] {
 interface Heard {
   accountId: string | null
   gateway: Gateway | null
-  reading: WebhookReading
+  reading: ParsedWebhook
 }
 
 /** Finds our key where the webhook has only the gateway's own id. Undefined: nobody answered, so it must come again. */
-async function identified({ gateway, reading }: Heard): Promise<WebhookReading | undefined> {
-  if (reading.kind !== 'dispute_of') return reading
-  const found = await gateway?.findKey?.(reading.gatewayPayment)
+async function identified({ gateway, reading }: Heard): Promise<ParsedWebhook | undefined> {
+  if (reading.kind !== 'dispute') return reading
+  const found = await gateway?.findKey?.(reading.gatewayPaymentId)
   if (found?.kind === 'unknown' && found.reason !== 'not_found') return undefined
   if (found?.kind !== 'key' || found.key === null)
     return { kind: 'ignored', reason: 'not about a payment of ours' }
-  return { kind: 'about', key: found.key, eventId: reading.eventId, isDispute: true }
+  return { kind: 'payment', key: found.key, eventId: reading.eventId, isDispute: true }
 }
 
 /** What the webhook says to whom it was meant for; undefined at an address where nobody listens. */
@@ -63,10 +63,10 @@ async function hear(
   merchantId: string | null,
   { headers, rawBody }: Visit,
 ): Promise<Heard | undefined> {
-  const listeners = await app.gateways.listeners(name, merchantId)
+  const listeners = await app.gateways.findWebhookGateways(name, merchantId)
   if (listeners.length === 0) return undefined
   for (const { gateway, accountId } of listeners) {
-    const reading = gateway.readWebhook(headers, rawBody)
+    const reading = gateway.parseWebhook(headers, rawBody)
     if (reading.kind !== 'forged') return { accountId, gateway, reading }
   }
   return { accountId: null, gateway: null, reading: { kind: 'forged' } }
@@ -80,7 +80,7 @@ async function note(
   app: PaymentsApp,
   gateway: string,
   accountId: string | null,
-  { eventId, key, isDispute }: Extract<WebhookReading, { kind: 'about' }>,
+  { eventId, key, isDispute }: Extract<ParsedWebhook, { kind: 'payment' }>,
 ): Promise<void> {
   // Our keys are UUIDs; any other is of a system that shares the account with us.
   if (!isUuid(key)) return

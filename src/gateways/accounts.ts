@@ -15,9 +15,9 @@ import {
   revokeLiveAccount,
   updateAccount,
 } from './account-queries.ts'
-import { type Credentials, complainOfCredentials, sealCredentials } from './credentials.ts'
+import { type Credentials, credentialIssues, sealCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
-import type { Gateways, Trial } from './registry.ts'
+import type { CredentialCheck, Gateways } from './registry.ts'
 
 export interface AccountsApp {
   db: Db
@@ -31,13 +31,13 @@ export interface AccountsApp {
 
 export interface SavedAccount {
   account: AccountRow
-  trial: Exclude<Trial, 'refused'>
+  credentialCheck: Exclude<CredentialCheck, 'refused'>
 }
 
 export function requireDefinition(app: Pick<AccountsApp, 'gateways'>, name: string): GatewayDefinition {
-  const known = app.gateways.known.find(({ definition }) => definition.name === name)
-  if (!known) throw new Refusal('gateway_not_found')
-  return known.definition
+  const supported = app.gateways.supported.find(({ definition }) => definition.name === name)
+  if (!supported) throw new Refusal('gateway_not_found')
+  return supported.definition
 }
 
 /**
@@ -50,21 +50,21 @@ export async function saveAccount(
   merchantId: string,
   name: string,
   credentials: Credentials,
-  { isTried }: { isTried: boolean },
+  { isChecked }: { isChecked: boolean },
 ): Promise<SavedAccount> {
   const definition = requireDefinition(app, name)
-  const kept = withoutBlanks(credentials)
-  const complaints = complainOfCredentials(definition, kept, app.mode)
-  if (complaints.length > 0) throw refusalOf(complaints)
-  const trial = isTried ? await app.gateways.tryCredentials(name, kept) : 'untried'
-  if (trial === 'refused')
+  const trimmed = withoutBlanks(credentials)
+  const issues = credentialIssues(definition, trimmed, app.mode)
+  if (issues.length > 0) throw refusalOf(issues)
+  const credentialCheck = isChecked ? await app.gateways.checkCredentials(name, trimmed) : 'unchecked'
+  if (credentialCheck === 'refused')
     throw new Refusal('gateway_credentials_refused', {
       message: `${definition.title} refused these credentials; nothing was changed.`,
     })
-  const account = await storeAccount(app, merchantId, name, kept)
-  app.gateways.forget(merchantId)
-  app.log.info('gateway credentials saved', { merchantId, gateway: name, outcome: trial })
-  return { account, trial }
+  const account = await storeAccount(app, merchantId, name, trimmed)
+  app.gateways.invalidate(merchantId)
+  app.log.info('gateway credentials saved', { merchantId, gateway: name, outcome: credentialCheck })
+  return { account, credentialCheck }
 }
 
 /** As the environment is read: a line break that was pasted along is no part of a key, and an empty text is none. */
@@ -74,7 +74,7 @@ function withoutBlanks(credentials: Credentials): Credentials {
 }
 
 // Another operator may make or remove the account at the same moment; nobody does so again and again.
-const STORE_TRIES = 3
+const STORE_ATTEMPTS = 3
 
 async function storeAccount(
   app: AccountsApp,
@@ -82,14 +82,14 @@ async function storeAccount(
   gateway: string,
   credentials: Credentials,
 ): Promise<AccountRow> {
-  for (let tries = 0; tries < STORE_TRIES; tries += 1) {
+  for (let attempt = 0; attempt < STORE_ATTEMPTS; attempt += 1) {
     const live = await findLiveAccount(app.db, merchantId, gateway)
-    const place = { merchantId, id: live?.id ?? app.random.uuid(), gateway }
-    const sealed = sealCredentials(app.vault, place, credentials)
+    const accountKey = { merchantId, id: live?.id ?? app.random.uuid(), gateway }
+    const sealed = sealCredentials(app.vault, accountKey, credentials)
     const now = app.clock.now()
     const stored = live
       ? await updateAccount(app.db, merchantId, live.id, sealed, now)
-      : await insertAccount(app.db, { ...place, sealed, createdAt: now })
+      : await insertAccount(app.db, { ...accountKey, sealed, createdAt: now })
     if (stored) return stored
   }
   throw new Refusal('temporarily_unavailable')
@@ -100,7 +100,7 @@ export async function revokeAccount(app: AccountsApp, merchantId: string, name: 
   requireDefinition(app, name)
   const revoked = await revokeLiveAccount(app.db, merchantId, name, app.clock.now())
   if (!revoked) throw new Refusal('gateway_account_not_found')
-  app.gateways.forget(merchantId)
+  app.gateways.invalidate(merchantId)
   app.log.info('gateway credentials revoked', { merchantId, gateway: name })
   return revoked
 }

@@ -26,7 +26,7 @@ export interface CredentialField {
   readonly isRequired: boolean
   readonly meaning: string
   /** What is wrong with a value, as the rest of a sentence that begins with its name; undefined when it is right. */
-  complain(text: string, mode: Mode): string | undefined
+  validate(text: string, mode: Mode): string | undefined
 }
 
 /** What a connector works with. It holds no state of its own. */

@@ -40,7 +40,8 @@ export interface Attempt {
 }
 
 /** What a gateway is asked about: an attempt as far as its books know it. */
-export interface Question extends Pick<Attempt, 'key' | 'operation' | 'amount' | 'startedAt' | 'expiresAt'> {
+export interface StatusQuery
+  extends Pick<Attempt, 'key' | 'operation' | 'amount' | 'startedAt' | 'expiresAt'> {
   /** We know that it was paid: what matters is whether the money was taken back since. */
   isPaid?: true
 }
@@ -89,7 +90,7 @@ export type NextStep =
       expiresAt: string
     }
 
-export interface Started {
+export interface StartedCheckout {
   kind: 'started'
   gatewayReference: string
   next: NextStep
@@ -140,7 +141,7 @@ export type Outcome =
       /**
        * All disputes about it, the latest first: one may have ended and the next been opened since we asked last. Absent
        * where there is none and where the gateway cannot tell; a gateway for which it is one more call looks only where the
-       * question says that it was paid.
+       * query says that it was paid.
        */
       disputes?: readonly DisputeReport[]
     }
@@ -169,20 +170,20 @@ export type Outcome =
     }
 
 /** Which attempt a webhook is about. A webhook is a doorbell: its body is never believed. */
-export type WebhookReading =
+export type ParsedWebhook =
   | {
-      kind: 'about'
+      kind: 'payment'
       key: string
       eventId: string
       /** Also an attempt that has succeeded is to be asked about: its money may have been taken back. */
       isDispute?: true
     }
   /** About a dispute of a payment that the gateway names by its own id alone: `findKey` tells whose it is. */
-  | { kind: 'dispute_of'; gatewayPayment: string; eventId: string }
+  | { kind: 'dispute'; gatewayPaymentId: string; eventId: string }
   | { kind: 'ignored'; reason: string }
   | { kind: 'forged' }
 
-export type FoundKey = { kind: 'key'; key: string | null } | Extract<Outcome, { kind: 'unknown' }>
+export type KeyLookup = { kind: 'key'; key: string | null } | Extract<Outcome, { kind: 'unknown' }>
 
 /** A currency over these countries can be collected through these channels. */
 export interface Rail {
@@ -203,11 +204,11 @@ export interface RecoveryProperties {
   /** Its page lets the payer try again after a decline that it has told: declined attempts are watched for a while. */
   paysAfterDecline?: true
   /** It takes one refund of a payment at a time: the next is sent when the one before is known there. */
-  refundsOneAtATime?: true
+  sequentialRefunds?: true
   /** It takes no key with a refund, so the same one sent twice is given twice: what may have been sent is only asked about. */
-  refundsWithoutKey?: true
+  nonIdempotentRefunds?: true
   /** It makes an attempt due with every change, in the same commit: there is nothing to ask for in between. */
-  ringsAlways?: true
+  notifiesOnEveryChange?: true
 }
 
 export interface Gateway {
@@ -220,14 +221,18 @@ export interface Gateway {
   readonly settlesDirectly?: true
   /** Test instruments to choose from; only a sandbox has them. */
   readonly instruments?: readonly Instrument[]
-  startCheckout(attempt: Attempt, choice: CheckoutChoice, returnUrl: string): Promise<Started | Outcome>
-  verify(question: Question, gatewayReference: string | null): Promise<Outcome>
-  readWebhook(headers: Record<string, string>, rawBody: Buffer): WebhookReading
+  startCheckout(
+    attempt: Attempt,
+    choice: CheckoutChoice,
+    returnUrl: string,
+  ): Promise<StartedCheckout | Outcome>
+  verify(query: StatusQuery, gatewayReference: string | null): Promise<Outcome>
+  parseWebhook(headers: Record<string, string>, rawBody: Buffer): ParsedWebhook
   /** Our key of a payment that a webhook names by the gateway's own id; null when it is none of ours. */
-  findKey?(gatewayPayment: string): Promise<FoundKey>
+  findKey?(gatewayPaymentId: string): Promise<KeyLookup>
   chargeSaved?(attempt: Attempt, credential: string): Promise<Outcome>
   /** Stops an attempt that the payer has not paid; `declined` when it is off, `succeeded` when it came too late. */
-  cancel?(question: Question, gatewayReference: string | null): Promise<Outcome>
+  cancel?(query: StatusQuery, gatewayReference: string | null): Promise<Outcome>
   refund?(refund: RefundRequest): Promise<RefundOutcome>
   verifyRefund?(refund: RefundRequest, gatewayReference: string | null): Promise<RefundOutcome>
   /** A call that changes nothing, to try credentials before they are kept. */

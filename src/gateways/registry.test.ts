@@ -14,7 +14,7 @@ function gateway(name: string, rails: Rail[]): Gateway {
     recovery,
     startCheckout: notHere,
     verify: notHere,
-    readWebhook: () => ({ kind: 'forged' }),
+    parseWebhook: () => ({ kind: 'forged' }),
   }
 }
 
@@ -58,9 +58,9 @@ describe('the registry', () => {
   })
 
   it('throws for a name that it does not know, and for one that is taken twice', async () => {
-    assert.equal(await gateways.of(MERCHANT, 'wide', null), wide)
+    assert.equal(await gateways.get(MERCHANT, 'wide', null), wide)
     assert.equal(await gateways.find(MERCHANT, 'nobody', null), undefined)
-    await assert.rejects(gateways.of(MERCHANT, 'nobody', null), /nobody is not configured here/)
+    await assert.rejects(gateways.get(MERCHANT, 'nobody', null), /nobody is not configured here/)
     assert.throws(() => fixedGateways([wide, wide]), /two gateways are called wide/)
   })
 })

@@ -11,15 +11,20 @@ import { errorFields, type Log } from '../kit/log.ts'
 import type { Memory } from '../kit/memory.ts'
 import { createMerchantMemory } from '../kit/merchant-memory.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
+import {
+  type ConnectedGateway,
+  type ConnectionFactory,
+  type ConnectionFactoryOptions,
+  createConnectionFactory,
+} from './connections.ts'
 import type { Credentials } from './credentials.ts'
 import { DEFAULT_ROUTES, type Route } from './default-routes.ts'
 import type { GatewayDefinition } from './definition.ts'
 import type { Channel, Gateway } from './gateway.ts'
-import { createOpener, type Opened, type Opener, type OpenerOptions } from './opener.ts'
 import { type Health, orderCandidates, type Routing } from './routing.ts'
 
 /** A gateway that is ready for something new, and whose account that is; null is the installation's. */
-export interface OpenGateway {
+export interface AccountGateway {
   gateway: Gateway
   /** As people know it. */
   title: string
@@ -28,21 +33,21 @@ export interface OpenGateway {
   health(): Health
 }
 
-export interface Candidate extends OpenGateway {
+export interface Candidate extends AccountGateway {
   channels: readonly Channel[]
 }
 
-export interface KnownGateway {
+export interface SupportedGateway {
   definition: GatewayDefinition
   /** Whether the installation has an account of its own there. */
-  isInstalled: boolean
+  isConfigured: boolean
   baseUrl: string
 }
 
-export type Trial = 'works' | 'refused' | 'unreachable' | 'untried'
+export type CredentialCheck = 'works' | 'refused' | 'unreachable' | 'unchecked'
 
 /** What is to be collected. A null country is one that the payment did not name. */
-export interface Wanted {
+export interface RoutingCriteria {
   currency: Currency
   country: string | null
   amountMinor: bigint
@@ -51,32 +56,38 @@ export interface Wanted {
 }
 
 /** A null amount is any that the rails take; without a key no split is drawn. */
-type Explained = Omit<Wanted, 'amountMinor' | 'key'> & { amountMinor: bigint | null; key: string | null }
+type ExplainCriteria = Omit<RoutingCriteria, 'amountMinor' | 'key'> & {
+  amountMinor: bigint | null
+  key: string | null
+}
 
 export interface Gateways {
   /** The gateway through which something was begun, with the very account that it was begun with. */
-  of(merchantId: string, name: string, accountId: string | null): Promise<Gateway>
+  get(merchantId: string, name: string, accountId: string | null): Promise<Gateway>
   /** The same; undefined when its credentials were taken away from the installation. */
   find(merchantId: string, name: string, accountId: string | null): Promise<Gateway | undefined>
   /** Who can collect this for the merchant, and how, in the order in which to try. */
-  candidates(merchantId: string, wanted: Wanted): Promise<Candidate[]>
+  candidates(merchantId: string, criteria: RoutingCriteria): Promise<Candidate[]>
   /** The same with reasons, also for those that are left out. */
-  explain(merchantId: string, wanted: Explained): Promise<Routing>
+  explain(merchantId: string, criteria: ExplainCriteria): Promise<Routing>
   /** The table of who collects what where, before anything of a merchant is known. */
   readonly routes: readonly Route[]
   /** Every gateway that serves the merchant. */
-  open(merchantId: string): Promise<OpenGateway[]>
+  listForMerchant(merchantId: string): Promise<AccountGateway[]>
   /**
    * Who may ring at a webhook address: the installation's account, or with a merchant those of this merchant, also the
    * ones that were revoked lately. None for an address that is not there.
    */
-  listeners(name: string, merchantId: string | null): Promise<Pick<OpenGateway, 'gateway' | 'accountId'>[]>
+  findWebhookGateways(
+    name: string,
+    merchantId: string | null,
+  ): Promise<Pick<AccountGateway, 'gateway' | 'accountId'>[]>
   /** The accounts of the merchant have changed in this process. */
-  forget(merchantId: string): void
+  invalidate(merchantId: string): void
   /** Every gateway that can be configured, with what the installation itself gives it. */
-  readonly known: readonly KnownGateway[]
-  /** Tries credentials with a call that changes nothing; `untried` where the gateway has none. */
-  tryCredentials(name: string, credentials: Credentials): Promise<Trial>
+  readonly supported: readonly SupportedGateway[]
+  /** Tries credentials with a call that changes nothing; `unchecked` where the gateway has none. */
+  checkCredentials(name: string, credentials: Credentials): Promise<CredentialCheck>
   close(): Promise<void>
 }
 
@@ -90,66 +101,66 @@ export interface GatewaysApp {
 }
 
 /** A gateway that is another one for each merchant, because what it collects is the merchant's own affair. */
-export interface OwnGateway {
+export interface PerMerchantGateway {
   name: string
   title: string
   /** Without rails while the merchant has nothing to collect with. */
-  of(merchantId: string): Promise<Gateway>
+  forMerchant(merchantId: string): Promise<Gateway>
 }
 
-export interface GatewaysOptions extends OpenerOptions {
+export interface GatewaysOptions extends ConnectionFactoryOptions {
   /** Open already and for everybody: the sandbox. They are tried last. */
-  ready: readonly Gateway[]
+  builtIn: readonly Gateway[]
   /** Each merchant's own; tried after all others. */
-  own?: readonly OwnGateway[]
+  perMerchant?: readonly PerMerchantGateway[]
   /** Keeps the accounts of merchants in use at hand until then. */
   renewedUntil?: AbortSignal
 }
 
 export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gateways {
-  const opener = createOpener(app, options)
+  const connections = createConnectionFactory(app, options)
   const accounts = createMerchantMemory({
     clock: app.clock,
     readMany: (merchantIds) => listAccountRows(app.db, merchantIds),
     renewedUntil: options.renewedUntil,
   })
-  return createRegistry(app, options.ready, opener, accounts, options.own)
+  return createRegistry(app, options.builtIn, connections, accounts, options.perMerchant)
 }
 
 /** Gateways that are open already, the same for every merchant: for tests and simulations. */
 export function fixedGateways(list: readonly Gateway[]): Gateways {
-  const opener: Opener = {
+  const connections: ConnectionFactory = {
     definitions: [],
-    installed: [],
+    instanceGateways: [],
     baseUrlOf: () => '',
-    openAccount: () => undefined,
-    tryCredentials: () => Promise.resolve('untried'),
+    connectAccount: () => undefined,
+    checkCredentials: () => Promise.resolve('unchecked'),
     close: () => Promise.resolve(),
   }
   const accounts = { get: () => Promise.resolve([]), forget: () => undefined, size: 0 }
   const silent = () => undefined
   const log = { debug: silent, info: silent, warn: silent, error: silent }
-  return createRegistry({ log, routingRules: () => Promise.resolve([]) }, list, opener, accounts)
+  return createRegistry({ log, routingRules: () => Promise.resolve([]) }, list, connections, accounts)
 }
 
 function createRegistry(
   { log, routingRules }: Pick<GatewaysApp, 'log' | 'routingRules'>,
-  ready: readonly Gateway[],
-  opener: Opener,
+  builtIn: readonly Gateway[],
+  connections: ConnectionFactory,
   accounts: Memory<AccountRow[]>,
-  own: readonly OwnGateway[] = [],
+  perMerchant: readonly PerMerchantGateway[] = [],
 ): Gateways {
-  const installed = new Map<string, OpenGateway>()
-  for (const opened of [...opener.installed, ...ready.map(named)]) {
+  const instanceGateways = new Map<string, AccountGateway>()
+  for (const opened of [...connections.instanceGateways, ...builtIn.map(withoutCircuitBreaker)]) {
     const { name } = opened.gateway
-    if (installed.has(name)) throw new Error(`two gateways are called ${name}`)
-    installed.set(name, { ...opened, accountId: null })
+    if (instanceGateways.has(name)) throw new Error(`two gateways are called ${name}`)
+    instanceGateways.set(name, { ...opened, accountId: null })
   }
 
-  const names = [...opener.definitions.map(({ name }) => name), ...ready.map(({ name }) => name)]
-  const openAccount = (row: AccountRow): OpenGateway | undefined => {
+  const names = [...connections.definitions.map(({ name }) => name), ...builtIn.map(({ name }) => name)]
+  const connectAccount = (row: AccountRow): AccountGateway | undefined => {
     try {
-      const opened = opener.openAccount(row)
+      const opened = connections.connectAccount(row)
       return opened && { ...opened, accountId: row.id }
     } catch (error) {
       // What one merchant's account cannot be opened with (a key that left the keyring) must not stop the others.
@@ -159,89 +170,103 @@ function createRegistry(
     }
   }
 
-  const open = async (merchantId: string): Promise<OpenGateway[]> => {
+  const listForMerchant = async (merchantId: string): Promise<AccountGateway[]> => {
     const live = (await accounts.get(merchantId)).filter(({ revokedAt }) => revokedAt === null)
     return names
       .map((name) => {
         const account = live.find(({ gateway }) => gateway === name)
         // An own account that does not open is not replaced by the installation's: the money would go elsewhere.
-        return account ? openAccount(account) : installed.get(name)
+        return account ? connectAccount(account) : instanceGateways.get(name)
       })
       .filter((one) => one !== undefined)
-      .concat(await openOwn(own, merchantId))
+      .concat(await connectPerMerchant(perMerchant, merchantId))
   }
 
-  const lastNames = new Set([...ready, ...own].map(({ name }) => name))
-  const explain = async (opened: readonly OpenGateway[], merchantId: string, wanted: Explained) =>
+  const fallbackNames = new Set([...builtIn, ...perMerchant].map(({ name }) => name))
+  const explain = async (opened: readonly AccountGateway[], merchantId: string, criteria: ExplainCriteria) =>
     orderCandidates({
-      ...wanted,
+      ...criteria,
       routes: DEFAULT_ROUTES,
       available: opened.map(({ gateway: { name, rails }, health }) => ({
         name,
         rails,
         health: health(),
-        isLast: lastNames.has(name),
+        isFallback: fallbackNames.has(name),
       })),
       rules: await routingRules(merchantId),
-      key: wanted.key === null ? null : `${merchantId}:${wanted.key}`,
+      key: criteria.key === null ? null : `${merchantId}:${criteria.key}`,
     })
 
   const find: Gateways['find'] = async (merchantId, name, accountId) => {
     if (accountId === null)
-      return installed.get(name)?.gateway ?? own.find((one) => one.name === name)?.of(merchantId)
+      return (
+        instanceGateways.get(name)?.gateway ??
+        perMerchant.find((one) => one.name === name)?.forMerchant(merchantId)
+      )
     const row = await requireAccount(accounts, merchantId, accountId)
-    return row.gateway === name ? opener.openAccount(row)?.gateway : undefined
+    return row.gateway === name ? connections.connectAccount(row)?.gateway : undefined
   }
 
   return {
-    open,
+    listForMerchant,
     find,
-    async of(merchantId, name, accountId) {
+    async get(merchantId, name, accountId) {
       const gateway = await find(merchantId, name, accountId)
       if (gateway) return gateway
       throw new Error(`${name} is not configured here with the account ${accountId ?? 'of the installation'}`)
     },
-    async candidates(merchantId, wanted) {
-      const opened = await open(merchantId)
-      const { candidates } = await explain(opened, merchantId, wanted)
+    async candidates(merchantId, criteria) {
+      const opened = await listForMerchant(merchantId)
+      const { candidates } = await explain(opened, merchantId, criteria)
       return candidates.flatMap(({ name, channels }) =>
         opened.filter(({ gateway }) => gateway.name === name).map((one) => ({ ...one, channels })),
       )
     },
-    explain: async (merchantId, wanted) => explain(await open(merchantId), merchantId, wanted),
+    explain: async (merchantId, criteria) => explain(await listForMerchant(merchantId), merchantId, criteria),
     routes: DEFAULT_ROUTES,
-    async listeners(name, merchantId) {
+    async findWebhookGateways(name, merchantId) {
       if (merchantId === null) {
-        const found = installed.get(name)
+        const found = instanceGateways.get(name)
         return found ? [found] : []
       }
       const rows = (await accounts.get(merchantId)).filter(({ gateway }) => gateway === name)
-      return listening(rows)
-        .map(openAccount)
+      return webhookAccounts(rows)
+        .map(connectAccount)
         .filter((one) => one !== undefined)
     },
-    forget: (merchantId) => accounts.forget(merchantId),
-    known: opener.definitions.map((definition) => ({
+    invalidate: (merchantId) => accounts.forget(merchantId),
+    supported: connections.definitions.map((definition) => ({
       definition,
-      isInstalled: installed.has(definition.name),
-      baseUrl: opener.baseUrlOf(definition),
+      isConfigured: instanceGateways.has(definition.name),
+      baseUrl: connections.baseUrlOf(definition),
     })),
-    tryCredentials: (name, credentials) => opener.tryCredentials(name, credentials),
-    close: () => opener.close(),
+    checkCredentials: (name, credentials) => connections.checkCredentials(name, credentials),
+    close: () => connections.close(),
   }
 }
 
 // Not guarded: whatever trouble the sandbox makes, somebody who tests has asked for it.
-const named = (gateway: Gateway): Opened => ({ gateway, title: titled(gateway.name), health: () => 'up' })
+const withoutCircuitBreaker = (gateway: Gateway): ConnectedGateway => ({
+  gateway,
+  title: capitalize(gateway.name),
+  health: () => 'up',
+})
 
-async function openOwn(own: readonly OwnGateway[], merchantId: string): Promise<OpenGateway[]> {
+async function connectPerMerchant(
+  perMerchant: readonly PerMerchantGateway[],
+  merchantId: string,
+): Promise<AccountGateway[]> {
   const opened = await Promise.all(
-    own.map(async ({ title, of }) => ({ ...named(await of(merchantId)), title, accountId: null })),
+    perMerchant.map(async ({ title, forMerchant }) => ({
+      ...withoutCircuitBreaker(await forMerchant(merchantId)),
+      title,
+      accountId: null,
+    })),
   )
   return opened.filter(({ gateway: { rails } }) => rails.length > 0)
 }
 
-function titled(name: string): string {
+function capitalize(name: string): string {
   return name.replace(/^[a-z]/, (letter) => letter.toUpperCase())
 }
 
@@ -261,11 +286,11 @@ async function requireAccount(
 }
 
 // Whoever replaces accounts more often than this while payments are under way is helped by the resolver alone.
-const REVOKED_LISTENERS = 3
+const MAX_REVOKED_ACCOUNTS = 3
 
 /** The live account and the latest of those that were revoked: their payments may still ring. */
-function listening(rows: readonly AccountRow[]): AccountRow[] {
+function webhookAccounts(rows: readonly AccountRow[]): AccountRow[] {
   const live = rows.filter(({ revokedAt }) => revokedAt === null)
   const revoked = rows.filter(({ revokedAt }) => revokedAt !== null)
-  return [...live, ...revoked.slice(0, REVOKED_LISTENERS)]
+  return [...live, ...revoked.slice(0, MAX_REVOKED_ACCOUNTS)]
 }

@@ -18,16 +18,16 @@ import {
   type SavedAccount,
   saveAccount,
 } from './accounts.ts'
+import { webhookPathOf } from './connections.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
-import { webhookPathOf } from './opener.ts'
-import type { KnownGateway } from './registry.ts'
+import type { SupportedGateway } from './registry.ts'
 import {
   AccountBody,
   AccountQuery,
   AccountRecord,
   GatewayParams,
-  InstalledGatewayRecord,
+  GatewayRecord,
   MerchantGatewayRecord,
   SavedAccountRecord,
 } from './schema.ts'
@@ -49,10 +49,10 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     method: 'GET',
     path: '/admin/v1/gateways',
     summary: 'List the gateways, and which of them the installation has an account of',
-    answer: { http: 200, data: InstalledGatewayRecord, list: true },
+    answer: { http: 200, data: GatewayRecord, list: true },
     refusals: [],
     handle: async () => {
-      const records = app.gateways.known.map((known) => showInstalled(app, known))
+      const records = app.gateways.supported.map((supported) => serializeGateway(app, supported))
       return listed('Gateways.', records, wholePage(records.length))
     },
   }),
@@ -66,7 +66,9 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     handle: async ({ params }) => {
       await app.requireMerchant(params.uuid)
       const accounts = await listLiveAccounts(app, params.uuid)
-      const records = app.gateways.known.map((known) => showServing(app, known, accounts))
+      const records = app.gateways.supported.map((supported) =>
+        serializeMerchantGateway(app, supported, accounts),
+      )
       return listed('Gateways of the merchant.', records, wholePage(records.length))
     },
   }),
@@ -79,7 +81,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     refusals: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
     handle: async ({ params: { uuid, gateway } }) => {
       await app.requireMerchant(uuid)
-      return ok('Gateway account.', showAccount(app, await requireAccount(app, uuid, gateway)))
+      return ok('Gateway account.', serializeAccount(app, await requireAccount(app, uuid, gateway)))
     },
   }),
 ]
@@ -97,9 +99,9 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
     handle: async ({ params: { uuid, gateway }, query, body }) => {
       // A database copied from the other environment: its merchants stay there.
       if ((await app.requireMerchant(uuid)).mode !== app.mode) throw new Refusal('mode_mismatch')
-      const isTried = query.probe ?? true
-      const saved = await saveAccount(app, uuid, gateway, body.credentials, { isTried })
-      return ok('Gateway account saved.', showSaved(app, saved))
+      const isChecked = query.probe ?? true
+      const saved = await saveAccount(app, uuid, gateway, body.credentials, { isChecked })
+      return ok('Gateway account saved.', serializeSavedAccount(app, saved))
     },
   }),
   operatorRoute({
@@ -114,18 +116,18 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
       const revoked = await revokeAccount(app, uuid, gateway)
       return ok(
         'Gateway account revoked. What was begun with it is still asked about.',
-        showAccount(app, revoked),
+        serializeAccount(app, revoked),
       )
     },
   }),
 ]
 
-function showInstalled(app: Needs, { definition, isInstalled, baseUrl }: KnownGateway) {
+function serializeGateway(app: Needs, { definition, isConfigured, baseUrl }: SupportedGateway) {
   const { name, title, credentials } = definition
   return {
     gateway: name,
     title,
-    isConfigured: isInstalled,
+    isConfigured,
     baseUrl,
     webhookUrl: `${app.publicUrl()}${webhookPathOf(name)}`,
     credentials: credentials.map((field) => ({
@@ -137,25 +139,29 @@ function showInstalled(app: Needs, { definition, isInstalled, baseUrl }: KnownGa
   }
 }
 
-function showServing(app: Needs, { definition, isInstalled }: KnownGateway, accounts: readonly AccountRow[]) {
+function serializeMerchantGateway(
+  app: Needs,
+  { definition, isConfigured }: SupportedGateway,
+  accounts: readonly AccountRow[],
+) {
   const { name: gateway, title } = definition
-  const own = accounts.find((account) => account.gateway === gateway)
+  const ownAccount = accounts.find((account) => account.gateway === gateway)
   return {
     gateway,
     title,
-    servedBy: own ? 'merchant' : isInstalled ? 'installation' : null,
-    account: own ? showAccount(app, own) : null,
+    servedBy: ownAccount ? 'merchant' : isConfigured ? 'instance' : null,
+    account: ownAccount ? serializeAccount(app, ownAccount) : null,
   }
 }
 
-function showAccount(app: Needs, account: AccountRow): Static<typeof AccountRecord> {
+function serializeAccount(app: Needs, account: AccountRow): Static<typeof AccountRecord> {
   const definition = requireDefinition(app, account.gateway)
   return {
     uuid: account.id,
     gateway: account.gateway,
     title: definition.title,
     status: account.revokedAt ? 'revoked' : 'active',
-    credentials: statesOf(definition, readCredentials(app, account)),
+    credentials: credentialStatesOf(definition, readCredentials(app, account)),
     webhookUrl: `${app.publicUrl()}${webhookPathOf(account.gateway, account.merchantId)}`,
     createdAt: account.createdAt.toISOString(),
     updatedAt: account.updatedAt.toISOString(),
@@ -163,13 +169,24 @@ function showAccount(app: Needs, account: AccountRow): Static<typeof AccountReco
   }
 }
 
-function showSaved(app: Needs, { account, trial }: SavedAccount): Static<typeof SavedAccountRecord> {
-  return { ...showAccount(app, account), probe: trial, warnings: warningsOf(app, account, trial) }
+function serializeSavedAccount(
+  app: Needs,
+  { account, credentialCheck }: SavedAccount,
+): Static<typeof SavedAccountRecord> {
+  return {
+    ...serializeAccount(app, account),
+    probe: credentialCheck,
+    warnings: warningsOf(app, account, credentialCheck),
+  }
 }
 
-function warningsOf(app: Needs, { gateway }: AccountRow, trial: SavedAccount['trial']): string[] {
+function warningsOf(
+  app: Needs,
+  { gateway }: AccountRow,
+  credentialCheck: SavedAccount['credentialCheck'],
+): string[] {
   const { title } = requireDefinition(app, gateway)
-  if (trial !== 'unreachable') return []
+  if (credentialCheck !== 'unreachable') return []
   return [`${title} could not be reached, so the credentials were saved without being tried.`]
 }
 
@@ -183,17 +200,17 @@ function readCredentials(app: Needs, account: AccountRow): Credentials | undefin
   }
 }
 
-const ENDING = 4
+const ENDING_LENGTH = 4
 // Below this length four characters would give away too much.
-const LEAST_FOR_ENDING = 20
+const MIN_LENGTH_FOR_ENDING = 20
 
-function statesOf({ credentials }: GatewayDefinition, given: Credentials = {}) {
+function credentialStatesOf({ credentials }: GatewayDefinition, given: Credentials = {}) {
   return credentials.map(({ name }) => {
     const text = given[name] ?? ''
     return {
       name,
       isSet: text !== '',
-      ending: text.length >= LEAST_FOR_ENDING ? text.slice(-ENDING) : null,
+      ending: text.length >= MIN_LENGTH_FOR_ENDING ? text.slice(-ENDING_LENGTH) : null,
     }
   })
 }

@@ -53,7 +53,7 @@ describe('the default routes', () => {
   for (const names of subsets()) {
     it(`lead to whom they name when only ${names.join(', ')} can be used`, () => {
       for (const { currency, country, gateways } of EXPECTED) {
-        const routing = orderCandidates(wanted(currency, country, { available: available(names) }))
+        const routing = orderCandidates(criteria(currency, country, { available: available(names) }))
         assert.deepEqual(
           routing.candidates.map(({ name }) => name),
           gateways.filter((name) => names.includes(name)),
@@ -74,7 +74,11 @@ describe('the default routes', () => {
   })
 })
 
-function wanted(currency: Currency, country: string | null, more: Partial<RoutingInput> = {}): RoutingInput {
+function criteria(
+  currency: Currency,
+  country: string | null,
+  more: Partial<RoutingInput> = {},
+): RoutingInput {
   return {
     routes: DEFAULT_ROUTES,
     currency,
@@ -98,25 +102,25 @@ const namesOf = (input: RoutingInput) => orderCandidates(input).candidates.map((
 const leftOutOf = (input: RoutingInput) =>
   Object.fromEntries(orderCandidates(input).leftOut.map(({ name, reason }) => [name, reason]))
 const anywhere: Rail[] = CURRENCY_CODES.map((currency) => ({ currency, channels: ['card'] }))
-const sandbox: AvailableGateway = { name: 'sandbox', rails: anywhere, health: 'up', isLast: true }
+const sandbox: AvailableGateway = { name: 'sandbox', rails: anywhere, health: 'up', isFallback: true }
 
 describe('the order of candidates', () => {
   it('tells why a gateway is left out', () => {
-    assert.deepEqual(leftOutOf(wanted('KES', 'KE', { rules: [rule({ exclude: ['flutterwave'] })] })), {
+    assert.deepEqual(leftOutOf(criteria('KES', 'KE', { rules: [rule({ exclude: ['flutterwave'] })] })), {
       flutterwave: 'excluded',
     })
-    assert.deepEqual(leftOutOf(wanted('GHS', 'GH', { available: available(['stripe', 'paystack']) })), {
+    assert.deepEqual(leftOutOf(criteria('GHS', 'GH', { available: available(['stripe', 'paystack']) })), {
       flutterwave: 'not_configured',
       pawapay: 'not_configured',
       stripe: 'not_collected',
     })
     // Paystack collects from three shillings on, and pawaPay only whole ones.
-    assert.deepEqual(leftOutOf(wanted('KES', 'KE', { amountMinor: 250n })), {
+    assert.deepEqual(leftOutOf(criteria('KES', 'KE', { amountMinor: 250n })), {
       paystack: 'amount',
       pawapay: 'amount',
     })
     const everywhere = { name: 'paystack', rails: anywhere, health: 'up' } as const
-    assert.deepEqual(leftOutOf(wanted('CAD', 'CA', { available: [everywhere] })), {
+    assert.deepEqual(leftOutOf(criteria('CAD', 'CA', { available: [everywhere] })), {
       stripe: 'not_configured',
       paystack: 'not_in_route',
     })
@@ -124,24 +128,24 @@ describe('the order of candidates', () => {
 
   it('puts preferred gateways first, also one that the route does not name, where they collect', () => {
     const rules = [rule({ prefer: ['stripe', 'pawapay'] })]
-    assert.deepEqual(namesOf(wanted('KES', 'KE', { rules })), [
+    assert.deepEqual(namesOf(criteria('KES', 'KE', { rules })), [
       'stripe',
       'pawapay',
       'paystack',
       'flutterwave',
     ])
-    assert.deepEqual(namesOf(wanted('GHS', 'GH', { rules })), ['pawapay', 'paystack', 'flutterwave'])
+    assert.deepEqual(namesOf(criteria('GHS', 'GH', { rules })), ['pawapay', 'paystack', 'flutterwave'])
   })
 
   it('follows the rule of the currency instead of the one for all', () => {
     const rules = [rule({ exclude: ['paystack'] }), rule({ currency: 'KES', prefer: ['flutterwave'] })]
-    assert.deepEqual(namesOf(wanted('KES', 'KE', { rules })), [
+    assert.deepEqual(namesOf(criteria('KES', 'KE', { rules })), [
       'flutterwave',
       'paystack',
       'pawapay',
       'stripe',
     ])
-    assert.deepEqual(namesOf(wanted('ZAR', 'ZA', { rules })), ['flutterwave', 'stripe'])
+    assert.deepEqual(namesOf(criteria('ZAR', 'ZA', { rules })), ['flutterwave', 'stripe'])
   })
 
   it('splits payments by their key in the given shares, and each payment always the same way', () => {
@@ -152,7 +156,7 @@ describe('the order of candidates', () => {
     const rules = [rule({ split })]
     const count: Record<string, number> = {}
     for (let order = 0; order < 10_000; order += 1) {
-      const input = wanted('KES', 'KE', { rules, key: `merchant:order-${order}` })
+      const input = criteria('KES', 'KE', { rules, key: `merchant:order-${order}` })
       const [first] = namesOf(input)
       assert.equal(namesOf(input)[0], first)
       if (first) count[first] = (count[first] ?? 0) + 1
@@ -166,10 +170,10 @@ describe('the order of candidates', () => {
 
   it('goes the usual way when the gateway of the share cannot take the payment', () => {
     const rules = [rule({ split: [{ gateway: 'stripe', percent: 100 }] })]
-    assert.deepEqual(namesOf(wanted('GHS', 'GH', { rules })), ['paystack', 'flutterwave', 'pawapay'])
-    assert.deepEqual(namesOf(wanted('KES', 'KE', { rules }))[0], 'stripe')
+    assert.deepEqual(namesOf(criteria('GHS', 'GH', { rules })), ['paystack', 'flutterwave', 'pawapay'])
+    assert.deepEqual(namesOf(criteria('KES', 'KE', { rules }))[0], 'stripe')
     const excluded = [rule({ split: [{ gateway: 'stripe', percent: 100 }], exclude: ['stripe'] })]
-    assert.equal(namesOf(wanted('KES', 'KE', { rules: excluded })).includes('stripe'), false)
+    assert.equal(namesOf(criteria('KES', 'KE', { rules: excluded })).includes('stripe'), false)
   })
 
   it('tries a gateway that is down after the others, and does not drop it', () => {
@@ -177,7 +181,7 @@ describe('the order of candidates', () => {
       gateway.name === 'paystack' ? { ...gateway, health: 'down' as const } : gateway,
     )
     const rules = [rule({ prefer: ['paystack'] })]
-    assert.deepEqual(namesOf(wanted('KES', 'KE', { available: list, rules })), [
+    assert.deepEqual(namesOf(criteria('KES', 'KE', { available: list, rules })), [
       'flutterwave',
       'stripe',
       'paystack',
@@ -186,14 +190,17 @@ describe('the order of candidates', () => {
 
   it('tries the sandbox after everybody, also after who is down, and alone where nobody else collects', () => {
     const down = available(['paystack']).map((gateway) => ({ ...gateway, health: 'down' as const }))
-    assert.deepEqual(namesOf(wanted('KES', 'KE', { available: [sandbox, ...down] })), ['paystack', 'sandbox'])
-    assert.deepEqual(namesOf(wanted('SSP', 'SS', { available: [sandbox, ...down] })), ['sandbox'])
+    assert.deepEqual(namesOf(criteria('KES', 'KE', { available: [sandbox, ...down] })), [
+      'paystack',
+      'sandbox',
+    ])
+    assert.deepEqual(namesOf(criteria('SSP', 'SS', { available: [sandbox, ...down] })), ['sandbox'])
   })
 
   it('takes a gateway that the table does not know by its own rails, after those that it names', () => {
     const newcomer: AvailableGateway = { name: 'newcomer', rails: anywhere, health: 'up' }
     const list = [newcomer, ...available(['stripe'])]
-    assert.deepEqual(namesOf(wanted('KES', 'KE', { available: list })), ['stripe', 'newcomer'])
+    assert.deepEqual(namesOf(criteria('KES', 'KE', { available: list })), ['stripe', 'newcomer'])
   })
 
   it('offers each channel once, and only those that can take the amount', () => {
@@ -203,7 +210,7 @@ describe('the order of candidates', () => {
     ]
     const channels = (amountMinor: bigint | null) =>
       orderCandidates(
-        wanted('KES', 'KE', { amountMinor, available: [{ name: 'newcomer', rails, health: 'up' }] }),
+        criteria('KES', 'KE', { amountMinor, available: [{ name: 'newcomer', rails, health: 'up' }] }),
       ).candidates.map((candidate) => candidate.channels)
     assert.deepEqual(channels(600n), [['card', 'mobile_money']])
     assert.deepEqual(channels(300n), [['mobile_money']])

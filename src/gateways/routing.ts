@@ -15,7 +15,7 @@ export interface AvailableGateway {
   rails: readonly Rail[]
   health: Health
   /** Tried after all others, whatever their health: the sandbox. */
-  isLast?: boolean
+  isFallback?: boolean
 }
 
 export interface RoutingInput {
@@ -27,7 +27,7 @@ export interface RoutingInput {
   amountMinor: bigint | null
   available: readonly AvailableGateway[]
   rules: RoutingRules
-  /** What a split is drawn by: the same for every try of a payment. Null: nothing is drawn, for a look at the rules. */
+  /** What a split is picked by: the same for every try of a payment. Null: nothing is picked, for a look at the rules. */
   key: string | null
 }
 
@@ -55,18 +55,18 @@ const NO_RULE: RoutingRule = { currency: null, prefer: [], exclude: [], split: [
 
 export function orderCandidates(input: RoutingInput): Routing {
   const rule = ruleFor(input.rules, input.currency) ?? NO_RULE
-  const routed = routeOf(input.routes, input.currency, input.country)?.gateways ?? []
+  const routed = findRoute(input.routes, input.currency, input.country)?.gateways ?? []
   const leftOut: { name: string; reason: LeftOutReason }[] = routed
     .filter((name) => !input.available.some((gateway) => gateway.name === name))
     .map((name) => ({ name, reason: 'not_configured' }))
 
-  const drawn = drawShare(rule, input.key)
+  const picked = pickBySplit(rule, input.key)
   const found: (RoutedCandidate & { rank: number })[] = []
   for (const [position, gateway] of input.available.entries()) {
     const channels = channelsOf(gateway.rails, input)
-    const reason = reasonFor(gateway.name, input.routes, routed, rule, drawn)
-    const obstacle = obstacleFor(gateway, input, rule, channels, reason)
-    if (obstacle || !reason) leftOut.push({ name: gateway.name, reason: obstacle ?? 'not_in_route' })
+    const reason = reasonFor(gateway.name, input.routes, routed, rule, picked)
+    const exclusion = exclusionFor(gateway, input, rule, channels, reason)
+    if (exclusion || !reason) leftOut.push({ name: gateway.name, reason: exclusion ?? 'not_in_route' })
     else {
       const { name, health } = gateway
       const percent = rule.split.find((share) => share.gateway === name)?.percent ?? null
@@ -79,7 +79,7 @@ export function orderCandidates(input: RoutingInput): Routing {
 }
 
 /** The row of the very country, else the one for any other. */
-function routeOf(routes: readonly Route[], currency: Currency, country: string | null): Route | undefined {
+function findRoute(routes: readonly Route[], currency: Currency, country: string | null): Route | undefined {
   const rows = routes.filter((row) => row.currency === currency)
   return rows.find((row) => row.country === country) ?? rows.find((row) => row.country === null)
 }
@@ -89,16 +89,16 @@ function reasonFor(
   routes: readonly Route[],
   routed: readonly string[],
   rule: RoutingRule,
-  drawn: string | undefined,
+  picked: string | undefined,
 ): CandidateReason | undefined {
-  if (name === drawn) return 'split'
+  if (name === picked) return 'split'
   if (rule.prefer.includes(name)) return 'preferred'
   if (routed.includes(name)) return 'route'
   // A gateway that the table does not know at all goes by what it says of itself, so that adding one needs no row.
   return routes.some(({ gateways }) => gateways.includes(name)) ? undefined : 'rails'
 }
 
-function obstacleFor(
+function exclusionFor(
   { name, rails }: AvailableGateway,
   input: RoutingInput,
   rule: RoutingRule,
@@ -111,54 +111,54 @@ function obstacleFor(
 }
 
 // Wider apart than any list is long, so that each digit decides only where those before it are equal.
-const STEP = 10_000
+const RANK_STEP = 10_000
 const REASON_ORDER: readonly CandidateReason[] = ['split', 'preferred', 'route', 'rails']
 
 /** Smaller is earlier: the last resort, then health, then the reason, then the place in the list of that reason. */
 function rankOf(
-  { name, health, isLast }: AvailableGateway,
+  { name, health, isFallback }: AvailableGateway,
   position: number,
   reason: CandidateReason,
   routed: readonly string[],
   rule: RoutingRule,
 ): number {
-  const places = {
+  const positions = {
     split: 0,
     preferred: rule.prefer.indexOf(name),
     route: routed.indexOf(name),
     rails: position,
   }
-  const classes = (isLast ? 2 : 0) + (health === 'down' ? 1 : 0)
-  return (classes * REASON_ORDER.length + REASON_ORDER.indexOf(reason)) * STEP + places[reason]
+  const tier = (isFallback ? 2 : 0) + (health === 'down' ? 1 : 0)
+  return (tier * REASON_ORDER.length + REASON_ORDER.indexOf(reason)) * RANK_STEP + positions[reason]
 }
 
 /** The gateway that a payment falls to by the shares, if any; a hash, so that a retry falls to the same. */
-function drawShare({ split }: RoutingRule, key: string | null): string | undefined {
+function pickBySplit({ split }: RoutingRule, key: string | null): string | undefined {
   if (key === null || split.length === 0) return undefined
-  const ticket = createHash('sha256').update(key).digest().readUInt32BE(0) % 100
-  let upTo = 0
+  const bucket = createHash('sha256').update(key).digest().readUInt32BE(0) % 100
+  let cumulativePercent = 0
   for (const { gateway, percent } of split) {
-    upTo += percent
-    if (ticket < upTo) return gateway
+    cumulativePercent += percent
+    if (bucket < cumulativePercent) return gateway
   }
   return undefined
 }
 
-type Wanted = Pick<RoutingInput, 'currency' | 'country' | 'amountMinor'>
+type RailCriteria = Pick<RoutingInput, 'currency' | 'country' | 'amountMinor'>
 
-/** How a gateway with these rails collects what is wanted; empty when it does not. */
-function channelsOf(rails: readonly Rail[], wanted: Wanted): Channel[] {
-  const serving = rails.filter((rail) => rail.currency === wanted.currency && reaches(rail, wanted))
+/** How a gateway with these rails collects a payment; empty when it does not. */
+function channelsOf(rails: readonly Rail[], criteria: RailCriteria): Channel[] {
+  const serving = rails.filter((rail) => rail.currency === criteria.currency && serves(rail, criteria))
   return [...new Set(serving.flatMap((rail) => rail.channels))]
 }
 
-function reaches(rail: Rail, { country, amountMinor }: Wanted): boolean {
-  if (amountMinor !== null && !takes(rail, amountMinor)) return false
+function serves(rail: Rail, { country, amountMinor }: RailCriteria): boolean {
+  if (amountMinor !== null && !acceptsAmount(rail, amountMinor)) return false
   // A rail for some countries only cannot be promised to a payment that names none.
   if (country === null) return rail.countries === undefined
   return rail.countries?.includes(country) ?? usesCurrency(country, rail.currency)
 }
 
-function takes({ minimumMinor = 0n, stepMinor = 1n }: Rail, amountMinor: bigint): boolean {
+function acceptsAmount({ minimumMinor = 0n, stepMinor = 1n }: Rail, amountMinor: bigint): boolean {
   return amountMinor >= minimumMinor && amountMinor % stepMinor === 0n
 }

@@ -47,7 +47,7 @@ export const AccountRecord = Type.Object({
 export const SavedAccountRecord = Type.Object({
   ...AccountRecord.properties,
   /** What the gateway said to the credentials. */
-  probe: Words(['works', 'unreachable', 'untried']),
+  probe: Words(['works', 'unreachable', 'unchecked']),
   warnings: Type.Array(Type.String()),
 })
 
@@ -55,11 +55,11 @@ export const MerchantGatewayRecord = Type.Object({
   gateway: Type.String(),
   title: Type.String(),
   /** Whose account takes the merchant's payments; null when there is none. */
-  servedBy: Nullable(Words(['merchant', 'installation'])),
+  servedBy: Nullable(Words(['merchant', 'instance'])),
   account: Nullable(AccountRecord),
 })
 
-export const InstalledGatewayRecord = Type.Object({
+export const GatewayRecord = Type.Object({
   gateway: Type.String(),
   title: Type.String(),
   isConfigured: Type.Boolean(),

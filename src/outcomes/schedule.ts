@@ -105,7 +105,7 @@ function isOver({ payment, attempt }: Known, now: Date): boolean {
 /** The gateway has the attempt and rings when there is news, so that there is nothing to ask for until then. */
 function isSilent({ attempt }: Known, outcome: Outcome, recovery: RecoveryProperties | undefined): boolean {
   const isTaken = attempt.status === 'awaiting_customer' && outcome.kind === 'pending'
-  return isTaken && recovery?.ringsAlways === true
+  return isTaken && recovery?.notifiesOnEveryChange === true
 }
 
 function delaysOf({ payment, attempt }: Known, outcome: Outcome): number[] {

@@ -1,10 +1,10 @@
 // What the verbs of this slice ask for.
 
-import type { OwnGateway } from '../gateways/registry.ts'
+import type { PerMerchantGateway } from '../gateways/registry.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 
 /** The gateway whose provider is the merchant itself. */
-export interface DirectGateways extends OwnGateway {
+export interface DirectGateways extends PerMerchantGateway {
   /** The accounts of the merchant have changed in this process. */
   forget(merchantId: string): void
 }

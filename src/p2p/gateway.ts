@@ -21,7 +21,7 @@ export function createDirectGateways(app: OpeningApp, whole: Db, renewedUntil?: 
   return {
     name: P2P,
     title: 'P2P',
-    of: async (merchantId) => gatewayOf(app, merchantId, await rails.get(merchantId)),
+    forMerchant: async (merchantId) => gatewayOf(app, merchantId, await rails.get(merchantId)),
     forget: (merchantId) => rails.forget(merchantId),
   }
 }
@@ -45,7 +45,7 @@ function gatewayOf(app: OpeningApp, merchantId: string, rails: readonly Rail[]):
       keyRetentionHours: 24 * 365,
       cachesErrors: false,
       lookupByReference: true,
-      ringsAlways: true,
+      notifiesOnEveryChange: true,
     },
     settlesDirectly: true,
     async startCheckout(attempt, choice) {
@@ -64,7 +64,7 @@ function gatewayOf(app: OpeningApp, merchantId: string, rails: readonly Rail[]):
       if (!transfer) return NOT_FOUND
       return isSaidToBeSent(transfer, key) ? SAID_TO_BE_SENT : outcomeOf(transfer, key)
     },
-    readWebhook: () => ({ kind: 'ignored', reason: 'nobody rings for the merchant itself' }),
+    parseWebhook: () => ({ kind: 'ignored', reason: 'nobody rings for the merchant itself' }),
   }
 }
 

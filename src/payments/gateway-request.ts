@@ -1,6 +1,6 @@
 import { uuidV4 } from '../core/ids.ts'
 import { money } from '../core/money.ts'
-import type { Attempt, Gateway, Question } from '../gateways/gateway.ts'
+import type { Attempt, Gateway, StatusQuery } from '../gateways/gateway.ts'
 import type { Random } from '../kit/random.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt.ts'
@@ -29,7 +29,7 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
 }
 
 /** What a gateway is asked about. */
-export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Question {
+export function toQuestion(payment: PaymentRow, attempt: AttemptRow): StatusQuery {
   const { gatewayKey: key, operation, startedAt } = attempt
   const { amountMinor, currency, expiresAt } = payment
   const question = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
@@ -39,7 +39,7 @@ export function toQuestion(payment: PaymentRow, attempt: AttemptRow): Question {
 
 /** The gateway that has the attempt, with the account that it was begun with. */
 export function gatewayOf(app: PaymentsApp, attempt: AttemptRow): Promise<Gateway> {
-  return app.gateways.of(attempt.merchantId, attempt.gateway, attempt.accountId)
+  return app.gateways.get(attempt.merchantId, attempt.gateway, attempt.accountId)
 }
 
 /** A fresh key for an attempt at a gateway. It stands on disk before the first call and is the same for every try. */

@@ -77,7 +77,7 @@ async function takeStep(app: PaymentsApp, gateway: Gateway, refund: RefundRow): 
 }
 
 function mayResubmit(app: PaymentsApp, { recovery }: Gateway, submittedAt: Date): boolean {
-  return recovery.refundsWithoutKey !== true && isKeyTrusted(recovery, submittedAt, app.clock.now())
+  return recovery.nonIdempotentRefunds !== true && isKeyTrusted(recovery, submittedAt, app.clock.now())
 }
 
 /** The one place where money is sent back. That it may have been is on disk before. */
@@ -96,7 +96,7 @@ async function mark(
   gateway: Gateway,
   refund: RefundRow,
 ): Promise<RefundRow | 'queued' | 'taken over'> {
-  const holdsTurn = gateway.recovery.refundsOneAtATime === true
+  const holdsTurn = gateway.recovery.sequentialRefunds === true
   try {
     return (await markSubmitted(app.db, refund, app.clock.now(), holdsTurn)) ?? 'taken over'
   } catch (error) {
@@ -117,7 +117,7 @@ async function conclude(
   const hasEnded = result !== 'queued' && (result.kind === 'succeeded' || result.kind === 'failed')
   const known = hasEnded ? await settleRefund(app, refund, result, source) : await note(app, step)
   const isTurnFree = hasEnded || (result !== 'queued' && result.kind === 'pending')
-  if (isTurnFree && gateway?.recovery.refundsOneAtATime) await wakeQueued(app.db, refund, app.clock.now())
+  if (isTurnFree && gateway?.recovery.sequentialRefunds) await wakeQueued(app.db, refund, app.clock.now())
   return known
 }
 

@@ -118,7 +118,7 @@ describe("a merchant's own account at a gateway", () => {
     assert.equal(ending, FAKE_SECRET_KEY.slice(-4), 'what was there is still there')
   })
 
-  it('is saved with a warning when the gateway cannot be reached, and untried when that is wanted', async () => {
+  it('is saved with a warning when the gateway cannot be reached, and unchecked when that is wanted', async () => {
     const { uuid } = await service.newMerchant()
     paystack.server.trouble('cut_off')
     const { body } = await put(uuid, { secretKey: OTHER_KEY })
@@ -127,8 +127,8 @@ describe("a merchant's own account at a gateway", () => {
       'Paystack could not be reached, so the credentials were saved without being tried.',
     ])
     const before = paystack.server.requests.length
-    const untried = await put(uuid, { secretKey: OTHER_KEY }, '?probe=false')
-    assert.deepEqual([untried.body.data.probe, untried.body.data.warnings], ['untried', []])
+    const unchecked = await put(uuid, { secretKey: OTHER_KEY }, '?probe=false')
+    assert.deepEqual([unchecked.body.data.probe, unchecked.body.data.warnings], ['unchecked', []])
     assert.equal(paystack.server.requests.length, before)
   })
 

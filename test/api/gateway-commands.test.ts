@@ -88,8 +88,8 @@ describe('cowry gateways', () => {
   it('saves without trying, and warns where the gateway cannot be reached', async () => {
     const file = await fileWith('{"secretKey": "sk_test_ffffffffffffffffffffffffffffffffffffffff"}')
     const before = paystack.server.requests.length
-    const untried = await run('set', 'paystack', '--merchant', merchant, '--file', file, '--no-probe')
-    assert.match(untried.out, /^probe +untried$/m)
+    const unchecked = await run('set', 'paystack', '--merchant', merchant, '--file', file, '--no-probe')
+    assert.match(unchecked.out, /^probe +untried$/m)
     assert.equal(paystack.server.requests.length, before)
     paystack.server.trouble('cut_off')
     const warned = await run('set', 'paystack', '--merchant', merchant, '--file', file)

@@ -15,7 +15,7 @@ import {
 } from '../../src/checkout/checkout.ts'
 import { checkoutJobs } from '../../src/checkout/jobs.ts'
 import { Refusal } from '../../src/core/errors.ts'
-import type { CheckoutChoice, Started } from '../../src/gateways/gateway.ts'
+import type { CheckoutChoice, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { addMs } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
@@ -46,7 +46,7 @@ function newPhone(): string {
 const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
 const prompt = (phone: string): CheckoutChoice => ({ channel: 'mobile_money', phone, network: 'mpesa_ke' })
 
-const prompted = (phone: string, forMs = 5 * MINUTE): Started => ({
+const prompted = (phone: string, forMs = 5 * MINUTE): StartedCheckout => ({
   kind: 'started',
   gatewayReference: 'gw-1',
   next: {

@@ -127,7 +127,7 @@ describe('a refund of which nobody knows', () => {
   })
 
   it('is never submitted again where refunds have no key, however often it is not found (F-30)', async () => {
-    withRecovery({ refundsOneAtATime: true, refundsWithoutKey: true })
+    withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER)
     answers.push(NOT_FOUND, NOT_FOUND, NOT_FOUND)
     const { id } = await ask((await payment()).id, 40)
@@ -141,7 +141,7 @@ describe('a refund of which nobody knows', () => {
   })
 
   it('that was provably not sent is sent when the gateway is back, also where refunds have no key (F-27)', async () => {
-    withRecovery({ refundsOneAtATime: true, refundsWithoutKey: true })
+    withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NOT_SENT, NOT_SENT, GIVEN)
     const { id } = await ask((await payment()).id, 40)
     assert.equal((await read(id)).statusReason, 'gateway_unavailable')
@@ -211,7 +211,7 @@ describe('a refund of which nobody knows', () => {
 
 describe('a gateway that takes one refund of a payment at a time', () => {
   it('gets the next one when the one before is known there, and never two at once', async () => {
-    withRecovery({ refundsOneAtATime: true, refundsWithoutKey: true })
+    withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER, GIVEN, GIVEN)
     const { id: paymentId } = await payment()
     const first = await ask(paymentId, 10)

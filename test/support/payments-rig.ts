@@ -8,7 +8,7 @@ import type { Merchant } from '../../src/core/merchant.ts'
 import { money } from '../../src/core/money.ts'
 import { saveMethod, viewMethod } from '../../src/customers/methods.ts'
 import { ringDoorbell } from '../../src/gateway-webhooks/queries.ts'
-import type { Attempt, Gateway, Outcome, SavedMethod, Started } from '../../src/gateways/gateway.ts'
+import type { Attempt, Gateway, Outcome, SavedMethod, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createCounters } from '../../src/kit/counters.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
@@ -30,7 +30,7 @@ import { requireInvariants } from './service.ts'
 
 export type Asked = Pick<Attempt, 'key' | 'amount'>
 type Verb = 'chargeSaved' | 'startCheckout' | 'verify' | 'cancel'
-type Answer = Outcome | Started
+type Answer = Outcome | StartedCheckout
 /** What the gateway answers, or what happens before it does. */
 export type Scripted = Answer | ((asked: Asked) => Answer | Promise<Answer>)
 
@@ -50,7 +50,7 @@ export const CANCELLED: Outcome = {
   words: 'Cancelled.',
   gatewayReference: null,
 }
-export const STARTED: Started = {
+export const STARTED: StartedCheckout = {
   kind: 'started',
   gatewayReference: 'gw-1',
   next: { kind: 'redirect', url: 'https://gateway.example/pay/1' },
@@ -112,7 +112,7 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
     verify: (asked) => outcome('verify', asked),
     cancel: (asked) => outcome('cancel', asked),
     chargeSaved: (attempt) => outcome('chargeSaved', attempt),
-    readWebhook: (_headers, rawBody) => ({ kind: 'about', ...JSON.parse(rawBody.toString()) }),
+    parseWebhook: (_headers, rawBody) => ({ kind: 'payment', ...JSON.parse(rawBody.toString()) }),
   }
 }
 

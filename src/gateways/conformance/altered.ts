@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Alteration } from '../fake-server.ts'
-import type { Attempt, Gateway, Outcome, Started } from '../gateway.ts'
+import type { Attempt, Gateway, Outcome, StartedCheckout } from '../gateway.ts'
 import { charge, prepareCharge } from './charge.ts'
 import { assertUsable } from './checkout.ts'
 import { prepareRefund, refund } from './refund.ts'
@@ -84,7 +84,7 @@ function testAlteredCheckout(subject: Subject): void {
 
   it('never sends a payer to what is no web address', async (t) => {
     const rig = await startRig(t, subject)
-    const world: World<Attempt, Started | Outcome> = {
+    const world: World<Attempt, StartedCheckout | Outcome> = {
       rig,
       make: async () => rig.makeAttempt(),
       act: (attempt) => rig.start(attempt),

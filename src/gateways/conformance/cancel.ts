@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import type { Gateway, Outcome, Question } from '../gateway.ts'
+import type { Gateway, Outcome, StatusQuery } from '../gateway.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
 import { actInTrouble, assertUnknown, DARK_TROUBLES, refuseConnections } from './troubles.ts'
@@ -45,9 +45,9 @@ export function testCancel(subject: Subject): void {
   })
 }
 
-function cancel(gateway: Gateway, question: Question, reference: string | null): Promise<Outcome> {
+function cancel(gateway: Gateway, query: StatusQuery, reference: string | null): Promise<Outcome> {
   assert.ok(gateway.cancel, 'the gateway cancels')
-  return gateway.cancel(question, reference)
+  return gateway.cancel(query, reference)
 }
 
 function assertDeclined(outcome: Outcome): void {

@@ -165,7 +165,7 @@ function testVerify(subject: Subject): void {
       })
     }
 
-    it('is paid or unknown, whichever request of the question goes wrong', async (t) => {
+    it('is paid or unknown, whichever request of the query goes wrong', async (t) => {
       const rig = await startRig(t, subject)
       await breakEachStep(rig, {
         make: rig.payNew,

@@ -1,9 +1,9 @@
-// Money that is taken back after it was paid: told in answer to a question, and by a doorbell that says whose it is.
+// Money that is taken back after it was paid: told in answer to a query, and by a doorbell that says whose it is.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import type { Attempt, DisputeReport, Outcome, WebhookReading } from '../gateway.ts'
+import type { Attempt, DisputeReport, Outcome, ParsedWebhook } from '../gateway.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject, Webhook } from './subject.ts'
 
@@ -41,7 +41,7 @@ export function testDispute(subject: Subject): void {
       const rig = await startRig(t, subject)
       const { attempt } = await rig.payNew()
       const hooks = [await dispute(rig, attempt, 'open'), await dispute(rig, attempt, 'lost')]
-      const readings = hooks.map(({ headers, body }) => rig.gateway.readWebhook(headers, body))
+      const readings = hooks.map(({ headers, body }) => rig.gateway.parseWebhook(headers, body))
       for (const reading of readings) assert.equal(await keyOf(rig, reading), attempt.key)
       const ids = readings.map((reading) => ('eventId' in reading ? reading.eventId : ''))
       assert.equal(new Set(ids).size, 2, 'each event has an id of its own')
@@ -83,13 +83,13 @@ async function askAll(
   return outcome.disputes ?? []
 }
 
-async function keyOf({ gateway }: Rig, reading: WebhookReading): Promise<string | null> {
-  if (reading.kind === 'about') {
+async function keyOf({ gateway }: Rig, reading: ParsedWebhook): Promise<string | null> {
+  if (reading.kind === 'payment') {
     assert.equal(reading.isDispute, true)
     return reading.key
   }
-  assert.ok(reading.kind === 'dispute_of', inspect(reading))
-  const found = await gateway.findKey?.(reading.gatewayPayment)
+  assert.ok(reading.kind === 'dispute', inspect(reading))
+  const found = await gateway.findKey?.(reading.gatewayPaymentId)
   assert.ok(found?.kind === 'key', inspect(found))
   return found.key
 }

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { addMs, systemClock } from '../../kit/clock.ts'
 import { createHttpClient } from '../../kit/http-client.ts'
-import type { Attempt, Gateway, Outcome, Started } from '../gateway.ts'
+import type { Attempt, Gateway, Outcome, StartedCheckout } from '../gateway.ts'
 import { type FakeProvider, PUBLIC_URL, type Subject } from './subject.ts'
 
 const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
@@ -28,7 +28,7 @@ export interface Rig {
   /** The same gateway as another operator would have opened it, or one in a hurry. */
   open(options: { credentials?: Subject['credentials']; timeoutMs?: number }): Gateway
   makeAttempt(operation?: Attempt['operation']): Attempt
-  start(attempt: Attempt, gateway?: Gateway): Promise<Started | Outcome>
+  start(attempt: Attempt, gateway?: Gateway): Promise<StartedCheckout | Outcome>
   /** A started checkout, with the provider's reference of it. */
   startNew(): Promise<{ attempt: Attempt; reference: string }>
   /** A checkout that was paid as asked, with its outcome. */
@@ -104,8 +104,8 @@ type AnyVerb = (...given: unknown[]) => unknown
 /** The same gateway, whose every answer is searched for what nobody may read in it. */
 function watched(gateway: Gateway, secrets: readonly string[]): Gateway {
   const watch = (name: string, verb: AnyVerb): AnyVerb => {
-    // readWebhook answers at once, all others later.
-    if (name === 'readWebhook') return (...given) => checkSilence(name, verb(...given), secrets)
+    // parseWebhook answers at once, all others later.
+    if (name === 'parseWebhook') return (...given) => checkSilence(name, verb(...given), secrets)
     return async (...given) => checkSilence(name, await verb(...given), secrets)
   }
   const entries = Object.entries(gateway).map(([name, value]) => [

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import type { Trouble } from '../fake-server.ts'
-import type { Gateway, Outcome, RefundOutcome, Started } from '../gateway.ts'
+import type { Gateway, Outcome, RefundOutcome, StartedCheckout } from '../gateway.ts'
 import type { Rig } from './rig.ts'
 
 type UnknownReason = Extract<Outcome, { kind: 'unknown' }>['reason']
@@ -119,7 +119,7 @@ export async function breakEachStep<Thing, Answer>(rig: Rig, steps: Steps<Thing,
 }
 
 export function assertUnknown(
-  outcome: Started | Outcome | RefundOutcome,
+  outcome: StartedCheckout | Outcome | RefundOutcome,
   reasons: readonly UnknownReason[],
 ): void {
   assert.ok(outcome.kind === 'unknown', inspect(outcome))
@@ -128,13 +128,13 @@ export function assertUnknown(
 }
 
 /** Not an ending of any kind: asking again stays the only legal next step. */
-export function assertOpen(outcome: Started | Outcome | RefundOutcome): void {
+export function assertOpen(outcome: StartedCheckout | Outcome | RefundOutcome): void {
   const open: readonly string[] = ['started', 'pending', 'unknown']
   assert.ok(open.includes(outcome.kind), inspect(outcome))
 }
 
 /** The provider would not even begin, and another gateway may be tried. */
-export function assertRefused(outcome: Started | Outcome): void {
+export function assertRefused(outcome: StartedCheckout | Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.equal(outcome.code, 'provider_unavailable')
   assert.equal(outcome.refused, true)

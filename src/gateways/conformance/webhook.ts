@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import type { WebhookReading } from '../gateway.ts'
+import type { ParsedWebhook } from '../gateway.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject, Webhook } from './subject.ts'
 
@@ -19,21 +19,21 @@ function testReading(subject: Subject): void {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
     const hook = await rig.provider.webhook(attempt.key)
-    assertAbout(rig.gateway.readWebhook(hook.headers, hook.body), attempt.key)
+    assertAbout(rig.gateway.parseWebhook(hook.headers, hook.body), attempt.key)
   })
 
   it('that comes before the payment is known is about its key too', async (t) => {
     const rig = await startRig(t, subject)
     const key = randomUUID()
     const hook = await rig.provider.webhook(key)
-    assertAbout(rig.gateway.readWebhook(hook.headers, hook.body), key)
+    assertAbout(rig.gateway.parseWebhook(hook.headers, hook.body), key)
   })
 
   it('that comes again has the same event id', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
     const hook = await rig.provider.webhook(attempt.key)
-    const [first, second] = [hook, hook].map(({ headers, body }) => rig.gateway.readWebhook(headers, body))
+    const [first, second] = [hook, hook].map(({ headers, body }) => rig.gateway.parseWebhook(headers, body))
     assert.deepEqual(first, second)
   })
 
@@ -41,11 +41,11 @@ function testReading(subject: Subject): void {
     const rig = await startRig(t, subject)
     const keys = [(await rig.payNew()).attempt.key, (await rig.payNew()).attempt.key]
     const hooks = await Promise.all(keys.map((key) => rig.provider.webhook(key)))
-    const read = ({ headers, body }: Webhook) => rig.gateway.readWebhook(headers, body)
+    const read = ({ headers, body }: Webhook) => rig.gateway.parseWebhook(headers, body)
     const there = hooks.map(read)
     assert.deepEqual(hooks.toReversed().map(read).toReversed(), there)
     const [first, second] = there
-    assert.ok(first?.kind === 'about' && second?.kind === 'about')
+    assert.ok(first?.kind === 'payment' && second?.kind === 'payment')
     assert.deepEqual([first.key, second.key], keys)
     assert.notEqual(first.eventId, second.eventId)
   })
@@ -53,7 +53,7 @@ function testReading(subject: Subject): void {
   it('of an event that nobody has heard of breaks nothing, and is no forgery', async (t) => {
     const rig = await startRig(t, subject)
     const hook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
-    assert.notEqual(rig.gateway.readWebhook(hook.headers, hook.body).kind, 'forged')
+    assert.notEqual(rig.gateway.parseWebhook(hook.headers, hook.body).kind, 'forged')
   })
 }
 
@@ -64,15 +64,15 @@ function testForgery(subject: Subject): void {
     it('with a changed body is forged', async (t) => {
       const { gateway, hook } = await ring(t, subject)
       for (const place of [0, Math.floor(hook.body.length / 2), hook.body.length - 1])
-        assertForged(gateway.readWebhook(hook.headers, flipBit(hook.body, place)))
-      assertForged(gateway.readWebhook(hook.headers, Buffer.concat([hook.body, Buffer.from(' ')])))
+        assertForged(gateway.parseWebhook(hook.headers, flipBit(hook.body, place)))
+      assertForged(gateway.parseWebhook(hook.headers, Buffer.concat([hook.body, Buffer.from(' ')])))
     })
   else
     it('with a changed body is about a key or ignored, and breaks nothing', async (t) => {
       const { gateway, hook } = await ring(t, subject)
       for (let place = 0; place < hook.body.length; place += 1) {
-        const { kind } = gateway.readWebhook(hook.headers, flipBit(hook.body, place))
-        assert.ok(kind === 'about' || kind === 'ignored', kind)
+        const { kind } = gateway.parseWebhook(hook.headers, flipBit(hook.body, place))
+        assert.ok(kind === 'payment' || kind === 'ignored', kind)
       }
     })
 
@@ -82,39 +82,39 @@ function testForgery(subject: Subject): void {
     assert.ok(names.length > 0, 'the webhook proves where it comes from')
     for (const name of names)
       for (const value of changedWords(hook.headers[name] ?? ''))
-        assertForged(gateway.readWebhook({ ...hook.headers, [name]: value }, hook.body))
+        assertForged(gateway.parseWebhook({ ...hook.headers, [name]: value }, hook.body))
   })
 
   it('without its signature is forged', async (t) => {
     const { gateway, hook } = await ring(t, subject)
     for (const name of proofHeaders(hook)) {
       const { [name]: _left, ...headers } = hook.headers
-      assertForged(gateway.readWebhook(headers, hook.body))
-      assertForged(gateway.readWebhook({ ...headers, [name]: '' }, hook.body))
+      assertForged(gateway.parseWebhook(headers, hook.body))
+      assertForged(gateway.parseWebhook({ ...headers, [name]: '' }, hook.body))
     }
-    assertForged(gateway.readWebhook({}, hook.body))
+    assertForged(gateway.parseWebhook({}, hook.body))
   })
 
   it('of another account is forged', async (t) => {
     const rig = await startRig(t, subject)
     const hook = await rig.provider.webhook(randomUUID())
     const stranger = rig.open({ credentials: subject.otherCredentials })
-    assertForged(stranger.readWebhook(hook.headers, hook.body))
+    assertForged(stranger.parseWebhook(hook.headers, hook.body))
   })
 
   it('of nothing but noise is forged', async (t) => {
     const { gateway, hook } = await ring(t, subject)
     const noise = Buffer.from('ff00fe7b22', 'hex')
     const headers = Object.fromEntries(proofHeaders(hook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
-    assertForged(gateway.readWebhook(headers, noise))
-    assertForged(gateway.readWebhook(headers, Buffer.alloc(0)))
+    assertForged(gateway.parseWebhook(headers, noise))
+    assertForged(gateway.parseWebhook(headers, Buffer.alloc(0)))
   })
 }
 
 async function ring(t: TestContext, subject: Subject) {
   const { gateway, provider } = await startRig(t, subject)
   const hook = await provider.webhook(randomUUID())
-  assert.equal(gateway.readWebhook(hook.headers, hook.body).kind, 'about')
+  assert.equal(gateway.parseWebhook(hook.headers, hook.body).kind, 'payment')
   return { gateway, hook }
 }
 
@@ -138,12 +138,12 @@ function flipBit(body: Buffer, place: number): Buffer {
   return changed
 }
 
-function assertAbout(reading: WebhookReading, key: string): void {
-  assert.ok(reading.kind === 'about', reading.kind)
+function assertAbout(reading: ParsedWebhook, key: string): void {
+  assert.ok(reading.kind === 'payment', reading.kind)
   assert.equal(reading.key, key)
   assert.notEqual(reading.eventId, '')
 }
 
-function assertForged(reading: WebhookReading): void {
+function assertForged(reading: ParsedWebhook): void {
   assert.deepEqual(reading, { kind: 'forged' })
 }

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { FakeReply } from '../fake-server.ts'
-import type { Attempt, Outcome, Started } from '../gateway.ts'
+import type { Attempt, Outcome, StartedCheckout } from '../gateway.ts'
 import { FLUTTERWAVE_DECLINES, readFixture, SECRET_KEY } from './fake.ts'
 import {
   altered,
@@ -26,7 +26,7 @@ type Test = Parameters<typeof startSpeaker>[0]
 const CHARGE: Partial<Attempt> = { operation: 'charge', amount: money(30_000n, 'NGN'), expiresAt: null }
 const NOTHING: FakeReply = { http: 400, body: readFixture('verify-nothing') }
 
-async function startAnswer(t: Test, reply: FakeReply): Promise<Started | Outcome> {
+async function startAnswer(t: Test, reply: FakeReply): Promise<StartedCheckout | Outcome> {
   const { gateway } = await startSpeaker(t, reply)
   return gateway.startCheckout(makeAttempt(), { channel: 'card' }, RETURN_URL)
 }
@@ -36,12 +36,12 @@ async function chargeAnswer(t: Test, reply: FakeReply): Promise<Outcome> {
   return gateway.chargeSaved(makeAttempt(CHARGE), CREDENTIAL)
 }
 
-function assertRefused(outcome: Started | Outcome): void {
+function assertRefused(outcome: StartedCheckout | Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.deepEqual([outcome.code, outcome.refused], ['provider_unavailable', true])
 }
 
-function assertUnknown(outcome: Started | Outcome, reason: string): void {
+function assertUnknown(outcome: StartedCheckout | Outcome, reason: string): void {
   assert.ok(outcome.kind === 'unknown', inspect(outcome))
   assert.equal(outcome.reason, reason)
 }

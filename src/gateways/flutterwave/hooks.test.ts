@@ -16,7 +16,7 @@ function openVector(t: Test) {
 /** What is made of a genuine webhook with this event and data. */
 function hear(t: Test, event: string, data = {}) {
   const { headers, body } = ring(event, data)
-  return openFlutterwave(t, NOBODY).readWebhook(headers, body)
+  return openFlutterwave(t, NOBODY).parseWebhook(headers, body)
 }
 
 function flip(bytes: Buffer): Buffer {
@@ -28,9 +28,9 @@ function flip(bytes: Buffer): Buffer {
 
 describe('a webhook of Flutterwave', () => {
   it('is known by the hash of the dashboard', (t) => {
-    const reading = openVector(t).readWebhook({ [vector.header]: vector.value }, Buffer.from(vector.body))
+    const reading = openVector(t).parseWebhook({ [vector.header]: vector.value }, Buffer.from(vector.body))
     assert.deepEqual(reading, {
-      kind: 'about',
+      kind: 'payment',
       key: 'ord_1',
       eventId: 'charge.completed/285959875/successful',
     })
@@ -40,7 +40,7 @@ describe('a webhook of Flutterwave', () => {
     const gateway = openVector(t)
     for (let round = 0; round < 10_000; round += 1) {
       const value = flip(Buffer.from(vector.value)).toString('latin1')
-      const reading = gateway.readWebhook({ [vector.header]: value }, Buffer.from(vector.body))
+      const reading = gateway.parseWebhook({ [vector.header]: value }, Buffer.from(vector.body))
       assert.deepEqual(reading, { kind: 'forged' }, value)
     }
   })
@@ -49,8 +49,8 @@ describe('a webhook of Flutterwave', () => {
   it('tells no more than a key after any of 10,000 changes of one bit in its body', (t) => {
     const gateway = openVector(t)
     for (let round = 0; round < 10_000; round += 1) {
-      const reading = gateway.readWebhook({ [vector.header]: vector.value }, flip(Buffer.from(vector.body)))
-      const told = reading.kind === 'about' ? ['kind', 'key', 'eventId'] : ['kind', 'reason']
+      const reading = gateway.parseWebhook({ [vector.header]: vector.value }, flip(Buffer.from(vector.body)))
+      const told = reading.kind === 'payment' ? ['kind', 'key', 'eventId'] : ['kind', 'reason']
       assert.deepEqual(Object.keys(reading), told)
     }
   })
@@ -65,7 +65,7 @@ describe('a webhook of Flutterwave', () => {
       `${value}, ${value}`,
       '',
     ])
-      assert.deepEqual(openVector(t).readWebhook({ [vector.header]: odd }, Buffer.from(vector.body)), {
+      assert.deepEqual(openVector(t).parseWebhook({ [vector.header]: odd }, Buffer.from(vector.body)), {
         kind: 'forged',
       })
   })
@@ -75,18 +75,18 @@ describe('a webhook of Flutterwave', () => {
     const gateway = openFlutterwave(t, NOBODY, { credentials })
     const { headers, body } = ring('charge.completed', {})
     for (const given of [headers, { 'verif-hash': '' }, {}])
-      assert.deepEqual(gateway.readWebhook(given, body), { kind: 'forged' })
+      assert.deepEqual(gateway.parseWebhook(given, body), { kind: 'forged' })
   })
 
   it('in the way of version 4 is forged: the two are not mixed', (t) => {
     const headers = { 'flutterwave-signature': 'qDk7DquwWVszLW/HYcDECJW1BgK/IZiBZY4jELDuzr4=' }
-    assert.deepEqual(openVector(t).readWebhook(headers, Buffer.from(vector.body)), { kind: 'forged' })
+    assert.deepEqual(openVector(t).parseWebhook(headers, Buffer.from(vector.body)), { kind: 'forged' })
   })
 
   it('is about its payment also when that failed, each status with an id of its own', (t) => {
     const failed = hear(t, 'charge.completed', { status: 'failed' })
     const paid = hear(t, 'charge.completed', { status: 'successful' })
-    assert.ok(failed.kind === 'about' && paid.kind === 'about')
+    assert.ok(failed.kind === 'payment' && paid.kind === 'payment')
     assert.equal(failed.key, FIXTURE_KEY)
     assert.notEqual(failed.eventId, paid.eventId)
   })
@@ -94,8 +94,8 @@ describe('a webhook of Flutterwave', () => {
   it('keeps a number that no JavaScript number can hold', (t) => {
     const { headers } = ring('charge.completed', {})
     const body = Buffer.from('{"event":"charge.completed","data":{"id":90071992547409931,"tx_ref":"k"}}')
-    assert.deepEqual(openFlutterwave(t, NOBODY).readWebhook(headers, body), {
-      kind: 'about',
+    assert.deepEqual(openFlutterwave(t, NOBODY).parseWebhook(headers, body), {
+      kind: 'payment',
       key: 'k',
       eventId: 'charge.completed/90071992547409931/',
     })
@@ -107,6 +107,6 @@ describe('a webhook of Flutterwave', () => {
     assert.equal(hear(t, 'charge.completed', { tx_ref: null }).kind, 'ignored')
     const { headers } = ring('charge.completed', {})
     for (const text of ['', 'null', '[]', '{"data":{}}', '{"event":"charge.completed","data":null}'])
-      assert.equal(openFlutterwave(t, NOBODY).readWebhook(headers, Buffer.from(text)).kind, 'ignored', text)
+      assert.equal(openFlutterwave(t, NOBODY).parseWebhook(headers, Buffer.from(text)).kind, 'ignored', text)
   })
 })

@@ -4,7 +4,7 @@
 import type { Mode } from '../../core/merchant.ts'
 import { sameBytes } from '../../kit/crypto.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Attempt, Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
+import type { Attempt, Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { openCalls } from './calls.ts'
 import { RAILS } from './rails.ts'
 import { openRefunds } from './refunds.ts'
@@ -28,8 +28,8 @@ const RECOVERY: RecoveryProperties = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
-  refundsOneAtATime: true,
-  refundsWithoutKey: true,
+  sequentialRefunds: true,
+  nonIdempotentRefunds: true,
 }
 
 const KEY_PREFIXES: Readonly<Record<Mode, string>> = { test: 'FLWSECK_TEST-', live: 'FLWSECK-' }
@@ -40,14 +40,14 @@ const CREDENTIALS: readonly CredentialField[] = [
     name: 'secretKey',
     isRequired: true,
     meaning: 'The secret key of the account, from Settings → API keys of the Flutterwave dashboard.',
-    complain: complainAboutSecretKey,
+    validate: complainAboutSecretKey,
   },
   {
     name: 'webhookHash',
     isRequired: false,
     meaning:
       'The secret hash typed in Settings → Webhooks of the Flutterwave dashboard. Without it webhooks are not believed, and payments are noticed by asking alone.',
-    complain: complainAboutHash,
+    validate: complainAboutHash,
   },
 ]
 
@@ -87,9 +87,9 @@ function openFlutterwave(connection: Connection): Gateway {
   const calls = openCalls(connection)
   const { get, post } = calls
 
-  const verify = async (question: Question): Promise<Outcome> => {
-    const answer = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(question.key)}`)
-    return fromVerify(answer, question, clock.now())
+  const verify = async (query: StatusQuery): Promise<Outcome> => {
+    const answer = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(query.key)}`)
+    return fromVerify(answer, query, clock.now())
   }
 
   /** What became of an earlier try, when this one was refused as its duplicate. */
@@ -128,7 +128,7 @@ function openFlutterwave(connection: Connection): Gateway {
 
     ...openRefunds(calls),
 
-    readWebhook(headers, rawBody) {
+    parseWebhook(headers, rawBody) {
       const given = Buffer.from(headers['verif-hash'] ?? '')
       // Two empty texts are equal too: without a hash of ours nothing is genuine.
       const isGenuine = webhookHash !== '' && sameBytes(given, Buffer.from(webhookHash))

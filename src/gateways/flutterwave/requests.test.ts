@@ -222,7 +222,7 @@ describe('the definition of Flutterwave', () => {
   const complaints = (name: string) => {
     const field = FLUTTERWAVE.credentials.find((one) => one.name === name)
     assert.ok(field)
-    return field.complain
+    return field.validate
   }
 
   it('takes test keys in test mode and live keys in live mode, and says which is which', () => {

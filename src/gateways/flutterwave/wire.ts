@@ -5,7 +5,14 @@ import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
 import { parseExactJson, shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
-import type { Attempt, CheckoutChoice, Outcome, Question, Started, WebhookReading } from '../gateway.ts'
+import type {
+  Attempt,
+  CheckoutChoice,
+  Outcome,
+  ParsedWebhook,
+  StartedCheckout,
+  StatusQuery,
+} from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import { findFailureCode, findVerdict, isDark, isDuplicate, isValidation, quote } from './declines.ts'
 import { fallbackCountry, toPaymentOptions } from './rails.ts'
@@ -93,7 +100,7 @@ export interface Taken {
   kind: 'taken'
 }
 
-export function fromStart(answer: HttpAnswer, key: string): Started | Outcome | Taken {
+export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Outcome | Taken {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromRefusedStart(reply)
@@ -158,23 +165,23 @@ function describe({ http, message }: ErrorReply): string {
   return `Flutterwave answered HTTP ${http}: ${quote(message ?? '')}`
 }
 
-export function fromVerify(answer: HttpAnswer, question: Question, now: Date): Outcome {
+export function fromVerify(answer: HttpAnswer, query: StatusQuery, now: Date): Outcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromUnansweredQuestion(reply, question, now)
+  if (reply.kind === 'error') return fromUnansweredQuestion(reply, query, now)
   const transaction = readTransaction(reply.data)
   return transaction
-    ? fromTransaction(transaction, question, now)
+    ? fromTransaction(transaction, query, now)
     : unreadable('Flutterwave answered a payment that cannot be read')
 }
 
 /** A refusal to tell says nothing about the payment, which may well have been paid. */
-function fromUnansweredQuestion(error: ErrorReply, question: Question, now: Date): Outcome {
+function fromUnansweredQuestion(error: ErrorReply, query: StatusQuery, now: Date): Outcome {
   const { http, message } = error
   const frontDoor = describeFrontDoor(http)
   if (frontDoor) return unknown('no_answer', frontDoor)
   const isNotFound = message !== null && (http === 404 || /no transaction|not found/i.test(message))
-  return isNotFound && isComplaint(http) ? fromNothing(question, now) : fromOddError(error)
+  return isNotFound && isComplaint(http) ? fromNothing(query, now) : fromOddError(error)
 }
 
 // Past this much after the end of our checkout, with which their page has closed, no payment can still appear.
@@ -184,7 +191,7 @@ const PAGE_MARGIN_MS = 60 * MINUTE_MS
  * Flutterwave knows a reference from the moment in which somebody tries to pay with it. A page without a try is a payer
  * who has not paid yet, or never saw the page because its address got lost; a charge without one did not arrive (yet).
  */
-function fromNothing({ operation, expiresAt, key }: Question, now: Date): Outcome {
+function fromNothing({ operation, expiresAt, key }: StatusQuery, now: Date): Outcome {
   if (operation === 'charge') return unknown('not_found', 'Flutterwave does not know this reference')
   const isOver = expiresAt !== null && addMs(expiresAt, PAGE_MARGIN_MS) <= now
   return isOver
@@ -192,19 +199,19 @@ function fromNothing({ operation, expiresAt, key }: Question, now: Date): Outcom
     : { kind: 'pending', gatewayReference: key }
 }
 
-function fromTransaction(transaction: Transaction, question: Question, now: Date): Outcome {
+function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date): Outcome {
   const { id, processor_response: response, meta } = transaction
   const status = transaction.status.toLowerCase()
-  if (status === 'successful') return fromSuccess(transaction, question, now)
+  if (status === 'successful') return fromSuccess(transaction, query, now)
   // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
-  if (transaction.tx_ref !== question.key)
+  if (transaction.tx_ref !== query.key)
     return unreadable('Flutterwave answered about another payment than the one it was asked about')
   switch (status) {
     case 'pending':
     case 'pending auth':
     case 'success-pending-validation':
       // Nobody is there to act, and nobody was given the address at which to act later.
-      return question.operation === 'charge' && (readChallenge(meta) || isLeftAlone(question, now))
+      return query.operation === 'charge' && (readChallenge(meta) || isLeftAlone(query, now))
         ? declined(id, 'authentication_required', 'the bank wants the customer to approve this payment')
         : { kind: 'pending', gatewayReference: id }
     case 'failed':
@@ -220,13 +227,13 @@ function fromTransaction(transaction: Transaction, question: Question, now: Date
 const UNATTENDED_MS = 60 * MINUTE_MS
 
 /** The answer that led to the challenge was lost, and the record does not repeat where it was. */
-function isLeftAlone({ startedAt }: Question, now: Date): boolean {
+function isLeftAlone({ startedAt }: StatusQuery, now: Date): boolean {
   return now.getTime() - startedAt.getTime() > UNATTENDED_MS
 }
 
-function fromSuccess(transaction: Transaction, question: Question, now: Date): Outcome {
+function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): Outcome {
   // Not charged_amount, which has the fee on top where the payer bears it.
-  const paid = fromMajor(transaction.amount, transaction.currency, question.amount)
+  const paid = fromMajor(transaction.amount, transaction.currency, query.amount)
   if (!paid) return unreadable('Flutterwave answered a success in a currency or an amount that cannot be')
   const createdAt = new Date(transaction.created_at ?? '')
   return {
@@ -235,7 +242,7 @@ function fromSuccess(transaction: Transaction, question: Question, now: Date): O
     paid,
     key: transaction.tx_ref,
     // The card of a charge was saved before it was charged.
-    savedMethod: question.operation === 'checkout' ? toSavedMethod(transaction, paid.currency) : null,
+    savedMethod: query.operation === 'checkout' ? toSavedMethod(transaction, paid.currency) : null,
     paidAt: Number.isNaN(createdAt.getTime()) ? now : createdAt,
   }
 }
@@ -249,7 +256,7 @@ const readHook = shaped(
 const readEvent = shaped(Type.Object({ event: Text }))
 
 /** Which payment a genuine webhook is about. Failures come too, and the same number first pending and then paid. */
-export function fromHook(rawBody: Buffer): WebhookReading {
+export function fromHook(rawBody: Buffer): ParsedWebhook {
   const body = parseExactJson(rawBody.toString())
   const event = readEvent(body)?.event
   if (event !== 'charge.completed')
@@ -257,7 +264,7 @@ export function fromHook(rawBody: Buffer): WebhookReading {
   const hook = readHook(body)
   if (!hook) return { kind: 'ignored', reason: 'a payment that cannot be read' }
   const { id, tx_ref: key, status } = hook.data
-  return { kind: 'about', key, eventId: `${event}/${id}/${status ?? ''}` }
+  return { kind: 'payment', key, eventId: `${event}/${id}/${status ?? ''}` }
 }
 
 type Declined = Extract<Outcome, { kind: 'declined' }>

@@ -12,18 +12,18 @@ const NOWHERE = 'http://127.0.0.1:1'
 const FORGED = { kind: 'forged' }
 
 function read(t: TestContext, { headers, body }: Webhook, changes: Partial<Connection> = {}) {
-  return openOn(t, NOWHERE, changes).readWebhook(headers, body)
+  return openOn(t, NOWHERE, changes).parseWebhook(headers, body)
 }
 
 const sign = (options: CallbackOptions) => signCallback(RECORDED_KEY, 'COMPLETED', options)
 
 describe('a callback of pawaPay', () => {
   it('is about a deposit, once per status', (t) => {
-    const completed = { kind: 'about', key: RECORDED_KEY, eventId: `${RECORDED_KEY}:COMPLETED` }
+    const completed = { kind: 'payment', key: RECORDED_KEY, eventId: `${RECORDED_KEY}:COMPLETED` }
     assert.deepEqual(read(t, signCallback(RECORDED_KEY)), completed)
     // Tried again, it is signed again.
     assert.deepEqual(read(t, signCallback(RECORDED_KEY)), completed)
-    const processing = { kind: 'about', key: RECORDED_KEY, eventId: `${RECORDED_KEY}:PROCESSING` }
+    const processing = { kind: 'payment', key: RECORDED_KEY, eventId: `${RECORDED_KEY}:PROCESSING` }
     assert.deepEqual(read(t, signCallback(RECORDED_KEY, 'PROCESSING')), processing)
   })
 
@@ -42,7 +42,7 @@ describe('a callback of pawaPay', () => {
   it('may be signed in either encoding over either digest', (t) => {
     for (const encoding of ['der', 'ieee-p1363'] as const)
       for (const digest of ['sha-256', 'sha-512'] as const)
-        assert.equal(read(t, sign({ encoding, digest })).kind, 'about')
+        assert.equal(read(t, sign({ encoding, digest })).kind, 'payment')
   })
 
   it('is forged when it was meant for another host, another path or another method', (t) => {
@@ -53,15 +53,15 @@ describe('a callback of pawaPay', () => {
 
   it('comes to the path of its account, behind whatever the public address begins with', (t) => {
     const webhookPath = '/hooks/pawapay/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
-    assert.equal(read(t, sign({ path: webhookPath }), { webhookPath }).kind, 'about')
+    assert.equal(read(t, sign({ path: webhookPath }), { webhookPath }).kind, 'payment')
     const publicUrl = 'https://pay.example.com:8443/cowry'
     const hook = sign({ publicUrl, path: '/cowry/hooks/pawapay' })
-    assert.equal(read(t, hook, { publicUrl: () => publicUrl }).kind, 'about')
+    assert.equal(read(t, hook, { publicUrl: () => publicUrl }).kind, 'payment')
   })
 
   it('is forged when the signature leaves out the body, the host, the path or the method', (t) => {
     const all = ['@method', '@authority', '@path', 'signature-date', 'content-digest', 'content-type']
-    assert.equal(read(t, sign({ components: all })).kind, 'about')
+    assert.equal(read(t, sign({ components: all })).kind, 'payment')
     for (const left of ['@method', '@authority', '@path', 'content-digest'])
       assert.deepEqual(read(t, sign({ components: all.filter((name) => name !== left) })), FORGED, left)
     assert.deepEqual(read(t, sign({ components: [...all, '@query'] })), FORGED)
@@ -75,7 +75,7 @@ describe('a callback of pawaPay', () => {
   it('is forged when it is more than five minutes old or from the future', (t) => {
     const clock = createTestClock()
     const readAfter = (ms: number) => read(t, sign({ at: addMs(clock.now(), -ms) }), { clock })
-    for (const ms of [0, 290_000, -290_000]) assert.equal(readAfter(ms).kind, 'about')
+    for (const ms of [0, 290_000, -290_000]) assert.equal(readAfter(ms).kind, 'payment')
     for (const ms of [302_000, 86_400_000, -302_000]) assert.deepEqual(readAfter(ms), FORGED)
   })
 
@@ -86,14 +86,14 @@ describe('a callback of pawaPay', () => {
 })
 
 describe('the public key of pawaPay', () => {
-  const complain = (text: string) => PAWAPAY.credentials[1]?.complain(text, 'live')
+  const complain = (text: string) => PAWAPAY.credentials[1]?.validate(text, 'live')
   const { publicKey } = PAWAPAY_KEYS
 
   it('may be written on one line, and there may be two while keys change', (t) => {
     for (const text of [publicKey.replaceAll('\n', '\\n'), `${OTHER_KEYS.publicKey}${publicKey}`]) {
       assert.equal(complain(text), undefined)
       const credentials = { apiToken: 'made-up', publicKey: text }
-      assert.equal(read(t, signCallback(RECORDED_KEY), { credentials }).kind, 'about')
+      assert.equal(read(t, signCallback(RECORDED_KEY), { credentials }).kind, 'payment')
     }
   })
 
@@ -126,8 +126,8 @@ describe('the published vector of a callback', () => {
   for (const encoding of ['der', 'ieee-p1363']) {
     it(`is genuine with its signature in ${encoding}`, (t) => {
       const headers = { ...vector.headers, signature: vector.signatures[encoding] }
-      assert.deepEqual(open(t).readWebhook(headers, body), {
-        kind: 'about',
+      assert.deepEqual(open(t).parseWebhook(headers, body), {
+        kind: 'payment',
         key,
         eventId: `${key}:COMPLETED`,
       })
@@ -146,7 +146,7 @@ describe('the published vector of a callback', () => {
             : { ...headers, [place]: flip(Buffer.from(headers[place] ?? '')).toString('latin1') }
         const flippedBody = place === 'body' ? flip(body) : body
         assert.deepEqual(
-          gateway.readWebhook(flippedHeaders, flippedBody),
+          gateway.parseWebhook(flippedHeaders, flippedBody),
           FORGED,
           `${place} ${flippedHeaders[place]}`,
         )
@@ -156,13 +156,13 @@ describe('the published vector of a callback', () => {
 
   it('is forged for another host, ten minutes later and without its body', (t) => {
     const headers = { ...vector.headers, signature: vector.signatures.der }
-    assert.deepEqual(open(t).readWebhook(headers, Buffer.alloc(0)), FORGED)
+    assert.deepEqual(open(t).parseWebhook(headers, Buffer.alloc(0)), FORGED)
     const credentials = { apiToken: 'made-up', publicKey: vector.publicKey }
     const later = createTestClock(addMs(clock.now(), 600_000))
     const late = { credentials, clock: later, publicUrl: () => vector.publicUrl, webhookPath: vector.path }
-    assert.deepEqual(openOn(t, NOWHERE, late).readWebhook(headers, body), FORGED)
+    assert.deepEqual(openOn(t, NOWHERE, late).parseWebhook(headers, body), FORGED)
     const elsewhere = { credentials, clock, publicUrl: () => PUBLIC_URL, webhookPath: vector.path }
-    assert.deepEqual(openOn(t, NOWHERE, elsewhere).readWebhook(headers, body), FORGED)
+    assert.deepEqual(openOn(t, NOWHERE, elsewhere).parseWebhook(headers, body), FORGED)
   })
 })
 

@@ -4,7 +4,7 @@
 import type { KeyObject } from 'node:crypto'
 import { Type } from 'typebox'
 import { isUuid } from '../../core/ids.ts'
-import type { WebhookReading } from '../gateway.ts'
+import type { ParsedWebhook } from '../gateway.ts'
 import { reader, Text } from './answers.ts'
 import { isSignedBy } from './signature.ts'
 
@@ -31,7 +31,7 @@ export function readCallback(
   { url, keys, now }: CallbackPlace,
   headers: Record<string, string>,
   body: Buffer,
-): WebhookReading {
+): ParsedWebhook {
   const { host: authority, pathname: path } = new URL(url)
   const isOurs = isSignedBy(keys, { method: 'POST', authority, path, headers, body }, now)
   if (!isOurs) return { kind: 'forged' }
@@ -42,5 +42,5 @@ export function readCallback(
   // A callback has no id of its own. A deposit comes to each status once, and a callback that is tried again says the
   // same.
   const { depositId, status } = callback
-  return { kind: 'about', key: depositId, eventId: `${depositId}:${status}` }
+  return { kind: 'payment', key: depositId, eventId: `${depositId}:${status}` }
 }

@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Outcome, Question, RecoveryProperties, RefundOutcome } from '../gateway.ts'
+import type { Gateway, Outcome, RecoveryProperties, RefundOutcome, StatusQuery } from '../gateway.ts'
 import { reader } from './answers.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
@@ -21,7 +21,7 @@ const RECOVERY: RecoveryProperties = {
   cachesErrors: false,
   lookupByReference: true,
   // While one is in progress the next is turned away.
-  refundsOneAtATime: true,
+  sequentialRefunds: true,
 }
 
 const CREDENTIALS: readonly CredentialField[] = [
@@ -29,7 +29,7 @@ const CREDENTIALS: readonly CredentialField[] = [
     name: 'apiToken',
     isRequired: true,
     meaning: 'The API token of the dashboard; the sandbox and the live environment have each their own.',
-    complain: complainAboutToken,
+    validate: complainAboutToken,
   },
   {
     name: 'publicKey',
@@ -37,7 +37,7 @@ const CREDENTIALS: readonly CredentialField[] = [
     meaning:
       'The public key of the environment (GET /v2/public-key/http), PEM, with which pawaPay signs callbacks. Signed ' +
       'callbacks are switched on in the dashboard. Without the key callbacks are refused, and payments are found by asking.',
-    complain: complainAboutKey,
+    validate: complainAboutKey,
   },
 ]
 
@@ -83,15 +83,15 @@ function open(connection: Connection): Gateway {
       body: body === undefined ? undefined : JSON.stringify(body),
     })
 
-  const verify = async (question: Question, gatewayReference: string | null) => {
-    const answer = await ask('GET', `/deposits/${encodeURIComponent(question.key)}`)
-    return fromDepositStatus(answer, { question, gatewayReference, now: clock.now() })
+  const verify = async (query: StatusQuery, gatewayReference: string | null) => {
+    const answer = await ask('GET', `/deposits/${encodeURIComponent(query.key)}`)
+    return fromDepositStatus(answer, { query, gatewayReference, now: clock.now() })
   }
 
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
     fromRefundStatus(await ask('GET', `/refunds/${encodeURIComponent(request.key)}`), request)
 
-  /** The duplicate proves that an earlier request got through, so a question that did not leave us proves nothing. */
+  /** The duplicate proves that an earlier request got through, so a query that did not leave us proves nothing. */
   const sentBefore = <Told extends Outcome | RefundOutcome>(told: Told): Told =>
     told.kind === 'unknown' && told.reason === 'not_sent' ? { ...told, reason: 'no_answer' } : told
 
@@ -116,7 +116,7 @@ function open(connection: Connection): Gateway {
 
     verifyRefund,
 
-    readWebhook(headers, rawBody) {
+    parseWebhook(headers, rawBody) {
       const url = `${connection.publicUrl()}${webhookPath}`
       return readCallback({ url, keys, now: clock.now() }, headers, rawBody)
     },

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { type Currency, decimalsOf } from '../../core/currency.ts'
 import { money } from '../../core/money.ts'
-import type { Outcome, Started } from '../gateway.ts'
+import type { Outcome, StartedCheckout } from '../gateway.ts'
 import { API_TOKEN } from './fake.ts'
 import { PAWAPAY } from './index.ts'
 import {
@@ -340,7 +340,7 @@ describe('a deposit', () => {
 
 describe('the credentials of pawaPay', () => {
   const complain = (name: string, text: string) =>
-    PAWAPAY.credentials.find((field) => field.name === name)?.complain(text, 'test')
+    PAWAPAY.credentials.find((field) => field.name === name)?.validate(text, 'test')
 
   it('are the token and the key of the environment variables', () => {
     assert.deepEqual(
@@ -380,7 +380,7 @@ async function pay(rig: Rig) {
   return attempt
 }
 
-function assertRefused(outcome: Started | Outcome, code = 'provider_unavailable', words = /./): void {
+function assertRefused(outcome: StartedCheckout | Outcome, code = 'provider_unavailable', words = /./): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.equal(outcome.code, code)
   assert.equal(outcome.refused, true)
@@ -388,7 +388,7 @@ function assertRefused(outcome: Started | Outcome, code = 'provider_unavailable'
   assert.doesNotMatch(outcome.words, /\d{6}/)
 }
 
-function assertUnknown(outcome: Started | Outcome, reason: string): void {
+function assertUnknown(outcome: StartedCheckout | Outcome, reason: string): void {
   assert.ok(outcome.kind === 'unknown', inspect(outcome))
   assert.equal(outcome.reason, reason, inspect(outcome))
 }

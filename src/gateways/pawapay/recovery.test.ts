@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { money } from '../../core/money.ts'
 import { createHttpClient } from '../../kit/http-client.ts'
-import type { Attempt, Gateway, Outcome, RefundOutcome, RefundRequest, Started } from '../gateway.ts'
+import type { Attempt, Gateway, Outcome, RefundOutcome, RefundRequest, StartedCheckout } from '../gateway.ts'
 import {
   ATTEMPT,
   MOBILE_MONEY,
@@ -86,7 +86,7 @@ describe('a page whose address got lost', () => {
 })
 
 describe('a duplicate at pawaPay that nobody can be asked about', () => {
-  /** The network breaks between the submission and the question. */
+  /** The network breaks between the submission and the query. */
   async function openOneWay(t: TestContext) {
     const { server } = await replayReply(t, { http: 200, body: { status: 'DUPLICATE_IGNORED' } })
     const http = createHttpClient()
@@ -264,7 +264,7 @@ async function loseAnswer<Answer>({ provider }: Rig, ask: () => Promise<Answer>)
   return ask()
 }
 
-function reasonOf(outcome: Started | Outcome | RefundOutcome): string | undefined {
+function reasonOf(outcome: StartedCheckout | Outcome | RefundOutcome): string | undefined {
   return outcome.kind === 'unknown' ? outcome.reason : undefined
 }
 

@@ -34,7 +34,7 @@ function isP256(key: KeyObject): boolean {
 }
 
 // pawaPay's own limit is a minute. As wide as common providers allow: clocks differ, and a replay inside it is only one
-// more question.
+// more query.
 const TOLERANCE_MS = 5 * 60_000
 
 // Without these a signature would fit another body, or a request that pawaPay made to somebody else: all of its

@@ -8,7 +8,7 @@ import type { FailureCode } from '../../core/failures.ts'
 import { type Money, money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
-import type { Attempt, Outcome, Question, Started } from '../gateway.ts'
+import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
 import {
   describeFailure,
   FailureReason,
@@ -134,7 +134,10 @@ const readDeposit = reader(
 )
 
 /** `duplicate`: pawaPay has this deposit already and did nothing; its status tells what became of it. */
-export function fromStart(answer: HttpAnswer, key: string): Started | Outcome | { kind: 'duplicate' } {
+export function fromStart(
+  answer: HttpAnswer,
+  key: string,
+): StartedCheckout | Outcome | { kind: 'duplicate' } {
   const reply = readReply(answer, readPage)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'turned_away') return fromTurnedAway(reply)
@@ -191,16 +194,14 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
 
 export function fromDepositStatus(
   answer: HttpAnswer,
-  asked: { question: Question; gatewayReference: string | null; now: Date },
+  asked: { query: StatusQuery; gatewayReference: string | null; now: Date },
 ): Outcome {
   const reply = readReply(answer, readDeposit)
   if (reply.kind === 'unknown') return reply
   // A refusal to tell says nothing about the payment.
   if (reply.kind === 'turned_away') return unknown('no_answer', reply.words)
   const { body } = reply
-  return body.status === 'FOUND'
-    ? fromDeposit(body.data, asked.question.key, asked.now)
-    : fromNoDeposit(asked)
+  return body.status === 'FOUND' ? fromDeposit(body.data, asked.query.key, asked.now) : fromNoDeposit(asked)
 }
 
 const MINUTE_MS = 60_000
@@ -210,14 +211,14 @@ const MINUTE_MS = 60_000
 const REOPEN_MS = 4 * MINUTE_MS
 const ABANDONED_MS = 20 * MINUTE_MS
 
-function fromNoDeposit(asked: { question: Question; gatewayReference: string | null; now: Date }): Outcome {
-  const { question, gatewayReference, now } = asked
-  if (now >= addMs(question.startedAt, ABANDONED_MS)) {
+function fromNoDeposit(asked: { query: StatusQuery; gatewayReference: string | null; now: Date }): Outcome {
+  const { query, gatewayReference, now } = asked
+  if (now >= addMs(query.startedAt, ABANDONED_MS)) {
     const words = 'pawaPay has no deposit, and its page is closed'
     return { kind: 'declined', code: 'customer_timeout', words, gatewayReference }
   }
   if (gatewayReference !== null) return { kind: 'pending', gatewayReference }
-  if (now < addMs(question.startedAt, REOPEN_MS)) return unknown('not_found', 'pawaPay has no such deposit')
+  if (now < addMs(query.startedAt, REOPEN_MS)) return unknown('not_found', 'pawaPay has no such deposit')
   // Not found would have it submitted again, and the new page would outlive the time after which we give up.
   return unknown('no_answer', 'pawaPay has no deposit yet, and it is too late to open its page again')
 }

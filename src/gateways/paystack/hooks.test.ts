@@ -22,18 +22,18 @@ function openWith(secretKey: string) {
 }
 
 const read = (signature: string, body: Buffer) =>
-  openWith(vector.secret).readWebhook({ [vector.header]: signature }, body)
+  openWith(vector.secret).parseWebhook({ [vector.header]: signature }, body)
 
 /** Reads an event that is signed as Paystack would. */
 const hear = (hook: unknown) => {
   const { headers, body } = signHook(hook, vector.secret)
-  return openWith(vector.secret).readWebhook(headers, body)
+  return openWith(vector.secret).parseWebhook(headers, body)
 }
 
 describe('a webhook of Paystack', () => {
   it('is known by the signature over its bytes', () => {
     assert.deepEqual(read(vector.value, Buffer.from(vector.body)), {
-      kind: 'about',
+      kind: 'payment',
       key: 'ord_1',
       eventId: 'charge.success:302961',
     })
@@ -51,7 +51,7 @@ describe('a webhook of Paystack', () => {
     }
     for (let round = 0; round < 10_000; round += 1) {
       const [left, right] = round % 2 === 0 ? [flip(body), signature] : [body, flip(signature)]
-      const reading = gateway.readWebhook({ [vector.header]: right.toString('latin1') }, left)
+      const reading = gateway.parseWebhook({ [vector.header]: right.toString('latin1') }, left)
       assert.deepEqual(reading, { kind: 'forged' }, `${left} ${right}`)
     }
   })
@@ -80,21 +80,21 @@ describe('a webhook of Paystack', () => {
 
   it('keeps an id that no JavaScript number can hold', () => {
     const hook = '{"event":"charge.success","data":{"id":90071992547409931,"reference":"r"}}'
-    assert.deepEqual(hear(hook), { kind: 'about', key: 'r', eventId: 'charge.success:90071992547409931' })
+    assert.deepEqual(hear(hook), { kind: 'payment', key: 'r', eventId: 'charge.success:90071992547409931' })
   })
 
   it('about a refund is about the payment that is given back', () => {
     const reading = hear(readFixture('webhook-refund'))
-    assert.ok(reading.kind === 'about')
+    assert.ok(reading.kind === 'payment')
     assert.equal(reading.key, FIXTURE_KEY)
     const other = hear({ ...readFixture('webhook-refund'), event: 'refund.pending' })
-    assert.ok(other.kind === 'about')
+    assert.ok(other.kind === 'payment')
     assert.notEqual(other.eventId, reading.eventId)
   })
 
   it('about a dispute is about the payment that is disputed', () => {
     assert.deepEqual(hear(readFixture('webhook-dispute')), {
-      kind: 'about',
+      kind: 'payment',
       key: FIXTURE_KEY,
       eventId: 'charge.dispute.create:358950',
       isDispute: true,

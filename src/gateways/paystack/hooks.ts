@@ -1,11 +1,11 @@
 // Paystack's webhooks. They are signed with the secret key itself, over the bytes as they come and without a time, so
-// one from long ago is as good as new: a replay is known by its event id and costs no more than a question.
+// one from long ago is as good as new: a replay is known by its event id and costs no more than a query.
 
 import { createHash, createHmac } from 'node:crypto'
 import { Type } from 'typebox'
 import { sameBytes } from '../../kit/crypto.ts'
 import { parseExactJson, shaped } from '../../kit/exact-json.ts'
-import type { WebhookReading } from '../gateway.ts'
+import type { ParsedWebhook } from '../gateway.ts'
 import { Digits, Maybe, Text } from './json.ts'
 
 const SIGNATURE_HEADER = 'x-paystack-signature'
@@ -16,7 +16,7 @@ export function readSignedHook(
   secretKey: string,
   headers: Record<string, string>,
   rawBody: Buffer,
-): WebhookReading {
+): ParsedWebhook {
   const signature = headers[SIGNATURE_HEADER] ?? ''
   if (!SIGNATURE.test(signature)) return { kind: 'forged' }
   const expected = createHmac('sha512', secretKey).update(rawBody).digest()
@@ -33,14 +33,14 @@ const readDispute = shaped(
 )
 const readRefund = shaped(Type.Object({ transaction_reference: Reference }))
 
-function readHook(rawBody: Buffer): WebhookReading {
+function readHook(rawBody: Buffer): ParsedWebhook {
   const hook = readEvent(parseExactJson(rawBody.toString()))
   if (!hook) return { kind: 'ignored', reason: 'not an event that we know' }
   const subject = findSubject(hook.event, hook.data)
   if (!subject) return { kind: 'ignored', reason: 'not about a payment' }
   // Events have no id. What they are about has one in most of them; where it has none, the bytes are their own name.
   const identity = subject.id ?? createHash('sha256').update(rawBody).digest('hex')
-  const about = { kind: 'about', key: subject.key, eventId: `${hook.event}:${identity}` } as const
+  const about = { kind: 'payment', key: subject.key, eventId: `${hook.event}:${identity}` } as const
   return hook.event.startsWith(DISPUTES) ? { ...about, isDispute: true } : about
 }
 

@@ -3,7 +3,7 @@
 
 import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
+import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { isDuplicate, readAnswer } from './answer.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
 import { readSignedHook } from './hooks.ts'
@@ -23,8 +23,8 @@ const RECOVERY: RecoveryProperties = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
-  refundsOneAtATime: true,
-  refundsWithoutKey: true,
+  sequentialRefunds: true,
+  nonIdempotentRefunds: true,
 }
 
 const KEY_PREFIX: Record<Mode, string> = { test: 'sk_test_', live: 'sk_live_' }
@@ -33,7 +33,7 @@ const SECRET_KEY: CredentialField = {
   name: 'secretKey',
   isRequired: true,
   meaning: 'The secret key of the Paystack account. It also signs the webhooks, so there is no other secret.',
-  complain(text, mode) {
+  validate(text, mode) {
     const prefix = KEY_PREFIX[mode]
     const other = KEY_PREFIX[mode === 'test' ? 'live' : 'test']
     if (text.startsWith('pk_')) return `is a public key; the secret key begins with ${prefix}`
@@ -70,14 +70,14 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
       body: body === undefined ? undefined : JSON.stringify(body),
     })
 
-  const verify = async (question: Question): Promise<Outcome> => {
-    const path = `/transaction/verify/${encodeURIComponent(question.key)}`
-    const outcome = fromVerify(readAnswer(await ask('GET', path)), question, clock.now())
-    if (!question.isPaid || outcome.kind !== 'succeeded') return outcome
+  const verify = async (query: StatusQuery): Promise<Outcome> => {
+    const path = `/transaction/verify/${encodeURIComponent(query.key)}`
+    const outcome = fromVerify(readAnswer(await ask('GET', path)), query, clock.now())
+    if (!query.isPaid || outcome.kind !== 'succeeded') return outcome
     return withDisputes(readAnswer(await ask('GET', disputesPath(outcome.gatewayReference))), outcome)
   }
 
-  /** The duplicate proves that an earlier request got through, so a question that did not leave us proves nothing. */
+  /** The duplicate proves that an earlier request got through, so a query that did not leave us proves nothing. */
   const sentBefore = (outcome: Outcome): Outcome =>
     outcome.kind === 'unknown' && outcome.reason === 'not_sent'
       ? { ...outcome, reason: 'no_answer' }
@@ -107,7 +107,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     verify,
 
-    readWebhook: (headers, rawBody) => readSignedHook(secretKey, headers, rawBody),
+    parseWebhook: (headers, rawBody) => readSignedHook(secretKey, headers, rawBody),
 
     ...openRefunds(ask, clock),
 

@@ -268,7 +268,7 @@ describe('a payment at Paystack', () => {
 })
 
 describe('PAYSTACK', () => {
-  const complain = (text: string, mode: 'test' | 'live') => PAYSTACK.credentials[0]?.complain(text, mode)
+  const complain = (text: string, mode: 'test' | 'live') => PAYSTACK.credentials[0]?.validate(text, mode)
 
   it('takes test keys in test mode and live keys in live mode, and complains without telling the key', () => {
     assert.equal(complain(FAKE_SECRET_KEY, 'test'), undefined)

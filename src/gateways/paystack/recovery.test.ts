@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addMs, systemClock } from '../../kit/clock.ts'
 import type { Trouble } from '../fake-server.ts'
-import type { Outcome, Started } from '../gateway.ts'
+import type { Outcome, StartedCheckout } from '../gateway.ts'
 import { FAKE_SECRET_KEY } from './fake.ts'
 import { makeAttempt, RETURN_URL, startPaystack } from './test-rig.ts'
 
 const CHARGE = /^POST \/transaction\/charge_authorization$/
 const LOSSES: readonly Trouble[] = ['cut_off_after_acting', 'http_500_after_acting', 'garbage', 'truncated']
 
-const isPaid = ({ kind }: Outcome | Started) => kind === 'succeeded'
+const isPaid = ({ kind }: Outcome | StartedCheckout) => kind === 'succeeded'
 
 describe('F-28 an answer of Paystack that gets lost', () => {
   it('leaves one execution of each of 250 charges, asked about or submitted again', async (t) => {
@@ -21,7 +21,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
       const attempt = makeAttempt({ operation: 'charge' })
       server.trouble(LOSSES[round % LOSSES.length] ?? 'garbage', { times: 1, on: CHARGE })
       assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
-      // Half of them go the resolver's way, half as if the question had found nothing yet.
+      // Half of them go the resolver's way, half as if the query had found nothing yet.
       const again = round % 2 === 0 ? gateway.verify(attempt, null) : gateway.chargeSaved(attempt, credential)
       assert.ok(isPaid(await again))
       assert.equal(paystack.executions(attempt.key), 1)

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { shaped } from '../../kit/exact-json.ts'
-import type { Attempt, CheckoutChoice, Outcome, Question, Started } from '../gateway.ts'
+import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
 import { type Answer, isUnknown, quote, type Refusal, unknown } from './answer.ts'
 import { findWording, toFailureCode } from './declines.ts'
 import { Digits, Maybe, Text } from './json.ts'
@@ -76,7 +76,7 @@ const readPage = shaped(
   }),
 )
 
-export function fromInitialize(answer: Answer, key: string): Started | Outcome {
+export function fromInitialize(answer: Answer, key: string): StartedCheckout | Outcome {
   if (isUnknown(answer)) return answer
   if (answer.kind === 'refused') return fromRefusal(answer)
   const page = readPage(answer.data)
@@ -123,10 +123,10 @@ export function fromCharge(answer: Answer, attempt: Attempt, now: Date): Outcome
 }
 
 /** An answer that refuses to tell says nothing about the payment, unless it says that there is none. */
-export function fromVerify(answer: Answer, question: Question, now: Date): Outcome {
+export function fromVerify(answer: Answer, query: StatusQuery, now: Date): Outcome {
   if (isUnknown(answer)) return answer
   if (answer.kind === 'refused') return unknown(isNotFound(answer) ? 'not_found' : 'unreadable', answer.words)
-  return fromTransaction(answer.data, question, now)
+  return fromTransaction(answer.data, query, now)
 }
 
 /** 404 or 400, as it comes; other reasons for 400, such as a bad key, do not speak of a reference. */
@@ -155,7 +155,7 @@ type Transaction = Type.Static<typeof Transaction>
 
 const readTransaction = shaped(Transaction)
 
-type About = Pick<Question, 'key' | 'operation' | 'startedAt' | 'isPaid'>
+type About = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'isPaid'>
 
 function fromTransaction(data: unknown, about: About, now: Date): Outcome {
   const record = readTransaction(data)

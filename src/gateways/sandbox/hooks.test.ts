@@ -29,8 +29,8 @@ describe('a webhook of the sandbox', () => {
     await rig.gateway.play(attempt.key)
     const [hook] = await receiver.arrived(1)
     assert(hook)
-    const reading = rig.gateway.readWebhook(flat(hook.headers), hook.body)
-    assert(reading.kind === 'about')
+    const reading = rig.gateway.parseWebhook(flat(hook.headers), hook.body)
+    assert(reading.kind === 'payment')
     assert.equal(reading.key, attempt.key)
     const body = JSON.parse(hook.body.toString())
     assert.deepEqual(Object.keys(body), ['id', 'type', 'key', 'order', 'createdAt'])
@@ -100,10 +100,10 @@ describe('F-40 a forged webhook', async () => {
   )
   const signature = sign(WEBHOOK_SECRET, rig.clock.now(), body)
   const read = (header: string | undefined, raw = body) =>
-    rig.gateway.readWebhook(header === undefined ? {} : { 'cowry-sandbox-signature': header }, raw)
+    rig.gateway.parseWebhook(header === undefined ? {} : { 'cowry-sandbox-signature': header }, raw)
 
   it('is told from the real one', () => {
-    assert.deepEqual(read(signature), { kind: 'about', key: 'k', eventId: 'e1' })
+    assert.deepEqual(read(signature), { kind: 'payment', key: 'k', eventId: 'e1' })
   })
 
   it('is noticed by its signature', () => {

@@ -6,7 +6,7 @@ import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
 import type { HttpClient } from '../../kit/http-client.ts'
 import { errorFields, type Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
-import type { WebhookReading } from '../gateway.ts'
+import type { ParsedWebhook } from '../gateway.ts'
 import type { SandboxRecord } from './record.ts'
 import { HookBody, reader } from './wire.ts'
 
@@ -93,7 +93,7 @@ function signatureOf(secret: string, unixSeconds: number, body: string | Buffer)
   return hmacSha256(secret, Buffer.concat([Buffer.from(`${unixSeconds}.`), Buffer.from(body)]))
 }
 
-// As wide as common providers allow: clocks differ, and a replay inside it is only one more question.
+// As wide as common providers allow: clocks differ, and a replay inside it is only one more query.
 const TOLERANCE_MS = 5 * 60_000
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 
@@ -104,7 +104,7 @@ export function readSignedHook(
   now: Date,
   headers: Record<string, string>,
   rawBody: Buffer,
-): WebhookReading {
+): ParsedWebhook {
   const match = SIGNATURE.exec(headers[SIGNATURE_HEADER] ?? '')
   if (!match) return { kind: 'forged' }
   const unixSeconds = Number(match[1])
@@ -113,6 +113,6 @@ export function readSignedHook(
   if (Math.abs(now.getTime() - unixSeconds * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
   const hook = readHook(rawBody.toString())
   if (!hook) return { kind: 'ignored', reason: 'not a hook that we know' }
-  const about = { kind: 'about', key: hook.key, eventId: hook.id } as const
+  const about = { kind: 'payment', key: hook.key, eventId: hook.id } as const
   return hook.type.endsWith(`.${DISPUTED}`) ? { ...about, isDispute: true } : about
 }

@@ -104,6 +104,6 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
       return executions
     },
 
-    readWebhook: (headers, rawBody) => readSignedHook(options.webhookSecret, clock.now(), headers, rawBody),
+    parseWebhook: (headers, rawBody) => readSignedHook(options.webhookSecret, clock.now(), headers, rawBody),
   }
 }

@@ -69,7 +69,7 @@ button:hover, .button:hover { box-shadow: 0 0 0 2px var(--ground), 0 0 0 3px var
   background: var(--bad-paper); color: var(--bad); font-weight: 600 }
 `
 
-/** One sheet in the middle: the bank's question, and the pages that end the way. */
+/** One sheet in the middle: the bank's query, and the pages that end the way. */
 const SHEETS = `
 .sheet { width: calc(100% - 2rem); max-width: 30rem; margin: 1.5rem auto; padding: 1.5rem 1.25rem; background: var(--paper);
   border: 1px solid var(--line); border-radius: 1rem; overflow: hidden }

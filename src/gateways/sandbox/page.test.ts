@@ -48,7 +48,7 @@ const verdictOn = async (attempt: Attempt) => {
   return outcome.kind === 'declined' ? outcome.code : outcome.kind
 }
 
-/** The bank's question about a payment whose form was sent with a card that asks for approval. */
+/** The bank's query about a payment whose form was sent with a card that asks for approval. */
 async function openApproval() {
   const { url, attempt } = await openPage()
   const approval = await submit(url, { action: 'pay', instrument: 'card_3ds' })

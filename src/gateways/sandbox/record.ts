@@ -196,7 +196,7 @@ export function paid(record: SandboxRecord, instrument: InstrumentName, now: Dat
   return end({ ...current, instrument }, ending, now.toISOString())
 }
 
-/** The payer answers the bank's question. */
+/** The payer answers the bank's query. */
 export function approved(record: SandboxRecord, approves: boolean, now: Date): SandboxRecord {
   const current = settled(record, now)
   if (current.status !== 'authenticating') return current

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { money } from '../../core/money.ts'
-import type { Outcome, Started } from '../gateway.ts'
+import type { Outcome, StartedCheckout } from '../gateway.ts'
 import { SANDBOX_INSTRUMENTS } from './index.ts'
 import { CARD, callApi, makeAttempt, RETURN_URL, type Rig, saveCard, startRig } from './test-rig.ts'
 
@@ -15,7 +15,7 @@ after(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-const sumOf = (outcome: Outcome | Started) =>
+const sumOf = (outcome: Outcome | StartedCheckout) =>
   outcome.kind === 'succeeded'
     ? `paid ${outcome.paid.minor} ${outcome.paid.currency}`
     : outcome.kind === 'declined'

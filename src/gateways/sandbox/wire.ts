@@ -15,7 +15,7 @@ import {
   type NextStep,
   type Outcome,
   type SavedMethod,
-  type Started,
+  type StartedCheckout,
 } from '../gateway.ts'
 
 // Every text has an end: what does not fit was not written by this provider.
@@ -226,7 +226,7 @@ function readSubmission(answer: HttpAnswer): RecordBody | Declined | Unknown {
   return { kind: 'declined', code: 'provider_unavailable', words, gatewayReference: null, refused: true }
 }
 
-export function fromStart(answer: HttpAnswer, key: string): Started | Outcome {
+export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Outcome {
   const body = readSubmission(answer)
   if ('words' in body) return body
   const outcome = fromRecord(body, key)

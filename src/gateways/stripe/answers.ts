@@ -72,7 +72,7 @@ export function isBusy({ http, error }: ErrorReply): boolean {
   return http === 429 || (http === 400 && (code === 'rate_limit' || code === 'lock_timeout'))
 }
 
-/** An answer to a question that is no answer: it says nothing about what was asked. */
+/** An answer to a query that is no answer: it says nothing about what was asked. */
 export function fromUnansweredQuestion(reply: ErrorReply): Unknown {
   if (reply.http === 404 && reply.error?.code === 'resource_missing') {
     return unknown('not_found', describeError(reply))

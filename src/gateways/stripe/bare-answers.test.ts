@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
 import { systemClock } from '../../kit/clock.ts'
-import type { Question } from '../gateway.ts'
+import type { StatusQuery } from '../gateway.ts'
 import { STRIPE } from './index.ts'
 
 const now = new Date('2026-11-14T10:00:00Z')
@@ -29,7 +29,7 @@ function stripeThatAnswers(body: unknown) {
   })
 }
 
-const question: Question = {
+const query: StatusQuery = {
   key: KEY,
   operation: 'checkout',
   amount: money(1_000n, 'USD'),
@@ -53,7 +53,7 @@ describe('Stripe, when it does not say when something was paid,', () => {
       livemode: false,
       metadata: {},
     }
-    const outcome = await stripeThatAnswers(session).verify(question, 'cs_test_1')
+    const outcome = await stripeThatAnswers(session).verify(query, 'cs_test_1')
     assert.ok(outcome.kind === 'succeeded')
     assert.deepEqual(outcome.paid, money(1_000n, 'USD'))
     assert.deepEqual(outcome.paidAt, now)
@@ -61,7 +61,7 @@ describe('Stripe, when it does not say when something was paid,', () => {
 
   it('leaves a session open that is', async () => {
     const session = { id: 'cs_test_1', status: 'open', payment_status: 'unpaid', client_reference_id: KEY }
-    const outcome = await stripeThatAnswers(session).verify(question, 'cs_test_1')
+    const outcome = await stripeThatAnswers(session).verify(query, 'cs_test_1')
     assert.equal(outcome.kind, 'pending')
   })
 })

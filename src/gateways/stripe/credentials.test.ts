@@ -20,7 +20,7 @@ describe('a credential of Stripe', () => {
   ]
   for (const [text, mode, complaint] of keys) {
     it(`${text || 'without a letter'} is ${complaint ? 'refused' : 'taken'} in ${mode} mode`, () => {
-      const words = secretKey?.complain(text, mode)
+      const words = secretKey?.validate(text, mode)
       if (complaint === undefined) assert.equal(words, undefined)
       else assert.match(words ?? '', complaint)
       assert.ok(!words?.includes('made0up'), 'the value itself is not told')
@@ -29,8 +29,8 @@ describe('a credential of Stripe', () => {
 
   it('for webhooks begins with whsec_ in both modes, and can be left out', () => {
     for (const mode of ['test', 'live'] as const) {
-      assert.equal(webhookSecret?.complain('whsec_made0up', mode), undefined)
-      assert.match(webhookSecret?.complain('sk_test_made0up', mode) ?? '', /^must begin with whsec_/)
+      assert.equal(webhookSecret?.validate('whsec_made0up', mode), undefined)
+      assert.match(webhookSecret?.validate('sk_test_made0up', mode) ?? '', /^must begin with whsec_/)
     }
     assert.deepEqual(
       STRIPE.credentials.map(({ name, isRequired }) => [name, isRequired]),

@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
-import type { DisputeReport, FoundKey } from '../gateway.ts'
+import type { DisputeReport, KeyLookup } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
 import { fromUnansweredQuestion, readReply, type Unknown, unknown } from './answers.ts'
 import { KEY_FIELD } from './forms.ts'
@@ -65,7 +65,7 @@ function amountOf({ amount, currency }: Dispute, paid: Money): Money {
 const readIntent = shaped(Type.Object({ id: Identity, metadata: Maybe(Metadata) }))
 
 /** Our key in a payment of Stripe's: other software on the account makes payments without one. */
-export function fromKeyQuestion(answer: HttpAnswer): FoundKey {
+export function fromKeyQuestion(answer: HttpAnswer): KeyLookup {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromUnansweredQuestion(reply)

@@ -111,13 +111,17 @@ describe("Stripe's event", () => {
       const { gateway, provider } = await startStripe(t)
       const { headers, body } = provider.webhook(FIXTURE_KEY, type)
       const { id } = JSON.parse(body.toString())
-      assert.deepEqual(gateway.readWebhook(headers, body), { kind: 'about', key: FIXTURE_KEY, eventId: id })
+      assert.deepEqual(gateway.parseWebhook(headers, body), {
+        kind: 'payment',
+        key: FIXTURE_KEY,
+        eventId: id,
+      })
     })
   }
 
   it('is about the client_reference_id of a session that has lost its metadata', () => {
     const reading = readEvent(makeEvent({}, { metadata: {}, client_reference_id: 'ours' }))
-    assert.ok(reading.kind === 'about')
+    assert.ok(reading.kind === 'payment')
     assert.equal(reading.key, 'ours')
   })
 
@@ -144,13 +148,13 @@ describe("Stripe's event", () => {
       api_version: '2026-10-28.endive',
       data: { object: { metadata: { cowry_key: 'k' } } },
     })
-    assert.equal(readEvent(body).kind, 'about')
+    assert.equal(readEvent(body).kind, 'payment')
   })
 
   it('is forged when it comes to a connector that has no webhook secret', async (t) => {
     const { provider } = await startStripe(t)
     const { headers, body } = provider.webhook(FIXTURE_KEY)
     assert.deepEqual(readSignedEvent(undefined, systemClock.now(), headers, body), FORGED)
-    assert.equal(readSignedEvent(FAKE_WEBHOOK_SECRET, systemClock.now(), headers, body).kind, 'about')
+    assert.equal(readSignedEvent(FAKE_WEBHOOK_SECRET, systemClock.now(), headers, body).kind, 'payment')
   })
 })

@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
 import { shaped } from '../../kit/exact-json.ts'
-import type { WebhookReading } from '../gateway.ts'
+import type { ParsedWebhook } from '../gateway.ts'
 import { KEY_FIELD } from './forms.ts'
 import { Identity, idOf, Maybe, Metadata, parseJson, Text } from './shapes.ts'
 
@@ -56,7 +56,7 @@ export function readSignedEvent(
   now: Date,
   headers: Record<string, string>,
   rawBody: Buffer,
-): WebhookReading {
+): ParsedWebhook {
   const signature = parseSignature(headers[SIGNATURE_HEADER] ?? '')
   // Without a secret nobody can prove to be Stripe, and an empty key would be one that everybody has.
   if (!secret || !signature || !isSigned(secret, signature, rawBody)) return { kind: 'forged' }
@@ -67,13 +67,13 @@ export function readSignedEvent(
   const { metadata, client_reference_id: reference, payment_intent: intent } = event.data.object
   // A dispute is the bank's, not ours: it names the payment, and only the payment carries our key.
   if (event.type.startsWith(DISPUTES)) {
-    const gatewayPayment = idOf(intent)
-    if (gatewayPayment !== null) return { kind: 'dispute_of', gatewayPayment, eventId: event.id }
+    const gatewayPaymentId = idOf(intent)
+    if (gatewayPaymentId !== null) return { kind: 'dispute', gatewayPaymentId, eventId: event.id }
   }
   const key = metadata?.[KEY_FIELD] ?? reference
   if (typeof key !== 'string' || key === '')
     return { kind: 'ignored', reason: 'an event without a key of ours' }
-  return { kind: 'about', key, eventId: event.id }
+  return { kind: 'payment', key, eventId: event.id }
 }
 
 interface Signature {

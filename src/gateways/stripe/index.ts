@@ -4,7 +4,7 @@
 import type { Mode } from '../../core/merchant.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Outcome, Question, RecoveryProperties } from '../gateway.ts'
+import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { RAILS } from './amounts.ts'
 import { unknown } from './answers.ts'
 import { disputesPath, fromDisputes, fromKeyQuestion } from './disputes.ts'
@@ -42,7 +42,7 @@ const SECRET_KEY: CredentialField = {
   meaning:
     'The secret key of the Stripe account, or a restricted key that may write Checkout Sessions, PaymentIntents, ' +
     'Customers and Refunds and read PaymentMethods, Disputes and the Balance.',
-  complain: complainAboutKey,
+  validate: complainAboutKey,
 }
 
 const WEBHOOK_SECRET: CredentialField = {
@@ -52,7 +52,7 @@ const WEBHOOK_SECRET: CredentialField = {
   meaning:
     'The signing secret of the webhook endpoint at Stripe. Without it no webhook is believed, and payments are found ' +
     'out by asking.',
-  complain: (text) =>
+  validate: (text) =>
     /^whsec_[\x21-\x7e]+$/.test(text)
       ? undefined
       : 'must begin with whsec_: it is shown in the Stripe dashboard as the signing secret of the webhook endpoint',
@@ -82,7 +82,7 @@ const SESSIONS = '/v1/checkout/sessions'
 const INTENTS = '/v1/payment_intents'
 const REFUNDS = '/v1/refunds'
 
-// With the payment and its card, so that one question answers everything.
+// With the payment and its card, so that one query answers everything.
 const WITH_CARD = 'expand[]=payment_intent.payment_method'
 
 // Nothing is known at Stripe under our own key: what was lost on the way is found by sending it once more.
@@ -116,7 +116,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
   const readIntent = (id: string) => read(`${INTENTS}/${encodeURIComponent(id)}`)
 
-  async function verify({ operation, key, isPaid }: Question, reference: string | null): Promise<Outcome> {
+  async function verify({ operation, key, isPaid }: StatusQuery, reference: string | null): Promise<Outcome> {
     if (reference === null) return NO_REFERENCE
     const isSession = operation === 'checkout'
     const answer = await (isSession ? readSession(reference) : readIntent(reference))
@@ -156,11 +156,11 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
       )
     },
 
-    async cancel(question, reference) {
-      if (reference === null || question.operation !== 'checkout') return verify(question, reference)
+    async cancel(query, reference) {
+      if (reference === null || query.operation !== 'checkout') return verify(query, reference)
       const expiry = fromExpiry(await write(`${SESSIONS}/${encodeURIComponent(reference)}/expire`, []))
       if (expiry !== 'expired' && expiry !== 'not_open') return expiry
-      const outcome = await verify(question, reference)
+      const outcome = await verify(query, reference)
       return expiry === 'expired' && outcome.kind === 'declined' && outcome.code === 'customer_timeout'
         ? { ...outcome, code: 'customer_cancelled', words: 'the checkout session of Stripe was closed' }
         : outcome
@@ -184,7 +184,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
     probe: async () => fromProbe(await read('/v1/balance')),
 
-    readWebhook: (received, rawBody) =>
+    parseWebhook: (received, rawBody) =>
       readSignedEvent(credentials.webhookSecret, clock.now(), received, rawBody),
   }
 }

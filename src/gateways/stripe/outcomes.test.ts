@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
 import type { FakeReply } from '../fake-server.ts'
-import type { Outcome, Started } from '../gateway.ts'
+import type { Outcome, StartedCheckout } from '../gateway.ts'
 import { readFixture } from './fake-books.ts'
 import { STRIPE } from './index.ts'
 import {
@@ -19,7 +19,7 @@ import {
   startStripe,
 } from './test-rig.ts'
 
-const sumOf = (outcome: Outcome | Started): string =>
+const sumOf = (outcome: Outcome | StartedCheckout): string =>
   outcome.kind === 'succeeded'
     ? `paid ${outcome.paid.minor} ${outcome.paid.currency}`
     : outcome.kind === 'declined'
@@ -206,7 +206,7 @@ describe('a payment of Stripe', () => {
     [{ status: 'dreaming' }, 'unreadable'],
   ]
   for (const [changes, expected] of states) {
-    it(`with ${JSON.stringify(changes)} is ${expected}, in answer to a charge and to a question`, async (t) => {
+    it(`with ${JSON.stringify(changes)} is ${expected}, in answer to a charge and to a query`, async (t) => {
       const gateway = await startSaying(t, { http: 200, body: { ...intent, ...changes } })
       assert.equal(sumOf(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
       const charged = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
@@ -248,7 +248,7 @@ describe('an answer of Stripe about another payment', () => {
   })
 })
 
-/** What an error means in answer to a charge, and to a question about one. */
+/** What an error means in answer to a charge, and to a query about one. */
 const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][] = [
   ['402 of a card', { http: 402, body: declined402 }, 'insufficient_funds', 'unreadable'],
   [

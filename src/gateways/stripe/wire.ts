@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { shaped } from '../../kit/exact-json.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
-import type { Outcome, SavedMethod, Started } from '../gateway.ts'
+import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
 import { CURRENCIES_TAKEN, fromAmount } from './amounts.ts'
 import {
   describeError,
@@ -75,7 +75,7 @@ const readSession = shaped(Session)
 const readIntent = shaped(Intent)
 const readCardMethod = shaped(CardMethod)
 
-export function fromStart(answer: HttpAnswer, key: string): Started | Outcome {
+export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Outcome {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedSubmission(reply, key)

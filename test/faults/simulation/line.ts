@@ -6,10 +6,10 @@ import type {
   CheckoutChoice,
   Gateway,
   Outcome,
-  Question,
   RefundOutcome,
   RefundRequest,
-  Started,
+  StartedCheckout,
+  StatusQuery,
 } from '../../../src/gateways/gateway.ts'
 import type { Provider } from './provider.ts'
 import type { Host, Sim } from './sim.ts'
@@ -85,7 +85,7 @@ export function createLine(sim: Sim, host: Host, provider: Provider, options: Li
     rails: [{ currency: 'KES', channels: ['card', 'bank_transfer'] }],
     recovery: provider.recovery,
     startCheckout: (attempt: Attempt, _choice: CheckoutChoice) =>
-      call<Started | Outcome>(
+      call<StartedCheckout | Outcome>(
         `${provider.name} opens ${attempt.key}`,
         arrive('checkout', attempt.key, () => provider.openPage(attempt)),
         true,
@@ -96,22 +96,22 @@ export function createLine(sim: Sim, host: Host, provider: Provider, options: Li
         arrive('charge', attempt.key, () => provider.charge(attempt)),
         true,
       ),
-    verify: ({ key }: Question) => call<Outcome>(`${provider.name} looks`, () => provider.ask(key)),
+    verify: ({ key }: StatusQuery) => call<Outcome>(`${provider.name} looks`, () => provider.ask(key)),
     ...(provider.cancels && {
-      cancel: ({ key }: Question) => call<Outcome>(`${provider.name} cancels`, () => provider.cancel(key)),
+      cancel: ({ key }: StatusQuery) => call<Outcome>(`${provider.name} cancels`, () => provider.cancel(key)),
     }),
     refund: (request: RefundRequest) =>
       call<RefundOutcome>(
         `${provider.name} refunds ${request.key}`,
         arrive('refund', request.key, () => provider.refund(request)),
-        provider.recovery.refundsWithoutKey !== true,
+        provider.recovery.nonIdempotentRefunds !== true,
       ),
     verifyRefund: ({ key }: RefundRequest) =>
       call<RefundOutcome>(`${provider.name} looks for a refund`, () => provider.askRefund(key)),
-    readWebhook: (_headers, rawBody) => {
+    parseWebhook: (_headers, rawBody) => {
       // A boundary: the only webhooks here are our provider's own.
       const { key, eventId } = JSON.parse(rawBody.toString()) as { key: string; eventId: string }
-      return { kind: 'about', key, eventId }
+      return { kind: 'payment', key, eventId }
     },
   }
 }

@@ -103,7 +103,7 @@ export const PLANTED: readonly PlantedBug[] = [
     thought: 'A gateway knows a refund by its key, as it knows a charge.',
     plant: {
       gateway: (gateway) => {
-        const { refundsWithoutKey: _, ...recovery } = gateway.recovery
+        const { nonIdempotentRefunds: _, ...recovery } = gateway.recovery
         return { ...gateway, recovery }
       },
     },

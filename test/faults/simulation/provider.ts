@@ -11,7 +11,7 @@ import type {
   RefundOutcome,
   RefundRequest,
   SavedMethod,
-  Started,
+  StartedCheckout,
 } from '../../../src/gateways/gateway.ts'
 import type { Chance } from './chance.ts'
 import type { Sim } from './sim.ts'
@@ -66,7 +66,7 @@ export interface Provider {
   readonly cancels: boolean
   hasRefused(key: string): boolean
   charge(attempt: Attempt): Outcome | 'silence'
-  openPage(attempt: Attempt): Started | Outcome | 'silence'
+  openPage(attempt: Attempt): StartedCheckout | Outcome | 'silence'
   ask(key: string): Outcome
   cancel(key: string): Outcome
   refund(request: RefundRequest): RefundOutcome | 'silence'
@@ -240,7 +240,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
       return toOutcome(deal, deal.status)
     },
     refund(request) {
-      const again = options.recovery.refundsWithoutKey ? undefined : refunds.get(request.key)
+      const again = options.recovery.nonIdempotentRefunds ? undefined : refunds.get(request.key)
       if (again) return again.knownAtMs <= scheduler.now() ? toRefundOutcome(request.key, again) : 'silence'
       return giveBack(request)
     },
@@ -261,7 +261,7 @@ function savedCard(chance: Chance, { customer: { email } }: Attempt): SavedMetho
   }
 }
 
-function toStarted(deal: Deal): Started {
+function toStarted(deal: Deal): StartedCheckout {
   const url = `https://provider.example/${deal.key}`
   return { kind: 'started', gatewayReference: deal.reference, next: { kind: 'redirect', url } }
 }
@@ -300,8 +300,8 @@ export function drawRecovery(
   const recovery: RecoveryProperties = {
     ...{ keyRetentionHours, cachesErrors: true, lookupByReference: true },
     ...(chance.happens(0.3) && { paysAfterDecline: true }),
-    ...(chance.happens(0.2) && { refundsOneAtATime: true }),
-    ...(chance.happens(0.2) && { refundsWithoutKey: true }),
+    ...(chance.happens(0.2) && { sequentialRefunds: true }),
+    ...(chance.happens(0.2) && { nonIdempotentRefunds: true }),
   }
   return { recovery, keepsKeysMs: keyRetentionHours * HOUR_MS }
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../core/money.ts'
 import { systemClock } from '../kit/clock.ts'
-import type { Attempt, Gateway, Outcome, Question, RefundRequest } from './gateway.ts'
-import { type GuardOptions, guarded } from './guard.ts'
+import { type CircuitBreakerOptions, withCircuitBreaker } from './circuit-breaker.ts'
+import type { Attempt, Gateway, Outcome, RefundRequest, StatusQuery } from './gateway.ts'
 
 const NOT_ANSWERED: Outcome = { kind: 'unknown', reason: 'no_answer', words: 'no answer' }
 const DECLINED: Outcome = { kind: 'declined', code: 'do_not_honor', words: 'no', gatewayReference: null }
 const PENDING: Outcome = { kind: 'pending', gatewayReference: 'ref' }
 
-const question: Question = {
+const query: StatusQuery = {
   key: '0d1f4c3a-5b1e-4a53-9f4e-6a5f0c1b2d3e',
   operation: 'charge',
   amount: money(1_000n, 'KES'),
@@ -17,7 +17,7 @@ const question: Question = {
   expiresAt: null,
 }
 const attempt: Attempt = {
-  ...question,
+  ...query,
   paymentId: 'payment',
   merchantId: 'merchant',
   merchantName: 'Shop',
@@ -27,16 +27,16 @@ const attempt: Attempt = {
   customer: { email: 'payer@shop.example', firstname: 'A', lastname: 'B' },
 }
 const refund: RefundRequest = {
-  key: question.key,
-  attemptKey: question.key,
+  key: query.key,
+  attemptKey: query.key,
   attemptReference: 'ref',
-  amount: question.amount,
+  amount: query.amount,
   isFull: true,
 }
 
 /** A provider whose next answers are given, and which counts what reached it. */
 function provider(answer: () => Promise<Outcome>, more: Partial<Gateway> = {}) {
-  const calls = { charges: 0, questions: 0 }
+  const calls = { charges: 0, statusChecks: 0 }
   const gateway: Gateway = {
     name: 'steady',
     rails: [],
@@ -47,17 +47,21 @@ function provider(answer: () => Promise<Outcome>, more: Partial<Gateway> = {}) {
       return answer()
     },
     verify: () => {
-      calls.questions += 1
+      calls.statusChecks += 1
       return answer()
     },
-    readWebhook: () => ({ kind: 'ignored', reason: 'none of ours' }),
+    parseWebhook: () => ({ kind: 'ignored', reason: 'none of ours' }),
     ...more,
   }
   return { gateway, calls }
 }
 
-function guard(gateway: Gateway, options: Partial<GuardOptions> = {}) {
-  const { gateway: safe, health } = guarded(gateway, { clock: systemClock, limitMs: 2_000, ...options })
+function protect(gateway: Gateway, options: Partial<CircuitBreakerOptions> = {}) {
+  const { gateway: safe, health } = withCircuitBreaker(gateway, {
+    clock: systemClock,
+    timeoutMs: 2_000,
+    ...options,
+  })
   const charge = async () => {
     const outcome = await safe.chargeSaved?.(attempt, 'credential')
     return outcome?.kind === 'unknown' ? outcome.reason : outcome?.kind
@@ -71,14 +75,14 @@ async function times<Value>(count: number, act: () => Promise<Value>): Promise<V
   return values
 }
 
-describe('a guarded gateway', () => {
+describe('a gateway behind a circuit breaker', () => {
   it('answers as the gateway does, and has the verbs that it has', async () => {
     const { gateway } = provider(() => Promise.resolve(PENDING))
-    const { safe, health } = guard(gateway)
+    const { safe, health } = protect(gateway)
     assert.equal(await safe.chargeSaved?.(attempt, 'credential'), PENDING)
-    assert.equal(await safe.verify(question, null), PENDING)
+    assert.equal(await safe.verify(query, null), PENDING)
     assert.equal(await safe.startCheckout(attempt, { channel: 'card' }, 'https://shop.example'), PENDING)
-    assert.deepEqual(safe.readWebhook({}, Buffer.from('')), { kind: 'ignored', reason: 'none of ours' })
+    assert.deepEqual(safe.parseWebhook({}, Buffer.from('')), { kind: 'ignored', reason: 'none of ours' })
     assert.deepEqual([safe.cancel, safe.refund, safe.verifyRefund], [undefined, undefined, undefined])
     assert.equal(safe.name, 'steady')
     assert.equal(health(), 'up')
@@ -86,14 +90,14 @@ describe('a guarded gateway', () => {
 
   it('lets what is wrong in a connector be seen', async () => {
     const { gateway } = provider(() => Promise.reject(new Error('a bug')))
-    const { charge } = guard(gateway)
+    const { charge } = protect(gateway)
     await assert.rejects(charge(), /a bug/)
   })
 
   it('does not call declines and unknown keys trouble', async () => {
     for (const outcome of [DECLINED, { ...NOT_ANSWERED, reason: 'not_found' }] as Outcome[]) {
       const { gateway, calls } = provider(() => Promise.resolve(outcome))
-      const { charge, health } = guard(gateway)
+      const { charge, health } = protect(gateway)
       await times(50, charge)
       assert.deepEqual([calls.charges, health()], [50, 'up'])
     }
@@ -103,7 +107,7 @@ describe('a guarded gateway', () => {
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), {
       refund: () => assert.fail('a refund was sent'),
     })
-    const { safe, charge, health } = guard(gateway)
+    const { safe, charge, health } = protect(gateway)
     assert.deepEqual(await times(5, charge), Array(5).fill('no_answer'))
     assert.equal(health(), 'down')
     assert.deepEqual(await times(5, charge), Array(5).fill('not_sent'))
@@ -115,22 +119,22 @@ describe('a guarded gateway', () => {
   it('still asks what became of what was sent', async () => {
     let answer: Outcome = NOT_ANSWERED
     const { gateway, calls } = provider(() => Promise.resolve(answer))
-    const { safe, charge } = guard(gateway)
+    const { safe, charge } = protect(gateway)
     await times(5, charge)
     answer = PENDING
-    assert.deepEqual(await times(3, () => safe.verify(question, null)), [PENDING, PENDING, PENDING])
-    assert.equal(calls.questions, 3)
+    assert.deepEqual(await times(3, () => safe.verify(query, null)), [PENDING, PENDING, PENDING])
+    assert.equal(calls.statusChecks, 3)
     assert.equal(await charge(), 'not_sent')
   })
 
-  it('opens again when a question finds the provider answering after the rest', async () => {
+  it('opens again when a query finds the provider answering after the cool-down', async () => {
     let answer: Outcome = NOT_ANSWERED
     const { gateway } = provider(() => Promise.resolve(answer))
-    const { safe, charge, health } = guard(gateway, { restMs: 50 })
+    const { safe, charge, health } = protect(gateway, { coolDownMs: 50 })
     await times(5, charge)
     answer = PENDING
     await systemClock.sleep(80)
-    await safe.verify(question, null)
+    await safe.verify(query, null)
     assert.equal(health(), 'up')
     assert.equal(await charge(), 'pending')
   })
@@ -144,7 +148,7 @@ describe('a guarded gateway', () => {
         return Promise.resolve(state)
       },
     })
-    const { charge, health } = guard(gateway, { restMs: 50 })
+    const { charge, health } = protect(gateway, { coolDownMs: 50 })
     await times(5, charge)
     await systemClock.sleep(80)
     assert.deepEqual([await charge(), probes, calls.charges], ['not_sent', 1, 5])
@@ -153,11 +157,11 @@ describe('a guarded gateway', () => {
     assert.deepEqual([await charge(), probes, calls.charges, health()], ['pending', 2, 6, 'up'])
   })
 
-  it('comes back by itself when routing asks for its health after the rest, at nobody’s cost', async () => {
+  it('comes back by itself when routing asks for its health after the cool-down, at nobody’s cost', async () => {
     let state: 'unreachable' | 'works' = 'unreachable'
     const probe = () => Promise.resolve(state)
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), { probe })
-    const { charge, health } = guard(gateway, { restMs: 50 })
+    const { charge, health } = protect(gateway, { coolDownMs: 50 })
     await times(5, charge)
     await systemClock.sleep(80)
     assert.equal(health(), 'down')
@@ -168,9 +172,9 @@ describe('a guarded gateway', () => {
     assert.deepEqual([health(), calls.charges], ['up', 5])
   })
 
-  it('is up again after the rest for a gateway that can only be tried with a payment', async () => {
+  it('is up again after the cool-down for a gateway that can only be tried with a payment', async () => {
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED))
-    const { charge, health } = guard(gateway, { restMs: 50 })
+    const { charge, health } = protect(gateway, { coolDownMs: 50 })
     await times(5, charge)
     assert.equal(health(), 'down')
     await systemClock.sleep(80)
@@ -182,16 +186,16 @@ describe('a guarded gateway', () => {
   it('bounds calls under way, keeps a bounded queue, and never sends what it has called not sent', async () => {
     const open = Promise.withResolvers<Outcome>()
     const { gateway, calls } = provider(() => open.promise)
-    const { safe, charge } = guard(gateway, { concurrency: 2, waitMs: 100 })
+    const { safe, charge } = protect(gateway, { concurrency: 2, queueTimeoutMs: 100 })
     const charges = [charge(), charge(), charge(), charge(), charge()]
     // Two are under way, two wait, and for the fifth there is no room.
     assert.equal(await charges[4], 'not_sent')
     assert.equal(calls.charges, 2)
     assert.deepEqual(await Promise.all(charges.slice(2)), ['not_sent', 'not_sent', 'not_sent'])
     // Questions have room of their own.
-    const answered = safe.verify(question, null)
+    const answered = safe.verify(query, null)
     await systemClock.sleep(10)
-    assert.equal(calls.questions, 1)
+    assert.equal(calls.statusChecks, 1)
     open.resolve(PENDING)
     assert.deepEqual(await Promise.all([...charges.slice(0, 2), answered]), ['pending', 'pending', PENDING])
     await systemClock.sleep(20)
@@ -204,13 +208,13 @@ describe('a guarded gateway', () => {
       await systemClock.sleep(20)
       return PENDING
     })
-    const { charge } = guard(gateway, { concurrency: 1 })
+    const { charge } = protect(gateway, { concurrency: 1 })
     assert.deepEqual(await Promise.all([charge(), charge()]), ['pending', 'pending'])
   })
 
   it('does not wait for longer than the limit, and then does not claim that nothing was sent', async () => {
     const { gateway } = provider(() => new Promise(() => undefined))
-    const { charge } = guard(gateway, { limitMs: 50, waitMs: 20 })
+    const { charge } = protect(gateway, { timeoutMs: 50, queueTimeoutMs: 20 })
     assert.equal(await charge(), 'no_answer')
   })
 })

@@ -1,4 +1,4 @@
-// Opens gateways with credentials. Each account has an HTTP client and a guard of its own, so that a provider that is
+// Opens gateways with credentials. Each account has an HTTP client and a breaker of its own, so that a provider that is
 // slow for one slows nobody else, and is opened once for as long as its credentials stay.
 
 import type { Mode } from '../core/merchant.ts'
@@ -7,48 +7,48 @@ import type { Vault } from '../kit/crypto.ts'
 import { createHttpClient, type HttpClient } from '../kit/http-client.ts'
 import { heedRetryAfter } from '../kit/retry-after.ts'
 import type { AccountRow } from './account-queries.ts'
+import { withCircuitBreaker } from './circuit-breaker.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
 import type { Gateway } from './gateway.ts'
-import { guarded } from './guard.ts'
 import type { MeasureGateway } from './measure.ts'
 import type { Health } from './routing.ts'
 
-export interface Opened {
+export interface ConnectedGateway {
   gateway: Gateway
   title: string
   health(): Health
 }
 
-export interface Opener {
+export interface ConnectionFactory {
   readonly definitions: readonly GatewayDefinition[]
   /** The gateways of which the installation itself has an account, in the order of their definitions. */
-  readonly installed: readonly Opened[]
+  readonly instanceGateways: readonly ConnectedGateway[]
   /** Undefined for a gateway that this version does not have. Throws when the credentials do not open. */
-  openAccount(account: AccountRow): Opened | undefined
+  connectAccount(account: AccountRow): ConnectedGateway | undefined
   baseUrlOf(definition: GatewayDefinition): string
-  tryCredentials(
+  checkCredentials(
     name: string,
     credentials: Credentials,
-  ): Promise<'works' | 'refused' | 'unreachable' | 'untried'>
+  ): Promise<'works' | 'refused' | 'unreachable' | 'unchecked'>
   close(): Promise<void>
 }
 
-interface OpenerApp {
+interface ConnectionFactoryApp {
   clock: Clock
   vault: Vault
 }
 
 /** What the installation gives a gateway: perhaps credentials, and where the provider is. */
-export interface GatewayAccess {
+export interface GatewayConfig {
   credentials: Credentials | null
   baseUrl: string
 }
 
-export interface OpenerOptions {
+export interface ConnectionFactoryOptions {
   definitions: readonly GatewayDefinition[]
   /** By the gateway's name. */
-  access: ReadonlyMap<string, GatewayAccess>
+  configs: ReadonlyMap<string, GatewayConfig>
   mode: Mode
   timeoutMs: number
   publicUrl(): string
@@ -59,18 +59,21 @@ export interface OpenerOptions {
 }
 
 // An open account without traffic has no connection and takes some kilobytes.
-const MAX_OPEN = 2_000
+const MAX_CONNECTIONS = 2_000
 
 // The client's own limit speaks first, because it knows whether a byte has left. With the wait for a turn this stays
 // within the two seconds after which somebody else may take an attempt over.
-const LIMIT_SLACK_MS = 1_000
+const TIMEOUT_SLACK_MS = 1_000
 
-interface OpenAccount extends Opened {
+interface ConnectedAccount extends ConnectedGateway {
   sealed: string
   http: HttpClient
 }
 
-export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
+export function createConnectionFactory(
+  app: ConnectionFactoryApp,
+  options: ConnectionFactoryOptions,
+): ConnectionFactory {
   const clients = new Set<HttpClient>()
   const newClient = () => {
     const bare = createHttpClient({ totalTimeoutMs: options.timeoutMs })
@@ -79,16 +82,16 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
     return http
   }
   const byName = new Map(options.definitions.map((definition) => [definition.name, definition]))
-  const accounts = new Map<string, OpenAccount>()
+  const accounts = new Map<string, ConnectedAccount>()
 
   const baseUrlOf = ({ name, baseUrl }: GatewayDefinition) =>
-    options.access.get(name)?.baseUrl ?? baseUrl[options.mode]
+    options.configs.get(name)?.baseUrl ?? baseUrl[options.mode]
   const connect = (
     definition: GatewayDefinition,
     credentials: Credentials,
     http: HttpClient,
     webhookPath = webhookPathOf(definition.name),
-  ): Opened => {
+  ): ConnectedGateway => {
     const opened = definition.open({
       credentials,
       baseUrl: baseUrlOf(definition),
@@ -98,41 +101,44 @@ export function createOpener(app: OpenerApp, options: OpenerOptions): Opener {
       publicUrl: options.publicUrl,
       webhookPath,
     })
-    const guard = guarded(opened, { clock: app.clock, limitMs: options.timeoutMs + LIMIT_SLACK_MS })
-    const gateway = options.measure?.(guard.gateway) ?? guard.gateway
-    return { title: definition.title, ...guard, gateway }
+    const breaker = withCircuitBreaker(opened, {
+      clock: app.clock,
+      timeoutMs: options.timeoutMs + TIMEOUT_SLACK_MS,
+    })
+    const gateway = options.measure?.(breaker.gateway) ?? breaker.gateway
+    return { title: definition.title, ...breaker, gateway }
   }
 
   return {
     definitions: options.definitions,
     baseUrlOf,
-    installed: options.definitions.flatMap((definition) => {
-      const credentials = options.access.get(definition.name)?.credentials
+    instanceGateways: options.definitions.flatMap((definition) => {
+      const credentials = options.configs.get(definition.name)?.credentials
       return credentials ? [connect(definition, credentials, newClient())] : []
     }),
-    openAccount(row) {
+    connectAccount(row) {
       const definition = byName.get(row.gateway)
       if (!definition) return undefined
       const known = accounts.get(row.id)
       if (known?.sealed === row.sealed) return known
       const credentials = openCredentials(app.vault, row)
       const http = known?.http ?? newClient()
-      const opened: OpenAccount = {
+      const opened: ConnectedAccount = {
         ...connect(definition, credentials, http, webhookPathOf(row.gateway, row.merchantId)),
         sealed: row.sealed,
         http,
       }
       accounts.delete(row.id)
       accounts.set(row.id, opened)
-      letOldestGo(accounts, clients)
+      evictOldest(accounts, clients)
       return opened
     },
-    async tryCredentials(name, credentials) {
+    async checkCredentials(name, credentials) {
       const definition = byName.get(name)
       if (!definition) throw new Error(`there is no gateway called ${name}`)
       const http = createHttpClient({ totalTimeoutMs: options.timeoutMs })
       try {
-        return (await connect(definition, credentials, http).gateway.probe?.()) ?? 'untried'
+        return (await connect(definition, credentials, http).gateway.probe?.()) ?? 'unchecked'
       } finally {
         await http.close()
       }
@@ -149,9 +155,9 @@ export function webhookPathOf(gateway: string, merchantId?: string): string {
 }
 
 /** Its client is not closed, because somebody may be about to use it: it lets its connections go by itself. */
-function letOldestGo(accounts: Map<string, OpenAccount>, clients: Set<HttpClient>): void {
+function evictOldest(accounts: Map<string, ConnectedAccount>, clients: Set<HttpClient>): void {
   const [oldest] = accounts
-  if (!oldest || accounts.size <= MAX_OPEN) return
+  if (!oldest || accounts.size <= MAX_CONNECTIONS) return
   const [id, { http }] = oldest
   accounts.delete(id)
   clients.delete(http)
