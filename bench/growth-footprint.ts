@@ -2,7 +2,7 @@
 
 import pg from 'pg'
 import { chargeBody, saveMethod } from '../test/support/builders.ts'
-import type { Ending } from '../test/support/database.ts'
+import type { Cleanup } from '../test/support/database.ts'
 import { testService } from '../test/support/service.ts'
 import { rounded } from './figures.ts'
 
@@ -43,7 +43,7 @@ interface State {
 }
 
 /** Charges a saved card of the sandbox many times, and divides. */
-export async function measureFootprint(t: Ending, databaseUrl: string): Promise<Footprint> {
+export async function measureFootprint(t: Cleanup, databaseUrl: string): Promise<Footprint> {
   const env = { COWRY_RATE_LIMIT: '0', COWRY_SETTLEMENT_HOURS: '0' }
   const { api } = await testService(t, { databaseUrl, env })
   const token = await saveMethod(api, 'card_success')

@@ -6,9 +6,9 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
-import { readOptions, wholeNumber } from '../test/support/command-line.ts'
+import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
 import { testService } from '../test/support/service.ts'
-import { asAdmin, withDatabase } from '../test/support/template.ts'
+import { runAsAdmin, withDatabase } from '../test/support/template.ts'
 import { median, percentile, rounded } from './figures.ts'
 import { type Footprint, measureFootprint } from './growth-footprint.ts'
 import { closeConnections, get, OPERATIONS, type Operation, type Subject } from './growth-operations.ts'
@@ -31,7 +31,7 @@ limit times as long as the smallest. Needs about 3 GB of disk and ten minutes.
   --help       this text
 `
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   rows: { type: 'string', default: '1000000' },
   rounds: { type: 'string', default: String(ROUNDS) },
   json: { type: 'string' },
@@ -62,7 +62,10 @@ const ends: (() => Promise<void>)[] = []
 const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
 
 try {
-  const report = await measure(wholeNumber('rows', options.rows), wholeNumber('rounds', options.rounds))
+  const report = await measure(
+    parsePositiveInteger('rows', options.rows),
+    parsePositiveInteger('rounds', options.rounds),
+  )
   process.stdout.write(renderTable(report))
   if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
   if (report.operations.some(isBroken)) process.exitCode = 1
@@ -86,7 +89,7 @@ async function measure(rows: number, rounds: number): Promise<Report> {
 }
 
 async function newDatabase(adminUrl: string, name: string): Promise<string> {
-  await asAdmin(adminUrl, `create database ${name}`)
+  await runAsAdmin(adminUrl, `create database ${name}`)
   return withDatabase(adminUrl, name)
 }
 

@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readOptions, wholeNumber } from '../test/support/command-line.ts'
+import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
 import { rounded } from './figures.ts'
 import { killUnderLoad } from './kill.ts'
 import { chooseLimiter } from './limits.ts'
@@ -60,14 +60,14 @@ acknowledged is looked for. The plot goes to docs/bench.svg.
   --help           this text
 `
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   quick: { type: 'boolean' },
   json: { type: 'string' },
   connections: { type: 'string' },
   growth: { type: 'string' },
 })
 const wantedConnections =
-  options.connections === undefined ? undefined : wholeNumber('connections', options.connections)
+  options.connections === undefined ? undefined : parsePositiveInteger('connections', options.connections)
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 

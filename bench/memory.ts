@@ -1,7 +1,7 @@
 // npm run bench:memory: whether the memory of the service grows with the charges that it has made.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { readOptions, wholeNumber } from '../test/support/command-line.ts'
+import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
 import { slopeOf } from './figures.ts'
 import { memoryOf } from './processes.ts'
 import { withRig } from './rig.ts'
@@ -22,11 +22,11 @@ const MEGABYTE = 1_000_000
 // times this.
 const LIMIT_BYTES_PER_CHARGE = 100
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   charges: { type: 'string', default: '200000' },
   json: { type: 'boolean', default: false },
 })
-await run(wholeNumber('charges', options.charges))
+await run(parsePositiveInteger('charges', options.charges))
 
 async function run(charges: number): Promise<void> {
   const say = (line: string) => void process.stderr.write(`${line}\n`)

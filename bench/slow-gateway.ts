@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chargeBody } from '../test/support/builders.ts'
-import { readOptions } from '../test/support/command-line.ts'
-import { ofFile } from '../test/support/gateways.ts'
-import { merchantAt, PROVIDERS, saveCard, VAULT_ENV } from '../test/support/providers.ts'
+import { parseOptions } from '../test/support/command-line.ts'
+import { fileContext } from '../test/support/gateways.ts'
+import { newMerchantAt, PROVIDERS, saveCard, VAULT_ENV } from '../test/support/providers.ts'
 import { type TestService, testService } from '../test/support/service.ts'
 
 // What a provider takes when it is well, and when it is not.
@@ -32,7 +32,7 @@ Ends with 1 if its 99th percentile is more than ${LIMIT} times as long beside th
   --help   this text
 `
 
-const options = readOptions(HELP, { json: { type: 'boolean' }, quick: { type: 'boolean' } })
+const options = parseOptions(HELP, { json: { type: 'boolean' }, quick: { type: 'boolean' } })
 const PAIRS = options.quick ? 3 : 5
 const ROUND_MS = options.quick ? 6_000 : 15_000
 
@@ -62,7 +62,7 @@ interface Round {
 
 async function measure(hooks: Hooks): Promise<Round[]> {
   // A boundary: stand-ins and services are made for tests, of which they use nothing but this hook.
-  const t = ofFile(hooks as unknown as Parameters<typeof ofFile>[0])
+  const t = fileContext(hooks as unknown as Parameters<typeof fileContext>[0])
   const steady = await PROVIDERS[STEADY].start(t)
   const other = await PROVIDERS[OTHER].start(t)
   const steadyRoad = await openRoad(hooks, steady.server.url)
@@ -123,9 +123,9 @@ async function credentialOf(fake: Awaited<ReturnType<(typeof PROVIDERS)[Name]['s
 
 /** Charges a saved card of a new merchant, and says how that ended. */
 async function charger(service: TestService, name: Name, credential: string): Promise<() => Promise<string>> {
-  const merchant = await merchantAt(service, name)
+  const merchant = await newMerchantAt(service, name)
   const token = await saveCard(service.db, name, merchant, credential)
-  const { amount, currency } = PROVIDERS[name].asks
+  const { amount, currency } = PROVIDERS[name].paymentTerms
   return async () => {
     const answer = await merchant.api.post(
       '/api/v1/charges/recurring',

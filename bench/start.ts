@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readOptions } from '../test/support/command-line.ts'
+import { parseOptions } from '../test/support/command-line.ts'
 import { runtimePackages } from './packages.ts'
 import { descendantsOf, memoryOf } from './processes.ts'
 
@@ -45,7 +45,7 @@ interface Round {
   idleBytes: number
 }
 
-const options = readOptions(HELP, { json: { type: 'boolean' } })
+const options = parseOptions(HELP, { json: { type: 'boolean' } })
 const measures = await measure()
 process.stdout.write(options.json ? renderJson(measures) : renderTable(measures))
 if (measures.some(isBroken)) process.exitCode = 1

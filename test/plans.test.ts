@@ -9,7 +9,7 @@ import { allStatements } from '../src/kit/db.ts'
 import { testDatabaseUrl } from './support/database.ts'
 import { MANY, makeManyRows } from './support/many-rows.ts'
 import { scansOf } from './support/query-plans.ts'
-import { KEYED_OTHERWISE, SMALL_TABLES, UNIQUE_EVERYWHERE } from './support/table-growth.ts'
+import { NOT_KEYED_BY_MERCHANT, SMALL_TABLES, UNIQUE_ACROSS_MERCHANTS } from './support/table-growth.ts'
 
 const statements = allStatements()
 const client = await connect()
@@ -120,14 +120,14 @@ describe('every statement at a million rows', () => {
 describe('every table', () => {
   it('is known by its merchant first, or says why not', () => {
     const others = tables.filter(({ keys }) => !keys.includes('merchant_id')).map(({ table }) => table)
-    assert.deepEqual(others.sort(), Object.keys(KEYED_OTHERWISE).sort())
+    assert.deepEqual(others.sort(), Object.keys(NOT_KEYED_BY_MERCHANT).sort())
   })
 
   it('has no key over all merchants without a reason', () => {
     const everywhere = indexes
-      .filter(({ table, isUnique }) => isUnique && !(table in KEYED_OTHERWISE))
+      .filter(({ table, isUnique }) => isUnique && !(table in NOT_KEYED_BY_MERCHANT))
       .filter(({ columns }) => !columns.includes('merchant_id'))
-    assert.deepEqual(everywhere.map(({ name }) => name).sort(), Object.keys(UNIQUE_EVERYWHERE).sort())
+    assert.deepEqual(everywhere.map(({ name }) => name).sort(), Object.keys(UNIQUE_ACROSS_MERCHANTS).sort())
   })
 
   it('has the planner look at the whole key, as if few merchants had all the rows (0022_planner.sql)', async () => {

@@ -9,7 +9,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgresBinaries } from '../src/kit/embedded-postgres/binaries.ts'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
-import { readArguments, wholeNumber } from './support/command-line.ts'
+import { parseArguments, parsePositiveInteger } from './support/command-line.ts'
 import { startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 
@@ -52,8 +52,8 @@ Checks types, style and dead code and runs every test, or only the files that ar
 const {
   values: { pgbouncer: isPooled, workers },
   positionals: files,
-} = readArguments(HELP, { pgbouncer: { type: 'boolean' }, workers: { type: 'string' } })
-if (workers !== undefined) wholeNumber('workers', workers)
+} = parseArguments(HELP, { pgbouncer: { type: 'boolean' }, workers: { type: 'string' } })
+if (workers !== undefined) parsePositiveInteger('workers', workers)
 const isWhole = files.length === 0
 
 if (isWhole) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { startBrowser } from './browser/browser.ts'
 import { type Camera, openCamera, type Shot } from './browser/camera.ts'
 import { type Gallery, hangGallery, type SubjectName } from './browser/gallery.ts'
-import { readOptions, refuse } from './support/command-line.ts'
+import { exitWithUsageError, parseOptions } from './support/command-line.ts'
 
 const FOLDER = join(import.meta.dirname, '../docs/screens')
 const KILOBYTE = 1_024
@@ -66,10 +66,10 @@ const PICTURES: readonly Picture[] = [
   ...pictures('desktop', 'en', 'light', ['landing']),
 ]
 
-const { only = '' } = readOptions(HELP, { only: { type: 'string' } })
+const { only = '' } = parseOptions(HELP, { only: { type: 'string' } })
 const wanted = PICTURES.filter(({ file }) => file.includes(only))
 if (wanted.length === 0)
-  refuse(`--only must be part of one of: ${PICTURES.map(({ file }) => file).join(', ')}`)
+  exitWithUsageError(`--only must be part of one of: ${PICTURES.map(({ file }) => file).join(', ')}`)
 await takePictures()
 
 async function takePictures(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto'
 import { MOST_SEED, type WalkReport, walk } from './faults/random-walk/walk.ts'
-import { readOptions, wholeNumber } from './support/command-line.ts'
+import { parseOptions, parsePositiveInteger } from './support/command-line.ts'
 
 const HELP = `npm run walk [-- --operations N] [-- --seed N] [-- --json]
 
@@ -15,13 +15,13 @@ every answer, every list and the books against a model of what must have happene
   --help          this text
 `
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   operations: { type: 'string', default: '20000' },
   seed: { type: 'string', default: String(randomInt(1, MOST_SEED)) },
   json: { type: 'boolean', default: false },
 })
-const seed = wholeNumber('seed', options.seed)
-const operations = wholeNumber('operations', options.operations)
+const seed = parsePositiveInteger('seed', options.seed)
+const operations = parsePositiveInteger('operations', options.operations)
 // With --json the standard output is the document's.
 const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
 

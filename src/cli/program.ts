@@ -125,7 +125,7 @@ function tellEnd(error: unknown, terminal: Terminal, json: boolean): number {
   // Help that was asked for ends this way too, with 0. Commander has printed its words already, except for scripts.
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return error.exitCode
   if (json) terminal.out(`${JSON.stringify(envelopeOf(error), null, 2)}\n`)
-  else terminal.err(`${wordsOf(error)}\n`)
+  else terminal.err(`${mainTextOf(error)}\n`)
   return 1
 }
 
@@ -138,7 +138,7 @@ function envelopeOf(error: unknown): Envelope {
 }
 
 /** What a user can act on in its own words; what is our fault with the place where it happened. */
-function wordsOf(error: unknown): string {
+function mainTextOf(error: unknown): string {
   if (error instanceof CommandError || error instanceof ConfigError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

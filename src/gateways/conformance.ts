@@ -20,7 +20,7 @@ import type { Gateway } from './gateway.ts'
 
 export {
   type ChargeManner,
-  type Ending,
+  type Cleanup,
   type FakeProvider,
   PUBLIC_URL,
   type RefundManner,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
 import { NO_POOLER, testDatabaseUrl } from '../../test/support/database.ts'
-import { asAdmin, dropDatabase, withDatabase } from '../../test/support/template.ts'
+import { dropDatabase, runAsAdmin, withDatabase } from '../../test/support/template.ts'
 import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
 import { migrate } from './migrate.ts'
 import { asMerchant, ownOnly, piecesAsMerchant, raiseWall, walled } from './wall.ts'
@@ -219,8 +219,8 @@ describe('raising the wall', () => {
     NO_POOLER,
     async () => {
       const name = `plain_${randomBytes(4).toString('hex')}`
-      await asAdmin(url, `create role ${name} login password '${name}'`)
-      await asAdmin(url, `create database ${name} owner ${name}`)
+      await runAsAdmin(url, `create role ${name} login password '${name}'`)
+      await runAsAdmin(url, `create database ${name} owner ${name}`)
       const login = new URL(withDatabase(url, name))
       login.username = name
       login.password = name
@@ -231,13 +231,13 @@ describe('raising the wall', () => {
           { what: 'cowry_merchant', why: 'is no role that this user may become' },
         ])
         assert.equal(await namesFor(plain), '')
-        await asAdmin(url, `grant cowry_merchant to ${name}`)
+        await runAsAdmin(url, `grant cowry_merchant to ${name}`)
         assert.deepEqual(await raiseWall(plain), [])
         assert.equal(await namesFor(plain.as(ONE)), '')
       } finally {
         await plain.close()
         await dropDatabase(url, name)
-        await asAdmin(url, `drop role ${name}`)
+        await runAsAdmin(url, `drop role ${name}`)
       }
     },
   )

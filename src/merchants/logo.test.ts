@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { dataUriOf, pictureOf, SVG } from '../../test/support/pictures.ts'
+import { dataUriOf, imageOf, SVG } from '../../test/support/images.ts'
 import { readLogo } from './logo.ts'
 
 const NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
@@ -21,7 +21,7 @@ const complaint = (dataUri: string): string => {
 describe('a logo', () => {
   it('is a PNG, WebP, JPEG or SVG, named by the digest of its bytes', () => {
     for (const type of ['image/png', 'image/webp', 'image/jpeg'] as const)
-      assert.equal(accepted(pictureOf(type)).type, type)
+      assert.equal(accepted(imageOf(type)).type, type)
     const { type, bytes, digest } = accepted(dataUriOf(SVG))
     assert.equal(type, 'image/svg+xml')
     assert.equal(bytes.toString(), SVG)
@@ -29,7 +29,7 @@ describe('a logo', () => {
   })
 
   it('has at most 3072 bytes', () => {
-    const png = Buffer.from(pictureOf('image/png').split(',')[1] ?? '', 'base64')
+    const png = Buffer.from(imageOf('image/png').split(',')[1] ?? '', 'base64')
     const padded = (length: number) =>
       dataUriOf(Buffer.concat([png, Buffer.alloc(length - png.length)]), 'image/png')
     assert.equal(accepted(padded(3072)).bytes.length, 3072)
@@ -37,7 +37,7 @@ describe('a logo', () => {
   })
 
   it('is known by its bytes, not by what it claims', () => {
-    const jpeg = pictureOf('image/jpeg')
+    const jpeg = imageOf('image/jpeg')
     assert.match(
       complaint(jpeg.replace('image/jpeg', 'image/png')),
       /holds image\/jpeg; begin it with data:image\/jpeg/,

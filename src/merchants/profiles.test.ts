@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { stoppedClock } from '../../test/support/moving-clock.ts'
-import { dataUriOf, pictureOf, SVG } from '../../test/support/pictures.ts'
+import { frozenClock } from '../../test/support/fake-clock.ts'
+import { dataUriOf, imageOf, SVG } from '../../test/support/images.ts'
 import { Refusal } from '../core/errors.ts'
 import { systemClock } from '../kit/clock.ts'
 import { type Db, sql } from '../kit/db.ts'
@@ -14,7 +14,7 @@ const random = systemRandom(systemClock)
 
 async function office(t: TestContext) {
   const db = await testDatabase(t)
-  const clock = stoppedClock()
+  const clock = frozenClock()
   const asked: string[] = []
   const counted: Db = {
     ...db,
@@ -159,7 +159,7 @@ describe('a change of settings', () => {
   it('does not undo another that is made at the same time', async (t) => {
     const { app } = await office(t)
     const { id } = await createMerchant(app, { name: 'Corner Shop' })
-    const logo = pictureOf('image/png')
+    const logo = imageOf('image/png')
     await Promise.all([
       updateMerchant(app, id, { settings: { branding: { accentColor: '#112233' } } }),
       updateMerchant(app, id, { settings: { branding: { logo } } }),

@@ -3,9 +3,9 @@ import { after, describe, it } from 'node:test'
 import { systemRandom } from '../../src/kit/random.ts'
 import { settleDueMoney } from '../../src/ledger/service.ts'
 import type { Api } from '../support/api.ts'
-import { postingsOf } from '../support/books.ts'
 import { chargeBody, payWith, saveMethod } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -18,7 +18,7 @@ const FEES = {
   },
 }
 const HOUR_MS = 3_600_000
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock, env: { COWRY_FEES: JSON.stringify(FEES) } })
 
 async function balanceOf(api: Api, currency: string) {

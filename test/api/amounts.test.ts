@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { REFUSALS, type RefusalCode } from '../../src/core/errors.ts'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -29,7 +29,7 @@ async function postAmount(literal: string, changes: object = { currency: 'USD' }
 async function refused(literal: string, code: RefusalCode, detail: string = code, changes?: object) {
   await assertNothingStored(service.db, async () => {
     for (const answer of await postAmount(literal, changes)) {
-      assert.deepEqual(assertRefusal(answer, code), [`amount: ${detail}`], literal)
+      assert.deepEqual(assertApiError(answer, code), [`amount: ${detail}`], literal)
       assert.equal(REFUSALS[code].http, 400)
     }
   })
@@ -89,7 +89,7 @@ describe('an amount (F-65)', () => {
         '',
       ]) {
         for (const answer of await postAmount(literal)) {
-          assert.equal(assertRefusal(answer, 'malformed_json').length, 1, literal)
+          assert.equal(assertApiError(answer, 'malformed_json').length, 1, literal)
         }
       }
     })
@@ -99,7 +99,7 @@ describe('an amount (F-65)', () => {
     await assertNothingStored(service.db, async () => {
       for (const [path, body] of Object.values(OPERATIONS)) {
         const text = JSON.stringify(body({ amount: 10 })).replace('"amount":10', '"amount":10,"amount":99')
-        const details = assertRefusal(await api.postText(path, text), 'validation_failed')
+        const details = assertApiError(await api.postText(path, text), 'validation_failed')
         assert.deepEqual(details, ['amount: duplicate_key'])
       }
     })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { type GrantedScope, SCOPES } from '../../src/core/merchant.ts'
-import { assertKeys, assertRefusal, assertSameRefusal, ISO_TIME } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { assertApiError, assertKeys, assertSameApiError, ISO_TIME } from '../support/assertions.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { eventually, startProcess, tempFolder } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 
 const PATH = '/api/v1/api-keys'
@@ -53,8 +53,8 @@ describe('the keys of a merchant', () => {
       client.post(`${PATH}/${UNKNOWN_KEY}/revoke`, {}),
     ]
     for (const request of requests(service.apiWith(undefined)))
-      assertRefusal(await request, 'missing_api_key')
-    for (const request of requests(api)) assertRefusal(await request, 'insufficient_scope')
+      assertApiError(await request, 'missing_api_key')
+    for (const request of requests(api)) assertApiError(await request, 'insufficient_scope')
   })
 
   it('of another merchant answer like those that do not exist', async () => {
@@ -66,7 +66,7 @@ describe('the keys of a merchant', () => {
       (id: string) => mine.api.post(`${PATH}/${id}/rotate`, {}),
       (id: string) => mine.api.post(`${PATH}/${id}/revoke`, { confirmSelf: true }),
     ])
-      assertSameRefusal(await ask(theirId), await ask(UNKNOWN_KEY), 'api_key_not_found')
+      assertSameApiError(await ask(theirId), await ask(UNKNOWN_KEY), 'api_key_not_found')
     clock.advance(5_000)
     assert.equal((await theirs.api.get(BALANCE)).http, 200)
     assert.equal((await mine.api.get(PATH)).body.meta.total, 1)
@@ -131,7 +131,7 @@ describe('the keys of a merchant', () => {
       current.map(({ keyId }: { keyId: string }) => keyId),
       [keyIdOf(key)],
     )
-    assert.deepEqual(assertRefusal(await api.get(`${PATH}?limit=0`), 'validation_failed'), [
+    assert.deepEqual(assertApiError(await api.get(`${PATH}?limit=0`), 'validation_failed'), [
       'limit: out_of_range',
     ])
   })
@@ -146,10 +146,10 @@ describe('the keys of a merchant', () => {
       [wish(['*'], { allowedIps: ['localhost'] }), ['allowedIps.0: invalid']],
     ]
     for (const [body, complaints] of bad)
-      assert.deepEqual(assertRefusal(await api.post(PATH, body), 'validation_failed').sort(), complaints)
+      assert.deepEqual(assertApiError(await api.post(PATH, body), 'validation_failed').sort(), complaints)
     for (const overlapHours of [-1, 169, '24'])
-      assertRefusal(await api.post(`${PATH}/${UNKNOWN_KEY}/rotate`, { overlapHours }), 'validation_failed')
-    assertRefusal(await api.get(`${PATH}/a-b`), 'validation_failed')
+      assertApiError(await api.post(`${PATH}/${UNKNOWN_KEY}/rotate`, { overlapHours }), 'validation_failed')
+    assertApiError(await api.get(`${PATH}/a-b`), 'validation_failed')
     assert.equal(await countLive(api), 1)
   })
 
@@ -158,12 +158,12 @@ describe('the keys of a merchant', () => {
     const answers = await Promise.all(Array.from({ length: 24 }, () => api.post(PATH, wish(['wallet:read']))))
     const refused = answers.filter(({ http }) => http !== 201)
     assert.equal(refused.length, 5)
-    for (const answer of refused) assertRefusal(answer, 'too_many_api_keys')
+    for (const answer of refused) assertApiError(answer, 'too_many_api_keys')
     assert.equal(await countLive(api), 20)
     const [spare] = answers.filter(({ http }) => http === 201)
     const { keyId } = spare?.body.data ?? {}
     assert.equal((await api.post(`${PATH}/${keyId}/rotate`, {})).http, 201, 'rotation has room of its own')
-    assertRefusal(await api.post(PATH, wish(['wallet:read'])), 'too_many_api_keys')
+    assertApiError(await api.post(PATH, wish(['wallet:read'])), 'too_many_api_keys')
     for (const key of answers.slice(0, 3)) await api.post(`${PATH}/${key.body.data?.keyId}/revoke`, {})
     assert.equal((await api.post(PATH, wish(['wallet:read']))).http, 201)
   })
@@ -175,15 +175,15 @@ describe('a key gives only what it has', () => {
     const { api } = await service.newMerchant(own)
     for (const scope of SCOPES.filter((one) => !own.includes(one))) {
       const answer = await api.post(PATH, wish(['wallet:read', scope]))
-      assert.deepEqual(assertRefusal(answer, 'beyond_own_rights'), ['scopes.1: beyond_own_rights'])
+      assert.deepEqual(assertApiError(answer, 'beyond_own_rights'), ['scopes.1: beyond_own_rights'])
     }
-    assertRefusal(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
+    assertApiError(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
     assert.deepEqual((await make(api, wish(own))).scopes, own)
   })
 
   it('also when it has every scope there is today: * holds those of tomorrow too', async () => {
     const { api } = await service.newMerchant([...SCOPES])
-    assertRefusal(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
+    assertApiError(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
     assert.deepEqual((await make(api, wish([...SCOPES]))).scopes, [...SCOPES])
   })
 
@@ -191,7 +191,7 @@ describe('a key gives only what it has', () => {
     const strong = await service.newMerchant()
     const weak = await keyOf(strong.uuid, { scopes: ['keys:write', 'wallet:read'] })
     const path = `${PATH}/${keyIdOf(strong.key)}/rotate`
-    assertRefusal(await weak.api.post(path, { overlapHours: 0 }), 'beyond_own_rights')
+    assertApiError(await weak.api.post(path, { overlapHours: 0 }), 'beyond_own_rights')
     const record = (await strong.api.get(`${PATH}/${keyIdOf(strong.key)}`)).body.data
     assert.deepEqual([record.replacedBy, record.expiresAt], [null, null])
     assert.equal((await weak.api.post(`${PATH}/${weak.keyId}/rotate`, {})).http, 201, 'itself it can replace')
@@ -208,7 +208,7 @@ describe('a key gives only what it has', () => {
       ['::/0'],
       ['::ffff:127.0.0.1'],
     ])
-      assertRefusal(await api.post(PATH, wish(['*'], { allowedIps })), 'beyond_own_rights')
+      assertApiError(await api.post(PATH, wish(['*'], { allowedIps })), 'beyond_own_rights')
     const within = ['127.0.0.1', '203.0.113.128/25']
     assert.deepEqual((await make(api, wish(['*'], { allowedIps: within }))).allowedIps, within)
     for (const allowedIps of [undefined, null])
@@ -224,8 +224,8 @@ describe('a key gives only what it has', () => {
     const short = await keyOf(strong.uuid, { scopes: ['*'], expiresAt: end })
     assert.equal((await make(short.api, wish(['*']))).expiresAt, end)
     assert.ok((await make(short.api, wish(['*'], { expiresAt: later(47) }))).expiresAt < end)
-    assertRefusal(await short.api.post(PATH, wish(['*'], { expiresAt: later(49) })), 'beyond_own_rights')
-    assertRefusal(await short.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+    assertApiError(await short.api.post(PATH, wish(['*'], { expiresAt: later(49) })), 'beyond_own_rights')
+    assertApiError(await short.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
     clock.advance(HOUR_MS)
     const successor = await short.api.post(`${PATH}/${short.keyId}/rotate`, {})
     assert.equal(successor.body.data.expiresAt, end, 'not even itself does it prolong')
@@ -239,7 +239,7 @@ describe('a key gives only what it has', () => {
     const slow = await keyOf(strong.uuid, { scopes: ['*'], rateLimit })
     const wanted = { rateLimit: { perSecond: 1_000, burst: 1_000 } }
     assert.deepEqual((await make(slow.api, wish(['*'], wanted))).rateLimit, rateLimit)
-    assertRefusal(await slow.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+    assertApiError(await slow.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
   })
 })
 
@@ -255,7 +255,7 @@ describe('rotating a key of its own', () => {
     clock.advance(2 * HOUR_MS - 10_000)
     assert.equal((await oldApi.get(BALANCE)).http, 200)
     clock.advance(20_000)
-    assertRefusal(await oldApi.get(BALANCE), 'api_key_expired')
+    assertApiError(await oldApi.get(BALANCE), 'api_key_expired')
     assert.equal((await freshApi.get(BALANCE)).http, 200)
   })
 
@@ -266,7 +266,7 @@ describe('rotating a key of its own', () => {
       Array.from({ length: 8 }, () => api.post(`${PATH}/${keyId}/rotate`, {})),
     )
     assert.equal(answers.filter(({ http }) => http === 201).length, 1)
-    for (const answer of answers.filter(({ http }) => http !== 201)) assertRefusal(answer, 'invalid_state')
+    for (const answer of answers.filter(({ http }) => http !== 201)) assertApiError(answer, 'invalid_state')
   })
 })
 
@@ -285,9 +285,9 @@ describe('an Idempotency-Key on a key', () => {
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
     assert.equal(again.body.data.apiKey, null)
     assert.match(again.body.message, /not shown again/)
-    assertRefusal(await api.post(PATH, wish(['*']), headers), 'idempotency_key_reused')
+    assertApiError(await api.post(PATH, wish(['*']), headers), 'idempotency_key_reused')
     const path = `${PATH}/${again.body.data.keyId}/rotate`
-    assertRefusal(await api.post(path, {}, headers), 'idempotency_key_reused')
+    assertApiError(await api.post(path, {}, headers), 'idempotency_key_reused')
     assert.equal(await countLive(api), 2)
   })
 
@@ -313,19 +313,19 @@ describe('revoking a key of its own', () => {
     assert.equal(first.body.data.status, 'revoked')
     assert.deepEqual((await weak.api.post(path, {})).body, first.body)
     clock.advance(5_000)
-    assertRefusal(await strong.api.get(BALANCE), 'api_key_revoked')
-    assertRefusal(await weak.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+    assertApiError(await strong.api.get(BALANCE), 'api_key_revoked')
+    assertApiError(await weak.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
   })
 
   it('does not end the key that asks, unless it says so', async () => {
     const { api, key } = await service.newMerchant()
     const path = `${PATH}/${keyIdOf(key)}/revoke`
     const refused = await api.post(path, {})
-    assertRefusal(refused, 'invalid_state')
+    assertApiError(refused, 'invalid_state')
     assert.match(refused.body.message, /confirmSelf/)
     assert.equal((await api.post(path, { confirmSelf: true })).http, 200)
     clock.advance(5_000)
-    assertRefusal(await api.get(PATH), 'api_key_revoked')
+    assertApiError(await api.get(PATH), 'api_key_revoked')
   })
 })
 

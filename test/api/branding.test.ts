@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
-import { dataUriOf, pictureOf, SVG } from '../support/pictures.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { dataUriOf, imageOf, SVG } from '../support/images.ts'
 import { type TestService, testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const staging = await testService({ after }, { clock })
 const secret = () => randomBytes(32).toString('base64')
 const production = await testService(
@@ -170,12 +170,12 @@ describe('the settings of a merchant', () => {
     const { uuid } = await shopWith(FULL)
     for (const [settings, complaint, words] of wrong) {
       const answer = await change(staging, uuid, settings)
-      assert.deepEqual(assertRefusal(answer, 'validation_failed'), [complaint], answer.text)
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), [complaint], answer.text)
       const { field, message } = answer.body.error.details[0]
       assert.match(message, words)
       assert.ok(message.startsWith(`${field} `), message)
       const posted = await staging.admin.post('/admin/v1/merchants', { name: 'New', settings })
-      assert.deepEqual(assertRefusal(posted, 'validation_failed'), [complaint])
+      assert.deepEqual(assertApiError(posted, 'validation_failed'), [complaint])
     }
     assert.deepEqual((await staging.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.settings, FULL)
   })
@@ -184,9 +184,9 @@ describe('the settings of a merchant', () => {
     const { uuid } = await staging.newMerchant()
     const answer = await change(staging, uuid, {
       redirectOrigins: ['https://shop.example/', 'https://good.example', 'http://shop.example'],
-      branding: { logo: pictureOf('image/png').replace('png', 'jpeg'), supportUrl: 'http://shop.example' },
+      branding: { logo: imageOf('image/png').replace('png', 'jpeg'), supportUrl: 'http://shop.example' },
     })
-    assert.deepEqual(assertRefusal(answer, 'validation_failed'), [
+    assert.deepEqual(assertApiError(answer, 'validation_failed'), [
       'settings.redirectOrigins.0: invalid_format',
       'settings.redirectOrigins.2: invalid_format',
       'settings.branding.logo: invalid_format',
@@ -205,7 +205,7 @@ describe('the settings of a merchant', () => {
       ['http://localhost:3000'],
     )
     const live = await production.newMerchant()
-    assert.deepEqual(assertRefusal(await change(production, live.uuid, local), 'validation_failed'), [
+    assert.deepEqual(assertApiError(await change(production, live.uuid, local), 'validation_failed'), [
       'settings.redirectOrigins.0: invalid_format',
       'settings.branding.supportUrl: invalid_format',
     ])
@@ -218,7 +218,7 @@ describe('registered origins', () => {
     const twenty = Array.from({ length: 20 }, (_, index) => `https://shop-${index}.example`)
     assert.deepEqual((await changed(uuid, { redirectOrigins: twenty })).redirectOrigins, twenty)
     const many = await change(staging, uuid, { redirectOrigins: [...twenty, 'https://one.more.example'] })
-    assert.deepEqual(assertRefusal(many, 'validation_failed'), ['settings.redirectOrigins: too_long'])
+    assert.deepEqual(assertApiError(many, 'validation_failed'), ['settings.redirectOrigins: too_long'])
     const wrong: [string, RegExp][] = [
       ['https://shop.example/', /write https:\/\/shop\.example\.$/],
       ['https://Shop.Example', /write https:\/\/shop\.example\.$/],
@@ -234,7 +234,7 @@ describe('registered origins', () => {
     ]
     for (const [origin, words] of wrong) {
       const answer = await change(staging, uuid, { redirectOrigins: [origin] })
-      assert.deepEqual(assertRefusal(answer, 'validation_failed'), [
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), [
         'settings.redirectOrigins.0: invalid_format',
       ])
       assert.match(answer.body.error.details[0].message, words)
@@ -253,7 +253,7 @@ describe('registered origins', () => {
       ])
         await assertNothingStored(service.db, async () => {
           const answer = await api.post(INITIATE, initiateBody({ redirectUrl }))
-          assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
+          assert.deepEqual(assertApiError(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
           assert.match(answer.body.error.details[0].message, /settings\.redirectOrigins/)
           assert.ok(answer.body.error.details[0].message.includes(new URL(redirectUrl).origin))
         })
@@ -271,7 +271,7 @@ describe('registered origins', () => {
     // Production has no gateway yet, so what passes the check gets as far as the route.
     const live = await shopWith({ redirectOrigins: ['https://shop.example'] }, production)
     const answer = await live.api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/a' }))
-    assertRefusal(answer, 'no_route_available')
+    assertApiError(answer, 'no_route_available')
   })
 
   it('leave the developer’s own machine alone in staging', async () => {
@@ -279,7 +279,7 @@ describe('registered origins', () => {
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'http://localhost:3000/back' }))
     assert.equal(answer.http, 201, answer.text)
     const other = await api.post(INITIATE, initiateBody({ redirectUrl: 'http://shop.local/back' }))
-    assert.deepEqual(assertRefusal(other, 'validation_failed'), ['redirectUrl: not_allowed'])
+    assert.deepEqual(assertApiError(other, 'validation_failed'), ['redirectUrl: not_allowed'])
   })
 
   it('refuse nobody while there are none', async () => {
@@ -292,7 +292,7 @@ describe('registered origins', () => {
     await shopWith({ redirectOrigins: ['https://shop.example'] })
     const { api } = await shopWith({ redirectOrigins: ['https://other.example'] })
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/' }))
-    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
+    assert.deepEqual(assertApiError(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
   })
 
   it('refuse no retry of what was accepted before they changed', async () => {
@@ -307,7 +307,7 @@ describe('registered origins', () => {
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
     assert.equal(again.body.data.uuid, first.body.data.uuid)
     const fresh = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://old.example/' }))
-    assert.deepEqual(assertRefusal(fresh, 'validation_failed'), ['redirectUrl: not_allowed'])
+    assert.deepEqual(assertApiError(fresh, 'validation_failed'), ['redirectUrl: not_allowed'])
   })
 })
 

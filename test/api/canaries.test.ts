@@ -4,10 +4,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createLog } from '../../src/kit/log.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
 import { newReference } from '../support/builders.ts'
-import { type Document, type DocumentedOperation, operationsOf } from '../support/document.ts'
-import { columnsWith, dumpDatabase } from '../support/dump.ts'
+import { columnsContaining, dumpDatabase } from '../support/dump.ts'
 import {
   bodySchemaOf,
   exampleOf,
@@ -15,9 +14,10 @@ import {
   isObject,
   isOfType,
   parametersOf,
-  putAt,
+  setAt,
 } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
+import { type Document, type DocumentedOperation, operationsOf } from '../support/openapi.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const lines: string[] = []
@@ -31,7 +31,7 @@ const itemPaths = await findItemPaths(api, operations, own)
 /** Each card number by where it was sent, so that it tells how it got where it is found. */
 const sentIn = new Map<string, string>()
 /** Every answer, with the numbers that its request held. */
-const answers: { place: string; answer: ApiAnswer; numbers: string[] }[] = []
+const answers: { place: string; answer: ApiResponse; numbers: string[] }[] = []
 let fresh: string[] = []
 
 /** A card number that nobody else sends: Visa, 16 digits, right by its last one. */
@@ -105,10 +105,10 @@ describe('card numbers in every place (F-79)', () => {
           place,
           operation,
           pathOf(operation),
-          putAt(rightBody(operation), field, cardNumberFor(place)),
+          setAt(rightBody(operation), field, cardNumberFor(place)),
         )
         const words = `Paid with ${cardNumberFor(place).replaceAll(/(....)(?=.)/g, '$1 ')}`
-        await send(place, operation, pathOf(operation), putAt(rightBody(operation), field, words))
+        await send(place, operation, pathOf(operation), setAt(rightBody(operation), field, words))
       }
       if (bodySchemaOf(operation)?.properties.metadata) {
         const metadata = { card: cardNumberFor('metadata'), [cardNumberFor('metadata')]: 1 }
@@ -140,7 +140,7 @@ describe('card numbers in every place (F-79)', () => {
     const stored = await dumpDatabase(service.db)
     const found = new Set<string>()
     for (const [number, place] of sentIn)
-      for (const column of columnsWith(stored, number))
+      for (const column of columnsContaining(stored, number))
         if (!OWN_PLACES.has(place)) found.add(`${place} → ${column}`)
     assert.deepEqual([...found], [])
   })
@@ -186,7 +186,7 @@ describe('secrets (F-79)', () => {
       assert.ok(secret?.length > 20, name)
       // Of a key the first part is its public name.
       const hidden = secret.replace(/^cowry_(?:test|live)_[^_]+_/, '')
-      assert.deepEqual(columnsWith(stored, hidden), [], `${name} in the database`)
+      assert.deepEqual(columnsContaining(stored, hidden), [], `${name} in the database`)
       assert.ok(!all.includes(hidden), `${name} in the log: ${lines.find((line) => line.includes(hidden))}`)
     }
   })

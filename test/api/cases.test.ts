@@ -7,7 +7,7 @@ import { openCase } from '../../src/disputes/cases.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { assertRefusal, UNKNOWN_UUID } from '../support/answers.ts'
+import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
@@ -41,10 +41,10 @@ describe('the operators’ cases', () => {
     for (const path of [CASES, `${CASES}/${UNKNOWN_UUID}/close`])
       for (const by of [api, service.apiWith(undefined)]) {
         const answer = path === CASES ? await by.get(path) : await by.post(path, { note: 'x' })
-        assertRefusal(answer, 'invalid_admin_token')
+        assertApiError(answer, 'invalid_admin_token')
       }
-    assertRefusal(await admin.post(`${CASES}/${UNKNOWN_UUID}/close`, { note: 'x' }), 'case_not_found')
-    assertRefusal(await admin.post(`${CASES}/nonsense/close`, { note: 'x' }), 'invalid_uuid')
+    assertApiError(await admin.post(`${CASES}/${UNKNOWN_UUID}/close`, { note: 'x' }), 'case_not_found')
+    assertApiError(await admin.post(`${CASES}/nonsense/close`, { note: 'x' }), 'invalid_uuid')
   })
 
   it('are listed while they are open, and closed with a note, once', async () => {
@@ -63,7 +63,7 @@ describe('the operators’ cases', () => {
       closedAt: null,
     })
     for (const body of [{}, { note: '' }, { note: '  ' }, { note: 'x'.repeat(501) }])
-      assertRefusal(await admin.post(`${CASES}/${uuid}/close`, body), 'validation_failed')
+      assertApiError(await admin.post(`${CASES}/${uuid}/close`, body), 'validation_failed')
     const closed = await admin.post(`${CASES}/${uuid}/close`, { note: 'Sent by bank.' })
     assert.deepEqual([closed.body.data.state, closed.body.data.note], ['closed', 'Sent by bank.'])
     const again = await admin.post(`${CASES}/${uuid}/close`, { note: 'Another.' })
@@ -71,7 +71,7 @@ describe('the operators’ cases', () => {
     const uuidsOf = (rows: { uuid: string }[]) => rows.map((row) => row.uuid)
     assert.equal(uuidsOf(await listed()).includes(uuid), false)
     assert.equal(uuidsOf(await listed('&state=all')).includes(uuid), true)
-    assertRefusal(await admin.get(`${CASES}?state=nonsense`), 'validation_failed')
+    assertApiError(await admin.get(`${CASES}?state=nonsense`), 'validation_failed')
   })
 
   it('are counted by cowry doctor, which passes all the same', async () => {

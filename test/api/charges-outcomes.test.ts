@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertKeys } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
-import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { assertKeys } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, saveMethod } from '../support/builders.ts'
-import { createPayer, wordsOf } from '../support/payer.ts'
+import { createPayer, mainTextOf } from '../support/payer.ts'
+import { eventsOf, movesOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -58,7 +58,7 @@ describe('a charge for which the bank wants the customer', () => {
 
     const payer = createPayer()
     const page = await payer.open(data.recovery.checkoutUrl)
-    assert.match(wordsOf(page), /KES 100\.00/)
+    assert.match(mainTextOf(page), /KES 100\.00/)
     await payer.choose(page, 'mobile_success')
     const readStatus = async () => (await fetch(`${data.recovery.checkoutUrl}/status`)).json()
     await eventually(readStatus, (answer) => (answer as { status: string }).status === 'successful', 15_000)

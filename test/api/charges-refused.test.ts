@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { RefusalCode } from '../../src/core/errors.ts'
 import { sql } from '../../src/kit/db.ts'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -29,7 +29,7 @@ async function refused(body: object, code: RefusalCode) {
   let message = ''
   await assertNothingStored(service.db, async () => {
     const answer = await api.post(PATH, body)
-    assertRefusal(answer, code)
+    assertApiError(answer, code)
     message = answer.body.message
   })
   return message
@@ -44,9 +44,9 @@ describe('a recurring charge is refused, and nothing is stored or executed, when
 
   it('is longer than any token is', async () => {
     const answer = await api.post(PATH, chargeBody('x'.repeat(201)))
-    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['recurringToken: too_long'])
+    assert.deepEqual(assertApiError(answer, 'validation_failed'), ['recurringToken: too_long'])
     const empty = await api.post(PATH, chargeBody(''))
-    assert.deepEqual(assertRefusal(empty, 'validation_failed'), ['recurringToken: too_short'])
+    assert.deepEqual(assertApiError(empty, 'validation_failed'), ['recurringToken: too_short'])
   })
 
   it('was revoked', async () => {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import {
+  assertApiError,
   assertKeys,
   assertNothingStored,
-  assertRefusal,
-  assertSameRefusal,
+  assertSameApiError,
   ISO_TIME,
   UNKNOWN_UUID,
   UUID_V7,
-} from '../support/answers.ts'
-import { pathOf, postingsOf } from '../support/books.ts'
+} from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
+import { pathOf, postingsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -51,7 +51,7 @@ async function charge(changes: Record<string, unknown> = {}) {
 describe('POST /api/v1/charges/recurring', () => {
   it('refuses a request without a key, and stores nothing', async () => {
     await assertNothingStored(service.db, async () => {
-      assertRefusal(await service.apiWith(undefined).post(PATH, chargeBody(token)), 'missing_api_key')
+      assertApiError(await service.apiWith(undefined).post(PATH, chargeBody(token)), 'missing_api_key')
     })
   })
 
@@ -60,14 +60,14 @@ describe('POST /api/v1/charges/recurring', () => {
     await assertNothingStored(service.db, async () => {
       const theirs = await other.api.post(PATH, chargeBody(token))
       const unknown = await other.api.post(PATH, chargeBody(UNKNOWN_TOKEN))
-      assertSameRefusal(theirs, unknown, 'recurring_token_not_found')
+      assertSameApiError(theirs, unknown, 'recurring_token_not_found')
     })
   })
 
   it('needs the scope charges:write and names it', async () => {
     const { api: other } = await service.newMerchant(['checkout:write', 'checkout:read'])
     const answer = await other.post(PATH, chargeBody(token))
-    assertRefusal(answer, 'insufficient_scope')
+    assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /charges:write/)
   })
 
@@ -118,7 +118,7 @@ describe('POST /api/v1/charges/recurring', () => {
 
   it('needs all seven fields, and tells all that are missing at once', async () => {
     await assertNothingStored(service.db, async () => {
-      const details = assertRefusal(await api.post(PATH, {}), 'validation_failed')
+      const details = assertApiError(await api.post(PATH, {}), 'validation_failed')
       assert.deepEqual(details.sort(), [
         'amount: required',
         'customer: required',
@@ -134,7 +134,7 @@ describe('POST /api/v1/charges/recurring', () => {
     await assertNothingStored(service.db, async () => {
       for (const field of ['reference', 'customer', 'metadata', 'amount', 'recurringToken', 'description']) {
         const answer = await api.post(PATH, chargeBody(token, { [field]: null }))
-        assert.deepEqual(assertRefusal(answer, 'validation_failed'), [`${field}: invalid_type`])
+        assert.deepEqual(assertApiError(answer, 'validation_failed'), [`${field}: invalid_type`])
       }
     })
   })
@@ -149,7 +149,7 @@ describe('POST /api/v1/charges/recurring', () => {
       assert.equal(refused.http, 400)
       assert.equal(refused.body.error.details[0].field, 'currency')
       assert.deepEqual(
-        assertRefusal(await api.post(PATH, chargeBody(token, { currency: 'kes' })), 'invalid_currency'),
+        assertApiError(await api.post(PATH, chargeBody(token, { currency: 'kes' })), 'invalid_currency'),
         ['currency: invalid_currency'],
       )
     })
@@ -186,7 +186,7 @@ describe('GET /api/v1/charges/{uuid}', () => {
   const path = (uuid: string) => `/api/v1/charges/${uuid}`
 
   it('refuses a request without a key', async () => {
-    assertRefusal(await service.apiWith(undefined).get(path(UNKNOWN_UUID)), 'missing_api_key')
+    assertApiError(await service.apiWith(undefined).get(path(UNKNOWN_UUID)), 'missing_api_key')
   })
 
   it('knows another merchant’s charge as little as one that never was', async () => {
@@ -194,7 +194,7 @@ describe('GET /api/v1/charges/{uuid}', () => {
     const other = await service.newMerchant()
     const theirs = await other.api.get(path(uuid))
     const unknown = await other.api.get(path(UNKNOWN_UUID))
-    assertSameRefusal(theirs, unknown, 'charge_not_found')
+    assertSameApiError(theirs, unknown, 'charge_not_found')
   })
 
   it('answers 200 with the very record that the charge answered', async () => {
@@ -207,18 +207,18 @@ describe('GET /api/v1/charges/{uuid}', () => {
 
   it('refuses a malformed uuid by its own code', async () => {
     for (const uuid of ['nonsense', UNKNOWN_UUID.toUpperCase(), `%7B${UNKNOWN_UUID}%7D`, '%20']) {
-      const details = assertRefusal(await api.get(path(uuid)), 'invalid_uuid')
+      const details = assertApiError(await api.get(path(uuid)), 'invalid_uuid')
       assert.deepEqual(details, ['uuid: invalid_uuid'], uuid)
     }
   })
 
   it('does not take a checkout payment for a charge', async () => {
     const payment = await payWith(api, 'card_success')
-    assertRefusal(await api.get(path(payment.uuid)), 'charge_not_found')
+    assertApiError(await api.get(path(payment.uuid)), 'charge_not_found')
   })
 
   it('needs the scope charges:write', async () => {
     const { api: other } = await service.newMerchant(['checkout:read'])
-    assertRefusal(await other.get(path(UNKNOWN_UUID)), 'insufficient_scope')
+    assertApiError(await other.get(path(UNKNOWN_UUID)), 'insufficient_scope')
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertRefused } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertErrorCode } from '../support/assertions.ts'
 import { seedCustomers } from '../support/seed.ts'
 import { testService } from '../support/service.ts'
 
@@ -121,7 +121,7 @@ describe('a cursor', () => {
     await seedCustomers(service.db, one.uuid, people(3, 'mine'))
     await seedCustomers(service.db, two.uuid, people(3, 'theirs'))
     const { nextCursor } = (await one.api.get('/api/v1/customers?limit=1')).body.meta
-    assertRefused(await two.api.get(`/api/v1/customers?cursor=${nextCursor}`), 400, 'validation_failed')
+    assertErrorCode(await two.api.get(`/api/v1/customers?cursor=${nextCursor}`), 400, 'validation_failed')
     assert.equal((await one.api.get(`/api/v1/customers?cursor=${nextCursor}`)).http, 200)
   })
 
@@ -136,7 +136,7 @@ describe('a cursor', () => {
       `cursor=${searched}&search=list`,
     ]) {
       const answer = await api.get(`/api/v1/customers?${query}`)
-      assertRefused(answer, 400, 'validation_failed')
+      assertErrorCode(answer, 400, 'validation_failed')
       assert.equal(answer.body.error.details[0].field, 'cursor')
     }
   })
@@ -162,7 +162,7 @@ describe('a cursor', () => {
       'null',
       '%7B%7D',
     ]) {
-      assertRefused(await api.get(`/api/v1/customers?limit=1&cursor=${cursor}`), 400, 'validation_failed')
+      assertErrorCode(await api.get(`/api/v1/customers?limit=1&cursor=${cursor}`), 400, 'validation_failed')
     }
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertRefused } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
-import { seedCustomers, seedPeople } from '../support/seed.ts'
+import { assertErrorCode } from '../support/assertions.ts'
+import { seedCustomers, seedNumberedCustomers } from '../support/seed.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -146,7 +146,7 @@ describe('a page of customers', () => {
     for (const [name, values] of Object.entries(bad)) {
       for (const value of values) {
         const answer = await service.api.get(`/api/v1/customers?${name}=${value}`)
-        assertRefused(answer, 400, 'validation_failed')
+        assertErrorCode(answer, 400, 'validation_failed')
         assert.deepEqual(
           answer.body.error.details.map(({ field }: { field: string }) => field),
           [name],
@@ -173,7 +173,7 @@ describe('a page of customers', () => {
       'search=a&search=b',
       'sort=createdAt:asc&sort=',
     ]) {
-      assertRefused(await service.api.get(`/api/v1/customers?${query}`), 400, 'validation_failed')
+      assertErrorCode(await service.api.get(`/api/v1/customers?${query}`), 400, 'validation_failed')
     }
   })
 
@@ -188,8 +188,8 @@ describe('the total', () => {
   it('is exact up to 10,000 and says so beyond', async () => {
     const exact = await service.newMerchant()
     const more = await service.newMerchant()
-    await seedPeople(service.db, exact.uuid, 10_000)
-    await seedPeople(service.db, more.uuid, 10_001)
+    await seedNumberedCustomers(service.db, exact.uuid, 10_000)
+    await seedNumberedCustomers(service.db, more.uuid, 10_001)
     const { meta } = await list(exact.api, '?limit=100')
     assert.deepEqual([meta.total, meta.totalIsCapped, meta.pageCount], [10_000, false, 100])
     const capped = await list(more.api, '?limit=100')
@@ -200,6 +200,6 @@ describe('the total', () => {
 
     const last = await list(more.api, '?limit=100&page=101')
     assert.equal(last.data[0].lastname, 'No1')
-    assertRefused(await more.api.get('/api/v1/customers?limit=100&page=102'), 400, 'validation_failed')
+    assertErrorCode(await more.api.get('/api/v1/customers?limit=100&page=102'), 400, 'validation_failed')
   })
 })

@@ -3,14 +3,14 @@ import { after, describe, it } from 'node:test'
 import { expireMethods } from '../../src/customers/methods.ts'
 import { sql } from '../../src/kit/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { assertRefusal, assertSameRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
-import { eventsOf } from '../support/books.ts'
+import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, payWith } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { eventsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
 const { db } = service
 
@@ -88,7 +88,7 @@ describe('revoking a method', () => {
     const again = await api.send('DELETE', pathOf(customer, first.uuid))
     assert.deepEqual(again.body.data, answer.body.data)
     assert.deepEqual(await typesOf(first.uuid), ['payment_method.saved 1', 'payment_method.revoked 2'])
-    assertRefusal(
+    assertApiError(
       await api.post('/api/v1/charges/recurring', chargeBody(first.recurringToken)),
       'recurring_token_inactive',
     )
@@ -113,7 +113,7 @@ describe('revoking a method', () => {
     assert.equal(fresh.isDefault, true)
     const charge = await api.post('/api/v1/charges/recurring', chargeBody(fresh.recurringToken))
     assert.equal(charge.body.data.status, 'successful')
-    assertRefusal(
+    assertApiError(
       await api.post('/api/v1/charges/recurring', chargeBody(old.recurringToken)),
       'recurring_token_inactive',
     )
@@ -140,8 +140,8 @@ describe('revoking a method', () => {
         mine.api.send(verb, `${pathOf(own.customer.uuid, method)}${verb === 'POST' ? '/default' : ''}`)
       const unknown = await send(UNKNOWN_UUID)
       for (const { paymentMethod } of [brother, foreign])
-        assertSameRefusal(await send(paymentMethod.uuid), unknown, 'payment_method_not_found')
-      assertRefusal(await send('nothing'), 'invalid_uuid')
+        assertSameApiError(await send(paymentMethod.uuid), unknown, 'payment_method_not_found')
+      assertApiError(await send('nothing'), 'invalid_uuid')
     }
   })
 })
@@ -165,7 +165,7 @@ describe('the default method', () => {
     const { api } = await service.newMerchant()
     const { customer, first, second } = await withCards(api)
     await api.send('DELETE', pathOf(customer, second.uuid))
-    assertRefusal(await api.post(`${pathOf(customer, second.uuid)}/default`, {}), 'invalid_state')
+    assertApiError(await api.post(`${pathOf(customer, second.uuid)}/default`, {}), 'invalid_state')
     const [now] = (await methodsOf(api, customer)).filter(({ isDefault }) => isDefault)
     assert.equal(now?.uuid, first.uuid)
   })
@@ -200,8 +200,8 @@ describe('a method whose card has expired', () => {
     const methods = await methodsOf(api, customer)
     assert.equal(methods.find(({ uuid }) => uuid === first.uuid)?.status, 'expired')
     assert.equal(methods.filter(({ isDefault }) => isDefault).length, 1)
-    assertRefusal(await api.post(`${pathOf(customer, first.uuid)}/default`, {}), 'invalid_state')
-    assertRefusal(
+    assertApiError(await api.post(`${pathOf(customer, first.uuid)}/default`, {}), 'invalid_state')
+    assertApiError(
       await api.post('/api/v1/charges/recurring', chargeBody(first.recurringToken)),
       'recurring_token_inactive',
     )

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { CURRENCY_CODES } from '../../src/core/currency.ts'
 import { sql } from '../../src/kit/db.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
 import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -17,7 +17,7 @@ const SAVING_INSTRUMENTS = [
   'card_slow_later',
 ]
 
-async function methodsOf(api: Api, customerUuid: string): Promise<ApiAnswer> {
+async function methodsOf(api: Api, customerUuid: string): Promise<ApiResponse> {
   const answer = await api.get(`/api/v1/customers/${customerUuid}/payment-methods`)
   assert.equal(answer.http, 200, answer.text)
   return answer

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertRefused, withoutRequestId } from '../support/answers.ts'
+import { assertErrorCode, withoutRequestId } from '../support/assertions.ts'
 import { CUSTOMER, payWith } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -35,13 +35,13 @@ for (const path of ['/api/v1/customers/{uuid}', '/api/v1/customers/{uuid}/paymen
 
   describe(`GET ${path}`, () => {
     it('wants a key', async () => {
-      assertRefused(await service.apiWith(undefined).get(pathOf(ours.uuid)), 401, 'missing_api_key')
+      assertErrorCode(await service.apiWith(undefined).get(pathOf(ours.uuid)), 401, 'missing_api_key')
     })
 
     it('answers the same for another merchant’s customer as for one that does not exist', async () => {
       const foreign = await service.api.get(pathOf(theirs.uuid))
       const unknown = await service.api.get(pathOf(UNKNOWN))
-      assertRefused(foreign, 404, 'customer_not_found')
+      assertErrorCode(foreign, 404, 'customer_not_found')
       assert.deepEqual(withoutRequestId(foreign), withoutRequestId(unknown))
       assert.equal((await other.api.get(pathOf(theirs.uuid))).http, 200)
     })
@@ -49,7 +49,7 @@ for (const path of ['/api/v1/customers/{uuid}', '/api/v1/customers/{uuid}/paymen
     it('refuses a malformed uuid before it looks for anything', async () => {
       for (const uuid of MALFORMED) {
         const answer = await service.api.get(pathOf(uuid))
-        assertRefused(answer, 400, 'invalid_uuid')
+        assertErrorCode(answer, 400, 'invalid_uuid')
         assert.deepEqual(
           answer.body.error.details.map(({ field, code }: Record<string, string>) => ({ field, code })),
           [{ field: 'uuid', code: 'invalid_uuid' }],
@@ -59,14 +59,14 @@ for (const path of ['/api/v1/customers/{uuid}', '/api/v1/customers/{uuid}/paymen
     })
 
     it('checks the key before the uuid', async () => {
-      assertRefused(await service.apiWith(undefined).get(pathOf('nonsense')), 401, 'missing_api_key')
+      assertErrorCode(await service.apiWith(undefined).get(pathOf('nonsense')), 401, 'missing_api_key')
     })
   })
 }
 
 describe('GET /api/v1/customers', () => {
   it('wants a key', async () => {
-    assertRefused(await service.apiWith(undefined).get('/api/v1/customers'), 401, 'missing_api_key')
+    assertErrorCode(await service.apiWith(undefined).get('/api/v1/customers'), 401, 'missing_api_key')
   })
 
   it('never shows another merchant’s customers, also when both have one with the same e-mail', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertRefused } from '../support/answers.ts'
+import { assertErrorCode } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { type SeedPerson, seedCustomers } from '../support/seed.ts'
+import { type SeedCustomer, seedCustomers } from '../support/seed.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -109,7 +109,7 @@ describe('searching customers', () => {
       '%',
     ]) {
       const text = /^%/.test(search) || search.includes('%') ? search : encodeURIComponent(search)
-      assertRefused(await service.api.get(`/api/v1/customers?search=${text}`), 400, 'validation_failed')
+      assertErrorCode(await service.api.get(`/api/v1/customers?search=${text}`), 400, 'validation_failed')
     }
   })
 
@@ -156,7 +156,7 @@ const SYLLABLES = [
   'u',
 ]
 
-function manyPeople(): SeedPerson[] {
+function manyPeople(): SeedCustomer[] {
   const word = (seed: number) =>
     [7, 11, 13].map((step) => SYLLABLES[(seed * step + Math.floor(seed / step)) % SYLLABLES.length]).join('')
   const createdFrom = Date.parse('2026-03-01T00:00:00.000Z')

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
 import {
+  assertApiError,
   assertNothingStored,
-  assertRefusal,
-  assertSameRefusal,
+  assertSameApiError,
   UNKNOWN_UUID,
   UUID_V7,
-} from '../support/answers.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
-import { eventsOf } from '../support/books.ts'
+} from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, payWith } from '../support/builders.ts'
 import { createPayer } from '../support/payer.ts'
+import { eventsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
@@ -47,15 +47,15 @@ describe('every write of customers', () => {
     ]
     const unknown = writes(UNKNOWN_UUID)
     for (const [index, write] of writes(uuid).entries()) {
-      assertRefusal(await write(service.apiWith(undefined)), 'missing_api_key')
-      assertRefusal(await write(reader.api), 'insufficient_scope')
+      assertApiError(await write(service.apiWith(undefined)), 'missing_api_key')
+      assertApiError(await write(reader.api), 'insufficient_scope')
       const missing = await unknown[index]?.(mine.api)
       assert.ok(missing)
-      assertSameRefusal(await write(mine.api), missing, 'customer_not_found')
+      assertSameApiError(await write(mine.api), missing, 'customer_not_found')
     }
-    for (const write of writes('not-a-uuid')) assertRefusal(await write(mine.api), 'invalid_uuid')
-    assertRefusal(await service.apiWith(undefined).post(CUSTOMERS, PERSON), 'missing_api_key')
-    assertRefusal(await reader.api.post(CUSTOMERS, PERSON), 'insufficient_scope')
+    for (const write of writes('not-a-uuid')) assertApiError(await write(mine.api), 'invalid_uuid')
+    assertApiError(await service.apiWith(undefined).post(CUSTOMERS, PERSON), 'missing_api_key')
+    assertApiError(await reader.api.post(CUSTOMERS, PERSON), 'insufficient_scope')
     assert.equal((await theirs.api.get(`${CUSTOMERS}/${uuid}`)).body.data.firstname, 'Zuri')
   })
 })
@@ -85,7 +85,7 @@ describe('creating a customer', () => {
     const { api } = await service.newMerchant()
     const { uuid } = await create(api)
     const again = await api.post(CUSTOMERS, { ...PERSON, email: 'Zuri@Example.com' })
-    assert.deepEqual(assertRefusal(again, 'customer_exists'), ['email: customer_exists'])
+    assert.deepEqual(assertApiError(again, 'customer_exists'), ['email: customer_exists'])
     assert.ok(again.body.message.includes(uuid), again.body.message)
   })
 
@@ -98,10 +98,10 @@ describe('creating a customer', () => {
     const fresh = answers.filter(({ headers }) => headers.get('idempotent-replayed') === null)
     assert.equal(fresh.length, 1)
     const other = await api.post(CUSTOMERS, { ...PERSON, firstname: 'Ama' }, key)
-    assertRefusal(other, 'idempotency_key_reused')
+    assertApiError(other, 'idempotency_key_reused')
     // A key whose request was refused has made nothing, and is free.
     const refused = { 'Idempotency-Key': 'zuri-2' }
-    assertRefusal(await api.post(CUSTOMERS, PERSON, refused), 'customer_exists')
+    assertApiError(await api.post(CUSTOMERS, PERSON, refused), 'customer_exists')
     const used = await api.post(CUSTOMERS, { ...PERSON, email: 'second@example.com' }, refused)
     assert.equal(used.http, 201, used.text)
   })
@@ -121,7 +121,7 @@ describe('creating a customer', () => {
     const { api } = await service.newMerchant()
     await assertNothingStored(db, async () => {
       const wrong = { email: 'nobody', firstname: ' ', country: 'QQ', phone: '0712 345 678', metadata: [] }
-      assert.deepEqual(assertRefusal(await api.post(CUSTOMERS, wrong), 'validation_failed').sort(), [
+      assert.deepEqual(assertApiError(await api.post(CUSTOMERS, wrong), 'validation_failed').sort(), [
         'country: invalid_format',
         'email: invalid_format',
         'firstname: invalid_format',
@@ -130,9 +130,9 @@ describe('creating a customer', () => {
         'phone: invalid_format',
       ])
       const card = await api.post(CUSTOMERS, { ...PERSON, lastname: '4242 4242 4242 4242' })
-      assert.deepEqual(assertRefusal(card, 'card_data_not_allowed'), ['lastname: card_data_not_allowed'])
+      assert.deepEqual(assertApiError(card, 'card_data_not_allowed'), ['lastname: card_data_not_allowed'])
       const many = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, n]))
-      assertRefusal(await api.post(CUSTOMERS, { ...PERSON, metadata: many }), 'validation_failed')
+      assertApiError(await api.post(CUSTOMERS, { ...PERSON, metadata: many }), 'validation_failed')
     })
   })
 })
@@ -184,7 +184,7 @@ describe('changing a customer', () => {
       Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`k${from + n}`, n]))
     assert.equal((await patch(api, `${CUSTOMERS}/${uuid}`, { metadata: many(0) })).http, 200)
     const beyond = await patch(api, `${CUSTOMERS}/${uuid}`, { metadata: many(40) })
-    assert.deepEqual(assertRefusal(beyond, 'validation_failed'), ['metadata: too_long'])
+    assert.deepEqual(assertApiError(beyond, 'validation_failed'), ['metadata: too_long'])
   })
 
   it('loses no change of many at once', async () => {
@@ -202,10 +202,10 @@ describe('changing a customer', () => {
     const path = `${CUSTOMERS}/${paid.customer.uuid}`
     await create(api)
     const taken = await patch(api, path, { email: 'ZURI@example.com' })
-    assert.deepEqual(assertRefusal(taken, 'customer_exists'), ['email: customer_exists'])
+    assert.deepEqual(assertApiError(taken, 'customer_exists'), ['email: customer_exists'])
     assert.equal((await patch(api, path, { email: 'New@example.com' })).body.data.email, 'New@example.com')
     const token = paid.paymentMethod.recurringToken
-    assertRefusal(await api.post(CHARGE, chargeBody(token)), 'customer_mismatch')
+    assertApiError(await api.post(CHARGE, chargeBody(token)), 'customer_mismatch')
     const customer = { ...CUSTOMER, email: 'new@example.com' }
     const charge = await api.post(CHARGE, chargeBody(token, { customer }))
     assert.equal(charge.body.data.status, 'successful')
@@ -227,8 +227,8 @@ describe('a blocked customer', () => {
 
     await assertNothingStored(db, async () => {
       const key = { 'Idempotency-Key': 'blocked-1' }
-      assertRefusal(await api.post(INITIATE, initiateBody(), key), 'customer_blocked')
-      assertRefusal(await api.post(CHARGE, chargeBody(token), key), 'customer_blocked')
+      assertApiError(await api.post(INITIATE, initiateBody(), key), 'customer_blocked')
+      assertApiError(await api.post(CHARGE, chargeBody(token), key), 'customer_blocked')
     })
     for (const [operation, request] of [
       [INITIATE, accepted],
@@ -238,7 +238,7 @@ describe('a blocked customer', () => {
       assert.equal(`${replay.http} ${replay.headers.get('idempotent-replayed')}`, '201 true')
     }
     const refused = await api.post(INITIATE, { ...accepted, amount: 7 })
-    assertRefusal(refused, 'duplicate_reference')
+    assertApiError(refused, 'duplicate_reference')
 
     const active = (await api.post(`${path}/unblock`, {})).body.data
     assert.equal(`${active.status} ${active.statusReason}`, 'active null')
@@ -258,7 +258,7 @@ describe('a blocked customer', () => {
     const played = await api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
       instrument: 'card_success',
     })
-    assertRefusal(played, 'customer_blocked')
+    assertApiError(played, 'customer_blocked')
     const verified = await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)
     assert.equal(verified.body.data.status, 'pending')
     assert.deepEqual(verified.body.data.attempts, [])
@@ -281,7 +281,7 @@ describe('a blocked customer', () => {
     const token = paymentMethod.recurringToken
     const block = sql`update customers set status = 'blocked' where id = $1`
     const whileBlocking = async (ends: 'commit' | 'rollback') => {
-      let requests: Promise<ApiAnswer[]> | undefined
+      let requests: Promise<ApiResponse[]> | undefined
       const blocking = db.transaction(async (tx) => {
         await tx.query(block, [customer.uuid])
         requests = Promise.all([api.post(INITIATE, initiateBody()), api.post(CHARGE, chargeBody(token))])
@@ -302,8 +302,8 @@ describe('a blocked customer', () => {
     const again = (await api.post(`${CUSTOMERS}/${uuid}/block`, {})).body.data
     assert.deepEqual(again, first)
     const long = await api.post(`${CUSTOMERS}/${uuid}/block`, { reason: 'x'.repeat(256) })
-    assert.deepEqual(assertRefusal(long, 'validation_failed'), ['reason: too_long'])
+    assert.deepEqual(assertApiError(long, 'validation_failed'), ['reason: too_long'])
     const card = await api.post(`${CUSTOMERS}/${uuid}/block`, { reason: 'used 4242424242424242' })
-    assertRefusal(card, 'card_data_not_allowed')
+    assertApiError(card, 'card_data_not_allowed')
   })
 })

@@ -5,17 +5,17 @@ import { listCurrencies } from '../../src/catalog/service.ts'
 import { CURRENCY_CODES } from '../../src/core/currency.ts'
 import type { Rail } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
-import { assertRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { ofFile } from '../support/gateways.ts'
+import { fileContext } from '../support/gateways.ts'
 import { scriptedGateway } from '../support/payments-rig.ts'
 import { addressOf, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
 import { testService } from '../support/service.ts'
 
 const addresses: Record<string, string>[] = []
 for (const name of PROVIDER_NAMES)
-  addresses.push(addressOf(name, await PROVIDERS[name].start(ofFile({ after }))))
+  addresses.push(addressOf(name, await PROVIDERS[name].start(fileContext({ after }))))
 const env: Record<string, string> = Object.assign({ COWRY_RATE_LIMIT: '0' }, ...addresses)
 const service = await testService({ after }, { env })
 
@@ -63,8 +63,8 @@ describe('the directory', () => {
   it('wants a key, and the scope to read checkouts', async () => {
     const { api } = await service.newMerchant(['wallet:read'])
     for (const path of [GATEWAYS, ROUTES, CURRENCIES, COUNTRIES]) {
-      assertRefusal(await service.apiWith(undefined).get(path), 'missing_api_key')
-      assertRefusal(await api.get(path), 'insufficient_scope')
+      assertApiError(await service.apiWith(undefined).get(path), 'missing_api_key')
+      assertApiError(await api.get(path), 'insufficient_scope')
     }
   })
 
@@ -129,9 +129,9 @@ describe('the directory', () => {
   })
 
   it('refuses a currency that is not ours, and a country that does not use it', async () => {
-    assertRefusal(await service.api.get(`${ROUTES}?currency=JPY`), 'invalid_currency')
-    assertRefusal(await service.api.get(`${ROUTES}?country=Kenya`), 'invalid_country')
-    assertRefusal(await service.api.get(`${ROUTES}?currency=KES&country=NG`), 'invalid_country')
+    assertApiError(await service.api.get(`${ROUTES}?currency=JPY`), 'invalid_currency')
+    assertApiError(await service.api.get(`${ROUTES}?country=Kenya`), 'invalid_country')
+    assertApiError(await service.api.get(`${ROUTES}?currency=KES&country=NG`), 'invalid_country')
   })
 
   it('shows shares without drawing one', async () => {
@@ -175,7 +175,7 @@ describe('a payment', () => {
         const body = initiateBody({ amount: 10_000, currency, ...(country && { country }) })
         const answer = await api.post('/api/v1/checkout/initiate-payment', body)
         const expected = gateways.find((name) => names.some((one) => one === name))
-        if (expected === undefined) assertRefusal(answer, 'no_route_available')
+        if (expected === undefined) assertApiError(answer, 'no_route_available')
         else assert.equal(answer.body.data?.paymentGateway, expected, `${place}: ${answer.text}`)
       }
     })

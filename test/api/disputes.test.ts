@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { systemRandom } from '../../src/kit/random.ts'
 import { settleDueMoney } from '../../src/ledger/service.ts'
-import { assertRefused } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
-import { eventsOf, pathOf, postingsOf } from '../support/books.ts'
+import { assertErrorCode } from '../support/assertions.ts'
 import { chargeBody, newReference, payWith, saveMethod } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { eventsOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const DAY_MS = 24 * 3_600_000
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
 
 /** Lets the time of settlement come; the background may be quicker. */
@@ -46,7 +46,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
   it('wants a key', async () => {
     for (const verb of ['dispute', 'reverse'] as const) {
       const answer = await service.apiWith(undefined).post(pathTo('order-1', verb), { outcome: 'open' })
-      assertRefused(answer, 401, 'missing_api_key')
+      assertErrorCode(answer, 401, 'missing_api_key')
     }
   })
 
@@ -56,7 +56,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     for (const verb of ['dispute', 'reverse'] as const) {
       const foreign = await stranger.api.post(pathTo(paid.reference, verb), { outcome: 'open' })
       const unknown = await stranger.api.post(pathTo('no-such-order', verb), { outcome: 'open' })
-      assertRefused(foreign, 404, 'payment_not_found')
+      assertErrorCode(foreign, 404, 'payment_not_found')
       assert.deepEqual(
         { ...foreign.body, error: { ...foreign.body.error, requestId: '' } },
         { ...unknown.body, error: { ...unknown.body.error, requestId: '' } },
@@ -67,30 +67,30 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
 
   it('wants the scope, and one of the three outcomes', async () => {
     const { api } = await service.newMerchant(['checkout:read'])
-    assertRefused(
+    assertErrorCode(
       await api.post(pathTo('order-1', 'dispute'), { outcome: 'open' }),
       403,
       'insufficient_scope',
     )
-    assertRefused(await api.post(pathTo('order-1', 'reverse'), {}), 403, 'insufficient_scope')
+    assertErrorCode(await api.post(pathTo('order-1', 'reverse'), {}), 403, 'insufficient_scope')
     for (const body of [{}, { outcome: 'maybe' }, { outcome: null }, { outcome: 1 }])
-      assertRefused(await service.api.post(pathTo('order-1', 'dispute'), body), 400, 'validation_failed')
+      assertErrorCode(await service.api.post(pathTo('order-1', 'dispute'), body), 400, 'validation_failed')
   })
 
   it('refuses what was not paid, and what was decided before', async () => {
     const { api } = await service.newMerchant()
     const declined = await payWith(api, 'card_declined')
-    assertRefused(
+    assertErrorCode(
       await api.post(pathTo(declined.reference, 'dispute'), { outcome: 'open' }),
       409,
       'invalid_state',
     )
-    assertRefused(await api.post(pathTo(declined.reference, 'reverse'), {}), 409, 'invalid_state')
+    assertErrorCode(await api.post(pathTo(declined.reference, 'reverse'), {}), 409, 'invalid_state')
     const { reference } = await payWith(api, 'card_success')
-    assertRefused(await api.post(pathTo(reference, 'dispute'), { outcome: 'won' }), 409, 'invalid_state')
+    assertErrorCode(await api.post(pathTo(reference, 'dispute'), { outcome: 'won' }), 409, 'invalid_state')
     await play(api, reference, 'lost')
     for (const outcome of ['open', 'won'])
-      assertRefused(await api.post(pathTo(reference, 'dispute'), { outcome }), 409, 'invalid_state')
+      assertErrorCode(await api.post(pathTo(reference, 'dispute'), { outcome }), 409, 'invalid_state')
   })
 
   it('holds the money while it is open, and gives it back as available when it is won', async () => {

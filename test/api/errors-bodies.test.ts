@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { assertNothingStored, assertRefusal, UUID_V7 } from '../support/answers.ts'
+import { assertApiError, assertNothingStored, UUID_V7 } from '../support/assertions.ts'
 import { chargeBody, initiateBody, newReference } from '../support/builders.ts'
 import { sendBytes } from '../support/raw-http.ts'
 import { testService } from '../support/service.ts'
@@ -51,7 +51,7 @@ describe('a body', () => {
       for (const path of [INITIATE, CHARGE]) {
         for (const body of broken) {
           const answer = await api.postText(path, body)
-          assert.deepEqual(assertRefusal(answer, 'malformed_json'), ['body: malformed_json'], body)
+          assert.deepEqual(assertApiError(answer, 'malformed_json'), ['body: malformed_json'], body)
         }
       }
     })
@@ -61,13 +61,13 @@ describe('a body', () => {
 
   it('never comes back in the refusal', async () => {
     const answer = await api.postText(INITIATE, '{"secret": 4242424242424242 "oops"}')
-    assertRefusal(answer, 'malformed_json')
+    assertApiError(answer, 'malformed_json')
     assert.ok(!answer.text.includes('4242') && !answer.text.includes('oops'))
   })
 
   it('that is JSON but no object is refused', async () => {
     for (const body of ['null', '1', '"text"', 'true', '[]', `[${text()}]`]) {
-      assert.deepEqual(assertRefusal(await api.postText(INITIATE, body), 'validation_failed'), [
+      assert.deepEqual(assertApiError(await api.postText(INITIATE, body), 'validation_failed'), [
         'body: invalid_type',
       ])
     }
@@ -88,15 +88,15 @@ describe('a body', () => {
     ]
     await assertNothingStored(service.db, async () => {
       for (const type of types)
-        assertRefusal(
+        assertApiError(
           await api.postText(INITIATE, text(), { 'content-type': type }),
           'unsupported_media_type',
         )
       const unnamed = await api.send('POST', INITIATE, { body: Buffer.from(text()) })
-      assertRefusal(unnamed, 'unsupported_media_type')
+      assertApiError(unnamed, 'unsupported_media_type')
       const zipped = gzipSync(text())
       const answer = await api.postText(INITIATE, new Uint8Array(zipped), { 'content-encoding': 'gzip' })
-      assertRefusal(answer, 'unsupported_media_type')
+      assertApiError(answer, 'unsupported_media_type')
     })
     for (const type of [
       'application/json',
@@ -118,10 +118,10 @@ describe('a body', () => {
     assert.equal((await api.postText(INITIATE, fitting)).http, 201)
     assert.equal((await api.send('POST', INITIATE, chunked(text().padEnd(LIMIT, ' ')))).http, 201)
     await assertNothingStored(service.db, async () => {
-      assertRefusal(await api.postText(INITIATE, tooLarge), 'payload_too_large')
-      assertRefusal(await api.send('POST', INITIATE, chunked(tooLarge)), 'payload_too_large')
-      assertRefusal(await api.postText(CHARGE, tooLarge), 'payload_too_large')
-      assertRefusal(await api.postText(INITIATE, ' '.repeat(5_000_000)), 'payload_too_large')
+      assertApiError(await api.postText(INITIATE, tooLarge), 'payload_too_large')
+      assertApiError(await api.send('POST', INITIATE, chunked(tooLarge)), 'payload_too_large')
+      assertApiError(await api.postText(CHARGE, tooLarge), 'payload_too_large')
+      assertApiError(await api.postText(INITIATE, ' '.repeat(5_000_000)), 'payload_too_large')
     })
   })
 
@@ -149,7 +149,7 @@ describe('a body', () => {
         `${'{"a":'.repeat(15)}1${'}'.repeat(15)}`,
       ]) {
         const answer = await api.postText(INITIATE, withMetadata(json))
-        assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['body: too_deep'])
+        assert.deepEqual(assertApiError(answer, 'validation_failed'), ['body: too_deep'])
       }
     })
     assert.equal(
@@ -162,15 +162,15 @@ describe('a body', () => {
     const body = text()
     const twice = [body.replace('{', '{"amount":1,'), body.replace('{', '{"\\u0061mount":1,')]
     for (const broken of twice)
-      assert.deepEqual(assertRefusal(await api.postText(INITIATE, broken), 'validation_failed'), [
+      assert.deepEqual(assertApiError(await api.postText(INITIATE, broken), 'validation_failed'), [
         'amount: duplicate_key',
       ])
     const inner = body.replace('"customer":{', '"customer":{"email":"other@example.com",')
-    assert.deepEqual(assertRefusal(await api.postText(INITIATE, inner), 'validation_failed'), [
+    assert.deepEqual(assertApiError(await api.postText(INITIATE, inner), 'validation_failed'), [
       'customer.email: duplicate_key',
     ])
     const metadata = withMetadata('{"a":1,"a":1}')
-    assert.deepEqual(assertRefusal(await api.postText(INITIATE, metadata), 'validation_failed'), [
+    assert.deepEqual(assertApiError(await api.postText(INITIATE, metadata), 'validation_failed'), [
       'metadata.deep.a: duplicate_key',
     ])
   })
@@ -178,7 +178,7 @@ describe('a body', () => {
   it('may begin with a byte order mark', async () => {
     const answer = await api.postText(INITIATE, `\uFEFF${text()}`)
     assert.equal(answer.http, 201, answer.text)
-    assertRefusal(await api.postText(INITIATE, `\uFEFF\uFEFF${text()}`), 'malformed_json')
+    assertApiError(await api.postText(INITIATE, `\uFEFF\uFEFF${text()}`), 'malformed_json')
   })
 
   it('is UTF-8 and nothing else', async () => {
@@ -190,7 +190,7 @@ describe('a body', () => {
     surrogate.set([0xed, 0xa0, 0x80], surrogate.indexOf('???'))
     await assertNothingStored(service.db, async () => {
       for (const bytes of [utf16, latin1, overlong, surrogate])
-        assertRefusal(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
+        assertApiError(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
     })
   })
 
@@ -209,7 +209,7 @@ describe('a body', () => {
     const kept = answer.body.data.metadata
     assert.deepEqual(Object.keys(kept).sort(), ['__proto__', 'constructor', 'kept', 'toString'])
     const only = await api.postText(INITIATE, '{"__proto__":{"amount":5}}')
-    assert.ok(assertRefusal(only, 'validation_failed').includes('amount: required'))
+    assert.ok(assertApiError(only, 'validation_failed').includes('amount: required'))
   })
 
   it('tells all complaints at once', async () => {
@@ -220,7 +220,7 @@ describe('a body', () => {
       description: 7,
       customer: {},
     })
-    assert.deepEqual(assertRefusal(answer, 'validation_failed').sort(), [
+    assert.deepEqual(assertApiError(answer, 'validation_failed').sort(), [
       'amount: amount_out_of_range',
       'customer.email: required',
       'customer.firstname: required',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { REFUSALS } from '../../src/core/errors.ts'
-import { assertRefusal, UUID_V7 } from '../support/answers.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { assertApiError, UUID_V7 } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
 import { sendBytes } from '../support/raw-http.ts'
 import { testService } from '../support/service.ts'
@@ -106,7 +106,7 @@ describe('an error', () => {
 })
 
 describe('X-Request-Id', () => {
-  const everywhere: [string, () => Promise<ApiAnswer>][] = [
+  const everywhere: [string, () => Promise<ApiResponse>][] = [
     ['200', () => api.get('/api/v1/wallet/balance', given)],
     ['201', () => api.post(INITIATE, initiateBody(), given)],
     ['400', () => api.get('/api/v1/customers/x', given)],
@@ -189,12 +189,12 @@ describe('a path', () => {
       '/%00',
       '/etc/passwd',
     ])
-      for (const client of [api, anonymous]) assertRefusal(await client.get(path), 'route_not_found')
+      for (const client of [api, anonymous]) assertApiError(await client.get(path), 'route_not_found')
   })
 
   it('that is not well percent-encoded is refused', async () => {
     for (const path of ['/%', '/%zz', '/api/v1/customers/%ff', '/%c0%ae'])
-      assertRefusal(await api.get(path), 'validation_failed')
+      assertApiError(await api.get(path), 'validation_failed')
   })
 
   it('with another method says which it takes', async () => {
@@ -214,7 +214,7 @@ describe('a path', () => {
     ]
     for (const [method, path, allow] of others) {
       const answer = await api.send(method, path)
-      assertRefusal(answer, 'method_not_allowed')
+      assertApiError(answer, 'method_not_allowed')
       assert.equal(answer.headers.get('allow'), allow, `${method} ${path}`)
     }
   })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
-import { assertKeys, ISO_TIME, UUID_V7 } from '../support/answers.ts'
-import { eventsOf, movesOf } from '../support/books.ts'
+import { assertKeys, ISO_TIME, UUID_V7 } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { createPayer } from '../support/payer.ts'
+import { eventsOf, movesOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -103,7 +103,7 @@ describe('an event', () => {
   it('tells that the payer cancelled', async () => {
     const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const payer = createPayer()
-    await payer.press(await payer.open(data.checkoutUrl), '/cancel')
+    await payer.postForm(await payer.open(data.checkoutUrl), '/cancel')
     const types = (await eventsOf(db, data.uuid)).map(({ type }) => type)
     assert.deepEqual(types, ['payment.pending', 'payment.abandoned'])
     const [, abandoned] = await movesOf(db, data.uuid)

@@ -4,13 +4,13 @@ import { after, afterEach, describe, it } from 'node:test'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
 import { sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
-import { assertKeys, assertRefusal, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/answers.ts'
-import { ofFile } from '../support/gateways.ts'
+import { assertApiError, assertKeys, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/assertions.ts'
+import { fileContext } from '../support/gateways.ts'
 import { testService } from '../support/service.ts'
 
 const OTHER_KEY = 'sk_test_ffffffffffffffffffffffffffffffffffffffff'
 
-const paystack = await startFakePaystack(ofFile({ after }))
+const paystack = await startFakePaystack(fileContext({ after }))
 let logged = ''
 const log = createLog(
   'debug',
@@ -57,7 +57,7 @@ describe("a merchant's own account at a gateway", () => {
         ['PUT', pathOf(uuid)],
         ['DELETE', pathOf(uuid)],
       ] as const)
-        assertRefusal(await someone.send(method, path), 'invalid_admin_token')
+        assertApiError(await someone.send(method, path), 'invalid_admin_token')
   })
 
   it('goes in, is tried, and its credentials never come out again', async () => {
@@ -109,11 +109,11 @@ describe("a merchant's own account at a gateway", () => {
   it('is refused with the words of the gateway when its credentials are wrong, and nothing is stored', async () => {
     const { uuid } = await service.newMerchant()
     const answer = await put(uuid, { secretKey: OTHER_KEY })
-    assertRefusal(answer, 'gateway_credentials_refused')
+    assertApiError(answer, 'gateway_credentials_refused')
     assert.equal(answer.body.message, 'Paystack refused these credentials; nothing was changed.')
-    assertRefusal(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
+    assertApiError(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
     assert.equal((await put(uuid, { secretKey: FAKE_SECRET_KEY })).http, 200)
-    assertRefusal(await put(uuid, { secretKey: OTHER_KEY }), 'gateway_credentials_refused')
+    assertApiError(await put(uuid, { secretKey: OTHER_KEY }), 'gateway_credentials_refused')
     const [{ ending }] = (await admin.get(pathOf(uuid))).body.data.credentials
     assert.equal(ending, FAKE_SECRET_KEY.slice(-4), 'what was there is still there')
   })
@@ -147,24 +147,24 @@ describe("a merchant's own account at a gateway", () => {
     ]
     for (const [credentials, complaints] of bad) {
       const answer = await put(uuid, credentials)
-      assert.deepEqual(assertRefusal(answer, 'validation_failed'), complaints, answer.text)
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), complaints, answer.text)
       assert.ok(!answer.body.message.includes('canary'))
     }
-    assertRefusal(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
+    assertApiError(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
   })
 
   it('is 404 for a merchant, a gateway and an account that are not there', async () => {
     const { uuid } = await service.newMerchant()
     const right = { secretKey: FAKE_SECRET_KEY }
-    assertRefusal(await put(UNKNOWN_UUID, right), 'merchant_not_found')
-    assertRefusal(await admin.get(pathOf(UNKNOWN_UUID)), 'merchant_not_found')
-    assertRefusal(await remove(UNKNOWN_UUID), 'merchant_not_found')
-    assertRefusal(await admin.get(`/admin/v1/merchants/${UNKNOWN_UUID}/gateways`), 'merchant_not_found')
+    assertApiError(await put(UNKNOWN_UUID, right), 'merchant_not_found')
+    assertApiError(await admin.get(pathOf(UNKNOWN_UUID)), 'merchant_not_found')
+    assertApiError(await remove(UNKNOWN_UUID), 'merchant_not_found')
+    assertApiError(await admin.get(`/admin/v1/merchants/${UNKNOWN_UUID}/gateways`), 'merchant_not_found')
     for (const gateway of ['sandbox', 'nobody', '__proto__'])
       assert.equal((await put(uuid, right, '', gateway)).http, gateway === '__proto__' ? 400 : 404)
-    assertRefusal(await admin.get(pathOf(uuid, 'nobody')), 'gateway_not_found')
-    assertRefusal(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
-    assertRefusal(await remove(uuid), 'gateway_account_not_found')
+    assertApiError(await admin.get(pathOf(uuid, 'nobody')), 'gateway_not_found')
+    assertApiError(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
+    assertApiError(await remove(uuid), 'gateway_account_not_found')
   })
 
   it('stays the same account while its credentials change, and is another one after a removal', async () => {
@@ -178,7 +178,7 @@ describe("a merchant's own account at a gateway", () => {
     assert.equal(removed.http, 200)
     assert.deepEqual([removed.body.data.uuid, removed.body.data.status], [first.uuid, 'revoked'])
     assert.match(removed.body.data.revokedAt, ISO_TIME)
-    assertRefusal(await remove(uuid), 'gateway_account_not_found')
+    assertApiError(await remove(uuid), 'gateway_account_not_found')
     const next = (await put(uuid, { secretKey: FAKE_SECRET_KEY })).body.data
     assert.notEqual(next.uuid, first.uuid)
   })

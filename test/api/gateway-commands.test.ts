@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
-import { ofFile } from '../support/gateways.ts'
+import { fileContext } from '../support/gateways.ts'
 import { tempFolder } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
-const paystack = await startFakePaystack(ofFile({ after }))
+const paystack = await startFakePaystack(fileContext({ after }))
 const service = await testService({ after }, { env: { GATEWAY_PAYSTACK_BASE_URL: paystack.server.url } })
 const folder = await tempFolder({ after }, 'commands')
 const { uuid: merchant } = await service.newMerchant()

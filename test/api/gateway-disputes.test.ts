@@ -4,13 +4,13 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import * as paystack from '../../src/gateways/paystack/fake.ts'
 import * as stripe from '../../src/gateways/stripe/fake.ts'
-import { attemptOf, deliver, ofFile, readPayment, startPaying } from '../support/gateways.ts'
+import { attemptOf, deliver, fileContext, readPayment, startPaying } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const fakes = {
-  stripe: await stripe.startFakeStripe(ofFile({ after })),
-  paystack: await paystack.startFakePaystack(ofFile({ after })),
+  stripe: await stripe.startFakeStripe(fileContext({ after })),
+  paystack: await paystack.startFakePaystack(fileContext({ after })),
 }
 const service = await testService(
   { after },

@@ -8,12 +8,12 @@ import { after, describe, it } from 'node:test'
 import { FAKE_SECRET_KEY, signHook, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
 import { sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
-import { UNKNOWN_UUID } from '../support/answers.ts'
+import { UNKNOWN_UUID } from '../support/assertions.ts'
 import {
   attemptOf,
   deliver,
-  ofFile,
-  postponeQuestions,
+  fileContext,
+  postponePolls,
   readPayment,
   startPaying,
   watchStatements,
@@ -25,7 +25,7 @@ const OTHER_KEY = 'sk_test_ffffffffffffffffffffffffffffffffffffffff'
 const NGN = { amount: 1250.5, currency: 'NGN' }
 const HOUR_MS = 3_600_000
 
-const paystack = await startFakePaystack(ofFile({ after }))
+const paystack = await startFakePaystack(fileContext({ after }))
 const lines: Record<string, unknown>[] = []
 const log = createLog(
   'warn',
@@ -70,7 +70,7 @@ async function merchantWith(secretKey: string) {
 /** A payment that was paid at the provider, and about which nobody will ask by himself for an hour. */
 async function paidUnheard(by = api) {
   const { uuid } = await startPaying(by, NGN)
-  await postponeQuestions(db, uuid)
+  await postponePolls(db, uuid)
   const { key } = await attemptOf(db, uuid)
   await paystack.finish(key, { kind: 'pays' })
   return { uuid, key }

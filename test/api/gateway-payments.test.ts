@@ -7,8 +7,8 @@ import { chargeBody, initiateBody } from '../support/builders.ts'
 import {
   attemptOf,
   deliver,
-  ofFile,
-  postponeQuestions,
+  fileContext,
+  postponePolls,
   readPayment,
   startPaying,
   UUID_V4,
@@ -20,7 +20,7 @@ import { ONE_PROCESS, testService } from '../support/service.ts'
 const OTHER_KEY = 'sk_test_ffffffffffffffffffffffffffffffffffffffff'
 const NGN = { amount: 1250.5, currency: 'NGN' }
 
-const paystack = await startFakePaystack(ofFile({ after }))
+const paystack = await startFakePaystack(fileContext({ after }))
 const service = await testService(
   { after },
   {
@@ -69,7 +69,7 @@ describe('a checkout through a configured gateway', () => {
     const step = await service.apiWith(undefined).get(`${page}/continue`)
     assert.match(step.text, /https:\/\/checkout\.paystack\.com\//)
 
-    await postponeQuestions(db, uuid)
+    await postponePolls(db, uuid)
     await paystack.finish(attempt.key, { kind: 'pays' })
     assert.equal((await readPayment(api, uuid)).status, 'processing')
     assert.equal((await deliver(api, '/hooks/paystack', await paystack.webhook(attempt.key))).http, 200)
@@ -183,7 +183,7 @@ describe('the account of a merchant', () => {
     const { uuid } = await startPaying(merchant.api, NGN)
     const { key } = await attemptOf(db, uuid)
     assert.equal(await putAccount(merchant.uuid, OTHER_KEY), merchant.accountId)
-    await postponeQuestions(db, uuid)
+    await postponePolls(db, uuid)
     const before = keysUsedFor(key).length
     await merchant.api.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`)
     assert.deepEqual(keysUsedFor(key).slice(before), [OTHER_KEY])

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { ConfigError } from '../../src/config.ts'
 import { startFakePaystack } from '../../src/gateways/paystack/fake.ts'
-import { assertRefusal } from '../support/answers.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { ofFile } from '../support/gateways.ts'
+import { fileContext } from '../support/gateways.ts'
 import { ADMIN_TOKEN, ONE_PROCESS, testService } from '../support/service.ts'
 
 const LIVE_KEY = 'sk_live_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567'
 
-const paystack = await startFakePaystack(ofFile({ after }))
+const paystack = await startFakePaystack(fileContext({ after }))
 const secret = () => randomBytes(32).toString('base64')
 const env = {
   COWRY_ENV: 'production',
@@ -40,6 +40,6 @@ describe('a gateway in production', () => {
       api.post('/api/v1/checkout/initiate-payment', initiateBody({ ...changes }))
     const made = await initiate({ currency: 'NGN' })
     assert.equal(made.body.data.paymentGateway, 'paystack', made.text)
-    assertRefusal(await initiate({ currency: 'EUR' }), 'no_route_available')
+    assertApiError(await initiate({ currency: 'EUR' }), 'no_route_available')
   })
 })

@@ -8,15 +8,15 @@ import { chargeBody } from '../support/builders.ts'
 import {
   attemptOf,
   deliver,
-  ofFile,
-  postponeQuestions,
+  fileContext,
+  postponePolls,
   readPayment,
   startPaying,
 } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
 import {
   addressOf,
-  merchantAt,
+  newMerchantAt,
   PROVIDER_NAMES,
   PROVIDERS,
   type ProviderName,
@@ -26,7 +26,7 @@ import {
 import { testService } from '../support/service.ts'
 
 const fakes = new Map<ProviderName, FakeProvider>()
-for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(ofFile({ after })))
+for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(fileContext({ after })))
 const addresses = [...fakes].map(([name, fake]) => addressOf(name, fake))
 const service = await testService({ after }, { env: Object.assign({}, VAULT_ENV, ...addresses) })
 const { db } = service
@@ -38,14 +38,14 @@ function fakeOf(name: ProviderName): FakeProvider {
 }
 
 for (const name of PROVIDER_NAMES) {
-  const { asks, channel, ring } = PROVIDERS[name]
+  const { paymentTerms, channel, buildWebhook } = PROVIDERS[name]
   const fake = fakeOf(name)
 
   describe(`a merchant with an account at ${name}`, () => {
     const paid = async () => {
-      const merchant = await merchantAt(service, name)
-      const started = await startPaying(merchant.api, asks, channel)
-      await postponeQuestions(db, started.uuid)
+      const merchant = await newMerchantAt(service, name)
+      const started = await startPaying(merchant.api, paymentTerms, channel)
+      await postponePolls(db, started.uuid)
       const attempt = await attemptOf(db, started.uuid)
       return { merchant, started, attempt }
     }
@@ -57,7 +57,7 @@ for (const name of PROVIDER_NAMES) {
       assert.equal(started.pressed.headers.get('location'), `${started.page}/continue`)
       await fake.finish(attempt.key, { kind: 'pays' })
       const hooks = `/hooks/${name}/${merchant.uuid}`
-      const webhook = await ring(fake, attempt.key, `${service.publicUrl}${hooks}`)
+      const webhook = await buildWebhook(fake, attempt.key, `${service.publicUrl}${hooks}`)
       // Neither the installation nor another merchant has to do with it.
       assert.equal((await deliver(merchant.api, `/hooks/${name}`, webhook)).http, 404)
       assert.equal((await deliver(merchant.api, `/hooks/${name}/${randomUUID()}`, webhook)).http, 404)
@@ -67,7 +67,7 @@ for (const name of PROVIDER_NAMES) {
         ({ status }) => status === 'successful',
         15_000,
       )
-      assert.equal(Number(payment.amountPaid), asks.amount)
+      assert.equal(Number(payment.amountPaid), paymentTerms.amount)
       assert.equal(await fake.executions(attempt.key), 1)
     })
 
@@ -82,11 +82,11 @@ for (const name of PROVIDER_NAMES) {
     if (!fake.savedCredential) return
 
     const savedBy = async (manner: ChargeManner) => {
-      const merchant = await merchantAt(service, name)
+      const merchant = await newMerchantAt(service, name)
       const credential = await fake.savedCredential?.(manner)
       assert.ok(credential)
       const token = await saveCard(db, name, merchant, credential)
-      const { amount, currency } = asks
+      const { amount, currency } = paymentTerms
       const charge = () =>
         merchant.api.post('/api/v1/charges/recurring', chargeBody(token, { amount, currency }))
       return { merchant, charge }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import { assertRefusal } from '../support/answers.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
-import { asAdmin, withDatabase } from '../support/template.ts'
+import { runAsAdmin, withDatabase } from '../support/template.ts'
 
 const service = await testService({ after })
 const anonymous = service.apiWith(undefined)
@@ -21,8 +21,8 @@ it('says that it is alive and ready, without a key', async () => {
 it('stays alive while the database is away, asks callers to come again, and recovers by itself', async () => {
   const database = new URL(service.databaseUrl).pathname.slice(1)
   const server = withDatabase(service.databaseUrl, 'postgres')
-  await asAdmin(server, `alter database ${database} with allow_connections false`)
-  await asAdmin(
+  await runAsAdmin(server, `alter database ${database} with allow_connections false`)
+  await runAsAdmin(
     server,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
   )
@@ -32,10 +32,10 @@ it('stays alive while the database is away, asks callers to come again, and reco
     assert.equal(ready.http, 503)
     assert.deepEqual(ready.body, { status: 'unavailable', reasons: ['The database does not answer.'] })
     const refused = await service.api.get('/api/v1/wallet/balance')
-    assertRefusal(refused, 'temporarily_unavailable')
+    assertApiError(refused, 'temporarily_unavailable')
     assert.equal(refused.headers.get('retry-after'), '1')
   } finally {
-    await asAdmin(server, `alter database ${database} with allow_connections true`)
+    await runAsAdmin(server, `alter database ${database} with allow_connections true`)
   }
   await eventually(
     () => anonymous.get('/readyz'),

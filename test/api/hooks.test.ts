@@ -10,8 +10,8 @@ import { sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
-import { assertRefusal } from '../support/answers.ts'
 import { createApi } from '../support/api.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
 import { eventually, tempFolder } from '../support/process.ts'
 import { testService } from '../support/service.ts'
@@ -189,14 +189,14 @@ describe('POST /hooks/{gateway}', () => {
       '/hooks/sandbox%2F',
     ])
       assert.equal((await ring(body, signed(body), path)).http, 404, path)
-    assertRefusal(await ring(body, signed(body), '/hooks'), 'route_not_found')
-    assertRefusal(await anonymous.get('/hooks/sandbox'), 'method_not_allowed')
+    assertApiError(await ring(body, signed(body), '/hooks'), 'route_not_found')
+    assertApiError(await anonymous.get('/hooks/sandbox'), 'method_not_allowed')
   })
 
   it('takes a body of 1 MB and no more, of any content type', async () => {
     const large = 'x'.repeat(1_048_576)
     assert.equal((await ring(large, signed(large))).http, 200)
-    assertRefusal(await ring(`${large}x`, signed(`${large}x`)), 'payload_too_large')
+    assertApiError(await ring(`${large}x`, signed(`${large}x`)), 'payload_too_large')
     const body = hookAbout('x')
     const headers = { 'cowry-sandbox-signature': signed(body), 'content-type': 'text/plain' }
     assert.equal((await anonymous.postText('/hooks/sandbox', body, headers)).http, 200)

@@ -4,27 +4,27 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
-import { operationsOf } from '../support/document.ts'
 import { linkBody, makeLink } from '../support/links.ts'
-import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pWords, WALLET } from '../support/p2p.ts'
+import { operationsOf } from '../support/openapi.ts'
+import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pActions, p2pBody, WALLET } from '../support/p2p.ts'
 import { testService } from '../support/service.ts'
-import { createTraps } from '../support/traps.ts'
+import { createTestFailpoints } from '../support/test-failpoints.ts'
 
 // Without background work nothing changes but by requests.
-const traps = createTraps()
+const traps = createTestFailpoints()
 const env = { COWRY_RATE_LIMIT: '0' }
 const service = await testService({ after }, { role: 'api', env, failpoints: traps })
 const { db } = service
 const { api } = await service.newMerchant()
-const { ask, say, confirm } = p2pWords(api)
-await made(api.post(ACCOUNTS, WALLET))
+const { requestTransfer, act, confirm } = p2pActions(api)
+await dataOf(api.post(ACCOUNTS, WALLET))
 const token = await saveMethod(api, 'card_success')
 
 const withKey = (key: string) => ({ 'idempotency-key': key })
-const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
 interface Request {
   path: string
@@ -53,10 +53,10 @@ async function aboutOne(path: string, body: object, other: object): Promise<[Req
 }
 
 const newLink = async () => `${V1}/payment-links/${(await makeLink(api)).uuid}`
-const newTransfer = async () => `${PAYMENTS}/${(await ask()).uuid}`
+const newTransfer = async () => `${PAYMENTS}/${(await requestTransfer()).uuid}`
 const newEmail = () => `${randomUUID()}@example.com`
 const newCustomer = async () =>
-  `${CUSTOMERS}/${(await made(api.post(CUSTOMERS, { ...CUSTOMER, email: newEmail() }))).uuid}`
+  `${CUSTOMERS}/${(await dataOf(api.post(CUSTOMERS, { ...CUSTOMER, email: newEmail() }))).uuid}`
 const newMethod = async () => {
   const { customer, paymentMethod } = await payWith(api, 'card_success', {
     customer: { ...CUSTOMER, email: newEmail() },
@@ -65,20 +65,20 @@ const newMethod = async () => {
 }
 // Nobody listens there, and nothing is delivered here.
 const newEndpoint = async () =>
-  `${ENDPOINTS}/${(await made(api.post(ENDPOINTS, { url: `http://127.0.0.1:9/${randomUUID()}` }))).uuid}`
+  `${ENDPOINTS}/${(await dataOf(api.post(ENDPOINTS, { url: `http://127.0.0.1:9/${randomUUID()}` }))).uuid}`
 const newKey = async () =>
-  `${KEYS}/${(await made(api.post(KEYS, { name: 'One', scopes: ['wallet:read'] }))).keyId}`
+  `${KEYS}/${(await dataOf(api.post(KEYS, { name: 'One', scopes: ['wallet:read'] }))).keyId}`
 const newPaid = async () => `${SANDBOX}/${(await payWith(api, 'card_success')).reference}`
 const newOpen = async () => {
-  const { reference } = await made(api.post(`${V1}/checkout/initiate-payment`, initiateBody()))
+  const { reference } = await dataOf(api.post(`${V1}/checkout/initiate-payment`, initiateBody()))
   return `${SANDBOX}/${reference}`
 }
 const newMarked = async () => {
-  const { uuid } = await ask()
-  await made(say(uuid, 'mark-paid'))
+  const { uuid } = await requestTransfer()
+  await dataOf(act(uuid, 'mark-paid'))
   return `${PAYMENTS}/${uuid}`
 }
-const someEvent = async () => `${V1}/events/${(await made(api.get(`${V1}/events?limit=1`)))[0].id}`
+const someEvent = async () => `${V1}/events/${(await dataOf(api.get(`${V1}/events?limit=1`)))[0].id}`
 
 const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = {
   [`${V1}/checkout/initiate-payment`]: (path) => aboutOne(path, initiateBody(), initiateBody()),
@@ -143,11 +143,11 @@ describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
         assert.deepEqual([again.http, isReplay(again)], [first.http, true], again.text)
         const { uuid, keyId, id } = first.body.data
         assert.deepEqual([again.body.data.uuid, again.body.data.keyId, again.body.data.id], [uuid, keyId, id])
-        assertRefusal(await send(other, key), 'idempotency_key_reused')
+        assertApiError(await send(other, key), 'idempotency_key_reused')
       })
       // It was refused for its key alone; and whoever does not hear the answer gets the record with the next one.
       const otherKey = randomUUID()
-      const sprung = traps.set('api.before_send', 'throw')
+      const sprung = traps.arm('api.before_send', 'throw')
       assert.equal((await send(other, otherKey)).http, 500)
       await sprung
       const accepted = await send(other, otherKey)
@@ -158,9 +158,9 @@ describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
   it('of one operation is 422 on another', async () => {
     const key = randomUUID()
     const transfer = await newTransfer()
-    await made(send({ path: `${transfer}/mark-paid` }, key))
-    assertRefusal(await send({ path: `${transfer}/reject` }, key), 'idempotency_key_reused')
-    assertRefusal(await send({ path: `${await newLink()}/deactivate` }, key), 'idempotency_key_reused')
+    await dataOf(send({ path: `${transfer}/mark-paid` }, key))
+    assertApiError(await send({ path: `${transfer}/reject` }, key), 'idempotency_key_reused')
+    assertApiError(await send({ path: `${await newLink()}/deactivate` }, key), 'idempotency_key_reused')
   })
 })
 
@@ -168,33 +168,33 @@ describe('a change that is asked for again under its key', () => {
   it('is not made again when somebody has changed the record since', async () => {
     const customer = await newCustomer()
     const key = randomUUID()
-    assert.equal((await made(send({ path: `${customer}/block` }, key))).status, 'blocked')
-    await made(api.post(`${customer}/unblock`, {}))
-    assert.equal((await made(send({ path: `${customer}/block` }, key))).status, 'active')
+    assert.equal((await dataOf(send({ path: `${customer}/block` }, key))).status, 'blocked')
+    await dataOf(api.post(`${customer}/unblock`, {}))
+    assert.equal((await dataOf(send({ path: `${customer}/block` }, key))).status, 'active')
 
-    const { uuid } = await ask()
+    const { uuid } = await requestTransfer()
     const part = { path: `${PAYMENTS}/${uuid}/confirm`, body: { receivedAmount: 3000 } }
-    assert.equal((await made(send(part, key.toUpperCase()))).transferStatus, 'underpaid')
-    await made(confirm(uuid, 5000))
-    const again = await made(send(part, key.toUpperCase()))
+    assert.equal((await dataOf(send(part, key.toUpperCase()))).transferStatus, 'underpaid')
+    await dataOf(confirm(uuid, 5000))
+    const again = await dataOf(send(part, key.toUpperCase()))
     assert.deepEqual([again.status, again.amountReceived], ['successful', '5000.00'])
   })
 
   it('gives its key back when it was refused', async () => {
     const key = randomUUID()
-    const { uuid } = await ask()
+    const { uuid } = await requestTransfer()
     const reject = { path: `${PAYMENTS}/${uuid}/reject`, body: {} }
-    assertRefusal(await send(reject, key), 'invalid_state')
-    await made(say(uuid, 'mark-paid'))
+    assertApiError(await send(reject, key), 'invalid_state')
+    await dataOf(act(uuid, 'mark-paid'))
     const rejected = await send(reject, key)
     assert.deepEqual([rejected.http, isReplay(rejected)], [200, false])
 
     const reference = newReference()
     const complete = { path: `${SANDBOX}/${reference}/complete`, body: { instrument: 'card_success' } }
     const other = randomUUID()
-    assertRefusal(await send(complete, other), 'payment_not_found')
-    await made(api.post(`${V1}/checkout/initiate-payment`, initiateBody({ reference })))
-    assert.equal((await made(send(complete, other))).status, 'successful')
+    assertApiError(await send(complete, other), 'payment_not_found')
+    await dataOf(api.post(`${V1}/checkout/initiate-payment`, initiateBody({ reference })))
+    assert.equal((await dataOf(send(complete, other))).status, 'successful')
   })
 
   it('is made once when it is asked for many times at once', async () => {

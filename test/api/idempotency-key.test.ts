@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import type { PaymentsApp } from '../../src/payments/app.ts'
 import { paymentJobs } from '../../src/payments/jobs.ts'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { testService } from '../support/service.ts'
 
 const HOUR_MS = 3_600_000
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const { api } = service
 const INITIATE = '/api/v1/checkout/initiate-payment'
@@ -18,7 +18,7 @@ const CHARGE = '/api/v1/charges/recurring'
 const token = await saveMethod(api, 'card_success')
 
 const withKey = (key: string) => ({ 'idempotency-key': key })
-const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
 for (const [name, path, makeBody] of [
   ['initiate', INITIATE, (changes?: object) => initiateBody({ ...changes })],
@@ -43,7 +43,7 @@ for (const [name, path, makeBody] of [
       await api.post(path, body, withKey(key))
       await assertNothingStored(service.db, async () => {
         for (const other of [{ ...body, amount: 7 }, makeBody(), { ...body, reference: newReference() }]) {
-          assertRefusal(await api.post(path, other, withKey(key)), 'idempotency_key_reused')
+          assertApiError(await api.post(path, other, withKey(key)), 'idempotency_key_reused')
         }
       })
     })
@@ -53,9 +53,9 @@ for (const [name, path, makeBody] of [
       await api.post(path, taken)
       const key = randomUUID()
       const duplicate = await api.post(path, { ...taken, amount: 7 }, withKey(key))
-      assertRefusal(duplicate, 'duplicate_reference')
+      assertApiError(duplicate, 'duplicate_reference')
       const wrong = await api.post(path, makeBody({ amount: 0 }), withKey(key))
-      assertRefusal(wrong, 'amount_out_of_range')
+      assertApiError(wrong, 'amount_out_of_range')
       const fresh = await api.post(path, makeBody(), withKey(key))
       assert.equal(fresh.http, 201, fresh.text)
       assert.equal(isReplay(fresh), false)
@@ -68,7 +68,7 @@ for (const [name, path, makeBody] of [
       const second = await api.post(path, body, withKey(key))
       assert.equal(isReplay(second), true)
       assert.equal(second.body.data.uuid, first.body.data.uuid)
-      assertRefusal(await api.post(path, makeBody(), withKey(key)), 'idempotency_key_reused')
+      assertApiError(await api.post(path, makeBody(), withKey(key)), 'idempotency_key_reused')
     })
 
     it('has 1 to 255 printable characters', async () => {
@@ -78,7 +78,7 @@ for (const [name, path, makeBody] of [
       await assertNothingStored(service.db, async () => {
         for (const key of [`${longest}x`, '', 'é']) {
           const answer = await api.post(path, makeBody(), withKey(key))
-          assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['Idempotency-Key: invalid_format'])
+          assert.deepEqual(assertApiError(answer, 'validation_failed'), ['Idempotency-Key: invalid_format'])
         }
       })
     })
@@ -89,10 +89,10 @@ describe('an Idempotency-Key', () => {
   it('of one operation is 422 on another', async () => {
     const key = randomUUID()
     await api.post(INITIATE, initiateBody(), withKey(key))
-    assertRefusal(await api.post(CHARGE, chargeBody(token), withKey(key)), 'idempotency_key_reused')
+    assertApiError(await api.post(CHARGE, chargeBody(token), withKey(key)), 'idempotency_key_reused')
     const other = randomUUID()
     await api.post(CHARGE, chargeBody(token), withKey(other))
-    assertRefusal(await api.post(INITIATE, initiateBody(), withKey(other)), 'idempotency_key_reused')
+    assertApiError(await api.post(INITIATE, initiateBody(), withKey(other)), 'idempotency_key_reused')
   })
 
   it('is a merchant’s own', async () => {
@@ -114,7 +114,7 @@ describe('an Idempotency-Key', () => {
     const first = await api.post(CHARGE, body, withKey(key))
     clock.advance(25 * HOUR_MS)
     assert.equal(await forget(), 0)
-    assertRefusal(await api.post(CHARGE, chargeBody(token), withKey(key)), 'idempotency_key_reused')
+    assertApiError(await api.post(CHARGE, chargeBody(token), withKey(key)), 'idempotency_key_reused')
     clock.advance(14 * 24 * HOUR_MS)
     assert.notEqual(await forget(), 0)
     const again = await api.post(CHARGE, body, withKey(key))

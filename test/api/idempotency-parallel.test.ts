@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import type { ApiAnswer } from '../support/api.ts'
-import { eventsOf, postingsOf } from '../support/books.ts'
+import type { ApiResponse } from '../support/api.ts'
 import { CUSTOMER, chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { eventsOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -13,12 +13,12 @@ const INITIATE = '/api/v1/checkout/initiate-payment'
 const CHARGE = '/api/v1/charges/recurring'
 const MANY = 20
 
-const inParallel = (send: (n: number) => Promise<ApiAnswer>) =>
+const inParallel = (send: (n: number) => Promise<ApiResponse>) =>
   Promise.all(Array.from({ length: MANY }, (_, n) => send(n)))
-const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
 /** All are 201 with one record, and exactly one of them made it. Answers its uuid. */
-function assertOneRecord(answers: ApiAnswer[]): string {
+function assertOneRecord(answers: ApiResponse[]): string {
   for (const answer of answers) assert.equal(answer.http, 201, answer.text)
   const uuids = new Set(answers.map(({ body }) => body.data.uuid))
   assert.equal(uuids.size, 1)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertRefusal } from '../support/answers.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -11,7 +11,7 @@ const INITIATE = '/api/v1/checkout/initiate-payment'
 const CHARGE = '/api/v1/charges/recurring'
 const token = await saveMethod(api, 'card_success')
 
-const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
 async function executions(reference: string, from: Api = api): Promise<unknown[]> {
   return (await from.get(`/api/v1/sandbox/executions?reference=${reference}`)).body.data
@@ -104,8 +104,8 @@ describe('the same reference with the same body', () => {
 
 describe('the same reference with another body', () => {
   /** 409, naming the record that holds the reference and where it stands. */
-  async function assertDuplicate(answer: ApiAnswer, uuid: string, status: string) {
-    assert.deepEqual(assertRefusal(answer, 'duplicate_reference'), ['reference: duplicate_reference'])
+  async function assertDuplicate(answer: ApiResponse, uuid: string, status: string) {
+    assert.deepEqual(assertApiError(answer, 'duplicate_reference'), ['reference: duplicate_reference'])
     assert.ok(answer.body.message.includes(uuid), answer.body.message)
     assert.ok(answer.body.message.includes(status), answer.body.message)
     assert.equal(isReplay(answer), false)
@@ -184,8 +184,8 @@ describe('a retry', () => {
     assert.equal(again.http, 201, again.text)
     assert.equal(isReplay(again), true)
     assert.deepEqual(again.body.data, first.body.data)
-    assertRefusal(await api.post(CHARGE, { ...body, amount: 7 }), 'duplicate_reference')
-    assertRefusal(await api.post(CHARGE, chargeBody(saved, { customer })), 'recurring_token_inactive')
+    assertApiError(await api.post(CHARGE, { ...body, amount: 7 }), 'duplicate_reference')
+    assertApiError(await api.post(CHARGE, chargeBody(saved, { customer })), 'recurring_token_inactive')
   })
 
   it('under another reference is another payment: only the reference says that it is a retry', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -47,9 +47,9 @@ const token = await saveMethod(api, 'card_success')
 const chargeWhole = () => chargeBody(token, { customer: FULL_CUSTOMER, metadata: METADATA })
 
 /** Refused for the character in this field alone; currency and country have refusals of their own. */
-function assertNames(answer: ApiAnswer, field: Path, what: string): void {
+function assertNames(answer: ApiResponse, field: Path, what: string): void {
   assert.equal(answer.http, 400, answer.text)
-  const details = assertRefusal(answer, answer.body.error.code)
+  const details = assertApiError(answer, answer.body.error.code)
   assert.deepEqual(
     details.map((detail) => detail.split(':')[0]),
     [field.join('.')],
@@ -93,7 +93,7 @@ describe('characters that no text may hold (F-64)', () => {
         for (const [what, character] of Object.entries(BAD)) {
           const metadata = { [`k${character}`]: 1 }
           const answer = await api.post(path, { ...body(), metadata })
-          assert.equal(assertRefusal(answer, 'validation_failed').length, 1, what)
+          assert.equal(assertApiError(answer, 'validation_failed').length, 1, what)
           assert.match(answer.body.error.details[0].field, /^metadata\.k/)
         }
       })
@@ -126,22 +126,22 @@ describe('characters that no text may hold (F-64)', () => {
       '/api/v1/checkout/verify-payment?reference=a%07b',
       '/api/v1/sandbox/executions?reference=a%00b',
     ]) {
-      assert.deepEqual(assertRefusal(await api.get(path), 'validation_failed'), [
+      assert.deepEqual(assertApiError(await api.get(path), 'validation_failed'), [
         'reference: invalid_characters',
       ])
     }
     const complete = await api.post('/api/v1/sandbox/payments/a%00b/complete', { instrument: 'card_success' })
-    assert.deepEqual(assertRefusal(complete, 'validation_failed'), ['reference: invalid_characters'])
+    assert.deepEqual(assertApiError(complete, 'validation_failed'), ['reference: invalid_characters'])
     const halved = await api.get('/api/v1/checkout/verify-payment?reference=%ED%A0%BD')
     assert.equal(halved.http, 400, halved.text)
   })
 
   it('are not written raw into JSON either', async () => {
     const raw = JSON.stringify(initiateWhole()).replace('For shoes', 'For\u0000shoes')
-    assertRefusal(await api.postText(INITIATE, raw), 'malformed_json')
+    assertApiError(await api.postText(INITIATE, raw), 'malformed_json')
     const bytes = Buffer.from(JSON.stringify(initiateWhole()).replace('For shoes', 'For #shoes'))
     bytes[bytes.indexOf('#')] = 0xff
-    assertRefusal(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
+    assertApiError(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
   })
 
   it('are not letters of any language, signs or emoji: those are fine', async () => {
@@ -166,7 +166,7 @@ describe('a name (F-64)', () => {
       for (const name of [...invisible, '\u202egnp', 'A\u2066B', 'A\u202c'])
         for (const field of names)
           assert.deepEqual(
-            assertRefusal(await send(field, name), 'validation_failed'),
+            assertApiError(await send(field, name), 'validation_failed'),
             [`customer.${field}: invalid_format`],
             JSON.stringify(name),
           )

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { type Db, sql } from '../../src/kit/db.ts'
-import { assertRefusal } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
-import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
-import { createPayer, wordsOf } from '../support/payer.ts'
+import { startCountingProvider } from '../support/counting-provider.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { createPayer, mainTextOf } from '../support/payer.ts'
+import { eventsOf, movesOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
-import { startProvider } from '../support/provider.ts'
 import { testService } from '../support/service.ts'
 
 const MINUTE_MS = 60_000
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const { api } = service
 const payer = createPayer()
@@ -56,13 +56,13 @@ describe('an open checkout', () => {
     const complete = await api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
       instrument: 'card_success',
     })
-    assertRefusal(complete, 'invalid_state')
+    assertApiError(complete, 'invalid_state')
     await arrivesAt(service.db, uuid, 'expired')
     await payer.choose(page, 'mobile_success')
     const data = (await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
     assert.deepEqual(data.attempts, [])
     assert.equal(data.status, 'expired')
-    assert.match(wordsOf(await payer.open(checkoutUrl)), /expired/)
+    assert.match(mainTextOf(await payer.open(checkoutUrl)), /expired/)
   })
 
   it('stays open until then', async () => {
@@ -77,7 +77,7 @@ describe('an open checkout', () => {
 
   it('does not expire once it was paid, cancelled or has failed', async () => {
     const { uuid, checkoutUrl } = await initiate()
-    await payer.press(await payer.open(checkoutUrl), '/cancel')
+    await payer.postForm(await payer.open(checkoutUrl), '/cancel')
     const other = await initiate()
     clock.advance(60 * MINUTE_MS)
     await arrivesAt(service.db, other.uuid, 'expired')
@@ -90,7 +90,7 @@ const stopAsking = sql<unknown>`update attempts set due_at = null where payment_
 describe('a checkout whose payer is acting when its time passes', () => {
   it('is asked about first: what was paid in time is successful, not expired', async (t) => {
     // A provider that rings no doorbell, and a background that does not ask: only the expiry can find it out.
-    const provider = await startProvider(t, clock)
+    const provider = await startCountingProvider(t, clock)
     const unaware = await testService(t, { clock, env: provider.env })
     const { uuid, checkoutUrl } = await initiate(unaware.api)
     await choose(checkoutUrl, 'mobile_success')
@@ -116,7 +116,7 @@ describe('a checkout whose payer is acting when its time passes', () => {
   })
 
   it('does not expire while the gateway cannot be asked: time proves nothing about money', async (t) => {
-    const provider = await startProvider(t, clock)
+    const provider = await startCountingProvider(t, clock)
     const cutOff = await testService(t, { clock, env: provider.env })
     const { uuid, checkoutUrl } = await initiate(cutOff.api)
     await choose(checkoutUrl, 'mobile_success')

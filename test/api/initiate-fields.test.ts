@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, initiateBody, newReference } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -11,10 +11,10 @@ const PATH = '/api/v1/checkout/initiate-payment'
 const post = (body: unknown) => api.post(PATH, body)
 
 /** The complaints about a body that is right but for these changes; nothing is stored by it. */
-async function refused(changes: Record<string, unknown>, code: Parameters<typeof assertRefusal>[1]) {
+async function refused(changes: Record<string, unknown>, code: Parameters<typeof assertApiError>[1]) {
   let details: string[] = []
   await assertNothingStored(service.db, async () => {
-    details = assertRefusal(await post(initiateBody(changes)), code)
+    details = assertApiError(await post(initiateBody(changes)), code)
   })
   return details
 }
@@ -22,7 +22,7 @@ async function refused(changes: Record<string, unknown>, code: Parameters<typeof
 describe('the fields of an initiate request', () => {
   it('amount, reference and customer are required, and all that is missing is told at once', async () => {
     await assertNothingStored(service.db, async () => {
-      const details = assertRefusal(await post({}), 'validation_failed')
+      const details = assertApiError(await post({}), 'validation_failed')
       assert.deepEqual(details.sort(), ['amount: required', 'customer: required', 'reference: required'])
     })
   })
@@ -165,7 +165,7 @@ describe('the currency and the country of a payment', () => {
   it('XOF and XAF need a country, which the complaint lists', async () => {
     for (const currency of ['XOF', 'XAF']) {
       const answer = await post(initiateBody({ amount: 1000, currency }))
-      assert.deepEqual(assertRefusal(answer, 'country_required'), ['country: country_required'])
+      assert.deepEqual(assertApiError(answer, 'country_required'), ['country: country_required'])
     }
     const answer = await post(initiateBody({ amount: 1000, currency: 'XOF' }))
     assert.match(answer.body.error.details[0].message, /BJ, BF, CI, GW, ML, NE, SN, TG/)

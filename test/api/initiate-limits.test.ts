@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { RefusalCode } from '../../src/core/errors.ts'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -30,7 +30,7 @@ async function refused(
   code: RefusalCode = 'validation_failed',
 ) {
   await assertNothingStored(service.db, async () => {
-    for (const answer of await eachWith(changes)) assert.deepEqual(assertRefusal(answer, code), wanted)
+    for (const answer of await eachWith(changes)) assert.deepEqual(assertApiError(answer, code), wanted)
   })
 }
 
@@ -166,7 +166,7 @@ describe('metadata', () => {
     for (const literal of ['1e400', '12345678901234567890', '0.10000000000000000001']) {
       const text = JSON.stringify(initiateBody({ metadata: { n: 0 } })).replace('"n":0', `"n":${literal}`)
       const answer = await api.postText(INITIATE, text)
-      assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['metadata.n: out_of_range'], literal)
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), ['metadata.n: out_of_range'], literal)
     }
   })
 })
@@ -175,7 +175,7 @@ describe('redirectUrl', () => {
   const wrong = async (redirectUrl: string, detail = 'redirectUrl: invalid_format') => {
     await assertNothingStored(service.db, async () => {
       const answer = await api.post(INITIATE, initiateBody({ redirectUrl }))
-      assert.deepEqual(assertRefusal(answer, 'validation_failed'), [detail], redirectUrl)
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), [detail], redirectUrl)
     })
   }
 

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { INITIATE } from '../../src/checkout/initiate.ts'
 import { toInitiateInput } from '../../src/checkout/input.ts'
 import { fingerprintOf } from '../../src/payments/input.ts'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -29,7 +29,7 @@ describe('initiating a payment in production', () => {
   it('is 422 no_route_available where no gateway serves the currency, before anything is stored', async () => {
     await assertNothingStored(service.db, async () => {
       const headers = { 'idempotency-key': 'no-route' }
-      assertRefusal(await shop.api.post(PATH, initiateBody(), headers), 'no_route_available')
+      assertApiError(await shop.api.post(PATH, initiateBody(), headers), 'no_route_available')
     })
   })
 
@@ -61,21 +61,21 @@ describe('initiating a payment in production', () => {
     assert.equal(answer.headers.get('idempotent-replayed'), 'true')
     assert.equal(answer.body.data.uuid, uuid)
     assert.equal(answer.body.data.paymentGateway, 'gone')
-    assertRefusal(await shop.api.post(PATH, { ...body, amount: 7 }), 'duplicate_reference')
+    assertApiError(await shop.api.post(PATH, { ...body, amount: 7 }), 'duplicate_reference')
   })
 
   it('takes only https for the way back', async () => {
     const answer = await shop.api.post(PATH, initiateBody({ redirectUrl: 'http://shop.example/' }))
-    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['redirectUrl: invalid_format'])
+    assert.deepEqual(assertApiError(answer, 'validation_failed'), ['redirectUrl: invalid_format'])
     const secure = await shop.api.post(PATH, initiateBody({ redirectUrl: 'https://shop.example/' }))
-    assertRefusal(secure, 'no_route_available')
+    assertApiError(secure, 'no_route_available')
   })
 
   it('knows no operations of the sandbox', async () => {
     const complete = await shop.api.post('/api/v1/sandbox/payments/r/complete', {
       instrument: 'card_success',
     })
-    assertRefusal(complete, 'route_not_found')
-    assertRefusal(await shop.api.get('/api/v1/sandbox/executions?reference=r'), 'route_not_found')
+    assertApiError(complete, 'route_not_found')
+    assertApiError(await shop.api.get('/api/v1/sandbox/executions?reference=r'), 'route_not_found')
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertKeys, assertNothingStored, assertRefusal, ISO_TIME, UUID_V7 } from '../support/answers.ts'
+import { assertApiError, assertKeys, assertNothingStored, ISO_TIME, UUID_V7 } from '../support/assertions.ts'
 import { CUSTOMER, initiateBody } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -37,7 +37,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
   it('refuses a request without a key, and stores nothing', async () => {
     await assertNothingStored(service.db, async () => {
       const answer = await service.apiWith(undefined).post(PATH, initiateBody())
-      assertRefusal(answer, 'missing_api_key')
+      assertApiError(answer, 'missing_api_key')
     })
   })
 
@@ -56,7 +56,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
   it('needs the scope checkout:write and names it', async () => {
     const { api: reader } = await service.newMerchant(['checkout:read', 'charges:write'])
     const answer = await reader.post(PATH, initiateBody())
-    assertRefusal(answer, 'insufficient_scope')
+    assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /checkout:write/)
   })
 

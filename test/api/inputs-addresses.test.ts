@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { UNKNOWN_UUID } from '../support/answers.ts'
-import type { ApiAnswer } from '../support/api.ts'
-import { createJudge, type DocumentedOperation, operationsOf } from '../support/document.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { bodySchemaOf, exampleOf, isOfType, parametersOf } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
+import { createResponseValidator, type DocumentedOperation, operationsOf } from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LIMIT: '0' } })
 const { api } = await service.newMerchant()
 const document = service.openApi()
 const operations = operationsOf(document)
-const { judge } = createJudge(document)
+const { assertDocumented } = createResponseValidator(document)
 const own = await makeOneOfEverything(api, 'Own')
 // Two, so that lists have a second page.
 await makeOneOfEverything(api, 'Other')
@@ -25,9 +25,9 @@ const pathOf = (operation: DocumentedOperation) =>
   fillPath(operation, itemPaths.get(itemTemplateOf(operation) ?? ''))
 
 /** Asks, and holds the answer against the document. */
-async function ask(operation: DocumentedOperation, path: string): Promise<ApiAnswer> {
+async function ask(operation: DocumentedOperation, path: string): Promise<ApiResponse> {
   const answer = await api.send(operation.method, path)
-  judge(operation, answer)
+  assertDocumented(operation, answer)
   return answer
 }
 
@@ -74,7 +74,7 @@ describe('every parameter of a query', () => {
   const addressOf = (operation: DocumentedOperation, name: string, encoded: string) =>
     `${pathOf(operation)}?${name}=${encoded}`
 
-  const assertRefused = async (operation: DocumentedOperation, name: string, encoded: string) => {
+  const assertRejected = async (operation: DocumentedOperation, name: string, encoded: string) => {
     const answer = await ask(operation, addressOf(operation, name, encoded))
     assert.equal(answer.http, 400, `${operation.name} ${name}=${encoded.slice(0, 40)}: ${answer.text}`)
   }
@@ -83,7 +83,7 @@ describe('every parameter of a query', () => {
     for (const operation of withQuery) {
       for (const { name } of parametersOf(operation, 'query')) {
         for (const odd of ['a%00b', '%zz', '%ed%a0%80', `1&${name}=2`])
-          await assertRefused(operation, name, odd)
+          await assertRejected(operation, name, odd)
       }
     }
   })
@@ -106,7 +106,7 @@ describe('every parameter of a query', () => {
           'true',
           '[1]',
         ]
-        for (const odd of bad) await assertRefused(operation, name, odd)
+        for (const odd of bad) await assertRejected(operation, name, odd)
       }
     }
   })
@@ -130,7 +130,7 @@ describe('every parameter of a query', () => {
           ...(schema.maxLength ? ['x'.repeat(schema.maxLength + 1)] : []),
           ...(schema.minLength ? [''] : []),
         ]
-        for (const odd of bad) await assertRefused(operation, name, odd)
+        for (const odd of bad) await assertRejected(operation, name, odd)
       }
     }
   })
@@ -183,7 +183,7 @@ describe('every parameter of a query', () => {
       if (cursor)
         assert.equal((await ask(operation, `${pathOf(operation)}?limit=1&cursor=${cursor}`)).http, 200)
       for (const odd of [...tampered, ...others, 'x', 'e30', '%7B%7D', 'null'])
-        await assertRefused(operation, 'cursor', odd)
+        await assertRejected(operation, 'cursor', odd)
     }
   })
 })

@@ -4,19 +4,24 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { UNKNOWN_UUID } from '../support/answers.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { newReference } from '../support/builders.ts'
-import { createJudge, type Document, type DocumentedOperation, operationsOf } from '../support/document.ts'
-import { bodySchemaOf, exampleOf, type Field, fieldsOf, isOfType, putAt } from '../support/fields.ts'
+import { bodySchemaOf, exampleOf, type Field, fieldsOf, isOfType, setAt } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
+import {
+  createResponseValidator,
+  type Document,
+  type DocumentedOperation,
+  operationsOf,
+} from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LIMIT: '0' } })
 const { api } = await service.newMerchant()
 const document = service.openApi()
 const operations = operationsOf(document)
-const { judge } = createJudge(document)
+const { assertDocumented } = createResponseValidator(document)
 const own = await makeOneOfEverything(api, 'Own')
 const itemPaths = await findItemPaths(api, operations, own)
 
@@ -26,9 +31,13 @@ const pathOf = (operation: DocumentedOperation) =>
   fillPath(operation, itemPaths.get(itemTemplateOf(operation) ?? ''))
 
 /** Asks, and holds the answer against the document. */
-async function ask(operation: DocumentedOperation, path: string, init: RequestInit = {}): Promise<ApiAnswer> {
+async function ask(
+  operation: DocumentedOperation,
+  path: string,
+  init: RequestInit = {},
+): Promise<ApiResponse> {
   const answer = await api.send(operation.method, path, init)
-  judge(operation, answer)
+  assertDocumented(operation, answer)
   return answer
 }
 
@@ -39,7 +48,7 @@ const sendText = (
 ) => ask(operation, pathOf(operation), { body, headers: { 'content-type': 'application/json', ...headers } })
 
 /** The names of the fields that an answer complains of. */
-function complainedOf(answer: ApiAnswer): string[] {
+function complainedOf(answer: ApiResponse): string[] {
   return answer.body?.error?.details.map(({ field }: { field: string }) => field) ?? []
 }
 
@@ -51,7 +60,7 @@ async function assertAllRefused(
 ) {
   if (fields.length === 0) return
   const marked = fields.reduce<unknown>(
-    (body, { path }, index) => putAt(body, path, `:${index}:`),
+    (body, { path }, index) => setAt(body, path, `:${index}:`),
     rightBody(operation),
   )
   const text = JSON.stringify(marked).replaceAll(/":(\d+):"/g, (whole, index: string) => {

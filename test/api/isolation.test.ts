@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { UNKNOWN_UUID, withoutRequestId } from '../support/answers.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
+import { UNKNOWN_UUID, withoutRequestId } from '../support/assertions.ts'
 import { newReference } from '../support/builders.ts'
-import { type Document, type DocumentedOperation, operationsOf } from '../support/document.ts'
-import { bodySchemaOf, exampleOf, fieldsOf, parametersOf, putAt } from '../support/fields.ts'
+import { bodySchemaOf, exampleOf, fieldsOf, parametersOf, setAt } from '../support/fields.ts'
 import {
   fillPath,
   findItemPaths,
@@ -14,6 +13,7 @@ import {
   itemTemplateOf,
   makeOneOfEverything,
 } from '../support/one-of-everything.ts'
+import { type Document, type DocumentedOperation, operationsOf } from '../support/openapi.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 import { readTree } from '../tidy/tree.ts'
 
@@ -40,13 +40,13 @@ const NAMING: Record<string, string[]> = {
 const UUID_FIELD = /\[0-9a-f\]\{8\}-/
 const before = await readEverything()
 
-function send(api: Api, { method }: DocumentedOperation, path: string, body?: unknown): Promise<ApiAnswer> {
+function send(api: Api, { method }: DocumentedOperation, path: string, body?: unknown): Promise<ApiResponse> {
   const headers = { 'content-type': 'application/json' }
   return api.send(method, path, body === undefined ? {} : { body: JSON.stringify(body), headers })
 }
 
 /** Two answers of which nobody can tell which one was about something that exists. */
-function assertSame(one: ApiAnswer, other: ApiAnswer, words: string): void {
+function assertSame(one: ApiResponse, other: ApiResponse, words: string): void {
   assert.equal(one.http, other.http, `${words}: ${one.text} / ${other.text}`)
   // A file has no envelope.
   if (one.body === undefined) assert.equal(one.text, other.text, words)
@@ -150,7 +150,7 @@ describe('what belongs to another merchant (F-74)', () => {
         for (const value of values) {
           named.add(name)
           const ask = (one: string) =>
-            send(stranger, operation, path, putAt(namelessBody(operation), field, one))
+            send(stranger, operation, path, setAt(namelessBody(operation), field, one))
           const foreign = await ask(value)
           assert.equal(foreign.http, 404, `${name}: ${foreign.text}`)
           assertSame(

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { formatApiKey } from '../../src/merchants/keys.ts'
-import { assertRefused } from '../support/answers.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { assertErrorCode } from '../support/assertions.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 
 const PATH = '/api/v1/wallet/balance'
@@ -32,7 +32,7 @@ describe('the key check', () => {
     assert.equal((await api.get(PATH)).http, 200)
     await act(`/admin/v1/keys/${keyId}/revoke`)
     clock.advance(5_000)
-    assertRefused(await api.get(PATH), 401, 'api_key_revoked')
+    assertErrorCode(await api.get(PATH), 401, 'api_key_revoked')
   })
 
   it('ends a revoked key within five seconds of real time, while it is in use', async () => {
@@ -54,7 +54,7 @@ describe('the key check', () => {
     clock.advance(HOUR_MS - 2_500)
     assert.equal((await api.get(PATH)).http, 200)
     clock.advance(2_500)
-    assertRefused(await api.get(PATH), 401, 'api_key_expired')
+    assertErrorCode(await api.get(PATH), 401, 'api_key_expired')
   })
 
   it('stops every key of a suspended merchant, and lets them work again', async () => {
@@ -62,7 +62,7 @@ describe('the key check', () => {
     assert.equal((await api.get(PATH)).http, 200)
     await act(`/admin/v1/merchants/${merchantUuid}/suspend`)
     clock.advance(5_000)
-    assertRefused(await api.get(PATH), 403, 'merchant_suspended')
+    assertErrorCode(await api.get(PATH), 403, 'merchant_suspended')
     await act(`/admin/v1/merchants/${merchantUuid}/activate`)
     clock.advance(5_000)
     assert.equal((await api.get(PATH)).http, 200)
@@ -72,20 +72,20 @@ describe('the key check', () => {
     const live = formatApiKey({ mode: 'live', id: 'a'.repeat(12), secret: 'b'.repeat(43) })
     for (const apiKey of [live, `${live}x`, 'cowry_live_']) {
       const answer = await service.apiWith(apiKey).get(PATH)
-      assertRefused(answer, 403, 'mode_mismatch')
+      assertErrorCode(answer, 403, 'mode_mismatch')
       assert.match(answer.body.message, /live key.*staging/)
     }
   })
 
   it('holds a key to its addresses', async () => {
     const elsewhere = await newKey({ allowedIps: ['203.0.113.0/24', '2001:db8::/32'] })
-    assertRefused(await elsewhere.api.get(PATH), 403, 'ip_not_allowed')
+    assertErrorCode(await elsewhere.api.get(PATH), 403, 'ip_not_allowed')
     const spoofed = {
       'x-forwarded-for': '203.0.113.7',
       'x-real-ip': '203.0.113.7',
       forwarded: 'for=203.0.113.7',
     }
-    assertRefused(await elsewhere.api.get(PATH, spoofed), 403, 'ip_not_allowed')
+    assertErrorCode(await elsewhere.api.get(PATH, spoofed), 403, 'ip_not_allowed')
     for (const allowedIps of [['127.0.0.1'], ['203.0.113.0/24', '127.0.0.0/8'], []]) {
       assert.equal((await (await newKey({ allowedIps })).api.get(PATH)).http, 200)
     }
@@ -106,7 +106,7 @@ describe('the key check', () => {
 
   it('does not note a use that was refused', async () => {
     const { api, merchantUuid } = await newKey({ allowedIps: ['203.0.113.7'] })
-    assertRefused(await api.get(PATH), 403, 'ip_not_allowed')
+    assertErrorCode(await api.get(PATH), 403, 'ip_not_allowed')
     assert.equal((await listed(merchantUuid))[0].lastUsedAt, null)
   })
 })
@@ -128,7 +128,7 @@ describe('rotation', () => {
     clock.advance(24 * HOUR_MS - 10_000)
     assert.equal((await old.api.get(PATH)).http, 200)
     clock.advance(20_000)
-    assertRefused(await old.api.get(PATH), 401, 'api_key_expired')
+    assertErrorCode(await old.api.get(PATH), 401, 'api_key_expired')
     assert.equal((await freshApi.get(PATH)).http, 200)
     const keys = await listed(old.merchantUuid)
     assert.deepEqual(
@@ -144,16 +144,16 @@ describe('rotation', () => {
     const none = await newKey()
     await rotate(none.keyId, { overlapHours: 0 })
     clock.advance(5_000)
-    assertRefused(await none.api.get(PATH), 401, 'api_key_expired')
+    assertErrorCode(await none.api.get(PATH), 401, 'api_key_expired')
     const week = await newKey()
     await rotate(week.keyId, { overlapHours: 168 })
     clock.advance(167 * HOUR_MS)
     assert.equal((await week.api.get(PATH)).http, 200)
     clock.advance(HOUR_MS)
-    assertRefused(await week.api.get(PATH), 401, 'api_key_expired')
+    assertErrorCode(await week.api.get(PATH), 401, 'api_key_expired')
     for (const overlapHours of [-1, 168.5, '24']) {
       const answer = await service.admin.post(`/admin/v1/keys/${week.keyId}/rotate`, { overlapHours })
-      assertRefused(answer, 400, 'validation_failed')
+      assertErrorCode(answer, 400, 'validation_failed')
     }
   })
 
@@ -162,16 +162,20 @@ describe('rotation', () => {
     const old = await newKey({ expiresAt })
     await rotate(old.keyId, { overlapHours: 24 })
     clock.advance(HOUR_MS)
-    assertRefused(await old.api.get(PATH), 401, 'api_key_expired')
+    assertErrorCode(await old.api.get(PATH), 401, 'api_key_expired')
   })
 
   it('is refused a second time, and for a key that was revoked', async () => {
     const { keyId } = await newKey()
     const fresh = await rotate(keyId)
     const again = await service.admin.post(`/admin/v1/keys/${keyId}/rotate`, {})
-    assertRefused(again, 409, 'invalid_state')
+    assertErrorCode(again, 409, 'invalid_state')
     assert.match(again.body.message, new RegExp(fresh.keyId))
     await act(`/admin/v1/keys/${fresh.keyId}/revoke`)
-    assertRefused(await service.admin.post(`/admin/v1/keys/${fresh.keyId}/rotate`, {}), 409, 'invalid_state')
+    assertErrorCode(
+      await service.admin.post(`/admin/v1/keys/${fresh.keyId}/rotate`, {}),
+      409,
+      'invalid_state',
+    )
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { sql } from '../../src/kit/db.ts'
-import { assertRefused, withoutRequestId } from '../support/answers.ts'
+import { assertErrorCode, withoutRequestId } from '../support/assertions.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -55,7 +55,7 @@ describe('an API key', () => {
     ]
     for (const text of [...mistyped, ...broken]) {
       const answer = await ask(text)
-      assertRefused(answer, 401, 'invalid_api_key')
+      assertErrorCode(answer, 401, 'invalid_api_key')
       assert.match(answer.body.message, /mistyped/)
     }
   })
@@ -64,7 +64,7 @@ describe('an API key', () => {
     const other = 'Z'.repeat(43)
     const wrongSecret = await ask(withCheck(`cowry_test_${keyId}_${other}`))
     const unknownId = await ask(withCheck(`cowry_test_${'0'.repeat(12)}_${other}`))
-    assertRefused(wrongSecret, 401, 'invalid_api_key')
+    assertErrorCode(wrongSecret, 401, 'invalid_api_key')
     assert.deepEqual(withoutRequestId(wrongSecret), withoutRequestId(unknownId))
   })
 
@@ -77,7 +77,7 @@ describe('an API key', () => {
       await anonymous.get(PATH, { cookie: `x-api-key=${key}` }),
       await anonymous.get(`${PATH}?x-api-key=${key}&apiKey=${key}`),
     ]) {
-      assertRefused(answer, 401, 'missing_api_key')
+      assertErrorCode(answer, 401, 'missing_api_key')
     }
     assert.equal((await anonymous.get(PATH, { 'X-API-KEY': key })).http, 200)
   })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { assertRefusal, UNKNOWN_UUID } from '../support/answers.ts'
+import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { operationsOf } from '../support/document.ts'
+import { operationsOf } from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
 const secret = () => randomBytes(32).toString('base64')
@@ -34,9 +34,9 @@ describe('production', () => {
   it('F-75: tells a test key that it is in the wrong place, and staging tells a live one', async () => {
     const { key: live } = await production.newMerchant()
     const test = await production.apiWith(staging.demoKey ?? '').get(PATH)
-    assertRefusal(test, 'mode_mismatch')
+    assertApiError(test, 'mode_mismatch')
     assert.match(test.body.message, /test key.*production/)
-    assertRefusal(await staging.apiWith(live).get(PATH), 'mode_mismatch')
+    assertApiError(await staging.apiWith(live).get(PATH), 'mode_mismatch')
   })
 
   it('F-75: takes a test key for no operation at all', async () => {
@@ -44,7 +44,7 @@ describe('production', () => {
     assert.ok(operations.length > 50)
     for (const { method, path } of operations) {
       const filled = path.replaceAll(/\{\w+\}/g, UNKNOWN_UUID)
-      assertRefusal(await production.apiWith(staging.demoKey ?? '').send(method, filled), 'mode_mismatch')
+      assertApiError(await production.apiWith(staging.demoKey ?? '').send(method, filled), 'mode_mismatch')
     }
   })
 
@@ -52,9 +52,9 @@ describe('production', () => {
     assert.equal(production.demoKey, null)
     assert.equal((await production.admin.get('/admin/v1/merchants?limit=100')).body.data[0].mode, 'live')
     const { api } = await production.newMerchant()
-    assertRefusal(await api.post('/api/v1/sandbox/payments/x/complete', {}), 'route_not_found')
-    assertRefusal(await api.get('/api/v1/sandbox/executions?reference=x'), 'route_not_found')
-    assertRefusal(await api.get('/sandbox/v1/executions'), 'route_not_found')
+    assertApiError(await api.post('/api/v1/sandbox/payments/x/complete', {}), 'route_not_found')
+    assertApiError(await api.get('/api/v1/sandbox/executions?reference=x'), 'route_not_found')
+    assertApiError(await api.get('/sandbox/v1/executions'), 'route_not_found')
     assert.equal((await api.postText('/hooks/sandbox', '{}')).http, 404)
     const { paths } = (await api.get('/openapi.json')).body
     assert.deepEqual(
@@ -62,14 +62,14 @@ describe('production', () => {
       [],
     )
     const refused = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
-    assertRefusal(refused, 'no_route_available')
+    assertApiError(refused, 'no_route_available')
   })
 
   it('takes an http redirectUrl no more, which staging does', async () => {
     const body = initiateBody({ redirectUrl: 'http://shop.example/thanks' })
     const { api } = await production.newMerchant()
     const refused = await api.post('/api/v1/checkout/initiate-payment', body)
-    assert.deepEqual(assertRefusal(refused, 'validation_failed'), ['redirectUrl: invalid_format'])
+    assert.deepEqual(assertApiError(refused, 'validation_failed'), ['redirectUrl: invalid_format'])
     assert.equal((await staging.api.post('/api/v1/checkout/initiate-payment', body)).http, 201)
   })
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { formatApiKey } from '../../src/merchants/keys.ts'
-import { assertRefusal } from '../support/answers.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import { assertApiError } from '../support/assertions.ts'
+import { frozenClock } from '../support/fake-clock.ts'
 import { testService } from '../support/service.ts'
 
 const env = { COWRY_TRUST_PROXY: 'true' }
-const service = await testService({ after }, { clock: stoppedClock(), env })
+const service = await testService({ after }, { clock: frozenClock(), env })
 
 const PATH = '/api/v1/wallet/balance'
 const from = (addresses: string) => ({ 'x-forwarded-for': addresses })
@@ -21,18 +21,18 @@ it('holds a key to the address that our own proxy saw, whatever the caller wrote
   for (const addresses of ['203.0.113.7', '10.0.0.1, 203.0.113.7', '2001:db8::7', '::ffff:203.0.113.7'])
     assert.equal((await api.get(PATH, from(addresses))).http, 200, addresses)
   for (const addresses of ['198.51.100.7', '203.0.113.7, 198.51.100.7', 'nonsense', '203.0.113.7, nonsense'])
-    assertRefusal(await api.get(PATH, from(addresses)), 'ip_not_allowed')
-  assertRefusal(await api.get(PATH), 'ip_not_allowed')
+    assertApiError(await api.get(PATH, from(addresses)), 'ip_not_allowed')
+  assertApiError(await api.get(PATH), 'ip_not_allowed')
 })
 
 it('counts wrong secrets by that address, in IPv6 by the network of 64 bits', async () => {
   const wrong = service.apiWith(formatApiKey({ mode: 'test', id: 'A'.repeat(12), secret: 'B'.repeat(43) }))
   for (let n = 0; n < 20; n += 1)
-    assertRefusal(await wrong.get(PATH, from(`10.0.0.${n}, 198.51.100.7`)), 'invalid_api_key')
-  assertRefusal(await wrong.get(PATH, from('198.51.100.7')), 'rate_limited')
-  assertRefusal(await wrong.get(PATH, from('198.51.100.8')), 'invalid_api_key')
+    assertApiError(await wrong.get(PATH, from(`10.0.0.${n}, 198.51.100.7`)), 'invalid_api_key')
+  assertApiError(await wrong.get(PATH, from('198.51.100.7')), 'rate_limited')
+  assertApiError(await wrong.get(PATH, from('198.51.100.8')), 'invalid_api_key')
   for (let n = 0; n < 20; n += 1)
-    assertRefusal(await wrong.get(PATH, from(`2001:db8:1:2::${n + 1}`)), 'invalid_api_key')
-  assertRefusal(await wrong.get(PATH, from('2001:db8:1:2:ffff::9')), 'rate_limited')
-  assertRefusal(await wrong.get(PATH, from('2001:db8:1:3::1')), 'invalid_api_key')
+    assertApiError(await wrong.get(PATH, from(`2001:db8:1:2::${n + 1}`)), 'invalid_api_key')
+  assertApiError(await wrong.get(PATH, from('2001:db8:1:2:ffff::9')), 'rate_limited')
+  assertApiError(await wrong.get(PATH, from('2001:db8:1:3::1')), 'invalid_api_key')
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { SCOPES } from '../../src/core/merchant.ts'
-import { assertRefused } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertErrorCode } from '../support/assertions.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -64,7 +64,7 @@ it('F-75: lets a key do what its one scope says and names the scope for everythi
       if (operation.scope === scope) {
         assert.notEqual(answer.http, 403, `${scope} for ${operation.name}: ${answer.text}`)
       } else {
-        assertRefused(answer, 403, 'insufficient_scope')
+        assertErrorCode(answer, 403, 'insufficient_scope')
         assert.match(answer.body.message, new RegExp(`\\b${operation.scope}\\b`))
       }
     }
@@ -88,7 +88,7 @@ it('lets a key with * do everything, and one without named scopes everything but
 it('F-75: checks the scope before it reads the request', async () => {
   const { api } = await service.newMerchant(['wallet:read'])
   const path = '/api/v1/checkout/initiate-payment'
-  assertRefused(await api.postText(path, '{broken'), 403, 'insufficient_scope')
-  assertRefused(await api.postText(path, '{}', { 'content-type': 'text/plain' }), 403, 'insufficient_scope')
-  assertRefused(await api.get('/api/v1/customers/nonsense'), 403, 'insufficient_scope')
+  assertErrorCode(await api.postText(path, '{broken'), 403, 'insufficient_scope')
+  assertErrorCode(await api.postText(path, '{}', { 'content-type': 'text/plain' }), 403, 'insufficient_scope')
+  assertErrorCode(await api.get('/api/v1/customers/nonsense'), 403, 'insufficient_scope')
 })

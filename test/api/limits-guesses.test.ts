@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { formatApiKey } from '../../src/merchants/keys.ts'
-import { assertRefusal } from '../support/answers.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import { assertApiError } from '../support/assertions.ts'
+import { frozenClock } from '../support/fake-clock.ts'
 import { testService } from '../support/service.ts'
 
-const clock = stoppedClock()
+const clock = frozenClock()
 const service = await testService({ after }, { clock })
 
 const PATH = '/api/v1/wallet/balance'
@@ -19,34 +19,34 @@ function guess() {
 }
 
 it('F-77: slows down wrong secrets from one address, but never a right key from the same', async () => {
-  for (let n = 0; n < 20; n += 1) assertRefusal(await guess(), 'invalid_api_key')
+  for (let n = 0; n < 20; n += 1) assertApiError(await guess(), 'invalid_api_key')
   const refused = await guess()
-  assertRefusal(refused, 'rate_limited')
+  assertApiError(refused, 'rate_limited')
   assert.equal(refused.headers.get('retry-after'), '3')
   assert.equal((await service.api.get(PATH)).http, 200)
   clock.advance(3_000)
-  assertRefusal(await guess(), 'invalid_api_key')
-  assertRefusal(await guess(), 'rate_limited')
+  assertApiError(await guess(), 'invalid_api_key')
+  assertApiError(await guess(), 'rate_limited')
   clock.advance(60_000)
-  for (let n = 0; n < 20; n += 1) assertRefusal(await guess(), 'invalid_api_key')
+  for (let n = 0; n < 20; n += 1) assertApiError(await guess(), 'invalid_api_key')
 })
 
 it('does not count a missing key or a typo as a guess', async () => {
   clock.advance(60_000)
   const typo = `${service.demoKey?.slice(0, -1)}${service.demoKey?.endsWith('x') ? 'y' : 'x'}`
   for (let n = 0; n < 40; n += 1) {
-    assertRefusal(await service.apiWith(undefined).get(PATH), 'missing_api_key')
-    assertRefusal(await service.apiWith(typo).get(PATH), 'invalid_api_key')
+    assertApiError(await service.apiWith(undefined).get(PATH), 'missing_api_key')
+    assertApiError(await service.apiWith(typo).get(PATH), 'invalid_api_key')
   }
-  assertRefusal(await guess(), 'invalid_api_key')
+  assertApiError(await guess(), 'invalid_api_key')
 })
 
 it('F-77: slows down wrong operator tokens too, but never the right one', async () => {
   clock.advance(60_000)
   const knock = (token: string) =>
     service.apiWith(undefined).get('/admin/v1/merchants', { authorization: `Bearer ${token}` })
-  for (let n = 0; n < 20; n += 1) assertRefusal(await knock(`wrong-${n}`), 'invalid_admin_token')
-  assertRefusal(await knock('wrong-again'), 'rate_limited')
+  for (let n = 0; n < 20; n += 1) assertApiError(await knock(`wrong-${n}`), 'invalid_admin_token')
+  assertApiError(await knock('wrong-again'), 'rate_limited')
   assert.equal((await service.admin.get('/admin/v1/merchants')).http, 200)
-  assertRefusal(await service.apiWith(undefined).get('/admin/v1/merchants'), 'invalid_admin_token')
+  assertApiError(await service.apiWith(undefined).get('/admin/v1/merchants'), 'invalid_admin_token')
 })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
-import { assertRefusal } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import { frozenClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
 import { ONE_PROCESS, testService } from '../support/service.ts'
 
-const clock = stoppedClock()
+const clock = frozenClock()
 const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '5:5' } })
 const unlimited = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
 
@@ -58,34 +58,34 @@ describe('the rate limit', () => {
     const { api, key } = await service.newMerchant()
     await spend(api, 5)
     const answer = await api.get(PATH)
-    assertRefusal(answer, 'rate_limited')
+    assertApiError(answer, 'rate_limited')
     assert.equal(answer.body.error.retryable, true)
     assert.deepEqual(headersOf(answer), ['"default";q=5;w=1', '"default";r=0;t=1', '1'])
     await toldOf(key)
     clock.advance(1_000)
     await spend(api, 5)
-    assertRefusal(await api.get(PATH), 'rate_limited')
+    assertApiError(await api.get(PATH), 'rate_limited')
     await toldOf(key)
     clock.advance(200)
     await spend(api, 1)
-    assertRefusal(await api.get(PATH), 'rate_limited')
+    assertApiError(await api.get(PATH), 'rate_limited')
   })
 
   it('executes nothing that it refuses', async () => {
     const { api } = await service.newMerchant()
     await spend(api, 5)
     const body = initiateBody()
-    assertRefusal(await api.post('/api/v1/checkout/initiate-payment', body), 'rate_limited')
+    assertApiError(await api.post('/api/v1/checkout/initiate-payment', body), 'rate_limited')
     clock.advance(1_000)
     const reading = await api.get(`/api/v1/checkout/verify-payment?reference=${body.reference}`)
-    assertRefusal(reading, 'payment_not_found')
+    assertApiError(reading, 'payment_not_found')
   })
 
   it('is one for all operations of a key, and another for another key', async () => {
     const [one, two] = [await service.newMerchant(), await service.newMerchant()]
     await spend(one.api, 4)
     assert.equal((await one.api.get('/api/v1/customers')).http, 200)
-    assertRefusal(await one.api.get(PATH), 'rate_limited')
+    assertApiError(await one.api.get(PATH), 'rate_limited')
     await spend(two.api, 5)
   })
 
@@ -112,7 +112,7 @@ describe('the rate limit', () => {
     assert.deepEqual(answers[0] && headersOf(answers[0]), [null, null, null])
     const slow = await keyWith({ perSecond: 1, burst: 1 }, unlimited)
     assert.equal((await slow.get(PATH)).http, 200)
-    assertRefusal(await slow.get(PATH), 'rate_limited')
+    assertApiError(await slow.get(PATH), 'rate_limited')
   })
 
   it('is 100 a second with a burst of 500 when nobody sets it', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { createLog } from '../../src/kit/log.ts'
-import { assertRefused } from '../support/answers.ts'
+import { assertErrorCode } from '../support/assertions.ts'
 import { chargeBody, initiateBody, newReference } from '../support/builders.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
@@ -176,7 +176,7 @@ describe('the log', () => {
       "alter table payments add constraint broken check (reference not like '%-breaks')",
     )
     const answer = await api.post(INITIATE, canaryBody({ reference: `${CANARY.reference}-breaks` }))
-    assertRefused(answer, 500, 'internal_error')
+    assertErrorCode(answer, 500, 'internal_error')
     assert.ok(!answer.text.includes('broken') && !answer.text.includes(CANARY.reference))
     await service.db.script('alter table payments drop constraint broken')
     const { requestId } = answer.body.error
@@ -255,12 +255,12 @@ describe('the lines that a process remembers', () => {
 
   it('are for operators only, and tell who tried to read them', async () => {
     const tried = await anonymous.get(PATH, { authorization: 'Bearer a-guess' })
-    assertRefused(tried, 401, 'invalid_admin_token')
+    assertErrorCode(tried, 401, 'invalid_admin_token')
     const id = tried.headers.get('x-request-id')
     const read = () => service.admin.get(`${PATH}?requestId=${id}&level=info`)
     const { body } = await eventually(read, (answer) => answer.body.data.lines.length > 0, 5_000)
     assert.equal(body.data.lines[0].fields.http, 401)
-    assertRefused(await api.get(PATH), 401, 'invalid_admin_token')
+    assertErrorCode(await api.get(PATH), 401, 'invalid_admin_token')
   })
 
   it('are read on from the last one that was seen, and never tell of the reading', async () => {

@@ -6,16 +6,16 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { checkWhenDue } from '../../src/kit/invariant-checks.ts'
-import { assertKeys, assertRefusal } from '../support/answers.ts'
+import { assertApiError, assertKeys } from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
-import { findQuietPort } from '../support/installation.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { findFreePort } from '../support/deployment.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const TOKEN = 'a-token-of-prometheus-0123456789abcdef'
-const port = await findQuietPort()
+const port = await findFreePort()
 // Without background work, so that what is due stays due.
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService(
   { after },
   { clock, role: 'api', env: { COWRY_METRICS_TOKEN: TOKEN, COWRY_METRICS_LISTEN: `127.0.0.1:${port}` } },
@@ -56,9 +56,9 @@ function namedIn(page: string): string[] {
 
 describe('the metrics', () => {
   it('are for nobody without a token, and for no merchant', async () => {
-    assertRefusal(await anybody.get(METRICS), 'invalid_admin_token')
-    assertRefusal(await api.get(METRICS), 'invalid_admin_token')
-    assertRefusal(await anybody.get(METRICS, bearer('another-token')), 'invalid_admin_token')
+    assertApiError(await anybody.get(METRICS), 'invalid_admin_token')
+    assertApiError(await api.get(METRICS), 'invalid_admin_token')
+    assertApiError(await anybody.get(METRICS, bearer('another-token')), 'invalid_admin_token')
   })
 
   it('are for Prometheus and for operators; the token of Prometheus opens nothing else', async () => {
@@ -66,7 +66,7 @@ describe('the metrics', () => {
       assert.equal(answer.http, 200)
       assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
     }
-    assertRefusal(await anybody.get('/admin/v1/merchants', bearer(TOKEN)), 'invalid_admin_token')
+    assertApiError(await anybody.get('/admin/v1/merchants', bearer(TOKEN)), 'invalid_admin_token')
   })
 
   it('stand at a listener of their own as well, and nothing else does', async () => {
@@ -170,7 +170,7 @@ describe('the metrics', () => {
 
 describe('GET /admin/v1/jobs', () => {
   it('is for operators', async () => {
-    assertRefusal(await api.get('/admin/v1/jobs'), 'invalid_admin_token')
+    assertApiError(await api.get('/admin/v1/jobs'), 'invalid_admin_token')
   })
 
   it('tells what is due, and what waits', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { UNKNOWN_UUID } from '../support/answers.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
+import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
-import { createJudge, type DocumentedOperation, operationsOf } from '../support/document.ts'
 import { linkBody, payAt } from '../support/links.ts'
+import { createResponseValidator, type DocumentedOperation, operationsOf } from '../support/openapi.ts'
 import { p2pBody, WALLET } from '../support/p2p.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
@@ -13,7 +13,7 @@ const service = await testService({ after })
 const { api } = service
 const document = service.openApi()
 const operations = operationsOf(document)
-const { judge, complaints } = createJudge(document)
+const { assertDocumented, schemaErrors } = createResponseValidator(document)
 
 const INITIATE = 'POST /api/v1/checkout/initiate-payment'
 const VERIFY = 'GET /api/v1/checkout/verify-payment'
@@ -51,12 +51,12 @@ async function ask(name: string, input: Asked = {}) {
   )
   const path = filled + (input.query ? `?${input.query}` : '')
   const answer = await send(input.api ?? api, operation, path, JSON.stringify(input.body))
-  judge(operation, answer)
+  assertDocumented(operation, answer)
   if (answer.http < 300) judged.add(name)
   return answer
 }
 
-async function expectRefusal(answer: Promise<ApiAnswer>, code: string): Promise<void> {
+async function expectApiError(answer: Promise<ApiResponse>, code: string): Promise<void> {
   const { body, text } = await answer
   assert.equal(body.error.code, code, text)
 }
@@ -107,12 +107,12 @@ describe('real answers are as the document says', () => {
       const refund = await ask('POST /api/v1/refunds', { body })
       await ask('GET /api/v1/refunds/{uuid}', { path: refund.body.data.uuid })
       await ask('GET /api/v1/refunds', { query: `payment=${uuid}&limit=1` })
-      await expectRefusal(
+      await expectApiError(
         ask('POST /api/v1/refunds', { body: { uuid, amount: 9_999 } }),
         'refund_exceeds_amount',
       )
     }
-    await expectRefusal(ask('POST /api/v1/refunds', { body: {} }), 'missing_reference')
+    await expectApiError(ask('POST /api/v1/refunds', { body: {} }), 'missing_reference')
   })
 
   it('for payment links in every state', async () => {
@@ -128,11 +128,11 @@ describe('real answers are as the document says', () => {
     await ask(`PATCH ${LINKS}/{uuid}`, { path: uuid, body: { maxPayments: 2, description: null } })
     await ask(`POST ${LINKS}/{uuid}/deactivate`, { path: uuid })
     await ask(`GET ${LINKS}`, { query: 'limit=1&search=ticket' })
-    await expectRefusal(
+    await expectApiError(
       ask(`PATCH ${LINKS}/{uuid}`, { path: uuid, body: { minAmount: 1 } }),
       'validation_failed',
     )
-    await expectRefusal(ask(`GET ${LINKS}/{uuid}`, { path: UNKNOWN_UUID }), 'payment_link_not_found')
+    await expectApiError(ask(`GET ${LINKS}/{uuid}`, { path: UNKNOWN_UUID }), 'payment_link_not_found')
   })
 
   it('for customers, their methods and the wallet', async () => {
@@ -161,7 +161,7 @@ describe('real answers are as the document says', () => {
     const body = { ...CUSTOMER, email: 'written@example.com', country: 'KE', metadata: { a: [null] } }
     const written = await ask(`POST ${CUSTOMERS}`, { api: own, body })
     await ask(`PATCH ${CUSTOMERS}/{uuid}`, { api: own, path: written.body.data.uuid, body: { phone: null } })
-    await expectRefusal(
+    await expectApiError(
       ask(`POST ${CUSTOMERS}`, { api: own, body: { ...body, country: 'UG' } }),
       'customer_exists',
     )
@@ -182,7 +182,7 @@ describe('real answers are as the document says', () => {
       const { body } = await ask(name, { query: 'status=successful&currency=KES&limit=1&search=example' })
       if (body.meta.nextCursor !== null)
         await ask(name, { query: `cursor=${body.meta.nextCursor}&status=successful&currency=KES&limit=1` })
-      await expectRefusal(ask(name, { query: 'limit=0' }), 'validation_failed')
+      await expectApiError(ask(name, { query: 'limit=0' }), 'validation_failed')
     }
   })
 
@@ -201,8 +201,8 @@ describe('real answers are as the document says', () => {
     await ask('GET /api/v1/wallet/transactions', { api: own, query: 'type=dispute&currency=KES&limit=1' })
     await ask('GET /api/v1/wallet/transactions/export', { api: own })
     const odd = { api: own, query: 'payment=x' }
-    await expectRefusal(ask('GET /api/v1/wallet/transactions', odd), 'invalid_uuid')
-    await expectRefusal(ask('GET /api/v1/wallet/transactions/export', odd), 'invalid_uuid')
+    await expectApiError(ask('GET /api/v1/wallet/transactions', odd), 'invalid_uuid')
+    await expectApiError(ask('GET /api/v1/wallet/transactions/export', odd), 'invalid_uuid')
   })
 
   it('for API keys', async () => {
@@ -212,7 +212,7 @@ describe('real answers are as the document says', () => {
     await ask('GET /api/v1/api-keys/{keyId}', { path: keyId })
     await ask('POST /api/v1/api-keys/{keyId}/rotate', { path: keyId, body: {} })
     await ask('POST /api/v1/api-keys/{keyId}/revoke', { path: keyId, body: {} })
-    await expectRefusal(ask('GET /api/v1/api-keys/{keyId}', { path: '000000000000' }), 'api_key_not_found')
+    await expectApiError(ask('GET /api/v1/api-keys/{keyId}', { path: '000000000000' }), 'api_key_not_found')
   })
 
   it('for transfers to the merchant in every state', async () => {
@@ -237,9 +237,9 @@ describe('real answers are as the document says', () => {
     for (const path of [confirmed, short, rejected, cancelled])
       await ask('GET /api/v1/p2p/payments/{uuid}', { path })
     await ask('GET /api/v1/p2p/payments', { query: 'limit=2' })
-    await expectRefusal(say('cancel', confirmed), 'invalid_state')
+    await expectApiError(say('cancel', confirmed), 'invalid_state')
     await ask('DELETE /api/v1/p2p/accounts/{uuid}', { path: account })
-    await expectRefusal(ask('POST /api/v1/p2p/payments', { body: p2pBody() }), 'p2p_account_required')
+    await expectApiError(ask('POST /api/v1/p2p/payments', { body: p2pBody() }), 'p2p_account_required')
   })
 
   it('for webhook endpoints, events and their deliveries', async () => {
@@ -262,13 +262,13 @@ describe('real answers are as the document says', () => {
     const replay = await ask('POST /api/v1/events/replay', { api: own, body: range })
     await ask('GET /api/v1/webhooks/replays/{uuid}', { api: own, path: replay.body.data.uuid })
     const unknown = { api: own, path: id }
-    await expectRefusal(ask('GET /api/v1/webhooks/replays/{uuid}', unknown), 'replay_not_found')
+    await expectApiError(ask('GET /api/v1/webhooks/replays/{uuid}', unknown), 'replay_not_found')
     await ask(`PATCH ${ENDPOINT}`, { api: own, path, body: { enabled: false } })
-    await expectRefusal(ask(`POST ${ENDPOINT}/test`, { api: own, path }), 'invalid_state')
+    await expectApiError(ask(`POST ${ENDPOINT}/test`, { api: own, path }), 'invalid_state')
     await ask(`DELETE ${ENDPOINT}`, { api: own, path })
-    await expectRefusal(ask(`GET ${ENDPOINT}`, { api: own, path }), 'webhook_endpoint_not_found')
+    await expectApiError(ask(`GET ${ENDPOINT}`, { api: own, path }), 'webhook_endpoint_not_found')
     const hidden = { api: own, body: { url: 'https://10.0.0.1/' } }
-    await expectRefusal(ask('POST /api/v1/webhooks/endpoints', hidden), 'webhook_url_not_allowed')
+    await expectApiError(ask('POST /api/v1/webhooks/endpoints', hidden), 'webhook_url_not_allowed')
   })
 
   it('for every operation', () => {
@@ -293,11 +293,11 @@ describe('real answers are as the document says', () => {
     for (const { name, operation } of operations) {
       const isForLinks = operation.description.includes('`links:write`')
       const as = (client: Api) => ask(name, { api: client, path: UNKNOWN_UUID, body: {} })
-      await expectRefusal(as(service.apiWith(undefined)), 'missing_api_key')
-      await expectRefusal(as(service.apiWith('nonsense')), 'invalid_api_key')
-      await expectRefusal(as(service.apiWith('cowry_live_x')), 'mode_mismatch')
-      await expectRefusal(as(isForLinks ? other : narrow), 'insufficient_scope')
-      await expectRefusal(as(service.apiWith(made.body.data.apiKey)), 'ip_not_allowed')
+      await expectApiError(as(service.apiWith(undefined)), 'missing_api_key')
+      await expectApiError(as(service.apiWith('nonsense')), 'invalid_api_key')
+      await expectApiError(as(service.apiWith('cowry_live_x')), 'mode_mismatch')
+      await expectApiError(as(isForLinks ? other : narrow), 'insufficient_scope')
+      await expectApiError(as(service.apiWith(made.body.data.apiKey)), 'ip_not_allowed')
       const crowd = await Promise.all([as(limited), as(limited), as(limited)])
       assert.ok(crowd.some(({ body }) => body?.error?.code === 'rate_limited'))
     }
@@ -315,7 +315,7 @@ describe('real answers are as the document says', () => {
       ] as const) {
         const init = { body: text, headers: { 'content-type': 'application/json', ...headers } }
         const answer = await api.send(operation.method, path, init)
-        judge(operation, answer)
+        assertDocumented(operation, answer)
         assert.equal(answer.body.error?.code ?? answer.body.code, code, `${operation.name}: ${answer.text}`)
       }
     }
@@ -342,10 +342,10 @@ describe('real answers are as the document says', () => {
       [CHARGE, chargeBody(token, { reference: used.reference }), 'duplicate_reference'],
       [CHARGE, chargeBody(token, { amount: -1 }), 'amount_out_of_range'],
     ]
-    for (const [name, body, code] of wrong) await expectRefusal(ask(name, { body }), code)
+    for (const [name, body, code] of wrong) await expectApiError(ask(name, { body }), code)
     const complete = { path: used.reference, body: { instrument: 'card_success' } }
     await ask(COMPLETE, complete)
-    await expectRefusal(ask(COMPLETE, complete), 'invalid_state')
+    await expectApiError(ask(COMPLETE, complete), 'invalid_state')
   })
 
   it('for records that are not there, and names that are none', async () => {
@@ -353,15 +353,15 @@ describe('real answers are as the document says', () => {
       const { name } = operation
       const body = exampleOf(operation)
       assert.equal((await ask(name, { path: UNKNOWN_UUID, body })).http, 404, name)
-      await expectRefusal(ask(name, { path: 'nonsense', body }), 'invalid_uuid')
+      await expectApiError(ask(name, { path: 'nonsense', body }), 'invalid_uuid')
     }
-    await expectRefusal(ask(VERIFY), 'missing_reference')
-    await expectRefusal(ask(VERIFY, { query: 'uuid=x' }), 'invalid_uuid')
-    await expectRefusal(ask(VERIFY, { query: 'reference=unknown' }), 'payment_not_found')
-    await expectRefusal(ask('GET /api/v1/wallet/balance', { query: 'currency=x' }), 'invalid_currency')
+    await expectApiError(ask(VERIFY), 'missing_reference')
+    await expectApiError(ask(VERIFY, { query: 'uuid=x' }), 'invalid_uuid')
+    await expectApiError(ask(VERIFY, { query: 'reference=unknown' }), 'payment_not_found')
+    await expectApiError(ask('GET /api/v1/wallet/balance', { query: 'currency=x' }), 'invalid_currency')
     const country = ask('GET /api/v1/misc/routes', { query: 'currency=XOF&country=KE' })
-    await expectRefusal(country, 'invalid_country')
-    await expectRefusal(ask('GET /api/v1/customers', { query: 'limit=0' }), 'validation_failed')
+    await expectApiError(country, 'invalid_country')
+    await expectApiError(ask('GET /api/v1/customers', { query: 'limit=0' }), 'validation_failed')
   })
 
   it('and the judge would notice a field too many or too few', () => {
@@ -375,8 +375,8 @@ describe('real answers are as the document says', () => {
       hasNext: false,
       hasPrevious: false,
     }
-    assert.equal(complaints(at, { ...meta, nextCursor: null }).length, 0)
-    assert.equal(complaints(at, meta).length, 1)
-    assert.equal(complaints(at, { ...meta, nextCursor: null, extra: 1 }).length, 1)
+    assert.equal(schemaErrors(at, { ...meta, nextCursor: null }).length, 0)
+    assert.equal(schemaErrors(at, meta).length, 1)
+    assert.equal(schemaErrors(at, { ...meta, nextCursor: null, extra: 1 }).length, 1)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { REFUSALS } from '../../src/core/errors.ts'
-import { codesOf, createJudge, type Document, operationsOf } from '../support/document.ts'
+import { codesOf, createResponseValidator, type Document, operationsOf } from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -169,26 +169,26 @@ describe('the OpenAPI document', () => {
   })
 
   it('has examples for every operation that are themselves right', () => {
-    const { complaints } = createJudge(document)
+    const { schemaErrors } = createResponseValidator(document)
     for (const { name, path, method, operation } of operations) {
       const at = ['paths', path, method.toLowerCase()]
       const [success = ''] = Object.keys(operation.responses)
       const [[type = '', content] = []] = Object.entries<Document>(operation.responses[success].content)
       assert.ok(content.example, name)
       assert.deepEqual(
-        complaints([...at, 'responses', success, 'content', type, 'schema'], content.example),
+        schemaErrors([...at, 'responses', success, 'content', type, 'schema'], content.example),
         [],
         name,
       )
       if (operation.requestBody === undefined) continue
       const request = operation.requestBody.content['application/json']
       assert.deepEqual(
-        complaints([...at, 'requestBody', 'content', 'application/json', 'schema'], request.example),
+        schemaErrors([...at, 'requestBody', 'content', 'application/json', 'schema'], request.example),
         [],
       )
     }
     for (const [code, { value }] of Object.entries<{ value: unknown }>(document.components.examples))
-      assert.deepEqual(complaints(['components', 'schemas', 'Error'], value), [], code)
+      assert.deepEqual(schemaErrors(['components', 'schemas', 'Error'], value), [], code)
     assert.deepEqual(Object.keys(document.components.examples).sort(), Object.keys(REFUSALS).sort())
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertKeys, assertRefusal, ISO_TIME } from '../support/answers.ts'
+import { assertApiError, assertKeys, ISO_TIME } from '../support/assertions.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -72,7 +72,7 @@ describe('an operator', () => {
     ]
     for (const [body, complaints] of bad) {
       const answer = await admin.post(PATH, body)
-      assert.deepEqual(assertRefusal(answer, 'validation_failed').sort(), complaints, answer.text)
+      assert.deepEqual(assertApiError(answer, 'validation_failed').sort(), complaints, answer.text)
     }
   })
 
@@ -111,22 +111,22 @@ describe('an operator', () => {
 
   it('gets 404 for a key that does not exist', async () => {
     for (const keyId of ['000000000000', 'x', 'A'.repeat(40)]) {
-      assertRefusal(await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`), 'api_key_not_found')
-      assertRefusal(await admin.post(`/admin/v1/keys/${keyId}/rotate`, {}), 'api_key_not_found')
+      assertApiError(await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`), 'api_key_not_found')
+      assertApiError(await admin.post(`/admin/v1/keys/${keyId}/rotate`, {}), 'api_key_not_found')
     }
     for (const keyId of ['%00', 'a-b', 'A'.repeat(41)])
-      assertRefusal(await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`), 'validation_failed')
+      assertApiError(await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`), 'validation_failed')
   })
 
   it('sends JSON as a merchant does: bad bodies are told alike', async () => {
     const path = '/admin/v1/merchants'
-    assertRefusal(await admin.postText(path, '{"name":'), 'malformed_json')
-    assertRefusal(
+    assertApiError(await admin.postText(path, '{"name":'), 'malformed_json')
+    assertApiError(
       await admin.postText(path, '{}', { 'content-type': 'text/plain' }),
       'unsupported_media_type',
     )
-    assertRefusal(await admin.postText(path, ' '.repeat(66_000)), 'payload_too_large')
-    assertRefusal(await admin.send('DELETE', path), 'method_not_allowed')
-    assertRefusal(await admin.get('/admin/v1/nothing'), 'route_not_found')
+    assertApiError(await admin.postText(path, ' '.repeat(66_000)), 'payload_too_large')
+    assertApiError(await admin.send('DELETE', path), 'method_not_allowed')
+    assertApiError(await admin.get('/admin/v1/nothing'), 'route_not_found')
   })
 })

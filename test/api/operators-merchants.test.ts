@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertRefusal, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/answers.ts'
+import { assertApiError, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/assertions.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -36,19 +36,19 @@ const OPERATIONS = [
 describe('the operators’ API', () => {
   it('wants the operator’s token for every operation', async () => {
     for (const [method, path] of OPERATIONS)
-      assertRefusal(await service.apiWith(undefined).send(method, path), 'invalid_admin_token')
+      assertApiError(await service.apiWith(undefined).send(method, path), 'invalid_admin_token')
     assert.equal((await admin.get(`/admin/v1/merchants/${demo.uuid}`)).body.data.status, 'active')
   })
 
   it('takes no merchant’s key for it, in either header', async () => {
     for (const [method, path] of OPERATIONS)
-      assertRefusal(await demo.api.send(method, path), 'invalid_admin_token')
+      assertApiError(await demo.api.send(method, path), 'invalid_admin_token')
     const bearer = { authorization: `Bearer ${demo.key}` }
-    assertRefusal(await service.apiWith(undefined).get('/admin/v1/merchants', bearer), 'invalid_admin_token')
+    assertApiError(await service.apiWith(undefined).get('/admin/v1/merchants', bearer), 'invalid_admin_token')
   })
 
   it('takes the token no merchant’s operation', async () => {
-    assertRefusal(await admin.get('/api/v1/wallet/balance'), 'missing_api_key')
+    assertApiError(await admin.get('/api/v1/wallet/balance'), 'missing_api_key')
   })
 
   it('is not in the merchants’ document', async () => {
@@ -110,7 +110,7 @@ describe('a merchant', () => {
     for (const [body, complaints] of bad) {
       const answer = await admin.post('/admin/v1/merchants', body)
       assert.equal(answer.http, 400, answer.text)
-      const found = assertRefusal(answer, answer.body.error.code).sort()
+      const found = assertApiError(answer, answer.body.error.code).sort()
       for (const [index, complaint] of complaints.entries())
         assert.ok(found[index]?.startsWith(complaint), answer.text)
       assert.equal(found.length, complaints.length)
@@ -139,8 +139,8 @@ describe('a merchant', () => {
     )
     const same = await patch(merchant.uuid, {})
     assert.deepEqual({ ...same.body.data, updatedAt: '' }, { ...moved.body.data, updatedAt: '' })
-    assertRefusal(await patch(merchant.uuid, { baseCurrency: 'XXX' }), 'invalid_currency')
-    assertRefusal(await patch(merchant.uuid, { name: '' }), 'validation_failed')
+    assertApiError(await patch(merchant.uuid, { baseCurrency: 'XXX' }), 'invalid_currency')
+    assertApiError(await patch(merchant.uuid, { name: '' }), 'validation_failed')
   })
 
   it('is suspended and activated, as often as one likes', async () => {
@@ -165,8 +165,8 @@ describe('a merchant', () => {
       const init = takesBody &&
         method !== 'GET' && { body: '{}', headers: { 'content-type': 'application/json' } }
       const ask = (uuid: string) => admin.send(method, path.replace(demo.uuid, uuid), init || {})
-      assertRefusal(await ask(UNKNOWN_UUID), 'merchant_not_found')
-      assertRefusal(await ask('nonsense'), 'invalid_uuid')
+      assertApiError(await ask(UNKNOWN_UUID), 'merchant_not_found')
+      assertApiError(await ask('nonsense'), 'invalid_uuid')
     }
   })
 
@@ -186,7 +186,7 @@ describe('a merchant', () => {
     assert.deepEqual(next.data[0], made[0])
     assert.equal(next.meta.hasPrevious, true)
     for (const query of ['limit=0', 'limit=101', 'page=0', 'page=abc', 'limit=2&limit=2'])
-      assertRefusal(await admin.get(`/admin/v1/merchants?${query}`), 'validation_failed')
+      assertApiError(await admin.get(`/admin/v1/merchants?${query}`), 'validation_failed')
   })
 })
 

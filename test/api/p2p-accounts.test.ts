@@ -3,17 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db.ts'
-import { assertRefusal, assertRefused, assertSameRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
-import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
+import { assertApiError, assertErrorCode, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
+import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
-const { api, ask, confirm, read } = await p2pShop(service, WALLET)
+const { api, requestTransfer, confirm, read } = await p2pMerchant(service, WALLET)
 
 const stranger = await service.newMerchant()
-const theirs = await ask()
-const theirAccount = await made(api.post(ACCOUNTS, { ...BANK, currency: 'BWP' }))
+const theirs = await requestTransfer()
+const theirAccount = await dataOf(api.post(ACCOUNTS, { ...BANK, currency: 'BWP' }))
 
 const EVERY_OPERATION: [method: string, path: string][] = [
   ['POST', ACCOUNTS],
@@ -42,8 +42,8 @@ describe('every P2P operation', () => {
   it('wants a key with the scope p2p:write', async () => {
     const other = await service.newMerchant(['checkout:write', 'checkout:read'])
     for (const [method, path] of EVERY_OPERATION) {
-      assertRefused(await send(service.apiWith(undefined), method, path), 401, 'missing_api_key')
-      assertRefused(await send(other.api, method, path), 403, 'insufficient_scope')
+      assertErrorCode(await send(service.apiWith(undefined), method, path), 401, 'missing_api_key')
+      assertErrorCode(await send(other.api, method, path), 403, 'insufficient_scope')
     }
   })
 
@@ -51,38 +51,38 @@ describe('every P2P operation', () => {
     for (const [method, path] of EVERY_OPERATION.filter(([, one]) => /-[0-9a-f]{12}/.test(one))) {
       const code = path.startsWith(ACCOUNTS) ? 'p2p_account_not_found' : 'p2p_payment_not_found'
       const unknown = path.replace(/[0-9a-f-]{36}/, UNKNOWN_UUID)
-      assertSameRefusal(
+      assertSameApiError(
         await send(stranger.api, method, path),
         await send(stranger.api, method, unknown),
         code,
       )
-      assertRefusal(await send(api, method, path.replace(/[0-9a-f-]{36}/, 'none')), 'invalid_uuid')
+      assertApiError(await send(api, method, path.replace(/[0-9a-f-]{36}/, 'none')), 'invalid_uuid')
     }
-    for (const list of [ACCOUNTS, PAYMENTS]) assert.deepEqual(await made(stranger.api.get(list)), [])
+    for (const list of [ACCOUNTS, PAYMENTS]) assert.deepEqual(await dataOf(stranger.api.get(list)), [])
     assert.equal((await read(theirs.uuid)).transferStatus, 'awaiting_payment')
   })
 
   it('leaves a payment that nobody was to transfer alone', async () => {
     const body = { ...p2pBody(), currency: 'KES' }
-    const { uuid } = await made(api.post('/api/v1/checkout/initiate-payment', body))
-    assertRefusal(await api.get(`${PAYMENTS}/${uuid}`), 'p2p_payment_not_found')
-    assertRefusal(await confirm(uuid, 5000), 'p2p_payment_not_found')
+    const { uuid } = await dataOf(api.post('/api/v1/checkout/initiate-payment', body))
+    assertApiError(await api.get(`${PAYMENTS}/${uuid}`), 'p2p_payment_not_found')
+    assertApiError(await confirm(uuid, 5000), 'p2p_payment_not_found')
   })
 })
 
 describe('a receiving account', () => {
   it('is kept as payers will read it, the phone with its country', async () => {
-    const { uuid, createdAt, updatedAt, ...account } = await made(stranger.api.post(ACCOUNTS, WALLET))
+    const { uuid, createdAt, updatedAt, ...account } = await dataOf(stranger.api.post(ACCOUNTS, WALLET))
     const phoneNumber = '+211912345678'
     assert.deepEqual(account, { ...WALLET, phoneNumber, accountNumber: null, bankName: null, isActive: true })
     assert.equal(createdAt, updatedAt)
-    assert.deepEqual(await made(stranger.api.get(`${ACCOUNTS}/${uuid}`)), {
+    assert.deepEqual(await dataOf(stranger.api.get(`${ACCOUNTS}/${uuid}`)), {
       uuid,
       createdAt,
       updatedAt,
       ...account,
     })
-    const bank = await made(stranger.api.post(ACCOUNTS, { ...BANK, country: null, phoneNumber: '1' }))
+    const bank = await dataOf(stranger.api.post(ACCOUNTS, { ...BANK, country: null, phoneNumber: '1' }))
     assert.deepEqual([bank.country, bank.phoneNumber, bank.accountNumber], [null, null, BANK.accountNumber])
   })
 
@@ -119,7 +119,7 @@ describe('a receiving account', () => {
         ['bankName: card_data_not_allowed'],
       ],
     ]
-    const before = (await made(api.get(ACCOUNTS))).length
+    const before = (await dataOf(api.get(ACCOUNTS))).length
     for (const [body, code, details] of wrong) {
       const answer = await api.post(ACCOUNTS, body)
       assert.equal(answer.body?.error?.code, code, answer.text)
@@ -128,13 +128,13 @@ describe('a receiving account', () => {
       )
       assert.deepEqual(found.toSorted(), details)
     }
-    assert.equal((await made(api.get(ACCOUNTS))).length, before)
+    assert.equal((await dataOf(api.get(ACCOUNTS))).length, before)
   })
 
   it('may have an account number with letters, whatever its digits look like', async () => {
     const accountNumber = 'GB33 4242 4242 4242 4242'
     const body = { ...BANK, currency: 'GBP', accountNumber }
-    assert.equal((await made(stranger.api.post(ACCOUNTS, body))).accountNumber, accountNumber)
+    assert.equal((await dataOf(stranger.api.post(ACCOUNTS, body))).accountNumber, accountNumber)
   })
 
   it('is made once under an Idempotency-Key', async () => {
@@ -144,17 +144,17 @@ describe('a receiving account', () => {
     const again = await stranger.api.post(ACCOUNTS, body, headers)
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
     assert.deepEqual(again.body.data, first.body.data)
-    assertRefusal(
+    assertApiError(
       await stranger.api.post(ACCOUNTS, { ...body, bankName: 'Other' }, headers),
       'idempotency_key_reused',
     )
-    assert.equal((await made(stranger.api.get(`${ACCOUNTS}?currency=LSL`))).length, 1)
+    assert.equal((await dataOf(stranger.api.get(`${ACCOUNTS}?currency=LSL`))).length, 1)
   })
 
   it('is listed, filtered and paged', async () => {
-    const { api: many } = await p2pShop(service, WALLET, BANK, { ...BANK, currency: 'KES' })
+    const { api: many } = await p2pMerchant(service, WALLET, BANK, { ...BANK, currency: 'KES' })
     const names = async (query: string) =>
-      (await made(many.get(`${ACCOUNTS}?${query}`))).map(
+      (await dataOf(many.get(`${ACCOUNTS}?${query}`))).map(
         ({ channel, currency }: { channel: string; currency: string }) => `${channel} ${currency}`,
       )
     assert.deepEqual(await names(''), ['bank_transfer KES', 'bank_transfer SSP', 'mobile_money SSP'])
@@ -163,39 +163,39 @@ describe('a receiving account', () => {
     const { body } = await many.get(`${ACCOUNTS}?limit=2`)
     assert.deepEqual([body.meta.total, body.meta.hasNext], [3, true])
     assert.deepEqual(await names(`limit=2&cursor=${body.meta.nextCursor}`), ['mobile_money SSP'])
-    assertRefusal(await many.get(`${ACCOUNTS}?limit=0`), 'validation_failed')
-    assertRefusal(await many.get(`${ACCOUNTS}?currency=JPY`), 'invalid_currency')
+    assertApiError(await many.get(`${ACCOUNTS}?limit=0`), 'validation_failed')
+    assertApiError(await many.get(`${ACCOUNTS}?currency=JPY`), 'invalid_currency')
   })
 
   it('that is changed, switched off or deleted changes nothing for who was told it before', async () => {
-    const own = await p2pShop(service, WALLET)
-    const [{ uuid }] = await made(own.api.get(ACCOUNTS))
-    const told = await own.ask()
+    const own = await p2pMerchant(service, WALLET)
+    const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
+    const told = await own.requestTransfer()
     const change = (body: object) =>
       own.api.send('PATCH', `${ACCOUNTS}/${uuid}`, {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
       })
-    assertRefusal(await change({ phoneNumber: '1' }), 'validation_failed')
-    assertRefusal(await change({ network: 'mpesa_ke' }), 'validation_failed')
-    const changed = await made(change({ phoneNumber: '0912 345 679', currency: 'KES', bankName: 'None' }))
+    assertApiError(await change({ phoneNumber: '1' }), 'validation_failed')
+    assertApiError(await change({ network: 'mpesa_ke' }), 'validation_failed')
+    const changed = await dataOf(change({ phoneNumber: '0912 345 679', currency: 'KES', bankName: 'None' }))
     assert.deepEqual(
       [changed.phoneNumber, changed.currency, changed.bankName, changed.network],
       ['+211912345679', 'SSP', null, 'mgurush_ss'],
     )
-    assert.equal((await own.ask()).instructions.phoneNumber, '+211912345679')
-    await made(change({ isActive: false }))
-    assertRefusal(await own.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
-    await made(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
-    assertRefusal(await own.api.get(`${ACCOUNTS}/${uuid}`), 'p2p_account_not_found')
-    const kept = await made(own.api.get(`${PAYMENTS}/${told.uuid}`))
+    assert.equal((await own.requestTransfer()).instructions.phoneNumber, '+211912345679')
+    await dataOf(change({ isActive: false }))
+    assertApiError(await own.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
+    await dataOf(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
+    assertApiError(await own.api.get(`${ACCOUNTS}/${uuid}`), 'p2p_account_not_found')
+    const kept = await dataOf(own.api.get(`${PAYMENTS}/${told.uuid}`))
     assert.deepEqual(kept.instructions, told.instructions)
-    assert.equal((await made(own.say(told.uuid, 'confirm', { receivedAmount: 5000 }))).status, 'successful')
+    assert.equal((await dataOf(own.act(told.uuid, 'confirm', { receivedAmount: 5000 }))).status, 'successful')
   })
 
   it('that is deleted while a payer is being told it is told to nobody', async () => {
-    const own = await p2pShop(service, WALLET)
-    const [{ uuid }] = await made(own.api.get(ACCOUNTS))
+    const own = await p2pMerchant(service, WALLET)
+    const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
     const asked = await service.db.transaction(async (tx) => {
       await tx.query(deleteAccount, [uuid])
       const asking = own.api.post(PAYMENTS, p2pBody())
@@ -213,11 +213,11 @@ describe('a receiving account', () => {
   })
 
   it('that is gone answers no Idempotency-Key any more, as the document says', async () => {
-    const own = await p2pShop(service)
+    const own = await p2pMerchant(service)
     const key = { 'idempotency-key': randomUUID() }
-    const { uuid } = await made(own.api.post(ACCOUNTS, WALLET, key))
-    await made(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
-    assertRefusal(await own.api.post(ACCOUNTS, WALLET, key), 'invalid_state')
+    const { uuid } = await dataOf(own.api.post(ACCOUNTS, WALLET, key))
+    await dataOf(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
+    assertApiError(await own.api.post(ACCOUNTS, WALLET, key), 'invalid_state')
     const { responses } = (await own.api.get('/openapi.json')).body.paths[ACCOUNTS].post
     assert.ok('invalid_state' in responses[409].content['application/json'].examples)
   })

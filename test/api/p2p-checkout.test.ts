@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
-import { assertRefusal } from '../support/answers.ts'
-import { eventsOf, pathOf, postingsOf } from '../support/books.ts'
+import { assertApiError } from '../support/assertions.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { fillIn, makeLink } from '../support/links.ts'
-import { movingClock } from '../support/moving-clock.ts'
-import { made, PAYMENTS, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
-import { createPayer, headingOf, wordsOf } from '../support/payer.ts'
+import { dataOf, PAYMENTS, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
+import { createPayer, headingOf, mainTextOf } from '../support/payer.ts'
+import { eventsOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const { db } = service
 const DAY_MS = 24 * 3_600_000
-const { api, ask, say, confirm, read } = await p2pShop(service, WALLET)
+const { api, requestTransfer, act, confirm, read } = await p2pMerchant(service, WALLET)
 
 const selectDue = sql<{ dueAt: Date | null; polls: number }>`
 select due_at as "dueAt", polls
@@ -25,7 +25,7 @@ describe('the checkout', () => {
   const payer = createPayer()
   const INITIATE = '/api/v1/checkout/initiate-payment'
   const openPage = async (changes: Record<string, unknown> = {}) => {
-    const { uuid, checkoutUrl } = await made(api.post(INITIATE, p2pBody(changes)))
+    const { uuid, checkoutUrl } = await dataOf(api.post(INITIATE, p2pBody(changes)))
     return { uuid, checkoutUrl, page: await payer.open(checkoutUrl) }
   }
   const chooseDirect = async () => {
@@ -38,13 +38,13 @@ describe('the checkout', () => {
 
   it('offers a transfer to the merchant where it has an account, and nowhere else', async () => {
     const { page } = await openPage()
-    assert.match(wordsOf(page), /Mobile money to Another Shop/)
-    assert.doesNotMatch(wordsOf(page), /Bank transfer to Another Shop/)
+    assert.match(mainTextOf(page), /Mobile money to Another Shop/)
+    assert.doesNotMatch(mainTextOf(page), /Bank transfer to Another Shop/)
     const other = await openPage({ currency: 'KES' })
-    assert.doesNotMatch(wordsOf(other.page), /to Another Shop You send/)
+    assert.doesNotMatch(mainTextOf(other.page), /to Another Shop You send/)
     const refused = await payer.submit(other.page, '/attempts', { channel: 'direct_mobile_money' })
-    assert.match(wordsOf(refused), /Choose how you would like to pay/)
-    const [route] = await made(api.get('/api/v1/misc/routes?currency=SSP&country=SS'))
+    assert.match(mainTextOf(refused), /Choose how you would like to pay/)
+    const [route] = await dataOf(api.get('/api/v1/misc/routes?currency=SSP&country=SS'))
     assert.deepEqual(
       route.gateways.map(({ name, channels }: { name: string; channels: string[] }) => `${name} ${channels}`),
       ['sandbox card,mobile_money,bank_transfer', 'p2p direct_mobile_money'],
@@ -54,21 +54,21 @@ describe('the checkout', () => {
   it('shows the account, takes the payer’s word, and the merchant’s', async () => {
     const { uuid, page } = await chooseDirect()
     assert.equal(headingOf(page), 'Send exactly SSP 5,000.00')
-    assert.match(wordsOf(page), /m-Gurush .*091 234 5678|m-Gurush .*0912 345 678/)
+    assert.match(mainTextOf(page), /m-Gurush .*091 234 5678|m-Gurush .*0912 345 678/)
     const { instructions } = await read(uuid)
-    assert.ok(wordsOf(page).includes(instructions.narration))
+    assert.ok(mainTextOf(page).includes(instructions.narration))
     const sent = await payer.submit(page, '/sent')
     assert.equal(headingOf(sent), 'Another Shop is checking your transfer')
     assert.doesNotMatch(sent.html, /\/other"/, 'no second way while the first is looked for')
     assert.equal((await read(uuid)).transferStatus, 'marked_paid')
-    await made(confirm(uuid, 3000))
+    await dataOf(confirm(uuid, 3000))
     const short = await payer.open(page.url)
     assert.equal(headingOf(short), 'SSP 3,000.00 of SSP 5,000.00 arrived')
-    assert.match(wordsOf(short), /missing SSP 2,000.00/)
-    await made(confirm(uuid, 6000))
+    assert.match(mainTextOf(short), /missing SSP 2,000.00/)
+    await dataOf(confirm(uuid, 6000))
     const paid = await payer.open(page.url)
     assert.equal(headingOf(paid), 'Paid')
-    assert.match(wordsOf(paid), /You sent SSP 1,000.00 more/)
+    assert.match(mainTextOf(paid), /You sent SSP 1,000.00 more/)
   })
 
   it('lets a payer who has sent nothing pay another way, and counts money that comes all the same', async () => {
@@ -78,7 +78,7 @@ describe('the checkout', () => {
     const again = await payer.submit(open, '/attempts', { channel: 'direct_mobile_money' })
     assert.equal(headingOf(again), 'Send exactly SSP 5,000.00')
     const first = await eventually(
-      async () => (await made(api.get(`/api/v1/checkout/payments/${uuid}`))).attempts,
+      async () => (await dataOf(api.get(`/api/v1/checkout/payments/${uuid}`))).attempts,
       (attempts) => attempts[0].status === 'declined',
       10_000,
     )
@@ -86,14 +86,14 @@ describe('the checkout', () => {
     assert.equal((await eventsOf(db, uuid)).filter(({ type }) => type === 'p2p.awaiting_payment').length, 1)
     const card = await payer.submit(await payer.submit(again, '/other'), '/attempts', { channel: 'card' })
     assert.match(headingOf(card), /Continue/)
-    const confirmed = await made(confirm(uuid, 5000))
+    const confirmed = await dataOf(confirm(uuid, 5000))
     assert.deepEqual([confirmed.status, confirmed.paymentGateway], ['successful', 'p2p'])
   })
 
   it('lets nobody cancel or pay another way while the money is said to be sent, or a part of it has come', async () => {
     const said: [string, (uuid: string) => Promise<unknown>, string][] = [
-      ['marked_paid', (uuid) => made(say(uuid, 'mark-paid')), 'Another Shop is checking your transfer'],
-      ['underpaid', (uuid) => made(confirm(uuid, 3000)), 'SSP 3,000.00 of SSP 5,000.00 arrived'],
+      ['marked_paid', (uuid) => dataOf(act(uuid, 'mark-paid')), 'Another Shop is checking your transfer'],
+      ['underpaid', (uuid) => dataOf(confirm(uuid, 3000)), 'SSP 3,000.00 of SSP 5,000.00 arrived'],
     ]
     for (const [word, tell, heading] of said) {
       // The page was open before the word was said.
@@ -106,15 +106,15 @@ describe('the checkout', () => {
       }
       const { reference } = await read(uuid)
       const card = `/api/v1/sandbox/payments/${reference}/complete`
-      assertRefusal(await api.post(card, { instrument: 'card_success' }), 'invalid_state')
-      assert.equal((await made(confirm(uuid, 5000))).status, 'successful')
+      assertApiError(await api.post(card, { instrument: 'card_success' }), 'invalid_state')
+      assert.equal((await dataOf(confirm(uuid, 5000))).status, 'successful')
     }
   })
 
   it('holds a payer to money that was said to be sent before they chose this way again', async () => {
     const { uuid, page } = await chooseDirect()
     const open = await payer.submit(page, '/other')
-    await made(confirm(uuid, 3000))
+    await dataOf(confirm(uuid, 3000))
     const { expiresAt: before } = await read(uuid)
     const again = await payer.submit(open, '/attempts', { channel: 'direct_mobile_money' })
     assert.equal(headingOf(again), 'SSP 3,000.00 of SSP 5,000.00 arrived')
@@ -134,19 +134,19 @@ describe('the checkout', () => {
       return { payment: { status, statusReason, expiresAt, paymentGateway }, transferStatus }
     }
     const before = await facts()
-    await made(say(uuid, 'mark-paid'))
+    await dataOf(act(uuid, 'mark-paid'))
     assert.deepEqual(await facts(), { ...before, transferStatus: 'marked_paid' })
-    await made(confirm(uuid, 3000))
+    await dataOf(confirm(uuid, 3000))
     assert.deepEqual(await facts(), { ...before, transferStatus: 'underpaid' })
     const { reference, amountMissing } = await read(uuid)
     assert.equal(amountMissing, '2000.00')
-    await made(api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_success' }))
+    await dataOf(api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_success' }))
     const paid = await read(uuid)
     assert.deepEqual(
       [paid.status, paid.amountPaid, paid.amountReceived, paid.amountMissing, paid.amountExcess],
       ['successful', '5000.00', '3000.00', '0.00', '3000.00'],
     )
-    assert.match(wordsOf(await payer.open(page.url)), /You sent SSP 3,000\.00 more/)
+    assert.match(mainTextOf(await payer.open(page.url)), /You sent SSP 3,000\.00 more/)
     const { data } = (await api.get(`${PAYMENTS}?narration=${paid.instructions.narration}`)).body
     assert.deepEqual([data[0].amountMissing, data[0].amountExcess], ['0.00', '3000.00'])
   })
@@ -168,21 +168,21 @@ describe('the checkout', () => {
         channel: 'direct_mobile_money',
       })
       await visitor.submit(chosen, '/sent')
-      const [payment] = await made(api.get(`/api/v1/payment-links/${link.uuid}/payments`))
+      const [payment] = await dataOf(api.get(`/api/v1/payment-links/${link.uuid}/payments`))
       const state = async () => (await createPayer().open(link.url)).http
       return { uuid: payment.uuid, state }
     }
     const rejected = await hold('one@example.com')
     assert.equal(await rejected.state(), 409)
-    await made(say(rejected.uuid, 'reject'))
+    await dataOf(act(rejected.uuid, 'reject'))
     assert.equal(await rejected.state(), 200)
     const silent = await hold('two@example.com')
     const looked = await hold('three@example.com')
-    await made(confirm(looked.uuid, 3000))
+    await dataOf(confirm(looked.uuid, 3000))
     clock.advance(DAY_MS + 3_600_000)
     await eventually(silent.state, (http) => http === 200, 15_000)
     assert.equal(await looked.state(), 409, 'the merchant has found a part of it')
-    const late = await made(confirm(silent.uuid, 5000))
+    const late = await dataOf(confirm(silent.uuid, 5000))
     assert.deepEqual([late.status, late.transferStatus], ['successful', 'confirmed'])
   })
 
@@ -190,11 +190,11 @@ describe('the checkout', () => {
     const { uuid, page } = await chooseDirect()
     await payer.submit(page, '/other')
     const { reference } = await read(uuid)
-    const card = await made(
+    const card = await dataOf(
       api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_success' }),
     )
     assert.deepEqual([card.status, card.paymentGateway], ['successful', 'sandbox'])
-    const twice = await made(confirm(uuid, 5000))
+    const twice = await dataOf(confirm(uuid, 5000))
     assert.deepEqual(
       [twice.status, twice.paymentGateway, twice.transferStatus, twice.attempts[0].status],
       ['successful', 'sandbox', 'confirmed', 'duplicate_success'],
@@ -203,7 +203,7 @@ describe('the checkout', () => {
   })
 
   it('goes to the merchant alone where no gateway serves, and nowhere where the operator took that away', async () => {
-    const alone = await p2pShop(service, WALLET)
+    const alone = await p2pMerchant(service, WALLET)
     const route = async (exclude: string[]) => {
       const settings = { routing: [{ exclude }] }
       const changed = await service.admin.send('PATCH', `/admin/v1/merchants/${alone.uuid}`, {
@@ -214,18 +214,18 @@ describe('the checkout', () => {
       clock.advance(60_000)
     }
     await route(['sandbox'])
-    const payment = await made(alone.api.post(INITIATE, p2pBody()))
+    const payment = await dataOf(alone.api.post(INITIATE, p2pBody()))
     assert.deepEqual([payment.paymentGateway, payment.status], ['p2p', 'pending'])
     const ways = (await payer.open(payment.checkoutUrl)).html.match(/name="channel"/g)
     assert.equal(ways?.length, 1)
-    assertRefusal(await alone.api.post(INITIATE, p2pBody({ currency: 'KES' })), 'no_route_available')
+    assertApiError(await alone.api.post(INITIATE, p2pBody({ currency: 'KES' })), 'no_route_available')
     await route(['sandbox', 'p2p'])
-    assertRefusal(await alone.api.post(INITIATE, p2pBody()), 'no_route_available')
-    assertRefusal(await alone.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
+    assertApiError(await alone.api.post(INITIATE, p2pBody()), 'no_route_available')
+    assertApiError(await alone.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
   })
 
   it('asks nobody in between: the merchant rings', async () => {
-    const { uuid } = await ask()
+    const { uuid } = await requestTransfer()
     const [attempt] = await db.query(selectDue, [uuid])
     assert.deepEqual(attempt, { dueAt: null, polls: 0 })
   })
@@ -233,19 +233,19 @@ describe('the checkout', () => {
   it('tells the payer that the merchant did not find it', async () => {
     const { uuid, page } = await chooseDirect()
     await payer.submit(page, '/sent')
-    await made(say(uuid, 'reject'))
+    await dataOf(act(uuid, 'reject'))
     const failed = await payer.open(page.url)
     assert.equal(headingOf(failed), 'Payment did not go through')
-    assert.match(wordsOf(failed), /did not find your transfer/)
-    assert.doesNotMatch(wordsOf(failed), /not been charged/)
+    assert.match(mainTextOf(failed), /did not find your transfer/)
+    assert.doesNotMatch(mainTextOf(failed), /not been charged/)
   })
 })
 
 describe('the time of a transfer', () => {
   it('ends what nobody said was sent, and money that comes late is money', async () => {
-    const { uuid } = await ask({ expiresInMinutes: 10 })
-    const { uuid: sent } = await ask({ expiresInMinutes: 10 })
-    await made(say(sent, 'mark-paid'))
+    const { uuid } = await requestTransfer({ expiresInMinutes: 10 })
+    const { uuid: sent } = await requestTransfer({ expiresInMinutes: 10 })
+    await dataOf(act(sent, 'mark-paid'))
     clock.advance(11 * 60_000)
     const expired = await eventually(
       () => read(uuid),
@@ -253,9 +253,9 @@ describe('the time of a transfer', () => {
       15_000,
     )
     assert.equal(expired.attempts[0].status, 'awaiting_customer')
-    assertRefusal(await say(uuid, 'mark-paid'), 'invalid_state')
-    assertRefusal(await say(uuid, 'cancel'), 'invalid_state')
-    const late = await made(confirm(uuid, 5000))
+    assertApiError(await act(uuid, 'mark-paid'), 'invalid_state')
+    assertApiError(await act(uuid, 'cancel'), 'invalid_state')
+    const late = await dataOf(confirm(uuid, 5000))
     assert.deepEqual([late.status, late.transferStatus], ['successful', 'confirmed'])
     assert.deepEqual(await pathOf(db, uuid), ['pending', 'processing', 'expired', 'successful'])
     assert.equal((await read(sent)).status, 'processing', 'the merchant is still looking')
@@ -266,8 +266,8 @@ describe('the time of a transfer', () => {
       15_000,
     )
     assert.equal(over.transferStatus, 'marked_paid')
-    const part = await made(confirm(sent, 3000))
+    const part = await dataOf(confirm(sent, 3000))
     assert.deepEqual([part.status, part.transferStatus], ['expired', 'underpaid'], 'late, and not whole')
-    assert.equal((await made(confirm(sent, 5000))).status, 'successful')
+    assert.equal((await dataOf(confirm(sent, 5000))).status, 'successful')
   })
 })

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { CURRENCIES, CURRENCY_CODES } from '../../src/core/currency.ts'
-import { assertNothingStored, assertRefusal } from '../support/answers.ts'
-import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER } from '../support/builders.ts'
-import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
+import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
+import { eventsOf, movesOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
 const { db } = service
 const DAY_MS = 24 * 3_600_000
-const { api, ask, say, confirm, read } = await p2pShop(service, WALLET)
+const { api, requestTransfer, act, confirm, read } = await p2pMerchant(service, WALLET)
 
 describe('a P2P payment', () => {
   it('answers at once where to send the money, and is a payment like any other', async () => {
-    const payment = await ask({ description: 'Books', metadata: { order: 1 } })
+    const payment = await requestTransfer({ description: 'Books', metadata: { order: 1 } })
     const { narration } = payment.instructions
     assert.match(narration, /^[CDFGHJKMNPQRTVWX34679]{8}$/)
     assert.deepEqual(payment.instructions, {
@@ -37,21 +37,21 @@ describe('a P2P payment', () => {
     )
     assert.equal(Date.parse(payment.expiresAt) - Date.parse(payment.createdAt), DAY_MS)
     assert.deepEqual(await read(payment.uuid), payment)
-    const { attempts, ...seen } = await made(api.get(`/api/v1/checkout/payments/${payment.uuid}`))
+    const { attempts, ...seen } = await dataOf(api.get(`/api/v1/checkout/payments/${payment.uuid}`))
     assert.equal(attempts[0].channel, 'direct_mobile_money')
     for (const [name, value] of Object.entries(seen)) assert.deepEqual(payment[name], value, name)
   })
 
   it('serves every currency, each in minor units of its own', async () => {
-    const everywhere = await p2pShop(service)
+    const everywhere = await p2pMerchant(service)
     for (const currency of CURRENCY_CODES) {
       const { countries, decimals, countryRequired } = CURRENCIES[currency]
       const country = countryRequired ? countries[0] : undefined
-      await made(everywhere.api.post(ACCOUNTS, { ...BANK, currency, country }))
+      await dataOf(everywhere.api.post(ACCOUNTS, { ...BANK, currency, country }))
       const amount = decimals === 0 ? 700 : 7.25
-      const payment = await everywhere.ask({ currency, country, amount })
+      const payment = await everywhere.requestTransfer({ currency, country, amount })
       assert.equal(payment.amountExpected, decimals === 0 ? '700.00' : '7.25')
-      const confirmed = await made(everywhere.say(payment.uuid, 'confirm', { receivedAmount: amount }))
+      const confirmed = await dataOf(everywhere.act(payment.uuid, 'confirm', { receivedAmount: amount }))
       assert.deepEqual([confirmed.status, confirmed.amountPaid], ['successful', payment.amountExpected])
     }
   })
@@ -63,7 +63,7 @@ describe('a P2P payment', () => {
         { channel: 'bank_transfer' },
         { currency: 'XOF', country: 'SN' },
       ]) {
-        assertRefusal(await api.post(PAYMENTS, p2pBody(wanted)), 'p2p_account_required')
+        assertApiError(await api.post(PAYMENTS, p2pBody(wanted)), 'p2p_account_required')
       }
       const wrong: [object, string][] = [
         [{ amount: 0 }, 'amount_out_of_range'],
@@ -96,25 +96,25 @@ describe('a P2P payment', () => {
       'payment.pending',
       'payment.processing',
     ])
-    assertRefusal(await api.post(PAYMENTS, { ...body, amount: 1 }), 'duplicate_reference')
-    assertRefusal(await api.post(PAYMENTS, { ...body, channel: 'mobile_money' }), 'duplicate_reference')
-    assertRefusal(await api.post('/api/v1/checkout/initiate-payment', body), 'duplicate_reference')
+    assertApiError(await api.post(PAYMENTS, { ...body, amount: 1 }), 'duplicate_reference')
+    assertApiError(await api.post(PAYMENTS, { ...body, channel: 'mobile_money' }), 'duplicate_reference')
+    assertApiError(await api.post('/api/v1/checkout/initiate-payment', body), 'duplicate_reference')
     const headers = { 'idempotency-key': randomUUID() }
     const keyed = await api.post(PAYMENTS, p2pBody(), headers)
-    assertRefusal(await api.post(PAYMENTS, p2pBody(), headers), 'idempotency_key_reused')
+    assertApiError(await api.post(PAYMENTS, p2pBody(), headers), 'idempotency_key_reused')
     assert.equal(keyed.http, 201)
   })
 
   it('takes the account of the very country before one for all, and the older before the newer', async () => {
     const euro = { ...BANK, currency: 'EUR' }
-    const several = await p2pShop(
+    const several = await p2pMerchant(
       service,
       { ...euro, accountName: 'Anywhere' },
       { ...euro, accountName: 'In France', country: 'FR' },
       { ...euro, accountName: 'In France too', country: 'FR' },
     )
     const nameFor = async (country?: string) =>
-      (await several.ask({ currency: 'EUR', country })).instructions.accountName
+      (await several.requestTransfer({ currency: 'EUR', country })).instructions.accountName
     assert.deepEqual(
       [await nameFor('FR'), await nameFor('DE'), await nameFor()],
       ['In France', 'Anywhere', 'Anywhere'],
@@ -122,11 +122,15 @@ describe('a P2P payment', () => {
   })
 
   it('is found in the list by its state, currency and narration, and paged by cursor', async () => {
-    const own = await p2pShop(service, WALLET, { ...BANK, currency: 'KES' })
-    const [one, two, three] = [await own.ask(), await own.ask(), await own.ask({ currency: 'KES' })]
-    await made(own.say(two.uuid, 'confirm', { receivedAmount: 4000 }))
+    const own = await p2pMerchant(service, WALLET, { ...BANK, currency: 'KES' })
+    const [one, two, three] = [
+      await own.requestTransfer(),
+      await own.requestTransfer(),
+      await own.requestTransfer({ currency: 'KES' }),
+    ]
+    await dataOf(own.act(two.uuid, 'confirm', { receivedAmount: 4000 }))
     const uuids = async (query: string) =>
-      (await made(own.api.get(`${PAYMENTS}?${query}`))).map(({ uuid }: { uuid: string }) => uuid)
+      (await dataOf(own.api.get(`${PAYMENTS}?${query}`))).map(({ uuid }: { uuid: string }) => uuid)
     assert.deepEqual(await uuids(''), [three.uuid, two.uuid, one.uuid])
     assert.deepEqual(await uuids('transferStatus=underpaid'), [two.uuid])
     assert.deepEqual(await uuids('currency=KES'), [three.uuid])
@@ -137,12 +141,12 @@ describe('a P2P payment', () => {
     assert.deepEqual([body.meta.total, body.data.length], [3, 2])
     assert.deepEqual(
       body.data[1],
-      await made(own.api.get(`${PAYMENTS}/${two.uuid}`)),
+      await dataOf(own.api.get(`${PAYMENTS}/${two.uuid}`)),
       'the record of the list',
     )
     assert.deepEqual(await uuids(`limit=2&cursor=${body.meta.nextCursor}`), [one.uuid])
-    assertRefusal(await own.api.get(`${PAYMENTS}?transferStatus=paid`), 'validation_failed')
-    assertRefusal(
+    assertApiError(await own.api.get(`${PAYMENTS}?transferStatus=paid`), 'validation_failed')
+    assertApiError(
       await own.api.get(`${PAYMENTS}?currency=KES&cursor=${body.meta.nextCursor}`),
       'validation_failed',
     )
@@ -150,23 +154,23 @@ describe('a P2P payment', () => {
 
   it('is not made for a customer who is blocked', async () => {
     const customer = { ...CUSTOMER, email: `${randomUUID()}@example.com` }
-    const { customer: known } = await ask({ customer })
-    await made(api.post(`/api/v1/customers/${known.uuid}/block`, {}))
-    assertRefusal(await api.post(PAYMENTS, p2pBody({ customer })), 'customer_blocked')
+    const { customer: known } = await requestTransfer({ customer })
+    await dataOf(api.post(`/api/v1/customers/${known.uuid}/block`, {}))
+    assertApiError(await api.post(PAYMENTS, p2pBody({ customer })), 'customer_blocked')
   })
 })
 
 describe('what a merchant says of a transfer', () => {
   it('confirmed: the payment is successful, recorded, and in no balance of the wallet', async () => {
-    const { uuid } = await ask()
-    const marked = await made(say(uuid, 'mark-paid'))
+    const { uuid } = await requestTransfer()
+    const marked = await dataOf(act(uuid, 'mark-paid'))
     assert.deepEqual(
       [marked.status, marked.statusReason, marked.transferStatus],
       ['processing', 'marked_paid', 'marked_paid'],
     )
     assert.ok(Date.parse(marked.expiresAt) - Date.now() > 6 * DAY_MS, 'there is time to look')
-    assert.deepEqual(await made(say(uuid, 'mark-paid')), marked, 'saying it again changes nothing')
-    const confirmed = await made(confirm(uuid, 5000))
+    assert.deepEqual(await dataOf(act(uuid, 'mark-paid')), marked, 'saying it again changes nothing')
+    const confirmed = await dataOf(confirm(uuid, 5000))
     assert.deepEqual(
       [
         confirmed.status,
@@ -177,7 +181,7 @@ describe('what a merchant says of a transfer', () => {
       ],
       ['successful', 'confirmed', '5000.00', '0.00', '5000.00'],
     )
-    assert.deepEqual(await made(confirm(uuid, 5000)), confirmed)
+    assert.deepEqual(await dataOf(confirm(uuid, 5000)), confirmed)
     for (const [word, body] of [
       ['confirm', { receivedAmount: 5001 }],
       ['confirm', { receivedAmount: 1 }],
@@ -185,14 +189,14 @@ describe('what a merchant says of a transfer', () => {
       ['reject', {}],
       ['cancel', {}],
     ] as const) {
-      assertRefusal(await say(uuid, word, body), 'invalid_state')
+      assertApiError(await act(uuid, word, body), 'invalid_state')
     }
     assert.deepEqual(await read(uuid), confirmed)
     assert.deepEqual(await postingsOf(db, uuid), [
       'capture gateway:p2p SSP -500000',
       'capture direct SSP 500000',
     ])
-    const { balances } = await made(api.get('/api/v1/wallet/balance?currency=SSP'))
+    const { balances } = await dataOf(api.get('/api/v1/wallet/balance?currency=SSP'))
     assert.deepEqual(balances, [{ currency: 'SSP', availableBalance: '0.00', pendingBalance: '0.00' }])
     const events = (await eventsOf(db, uuid)).filter(({ resourceType }) => resourceType === 'p2p_payment')
     assert.deepEqual(
@@ -208,15 +212,15 @@ describe('what a merchant says of a transfer', () => {
   })
 
   it('confirmed before anybody said that it was sent: it passes through marked_paid', async () => {
-    const { uuid } = await ask()
-    assert.equal((await made(confirm(uuid, 5000))).transferStatus, 'confirmed')
+    const { uuid } = await requestTransfer()
+    assert.equal((await dataOf(confirm(uuid, 5000))).transferStatus, 'confirmed')
     const told = (await eventsOf(db, uuid)).map(({ type }) => type).filter((type) => type.startsWith('p2p.'))
     assert.deepEqual(told, ['p2p.awaiting_payment', 'p2p.marked_paid', 'p2p.confirmed'])
   })
 
   it('overpaid: the payment is successful for what was asked, and the excess is shown', async () => {
-    const { uuid } = await ask()
-    const paid = await made(confirm(uuid, 5500.5))
+    const { uuid } = await requestTransfer()
+    const paid = await dataOf(confirm(uuid, 5500.5))
     assert.deepEqual(
       [
         paid.status,
@@ -228,22 +232,22 @@ describe('what a merchant says of a transfer', () => {
       ],
       ['successful', 'overpaid', '5000.00', '5500.50', '500.50', '0.00'],
     )
-    assert.deepEqual(await made(confirm(uuid, 5500.5)), paid)
-    assertRefusal(await confirm(uuid, 5000), 'invalid_state')
+    assert.deepEqual(await dataOf(confirm(uuid, 5500.5)), paid)
+    assertApiError(await confirm(uuid, 5000), 'invalid_state')
   })
 
   it('underpaid: the payment stays open until the rest has come', async () => {
-    const { uuid } = await ask()
-    const short = await made(confirm(uuid, 3000))
+    const { uuid } = await requestTransfer()
+    const short = await dataOf(confirm(uuid, 3000))
     assert.deepEqual(
       [short.status, short.statusReason, short.transferStatus, short.amountReceived, short.amountMissing],
       ['processing', 'underpaid', 'underpaid', '3000.00', '2000.00'],
     )
     assert.deepEqual(await postingsOf(db, uuid), [])
-    assert.deepEqual(await made(confirm(uuid, 3000)), short)
-    assert.equal((await made(confirm(uuid, 4000))).amountMissing, '1000.00')
-    assertRefusal(await say(uuid, 'cancel'), 'invalid_state')
-    const whole = await made(confirm(uuid, 5000))
+    assert.deepEqual(await dataOf(confirm(uuid, 3000)), short)
+    assert.equal((await dataOf(confirm(uuid, 4000))).amountMissing, '1000.00')
+    assertApiError(await act(uuid, 'cancel'), 'invalid_state')
+    const whole = await dataOf(confirm(uuid, 5000))
     assert.deepEqual(
       [whole.status, whole.transferStatus, whole.statusReason],
       ['successful', 'confirmed', null],
@@ -252,24 +256,24 @@ describe('what a merchant says of a transfer', () => {
   })
 
   it('rejected: the payment has failed on the merchant’s word, for good', async () => {
-    const { uuid } = await ask()
-    assertRefusal(await say(uuid, 'reject'), 'invalid_state')
-    await made(say(uuid, 'mark-paid'))
-    assertRefusal(await say(uuid, 'reject', { reason: 'card 4242424242424242' }), 'card_data_not_allowed')
-    const rejected = await made(say(uuid, 'reject', { reason: 'Nothing came.' }))
+    const { uuid } = await requestTransfer()
+    assertApiError(await act(uuid, 'reject'), 'invalid_state')
+    await dataOf(act(uuid, 'mark-paid'))
+    assertApiError(await act(uuid, 'reject', { reason: 'card 4242424242424242' }), 'card_data_not_allowed')
+    const rejected = await dataOf(act(uuid, 'reject', { reason: 'Nothing came.' }))
     assert.deepEqual(
       [rejected.status, rejected.transferStatus, rejected.rejectionReason, rejected.attempts.length],
       ['failed', 'rejected', 'Nothing came.', 1],
     )
     assert.equal((await movesOf(db, uuid)).at(-1)?.proof, 'declined')
-    assert.deepEqual(await made(say(uuid, 'reject', { reason: 'Again.' })), rejected)
-    assertRefusal(await confirm(uuid, 5000), 'invalid_state')
+    assert.deepEqual(await dataOf(act(uuid, 'reject', { reason: 'Again.' })), rejected)
+    assertApiError(await confirm(uuid, 5000), 'invalid_state')
   })
 
   it('rejected after a part has come: the record still says how much that was', async () => {
-    const { uuid } = await ask()
-    await made(confirm(uuid, 3000))
-    const rejected = await made(api.send('POST', `${PAYMENTS}/${uuid}/reject`))
+    const { uuid } = await requestTransfer()
+    await dataOf(confirm(uuid, 3000))
+    const rejected = await dataOf(api.send('POST', `${PAYMENTS}/${uuid}/reject`))
     assert.deepEqual(
       [rejected.status, rejected.transferStatus, rejected.amountReceived],
       ['failed', 'rejected', '3000.00'],
@@ -277,21 +281,21 @@ describe('what a merchant says of a transfer', () => {
   })
 
   it('cancelled: while nobody has sent anything, and never after', async () => {
-    const { uuid } = await ask()
-    const cancelled = await made(api.send('POST', `${PAYMENTS}/${uuid}/cancel`))
+    const { uuid } = await requestTransfer()
+    const cancelled = await dataOf(api.send('POST', `${PAYMENTS}/${uuid}/cancel`))
     assert.deepEqual(
       [cancelled.status, cancelled.transferStatus, cancelled.failure.code],
       ['failed', 'cancelled', 'customer_cancelled'],
     )
-    assert.deepEqual(await made(say(uuid, 'cancel')), cancelled)
-    const { uuid: sent } = await ask()
-    await made(say(sent, 'mark-paid'))
-    assertRefusal(await say(sent, 'cancel'), 'invalid_state')
-    assertRefusal(await say(uuid, 'mark-paid'), 'invalid_state')
+    assert.deepEqual(await dataOf(act(uuid, 'cancel')), cancelled)
+    const { uuid: sent } = await requestTransfer()
+    await dataOf(act(sent, 'mark-paid'))
+    assertApiError(await act(sent, 'cancel'), 'invalid_state')
+    assertApiError(await act(uuid, 'mark-paid'), 'invalid_state')
   })
 
   it('at once many times: one success, one entry, one event', async () => {
-    const { uuid } = await ask()
+    const { uuid } = await requestTransfer()
     const amounts = [5000, 5000, 5000, 4999, 5001, 5000, 5000, 5000]
     const answers = await Promise.all(amounts.map((amount) => confirm(uuid, amount)))
     assert.ok(answers.every(({ http }) => http === 200 || http === 409))
@@ -303,7 +307,7 @@ describe('what a merchant says of a transfer', () => {
   })
 
   it('of an amount that cannot be, is refused', async () => {
-    const { uuid } = await ask()
+    const { uuid } = await requestTransfer()
     const wrong: [unknown, string][] = [
       [0, 'amount_out_of_range'],
       [-1, 'amount_out_of_range'],
@@ -321,13 +325,13 @@ describe('what a merchant says of a transfer', () => {
       headers: { 'content-type': 'application/json' },
       body: '{"receivedAmount": 5000.0000000000000001}',
     })
-    assertRefusal(lossy, 'amount_precision')
+    assertApiError(lossy, 'amount_precision')
     assert.equal((await read(uuid)).transferStatus, 'awaiting_payment')
   })
 
   it('of money that cannot be refunded by us: the operation says so', async () => {
-    const { uuid, reference } = await ask()
-    await made(confirm(uuid, 5000))
-    assertRefusal(await api.post('/api/v1/refunds', { reference }), 'refund_not_supported')
+    const { uuid, reference } = await requestTransfer()
+    await dataOf(confirm(uuid, 5000))
+    assertApiError(await api.post('/api/v1/refunds', { reference }), 'refund_not_supported')
   })
 })

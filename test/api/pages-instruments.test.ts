@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
-import { movingClock } from '../support/moving-clock.ts'
-import { createPayer, headingOf, openCheckout, type Page, wordsOf } from '../support/payer.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { createPayer, headingOf, mainTextOf, openCheckout, type Page } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const { api } = service
 const payer = createPayer()
@@ -40,9 +40,12 @@ describe('the checkout page without JavaScript', () => {
     it(`is paid with ${name}`, async () => {
       const { page, reference, read, checkoutUrl } = await openCheckout(api, payer)
       const receipt = await payer.payByCard(page, name)
-      assert.ok(isPaid(receipt), wordsOf(receipt))
+      assert.ok(isPaid(receipt), mainTextOf(receipt))
       assert.equal(receipt.url, checkoutUrl)
-      assert.match(wordsOf(receipt), new RegExp(`KES 1,250\\.50.*Demo Shop.*Visa •••• \\d{4}.*${reference}`))
+      assert.match(
+        mainTextOf(receipt),
+        new RegExp(`KES 1,250\\.50.*Demo Shop.*Visa •••• \\d{4}.*${reference}`),
+      )
       const payment = await read()
       assert.equal(payment.status, 'successful')
       assert.match(payment.paymentMethod.recurringToken, /^rtk_/)
@@ -62,7 +65,7 @@ describe('the checkout page without JavaScript', () => {
     it(`tells why ${name} was declined, and lets the payer try again`, async () => {
       const { page, read } = await openCheckout(api, payer)
       const declined = await payer.payByCard(page, name)
-      assert.ok(wordsOf(declined).includes(words), wordsOf(declined))
+      assert.ok(mainTextOf(declined).includes(words), mainTextOf(declined))
       assert.match(declined.html, /role="alert"/)
       assert.equal((await read()).status, 'pending')
       assert.ok(isPaid(await payer.payByCard(declined, 'card_success')))
@@ -77,17 +80,17 @@ describe('the checkout page without JavaScript', () => {
     const { page, read } = await openCheckout(api, payer)
     const cardPage = await payer.goToCardPage(page)
     const approval = await payer.submit(cardPage, '', { instrument: 'card_3ds', action: 'pay' })
-    assert.match(wordsOf(approval), /Your bank asks whether it is you who pays/)
+    assert.match(mainTextOf(approval), /Your bank asks whether it is you who pays/)
     assert.equal((await read()).status, 'processing')
     const back = await payer.submit(approval, '/approval', { action: 'refuse' })
-    assert.ok(wordsOf(back).includes('Your bank could not confirm that it was you.'), wordsOf(back))
+    assert.ok(mainTextOf(back).includes('Your bank could not confirm that it was you.'), mainTextOf(back))
     assert.equal((await read()).attempts[0].failureCode, 'authentication_failed')
   })
 
   it('says to look at the phone, and shows the result of mobile_success by itself', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     const waiting = await payer.choose(page, 'mobile_success')
-    assert.match(wordsOf(waiting), /Check your phone/)
+    assert.match(mainTextOf(waiting), /Check your phone/)
     assert.match(waiting.html, /<noscript><meta http-equiv="refresh"/)
     await reloadUntil(checkoutUrl, isPaid)
     assert.equal((await read()).paymentMethod, null, 'mobile money is not saved')
@@ -98,8 +101,8 @@ describe('the checkout page without JavaScript', () => {
     await payer.choose(page, 'mobile_cancelled')
     const open = await reloadUntil(checkoutUrl, (one) => one.html.includes('role="alert"'))
     assert.ok(
-      wordsOf(open).includes('The payment was not approved. You have not been charged.'),
-      wordsOf(open),
+      mainTextOf(open).includes('The payment was not approved. You have not been charged.'),
+      mainTextOf(open),
     )
     assert.ok(isPaid(await payer.payByCard(open, 'card_success')))
   })
@@ -109,7 +112,7 @@ describe('the checkout page without JavaScript', () => {
     const waiting = await payer.choose(page, 'transfer_success')
     assert.equal(headingOf(waiting), 'Send exactly KES 1,250.50')
     assert.match(
-      wordsOf(waiting),
+      mainTextOf(waiting),
       /Bank Sandbox Bank Account number \d{10} .*Account name Demo Shop Write this reference \S{8} /,
     )
     await reloadUntil(checkoutUrl, isPaid)
@@ -121,7 +124,7 @@ describe('the checkout page without JavaScript', () => {
     const short = await reloadUntil(checkoutUrl, (one) => headingOf(one).startsWith('We received'))
     assert.equal(headingOf(short), 'We received KES 1,125.45 of KES 1,250.50')
     assert.match(
-      wordsOf(short),
+      mainTextOf(short),
       /ask Demo Shop how to send the rest or get your money back\. Do not pay again/,
     )
     const payment = await read()
@@ -134,8 +137,8 @@ describe('the checkout page without JavaScript', () => {
     clock.advance(5 * MINUTE_MS)
     const open = await reloadUntil(checkoutUrl, (one) => one.html.includes('role="alert"'))
     assert.ok(
-      wordsOf(open).includes('We did not get your approval in time. You have not been charged.'),
-      wordsOf(open),
+      mainTextOf(open).includes('We did not get your approval in time. You have not been charged.'),
+      mainTextOf(open),
     )
   })
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { tickingClock } from '../support/fake-clock.ts'
 import { fillIn, makeLink, payAt, VISITOR } from '../support/links.ts'
-import { movingClock } from '../support/moving-clock.ts'
-import { createPayer, headingOf, wordsOf } from '../support/payer.ts'
+import { createPayer, headingOf, mainTextOf } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
 const { api } = service
 
@@ -34,7 +34,7 @@ describe('the page of a link', () => {
     assert.equal(page.http, 200)
     assert.equal(headingOf(page), 'Pay KES 1,250.50 to Demo Shop')
     assert.match(
-      wordsOf(page),
+      mainTextOf(page),
       /For A ticket Saturday at ten First name Last name E-mail Continue to payment/,
     )
     assert.doesNotMatch(page.html, /id="amount"/)
@@ -111,14 +111,14 @@ describe('the form of a link', () => {
   it('says beside each field what is wrong, keeps what was written, and takes it when it is right', async () => {
     const { link, payer, page } = await visit({ amount: null, minAmount: 10, maxAmount: 5000 })
     assert.equal(headingOf(page), 'Pay Demo Shop')
-    assert.match(wordsOf(page), /Amount in KES From KES 10\.00 to KES 5,000\.00/)
+    assert.match(mainTextOf(page), /Amount in KES From KES 10\.00 to KES 5,000\.00/)
     const wrong = { firstname: ' ', lastname: 'O’Brien <b>', email: 'nobody', amount: '9.99' }
     const back = await fillIn(payer, page, wrong)
     assert.equal(back.http, 303)
     assert.doesNotMatch(back.location ?? '', /nobody|Brien/, 'no person in an address')
     const shown = await payer.open(back.location ?? '')
     assert.match(
-      wordsOf(shown),
+      mainTextOf(shown),
       /Please check this Enter KES 10\.00 or more\. Enter your first name\. Enter your e-mail/,
     )
     for (const field of ['amount', 'firstname', 'email'])
@@ -168,7 +168,7 @@ describe('the form of a link', () => {
     const shown = await payer.open(
       (await fillIn(payer, await payer.open(link.url), { email })).location ?? '',
     )
-    assert.match(wordsOf(shown), /Demo Shop cannot take this payment from you\. Please contact them\./)
+    assert.match(mainTextOf(shown), /Demo Shop cannot take this payment from you\. Please contact them\./)
     assert.equal((await paymentsOf(link.uuid)).length, 1)
   })
 
@@ -248,7 +248,7 @@ describe('a checkout whose link has no place', () => {
     assert.equal(headingOf(await look(link.url)), 'Somebody is paying at this moment')
     const pressed = await payer.choose(opened, 'card')
     assert.equal(headingOf(pressed), 'Somebody is paying at this moment')
-    assert.match(wordsOf(pressed), /You have not been charged\./)
+    assert.match(mainTextOf(pressed), /You have not been charged\./)
     const status = async () =>
       (await (await fetch(`${mine}/status`)).json()) as { status: string; shown: string }
     const before = await status()
@@ -264,7 +264,7 @@ describe('a checkout whose link has no place', () => {
     const ended = await payer.open(mine)
     assert.equal(headingOf(ended), 'This link takes no more payments')
     assert.match(
-      wordsOf(ended),
+      mainTextOf(ended),
       /You have not been charged\. If you still want to pay, ask Demo Shop for a new link\./,
     )
   })

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { newReference } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import {
   choiceOf,
   createPayer,
   headingOf,
   linkOf,
+  mainTextOf,
   openCheckout,
   type Page,
-  wordsOf,
 } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const { api } = service
 const payer = createPayer()
@@ -26,7 +26,7 @@ describe('a payer who cancels', () => {
   it('is sent back with reference and status, and the payment is abandoned', async () => {
     const redirectUrl = 'https://shop.example/thanks'
     const { page, reference, read } = await openCheckout(api, payer, { redirectUrl })
-    const left = await payer.press(page, '/cancel')
+    const left = await payer.postForm(page, '/cancel')
     assert.equal(left.http, 303)
     assert.equal(left.location, `https://shop.example/thanks?reference=${reference}&status=abandoned`)
     assert.equal((await read()).status, 'abandoned')
@@ -46,7 +46,7 @@ describe('a payer who cancels', () => {
       const { page, reference } = await openCheckout(api, payer, {
         redirectUrl: `https://shop.example/x${ending}`,
       })
-      const { headers } = await payer.press(page, '/cancel')
+      const { headers } = await payer.postForm(page, '/cancel')
       const result = `reference=${reference}&status=abandoned`
       assert.equal(headers.get('location'), `https://shop.example/x${expected.replace('RESULT', result)}`)
     }
@@ -56,7 +56,7 @@ describe('a payer who cancels', () => {
     const { page, reference } = await openCheckout(api, payer, {
       redirectUrl: 'https://shop.example/€/王?x=é#ü',
     })
-    const left = await payer.press(page, '/cancel')
+    const left = await payer.postForm(page, '/cancel')
     assert.equal(left.http, 303, left.html)
     const { pathname, searchParams, hash } = new URL(left.location ?? '')
     assert.equal(decodeURIComponent(pathname), '/€/王')
@@ -75,7 +75,7 @@ describe('a payer who cancels', () => {
     const reference = `${newReference()} é&=?#/+"<%`.trim()
     const redirectUrl = 'https://shop.example/thanks'
     const { page } = await openCheckout(api, payer, { redirectUrl, reference })
-    const { location } = await payer.press(page, '/cancel')
+    const { location } = await payer.postForm(page, '/cancel')
     const { searchParams, hash } = new URL(location ?? '')
     assert.equal(searchParams.get('reference'), reference)
     assert.equal(searchParams.get('status'), 'abandoned')
@@ -87,7 +87,7 @@ describe('a payer who cancels', () => {
     const ended = await payer.submit(page, '/cancel')
     assert.equal(ended.url, checkoutUrl)
     assert.equal(headingOf(ended), 'Payment cancelled')
-    assert.match(wordsOf(ended), /You have not been charged/)
+    assert.match(mainTextOf(ended), /You have not been charged/)
     assert.ok(!ended.html.includes('<form'))
   })
 
@@ -115,7 +115,7 @@ describe('a payer who cancels', () => {
     const { page } = await openCheckout(api, payer)
     const cardPage = await payer.goToCardPage(page)
     const back = await payer.submit(cardPage, '', { action: 'cancel' })
-    assert.ok(wordsOf(back).includes('The payment was not approved.'), wordsOf(back))
+    assert.ok(mainTextOf(back).includes('The payment was not approved.'), mainTextOf(back))
     assert.equal(headingOf(await payer.payByCard(back, 'card_success')), 'Paid')
   })
 })
@@ -169,7 +169,7 @@ describe('a payer who has paid', () => {
     const receipt = await payer.open(`${checkoutUrl}/receipt`)
     assert.equal(headingOf(receipt), 'Receipt')
     const facts = `Amount KES 1,250\\.50 To Demo Shop For Two goats Paid with Visa •••• 4242 Time .+ GMT\\+3 Reference ${reference} Receipt number \\S+ Status Paid · Test mode`
-    for (const one of [ended, receipt]) assert.match(wordsOf(one), new RegExp(facts))
+    for (const one of [ended, receipt]) assert.match(mainTextOf(one), new RegExp(facts))
   })
 
   it('has no receipt before', async () => {
@@ -182,12 +182,12 @@ describe('a payer who has paid', () => {
 
 describe('one checkout', () => {
   const choices = (page: Page, times: number) =>
-    Promise.all(Array.from({ length: times }, () => payer.press(page, '/attempts', choiceOf('card'))))
+    Promise.all(Array.from({ length: times }, () => payer.postForm(page, '/attempts', choiceOf('card'))))
 
   it('does not start a second attempt by a second press, one after the other or at once', async () => {
     const { page, read } = await openCheckout(api, payer)
     for (const answer of await choices(page, 5)) assert.equal(answer.http, 303)
-    const again = await payer.press(page, '/attempts', choiceOf('mobile_success'))
+    const again = await payer.postForm(page, '/attempts', choiceOf('mobile_success'))
     assert.equal(again.http, 303)
     const { attempts } = await read()
     assert.equal(attempts.length, 1)
@@ -213,12 +213,12 @@ describe('one checkout', () => {
     let current = page
     for (let n = 0; n < 5; n += 1) current = await payer.payByCard(current, 'card_declined')
     assert.equal(headingOf(current), 'Payment did not go through')
-    assert.match(wordsOf(current), /Your bank declined this payment\. You have not been charged\./)
+    assert.match(mainTextOf(current), /Your bank declined this payment\. You have not been charged\./)
     assert.ok(!current.html.includes('<form'))
     assert.match(linkOf(current), /&status=failed$/)
     const payment = await read()
     assert.deepEqual([payment.status, payment.failure.code], ['failed', 'do_not_honor'])
-    await payer.press({ ...page, url: checkoutUrl }, '/attempts', choiceOf('card'))
+    await payer.postForm({ ...page, url: checkoutUrl }, '/attempts', choiceOf('card'))
     assert.equal((await read()).attempts.length, 5)
   })
 
@@ -257,7 +257,7 @@ describe('one checkout', () => {
       (one) => linkOf(one).endsWith('&status=expired'),
       10_000,
     )
-    assert.match(wordsOf(over), /You have not been charged/)
+    assert.match(mainTextOf(over), /You have not been charged/)
     assert.ok(!over.html.includes('<form'))
     assert.equal(headingOf(await payer.choose(page, 'card')), 'This payment link has expired')
     const payment = await read()

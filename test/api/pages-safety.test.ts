@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { UUID_V7 } from '../support/answers.ts'
+import { UUID_V7 } from '../support/assertions.ts'
 import { initiateBody, newReference } from '../support/builders.ts'
-import { choiceOf, createPayer, headingOf, openCheckout, wordsOf } from '../support/payer.ts'
+import { choiceOf, createPayer, headingOf, mainTextOf, openCheckout } from '../support/payer.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -80,7 +80,7 @@ describe('a page', () => {
       assert.ok(!/="[^"]*"[^\s/>]/.test(html.replace(/<style[\s\S]*?<\/style>/, '')), html)
     }
     assert.ok(page.html.includes('&lt;script&gt;alert(document.domain)&lt;/script&gt;'))
-    assert.ok(wordsOf(page).includes('<b>Shop</b>') || page.html.includes('&lt;b&gt;Shop&lt;/b&gt;'))
+    assert.ok(mainTextOf(page).includes('<b>Shop</b>') || page.html.includes('&lt;b&gt;Shop&lt;/b&gt;'))
   })
 
   it('is kept by no cache, framed by nobody, and loads from us alone', async () => {
@@ -121,7 +121,7 @@ describe('a page', () => {
   it('has the same care in its steps and its refusals', async () => {
     const { page } = await openCheckout(api, payer)
     const refused = await anonymous.get('/pay/nothing')
-    for (const { headers } of [await payer.press(page, '/attempts', choiceOf('card')), refused]) {
+    for (const { headers } of [await payer.postForm(page, '/attempts', choiceOf('card')), refused]) {
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.equal(headers.get('referrer-policy'), 'no-referrer')
       assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/)
@@ -182,14 +182,14 @@ describe('a page', () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     const typed = '0712 34 "><i>'
     const fields = { ...choiceOf('mobile_success'), phone: typed, network: 'airtel_ke' }
-    const answer = await payer.press(page, '/attempts', fields)
+    const answer = await payer.postForm(page, '/attempts', fields)
     assert.equal(answer.http, 303)
     assert.ok(!decodeURIComponent(answer.location ?? '').includes('0712'))
     const [cookie = ''] = answer.headers.getSetCookie()
     assert.match(cookie, /^cowry_typed=[^;]+; Path=\/pay\/[^;]+; Max-Age=120; HttpOnly; SameSite=Lax$/)
     assert.ok(cookie.includes(`Path=${new URL(checkoutUrl).pathname};`))
     const again = await payer.open(answer.location ?? '')
-    assert.match(wordsOf(again), /Please check this Enter a mobile number/)
+    assert.match(mainTextOf(again), /Please check this Enter a mobile number/)
     assert.ok(again.html.includes('value="0712 34 &quot;&gt;&lt;i&gt;"'), again.html)
     assert.match(again.html, /<option value="airtel_ke" selected>/)
     assert.match(again.html, /value="mobile_money"[^>]* checked>/)

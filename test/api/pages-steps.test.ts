@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { createPayer, headingOf, openCheckout, type Page } from '../support/payer.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const { api } = await testService({ after }, { clock })
 const payer = createPayer()
 

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import type { Api } from '../support/api.ts'
 import {
+  assertApiError,
+  assertErrorCode,
   assertKeys,
-  assertRefusal,
-  assertRefused,
-  assertSameRefusal,
+  assertSameApiError,
   ISO_TIME,
   UNKNOWN_UUID,
   UUID_V7,
-} from '../support/answers.ts'
-import type { Api } from '../support/api.ts'
-import { eventsOf } from '../support/books.ts'
+} from '../support/assertions.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { linkBody, makeLink, payAt } from '../support/links.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { eventsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const PATH = '/api/v1/payment-links'
 const DAY_MS = 86_400_000
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const { api } = service
 const other = await service.newMerchant()
@@ -63,18 +63,18 @@ describe('an operation on payment links', () => {
 
   it('needs a key', async () => {
     for (const ask of Object.values(asked))
-      assertRefusal(await ask(service.apiWith(undefined)), 'missing_api_key')
+      assertApiError(await ask(service.apiWith(undefined)), 'missing_api_key')
   })
 
   it('knows another merchant’s link as little as one that never was', async () => {
     const { uuid } = await makeLink(api)
     for (const ask of Object.values(EACH)) {
-      assertSameRefusal(
+      assertSameApiError(
         await ask(other.api, uuid),
         await ask(other.api, UNKNOWN_UUID),
         'payment_link_not_found',
       )
-      assertRefused(await ask(api, 'not-a-uuid'), 400, 'invalid_uuid')
+      assertErrorCode(await ask(api, 'not-a-uuid'), 400, 'invalid_uuid')
     }
     assert.deepEqual((await other.api.get(PATH)).body.data, [])
     assert.equal((await read(uuid)).status, 'active', 'nobody else has ended it')
@@ -84,7 +84,7 @@ describe('an operation on payment links', () => {
     const { api: reader } = await service.newMerchant(['checkout:write', 'checkout:read'])
     for (const ask of Object.values(asked)) {
       const answer = await ask(reader)
-      assertRefused(answer, 403, 'insufficient_scope')
+      assertErrorCode(answer, 403, 'insufficient_scope')
       assert.match(answer.body.message, /links:write/)
     }
   })
@@ -143,7 +143,7 @@ describe('POST /api/v1/payment-links', () => {
     assert.equal(new Set(answers.map((answer) => answer.body.data.uuid)).size, 1)
     const replayed = answers.filter((answer) => answer.headers.get('idempotent-replayed') === 'true')
     assert.equal(replayed.length, 4)
-    assertRefusal(await api.post(PATH, linkBody({ amount: 2 }), headers), 'idempotency_key_reused')
+    assertApiError(await api.post(PATH, linkBody({ amount: 2 }), headers), 'idempotency_key_reused')
     clock.advance(2 * DAY_MS)
     const late = await api.post(PATH, body, headers)
     assert.equal(late.http, 201, 'a retry is never an error, also when it could not be made any more')
@@ -164,7 +164,7 @@ describe('POST /api/v1/payment-links', () => {
       metadata: { a: 'x'.repeat(501) },
       expiresAt: 'tomorrow',
     }
-    const details = assertRefusal(await api.post(PATH, wrong), 'validation_failed')
+    const details = assertApiError(await api.post(PATH, wrong), 'validation_failed')
     assert.deepEqual(details.toSorted(), [
       'amount: amount_precision',
       'country: invalid_country',
@@ -239,10 +239,10 @@ describe('GET /api/v1/payment-links', () => {
     const next = (await own.get(`${PATH}?limit=2&cursor=${page.meta.nextCursor}`)).body
     assert.deepEqual([next.data.length, next.data[0].title, next.meta.hasNext], [1, 'Link 1', false])
     for (const query of ['?limit=101', '?page=0', '?status=open', '?usage=many', '?search=', '?cursor=x'])
-      assertRefused(await own.get(`${PATH}${query}`), 400, 'validation_failed')
-    assertRefused(await own.get(`${PATH}?currency=kes`), 400, 'invalid_currency')
+      assertErrorCode(await own.get(`${PATH}${query}`), 400, 'validation_failed')
+    assertErrorCode(await own.get(`${PATH}?currency=kes`), 400, 'invalid_currency')
     const foreign = await other.api.get(`${PATH}?limit=2&cursor=${page.meta.nextCursor}`)
-    assertRefused(foreign, 400, 'validation_failed')
+    assertErrorCode(foreign, 400, 'validation_failed')
   })
 })
 
@@ -317,7 +317,7 @@ describe('PATCH /api/v1/payment-links/{uuid}', () => {
     const { paymentsCount, amountCollected } = await read(link.uuid)
     assert.deepEqual([paymentsCount, amountCollected], [1, '1250.50'])
     const refusal = await patch(link.uuid, { maxPayments: 1 })
-    assertRefusal(refusal, 'invalid_state')
+    assertApiError(refusal, 'invalid_state')
     assert.match(refusal.body.message, /1 paid, 1 at this moment/)
     assert.equal((await patch(link.uuid, { maxPayments: 2 })).body.data.maxPayments, 2)
   })
@@ -350,7 +350,7 @@ describe('GET /api/v1/payment-links/{uuid}/payments', () => {
     const page = (await api.get(`${PATH}/${link.uuid}/payments?limit=1&sort=createdAt:asc`)).body
     const next = await api.get(`${PATH}/${link.uuid}/payments?limit=1&cursor=${page.meta.nextCursor}`)
     assert.notEqual(next.body.data[0].uuid, page.data[0].uuid)
-    assertRefused(await api.get(`${PATH}/${link.uuid}/payments?status=paid`), 400, 'validation_failed')
+    assertErrorCode(await api.get(`${PATH}/${link.uuid}/payments?status=paid`), 400, 'validation_failed')
   })
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { type Db, sql } from '../../src/kit/db.ts'
-import { assertRefusal, assertSameRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -71,15 +71,15 @@ describe('the lists of payments and charges', () => {
     const other = await service.newMerchant()
     const ofCustomer = `/api/v1/customers/${paid.customer.uuid}/payments`
     for (const path of [PAYMENTS, CHARGES, ofCustomer]) {
-      assertRefusal(await service.apiWith(undefined).get(path), 'missing_api_key')
+      assertApiError(await service.apiWith(undefined).get(path), 'missing_api_key')
       const { api: poor } = await service.newMerchant(['wallet:read'])
-      assertRefusal(await poor.get(path), 'insufficient_scope')
+      assertApiError(await poor.get(path), 'insufficient_scope')
     }
     assert.deepEqual((await list(other.api, PAYMENTS)).data, [])
     assert.deepEqual((await list(other.api, `${PAYMENTS}?customer=${paid.customer.uuid}`)).data, [])
     assert.deepEqual((await list(other.api, `${PAYMENTS}?search=${paid.reference}`)).data, [])
     const unknown = await other.api.get(`/api/v1/customers/${UNKNOWN_UUID}/payments`)
-    assertSameRefusal(await other.api.get(ofCustomer), unknown, 'customer_not_found')
+    assertSameApiError(await other.api.get(ofCustomer), unknown, 'customer_not_found')
   })
 
   it('have the same records as reading one', async () => {
@@ -127,7 +127,7 @@ describe('the lists of payments and charges', () => {
     const wrong =
       'status=paid&paymentGateway=A%20B&customer=7&search=&limit=101&createdFrom=yesterday&sort=amount'
     for (const path of [PAYMENTS, CHARGES]) {
-      assert.deepEqual(assertRefusal(await api.get(`${path}?${wrong}`), 'validation_failed').sort(), [
+      assert.deepEqual(assertApiError(await api.get(`${path}?${wrong}`), 'validation_failed').sort(), [
         'createdFrom: invalid_format',
         'customer: invalid_uuid',
         'limit: out_of_range',
@@ -136,8 +136,8 @@ describe('the lists of payments and charges', () => {
         'sort: not_allowed',
         'status: not_allowed',
       ])
-      assertRefusal(await api.get(`${path}?currency=ABC`), 'invalid_currency')
-      assertRefusal(await api.get(`${path}?customer=x`), 'invalid_uuid')
+      assertApiError(await api.get(`${path}?currency=ABC`), 'invalid_currency')
+      assertApiError(await api.get(`${path}?customer=x`), 'invalid_uuid')
     }
   })
 })
@@ -223,7 +223,7 @@ describe('the filters of a list', async () => {
   it('belong to a cursor: it opens no other list', async () => {
     const { meta } = await list(api, `${PAYMENTS}?limit=5&status=failed`)
     for (const path of [`${PAYMENTS}?status=successful`, `${CHARGES}?status=failed`]) {
-      assertRefusal(await api.get(`${path}&cursor=${meta.nextCursor}`), 'validation_failed')
+      assertApiError(await api.get(`${path}&cursor=${meta.nextCursor}`), 'validation_failed')
     }
   })
 

@@ -21,8 +21,8 @@ import { sql } from '../../src/kit/db.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'
-import { eventsOf, pathOf } from '../support/books.ts'
 import { payWith } from '../support/builders.ts'
+import { eventsOf, pathOf } from '../support/payment-records.ts'
 import { CANCELLED, NO_ANSWER, paymentsRig, STARTED } from '../support/payments-rig.ts'
 import { testService } from '../support/service.ts'
 
@@ -130,7 +130,7 @@ describe('asking one phone', () => {
     clock.advance((15 - LIMIT) * MINUTE - 1)
     assert.equal((await refusalOf(ask(phone))).retryAfterSeconds, 1)
     clock.advance(1)
-    gateway.forgetAnswers()
+    gateway.clearAnswers()
     assert.equal((await ask(phone)).payment.status, 'processing')
   })
 
@@ -138,7 +138,7 @@ describe('asking one phone', () => {
     const phone = newPhone()
     for (let n = 0; n < LIMIT; n += 1) await ask(phone)
     assert.equal((await refusalOf(ask(phone, rig.anotherApp()))).code, 'rate_limited')
-    gateway.forgetAnswers()
+    gateway.clearAnswers()
     assert.equal((await ask(newPhone())).payment.status, 'processing')
   })
 

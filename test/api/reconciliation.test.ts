@@ -11,8 +11,8 @@ import { sql } from '../../src/kit/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { reconcileFile } from '../../src/reconciliation/reconcile.ts'
 import { readSentFile } from '../../src/reconciliation/service.ts'
-import { assertRefusal, UNKNOWN_UUID } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith } from '../support/builders.ts'
 import { tempFolder } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
@@ -75,17 +75,17 @@ describe('the operators’ reconciliation', () => {
   it('wants the operator’s token', async () => {
     const { api } = await service.newMerchant()
     for (const path of [FILES, BREAKS, `${FILES}/${UNKNOWN_UUID}`, `${BREAKS}/${UNKNOWN_UUID}`]) {
-      assertRefusal(await service.apiWith(undefined).get(path), 'invalid_admin_token')
-      assertRefusal(await api.get(path), 'invalid_admin_token')
+      assertApiError(await service.apiWith(undefined).get(path), 'invalid_admin_token')
+      assertApiError(await api.get(path), 'invalid_admin_token')
     }
-    assertRefusal(await api.post(FILES, bodyOf([])), 'invalid_admin_token')
-    assertRefusal(await admin.get(`${FILES}/${UNKNOWN_UUID}`), 'reconciliation_not_found')
-    assertRefusal(await admin.get(`${BREAKS}/${UNKNOWN_UUID}`), 'reconciliation_break_not_found')
+    assertApiError(await api.post(FILES, bodyOf([])), 'invalid_admin_token')
+    assertApiError(await admin.get(`${FILES}/${UNKNOWN_UUID}`), 'reconciliation_not_found')
+    assertApiError(await admin.get(`${BREAKS}/${UNKNOWN_UUID}`), 'reconciliation_break_not_found')
     for (const [verb, body] of [
       ['close', { note: 'x' }],
       ['assign', { owner: 'x' }],
     ] as const)
-      assertRefusal(
+      assertApiError(
         await admin.post(`${BREAKS}/${UNKNOWN_UUID}/${verb}`, body),
         'reconciliation_break_not_found',
       )
@@ -242,7 +242,7 @@ describe('the operators’ reconciliation', () => {
     const { uuid } = await send([line])
     const [open] = await breaksOf(`reconciliation=${uuid}`)
     const path = `${BREAKS}/${open.uuid}`
-    assertRefusal(await admin.post(`${path}/close`, {}), 'validation_failed')
+    assertApiError(await admin.post(`${path}/close`, {}), 'validation_failed')
     const assigned = (await admin.post(`${path}/assign`, { owner: 'finance', note: 'asked them' })).body.data
     assert.deepEqual([assigned.owner, assigned.note, assigned.state], ['finance', 'asked them', 'open'])
     const closed = (await admin.post(`${path}/close`, { note: 'A test of the provider' })).body.data
@@ -273,9 +273,9 @@ describe('the operators’ reconciliation', () => {
     await send([lineOf(leftOut.key)])
     assert.equal((await admin.get(`${BREAKS}/${missing.uuid}`)).body.data.state, 'closed')
     const half = await admin.post(FILES, bodyOf([lineOf(told.key)], { coversFrom: period.coversFrom }))
-    assert.deepEqual(assertRefusal(half, 'validation_failed'), ['coversTo: invalid_format'])
+    assert.deepEqual(assertApiError(half, 'validation_failed'), ['coversTo: invalid_format'])
     const backwards = { coversFrom: period.coversTo, coversTo: period.coversFrom }
-    assertRefusal(await admin.post(FILES, bodyOf([lineOf(told.key)], backwards)), 'validation_failed')
+    assertApiError(await admin.post(FILES, bodyOf([lineOf(told.key)], backwards)), 'validation_failed')
   })
 
   it('holds refunds against the books too', async () => {
@@ -305,8 +305,8 @@ describe('the operators’ reconciliation', () => {
     const own = await send([lineOf(key)], { merchant: uuid })
     assert.deepEqual([own.matched, own.breaks, own.merchantUuid], [0, 1, uuid])
     assert.equal(await balanceOf(api), '0.00 available, 1219.24 pending')
-    assertRefusal(await admin.post(FILES, bodyOf([], { merchant: UNKNOWN_UUID })), 'merchant_not_found')
-    assertRefusal(await admin.post(FILES, bodyOf([], { gateway: 'nobody' })), 'gateway_not_found')
+    assertApiError(await admin.post(FILES, bodyOf([], { merchant: UNKNOWN_UUID })), 'merchant_not_found')
+    assertApiError(await admin.post(FILES, bodyOf([], { gateway: 'nobody' })), 'gateway_not_found')
   })
 
   it('refuses a file that is not what it seems, names its lines, and stores nothing', async () => {
@@ -324,13 +324,13 @@ describe('the operators’ reconciliation', () => {
       ['=cmd()|x,amount,currency\n', 'Line 1: No column names the payments.'],
     ] as const) {
       const answer = await raw(bytes)
-      assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['content: invalid_format'])
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), ['content: invalid_format'])
       assert.equal(answer.body.error.details[0].message, words)
     }
-    assertRefusal(await admin.post(FILES, { gateway: 'sandbox', content: '***' }), 'validation_failed')
-    assertRefusal(await admin.post(FILES, bodyOf([], { format: 'excel' })), 'validation_failed')
+    assertApiError(await admin.post(FILES, { gateway: 'sandbox', content: '***' }), 'validation_failed')
+    assertApiError(await admin.post(FILES, bodyOf([], { format: 'excel' })), 'validation_failed')
     const huge = 'A'.repeat(9 * 1024 * 1024)
-    assertRefusal(await admin.post(FILES, { gateway: 'sandbox', content: huge }), 'payload_too_large')
+    assertApiError(await admin.post(FILES, { gateway: 'sandbox', content: huge }), 'payload_too_large')
     assert.deepEqual(await db.query(count), before)
   })
 

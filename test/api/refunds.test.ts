@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { REFUSALS } from '../../src/core/errors.ts'
+import type { Api } from '../support/api.ts'
 import {
+  assertApiError,
   assertKeys,
-  assertRefusal,
-  assertSameRefusal,
+  assertSameApiError,
   ISO_TIME,
   UNKNOWN_UUID,
   UUID_V7,
-} from '../support/answers.ts'
-import type { Api } from '../support/api.ts'
-import { eventsOf, pathOf, postingsOf } from '../support/books.ts'
+} from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { eventsOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -20,7 +20,7 @@ const PATH = '/api/v1/refunds'
 const FEES = { sandbox: { GHS: { fixed: '3' } } }
 const HOUR_MS = 3_600_000
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock, env: { COWRY_FEES: JSON.stringify(FEES) } })
 const { api, db } = service
 
@@ -61,22 +61,22 @@ async function balance(by: Api, currency: string) {
 describe('POST /api/v1/refunds', () => {
   it('wants a key', async () => {
     const answer = await service.apiWith(undefined).post(PATH, { reference: 'order' })
-    assertRefusal(answer, 'missing_api_key')
+    assertApiError(answer, 'missing_api_key')
   })
 
   it('knows another merchant’s payment as little as one that never was', async () => {
     const { uuid, reference } = await payWith(api, 'card_success')
     const other = await service.newMerchant()
     const theirs = await other.api.post(PATH, { uuid })
-    assertSameRefusal(theirs, await other.api.post(PATH, { uuid: UNKNOWN_UUID }), 'payment_not_found')
-    assertSameRefusal(await other.api.post(PATH, { reference }), theirs, 'payment_not_found')
+    assertSameApiError(theirs, await other.api.post(PATH, { uuid: UNKNOWN_UUID }), 'payment_not_found')
+    assertSameApiError(await other.api.post(PATH, { reference }), theirs, 'payment_not_found')
     assert.equal((await readPayment(uuid)).status, 'successful')
   })
 
   it('needs the scope refunds:write and names it', async () => {
     const other = await service.newMerchant(['checkout:write', 'checkout:read', 'charges:write'])
     const answer = await other.api.post(PATH, { reference: 'order' })
-    assertRefusal(answer, 'insufficient_scope')
+    assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /refunds:write/)
   })
 
@@ -146,19 +146,19 @@ describe('POST /api/v1/refunds', () => {
     const { uuid } = await payWith(api, 'card_success', { amount: 100 })
     await refund({ uuid, amount: 60 })
     const answer = await api.post(PATH, { uuid, amount: 40.01 })
-    assertRefusal(answer, 'refund_exceeds_amount')
+    assertApiError(answer, 'refund_exceeds_amount')
     assert.match(answer.body.message, /40\.00 KES/)
     await refund({ uuid, amount: 40 })
-    assertRefusal(await api.post(PATH, { uuid }), 'invalid_state')
+    assertApiError(await api.post(PATH, { uuid }), 'invalid_state')
   })
 
   it('refuses what was not paid', async () => {
     for (const instrument of ['card_declined', 'mobile_cancelled']) {
       const { uuid } = await payWith(api, instrument)
-      assertRefusal(await api.post(PATH, { uuid }), 'invalid_state')
+      assertApiError(await api.post(PATH, { uuid }), 'invalid_state')
     }
     const open = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
-    assertRefusal(await api.post(PATH, { uuid: open.body.data.uuid }), 'invalid_state')
+    assertApiError(await api.post(PATH, { uuid: open.body.data.uuid }), 'invalid_state')
   })
 
   it('refuses bad input, all of it at once, and stores nothing', async () => {
@@ -186,11 +186,11 @@ describe('POST /api/v1/refunds', () => {
     const another = await payWith(api, 'card_success')
     for (const two of [another.reference, 'nobody-has-this'])
       refusals.push([{ uuid, reference: two }, 'validation_failed'])
-    for (const [body, code] of refusals) assertRefusal(await api.post(PATH, body), code)
+    for (const [body, code] of refusals) assertApiError(await api.post(PATH, body), code)
     const lossy = await api.postText(PATH, `{"reference":"${reference}","amount":1.0000000000000000001}`)
-    assertRefusal(lossy, 'amount_precision')
+    assertApiError(lossy, 'amount_precision')
     const both = await api.post(PATH, { reference: '', amount: '5' })
-    assert.deepEqual(assertRefusal(both, 'validation_failed').length, 2)
+    assert.deepEqual(assertApiError(both, 'validation_failed').length, 2)
     assert.equal((await api.get(`${PATH}?payment=${uuid}`)).body.meta.total, 0)
     await refund({ uuid, reference, amount: 500, unknown: 'ignored', reason: null, metadata: null })
   })
@@ -206,7 +206,7 @@ describe('POST /api/v1/refunds', () => {
     const late = await api.post(PATH, { reference }, headers)
     assert.deepEqual([late.http, late.body.data.status], [201, 'successful'])
     assert.deepEqual(await givenBack(reference), ['1250.50'])
-    assertRefusal(await api.post(PATH, { reference, amount: 1 }, headers), 'idempotency_key_reused')
+    assertApiError(await api.post(PATH, { reference, amount: 1 }, headers), 'idempotency_key_reused')
   })
 
   it('that the gateway refuses has failed, and the money can be refunded again', async () => {
@@ -226,7 +226,7 @@ describe('POST /api/v1/refunds', () => {
     const { uuid, reference } = await payWith(api, 'card_refund_pending', { amount: 100 })
     const pending = await refund({ uuid, amount: 70 })
     assert.deepEqual([pending.status, pending.statusReason], ['pending', null])
-    assertRefusal(await api.post(PATH, { uuid, amount: 31 }), 'refund_exceeds_amount')
+    assertApiError(await api.post(PATH, { uuid, amount: 31 }), 'refund_exceeds_amount')
     assert.equal((await readPayment(uuid)).status, 'successful')
     clock.advance(2_500)
     assert.equal((await ended(pending.uuid)).status, 'successful')
@@ -275,9 +275,9 @@ describe('the wallet', () => {
 describe('reading refunds', () => {
   it('wants a key and the scope', async () => {
     for (const path of [PATH, `${PATH}/${UNKNOWN_UUID}`]) {
-      assertRefusal(await service.apiWith(undefined).get(path), 'missing_api_key')
+      assertApiError(await service.apiWith(undefined).get(path), 'missing_api_key')
       const { api: other } = await service.newMerchant(['checkout:read'])
-      assertRefusal(await other.get(path), 'insufficient_scope')
+      assertApiError(await other.get(path), 'insufficient_scope')
     }
   })
 
@@ -287,8 +287,8 @@ describe('reading refunds', () => {
     assert.deepEqual((await api.get(`${PATH}/${made.uuid}`)).body.data, made)
     const other = await service.newMerchant()
     const theirs = await other.api.get(`${PATH}/${made.uuid}`)
-    assertSameRefusal(theirs, await other.api.get(`${PATH}/${UNKNOWN_UUID}`), 'refund_not_found')
-    assertRefusal(await api.get(`${PATH}/nonsense`), 'invalid_uuid')
+    assertSameApiError(theirs, await other.api.get(`${PATH}/${UNKNOWN_UUID}`), 'refund_not_found')
+    assertApiError(await api.get(`${PATH}/nonsense`), 'invalid_uuid')
     assert.equal((await other.api.get(PATH)).body.meta.total, 0)
   })
 

@@ -4,10 +4,10 @@ import { money } from '../../src/core/money.ts'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { duplicatePostings } from '../../src/ledger/service.ts'
 import { closeAttempt } from '../../src/payments/move-queries.ts'
-import { assertKeys, assertRefusal } from '../support/answers.ts'
-import { eventsOf, movesOf, pathOf, postingsOf } from '../support/books.ts'
+import { assertApiError, assertKeys } from '../support/assertions.ts'
 import { CUSTOMER, initiateBody, payWith } from '../support/builders.ts'
 import { createPayer } from '../support/payer.ts'
+import { eventsOf, movesOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -118,7 +118,7 @@ describe('every sandbox instrument', () => {
     assert.deepEqual(await postingsOf(service.db, data.uuid), [])
     const executions = await api.get(`/api/v1/sandbox/executions?reference=${data.reference}`)
     assert.equal(executions.body.data[0].amount, '1125.45')
-    assertRefusal(
+    assertApiError(
       await api.post(completePath(data.reference), { instrument: 'card_success' }),
       'invalid_state',
     )
@@ -143,7 +143,7 @@ describe('one checkout', () => {
     assert.equal(failed.failure.category, 'soft')
     assert.equal(failed.attempts.length, 5)
     assert.equal((await movesOf(service.db, failed.uuid)).at(-1)?.proof, 'declined')
-    assertRefusal(await api.post(completePath(reference), { instrument: 'card_success' }), 'invalid_state')
+    assertApiError(await api.post(completePath(reference), { instrument: 'card_success' }), 'invalid_state')
   })
 
   it('gives up the prompt that is open on the payer’s phone before another way is tried', async () => {

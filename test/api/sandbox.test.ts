@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import {
+  assertApiError,
   assertKeys,
   assertNothingStored,
-  assertRefusal,
-  assertSameRefusal,
+  assertSameApiError,
   ISO_TIME,
   UUID_V7,
-} from '../support/answers.ts'
+} from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -39,7 +39,7 @@ describe('many who play the customer of one payment at once', () => {
     // Whoever comes after the end is told so, and who came before the provider had the attempt sees it under way.
     for (const answer of answers) {
       if (answer.http === 200) assert.match(answer.body.data.status, /^(processing|successful)$/, answer.text)
-      else assertRefusal(answer, 'invalid_state')
+      else assertApiError(answer, 'invalid_state')
     }
     const verified = await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)
     assert.equal(verified.body.data.status, 'successful')
@@ -51,7 +51,7 @@ describe('many who play the customer of one payment at once', () => {
 describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
   it('refuses a request without a key', async () => {
     const { reference } = await initiate()
-    assertRefusal(await service.apiWith(undefined).post(completePath(reference), CARD), 'missing_api_key')
+    assertApiError(await service.apiWith(undefined).post(completePath(reference), CARD), 'missing_api_key')
   })
 
   it('knows another merchant’s payment as little as one that never was, and does not pay it', async () => {
@@ -59,13 +59,13 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
     const { api: other } = await service.newMerchant()
     const theirs = await other.post(completePath(reference), CARD)
     const unknown = await other.post(completePath('nothing'), CARD)
-    assertSameRefusal(theirs, unknown, 'payment_not_found')
+    assertSameApiError(theirs, unknown, 'payment_not_found')
     assert.equal((await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data.status, 'pending')
   })
 
   it('needs the scope checkout:write', async () => {
     const { api: reader } = await service.newMerchant(['checkout:read'])
-    assertRefusal(await reader.post(completePath('r'), CARD), 'insufficient_scope')
+    assertApiError(await reader.post(completePath('r'), CARD), 'insufficient_scope')
   })
 
   it('plays the customer to the end and answers 200 with the payment record', async () => {
@@ -82,24 +82,24 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
     const { reference } = await initiate()
     await assertNothingStored(service.db, async () => {
       const answer = await api.post(completePath(reference), { instrument: 'card_free' })
-      assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['instrument: not_allowed'])
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), ['instrument: not_allowed'])
       assert.match(answer.body.error.details[0].message, /card_success, card_3ds, card_declined/)
       const missing = await api.post(completePath(reference), {})
-      assert.deepEqual(assertRefusal(missing, 'validation_failed'), ['instrument: required'])
+      assert.deepEqual(assertApiError(missing, 'validation_failed'), ['instrument: required'])
     })
   })
 
   it('refuses a payment that is final, and leaves it as it is', async () => {
     const paid = await payWith(api, 'card_success')
     const answer = await api.post(completePath(paid.reference), { instrument: 'card_declined' })
-    assertRefusal(answer, 'invalid_state')
+    assertApiError(answer, 'invalid_state')
     assert.match(answer.body.message, /successful/)
     const stored = await api.get(`/api/v1/checkout/payments/${paid.uuid}`)
     assert.deepEqual(stored.body.data, paid)
   })
 
   it('has no page to open for a charge', async () => {
-    assertRefusal(await api.post(completePath(await makeCharge()), CARD), 'payment_not_found')
+    assertApiError(await api.post(completePath(await makeCharge()), CARD), 'payment_not_found')
   })
 
   it('lets two customers at once pay one payment once', async () => {
@@ -115,21 +115,21 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
 
 describe('GET /api/v1/sandbox/executions', () => {
   it('refuses a request without a key', async () => {
-    assertRefusal(await service.apiWith(undefined).get(executionsPath('r')), 'missing_api_key')
+    assertApiError(await service.apiWith(undefined).get(executionsPath('r')), 'missing_api_key')
   })
 
   it('knows another merchant’s payment as little as one that never was', async () => {
     const { reference } = await payWith(api, 'card_success')
     const { api: other } = await service.newMerchant()
     const theirs = await other.get(executionsPath(reference))
-    assertSameRefusal(theirs, await other.get(executionsPath('nothing')), 'payment_not_found')
+    assertSameApiError(theirs, await other.get(executionsPath('nothing')), 'payment_not_found')
   })
 
   it('needs a reference, and the scope checkout:read', async () => {
     const answer = await api.get('/api/v1/sandbox/executions')
-    assert.deepEqual(assertRefusal(answer, 'validation_failed'), ['reference: required'])
+    assert.deepEqual(assertApiError(answer, 'validation_failed'), ['reference: required'])
     const { api: writer } = await service.newMerchant(['checkout:write'])
-    assertRefusal(await writer.get(executionsPath('r')), 'insufficient_scope')
+    assertApiError(await writer.get(executionsPath('r')), 'insufficient_scope')
   })
 
   it('answers what the provider really took, as a list', async () => {

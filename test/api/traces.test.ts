@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { after, describe, it } from 'node:test'
 import { CUSTOMER, chargeBody, saveMethod } from '../support/builders.ts'
-import { findQuietPort } from '../support/installation.ts'
+import { findFreePort } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -21,7 +21,7 @@ const spans: Seen[] = []
 const called: IncomingHttpHeaders[] = []
 let texts = ''
 
-const port = await findQuietPort()
+const port = await findFreePort()
 const collector = createServer((request, response) => {
   let text = ''
   request.on('data', (chunk) => {

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { type Db, sql } from '../../src/kit/db.ts'
 import type { Api } from '../support/api.ts'
-import { movesOf, pathOf, postingsOf } from '../support/books.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { startCountingProvider } from '../support/counting-provider.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { choiceOf, createPayer } from '../support/payer.ts'
-import { startProvider } from '../support/provider.ts'
+import { movesOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
-const provider = await startProvider({ after }, clock)
+const clock = tickingClock()
+const provider = await startCountingProvider({ after }, clock)
 const service = await testService({ after }, { clock, env: provider.env })
 const { api } = service
 
 async function chooseOnPage(checkoutUrl: string, instrument: string): Promise<void> {
   const payer = createPayer()
-  const pressed = await payer.press(await payer.open(checkoutUrl), '/attempts', choiceOf(instrument))
+  const pressed = await payer.postForm(await payer.open(checkoutUrl), '/attempts', choiceOf(instrument))
   assert.equal(pressed.http, 303)
 }
 
@@ -37,9 +37,9 @@ async function prompted(db: Db, from: Api, instrument: string) {
 
 /** How many questions the work asked the provider. */
 async function questionsBy(work: () => Promise<unknown>): Promise<number> {
-  const before = provider.questions()
+  const before = provider.statusChecks()
   await work()
-  return provider.questions() - before
+  return provider.statusChecks() - before
 }
 
 const inParallel = <Result>(count: number, work: () => Promise<Result>) =>
@@ -129,7 +129,7 @@ describe('verifying a payment that is with its gateway', () => {
 
 describe('a gateway that cannot be reached', () => {
   it('leaves verify with what is stored, and proves only of a first call that nothing happened (F-27)', async (t) => {
-    const away = await startProvider(t, clock)
+    const away = await startCountingProvider(t, clock)
     const shop = await testService(t, { clock, env: away.env })
     const token = await saveMethod(shop.api, 'card_success')
     const { verify } = await prompted(shop.db, shop.api, 'mobile_success')

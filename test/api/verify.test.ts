@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import {
+  assertApiError,
   assertKeys,
-  assertRefusal,
-  assertSameRefusal,
+  assertSameApiError,
   ISO_TIME,
   UNKNOWN_UUID,
   UUID_V7,
-} from '../support/answers.ts'
+} from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -43,22 +43,22 @@ async function verify(query: string) {
 
 describe('GET /api/v1/checkout/verify-payment', () => {
   it('refuses a request without a key', async () => {
-    assertRefusal(await service.apiWith(undefined).get(verifyPath('?reference=r')), 'missing_api_key')
+    assertApiError(await service.apiWith(undefined).get(verifyPath('?reference=r')), 'missing_api_key')
   })
 
   it('knows another merchant’s payment as little as one that never was, by reference and by uuid', async () => {
     const { reference, uuid } = await initiate()
     const { api: other } = await service.newMerchant()
     const unknown = await other.get(verifyPath('?reference=nothing'))
-    assertSameRefusal(await other.get(verifyPath(`?reference=${reference}`)), unknown, 'payment_not_found')
-    assertSameRefusal(await other.get(verifyPath(`?uuid=${uuid}`)), unknown, 'payment_not_found')
-    assertSameRefusal(await other.get(verifyPath(`?uuid=${UNKNOWN_UUID}`)), unknown, 'payment_not_found')
+    assertSameApiError(await other.get(verifyPath(`?reference=${reference}`)), unknown, 'payment_not_found')
+    assertSameApiError(await other.get(verifyPath(`?uuid=${uuid}`)), unknown, 'payment_not_found')
+    assertSameApiError(await other.get(verifyPath(`?uuid=${UNKNOWN_UUID}`)), unknown, 'payment_not_found')
   })
 
   it('needs the scope checkout:read and names it', async () => {
     const { api: writer } = await service.newMerchant(['checkout:write'])
     const answer = await writer.get(verifyPath('?reference=r'))
-    assertRefusal(answer, 'insufficient_scope')
+    assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /checkout:read/)
   })
 
@@ -71,7 +71,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
 
   it('asks for a name: neither reference nor uuid is missing_reference', async () => {
     for (const query of ['', '?', '?other=1']) {
-      const details = assertRefusal(await api.get(verifyPath(query)), 'missing_reference')
+      const details = assertApiError(await api.get(verifyPath(query)), 'missing_reference')
       assert.deepEqual(details, ['reference: missing_reference'])
     }
   })
@@ -79,12 +79,12 @@ describe('GET /api/v1/checkout/verify-payment', () => {
   it('refuses a malformed uuid, a reference that cannot be one, and a name given twice', async () => {
     for (const uuid of ['nonsense', UNKNOWN_UUID.toUpperCase(), `{${UNKNOWN_UUID}}`, '']) {
       const answer = await api.get(verifyPath(`?uuid=${encodeURIComponent(uuid)}`))
-      assert.deepEqual(assertRefusal(answer, 'invalid_uuid'), ['uuid: invalid_uuid'])
+      assert.deepEqual(assertApiError(answer, 'invalid_uuid'), ['uuid: invalid_uuid'])
     }
     const long = await api.get(verifyPath(`?reference=${'x'.repeat(101)}`))
-    assert.deepEqual(assertRefusal(long, 'validation_failed'), ['reference: too_long'])
+    assert.deepEqual(assertApiError(long, 'validation_failed'), ['reference: too_long'])
     const twice = await api.get(verifyPath('?reference=a&reference=b'))
-    assert.deepEqual(assertRefusal(twice, 'validation_failed'), ['reference: repeated'])
+    assert.deepEqual(assertApiError(twice, 'validation_failed'), ['reference: repeated'])
   })
 
   it('answers an open payment with the initiate record and nothing paid yet', async () => {
@@ -171,14 +171,14 @@ describe('GET /api/v1/checkout/verify-payment', () => {
 
 describe('GET /api/v1/checkout/payments/{uuid}', () => {
   it('refuses a request without a key', async () => {
-    assertRefusal(await service.apiWith(undefined).get(storedPath(UNKNOWN_UUID)), 'missing_api_key')
+    assertApiError(await service.apiWith(undefined).get(storedPath(UNKNOWN_UUID)), 'missing_api_key')
   })
 
   it('knows another merchant’s payment as little as one that never was', async () => {
     const { uuid } = await initiate()
     const { api: other } = await service.newMerchant()
     const unknown = await other.get(storedPath(UNKNOWN_UUID))
-    assertSameRefusal(await other.get(storedPath(uuid)), unknown, 'payment_not_found')
+    assertSameApiError(await other.get(storedPath(uuid)), unknown, 'payment_not_found')
   })
 
   it('answers the same record as verify', async () => {
@@ -190,16 +190,16 @@ describe('GET /api/v1/checkout/payments/{uuid}', () => {
   })
 
   it('refuses a malformed uuid, and does not take a charge for a payment', async () => {
-    assert.deepEqual(assertRefusal(await api.get(storedPath('nonsense')), 'invalid_uuid'), [
+    assert.deepEqual(assertApiError(await api.get(storedPath('nonsense')), 'invalid_uuid'), [
       'uuid: invalid_uuid',
     ])
     const body = chargeBody(await saveMethod(api, 'card_success'))
     const charge = (await api.post('/api/v1/charges/recurring', body)).body.data
-    assertRefusal(await api.get(storedPath(charge.uuid)), 'payment_not_found')
+    assertApiError(await api.get(storedPath(charge.uuid)), 'payment_not_found')
   })
 
   it('needs the scope checkout:read', async () => {
     const { api: writer } = await service.newMerchant(['checkout:write'])
-    assertRefusal(await writer.get(storedPath(UNKNOWN_UUID)), 'insufficient_scope')
+    assertApiError(await writer.get(storedPath(UNKNOWN_UUID)), 'insufficient_scope')
   })
 })

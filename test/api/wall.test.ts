@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { allStatements } from '../../src/kit/db.ts'
-import { UNKNOWN_UUID, withoutRequestId } from '../support/answers.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
-import { type DocumentedOperation, operationsOf } from '../support/document.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
+import { UNKNOWN_UUID, withoutRequestId } from '../support/assertions.ts'
 import { exampleOf, parametersOf } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
+import { type DocumentedOperation, operationsOf } from '../support/openapi.ts'
 import { ONE_PROCESS, testService } from '../support/service.ts'
 
 // Without background work every statement is one of a request.
@@ -40,7 +40,7 @@ async function withoutFilters(work: () => Promise<void>): Promise<number> {
   return filtered.length
 }
 
-function send(api: Api, { method }: DocumentedOperation, path: string, body?: unknown): Promise<ApiAnswer> {
+function send(api: Api, { method }: DocumentedOperation, path: string, body?: unknown): Promise<ApiResponse> {
   const headers = { 'content-type': 'application/json' }
   return api.send(method, path, body === undefined ? {} : { body: JSON.stringify(body), headers })
 }

@@ -3,11 +3,11 @@ import { after, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, payWith, saveMethod } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
 
 async function balance(api: Api, currency: string) {

@@ -3,16 +3,16 @@ import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { settleDueMoney } from '../../src/ledger/service.ts'
-import { assertRefused, assertSameRefusal, ISO_TIME } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertErrorCode, assertSameApiError, ISO_TIME } from '../support/assertions.ts'
 import { chargeBody, payWith, saveMethod } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const DAY_MS = 24 * 3_600_000
 const FEES = { sandbox: { GHS: { percent: '2' } } }
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService(
   { after },
   { clock, env: { COWRY_RATE_LIMIT: '0', COWRY_FEES: JSON.stringify(FEES) } },
@@ -42,8 +42,8 @@ const amounts = (records: { amount: string }[]) => records.map(({ amount }) => a
 
 describe('GET /api/v1/wallet/transactions', () => {
   it('wants a key', async () => {
-    assertRefused(await service.apiWith(undefined).get(PATH), 401, 'missing_api_key')
-    assertRefused(await service.apiWith(undefined).get(EXPORT), 401, 'missing_api_key')
+    assertErrorCode(await service.apiWith(undefined).get(PATH), 401, 'missing_api_key')
+    assertErrorCode(await service.apiWith(undefined).get(EXPORT), 401, 'missing_api_key')
   })
 
   it('never shows another merchant’s lines, nor goes on by another’s cursor', async () => {
@@ -57,13 +57,13 @@ describe('GET /api/v1/wallet/transactions', () => {
     const { nextCursor } = (await read(owner.api, '?limit=1')).meta
     const foreign = await stranger.api.get(`${PATH}?cursor=${nextCursor}`)
     const made = await stranger.api.get(`${PATH}?cursor=made-up`)
-    assertSameRefusal(foreign, made, 'validation_failed')
+    assertSameApiError(foreign, made, 'validation_failed')
   })
 
   it('wants the scope', async () => {
     const { api } = await service.newMerchant(['checkout:read'])
-    assertRefused(await api.get(PATH), 403, 'insufficient_scope')
-    assertRefused(await api.get(EXPORT), 403, 'insufficient_scope')
+    assertErrorCode(await api.get(PATH), 403, 'insufficient_scope')
+    assertErrorCode(await api.get(EXPORT), 403, 'insufficient_scope')
     const { api: reader } = await service.newMerchant(['wallet:read'])
     assert.deepEqual((await read(reader)).data, [])
   })
@@ -77,8 +77,8 @@ describe('GET /api/v1/wallet/transactions', () => {
       ['createdFrom=yesterday', 'validation_failed'],
     ]
     for (const [query, code] of wrong) {
-      assertRefused(await service.api.get(`${PATH}?${query}`), 400, code)
-      assertRefused(await service.api.get(`${EXPORT}?${query}`), 400, code)
+      assertErrorCode(await service.api.get(`${PATH}?${query}`), 400, code)
+      assertErrorCode(await service.api.get(`${EXPORT}?${query}`), 400, code)
     }
     for (const query of [
       'limit=0',
@@ -88,7 +88,7 @@ describe('GET /api/v1/wallet/transactions', () => {
       'sort=amount:asc',
       'cursor=',
     ])
-      assertRefused(await service.api.get(`${PATH}?${query}`), 400, 'validation_failed')
+      assertErrorCode(await service.api.get(`${PATH}?${query}`), 400, 'validation_failed')
   })
 
   it('names kind, payment and balances of every line, and ends with the balance', async () => {
@@ -284,7 +284,7 @@ describe('GET /api/v1/wallet/transactions/export', () => {
       where merchant_id = '${uuid}'`
     await service.db.script(copies)
     try {
-      assertRefused(await api.get(`${EXPORT}?currency=USD`), 422, 'export_too_large')
+      assertErrorCode(await api.get(`${EXPORT}?currency=USD`), 422, 'export_too_large')
       assert.equal((await read(api, '?currency=USD')).meta.totalIsCapped, true)
       assert.equal((await api.get(`${EXPORT}?currency=KES`)).http, 200)
     } finally {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { CURRENCY_CODES } from '../../src/core/currency.ts'
-import { assertRefused } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
+import { assertErrorCode } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -26,7 +26,7 @@ async function merchantIn(baseCurrency: string | undefined) {
 
 describe('GET /api/v1/wallet/balance', () => {
   it('wants a key', async () => {
-    assertRefused(await service.apiWith(undefined).get(PATH), 401, 'missing_api_key')
+    assertErrorCode(await service.apiWith(undefined).get(PATH), 401, 'missing_api_key')
   })
 
   it('never shows another merchant’s money', async () => {
@@ -106,9 +106,9 @@ describe('GET /api/v1/wallet/balance', () => {
 
   it('refuses a currency that is not one of the 28', async () => {
     for (const currency of ['', 'JPY', 'usd', 'US', 'USDT', 'USD%20', '%00', 'USD%00', 'toString', '840']) {
-      assertRefused(await service.api.get(`${PATH}?currency=${currency}`), 400, 'invalid_currency')
+      assertErrorCode(await service.api.get(`${PATH}?currency=${currency}`), 400, 'invalid_currency')
     }
-    assertRefused(await service.api.get(`${PATH}?currency=USD&currency=USD`), 400, 'validation_failed')
+    assertErrorCode(await service.api.get(`${PATH}?currency=USD&currency=USD`), 400, 'validation_failed')
   })
 
   it('follows a change of the base currency', async () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import type { Api, ApiResponse } from '../support/api.ts'
 import {
+  assertApiError,
   assertKeys,
-  assertRefusal,
-  assertSameRefusal,
+  assertSameApiError,
   ISO_TIME,
   UNKNOWN_UUID,
   UUID_V7,
-} from '../support/answers.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
+} from '../support/assertions.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after }, { role: 'api' })
@@ -39,7 +39,7 @@ async function added(api: Api = shop.api, changes: object = {}) {
 }
 
 const asNobody = service.apiWith(undefined)
-const OPERATIONS: [string, (api: Api, uuid: string) => Promise<ApiAnswer>][] = [
+const OPERATIONS: [string, (api: Api, uuid: string) => Promise<ApiResponse>][] = [
   ['GET', (api, uuid) => api.get(`${PATH}/${uuid}`)],
   ['PATCH', (api, uuid) => patch(api, uuid, { enabled: false })],
   ['DELETE', (api, uuid) => api.send('DELETE', `${PATH}/${uuid}`)],
@@ -49,29 +49,30 @@ const OPERATIONS: [string, (api: Api, uuid: string) => Promise<ApiAnswer>][] = [
 
 describe('an operation on webhook endpoints', () => {
   it('wants a key', async () => {
-    assertRefusal(await add(asNobody), 'missing_api_key')
-    assertRefusal(await asNobody.get(PATH), 'missing_api_key')
-    for (const [, call] of OPERATIONS) assertRefusal(await call(asNobody, UNKNOWN_UUID), 'missing_api_key')
+    assertApiError(await add(asNobody), 'missing_api_key')
+    assertApiError(await asNobody.get(PATH), 'missing_api_key')
+    for (const [, call] of OPERATIONS) assertApiError(await call(asNobody, UNKNOWN_UUID), 'missing_api_key')
   })
 
   it("does not tell another merchant's endpoint from one that does not exist", async () => {
     const { uuid } = await added()
     for (const [, call] of OPERATIONS) {
       const foreign = await call(other.api, uuid)
-      assertSameRefusal(foreign, await call(other.api, UNKNOWN_UUID), 'webhook_endpoint_not_found')
+      assertSameApiError(foreign, await call(other.api, UNKNOWN_UUID), 'webhook_endpoint_not_found')
     }
     assert.deepEqual((await other.api.get(PATH)).body.data, [])
     assert.equal((await shop.api.get(`${PATH}/${uuid}`)).body.data.status, 'enabled')
   })
 
   it('wants the scope webhooks:write', async () => {
-    assertRefusal(await add(weak.api), 'insufficient_scope')
-    assertRefusal(await weak.api.get(PATH), 'insufficient_scope')
-    for (const [, call] of OPERATIONS) assertRefusal(await call(weak.api, UNKNOWN_UUID), 'insufficient_scope')
+    assertApiError(await add(weak.api), 'insufficient_scope')
+    assertApiError(await weak.api.get(PATH), 'insufficient_scope')
+    for (const [, call] of OPERATIONS)
+      assertApiError(await call(weak.api, UNKNOWN_UUID), 'insufficient_scope')
   })
 
   it('takes nothing but a uuid for a name', async () => {
-    for (const [, call] of OPERATIONS) assertRefusal(await call(shop.api, 'no-uuid'), 'invalid_uuid')
+    for (const [, call] of OPERATIONS) assertApiError(await call(shop.api, 'no-uuid'), 'invalid_uuid')
   })
 })
 
@@ -113,23 +114,23 @@ describe('a new endpoint', () => {
     const replayed = answers.filter(({ headers: sent }) => sent.get('idempotent-replayed') === 'true')
     assert.equal(replayed.length, 2)
     assert.equal((await merchant.api.get(PATH)).body.meta.total, 1)
-    assertRefusal(await add(merchant.api, { description: 'another' }, headers), 'idempotency_key_reused')
+    assertApiError(await add(merchant.api, { description: 'another' }, headers), 'idempotency_key_reused')
     const uuid = answers[0]?.body.data.uuid
     await merchant.api.post(`${PATH}/${uuid}/rotate-secret`, {})
-    assertRefusal(await add(merchant.api, {}, headers), 'invalid_state')
+    assertApiError(await add(merchant.api, {}, headers), 'invalid_state')
   })
 
   it('is refused when something is missing or not acceptable, all of it at once', async () => {
     const wrong = { url: '', description: 'x'.repeat(256), events: ['payment.paid'] }
-    const complaints = assertRefusal(await shop.api.post(PATH, wrong), 'validation_failed')
+    const complaints = assertApiError(await shop.api.post(PATH, wrong), 'validation_failed')
     assert.deepEqual(complaints.map((one) => one.split(/[.:]/)[0]).toSorted(), [
       'description',
       'events',
       'url',
     ])
-    assert.equal(assertRefusal(await shop.api.post(PATH, {}), 'validation_failed').length, 1)
-    assert.equal(assertRefusal(await add(shop.api, { events: [] }), 'validation_failed').length, 1)
-    assertRefusal(await add(shop.api, { description: 'card 4242424242424242' }), 'card_data_not_allowed')
+    assert.equal(assertApiError(await shop.api.post(PATH, {}), 'validation_failed').length, 1)
+    assert.equal(assertApiError(await add(shop.api, { events: [] }), 'validation_failed').length, 1)
+    assertApiError(await add(shop.api, { description: 'card 4242424242424242' }), 'card_data_not_allowed')
   })
 
   it('is refused at an address that is not public, with words that say so', async () => {
@@ -146,7 +147,7 @@ describe('a new endpoint', () => {
     ]
     for (const url of [...hidden, ...odd]) {
       const answer = await add(shop.api, { url })
-      assert.deepEqual(assertRefusal(answer, 'webhook_url_not_allowed'), ['url: webhook_url_not_allowed'])
+      assert.deepEqual(assertApiError(answer, 'webhook_url_not_allowed'), ['url: webhook_url_not_allowed'])
       assert.match(answer.body.message, /^url /)
     }
   })
@@ -160,7 +161,7 @@ describe('a new endpoint', () => {
     const answers = await Promise.all(Array.from({ length: 23 }, () => add(api)))
     const refused = answers.filter(({ http }) => http !== 201)
     assert.equal(refused.length, 3)
-    for (const answer of refused) assertRefusal(answer, 'too_many_webhook_endpoints')
+    for (const answer of refused) assertApiError(answer, 'too_many_webhook_endpoints')
     const [first] = (await api.get(PATH)).body.data
     await api.send('DELETE', `${PATH}/${first.uuid}`)
     assert.equal((await add(api)).http, 201, 'a deleted one makes room')
@@ -186,15 +187,15 @@ describe('changing an endpoint', () => {
     assert.equal(status, 'disabled')
     assert.equal(disabled.reason, 'disabled_by_merchant')
     assert.equal(disabled.message, 'You disabled the endpoint.')
-    assertRefusal(await shop.api.post(`${PATH}/${uuid}/test`, {}), 'invalid_state')
+    assertApiError(await shop.api.post(`${PATH}/${uuid}/test`, {}), 'invalid_state')
     const enabled = (await patch(shop.api, uuid, { enabled: true })).body.data
     assert.deepEqual([enabled.status, enabled.disabled], ['enabled', null])
   })
 
   it('refuses what a new one could not be', async () => {
     const { uuid } = await added()
-    assertRefusal(await patch(shop.api, uuid, { url: 'https://10.1.2.3/' }), 'webhook_url_not_allowed')
-    assertRefusal(await patch(shop.api, uuid, { enabled: 'yes', events: ['*', 7] }), 'validation_failed')
+    assertApiError(await patch(shop.api, uuid, { url: 'https://10.1.2.3/' }), 'webhook_url_not_allowed')
+    assertApiError(await patch(shop.api, uuid, { enabled: 'yes', events: ['*', 7] }), 'validation_failed')
     assert.equal((await shop.api.get(`${PATH}/${uuid}`)).body.data.url, URL_OF_SHOP)
   })
 
@@ -204,7 +205,8 @@ describe('changing an endpoint', () => {
     assert.equal(deleted.http, 200)
     const { status, disabled } = deleted.body.data
     assert.deepEqual([deleted.body.data.uuid, status, disabled.reason], [uuid, 'deleted', 'endpoint_deleted'])
-    for (const [, call] of OPERATIONS) assertRefusal(await call(shop.api, uuid), 'webhook_endpoint_not_found')
+    for (const [, call] of OPERATIONS)
+      assertApiError(await call(shop.api, uuid), 'webhook_endpoint_not_found')
   })
 })
 
@@ -218,7 +220,7 @@ describe('rotating a secret', () => {
     assert.ok(hours > 23.9 && hours <= 24, `${hours} hours`)
     const { previousSecretUntil } = rotated.body.data
     const tooSoon = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, {})
-    assertRefusal(tooSoon, 'invalid_state')
+    assertApiError(tooSoon, 'invalid_state')
     assert.ok(
       tooSoon.body.message.includes(previousSecretUntil),
       'the old one is promised to sign until then',
@@ -226,7 +228,7 @@ describe('rotating a secret', () => {
     const atOnce = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours: 0 })
     assert.equal(atOnce.body.data.previousSecretUntil, null)
     for (const overlapHours of [-1, 169, 1.5, '24'])
-      assertRefusal(
+      assertApiError(
         await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours }),
         'validation_failed',
       )
@@ -240,6 +242,6 @@ describe('rotating a secret', () => {
     assert.equal(again.body.data.secret, one.body.data.secret)
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
     await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours: 0 })
-    assertRefusal(await rotate(), 'invalid_state')
+    assertApiError(await rotate(), 'invalid_state')
   })
 })

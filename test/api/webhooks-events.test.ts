@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Static } from 'typebox'
 import type { DeliveryRecord } from '../../src/deliveries/schema.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
 import {
+  assertApiError,
   assertKeys,
-  assertRefusal,
-  assertSameRefusal,
+  assertSameApiError,
   ISO_TIME,
   UNKNOWN_UUID,
   UUID_V7,
-} from '../support/answers.ts'
-import type { Api, ApiAnswer } from '../support/api.ts'
+} from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 import { scriptedConsumer, verifies } from '../support/webhooks-rig.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const ENDPOINTS = '/api/v1/webhooks/endpoints'
 const EVENTS = '/api/v1/events'
@@ -40,7 +40,7 @@ const setEnabled = (api: Api, uuid: string, enabled: boolean) =>
     headers: { 'content-type': 'application/json' },
   })
 
-const ids = ({ body }: ApiAnswer): string[] => body.data.map(({ id }: { id: string }) => id)
+const ids = ({ body }: ApiResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 
 type Delivery = Static<typeof DeliveryRecord>
 
@@ -78,7 +78,7 @@ async function replayed(api: Api, body: object) {
   return eventually(read, ({ status }) => status === 'done', 10_000)
 }
 
-const OPERATIONS: ((api: Api, uuid: string) => Promise<ApiAnswer>)[] = [
+const OPERATIONS: ((api: Api, uuid: string) => Promise<ApiResponse>)[] = [
   (api, uuid) => api.get(`${EVENTS}/${uuid}`),
   (api, uuid) => api.get(`${EVENTS}/${uuid}/deliveries`),
   (api, uuid) => api.post(`${EVENTS}/${uuid}/replay`, {}),
@@ -87,36 +87,36 @@ const OPERATIONS: ((api: Api, uuid: string) => Promise<ApiAnswer>)[] = [
 describe('an operation on events', () => {
   it('is refused without a key', async () => {
     const nobody = service.apiWith(undefined)
-    assertRefusal(await nobody.get(EVENTS), 'missing_api_key')
-    assertRefusal(await nobody.post(`${EVENTS}/replay`, range()), 'missing_api_key')
-    assertRefusal(await nobody.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'missing_api_key')
-    for (const call of OPERATIONS) assertRefusal(await call(nobody, success), 'missing_api_key')
+    assertApiError(await nobody.get(EVENTS), 'missing_api_key')
+    assertApiError(await nobody.post(`${EVENTS}/replay`, range()), 'missing_api_key')
+    assertApiError(await nobody.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'missing_api_key')
+    for (const call of OPERATIONS) assertApiError(await call(nobody, success), 'missing_api_key')
   })
 
   it("does not tell another merchant's event from one that does not exist", async () => {
     for (const call of OPERATIONS) {
       const foreign = await call(other.api, success)
-      assertSameRefusal(foreign, await call(other.api, UNKNOWN_UUID), 'event_not_found')
-      assertRefusal(await call(other.api, 'no-uuid'), 'invalid_uuid')
+      assertSameApiError(foreign, await call(other.api, UNKNOWN_UUID), 'event_not_found')
+      assertApiError(await call(other.api, 'no-uuid'), 'invalid_uuid')
     }
     const listed = await other.api.get(`${EVENTS}?resource=${paid.uuid}`)
     assert.deepEqual([listed.http, listed.body.data], [200, []])
     const named = { ...range(), endpoint: endpoint.uuid }
     const unknown = await other.api.post(`${EVENTS}/replay`, { ...named, endpoint: UNKNOWN_UUID })
-    assertSameRefusal(await other.api.post(`${EVENTS}/replay`, named), unknown, 'webhook_endpoint_not_found')
+    assertSameApiError(await other.api.post(`${EVENTS}/replay`, named), unknown, 'webhook_endpoint_not_found')
     const { uuid } = (await shop.api.post(`${EVENTS}/replay`, { ...range(), types: ['refund.failed'] })).body
       .data
     const replay = await other.api.get(`${REPLAYS}/${uuid}`)
-    assertSameRefusal(replay, await other.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'replay_not_found')
-    assertRefusal(await other.api.get(`${REPLAYS}/no-uuid`), 'invalid_uuid')
+    assertSameApiError(replay, await other.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'replay_not_found')
+    assertApiError(await other.api.get(`${REPLAYS}/no-uuid`), 'invalid_uuid')
     assert.equal((await replayed(other.api, range())).deliveries, 0)
   })
 
   it('is refused without the scope webhooks:write', async () => {
-    assertRefusal(await weak.api.get(EVENTS), 'insufficient_scope')
-    assertRefusal(await weak.api.post(`${EVENTS}/replay`, range()), 'insufficient_scope')
-    assertRefusal(await weak.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'insufficient_scope')
-    for (const call of OPERATIONS) assertRefusal(await call(weak.api, success), 'insufficient_scope')
+    assertApiError(await weak.api.get(EVENTS), 'insufficient_scope')
+    assertApiError(await weak.api.post(`${EVENTS}/replay`, range()), 'insufficient_scope')
+    assertApiError(await weak.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'insufficient_scope')
+    for (const call of OPERATIONS) assertApiError(await call(weak.api, success), 'insufficient_scope')
   })
 })
 
@@ -172,8 +172,8 @@ describe('the list of events', () => {
 
   it('refuses what it cannot read', async () => {
     for (const query of ['type=payment.paid', 'limit=101', 'page=0', 'createdFrom=yesterday', 'cursor=abc'])
-      assertRefusal(await shop.api.get(`${EVENTS}?${query}`), 'validation_failed')
-    assertRefusal(await shop.api.get(`${EVENTS}?resource=abc`), 'invalid_uuid')
+      assertApiError(await shop.api.get(`${EVENTS}?${query}`), 'validation_failed')
+    assertApiError(await shop.api.get(`${EVENTS}?resource=abc`), 'invalid_uuid')
   })
 })
 
@@ -290,7 +290,7 @@ describe('a replay', () => {
     const { uuid } = await addEndpoint(api, { url: late.url })
     await setEnabled(api, uuid, false)
     await payWith(api, 'card_success')
-    assertRefusal(await api.post(`${EVENTS}/replay`, { ...range(), endpoint: uuid }), 'invalid_state')
+    assertApiError(await api.post(`${EVENTS}/replay`, { ...range(), endpoint: uuid }), 'invalid_state')
     await setEnabled(api, uuid, true)
     const types = ['payment.pending', 'payment.processing', 'payment.successful']
     const missed = await replayed(api, { ...range(), types, endpoint: uuid })
@@ -318,7 +318,7 @@ describe('a replay', () => {
   it('of a time is refused when the time is none', async () => {
     const { from, to } = range()
     const complain = async (body: object) =>
-      assertRefusal(await shop.api.post(`${EVENTS}/replay`, body), 'validation_failed')
+      assertApiError(await shop.api.post(`${EVENTS}/replay`, body), 'validation_failed')
     assert.deepEqual(await complain({ from: to, to: from }), ['to: out_of_range'])
     assert.deepEqual((await complain({})).toSorted(), ['from: required', 'to: required'])
     assert.equal((await complain({ from, to, types: [] })).length, 1)

@@ -110,7 +110,7 @@ where e.id = $1`
 describe('a deleted endpoint', () => {
   it('is taken away with the last that is told about it, and not before', async () => {
     const shop = await newShop()
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     await deleteEndpoint(app, shop.merchant, shop.endpoint.id)
     const forgetAll = async (before: Date) => {
@@ -160,7 +160,7 @@ describe('a secret that was replaced', () => {
 describe('what waits for an endpoint that was disabled', () => {
   it('is left alone when the endpoint is being enabled at this moment', async () => {
     const shop = await newShop()
-    await shop.tell()
+    await shop.emitEvent()
     await changeEndpoint(app, shop.merchant, shop.endpoint.id, { enabled: false })
     await db.transaction(async (tx) => {
       await changeEndpoint({ ...app, db: { ...db, ...tx } }, shop.merchant, shop.endpoint.id, {

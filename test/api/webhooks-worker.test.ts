@@ -52,7 +52,7 @@ where id = $1`
 describe('a delivery', () => {
   it('carries the event as it is stored, under its id, so that the reference library accepts it', async () => {
     const shop = await newShop()
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     const [received, ...more] = shop.received
     assert.ok(received)
@@ -68,7 +68,7 @@ describe('a delivery', () => {
 
   it('does not verify with a changed byte, an old time or a foreign secret', async () => {
     const shop = await newShop()
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     const [received] = shop.received
     assert.ok(received)
@@ -86,8 +86,8 @@ describe('a delivery', () => {
     const shop = await newShop(['refund.successful'])
     const all = await scriptedConsumer({ after })
     await shop.addEndpoint(all.url)
-    const resource = await shop.tell()
-    await shop.tell(resource, 'refund.successful')
+    const resource = await shop.emitEvent()
+    await shop.emitEvent(resource, 'refund.successful')
     await shop.deliverAll()
     assert.deepEqual(shop.consumer.versions(), [2])
     assert.deepEqual(all.versions(), [1, 2])
@@ -108,8 +108,8 @@ describe('a delivery', () => {
 describe('a delivery that failed', () => {
   it('is tried ten times over three days with the same id and body, and then kept as dead', async () => {
     const shop = await newShop()
-    shop.consumer.usually = 500
-    await shop.tell()
+    shop.consumer.defaultAnswer = 500
+    await shop.emitEvent()
     const startedAt = clock.now().getTime()
     const offsets: number[] = []
     for (let tries = 1; tries <= 10; tries += 1) {
@@ -139,7 +139,7 @@ describe('a delivery that failed', () => {
       (response) =>
         response.writeHead(429, { 'retry-after': text }).end()
     shop.consumer.answers(asking('120'), asking('1'), asking('86400'))
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     assert.equal(await shop.dueIn(), 120 * SECOND)
     clock.advance(120 * SECOND)
@@ -154,7 +154,7 @@ describe('a delivery that failed', () => {
     const shop = await newShop()
     const target = await scriptedConsumer({ after })
     shop.consumer.answers((response) => response.writeHead(307, { location: target.url }).end())
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     assert.deepEqual([await shop.statuses(), target.received], [['pending'], []])
   })
@@ -162,7 +162,7 @@ describe('a delivery that failed', () => {
   it('keeps its answer short, without what a database cannot hold', async () => {
     const shop = await newShop()
     shop.consumer.answers((response) => response.writeHead(500).end(`\u0000${'🐚'.repeat(5_000)}`))
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     const select = sql<{ answer: string; httpStatus: number }>`
 select answer, http_status as "httpStatus" from delivery_attempts where endpoint_id = $1`
@@ -181,7 +181,7 @@ describe('an endpoint whose secret does not open', () => {
   it('is not called, and its merchant reads why (F-92)', async () => {
     const [shop, other] = [await newShop(), await newShop()]
     await db.query(swapSecrets, [shop.endpoint.id, other.endpoint.id])
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     assert.deepEqual([shop.received, await shop.statuses()], [[], ['pending']])
     const select = sql<{ error: string }>`select error from delivery_attempts where endpoint_id = $1`
@@ -193,16 +193,16 @@ describe('an endpoint whose secret does not open', () => {
 describe('the versions of a resource', () => {
   it('wait for the one before, and follow it at once when it is taken', async () => {
     const shop = await newShop()
-    const resource = await shop.tell()
-    await shop.tell(resource)
-    await shop.tell(resource)
-    const other = await shop.tell()
-    shop.consumer.usually = (response, { event }) =>
+    const resource = await shop.emitEvent()
+    await shop.emitEvent(resource)
+    await shop.emitEvent(resource)
+    const other = await shop.emitEvent()
+    shop.consumer.defaultAnswer = (response, { event }) =>
       response.writeHead(event.resource.uuid === resource ? 500 : 204).end()
     await shop.deliverAll()
     const came = shop.received.map(({ event }) => `${event.resource.uuid} ${event.resource.version}`)
     assert.deepEqual(came.toSorted(), [`${resource} 1`, `${other} 1`].toSorted())
-    shop.consumer.usually = 204
+    shop.consumer.defaultAnswer = 204
     clock.advance(6 * SECOND)
     await shop.deliverAll()
     assert.deepEqual(shop.consumer.versions().slice(2), [1, 2, 3])
@@ -211,9 +211,9 @@ describe('the versions of a resource', () => {
 
   it('look again soon while the one before is under way, and follow it at once when it ends', async () => {
     const shop = await newShop()
-    const resource = await shop.tell()
+    const resource = await shop.emitEvent()
     const underWay = await claimDeliveries(app, 256, newRounds())
-    await shop.tell(resource)
+    await shop.emitEvent(resource)
     assert.deepEqual(await claimDeliveries(app, 256, newRounds()), [])
     const [, second] = await shop.deliveriesOf(shop.endpoint)
     assert.equal((second?.dueAt?.getTime() ?? 0) - clock.now().getTime(), SECOND)
@@ -224,10 +224,10 @@ describe('the versions of a resource', () => {
 
   it('wait at most ten minutes', async () => {
     const shop = await newShop()
-    shop.consumer.usually = (response, { event }) =>
+    shop.consumer.defaultAnswer = (response, { event }) =>
       response.writeHead(event.resource.version === 1 ? 500 : 204).end()
-    const resource = await shop.tell()
-    await shop.tell(resource)
+    const resource = await shop.emitEvent()
+    await shop.emitEvent(resource)
     await shop.deliverAll()
     for (let minutes = 0; minutes < 9; minutes += 1) {
       clock.advance(MINUTE)
@@ -241,16 +241,16 @@ describe('the versions of a resource', () => {
 
   it('come in order also when the consumer was away for days', async () => {
     const shop = await newShop()
-    shop.consumer.usually = 503
-    const resource = await shop.tell()
-    for (const _ of [2, 3, 4]) await shop.tell(resource)
+    shop.consumer.defaultAnswer = 503
+    const resource = await shop.emitEvent()
+    for (const _ of [2, 3, 4]) await shop.emitEvent(resource)
     const back = clock.now().getTime() + 72 * HOUR
     while (clock.now().getTime() < back) {
       await shop.deliverAll()
       clock.advance(30 * MINUTE)
     }
     const before = shop.received.length
-    shop.consumer.usually = 204
+    shop.consumer.defaultAnswer = 204
     for (let hours = 0; hours < 30 && (await shop.statuses()).includes('pending'); hours += 1) {
       clock.advance(HOUR)
       await shop.deliverAll()
@@ -264,9 +264,9 @@ describe('an endpoint that answers 410', () => {
     const shop = await newShop()
     const witness = await scriptedConsumer({ after })
     await shop.addEndpoint(witness.url, ['webhook_endpoint.disabled'])
-    shop.consumer.usually = 410
-    const resource = await shop.tell()
-    await shop.tell(resource)
+    shop.consumer.defaultAnswer = 410
+    const resource = await shop.emitEvent()
+    await shop.emitEvent(resource)
     await shop.deliverAll()
     assert.equal(shop.received.length, 1)
     assert.deepEqual(await db.query(selectDisabled, [shop.endpoint.id]), [
@@ -281,7 +281,7 @@ describe('an endpoint that answers 410', () => {
     assert.equal(more.length, 0)
     assert.equal(told?.event.type, 'webhook_endpoint.disabled')
     assert.equal(told?.event.data.disabled.message, 'The endpoint answered 410 Gone, which asks us to stop.')
-    await shop.tell()
+    await shop.emitEvent()
     assert.equal((await shop.deliveriesOf(shop.endpoint)).length, 2, 'nothing new is made for it')
   })
 })
@@ -290,11 +290,11 @@ describe('an endpoint that moved while its old address was called', () => {
   it('is not disabled by what the old one answers', async () => {
     const [shop, moved] = [await newShop(), await scriptedConsumer({ after })]
     const { id } = shop.endpoint
-    shop.consumer.usually = (response) =>
+    shop.consumer.defaultAnswer = (response) =>
       void updateEndpoint(db, shop.merchantId, id, clock.now(), { ...UNCHANGED, url: moved.url }).then(() =>
         response.writeHead(410).end(),
       )
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     assert.deepEqual(await db.query(selectDisabled, [id]), [{ reason: null, status: 'enabled' }])
     clock.advance(6 * SECOND)
@@ -308,7 +308,7 @@ describe('an endpoint that has failed for five days', () => {
     const [dead, alive] = [await newShop(), await newShop()]
     const tellBoth = async () => {
       for (const shop of [dead, alive]) {
-        await shop.tell()
+        await shop.emitEvent()
         await shop.deliverAll()
       }
     }
@@ -316,8 +316,8 @@ describe('an endpoint that has failed for five days', () => {
       const rows = [dead, alive].map(({ endpoint }) => db.query(selectDisabled, [endpoint.id]))
       return (await Promise.all(rows)).map(([row]) => `${row?.status} ${row?.reason}`)
     }
-    dead.consumer.usually = 500
-    alive.consumer.usually = 500
+    dead.consumer.defaultAnswer = 500
+    alive.consumer.defaultAnswer = 500
     await tellBoth()
     for (let days = 1; days < 5; days += 1) {
       clock.advance(DAY)
@@ -334,17 +334,17 @@ describe('an endpoint that has failed for five days', () => {
 
   it('is not one that was seldom called: failures far apart tell nothing about the time between', async () => {
     const shop = await newShop()
-    shop.consumer.usually = 503
-    await shop.tell()
+    shop.consumer.defaultAnswer = 503
+    await shop.emitEvent()
     for (let hours = 0; hours < 4 * 24; hours += 1) {
       await shop.deliverAll()
       clock.advance(HOUR)
     }
     assert.deepEqual(await shop.statuses(), ['dead'])
     clock.advance(20 * DAY)
-    shop.consumer.usually = 204
+    shop.consumer.defaultAnswer = 204
     shop.consumer.answers(502)
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     clock.advance(6 * SECOND)
     await shop.deliverAll()
@@ -359,7 +359,7 @@ describe('a rotated secret (F-57)', () => {
     const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
     const { record } = await rotateSecret(app, merchant, shop.endpoint.id, {}, undefined)
     const signedBy = async (): Promise<[boolean, boolean]> => {
-      await shop.tell()
+      await shop.emitEvent()
       await shop.deliverAll()
       const received = shop.received.at(-1)
       assert.ok(received)
@@ -386,7 +386,7 @@ where endpoint_id = $1 and leased_until is not null`
 describe('a process that was away longer than its lease (F-07)', () => {
   it('cannot speak for the delivery any more', async () => {
     const shop = await newShop()
-    await shop.tell()
+    await shop.emitEvent()
     const now = clock.now()
     const turns = [{ merchantId: shop.merchantId, endpointId: shop.endpoint.id, room: 8 }]
     const claim = async () => (await claimDueDeliveries(db, clock.now(), turns)).claimed[0]
@@ -433,10 +433,10 @@ describe('a process that was away longer than its lease (F-07)', () => {
 describe('deliveries that ended long ago', () => {
   it('are forgotten with their tries, and the books do not miss them', async () => {
     const shop = await newShop()
-    await shop.tell()
+    await shop.emitEvent()
     await shop.deliverAll()
     clock.advance(31 * DAY)
-    await shop.tell()
+    await shop.emitEvent()
     while ((await forgetDeliveries(db, new Date(clock.now().getTime() - 30 * DAY))) > 0);
     assert.deepEqual(await shop.statuses(), ['pending'])
     await shop.deliverAll()

@@ -14,8 +14,8 @@ import { createApi } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
-import { eventually, gone, runCowry, startProcess, tempFolder } from '../support/process.ts'
-import { ADMIN_TOKEN, requireInvariants } from '../support/service.ts'
+import { awaitExit, eventually, runCowry, startProcess, tempFolder } from '../support/process.ts'
+import { ADMIN_TOKEN, assertInvariants } from '../support/service.ts'
 
 const databaseUrl = await testDatabaseUrl({ after })
 const env = {
@@ -199,7 +199,7 @@ describe('two workers', () => {
     assert.equal(before.length, 2)
     const [victim = 0] = before
     process.kill(victim, 'SIGKILL')
-    await gone([victim])
+    await awaitExit([victim])
     assert.deepEqual(
       (await many(6, () => fresh(demoKey, BALANCE))).map(({ http }) => http),
       Array(6).fill(200),
@@ -226,9 +226,9 @@ describe('two workers', () => {
     const answer = await underWay
     assert.equal(`${answer.http} ${answer.body.data.status}`, '201 successful')
     assert.deepEqual(await ended, { code: 0, signal: null })
-    await gone(pids)
+    await awaitExit(pids)
     const db = connectDb({ url: databaseUrl, poolSize: 2 })
-    await requireInvariants({ db }).finally(() => db.close())
+    await assertInvariants({ db }).finally(() => db.close())
   })
 })
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Api } from '../support/api.ts'
-import { dataUriOf } from '../support/pictures.ts'
+import { dataUriOf } from '../support/images.ts'
 import type { TestService } from '../support/service.ts'
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 88 88"><rect width="88" height="88" rx="20" fill="#35408f"/>

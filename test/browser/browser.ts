@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import type { Ending } from '../support/database.ts'
+import type { Cleanup } from '../support/database.ts'
 import { ROOT } from '../support/process.ts'
 
 // The package's own arguments end the whole browser together with a context, so these are ours. The others keep it
@@ -23,7 +23,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-export async function startBrowser(t: Ending): Promise<Browser> {
+export async function startBrowser(t: Cleanup): Promise<Browser> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-browser-'))
   let browser: Browser | undefined
   t.after(async () => {
@@ -100,7 +100,7 @@ export interface VisitorOptions {
   origins: string[]
 }
 
-export async function newVisitor(t: Ending, browser: Browser, options: VisitorOptions): Promise<Visitor> {
+export async function newVisitor(t: Cleanup, browser: Browser, options: VisitorOptions): Promise<Visitor> {
   const context = await browser.newContext({
     javaScriptEnabled: options.javaScript ?? true,
     viewport: { width: options.width ?? 1024, height: 800 },
@@ -122,7 +122,7 @@ export async function newVisitor(t: Ending, browser: Browser, options: VisitorOp
 }
 
 /** The merchant's own site on an origin of its own, which shows where the customer arrived. */
-export async function startShop(t: Ending): Promise<string> {
+export async function startShop(t: Cleanup): Promise<string> {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8')
     response.end(

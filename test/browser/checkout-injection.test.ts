@@ -6,14 +6,14 @@ import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { buildReturnUrl } from '../../src/pages/return-url.ts'
 import { initiateBody, newReference } from '../support/builders.ts'
-import type { Ending } from '../support/database.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import type { Cleanup } from '../support/database.ts'
+import { frozenClock } from '../support/fake-clock.ts'
+import { dataUriOf, imageOf, SVG } from '../support/images.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
-import { dataUriOf, pictureOf, SVG } from '../support/pictures.ts'
 import { choose, heading, type OpenOptions, PAY, payWith, press, startRig } from './payers.ts'
 
 // Time stands still, so that a screen stays while it is looked at.
-const rig = await startRig({ after }, { clock: stoppedClock() })
+const rig = await startRig({ after }, { clock: frozenClock() })
 const payer = createPayer()
 const { service, shop } = rig
 
@@ -52,7 +52,7 @@ async function merchantWith(branding: Texts) {
 }
 
 /** A payer who fails the test over a dialog, a header of ours that somebody else wrote, and whatever the rig forbids. */
-async function open(t: Ending, options: OpenOptions = {}) {
+async function open(t: Cleanup, options: OpenOptions = {}) {
   const checkout = await rig.open(t, options)
   const surprises: string[] = []
   const { page } = checkout
@@ -209,7 +209,7 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
       dataUriOf(SVG.replace('<circle', '<image href="https://x.example/spy.png"/><circle')),
       dataUriOf(`<!DOCTYPE svg [<!ENTITY x "y">]>${SVG}`),
       dataUriOf(`<html><script>${HIT}</script></html>`),
-      `${pictureOf('image/png')}"><script>${HIT}</script>`,
+      `${imageOf('image/png')}"><script>${HIT}</script>`,
     ],
     displayName: ['Shop\r\nX-Hit: 1', 'Shop\u0000', 'Shop\u001b[31m', ' '],
   }

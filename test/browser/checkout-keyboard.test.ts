@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { newPhone } from '../support/payer.ts'
 import { heading, PAY, startRig } from './payers.ts'
 
 // Slower than ours, so that also a busy machine shows a wait before it is over.
-const { open, shop } = await startRig({ after }, { clock: movingClock(1 / 4) })
+const { open, shop } = await startRig({ after }, { clock: tickingClock(1 / 4) })
 
 const MAX_STOPS = 30
 

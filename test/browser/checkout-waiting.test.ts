@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { stoppedClock } from '../support/moving-clock.ts'
+import { frozenClock } from '../support/fake-clock.ts'
 import { choiceOf, createPayer, newPhone, openCheckout } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { alertOf, choose, heading, PAY, payWith, press, startRig } from './payers.ts'
 
-const clock = stoppedClock()
+const clock = frozenClock()
 const { open, service, shop } = await startRig({ after }, { clock })
 
 const SECOND_MS = 1_000

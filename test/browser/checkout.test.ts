@@ -9,7 +9,7 @@ import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
 import { initiateBody } from '../support/builders.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
 import { newPhone } from '../support/payer.ts'
 import { eventually, tempFolder } from '../support/process.ts'
 import { testService } from '../support/service.ts'
@@ -26,7 +26,7 @@ import {
 } from './payers.ts'
 
 // Slower than ours, so that also a busy machine shows a wait before it is over.
-const clock = movingClock(1 / 3)
+const clock = tickingClock(1 / 3)
 let stoppedAt: Date | undefined
 const now = () => stoppedAt ?? clock.now()
 const { open, visit, shop, service } = await startRig({ after }, { clock: { ...clock, now } })

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { CUSTOMER } from '../support/builders.ts'
-import type { Ending } from '../support/database.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import type { Cleanup } from '../support/database.ts'
+import { frozenClock } from '../support/fake-clock.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
 import { testService } from '../support/service.ts'
 import { brandedMerchant } from './brand.ts'
@@ -39,8 +39,8 @@ const BOOKS = {
 }
 const TRANSFER = { ...BOOKS, amount: 15_000, currency: 'NGN', description: 'School books, term 1' }
 
-export async function hangGallery(t: Ending): Promise<Gallery> {
-  const clock = stoppedClock(new Date('2026-03-14T09:20:00Z'))
+export async function hangGallery(t: Cleanup): Promise<Gallery> {
+  const clock = frozenClock(new Date('2026-03-14T09:20:00Z'))
   const service = await testService(t, { clock })
   const api = await brandedMerchant(service)
   const payer = createPayer()

@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES } from '../../src/core/languages.ts'
-import { made, p2pBody, p2pShop, WALLET } from '../support/p2p.ts'
+import { dataOf, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { createPayer, headingOf } from '../support/payer.ts'
 import { openLanes } from './lanes.ts'
 import { heading, press, startRig } from './payers.ts'
 
 const { service, shop, browser, visit } = await startRig({ after })
 // A long name in letters that break nowhere is what a narrow phone has to bear.
-const { api, ask, say, confirm, read } = await p2pShop(service, WALLET, {
+const { api, requestTransfer, act, confirm, read } = await p2pMerchant(service, WALLET, {
   channel: 'bank_transfer',
   currency: 'SSP',
   accountName: 'Juba Books and Stationery Wholesalers Ltd',
@@ -23,7 +23,7 @@ const redirectUrl = `${shop}/back`
 
 /** A payer on a narrow phone before the instructions, and the merchant's record. */
 async function openTransfer(t: Parameters<typeof visit>[0]) {
-  const payment = await ask({ redirectUrl })
+  const payment = await requestTransfer({ redirectUrl })
   const visitor = await visit(t, NARROW)
   await visitor.page.goto(payment.checkoutUrl)
   await heading(visitor.page, 'Send exactly SSP 5,000.00')
@@ -47,9 +47,9 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
     await press(page, 'I have sent the money')
     await heading(page, 'Another Shop is checking your transfer')
     assert.equal(await page.getByRole('button', { name: 'Pay another way' }).count(), 0)
-    const [waiting] = await made(api.get(`/api/v1/p2p/payments?narration=${narration}`))
+    const [waiting] = await dataOf(api.get(`/api/v1/p2p/payments?narration=${narration}`))
     assert.deepEqual([waiting.uuid, waiting.transferStatus], [uuid, 'marked_paid'])
-    await made(confirm(uuid, 5000))
+    await dataOf(confirm(uuid, 5000))
     await heading(page, 'Paid')
     await page.waitForURL(`${redirectUrl}?reference=${payment.reference}&status=successful`)
     assert.equal((await read(uuid)).status, 'successful')
@@ -58,23 +58,23 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
   it('that falls short tells the payer what is missing, and ends when the rest has come', async (t) => {
     const { page, uuid } = await openTransfer(t)
     await press(page, 'I have sent the money')
-    await made(confirm(uuid, 3000))
+    await dataOf(confirm(uuid, 3000))
     await heading(page, 'SSP 3,000.00 of SSP 5,000.00 arrived')
     await page.getByText('Please send the missing SSP 2,000.00').waitFor()
     await page.getByRole('button', { name: 'Copy: Amount' }).waitFor()
-    await made(confirm(uuid, 5000))
+    await dataOf(confirm(uuid, 5000))
     await heading(page, 'Paid')
   })
 
   it('of too much is paid, and tells the payer of the excess', async (t) => {
     const { page, uuid } = await openTransfer(t)
-    await made(confirm(uuid, 5250.5))
+    await dataOf(confirm(uuid, 5250.5))
     await heading(page, 'Paid')
     await page.getByText('You sent SSP 250.50 more than asked for.').waitFor()
   })
 
   it('is chosen in a checkout, also without JavaScript, and can be given up before anything was sent', async (t) => {
-    const { checkoutUrl, uuid } = await made(api.post('/api/v1/checkout/initiate-payment', p2pBody()))
+    const { checkoutUrl, uuid } = await dataOf(api.post('/api/v1/checkout/initiate-payment', p2pBody()))
     const { page } = await visit(t, { ...NARROW, javaScript: false })
     await page.goto(checkoutUrl)
     await page.getByRole('radio', { name: 'Bank transfer to Another Shop' }).check()
@@ -96,18 +96,18 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
 /** Each screen of such a transfer, and how its heading begins. */
 async function stageScreens(): Promise<{ url: string; begins: string }[]> {
   const [open, sending, looking, short, over, rejected] = await Promise.all([
-    made(api.post('/api/v1/checkout/initiate-payment', p2pBody())),
-    ask({ channel: 'bank_transfer' }),
-    ask(),
-    ask(),
-    ask(),
-    ask(),
+    dataOf(api.post('/api/v1/checkout/initiate-payment', p2pBody())),
+    requestTransfer({ channel: 'bank_transfer' }),
+    requestTransfer(),
+    requestTransfer(),
+    requestTransfer(),
+    requestTransfer(),
   ])
-  await made(say(looking.uuid, 'mark-paid'))
-  await made(confirm(short.uuid, 3000))
-  await made(confirm(over.uuid, 5250.5))
-  await made(say(rejected.uuid, 'mark-paid'))
-  await made(say(rejected.uuid, 'reject'))
+  await dataOf(act(looking.uuid, 'mark-paid'))
+  await dataOf(confirm(short.uuid, 3000))
+  await dataOf(confirm(over.uuid, 5250.5))
+  await dataOf(act(rejected.uuid, 'mark-paid'))
+  await dataOf(act(rejected.uuid, 'reject'))
   return [
     { url: open.checkoutUrl, begins: 'Pay SSP' },
     { url: sending.checkoutUrl, begins: 'Send exactly' },

@@ -6,7 +6,7 @@ import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Api } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
-import type { Ending } from '../support/database.ts'
+import type { Cleanup } from '../support/database.ts'
 import { newPhone } from '../support/payer.ts'
 import { type TestService, testService } from '../support/service.ts'
 import { newVisitor, startBrowser, startShop, type Visitor, type VisitorOptions } from './browser.ts'
@@ -36,12 +36,12 @@ export interface Rig {
   shop: string
   browser: Browser
   /** A browser of its own for a payer who has opened nothing yet. */
-  visit(t: Ending, options?: Partial<VisitorOptions>): Promise<Visitor>
+  visit(t: Cleanup, options?: Partial<VisitorOptions>): Promise<Visitor>
   /** A new payment, and its payer before the open page. */
-  open(t: Ending, options?: OpenOptions): Promise<OpenedCheckout>
+  open(t: Cleanup, options?: OpenOptions): Promise<OpenedCheckout>
 }
 
-export async function startRig(t: Ending, options: { clock?: Clock } = {}): Promise<Rig> {
+export async function startRig(t: Cleanup, options: { clock?: Clock } = {}): Promise<Rig> {
   const service = await testService(t, options)
   const shop = await startShop(t)
   const browser = await startBrowser(t)

@@ -9,7 +9,7 @@ import { money } from '../../src/core/money.ts'
 import type { Attempt } from '../../src/gateways/gateway.ts'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { CARD, makeAttempt, startRig } from '../../src/gateways/sandbox/test-rig.ts'
-import type { Ending } from '../support/database.ts'
+import type { Cleanup } from '../support/database.ts'
 import { newVisitor, startBrowser, startShop, type Visitor, type VisitorOptions } from './browser.ts'
 
 const cleanups: (() => Promise<void>)[] = []
@@ -35,7 +35,7 @@ const verdictOn = async (attempt: Attempt) => {
   return outcome.kind === 'declined' ? outcome.code : outcome.kind
 }
 
-async function visit(t: Ending, url: string, options: Partial<VisitorOptions> = {}): Promise<Visitor> {
+async function visit(t: Cleanup, url: string, options: Partial<VisitorOptions> = {}): Promise<Visitor> {
   const visitor = await newVisitor(t, browser, { ...options, origins: [rig.url, shop] })
   await visitor.page.goto(url)
   return visitor

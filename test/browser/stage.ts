@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { createApi } from '../support/api.ts'
-import type { Ending } from '../support/database.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import type { Cleanup } from '../support/database.ts'
+import { frozenClock } from '../support/fake-clock.ts'
 import {
   choiceOf,
   createPayer,
@@ -44,8 +44,8 @@ const SANDBOX_SECRET = 'a-secret-of-the-stage-0123456789abcdef'
 const PROMPTS_PER_NUMBER = 1
 
 /** Payers could return to the shop, of which nothing but the address is needed. */
-export async function setStage(t: Ending, shop: string): Promise<Stage> {
-  const clock = stoppedClock()
+export async function setStage(t: Cleanup, shop: string): Promise<Stage> {
+  const clock = frozenClock()
   const service = await testService(t, {
     clock,
     env: {
@@ -229,7 +229,7 @@ async function askTooOften(actor: Actor): Promise<StagedScreen[]> {
 
 /** The address at which the form says what is wrong. */
 async function pressWrongly({ payer }: Actor, page: Page, fields: Record<string, string>): Promise<string> {
-  const { location } = await payer.press(page, '/attempts', fields)
+  const { location } = await payer.postForm(page, '/attempts', fields)
   assert.match(location ?? '', /\?problem=/)
   return location ?? ''
 }

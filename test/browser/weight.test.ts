@@ -8,9 +8,9 @@ import { crc32, deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { initiateBody } from '../support/builders.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import { frozenClock } from '../support/fake-clock.ts'
+import { dataUriOf } from '../support/images.ts'
 import { newPhone } from '../support/payer.ts'
-import { dataUriOf } from '../support/pictures.ts'
 import { testService } from '../support/service.ts'
 import { brandedMerchant } from './brand.ts'
 import { startBrowser } from './browser.ts'
@@ -24,7 +24,7 @@ const LIMITS = {
   flow: 40 * KILOBYTE,
 }
 
-const clock = stoppedClock()
+const clock = frozenClock()
 const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
 const browser = await startBrowser({ after })
 const api = await brandedMerchant(service, dataUriOf(noisyPng(), 'image/png'))

@@ -1,4 +1,4 @@
-// A whole installation of processes falls apart under load and comes together again (F-07, F-10, F-14, F-15, I6, I7, I10 to
+// A whole deployment of processes falls apart under load and comes together again (F-07, F-10, F-14, F-15, I6, I7, I10 to
 // I12, I22). COWRY_CHAOS_SEED brings the troubles of that seed again; `npm run chaos` makes more of them.
 
 import assert from 'node:assert/strict'

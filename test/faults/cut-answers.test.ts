@@ -41,7 +41,7 @@ describe('an answer that breaks off on its way (F-06)', () => {
     it(`of ${path}, wherever it does, is there for the next try, and nothing was done twice`, async () => {
       const bodyOf = await prepare()
       const places = placesIn(await sizeOf(path, bodyOf()))
-      const before = proxy.happened.cuts
+      const before = proxy.injected.cuts
       for (const place of places) {
         const body = bodyOf()
         proxy.cutAfter(place)
@@ -53,7 +53,7 @@ describe('an answer that breaks off on its way (F-06)', () => {
         const again = await service.api.post(path, body)
         assert.equal(again.body.data.uuid, retried.body.data.uuid)
       }
-      assert.equal(proxy.happened.cuts - before, PLACES)
+      assert.equal(proxy.injected.cuts - before, PLACES)
     })
   }
 })

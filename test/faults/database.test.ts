@@ -5,9 +5,9 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
-import { CHARGED_ONCE, startInstallation } from '../support/installation.ts'
+import { CHARGED_ONCE, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
@@ -15,9 +15,9 @@ const INITIATE = '/api/v1/checkout/initiate-payment'
 const CLIENTS = 8
 const CUTS = 12
 
-const installation = await startInstallation({ after })
+const deployment = await startDeployment({ after })
 // A charge whose settlement is cut off is looked after when its call could have ended, so that must come soon.
-const start = () => installation.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
+const start = () => deployment.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
 const services = await Promise.all([start(), start()])
 const card = await saveMethod(services[0].api, 'card_success')
 
@@ -27,7 +27,7 @@ from pg_stat_activity
 where datname = current_database() and application_name = 'cowry'`
 
 /** Sends until it is told something final; every answer on the way must be one that a client can act on. */
-async function sendUntilTaken(client: number, path: string, body: unknown): Promise<ApiAnswer> {
+async function sendUntilTaken(client: number, path: string, body: unknown): Promise<ApiResponse> {
   for (let tries = 0; tries < 50; tries += 1) {
     const { api } = services[(client + tries) % 2] ?? services[0]
     const answer = await api.post(path, body)
@@ -59,7 +59,7 @@ it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothi
   let cut = 0
   for (let n = 0; n < CUTS; n += 1) {
     await delay(150)
-    cut += (await installation.db.query(cutConnections)).length
+    cut += (await deployment.db.query(cutConnections)).length
   }
   isOver = true
   await clients
@@ -67,14 +67,14 @@ it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothi
   assert.ok(told503 > 0, 'some requests were hit')
 
   // Those whose settlement was cut off are found by the resolver.
-  for (const uuid of charged) assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+  for (const uuid of charged) assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
   for (const uuid of initiated)
-    assert.deepEqual((await installation.truthAbout(uuid)).events, ['payment.pending'])
+    assert.deepEqual((await deployment.snapshotOf(uuid)).events, ['payment.pending'])
   assert.equal(new Set([...charged, ...initiated]).size, charged.length + initiated.length)
 })
 
 it('is ready again by itself within two seconds (F-14)', async () => {
-  await installation.db.query(cutConnections)
+  await deployment.db.query(cutConnections)
   for (const { url } of services) {
     const ready = async () => (await fetch(`${url}/readyz`)).status
     await eventually(ready, (http) => http === 200, 2_000)
@@ -86,7 +86,7 @@ it('a statement that waits for a lock too long is 503 for that request, and the 
   const { body: made } = await services[0].api.post(INITIATE, body)
   const released = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
-  const holding = installation.db.transaction(async (tx) => {
+  const holding = deployment.db.transaction(async (tx) => {
     await tx.query(lockCustomer, [made.data.uuid])
     locked.resolve()
     await released.promise

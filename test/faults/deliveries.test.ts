@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db.ts'
-import { disorderOf, type Receipt, startConsumer } from '../support/consumer.ts'
-import { type ServiceProcess, startInstallation } from '../support/installation.ts'
+import { findOrderViolations, type Receipt, startConsumer } from '../support/consumer.ts'
+import { type ServiceProcess, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
 import { scaled } from '../support/scale.ts'
 import { newResources, type SeedEvent, seedEvents } from '../support/seed-events.ts'
@@ -38,17 +38,17 @@ update deliveries
 set due_at = now(), leased_until = now()
 where leased_until is not null`
 
-const installation = await startInstallation({ after })
-const { db } = installation
+const deployment = await startDeployment({ after })
+const { db } = deployment
 const consumer = await startConsumer({ after }, { react: failAtRandom, delayMs: 40 })
 const merchantId = await (async () => {
-  const { api } = await installation.startService({}, 'api')
+  const { api } = await deployment.startService({}, 'api')
   const { http, body, text } = await api.post('/api/v1/webhooks/endpoints', {
     url: consumer.url,
     events: ['wallet.settled'],
   })
   assert.equal(http, 201, text)
-  consumer.trust(body.data.secret)
+  consumer.setSecret(body.data.secret)
   return (await db.query(selectMerchant, [body.data.uuid]))[0]?.id ?? assert.fail('there is no endpoint')
 })()
 
@@ -60,7 +60,7 @@ function failAtRandom(_receipt: Receipt, earlier: number) {
 }
 
 const pending = async () => (await db.query(countPending))[0]?.count ?? -1
-const worker = (env: Record<string, string> = {}) => installation.startService(env, 'worker')
+const worker = (env: Record<string, string> = {}) => deployment.startService(env, 'worker')
 
 /** As if they had just run out. */
 async function endEveryLease(): Promise<void> {
@@ -81,13 +81,13 @@ describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, worke
       // The last two leave nobody behind, so that every lease there is belongs to the dead.
       if (kill < KILLS - 2) workers.push(worker())
     }
-    await eventually(consumer.underWay, (count) => count === 0, 10_000)
+    await eventually(consumer.inFlight, (count) => count === 0, 10_000)
     await endEveryLease()
     await Promise.all([worker(), worker()])
     await eventually(pending, (count) => count === 0, 150_000)
 
     const receipts = consumer.receipts.slice(before)
-    const taken = new Set(idsOf(receipts.filter(({ isTaken }) => isTaken)))
+    const taken = new Set(idsOf(receipts.filter(({ isAccepted }) => isAccepted)))
     assert.equal(seeded.length, RESOURCES * VERSIONS)
     assert.deepEqual(
       seeded.filter((id) => !taken.has(id)),
@@ -97,11 +97,11 @@ describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, worke
     const recorded = new Map((await db.query(selectBodies)).map(({ id, body }) => [id, body]))
     const strange = receipts.filter(({ id, body }) => recorded.get(id) !== body)
     assert.deepEqual(idsOf(strange), [], 'each was recorded, in the same words')
-    assert.deepEqual(consumer.complaints, [], 'each verified')
-    assert.deepEqual(disorderOf(receipts), [], 'each resource was told in order')
+    assert.deepEqual(consumer.errors, [], 'each verified')
+    assert.deepEqual(findOrderViolations(receipts), [], 'each resource was told in order')
 
     // Otherwise nothing of this was put to the test.
-    const failed = receipts.filter(({ isTaken }) => !isTaken).length
+    const failed = receipts.filter(({ isAccepted }) => !isAccepted).length
     const again = receipts.length - failed - taken.size
     assert.ok(failed > seeded.length * FAILING * 0.5, `${failed} failed`)
     assert.ok(again > 0, 'some were killed between the answer and its record')

@@ -5,8 +5,8 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db.ts'
 import type { Api } from '../support/api.ts'
-import { type Consumer, disorderOf, startConsumer } from '../support/consumer.ts'
-import { stoppedClock } from '../support/moving-clock.ts'
+import { type Consumer, findOrderViolations, startConsumer } from '../support/consumer.ts'
+import { frozenClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
 import { scaled } from '../support/scale.ts'
 import { newResources, seedEvents } from '../support/seed-events.ts'
@@ -33,14 +33,14 @@ from deliveries
 where merchant_id = $1`
 
 // It stands still while a test does not move it, so that each of the many rounds is tried once.
-const clock = stoppedClock()
+const clock = frozenClock()
 const service = await testService({ after }, { clock })
 const { db } = service
 
 async function addEndpoint(api: Api, consumer: Consumer): Promise<string> {
   const { http, body, text } = await api.post(ENDPOINTS, { url: consumer.url, events: ['wallet.settled'] })
   assert.equal(http, 201, text)
-  consumer.trust(body.data.secret)
+  consumer.setSecret(body.data.secret)
   return body.data.uuid
 }
 
@@ -80,10 +80,10 @@ describe('endpoints that hang all the time (F-56)', () => {
         20_000,
       )
       beside.push(...(await measure()))
-      assert.ok(hanging.underWay() >= HANGING, 'they hung all the time')
+      assert.ok(hanging.inFlight() >= HANGING, 'they hung all the time')
       await Promise.all(endpoints.map((uuid) => one.api.send('DELETE', `${ENDPOINTS}/${uuid}`)))
     }
-    hanging.hangUp()
+    hanging.closeConnections()
     const [slowest, usual] = [slowestOf(beside), slowestOf(without)]
     assert.ok(
       slowest <= 2 * usual,
@@ -152,10 +152,10 @@ describe('a consumer that is down for 72 hours (F-55)', () => {
       assert.equal(left.dead, 0)
       advanceTo(left.lastDueAt?.getTime() ?? 0)
     }
-    const taken = consumer.receipts.filter(({ isTaken }) => isTaken)
+    const taken = consumer.receipts.filter(({ isAccepted }) => isAccepted)
     assert.deepEqual(taken.map(({ id }) => id).toSorted(), ids.toSorted(), 'each arrived once')
-    assert.deepEqual(disorderOf(taken), [])
-    assert.deepEqual(consumer.complaints, [])
+    assert.deepEqual(findOrderViolations(taken), [])
+    assert.deepEqual(consumer.errors, [])
     // The longest wait of the schedule, with its jitter.
     const waitedMs = clock.now().getTime() - backAt
     assert.ok(waitedMs <= 26.4 * HOUR_MS + 1_000, `the last came ${waitedMs / HOUR_MS} hours later`)

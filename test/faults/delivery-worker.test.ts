@@ -29,7 +29,7 @@ async function newShop() {
 /** Answers each version as it is told to, and one of them only when the test says so. */
 function holding(consumer: ScriptedConsumer, version: number) {
   const held: (() => void)[] = []
-  consumer.usually = (response, { event }) => {
+  consumer.defaultAnswer = (response, { event }) => {
     if (event.resource.version !== version || held.length > 0) return void response.writeHead(204).end()
     held.push(() => response.writeHead(503).end())
   }
@@ -47,12 +47,12 @@ where endpoint_id = $1 and leased_until is not null`
 describe('a version that is under way', () => {
   it('is not overtaken when an earlier one is replayed and taken', async () => {
     const shop = await newShop()
-    const resource = await shop.tell()
+    const resource = await shop.emitEvent()
     await shop.deliverAll()
     const first = shop.consumer.received[0]?.event.id
-    await shop.tell(resource)
+    await shop.emitEvent(resource)
     clock.advance(SECOND)
-    await shop.tell(resource)
+    await shop.emitEvent(resource)
     const { isHeld, refuse } = holding(shop.consumer, 2)
     const second = await makeDue()
     await isHeld()
@@ -69,9 +69,9 @@ describe('a version that is under way', () => {
 
   it('is not overtaken when an earlier one, for which it waited long enough, is taken at last', async () => {
     const shop = await newShop()
-    shop.consumer.usually = 503
-    const resource = await shop.tell()
-    for (const _ of [2, 3]) await shop.tell(resource)
+    shop.consumer.defaultAnswer = 503
+    const resource = await shop.emitEvent()
+    for (const _ of [2, 3]) await shop.emitEvent(resource)
     for (const wait of [0, 6 * SECOND, 6 * MINUTE]) {
       clock.advance(wait)
       await shop.deliverAll()
@@ -107,8 +107,8 @@ describe('a delivery that breaks whoever makes it (F-54)', () => {
       return isPoison ? Promise.reject(new Error('it broke')) : post(url, request)
     }
     const startedAt = clock.now().getTime()
-    const resource = await shop.tell()
-    await shop.tell(resource)
+    const resource = await shop.emitEvent()
+    await shop.emitEvent(resource)
     while ((await shop.statuses()).includes('pending')) {
       await shop.deliverAll()
       await db.query(expireLeases, [shop.endpoint.id])
@@ -130,8 +130,8 @@ describe('a delivery that breaks whoever makes it (F-54)', () => {
 describe('a delivery that is replayed while it waits for its next try', () => {
   it('has its whole schedule again', async () => {
     const shop = await newShop()
-    shop.consumer.usually = 503
-    await shop.tell()
+    shop.consumer.defaultAnswer = 503
+    await shop.emitEvent()
     await shop.deliverAll()
     const event = shop.consumer.received[0]?.event.id
     for (let replays = 0; replays < 12; replays += 1) {
@@ -148,10 +148,10 @@ describe('two workers, one of which is a minute behind (F-53)', () => {
   it('do not make the same delivery', async () => {
     const shop = await newShop()
     const late = { ...app, clock: { ...clock, now: () => new Date(clock.now().getTime() - MINUTE) } }
-    await shop.tell()
+    await shop.emitEvent()
     clock.advance(2 * MINUTE)
     const answers: (() => void)[] = []
-    shop.consumer.usually = (response) => void answers.push(() => response.writeHead(204).end())
+    shop.consumer.defaultAnswer = (response) => void answers.push(() => response.writeHead(204).end())
     const calls = (await claimDeliveries(late, CONCURRENCY, newRounds())).map((piece) => piece())
     await eventually(() => answers.length, Boolean, 5_000)
     for (const passed of [0, HOUR]) {
@@ -169,14 +169,14 @@ describe('hundreds of endpoints that hang (F-56)', () => {
   it('leave room for one that answers: while they hang for the first time, and when they are known to', async () => {
     const HANGING = 400
     const hanging = await scriptedConsumer({ after })
-    hanging.usually = () => undefined
+    hanging.defaultAnswer = () => undefined
     for (let merchants = 0; merchants < HANGING / 20; merchants += 1) {
       const merchant = await rig.newMerchant()
       await Promise.all(Array.from({ length: 20 }, () => merchant.addEndpoint(hanging.url)))
-      for (const _ of [1, 2]) await merchant.tell()
+      for (const _ of [1, 2]) await merchant.emitEvent()
     }
     const shop = await newShop()
-    await shop.tell()
+    await shop.emitEvent()
 
     const rounds = newRounds()
     const underWay = new Set<Promise<void>>()
@@ -213,23 +213,23 @@ describe('hundreds of endpoints that hang (F-56)', () => {
       )
     await arrived(1)
     await heard()
-    for (let count = 0; count < 8; count += 1) await shop.tell()
+    for (let count = 0; count < 8; count += 1) await shop.emitEvent()
     await look()
     await arrived(9)
     await heard()
 
     // Their time runs out, and from now on they are known.
     clock.advance(15 * SECOND)
-    hanging.hangUp()
+    hanging.closeConnections()
     await Promise.all(underWay)
     clock.advance(10 * MINUTE)
     await look()
     assert.ok(underWay.size <= 128, `${underWay.size} are under way to endpoints that fail`)
-    for (let count = 0; count < 8; count += 1) await shop.tell()
+    for (let count = 0; count < 8; count += 1) await shop.emitEvent()
     await look()
     await arrived(17)
-    hanging.usually = 204
-    hanging.hangUp()
+    hanging.defaultAnswer = 204
+    hanging.closeConnections()
     await Promise.all(underWay)
   })
 })

@@ -9,7 +9,7 @@ import { sql } from '../../src/kit/db.ts'
 import { settle } from '../../src/outcomes/apply.ts'
 import { claimRefunds } from '../../src/refunds/pursue.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
-import { pathOf } from '../support/books.ts'
+import { pathOf } from '../support/payment-records.ts'
 import { NO_ANSWER, paid, paymentsRig } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })
@@ -225,11 +225,12 @@ describe('a doorbell about a payment that has succeeded', () => {
     return { id, attempt: await rig.attempt(id) }
   }
 
-  const ring = (attempt: Awaited<ReturnType<typeof rig.attempt>>) => rig.ring(attempt, { isDispute: true })
+  const ring = (attempt: Awaited<ReturnType<typeof rig.attempt>>) =>
+    rig.deliverWebhook(attempt, { isDispute: true })
 
   it('makes us ask only when it is about a dispute', async () => {
     const { id, attempt } = await paidCharge()
-    await rig.ring(attempt)
+    await rig.deliverWebhook(attempt)
     assert.equal(await rig.resolve(), 0)
     await ring(attempt)
     rig.gateway.answers('verify', paid(open))

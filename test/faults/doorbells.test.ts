@@ -12,7 +12,7 @@ import type { Outcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import { methodOf } from '../../src/payments/views.ts'
-import { pathOf } from '../support/books.ts'
+import { pathOf } from '../support/payment-records.ts'
 import {
   CANCELLED,
   CARD,
@@ -68,7 +68,7 @@ async function askLater(...outcomes: (Outcome | ReturnType<typeof paid>)[]): Pro
 describe('a doorbell about an attempt that was over', () => {
   it('is asked about until the gateway answers, and late money is money (F-35)', async () => {
     const payment = await givenUp()
-    await rig.ring(await rig.attempt(payment.id))
+    await rig.deliverWebhook(await rig.attempt(payment.id))
     await askLater(NO_ANSWER, NO_ANSWER, paid())
     assert.equal((await rig.payment(payment.id)).status, 'successful')
     assert.equal((await rig.attempt(payment.id)).status, 'succeeded')
@@ -78,7 +78,7 @@ describe('a doorbell about an attempt that was over', () => {
 
   it('ends when the gateway says again that it is off', async () => {
     const payment = await givenUp()
-    await rig.ring(await rig.attempt(payment.id))
+    await rig.deliverWebhook(await rig.attempt(payment.id))
     await askLater(NO_ANSWER, CANCELLED)
     assert.equal(await rig.resolve(), 0)
     assert.equal((await rig.attempt(payment.id)).dueAt, null)
@@ -92,7 +92,7 @@ describe('a doorbell about an attempt that was over', () => {
     await askLater(NOT_FOUND)
     assert.equal((await rig.attempt(id)).status, 'requires_review')
 
-    await rig.ring(await rig.attempt(id))
+    await rig.deliverWebhook(await rig.attempt(id))
     await askLater(NO_ANSWER, paid())
     assert.equal((await rig.payment(id)).status, 'successful')
     assert.equal(await rig.credits(id), 1)
@@ -103,7 +103,7 @@ describe('a doorbell about an attempt that was over', () => {
     await start(payment)
     const before = await rig.payment(payment.id)
     assert.equal(before.statusReason, 'awaiting_customer')
-    await rig.ring(await rig.attempt(payment.id, 1))
+    await rig.deliverWebhook(await rig.attempt(payment.id, 1))
     gateway.answers('verify', paid({ paid: money(1n, 'KES') }))
     assert.equal(await rig.resolve(), 1)
     assert.equal((await rig.attempt(payment.id, 1)).status, 'amount_mismatch')
@@ -121,7 +121,7 @@ describe('a doorbell that rings while the resolver asks', () => {
   const rings = async (payment: PaymentRow, outcome: Outcome) => {
     const attempt = await rig.attempt(payment.id)
     gateway.answers('verify', async () => {
-      await rig.ring(attempt)
+      await rig.deliverWebhook(attempt)
       return outcome
     })
     assert.equal(await rig.resolve(), 1)
@@ -157,7 +157,7 @@ describe('a doorbell that rings while the resolver asks', () => {
 
   it('is not forgotten over a decline of an attempt that was over', async () => {
     const payment = await givenUp()
-    await rig.ring(await rig.attempt(payment.id))
+    await rig.deliverWebhook(await rig.attempt(payment.id))
     await rings(payment, CANCELLED)
     await findsPaid(payment)
   })

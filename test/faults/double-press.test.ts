@@ -6,7 +6,7 @@ import { after, it } from 'node:test'
 import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
 import type { Db } from '../../src/kit/db.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
-import { pathOf } from '../support/books.ts'
+import { pathOf } from '../support/payment-records.ts'
 import { paymentsRig, STARTED } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })

@@ -15,7 +15,7 @@ import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { listRefunds } from '../../src/refunds/list.ts'
 import { claimRefunds, ringRefunds } from '../../src/refunds/pursue.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
-import { postingsOf } from '../support/books.ts'
+import { postingsOf } from '../support/payment-records.ts'
 import { NAME, PENDING, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })
@@ -127,7 +127,7 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
     assert.deepEqual(await shownOf(id), ['duplicate_not_refundable closed'])
   })
 
-  it('is nothing that the installation owes, where it went to the merchant itself', async () => {
+  it('is nothing that the deployment owes, where it went to the merchant itself', async () => {
     delete gateway.refund
     const id = await paidTwice(() => Object.assign(gateway, { settlesDirectly: true }))
     await refundDuplicates(app)
@@ -213,7 +213,7 @@ describe('a chargeback about money that came twice', () => {
 
   it('is asked about when its webhook rings, and every day while it is open', async () => {
     const id = await paidTwice()
-    await rig.ring(await rig.attempt(id, 1), { isDispute: true })
+    await rig.deliverWebhook(await rig.attempt(id, 1), { isDispute: true })
     gateway.answers('verify', paid({ disputes: dispute('open') }), paid({ disputes: dispute('won') }))
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual(await shownOf(id), ['duplicate_disputed open'])

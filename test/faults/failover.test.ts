@@ -30,7 +30,7 @@ const app: PaymentsApp = { ...rig.app, gateways: fixedGateways([first, third, se
 
 afterEach(async () => {
   await rig.endTest()
-  second.forgetAnswers()
+  second.clearAnswers()
   second.calls.length = 0
 })
 

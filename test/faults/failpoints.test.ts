@@ -1,18 +1,18 @@
 // F-01 to F-05, F-07 to F-09, F-11 and F-52: every failpoint of the registry is hit by every action, on the operations that
 // pass it. The client comes again, others take over what was left and stumble too, those that hung wake up, and everything
-// has ended right, once. When the installation ends, the invariants and both sides' books are compared.
+// has ended right, once. When the deployment ends, the invariants and both sides' books are compared.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { FAILPOINT_ACTIONS, FAILPOINTS, type Failpoint } from '../../src/kit/failpoints.ts'
 import { eventually } from '../support/process.ts'
-import { createTraps } from '../support/traps.ts'
+import { createTestFailpoints } from '../support/test-failpoints.ts'
 import type { Case } from './failpoints/operations.ts'
 import { listRequestPoints, listWorkerPoints } from './failpoints/points.ts'
 import { BRIEF, endEveryLease, listOpen, raiseStage } from './failpoints/stage.ts'
 
 const stage = await raiseStage({ after })
-const { installation, healthy, stumbling, traps } = stage
+const { deployment, healthy, stumbling, traps } = stage
 const requestPoints = listRequestPoints()
 const workerPoints = listWorkerPoints()
 
@@ -25,7 +25,7 @@ const sequels = new Map<string, () => Promise<void>>()
 const PROCESSES_AT_ONCE = 4
 
 async function startDying(point: Failpoint, role: 'api' | 'worker') {
-  return installation.startService({ ...BRIEF, COWRY_FAILPOINTS: `${point}=kill` }, role)
+  return deployment.startService({ ...BRIEF, COWRY_FAILPOINTS: `${point}=kill` }, role)
 }
 
 /** The client sees a broken connection and knows nothing. */
@@ -58,7 +58,7 @@ async function throwAtRequests(): Promise<void> {
   for (const { point, fault, passed } of requestPoints) {
     for (const { what, operation, left } of passed) {
       const one = await operation(stage)
-      const sprung = traps.set(point, 'throw')
+      const sprung = traps.arm(point, 'throw')
       const { http, text } = await one.send(stumbling.api)
       await sprung
       hits.add(`${point}=throw`)
@@ -78,7 +78,7 @@ async function hangAtRequests(): Promise<void> {
   for (const { point, fault, passed, holdsRows } of requestPoints) {
     for (const { what, operation, left } of passed) {
       const one = await operation(stage)
-      const sprung = traps.set(point, 'hang')
+      const sprung = traps.arm(point, 'hang')
       const answered = one.send(stumbling.api)
       const release = await sprung
       hits.add(`${point}=hang`)
@@ -118,17 +118,17 @@ const releases: (() => void)[] = []
 
 /** Sets a trap for each, and starts a worker that stumbles over all of them and goes on. */
 async function startStumbling(set: readonly (readonly [Failpoint, 'throw' | 'hang'])[]): Promise<void> {
-  const workerTraps = createTraps()
+  const workerTraps = createTestFailpoints()
   const left = new Set(set.map(([point, action]) => `${point}=${action}`))
   for (const [point, action] of set) {
-    void workerTraps.set(point, action).then((release) => {
+    void workerTraps.arm(point, action).then((release) => {
       releases.push(release)
       hits.add(`${point}=${action}`)
       left.delete(`${point}=${action}`)
     })
   }
   for (const point of ['transaction.before_commit', 'transaction.after_commit'] as const)
-    for (let n = 0; n < BROKEN_COMMITS; n += 1) void workerTraps.set(point, 'throw')
+    for (let n = 0; n < BROKEN_COMMITS; n += 1) void workerTraps.arm(point, 'throw')
   await stage.startWorker(workerTraps)
   // What a broken commit left behind is under lease, and may be what a trap waits for.
   const lookAgain = setInterval(() => void endEveryLease(stage).catch(() => undefined), 5_000)
@@ -152,7 +152,7 @@ async function stumbleInWorkers(): Promise<void> {
     point === 'delivery.after_claim' && action === 'hang'
   await startStumbling(all.filter((trap) => !isAlone(trap)))
   await startStumbling(all.filter(isAlone))
-  await stage.startWorker(createTraps())
+  await stage.startWorker(createTestFailpoints())
   await endEveryLease(stage)
 }
 
@@ -188,7 +188,7 @@ describe('afterwards', () => {
     await endEveryLease(stage)
     const isDone = (open: typeof nothing) => Object.values(open).every((count) => count === 0)
     assert.deepEqual(await eventually(() => listOpen(stage), isDone, 60_000), nothing)
-    assert.deepEqual(stage.consumer.complaints, [])
+    assert.deepEqual(stage.consumer.errors, [])
   })
 
   it('every point of the registry was hit by every action', () => {

@@ -5,14 +5,14 @@ import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
-import { CHARGED_ONCE, type Fault, startInstallation } from '../support/installation.ts'
+import { CHARGED_ONCE, type Fault, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 
-const installation = await startInstallation({ after })
-const { sandbox } = installation
-const { api } = await installation.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
+const deployment = await startDeployment({ after })
+const { sandbox } = deployment
+const { api } = await deployment.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
 const card = await saveMethod(api, 'card_success')
 
 afterEach(() => sandbox.clearFaults())
@@ -40,7 +40,7 @@ async function chargeWith(faults: Fault[], questions: Fault[] = []): Promise<str
 }
 
 async function requireChargedOnce(uuids: string[]): Promise<void> {
-  const truths = await Promise.all(uuids.map((uuid) => installation.settled(uuid)))
+  const truths = await Promise.all(uuids.map((uuid) => deployment.awaitFinal(uuid)))
   for (const truth of truths) assert.deepEqual(truth, CHARGED_ONCE)
 }
 
@@ -50,13 +50,13 @@ const onVerify = (kind: string, times: number, ms?: number): Fault => ({ kind, o
 it('an answer that never arrives is not a failure: successful within 10 s without anyone asking (F-28)', async () => {
   const { uuid, status, statusReason } = await charge(await saveMethod(api, 'card_lost_answer_later'))
   assert.deepEqual({ status, statusReason }, { status: 'processing', statusReason: 'outcome_unknown' })
-  assert.deepEqual(await installation.settled(uuid, 10_000), CHARGED_ONCE)
+  assert.deepEqual(await deployment.awaitFinal(uuid, 10_000), CHARGED_ONCE)
 })
 
 it('an answer that comes after we gave up waiting is found by asking (F-33)', async () => {
   const { uuid, status } = await charge(await saveMethod(api, 'card_slow_later'))
   assert.equal(status, 'processing')
-  assert.deepEqual(await installation.settled(uuid, 10_000), CHARGED_ONCE)
+  assert.deepEqual(await deployment.awaitFinal(uuid, 10_000), CHARGED_ONCE)
 })
 
 it('an execution after the question that did not find it is the only one: the key is the same (F-29)', async () => {
@@ -108,7 +108,7 @@ describe('another amount, currency or key than ours credits nothing (F-34)', () 
       await api.get(`/api/v1/checkout/verify-payment?uuid=${asked}`)
       // Verify asks at once, unless the resolver was quicker and is just asking.
       await eventually(
-        () => installation.truthAbout(asked),
+        () => deployment.snapshotOf(asked),
         ({ reason }) => reason === 'amount_mismatch',
         10_000,
       )
@@ -116,7 +116,7 @@ describe('another amount, currency or key than ours credits nothing (F-34)', () 
       assert.equal(verified.body.data.statusReason, 'amount_mismatch')
 
       for (const uuid of [told.uuid, asked]) {
-        const { executions, ...truth } = await installation.truthAbout(uuid)
+        const { executions, ...truth } = await deployment.snapshotOf(uuid)
         assert.deepEqual(truth, MISMATCH)
         assert.equal(executions, 1)
       }
@@ -129,10 +129,10 @@ describe('a gateway that is down', () => {
   it('a charge that provably never left fails at once, with its proof and no execution (F-27)', async () => {
     await sandbox.kill()
     const failed = await charge()
-    await sandbox.startAgain()
+    await sandbox.restart()
     assert.equal(failed.status, 'failed')
     assert.equal(failed.failure.code, 'provider_unavailable')
-    assert.deepEqual(await installation.truthAbout(failed.uuid), {
+    assert.deepEqual(await deployment.snapshotOf(failed.uuid), {
       status: 'failed',
       reason: null,
       executions: 0,
@@ -140,7 +140,7 @@ describe('a gateway that is down', () => {
       events: ['charge.processing', 'charge.failed'],
       attempts: ['declined'],
     })
-    assert.deepEqual(await installation.proofsOf(failed.uuid), [null, 'not_sent'])
+    assert.deepEqual(await deployment.proofsOf(failed.uuid), [null, 'not_sent'])
   })
 
   it('a checkout can be tried again when it is back (F-27)', async () => {
@@ -149,12 +149,12 @@ describe('a gateway that is down', () => {
     const path = `/api/v1/sandbox/payments/${body.reference}/complete`
     await sandbox.kill()
     const refused = await api.post(path, { instrument: 'card_success' })
-    await sandbox.startAgain()
+    await sandbox.restart()
     assert.equal(refused.http, 200, refused.text)
     assert.equal(refused.body.data.status, 'pending')
     const paid = await api.post(path, { instrument: 'card_success' })
     assert.equal(paid.body.data.status, 'successful', paid.text)
-    assert.deepEqual((await installation.truthAbout(paid.body.data.uuid)).attempts, ['declined', 'succeeded'])
+    assert.deepEqual((await deployment.snapshotOf(paid.body.data.uuid)).attempts, ['declined', 'succeeded'])
   })
 
   it('50 charges of which nobody knows the outcome are resolved when it is back (F-38)', async () => {
@@ -166,7 +166,7 @@ describe('a gateway that is down', () => {
     await delay(1_300)
     const waiting = await Promise.all(charges.map(({ uuid }) => api.get(`/api/v1/charges/${uuid}`)))
     for (const { body } of waiting) assert.equal(body.data.status, 'processing')
-    await sandbox.startAgain()
+    await sandbox.restart()
     await requireChargedOnce(charges.map(({ uuid }) => uuid))
   })
 })

@@ -19,8 +19,8 @@ import { createLink, requireLink } from '../../src/links/service.ts'
 import { releaseIdleSlots, reserveSlot } from '../../src/links/slots.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
-import { eventsOf } from '../support/books.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
+import { eventsOf } from '../support/payment-records.ts'
 import {
   CANCELLED,
   NO_ANSWER,
@@ -98,7 +98,7 @@ async function declinedWithRing(payment: PaymentRow): Promise<void> {
   await started(payment)
   clock.advance(5_000)
   gateway.answers('verify', async () => {
-    await rig.ring(await rig.attempt(payment.id))
+    await rig.deliverWebhook(await rig.attempt(payment.id))
     return CANCELLED
   })
   await rig.resolve()
@@ -240,7 +240,7 @@ describe('a slot at a link', () => {
     gateway.answers('startCheckout', STARTED, STARTED)
     await Promise.all([press(one), press(one, otherProcess)])
     assert.equal(await stateOf(link), '0 paid, 1 taken, active')
-    gateway.forgetAnswers()
+    gateway.clearAnswers()
     await started(another)
     assert.equal(await stateOf(link), '0 paid, 2 taken, active')
   })
@@ -260,7 +260,7 @@ describe('a slot at a link', () => {
     gateway.answers('verify', paid())
     assert.equal(await ask(fresh), 'successful')
     gateway.answers('verify', paid())
-    await rig.ring(await rig.attempt(late.id))
+    await rig.deliverWebhook(await rig.attempt(late.id))
     await rig.resolve()
     assert.equal((await rig.payment(late.id)).status, 'successful')
     assert.equal(await stateOf(link), '2 paid, 2 taken, completed')

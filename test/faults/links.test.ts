@@ -4,18 +4,18 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
-import type { ApiAnswer } from '../support/api.ts'
-import { startInstallation } from '../support/installation.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { startDeployment } from '../support/deployment.ts'
 import { fillIn, makeLink } from '../support/links.ts'
-import { createPayer, headingOf, type Page, type Payer, wordsOf } from '../support/payer.ts'
+import { createPayer, headingOf, mainTextOf, type Page, type Payer } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 
 const PAYERS = 50
 
-const installation = await startInstallation({ after })
-const services = await Promise.all([installation.startService(), installation.startService()])
+const deployment = await startDeployment({ after })
+const services = await Promise.all([deployment.startService(), deployment.startService()])
 const [{ api }] = services
-const { db } = installation
+const { db } = deployment
 
 interface Begun {
   id: string
@@ -54,7 +54,7 @@ const play = ({ reference }: { reference: string }, n: number, instrument = 'car
     instrument,
   })
 
-function tally(answers: readonly (ApiAnswer | undefined)[]): Record<string, number> {
+function tally(answers: readonly (ApiResponse | undefined)[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { http, body } of answers.filter((answer) => answer !== undefined)) {
     const name = http === 200 ? body.data.status : body.error.code
@@ -68,7 +68,7 @@ async function truthAbout(uuid: string) {
   const { paymentsCount, amountCollected, status } = (await api.get(`/api/v1/payment-links/${uuid}`)).body
     .data
   const payments = await db.query(selectBegun, [uuid])
-  const executions = await Promise.all(payments.map(({ id }) => installation.sandbox.executions(id)))
+  const executions = await Promise.all(payments.map(({ id }) => deployment.sandbox.executions(id)))
   return { paymentsCount, amountCollected, status, executions: executions.flat().length }
 }
 
@@ -110,7 +110,7 @@ describe('50 payers at once over two processes (F-47)', () => {
     )
     for (const { page } of pressed.filter((one) => !led.includes(one))) {
       assert.match(headingOf(page), /^(Somebody is paying at this moment|This link takes no more payments)$/)
-      assert.match(wordsOf(page), /You have not been charged\./)
+      assert.match(mainTextOf(page), /You have not been charged\./)
     }
     for (const one of led) assert.equal((await play(one, 0)).body.data.status, 'successful')
     assert.deepEqual(await truthAbout(link.uuid), {

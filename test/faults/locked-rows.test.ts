@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { DbUnavailable, sql, type Tx } from '../../src/kit/db.ts'
-import { assertRefusal } from '../support/answers.ts'
+import { assertApiError } from '../support/assertions.ts'
 import { CUSTOMER, initiateBody } from '../support/builders.ts'
 import { paymentsRig } from '../support/payments-rig.ts'
 import { testService } from '../support/service.ts'
@@ -55,7 +55,7 @@ describe('one customer whose row is locked by another session', () => {
       const sendAs = async (email: string) => {
         const answer = await service.api.post(INITIATE, bodies.get(email))
         if (email !== LOCKED) return assert.equal(answer.http, 201, answer.text)
-        assertRefusal(answer, 'temporarily_unavailable')
+        assertApiError(answer, 'temporarily_unavailable')
         assert.ok(Number(answer.headers.get('retry-after')) >= 1)
       }
       await Promise.all(emails.map(sendAs))

@@ -6,7 +6,7 @@ import { after, afterEach, describe, it } from 'node:test'
 import { startAttempt } from '../../src/checkout/checkout.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
 import { verifyPayment } from '../../src/outcomes/verify.ts'
-import { pathOf } from '../support/books.ts'
+import { pathOf } from '../support/payment-records.ts'
 import {
   CARD,
   NO_ANSWER,
@@ -128,7 +128,7 @@ describe('a charge that its gateway does not know', () => {
     assert.deepEqual(await statusOf(id), PARKED)
     assert.equal(await rig.resolve(), 0, 'nobody asks by himself any more')
 
-    await rig.ring(await rig.attempt(id))
+    await rig.deliverWebhook(await rig.attempt(id))
     gateway.answers('verify', paid())
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual(await statusOf(id), PAID_ONCE)

@@ -14,7 +14,7 @@ import { pageRoutes } from '../../src/pages/routes.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import { holdOpen } from '../../src/payments/queries.ts'
 import { openAccessCode } from '../../src/payments/views.ts'
-import { pathOf } from '../support/books.ts'
+import { pathOf } from '../support/payment-records.ts'
 import {
   CANCELLED,
   NO_ANSWER,
@@ -107,7 +107,7 @@ describe('a decline on a page where the payer may try again', () => {
     await rig.resolve()
     assert.equal((await rig.payment(payment.id)).status, 'successful')
 
-    await rig.ring(await rig.attempt(payment.id, 1))
+    await rig.deliverWebhook(await rig.attempt(payment.id, 1))
     gateway.answers('verify', CANCELLED)
     await rig.resolve()
     assert.equal((await rig.attempt(payment.id, 1)).status, 'declined')

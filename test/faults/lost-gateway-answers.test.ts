@@ -8,12 +8,12 @@ import type { FakeProvider } from '../../src/gateways/conformance.ts'
 import type { Trouble } from '../../src/gateways/fake-server.ts'
 import { sql } from '../../src/kit/db.ts'
 import { chargeBody } from '../support/builders.ts'
-import { attemptOf, ofFile, readPayment, startPaying } from '../support/gateways.ts'
+import { attemptOf, fileContext, readPayment, startPaying } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
 import {
   addressOf,
   type MerchantAt,
-  merchantAt,
+  newMerchantAt,
   PROVIDER_NAMES,
   PROVIDERS,
   type ProviderName,
@@ -47,7 +47,7 @@ const LOSSES = (
 const OF_EACH = LOSSES.reduce((sum, [, count]) => sum + count, 0)
 
 const fakes = new Map<ProviderName, FakeProvider>()
-for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(ofFile({ after })))
+for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(fileContext({ after })))
 
 const addresses = [...fakes].map(([name, fake]) => addressOf(name, fake))
 const env: Record<string, string> = Object.assign(
@@ -78,7 +78,7 @@ async function loseAnswers(name: ProviderName, begin: Begin): Promise<string[]> 
     server.trouble(kind, { on: PROVIDERS[name].submission })
     const visitor = async () => {
       for (let size = sizes.pop(); size !== undefined; size = sizes.pop()) {
-        const submit = await begin(await merchantAt(service, name))
+        const submit = await begin(await newMerchantAt(service, name))
         uuids.push(...(await Promise.all(Array.from({ length: size }, submit))))
       }
     }
@@ -130,7 +130,7 @@ describe(`${OF_EACH * PROVIDER_NAMES.length} answers that get lost after the gat
 
   for (const name of ['stripe', 'paystack', 'flutterwave'] as const) {
     it(`leave ${OF_EACH} charges of saved cards at ${name} unknown`, async () => {
-      const { amount, currency } = PROVIDERS[name].asks
+      const { amount, currency } = PROVIDERS[name].paymentTerms
       const uuids = await loseAnswers(name, async (merchant) => {
         const credential = await fakeOf(name).savedCredential?.('approves')
         assert.ok(credential)
@@ -149,9 +149,9 @@ describe(`${OF_EACH * PROVIDER_NAMES.length} answers that get lost after the gat
   }
 
   it(`leave ${OF_EACH} checkouts at pawapay unknown, whose payers have no page yet`, async () => {
-    const { asks, channel } = PROVIDERS.pawapay
+    const { paymentTerms, channel } = PROVIDERS.pawapay
     const uuids = await loseAnswers('pawapay', async ({ api }) => async () => {
-      const { uuid } = await startPaying(api, asks, channel)
+      const { uuid } = await startPaying(api, paymentTerms, channel)
       assert.equal((await readPayment(api, uuid)).statusReason, 'outcome_unknown')
       return uuid
     })

@@ -6,7 +6,7 @@ import { after, afterEach, it } from 'node:test'
 import { connectDb, DbUnavailable, sql, sqlStateOf } from '../../src/kit/db.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
-import { asAdmin } from '../support/template.ts'
+import { runAsAdmin } from '../support/template.ts'
 
 const CONNECTIONS = 4
 const ANSWER_TIMEOUT_MS = 300
@@ -43,7 +43,7 @@ const isUnavailable = (error: unknown) => error instanceof DbUnavailable && !err
 it('a server that goes silent is left by everybody when one has waited in vain (F-17)', async () => {
   const before = await backends()
   assert.equal(before.size, CONNECTIONS)
-  proxy.hold()
+  proxy.blackhole()
   await assert.rejects(db.query(selectBackend), isUnavailable)
   proxy.heal()
   const afterwards = await backends()
@@ -56,7 +56,7 @@ it('a server that goes silent is left by everybody when one has waited in vain (
 it('a transaction that goes unanswered ends, also when nothing can be rolled back (F-15, F-17)', async () => {
   const lost = db.transaction(async (tx) => {
     await tx.query(selectBackend)
-    proxy.hold()
+    proxy.blackhole()
     await tx.query(selectBackend)
   })
   await assert.rejects(lost, isUnavailable)
@@ -83,7 +83,10 @@ it('a commit that was not replicated counts as unknown, though the server says t
 
 it('a server that only reads is not taken for a primary (F-16)', async (t) => {
   // For every connection from now on, so this is the last test.
-  await asAdmin(direct, `alter database ${address.pathname.slice(1)} set default_transaction_read_only = on`)
+  await runAsAdmin(
+    direct,
+    `alter database ${address.pathname.slice(1)} set default_transaction_read_only = on`,
+  )
   const late = connectDb({ url: address.href, poolSize: 1 })
   t.after(() => late.close())
   await assert.rejects(late.query(selectBackend), /takes no writes/)

@@ -4,15 +4,15 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db.ts'
-import { eventsOf, postingsOf } from '../support/books.ts'
-import { movingClock } from '../support/moving-clock.ts'
-import { ACCOUNTS, made, PAYMENTS, p2pBody, p2pShop, p2pWords, WALLET } from '../support/p2p.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { ACCOUNTS, dataOf, PAYMENTS, p2pActions, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
+import { eventsOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
-const clock = movingClock()
+const clock = tickingClock()
 const healthy = await testService({ after }, { clock })
-const shop = await p2pShop(healthy, WALLET)
+const shop = await p2pMerchant(healthy, WALLET)
 
 /** A process of the API that breaks at this point, on the same database. */
 async function breakingAt(point: string) {
@@ -23,7 +23,7 @@ async function breakingAt(point: string) {
     { clock, databaseUrl, env, role: 'api', checksInvariants: false },
   )
   const api = service.apiWith(shop.key)
-  return { api, ...p2pWords(api) }
+  return { api, ...p2pActions(api) }
 }
 
 const selectPaymentId = sql<{ id: string }>`
@@ -40,8 +40,8 @@ describe('a process that dies', () => {
       ['cancel', {}, 'cancelled', 'failed'],
     ]
     for (const [word, body, transferStatus, status] of words) {
-      const { uuid } = await shop.ask()
-      assert.equal((await dying.say(uuid, word, body)).http, 500)
+      const { uuid } = await shop.requestTransfer()
+      assert.equal((await dying.act(uuid, word, body)).http, 500)
       const left = await shop.read(uuid)
       assert.equal(left.transferStatus, transferStatus)
       clock.advance(3_000)
@@ -50,7 +50,7 @@ describe('a process that dies', () => {
         (payment) => payment.status === status,
         10_000,
       )
-      assert.equal((await shop.say(uuid, word, body)).http, 200)
+      assert.equal((await shop.act(uuid, word, body)).http, 200)
       assert.deepEqual(await shop.read(uuid), settled)
       assert.equal((await postingsOf(healthy.db, uuid)).length, status === 'successful' ? 2 : 0)
       const ends = (await eventsOf(healthy.db, uuid)).filter(({ type }) => type === `payment.${status}`)
@@ -82,8 +82,8 @@ describe('a request whose process died before it was begun (F-02, F-52)', () => 
   })
 
   it('is answered with its record when the account is gone by now, and begun when there is one again', async () => {
-    const other = await p2pShop(healthy)
-    const { uuid: account } = await made(other.api.post(ACCOUNTS, WALLET))
+    const other = await p2pMerchant(healthy)
+    const { uuid: account } = await dataOf(other.api.post(ACCOUNTS, WALLET))
     const { databaseUrl } = healthy
     const env = { COWRY_FAILPOINTS: 'checkout.before_start=throw' }
     const dying = await testService(
@@ -92,11 +92,11 @@ describe('a request whose process died before it was begun (F-02, F-52)', () => 
     )
     const body = p2pBody()
     assert.equal((await dying.apiWith(other.key).post(PAYMENTS, body)).http, 500)
-    await made(other.api.send('DELETE', `${ACCOUNTS}/${account}`))
-    const waiting = await made(other.api.post(PAYMENTS, body))
+    await dataOf(other.api.send('DELETE', `${ACCOUNTS}/${account}`))
+    const waiting = await dataOf(other.api.post(PAYMENTS, body))
     assert.deepEqual([waiting.status, waiting.instructions], ['pending', null])
-    await made(other.api.post(ACCOUNTS, WALLET))
-    const begun = await made(other.api.post(PAYMENTS, body))
+    await dataOf(other.api.post(ACCOUNTS, WALLET))
+    const begun = await dataOf(other.api.post(PAYMENTS, body))
     assert.equal(begun.uuid, waiting.uuid)
     assert.match(begun.instructions.narration, /^[0-9A-Z]{8}$/)
   })
@@ -107,11 +107,11 @@ describe('two processes', async () => {
   const second = await testService({ after }, { clock, databaseUrl, role: 'api', checksInvariants: false })
 
   it('that hear the merchant at once make one success and one entry (F-31, F-47)', async () => {
-    const other = p2pWords(second.apiWith(shop.key))
+    const other = p2pActions(second.apiWith(shop.key))
     for (let round = 0; round < 5; round += 1) {
-      const { uuid } = await shop.ask()
+      const { uuid } = await shop.requestTransfer()
       const said = [shop, other, shop, other].map(({ confirm }) => confirm(uuid, 5000))
-      const answers = await Promise.all([...said, shop.say(uuid, 'cancel'), other.say(uuid, 'mark-paid')])
+      const answers = await Promise.all([...said, shop.act(uuid, 'cancel'), other.act(uuid, 'mark-paid')])
       assert.deepEqual(
         answers.filter(({ http }) => http !== 200 && http !== 409).map(({ text }) => text),
         [],
@@ -124,9 +124,9 @@ describe('two processes', async () => {
   })
 
   it('find an account that the other made a moment ago', async () => {
-    const merchant = await p2pShop(healthy)
+    const merchant = await p2pMerchant(healthy)
     assert.equal((await second.apiWith(merchant.key).post(PAYMENTS, p2pBody())).http, 422)
-    await made(merchant.api.post('/api/v1/p2p/accounts', WALLET))
+    await dataOf(merchant.api.post('/api/v1/p2p/accounts', WALLET))
     assert.equal((await second.apiWith(merchant.key).post(PAYMENTS, p2pBody())).http, 201)
   })
 })

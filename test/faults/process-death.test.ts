@@ -5,16 +5,16 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { chargeBody, saveMethod } from '../support/builders.ts'
-import { CHARGED_ONCE, type ServiceProcess, startInstallation } from '../support/installation.ts'
+import { CHARGED_ONCE, type ServiceProcess, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 // The lease of a charge is this and two seconds, so that nobody need wait for the usual twelve.
 const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
 
-const installation = await startInstallation({ after })
+const deployment = await startDeployment({ after })
 // Without background work, like all that die here: what is resolved was resolved by the service started again.
-const survivor = await installation.startService({}, 'api')
+const survivor = await deployment.startService({}, 'api')
 const card = await saveMethod(survivor.api, 'card_success')
 
 interface Death {
@@ -31,14 +31,14 @@ async function loseAnswer(service: ServiceProcess, path: string, body: unknown):
 }
 
 async function look(body: { reference: string }): Promise<Death> {
-  const id = await installation.idOf(body.reference)
-  const truth = id === undefined ? undefined : await installation.truthAbout(id)
+  const id = await deployment.idOf(body.reference)
+  const truth = id === undefined ? undefined : await deployment.snapshotOf(id)
   const left = truth && { status: truth.status, executions: truth.executions, credits: truth.credits }
   return { reference: body.reference, body, left }
 }
 
 function dying(failpoint: Failpoint, role: 'api' | 'all' = 'api') {
-  return installation.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` }, role)
+  return deployment.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` }, role)
 }
 
 async function dieCharging(failpoint: Failpoint, token: string): Promise<Death> {
@@ -49,11 +49,11 @@ async function dieCharging(failpoint: Failpoint, token: string): Promise<Death> 
 
 async function dieDuringCall(): Promise<Death> {
   const body = chargeBody(await saveMethod(survivor.api, 'card_slow_later'))
-  const service = await installation.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' }, 'api')
+  const service = await deployment.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' }, 'api')
   const lost = loseAnswer(service, CHARGE, body)
   const isExecuted = async () => {
-    const id = await installation.idOf(body.reference)
-    return id !== undefined && (await installation.sandbox.executions(id)).length === 1
+    const id = await deployment.idOf(body.reference)
+    return id !== undefined && (await deployment.sandbox.executions(id)).length === 1
   }
   await eventually(isExecuted, Boolean, 10_000)
   process.kill(service.pid, 'SIGKILL')
@@ -71,12 +71,12 @@ const [duringCall, declined] = await Promise.all([
 // A client that retries before the service is back gets the record as it stands.
 const early = await survivor.api.post(CHARGE, declined.body)
 
-const restarted = await installation.startService()
+const restarted = await deployment.startService()
 
 async function settledAfter(death: Death) {
-  const id = await installation.idOf(death.reference)
+  const id = await deployment.idOf(death.reference)
   assert.ok(id, 'it is on disk')
-  return installation.settled(id)
+  return deployment.awaitFinal(id)
 }
 
 describe('a service that was killed and started again', { concurrency: true }, () => {
@@ -107,17 +107,17 @@ describe('a service that was killed and started again', { concurrency: true }, (
 it('killed again and again while it recovers: it still ends right, once (F-11)', async () => {
   await restarted.kill('SIGTERM')
   const { reference } = await dieCharging('charge.after_record', card)
-  const id = await installation.idOf(reference)
+  const id = await deployment.idOf(reference)
   assert.ok(id)
   for (const failpoint of RECOVERY_POINTS) {
     const recovering = await dying(failpoint, 'all')
     assert.deepEqual(await recovering.ended, { code: null, signal: 'SIGKILL' })
-    assert.equal((await installation.truthAbout(id)).status, 'processing')
+    assert.equal((await deployment.snapshotOf(id)).status, 'processing')
   }
   // The first of the two deaths came after the call.
-  assert.equal((await installation.truthAbout(id)).executions, 1)
+  assert.equal((await deployment.snapshotOf(id)).executions, 1)
 
-  await installation.endLease(id)
-  await installation.startService(BRIEF)
-  assert.deepEqual(await installation.settled(id), CHARGED_ONCE)
+  await deployment.endLease(id)
+  await deployment.startService(BRIEF)
+  assert.deepEqual(await deployment.awaitFinal(id), CHARGED_ONCE)
 })

@@ -6,15 +6,20 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chargeBody, saveMethod } from '../support/builders.ts'
-import { CHARGED_ONCE, MOUNTED, type ServiceProcess, startInstallation } from '../support/installation.ts'
+import {
+  CHARGED_ONCE,
+  EMBEDDED_SANDBOX,
+  type ServiceProcess,
+  startDeployment,
+} from '../support/deployment.ts'
 import { eventually, ROOT } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
 
-const installation = await startInstallation({ after })
-const { sandbox } = installation
-const main = await installation.startService({}, 'api')
+const deployment = await startDeployment({ after })
+const { sandbox } = deployment
+const main = await deployment.startService({}, 'api')
 const [card, losing, slow] = await Promise.all([
   saveMethod(main.api, 'card_success'),
   saveMethod(main.api, 'card_lost_answer_later'),
@@ -24,7 +29,7 @@ const [card, losing, slow] = await Promise.all([
 /** The charge behind a reference, once it is at the provider. */
 async function executed(reference: string): Promise<string> {
   const find = async () => {
-    const id = await installation.idOf(reference)
+    const id = await deployment.idOf(reference)
     return id !== undefined && (await sandbox.executions(id)).length > 0 ? id : ''
   }
   return eventually(find, (id) => id !== '', 10_000)
@@ -45,27 +50,27 @@ describe('roles', () => {
     const { uuid } = body.data
     // The first question would come after a second.
     await delay(2_500)
-    assert.equal((await installation.truthAbout(uuid)).status, 'processing')
+    assert.equal((await deployment.snapshotOf(uuid)).status, 'processing')
 
-    const worker = await installation.startService({}, 'worker')
-    assert.deepEqual(await installation.settled(uuid, 10_000), CHARGED_ONCE)
+    const worker = await deployment.startService({}, 'worker')
+    assert.deepEqual(await deployment.awaitFinal(uuid, 10_000), CHARGED_ONCE)
     assert.deepEqual(await worker.kill('SIGTERM'), { code: 0, signal: null })
   })
 
   it('a worker resolves also where the sandbox is inside the service', async () => {
-    const { api, kill } = await installation.startService(MOUNTED, 'api')
+    const { api, kill } = await deployment.startService(EMBEDDED_SANDBOX, 'api')
     const { body } = await api.post(CHARGE, chargeBody(losing))
     assert.equal(body.data.status, 'processing')
     assert.deepEqual(await kill('SIGTERM'), { code: 0, signal: null })
 
-    const worker = await installation.startService(MOUNTED, 'worker')
-    const { status, credits } = await installation.settled(body.data.uuid, 10_000)
+    const worker = await deployment.startService(EMBEDDED_SANDBOX, 'worker')
+    const { status, credits } = await deployment.awaitFinal(body.data.uuid, 10_000)
     assert.deepEqual({ status, credits }, { status: 'successful', credits: 1 })
     await worker.kill('SIGTERM')
   })
 
   it('a worker listens nowhere, and does not say that it does', async () => {
-    const worker = await installation.startService({}, 'worker')
+    const worker = await deployment.startService({}, 'worker')
     assert.equal(worker.facts.url, null)
     await assert.rejects(access(join(worker.dataDir, 'server.json')), { code: 'ENOENT' })
     await access(join(main.dataDir, 'server.json'))
@@ -75,19 +80,19 @@ describe('roles', () => {
 
 describe('a process that stands still longer than its lease (F-07)', () => {
   it('in the middle of a charge: another one resolves it, and nothing is double when the first wakes up', async () => {
-    const zombie = await installation.startService(BRIEF, 'api')
+    const zombie = await deployment.startService(BRIEF, 'api')
     const body = chargeBody(slow)
     const answer = zombie.api.post(CHARGE, body)
     const id = await executed(body.reference)
     process.kill(zombie.pid, 'SIGSTOP')
-    const worker = await installation.startService({}, 'worker')
-    assert.deepEqual(await installation.settled(id), CHARGED_ONCE)
+    const worker = await deployment.startService({}, 'worker')
+    assert.deepEqual(await deployment.awaitFinal(id), CHARGED_ONCE)
 
     process.kill(zombie.pid, 'SIGCONT')
     const { http, body: answered } = await answer
     assert.equal(http, 201)
     assert.equal(answered.data.uuid, id)
-    assert.deepEqual(await installation.truthAbout(id), CHARGED_ONCE)
+    assert.deepEqual(await deployment.snapshotOf(id), CHARGED_ONCE)
     assert.equal((await zombie.api.get(`/api/v1/charges/${id}`)).body.data.status, 'successful')
     await Promise.all([zombie.kill('SIGTERM'), worker.kill('SIGTERM')])
   })
@@ -96,21 +101,21 @@ describe('a process that stands still longer than its lease (F-07)', () => {
     const { body } = await main.api.post(CHARGE, chargeBody(losing))
     const { uuid } = body.data
     await sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 1, ms: 400 })
-    const zombie = await installation.startService(BRIEF, 'worker')
+    const zombie = await deployment.startService(BRIEF, 'worker')
     await eventually(
-      () => installation.pollsOf(uuid),
+      () => deployment.pollsOf(uuid),
       (polls) => polls === 1,
       10_000,
     )
     process.kill(zombie.pid, 'SIGSTOP')
-    assert.equal((await installation.truthAbout(uuid)).status, 'processing')
-    await installation.endLease(uuid)
-    const worker = await installation.startService(BRIEF, 'worker')
-    assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+    assert.equal((await deployment.snapshotOf(uuid)).status, 'processing')
+    await deployment.endLease(uuid)
+    const worker = await deployment.startService(BRIEF, 'worker')
+    assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
 
     process.kill(zombie.pid, 'SIGCONT')
     assert.deepEqual(await zombie.kill('SIGTERM'), { code: 0, signal: null })
-    assert.deepEqual(await installation.truthAbout(uuid), CHARGED_ONCE)
+    assert.deepEqual(await deployment.snapshotOf(uuid), CHARGED_ONCE)
     await worker.kill('SIGTERM')
   })
 })
@@ -127,21 +132,21 @@ it('the work of a caller who leaves is done to the end, and the retry gets the r
     }),
   )
   for (const outcome of await Promise.allSettled(left)) assert.equal(outcome.status, 'rejected')
-  const arrived = (await Promise.all(bodies.map(({ reference }) => installation.idOf(reference)))).filter(
+  const arrived = (await Promise.all(bodies.map(({ reference }) => deployment.idOf(reference)))).filter(
     (id) => id !== undefined,
   )
   assert.ok(arrived.length > 0, 'some of them had arrived')
-  for (const id of arrived) assert.deepEqual(await installation.settled(id, 5_000), CHARGED_ONCE)
+  for (const id of arrived) assert.deepEqual(await deployment.awaitFinal(id, 5_000), CHARGED_ONCE)
 
   for (const retried of await Promise.all(bodies.map((body) => main.api.post(CHARGE, body)))) {
     assert.equal(retried.http, 201, retried.text)
-    assert.deepEqual(await installation.settled(retried.body.data.uuid), CHARGED_ONCE)
+    assert.deepEqual(await deployment.awaitFinal(retried.body.data.uuid), CHARGED_ONCE)
   }
 })
 
 describe('the end of a process', () => {
   it('SIGTERM lets what is under way end, takes nothing new, and exits with 0 (F-90)', async () => {
-    const service = await installation.startService({}, 'api')
+    const service = await deployment.startService({}, 'api')
     const { answers } = await chargesUnderWay(service, 16)
     const stopping = service.kill('SIGTERM')
     await eventually(
@@ -158,7 +163,7 @@ describe('the end of a process', () => {
   })
 
   it('SIGTERM under load with the sandbox inside fails no charge and cuts no connection (F-90)', async () => {
-    const service = await installation.startService(MOUNTED)
+    const service = await deployment.startService(EMBEDDED_SANDBOX)
     const seen = new Set<string>()
     const refused: string[] = []
     const client = async () => {
@@ -175,13 +180,13 @@ describe('the end of a process', () => {
     await clients
     assert.deepEqual([...seen], ['201 successful'])
     // Who got no answer was not let in: nothing of it was begun.
-    for (const reference of refused) assert.equal(await installation.idOf(reference), undefined)
+    for (const reference of refused) assert.equal(await deployment.idOf(reference), undefined)
   })
 
   it('one of two processes that leaves under load loses nothing and answers no 5xx (F-90)', async () => {
     const [leaving, staying] = await Promise.all([
-      installation.startService({}, 'api'),
-      installation.startService({}, 'api'),
+      deployment.startService({}, 'api'),
+      deployment.startService({}, 'api'),
     ])
     let isOver = false
     const codes = new Map<number, number>()
@@ -210,7 +215,7 @@ describe('the end of a process', () => {
   ] as const) {
     it(`${fault} is logged, lets what is under way end, and exits with 1 (F-12)`, async () => {
       const preload = join(ROOT, 'test/support/throw-on-signal.ts')
-      const service = await installation.startService({ NODE_OPTIONS: `--import=${preload}` }, 'api')
+      const service = await deployment.startService({ NODE_OPTIONS: `--import=${preload}` }, 'api')
       const { answers } = await chargesUnderWay(service, 4)
       const ending = service.kill(signal)
       for (const { http, body } of await answers) {

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sign } from '../../src/gateways/sandbox/hooks.ts'
 import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
-import { CHARGED_ONCE, SANDBOX_SECRET, startInstallation } from '../support/installation.ts'
+import { CHARGED_ONCE, SANDBOX_SECRET, startDeployment } from '../support/deployment.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 const INITIATE = '/api/v1/checkout/initiate-payment'
 const PARALLEL = 50
 const ROUNDS = 5
 
-const installation = await startInstallation({ after })
-const services = await Promise.all([installation.startService(), installation.startService()])
+const deployment = await startDeployment({ after })
+const services = await Promise.all([deployment.startService(), deployment.startService()])
 const [{ api }] = services
 const token = await saveMethod(api, 'card_success')
 
@@ -24,7 +24,7 @@ interface Shot {
 }
 
 /** All at once, every other one to the other process. */
-function shoot(path: string, shots: Shot[]): Promise<ApiAnswer[]> {
+function shoot(path: string, shots: Shot[]): Promise<ApiResponse[]> {
   return Promise.all(
     shots.map(({ body, headers }, n) => (n % 2 ? services[1] : services[0]).api.post(path, body, headers)),
   )
@@ -32,10 +32,10 @@ function shoot(path: string, shots: Shot[]): Promise<ApiAnswer[]> {
 
 const times = (count: number, shot: Shot): Shot[] => Array.from({ length: count }, () => shot)
 
-const isReplay = (answer: ApiAnswer) => answer.headers.get('idempotent-replayed') === 'true'
+const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
 /** The one record that all these answers are about; exactly one of them made it. */
-function oneRecord(answers: ApiAnswer[]): string {
+function oneRecord(answers: ApiResponse[]): string {
   for (const answer of answers) assert.equal(answer.http, 201, answer.text)
   const uuids = new Set(answers.map(({ body }) => body.data.uuid))
   assert.equal(uuids.size, 1)
@@ -43,7 +43,7 @@ function oneRecord(answers: ApiAnswer[]): string {
   return [...uuids][0]
 }
 
-function tally(answers: ApiAnswer[]): Record<string, number> {
+function tally(answers: ApiResponse[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { http, body } of answers) {
     const name = body.error ? `${http} ${body.error.code}` : String(http)
@@ -75,21 +75,21 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
   it('come to one execution and 50 answers with the same uuid', () =>
     eachRound(async () => {
       const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(token) })))
-      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+      assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('with one reference and two bodies: one of them wins, the other is 409 and names the winner', () =>
     eachRound(async () => {
       const body = chargeBody(token)
       const uuid = await shootTwo(CHARGE, body, { ...body, amount: 101 })
-      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+      assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('with one Idempotency-Key and one body: one record', () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
       const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(token), headers })))
-      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+      assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('with one Idempotency-Key and 50 bodies: one record, the others are 422 and nothing of them is stored', () =>
@@ -99,8 +99,8 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
       const answers = await shoot(CHARGE, shots)
       assert.deepEqual(tally(answers), { 201: 1, '422 idempotency_key_reused': PARALLEL - 1 })
       const uuid = oneRecord(answers.filter(({ http }) => http === 201))
-      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
-      const stored = await Promise.all(shots.map(({ body }) => installation.idOf(body.reference)))
+      assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
+      const stored = await Promise.all(shots.map(({ body }) => deployment.idOf(body.reference)))
       assert.deepEqual(
         stored.filter((id) => id !== undefined),
         [uuid],
@@ -112,18 +112,18 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
       const body = chargeBody(token)
       const keyed = () => ({ body, headers: { 'idempotency-key': newReference() } })
       const uuid = oneRecord(await shoot(CHARGE, Array.from({ length: PARALLEL }, keyed)))
-      assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+      assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('while the answer of the gateway gets lost: still one execution and one credit', async () => {
     const losing = await saveMethod(api, 'card_lost_answer_later')
     const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(losing) })))
-    assert.deepEqual(await installation.settled(uuid), CHARGED_ONCE)
+    assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
   })
 })
 
 describe('50 payments initiated at once over two processes (F-47)', () => {
-  const events = async (uuid: string) => (await installation.truthAbout(uuid)).events
+  const events = async (uuid: string) => (await deployment.snapshotOf(uuid)).events
 
   it('come to one payment and 50 answers with the same access code', () =>
     eachRound(async () => {
@@ -161,7 +161,7 @@ it('the same reference of a payment and a charge at once is one of the two (F-48
     ])
     assert.deepEqual(tally([...payments, ...charges]), { 201: 10, '409 duplicate_reference': 10 })
     assert.equal(new Set(payments.map(({ http }) => http)).size, 1)
-    assert.ok(await installation.idOf(reference))
+    assert.ok(await deployment.idOf(reference))
   }))
 
 describe('verify, webhook, return and resolver at once over two processes (F-31)', () => {
@@ -189,8 +189,8 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
     const form = { method: 'POST', body: choice, redirect: 'manual' } as const
     const started = await fetch(`${services[0].url}/pay/${accessCode}/attempts`, form)
     assert.equal(started.status, 303)
-    const key = await installation.keyOf(uuid)
-    await installation.sandbox.play(key, 'card_success')
+    const key = await deployment.keyOf(uuid)
+    await deployment.sandbox.completeAsPayer(key, 'card_success')
     return { uuid, accessCode, key }
   }
 
@@ -198,7 +198,7 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
     for (let round = 0; round < 10; round += 1) {
       const { uuid, accessCode, key } = await paidUnnoticed()
       // Answers that take a moment let those who ask meet when they write.
-      await installation.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })
+      await deployment.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })
       const codes = await Promise.all(
         services.flatMap(({ url, api: process }) => [
           ring(url, key),
@@ -208,11 +208,11 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
         ]),
       )
       assert.deepEqual(codes, [200, 200, 303, 200, 200, 200, 303, 200])
-      assert.deepEqual(await installation.settled(uuid), {
+      assert.deepEqual(await deployment.awaitFinal(uuid), {
         ...CHARGED_ONCE,
         events: ['payment.pending', 'payment.processing', 'payment.successful'],
       })
-      await installation.sandbox.clearFaults()
+      await deployment.sandbox.clearFaults()
     }
   })
 })

@@ -14,7 +14,7 @@ import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { requireRefund } from '../../src/refunds/list.ts'
 import { claimRefunds, ringRefunds } from '../../src/refunds/pursue.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
-import { eventsOf, postingsOf } from '../support/books.ts'
+import { eventsOf, postingsOf } from '../support/payment-records.ts'
 import { NAME, paid, paymentsRig } from '../support/payments-rig.ts'
 
 type Answer = RefundOutcome | ((request: RefundRequest) => RefundOutcome | Promise<RefundOutcome>)
@@ -258,7 +258,7 @@ describe('money that came twice', () => {
       at: clock.now(),
     })
     assert.ok(closed)
-    gateway.forgetAnswers()
+    gateway.clearAnswers()
     return first.id
   }
   const unknownOutcome = { kind: 'unknown', reason: 'no_answer', words: '' } as const

@@ -5,24 +5,30 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { FakeProvider } from '../../src/gateways/conformance.ts'
 import { sql } from '../../src/kit/db.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
-import { attemptOf, ofFile, startPaying } from '../support/gateways.ts'
-import { movingClock } from '../support/moving-clock.ts'
+import { tickingClock } from '../support/fake-clock.ts'
+import { attemptOf, fileContext, startPaying } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
-import { addressOf, merchantAt, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
+import {
+  addressOf,
+  newMerchantAt,
+  PROVIDER_NAMES,
+  PROVIDERS,
+  type ProviderName,
+} from '../support/providers.ts'
 import { testService } from '../support/service.ts'
 
 const PATH = '/api/v1/refunds'
 const DEADLINE_MS = 30_000
 
 const fakes = new Map<ProviderName, FakeProvider>()
-for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(ofFile({ after })))
+for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(fileContext({ after })))
 const env: Record<string, string> = Object.assign(
   { COWRY_RATE_LIMIT: '0' },
   ...[...fakes].map(([name, fake]) => addressOf(name, fake)),
 )
-const clock = movingClock()
+const clock = tickingClock()
 const service = await testService({ after }, { env, clock })
 
 const sumOfLedger = sql<{ currency: string; minor: bigint }>`
@@ -53,7 +59,7 @@ describe('a hundred refunds of one payment at once, over two services', () => {
     const key = service.demoKey ?? ''
     const apis = [service.api, other.apiWith(key)]
     const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, n): Promise<ApiAnswer> | undefined =>
+      Array.from({ length: 100 }, (_, n): Promise<ApiResponse> | undefined =>
         apis[n % 2]?.post(PATH, { uuid, amount: 9.5 + (n % 3) }),
       ),
     )
@@ -86,20 +92,20 @@ describe('an answer that gets lost', { concurrency: true }, () => {
     it(`at ${name}: the refund is pending, found or sent again under its key, and given once (F-28)`, async () => {
       const fake = fakes.get(name)
       assert.ok(fake?.refunds)
-      const { asks, channel } = PROVIDERS[name]
-      const { api } = await merchantAt(service, name)
-      const { uuid } = await startPaying(api, asks, channel)
+      const { paymentTerms, channel } = PROVIDERS[name]
+      const { api } = await newMerchantAt(service, name)
+      const { uuid } = await startPaying(api, paymentTerms, channel)
       const { key } = await attemptOf(service.db, uuid)
       await fake.finish(key, { kind: 'pays' })
       const read = async () => (await api.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`)).body.data
       await eventually(read, ({ status }) => status === 'successful', DEADLINE_MS)
 
       fake.server.trouble('cut_off_after_acting', { on: /^POST .*refund/, times: 1 })
-      const first = await api.post(PATH, { uuid, amount: asks.currency === 'RWF' ? 125 : 1.5 })
+      const first = await api.post(PATH, { uuid, amount: paymentTerms.currency === 'RWF' ? 125 : 1.5 })
       assert.equal(first.http, 201, first.text)
       assert.deepEqual([first.body.data.status, first.body.data.statusReason], ['pending', 'outcome_unknown'])
       // Another refund of the payment, while nobody knows about the first.
-      const second = await api.post(PATH, { uuid, amount: asks.currency === 'RWF' ? 250 : 2.5 })
+      const second = await api.post(PATH, { uuid, amount: paymentTerms.currency === 'RWF' ? 250 : 2.5 })
       assert.equal(second.http, 201, second.text)
       for (const { body } of [first, second]) {
         const ended = await eventually(
@@ -112,7 +118,7 @@ describe('an answer that gets lost', { concurrency: true }, () => {
         )
         assert.equal(ended.status, 'successful')
       }
-      const given = asks.currency === 'RWF' ? [125n, 250n] : [150n, 250n]
+      const given = paymentTerms.currency === 'RWF' ? [125n, 250n] : [150n, 250n]
       assert.deepEqual([...(await fake.refunds(key))].sort(), given)
     })
   }

@@ -1,9 +1,9 @@
 // The ways to break what stands before the body: the method, the path, the query, the headers, and the bytes of them.
 
 import fc from 'fast-check'
-import type { Document, DocumentedOperation } from '../support/document.ts'
 import { bodySchemaOf, parametersOf } from '../support/fields.ts'
 import { itemTemplateOf } from '../support/one-of-everything.ts'
+import type { Document, DocumentedOperation } from '../support/openapi.ts'
 import { type Break, changed, type Plan, spoiled } from './plan.ts'
 import { anyText, HOSTILE_TEXTS, picked } from './values.ts'
 

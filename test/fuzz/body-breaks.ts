@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { type Field, isOfType, putAt } from '../support/fields.ts'
+import { type Field, isOfType, setAt } from '../support/fields.ts'
 import { type Break, changed, type Plan, spoiled } from './plan.ts'
 import { hostile, ofAnotherType, Raw } from './values.ts'
 
@@ -29,7 +29,7 @@ function sureBreaks(field: Field): Break[] {
 
 /** What was to stand together goes: it would stand over the broken field. */
 function putting({ path }: Field, value: unknown) {
-  return ({ body }: Plan): Partial<Plan> => ({ merged: undefined, body: putAt(body, path, value) })
+  return ({ body }: Plan): Partial<Plan> => ({ merged: undefined, body: setAt(body, path, value) })
 }
 
 type Rewrite = (text: string) => string | Buffer

@@ -3,8 +3,13 @@
 
 import fc from 'fast-check'
 import type { Api } from '../support/api.ts'
-import { createJudge, type Document, type DocumentedOperation, operationsOf } from '../support/document.ts'
 import { findItemPaths, makeOneOfEverything } from '../support/one-of-everything.ts'
+import {
+  createResponseValidator,
+  type Document,
+  type DocumentedOperation,
+  operationsOf,
+} from '../support/openapi.ts'
 import type { Kind, Plan } from './plan.ts'
 import { createPool, type Pool } from './pool.ts'
 import { planOf } from './requests.ts'
@@ -61,7 +66,13 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
   const client = createClient(target.url, LANES)
   try {
     const pool = await filledPool(operations, target)
-    const gun = createGun(client, target, pool, createVerdicts(createJudge(document), FOREIGN), options)
+    const gun = createGun(
+      client,
+      target,
+      pool,
+      createVerdicts(createResponseValidator(document), FOREIGN),
+      options,
+    )
     const defects = createDefects()
     const wanted = operations.filter(({ name }) => name.includes(options.only ?? ''))
     const plans = fc.oneof(...wanted.map(planOf))

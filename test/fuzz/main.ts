@@ -1,6 +1,6 @@
 // npm run fuzz: sends requests of every kind to a service of its own, and ends with 1 if an answer was wrong.
 
-import { readOptions, wholeNumber } from '../support/command-line.ts'
+import { parseOptions, parsePositiveInteger } from '../support/command-line.ts'
 import { fuzz, type Report } from './fuzz.ts'
 import { createProgress } from './progress.ts'
 import { startTarget } from './target.ts'
@@ -18,14 +18,14 @@ never be a 5xx, and never take more than a second when it is asked for alone. Af
   --help      this text
 `
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   requests: { type: 'string', default: '100000' },
   seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 1_000_000)) },
   only: { type: 'string' },
   json: { type: 'boolean', default: false },
 })
-const requests = wholeNumber('requests', options.requests)
-const seed = wholeNumber('seed', options.seed)
+const requests = parsePositiveInteger('requests', options.requests)
+const seed = parsePositiveInteger('seed', options.seed)
 
 const ends: (() => Promise<void>)[] = []
 try {

@@ -1,6 +1,6 @@
 // A request before it is sent, as data that fast-check can make and shrink.
 
-import type { DocumentedOperation } from '../support/document.ts'
+import type { DocumentedOperation } from '../support/openapi.ts'
 import type { Pick } from './values.ts'
 
 export type Kind = 'valid' | 'nearly valid' | 'hostile'

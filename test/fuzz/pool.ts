@@ -1,8 +1,8 @@
 // What earlier answers named: records, references, tokens, next pages. From here a request that fits reaches deep.
 
-import type { DocumentedOperation } from '../support/document.ts'
 import { isObject } from '../support/fields.ts'
 import { idOf, itemTemplateOf } from '../support/one-of-everything.ts'
+import type { DocumentedOperation } from '../support/openapi.ts'
 import type { Pick } from './values.ts'
 
 export interface Pool {

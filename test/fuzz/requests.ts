@@ -1,9 +1,9 @@
 // Requests as the document allows them, then perhaps broken in one way, or in several.
 
 import fc from 'fast-check'
-import type { Document, DocumentedOperation } from '../support/document.ts'
 import { bodySchemaOf, exampleOf, fieldsOf, parametersOf } from '../support/fields.ts'
 import { itemTemplateOf } from '../support/one-of-everything.ts'
+import type { Document, DocumentedOperation } from '../support/openapi.ts'
 import { addressBreaks, byteBreaks, headerBreaks, itemBreaks, queryBreaks } from './address-breaks.ts'
 import { fieldBreaks, textBreaks } from './body-breaks.ts'
 import type { Break, Plan } from './plan.ts'

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { Pool as Connections } from 'undici'
-import { UNKNOWN_UUID } from '../support/answers.ts'
-import type { ApiAnswer } from '../support/api.ts'
+import type { ApiResponse } from '../support/api.ts'
+import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { isObject } from '../support/fields.ts'
 import { itemTemplateOf } from '../support/one-of-everything.ts'
 import { sendBytes } from '../support/raw-http.ts'
@@ -19,7 +19,7 @@ export interface Sent {
   bytes: string | undefined
 }
 
-export interface Answered extends ApiAnswer {
+export interface Answered extends ApiResponse {
   tookMs: number
 }
 
@@ -117,7 +117,7 @@ export function createClient(url: string, connections: number): Client {
   }
 }
 
-async function ask(line: Connections, { method, address, headers, body }: Sent): Promise<ApiAnswer> {
+async function ask(line: Connections, { method, address, headers, body }: Sent): Promise<ApiResponse> {
   const path = Buffer.from(address, 'latin1').toString('latin1')
   // A boundary: the type knows the usual methods only.
   const answer = await line.request({ method: method as 'GET', path, headers, body: body ?? null })
@@ -127,7 +127,7 @@ async function ask(line: Connections, { method, address, headers, body }: Sent):
   return { http: answer.statusCode, headers: received, text, body: parsed(text) }
 }
 
-async function push(url: string, bytes: string): Promise<ApiAnswer> {
+async function push(url: string, bytes: string): Promise<ApiResponse> {
   const answer = await sendBytes(url, Buffer.from(bytes, 'latin1'))
   const { text, http } = answer
   return { http, headers: new Headers(answer.headers), text, body: parsed(text) }

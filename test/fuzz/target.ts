@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { connectDb } from '../../src/kit/db.ts'
 import { createApi } from '../support/api.ts'
-import { type Ending, testDatabaseUrl } from '../support/database.ts'
-import type { Document } from '../support/document.ts'
+import { type Cleanup, testDatabaseUrl } from '../support/database.ts'
+import type { Document } from '../support/openapi.ts'
 import { startProcess, tempFolder } from '../support/process.ts'
-import { ADMIN_TOKEN, requireInvariants } from '../support/service.ts'
+import { ADMIN_TOKEN, assertInvariants } from '../support/service.ts'
 import type { Target } from './fuzz.ts'
 
 export interface RunningTarget extends Target {
@@ -16,14 +16,14 @@ export interface RunningTarget extends Target {
   requireHealth(): Promise<void>
 }
 
-export async function startTarget(t: Ending): Promise<RunningTarget> {
+export async function startTarget(t: Cleanup): Promise<RunningTarget> {
   // Hooks run in the order in which they were given, and the process ends before its database does.
   const stops: (() => Promise<void>)[] = []
   t.after(async () => {
     for (const stop of stops) await stop()
   })
   const databaseUrl = await testDatabaseUrl(t)
-  const ofProcess: Ending = { after: (stop) => void stops.push(stop) }
+  const ofProcess: Cleanup = { after: (stop) => void stops.push(stop) }
   const running = await startProcess(ofProcess, ['serve'], {
     PORT: '0',
     DATABASE_URL: databaseUrl,
@@ -55,7 +55,7 @@ export async function startTarget(t: Ending): Promise<RunningTarget> {
       assert.deepEqual(mistakes, [], 'the service logged no mistake of its own')
       const db = connectDb({ url: databaseUrl, poolSize: 1 })
       try {
-        await requireInvariants({ db })
+        await assertInvariants({ db })
       } finally {
         await db.close()
       }

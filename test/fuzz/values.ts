@@ -1,7 +1,7 @@
 // Values for the fields of a request: those that fit what the document says, and those that nothing should be ready for.
 
 import fc from 'fast-check'
-import type { Document } from '../support/document.ts'
+import type { Document } from '../support/openapi.ts'
 
 /** A value that is only known when the request is sent: something that an earlier answer named. */
 export class Pick {

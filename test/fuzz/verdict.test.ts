@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createJudge, operationsOf } from '../support/document.ts'
+import { createResponseValidator, operationsOf } from '../support/openapi.ts'
 import { ROOT } from '../support/process.ts'
 import type { Plan } from './plan.ts'
 import { planOf } from './requests.ts'
@@ -14,7 +14,7 @@ import { createVerdicts } from './verdict.ts'
 
 const document = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'))
 const operations = operationsOf(document)
-const { complaintAbout } = createVerdicts(createJudge(document), 'Foreigner')
+const { complaintAbout } = createVerdicts(createResponseValidator(document), 'Foreigner')
 const operation = operations.find(({ name }) => name === 'GET /api/v1/wallet/balance')
 assert.ok(operation)
 const SENT: Sent = { method: 'GET', address: '/', headers: {}, body: undefined, bytes: undefined }

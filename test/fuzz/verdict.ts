@@ -1,7 +1,7 @@
 // What is wrong with an answer, if anything: by the document, by what was sent, and by what no answer may ever be.
 
 import { REFUSALS } from '../../src/core/errors.ts'
-import type { Document, Judge } from '../support/document.ts'
+import type { Document, ResponseValidator } from '../support/openapi.ts'
 import type { Plan } from './plan.ts'
 import type { Answered, Sent } from './sending.ts'
 
@@ -24,10 +24,13 @@ export interface Verdicts {
 }
 
 /** `foreign` is what only another merchant's records hold. */
-export function createVerdicts({ judge, complaints }: Judge, foreign: string): Verdicts {
+export function createVerdicts(
+  { assertDocumented, schemaErrors }: ResponseValidator,
+  foreign: string,
+): Verdicts {
   const byDocument = ({ operation }: Plan, answer: Answered): string | undefined => {
     try {
-      judge(operation, answer)
+      assertDocumented(operation, answer)
       return undefined
     } catch (error) {
       return error instanceof Error ? error.message : String(error)
@@ -37,7 +40,7 @@ export function createVerdicts({ judge, complaints }: Judge, foreign: string): V
   const asRefusal = ({ http, body, text, headers }: Answered): string | undefined => {
     if (http < 400) return `answered ${http}, but must refuse`
     const isProblem = headers.get('content-type')?.startsWith('application/problem+json')
-    const wrong = complaints(['components', 'schemas', isProblem ? 'Problem' : 'Error'], body)
+    const wrong = schemaErrors(['components', 'schemas', isProblem ? 'Problem' : 'Error'], body)
     if (wrong.length > 0) return `no error envelope: ${wrong.join('; ')} in ${text}`
     const facts = REFUSALS[(body.error?.code ?? body.code) as keyof typeof REFUSALS]
     return facts.http === http || OF_HTTP.includes(http)

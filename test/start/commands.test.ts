@@ -11,7 +11,7 @@ import {
   type ProcessOptions,
   runCowry,
   startProcess,
-  startTalking,
+  startUntilOutput,
   tempFolder,
 } from '../support/process.ts'
 
@@ -86,7 +86,7 @@ describe('beside a running service', () => {
 
   it('listens with the demo key of the data folder, and ends at Ctrl-C with a summary', async (t) => {
     const isReady = (output: string) => output.includes('TIME')
-    const listening = await startTalking(t, ['listen'], { COWRY_DATA_DIR: dataDir }, isReady, COWRY)
+    const listening = await startUntilOutput(t, ['listen'], { COWRY_DATA_DIR: dataDir }, isReady, COWRY)
     const triggered = await run(t, 'trigger', 'payment.pending')
     assert.match(triggered.out, /^✓ A customer begins to pay 1250\.50 KES +\d+ ms$/m)
     await eventually(listening.output, (text) => / payment\.pending /.test(text), 10_000)

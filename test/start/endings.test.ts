@@ -9,13 +9,13 @@ import { after, before, describe, it } from 'node:test'
 import { descendantsOf } from '../../bench/processes.ts'
 import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
-import type { Ending } from '../support/database.ts'
+import type { Cleanup } from '../support/database.ts'
 import {
-  gone,
+  awaitExit,
   type RunningProcess,
   runCowry,
   startProcess,
-  startTalking,
+  startUntilOutput,
   tempFolder,
 } from '../support/process.ts'
 
@@ -23,12 +23,12 @@ import {
 const STACK = /\n\s+at /
 const INITIATE = '/api/v1/checkout/initiate-payment'
 
-const serve = (t: Ending, dataDir: string) =>
+const serve = (t: Cleanup, dataDir: string) =>
   startProcess(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir })
 
 // For what outlives one test, in the order in which it must end.
 const endings: (() => Promise<void>)[] = []
-const forAll: Ending = { after: (fn) => void endings.unshift(fn) }
+const forAll: Cleanup = { after: (fn) => void endings.unshift(fn) }
 after(async () => {
   for (const ending of endings) await ending()
 })
@@ -38,7 +38,7 @@ const template = await tempFolder(forAll, 'template')
 const made = await serve(forAll, template)
 await made.kill('SIGTERM')
 
-async function dataFolder(t: Ending): Promise<string> {
+async function dataFolder(t: Cleanup): Promise<string> {
   const folder = await tempFolder(t, 'endings')
   await cp(template, folder, { recursive: true, preserveTimestamps: true })
   return folder
@@ -62,10 +62,12 @@ async function requireKept(service: RunningProcess, { body, uuid }: Awaited<Retu
 
 it('asked to end while it starts: ends all the same, and leaves nothing running', async (t) => {
   const env = { PORT: '0', COWRY_DATA_DIR: await tempFolder(t, 'early') }
-  const service = await startTalking(t, ['serve'], env, (output) => output.includes('creating the database'))
+  const service = await startUntilOutput(t, ['serve'], env, (output) =>
+    output.includes('creating the database'),
+  )
   const processes = descendantsOf(service.pid)
   assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
-  await gone(processes)
+  await awaitExit(processes)
   assert.doesNotMatch(service.output(), /^curl/m)
 })
 
@@ -84,7 +86,7 @@ describe('one data folder through all ends', () => {
     const processes = descendantsOf(service.pid)
     assert.ok(processes.length > 0)
     await service.kill('SIGKILL')
-    await gone(processes, 15_000)
+    await awaitExit(processes, 15_000)
     service = await serve(forAll, dataDir)
     await requireKept(service, payment)
   })
@@ -94,13 +96,13 @@ describe('one data folder through all ends', () => {
     await service.kill('SIGKILL')
     service = await serve(forAll, dataDir)
     await requireKept(service, payment)
-    await gone(processes)
+    await awaitExit(processes)
   })
 
   it('killed with everything: recovers, and keeps everything', async () => {
     const processes = descendantsOf(service.pid)
     for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGKILL')
-    await gone(processes)
+    await awaitExit(processes)
     service = await serve(forAll, dataDir)
     await requireKept(service, payment)
   })
@@ -118,7 +120,7 @@ describe('one data folder through all ends', () => {
     const processes = descendantsOf(service.pid)
     for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGTERM')
     assert.deepEqual(await service.ended, { code: 0, signal: null })
-    await gone(processes)
+    await awaitExit(processes)
     assert.doesNotMatch(service.errors(), /ended by itself/)
     assert.deepEqual((await readdir(join(dataDir, 'postgres'))).sort(), ['cluster', 'server.log'])
   })

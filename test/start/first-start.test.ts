@@ -11,16 +11,19 @@ import { connectDb, sql } from '../../src/kit/db.ts'
 import { findRunningPostgres } from '../../src/kit/embedded-postgres.ts'
 import { createApi } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
-import type { Ending } from '../support/database.ts'
-import { gone, startTalking, tempFolder } from '../support/process.ts'
+import type { Cleanup } from '../support/database.ts'
+import { awaitExit, startUntilOutput, tempFolder } from '../support/process.ts'
 
 const folder = await tempFolder({ after }, 'first-start')
 const env = { PORT: '0', COWRY_DATA_DIR: join(folder, 'data'), npm_config_update_notifier: 'false' }
 const dataDir = env.COWRY_DATA_DIR
 
 /** As the README says it. */
-const start = (t: Ending) =>
-  startTalking(t, [], env, (output) => /^curl /m.test(output), { command: ['npm', 'start'], detached: true })
+const start = (t: Cleanup) =>
+  startUntilOutput(t, [], env, (output) => /^curl /m.test(output), {
+    command: ['npm', 'start'],
+    detached: true,
+  })
 
 /** Ctrl-C: a terminal sends it to everything that was started from it. */
 const interrupt = (pid: number) => process.kill(-pid, 'SIGINT')
@@ -117,7 +120,7 @@ describe('npm start', () => {
       assert.ok(processes.length > 2, 'there is a database below it')
       interrupt(service.pid)
       assert.deepEqual(await service.ended, { code: 0, signal: null })
-      await gone(processes)
+      await awaitExit(processes)
       // npm has words of its own there; a line of ours is JSON.
       assert.doesNotMatch(service.errors(), /^\{/m)
     })
@@ -133,6 +136,6 @@ describe('npm start', () => {
 
     const processes = descendantsOf(service.pid)
     assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
-    await gone(processes)
+    await awaitExit(processes)
   })
 })

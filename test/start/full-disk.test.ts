@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
 import { initiateBody } from '../support/builders.ts'
-import type { Ending } from '../support/database.ts'
+import type { Cleanup } from '../support/database.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -18,7 +18,7 @@ const MOST_REQUESTS = 20_000
 const CLIENTS = 16
 
 /** A disk of this size that holds nothing, or nothing when this machine lets nobody mount. */
-async function smallDisk(t: Ending, megabytes: number): Promise<string | undefined> {
+async function smallDisk(t: Cleanup, megabytes: number): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-disk-'))
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0755`, 'tmpfs', folder], {
@@ -52,7 +52,7 @@ async function fill(folder: string): Promise<() => Promise<void>> {
 
 it('a full disk refuses writes, loses nothing that was acknowledged, and is over when there is room (F-24)', async (t) => {
   const rest: (() => Promise<void>)[] = []
-  const ending: Ending = { after: (fn) => void rest.unshift(fn) }
+  const ending: Cleanup = { after: (fn) => void rest.unshift(fn) }
   t.after(async () => {
     for (const end of rest) await end()
   })

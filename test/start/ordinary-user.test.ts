@@ -9,7 +9,7 @@ import { runtimePackages } from '../../bench/packages.ts'
 import { descendantsOf } from '../../bench/processes.ts'
 import { createApi } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
-import { gone, type ProcessOptions, ROOT, startProcess, tempFolder } from '../support/process.ts'
+import { awaitExit, type ProcessOptions, ROOT, startProcess, tempFolder } from '../support/process.ts'
 
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
@@ -52,7 +52,7 @@ it('an ordinary user starts the service with its own PostgreSQL, twice, and noth
     assert.equal(mode & 0o077, 0, `${name} is nobody else's to read`)
   }
   assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
-  await gone(processes)
+  await awaitExit(processes)
 
   const again = await start()
   const api = createApi(again.facts.url, { 'x-api-key': facts.demoKey })

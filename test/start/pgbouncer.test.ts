@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
-import { type Ending, testDatabaseUrl } from '../support/database.ts'
+import { type Cleanup, testDatabaseUrl } from '../support/database.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { findPgbouncer, type PgbouncerOptions, startPgbouncer } from '../support/pgbouncer.ts'
 import { eventually } from '../support/process.ts'
@@ -16,7 +16,7 @@ const ABSENT = 'this machine has no pgbouncer; COWRY_TEST_PGBOUNCER names one'
 
 // A service ends before what it stands on.
 const endings: (() => Promise<void>)[] = []
-const inTurn: Ending = { after: (fn) => void endings.unshift(fn) }
+const inTurn: Cleanup = { after: (fn) => void endings.unshift(fn) }
 after(async () => {
   for (const end of endings) await end()
 })

@@ -10,7 +10,7 @@ import { formatApiKey, generateApiKey } from '../../src/merchants/keys.ts'
 import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
 import { NO_POOLER, testDatabaseUrl } from '../support/database.ts'
-import { runCowry, startTalking, tempFolder } from '../support/process.ts'
+import { runCowry, startUntilOutput, tempFolder } from '../support/process.ts'
 
 const SECRETS = ['COWRY_PUBLIC_URL', 'COWRY_ADMIN_TOKEN', 'COWRY_ENCRYPTION_KEYS', 'COWRY_KEY_PEPPER']
 
@@ -75,7 +75,9 @@ describe('production on a server that could lose what it acknowledged', () => {
 })
 
 describe('production', async () => {
-  const service = await startTalking({ after }, ['serve'], env, (output) => output.includes('API reference'))
+  const service = await startUntilOutput({ after }, ['serve'], env, (output) =>
+    output.includes('API reference'),
+  )
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(service.output())?.[0] ?? ''
   const testKey = formatApiKey(generateApiKey('test', systemRandom(systemClock)))
 

@@ -1,6 +1,6 @@
 // A client that shows everything an answer has: status, headers, body.
 
-export interface ApiAnswer {
+export interface ApiResponse {
   http: number
   headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
@@ -9,15 +9,15 @@ export interface ApiAnswer {
 }
 
 export interface Api {
-  get(path: string, headers?: Record<string, string>): Promise<ApiAnswer>
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<ApiAnswer>
+  get(path: string, headers?: Record<string, string>): Promise<ApiResponse>
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<ApiResponse>
   /** The body as it is, for what JSON.stringify cannot write. */
   postText(
     path: string,
     text: string | Uint8Array<ArrayBuffer>,
     headers?: Record<string, string>,
-  ): Promise<ApiAnswer>
-  send(method: string, path: string, init?: RequestInit): Promise<ApiAnswer>
+  ): Promise<ApiResponse>
+  send(method: string, path: string, init?: RequestInit): Promise<ApiResponse>
 }
 
 export function createApi(url: string, common: Record<string, string>): Api {

@@ -5,13 +5,15 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 type Options = NonNullable<ParseArgsConfig['options']>
 
 /** The options of a command that takes nothing else. */
-export function readOptions<const Wanted extends Options>(help: string, options: Wanted) {
-  const { values, positionals } = readArguments(help, options)
-  return positionals.length === 0 ? values : refuse(`What is "${positionals[0]}"?\n\n${help.trimEnd()}`)
+export function parseOptions<const Wanted extends Options>(help: string, options: Wanted) {
+  const { values, positionals } = parseArguments(help, options)
+  return positionals.length === 0
+    ? values
+    : exitWithUsageError(`What is "${positionals[0]}"?\n\n${help.trimEnd()}`)
 }
 
 /** Ends the process with the help when it was asked for, and with what is wrong when something is. */
-export function readArguments<const Wanted extends Options>(help: string, options: Wanted) {
+export function parseArguments<const Wanted extends Options>(help: string, options: Wanted) {
   if (process.argv.slice(2).includes('--help')) {
     process.stdout.write(help)
     process.exit(0)
@@ -21,18 +23,18 @@ export function readArguments<const Wanted extends Options>(help: string, option
   } catch (error) {
     // Node adds how one would name a file that looks like an option.
     const [words] = String(error instanceof Error ? error.message : error).split('. ')
-    refuse(`${words}\n\n${help.trimEnd()}`)
+    exitWithUsageError(`${words}\n\n${help.trimEnd()}`)
   }
 }
 
-export function wholeNumber(name: string, text: string): number {
+export function parsePositiveInteger(name: string, text: string): number {
   const number = Number(text)
   return Number.isSafeInteger(number) && number > 0
     ? number
-    : refuse(`--${name} must be a whole number above zero.`)
+    : exitWithUsageError(`--${name} must be a whole number above zero.`)
 }
 
-export function refuse(words: string): never {
+export function exitWithUsageError(words: string): never {
   process.stderr.write(`${words}\n`)
   process.exit(2)
 }

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
-import type { Ending } from './database.ts'
+import type { Cleanup } from './database.ts'
 
 export interface Receipt {
   id: string
@@ -15,7 +15,7 @@ export interface Receipt {
   body: string
   headers: Record<string, string>
   atMs: number
-  isTaken: boolean
+  isAccepted: boolean
 }
 
 /** A status, or a connection that is cut, or one that is held and never answered. */
@@ -25,13 +25,13 @@ export interface Consumer {
   url: string
   receipts: Receipt[]
   /** What was wrong with requests: nothing, if all is well. */
-  complaints: string[]
+  errors: string[]
   /** How many requests are not answered yet. */
-  underWay(): number
+  inFlight(): number
   /** What the endpoint's secret is; until it is known nothing can be checked. */
-  trust(secret: string): void
+  setSecret(secret: string): void
   /** Cuts every connection there is, so that nobody waits for an answer. */
-  hangUp(): void
+  closeConnections(): void
 }
 
 export interface ConsumerOptions {
@@ -43,9 +43,9 @@ export interface ConsumerOptions {
   clock?: Clock
 }
 
-export async function startConsumer(t: Ending, options: ConsumerOptions = {}): Promise<Consumer> {
+export async function startConsumer(t: Cleanup, options: ConsumerOptions = {}): Promise<Consumer> {
   const receipts: Receipt[] = []
-  const complaints: string[] = []
+  const errors: string[] = []
   const seen = new Map<string, number>()
   let library: Webhook | undefined
   let open = 0
@@ -56,8 +56,8 @@ export async function startConsumer(t: Ending, options: ConsumerOptions = {}): P
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
     )
     const atMs = performance.now()
-    const complaint = complain(library, options.clock ?? systemClock, body, headers)
-    if (complaint !== undefined) complaints.push(complaint)
+    const error = verificationError(library, options.clock ?? systemClock, body, headers)
+    if (error !== undefined) errors.push(error)
     const event = JSON.parse(body)
     const receipt: Receipt = {
       id: headers['webhook-id'] ?? '',
@@ -66,12 +66,12 @@ export async function startConsumer(t: Ending, options: ConsumerOptions = {}): P
       body,
       headers,
       atMs,
-      isTaken: false,
+      isAccepted: false,
     }
     const earlier = seen.get(receipt.id) ?? 0
     seen.set(receipt.id, earlier + 1)
     const reaction = options.react?.(receipt, earlier) ?? 204
-    receipt.isTaken = typeof reaction === 'number' && reaction >= 200 && reaction < 300
+    receipt.isAccepted = typeof reaction === 'number' && reaction >= 200 && reaction < 300
     receipts.push(receipt)
     const waitMs = options.delayMs === undefined ? 0 : Math.max(0, Math.random() * 2 - 1) * options.delayMs
     setTimeout(() => respond(request, response, reaction), waitMs)
@@ -95,16 +95,16 @@ export async function startConsumer(t: Ending, options: ConsumerOptions = {}): P
   return {
     url: `http://127.0.0.1:${address.port}/hook`,
     receipts,
-    complaints,
-    underWay: () => open,
-    trust(secret) {
+    errors,
+    inFlight: () => open,
+    setSecret(secret) {
       library = new Webhook(secret)
     },
-    hangUp: () => server.closeAllConnections(),
+    closeConnections: () => server.closeAllConnections(),
   }
 }
 
-function complain(
+function verificationError(
   library: Webhook | undefined,
   clock: Clock,
   body: string,
@@ -129,16 +129,16 @@ function complain(
  * What of the order of each resource was not kept, by what came when: a version comes only after the one before it was
  * taken, and none comes again after a later one was taken.
  */
-export function disorderOf(receipts: readonly Receipt[]): string[] {
-  const taken = new Map<string, number>()
-  const disorder: string[] = []
-  for (const { resource, version, isTaken } of receipts) {
-    const latest = taken.get(resource) ?? 0
+export function findOrderViolations(receipts: readonly Receipt[]): string[] {
+  const accepted = new Map<string, number>()
+  const violations: string[] = []
+  for (const { resource, version, isAccepted } of receipts) {
+    const latest = accepted.get(resource) ?? 0
     if (version !== latest && version !== latest + 1)
-      disorder.push(`version ${version} of ${resource} came when ${latest} was the latest taken`)
-    if (isTaken) taken.set(resource, Math.max(latest, version))
+      violations.push(`version ${version} of ${resource} came when ${latest} was the latest taken`)
+    if (isAccepted) accepted.set(resource, Math.max(latest, version))
   }
-  return disorder
+  return violations
 }
 
 function respond(request: IncomingMessage, response: ServerResponse, reaction: Reaction): void {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ConnectedDb, connectDb } from '../../src/kit/db.ts'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
-import { asAdmin, dropDatabase, prepareTemplate, type TestServer, withDatabase } from './template.ts'
+import { dropDatabase, prepareTemplate, runAsAdmin, type TestServer, withDatabase } from './template.ts'
 
 interface OwnServer extends TestServer {
   stop(): Promise<void>
@@ -46,16 +46,16 @@ async function stopOwnServer(): Promise<void> {
   await server?.stop()
 }
 
-export interface Ending {
+export interface Cleanup {
   after(fn: () => Promise<void>): void
 }
 
 /** The address of a fresh migrated database, dropped when the test ends. */
-export async function testDatabaseUrl(t: Ending): Promise<string> {
+export async function testDatabaseUrl(t: Cleanup): Promise<string> {
   const { adminUrl, template } = await testServer()
   const name = `cowry_test_${randomBytes(6).toString('hex')}`
   databases += 1
-  await asAdmin(adminUrl, `create database ${name} template ${template}`)
+  await runAsAdmin(adminUrl, `create database ${name} template ${template}`)
   t.after(async () => {
     await dropDatabase(adminUrl, name)
     databases -= 1
@@ -64,7 +64,7 @@ export async function testDatabaseUrl(t: Ending): Promise<string> {
   return withDatabase(process.env.COWRY_TEST_POOLER_URL ?? adminUrl, name)
 }
 
-export async function testDatabase(t: Ending): Promise<ConnectedDb> {
+export async function testDatabase(t: Cleanup): Promise<ConnectedDb> {
   let db: ConnectedDb | undefined
   // Hooks run in the order they were given: the pool is closed before its database is dropped.
   t.after(async () => db?.close())

@@ -32,7 +32,7 @@ export async function dumpDatabase(db: Db): Promise<StoredValue[]> {
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** In which columns a text stands, as it is or as bytes. */
-export function columnsWith(values: readonly StoredValue[], text: string): string[] {
+export function columnsContaining(values: readonly StoredValue[], text: string): string[] {
   const bytes = Buffer.from(text).toString('hex')
   const found = values.filter((value) => value.text.includes(text) || value.text.includes(bytes))
   return [...new Set(found.map(({ column }) => column))].toSorted()

@@ -1,6 +1,6 @@
 // The fields of the operations of the document, for tests that go through every one of them.
 
-import type { Document, DocumentedOperation } from './document.ts'
+import type { Document, DocumentedOperation } from './openapi.ts'
 
 export interface Field {
   path: readonly string[]
@@ -31,9 +31,9 @@ export function isOfType(schema: Document, type: string): boolean {
 }
 
 /** The same body with another value in one place. */
-export function putAt(body: unknown, [name = '', ...rest]: readonly string[], value: unknown): unknown {
+export function setAt(body: unknown, [name = '', ...rest]: readonly string[], value: unknown): unknown {
   const object: Record<string, unknown> = isObject(body) ? { ...body } : {}
-  object[name] = rest.length > 0 ? putAt(object[name], rest, value) : value
+  object[name] = rest.length > 0 ? setAt(object[name], rest, value) : value
   return object
 }
 

@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import type { after, TestContext } from 'node:test'
 import { type Db, type Statement, sql } from '../../src/kit/db.ts'
-import type { Api, ApiAnswer } from './api.ts'
+import type { Api, ApiResponse } from './api.ts'
 import { initiateBody } from './builders.ts'
 
 /** For what lives as long as a whole file of tests: its hooks are enough, and look like those of one test. */
-export function ofFile(hooks: { after: typeof after }): TestContext {
+export function fileContext(hooks: { after: typeof after }): TestContext {
   return hooks as unknown as TestContext
 }
 
@@ -31,8 +31,8 @@ where payment_id = $1
 order by number`
 
 /** The last attempt, or the one at this place. */
-export async function attemptOf(db: Db, paymentId: string, place = -1): Promise<AttemptFacts> {
-  const attempt = (await db.query(selectAttempts, [paymentId])).at(place)
+export async function attemptOf(db: Db, paymentId: string, index = -1): Promise<AttemptFacts> {
+  const attempt = (await db.query(selectAttempts, [paymentId])).at(index)
   assert.ok(attempt, 'the payment has an attempt')
   return attempt
 }
@@ -43,7 +43,7 @@ set due_at = now() + interval '1 hour'
 where payment_id = $1`
 
 /** The resolver will not ask about it for an hour, unless a doorbell rings. */
-export async function postponeQuestions(db: Db, paymentId: string): Promise<void> {
+export async function postponePolls(db: Db, paymentId: string): Promise<void> {
   await db.query(postpone, [paymentId])
 }
 
@@ -69,7 +69,7 @@ export function deliver(
   api: Api,
   path: string,
   { headers, body }: { headers: Record<string, string>; body: Buffer },
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   return api.send('POST', path, { headers, body: new Uint8Array(body) })
 }
 

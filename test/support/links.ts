@@ -19,7 +19,7 @@ export async function makeLink(api: Api, changes: Record<string, unknown> = {}) 
 
 /** Fills the form of a link in, and stays before where it leads. */
 export async function fillIn(payer: Payer, page: Page, fields: Record<string, string> = {}): Promise<Page> {
-  return payer.press(page, new URL(page.url).pathname, { ...VISITOR, ...fields })
+  return payer.postForm(page, new URL(page.url).pathname, { ...VISITOR, ...fields })
 }
 
 /**

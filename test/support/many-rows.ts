@@ -9,9 +9,9 @@ const REAL_ROWS = 600
 // A merchant has twenty thousand of everything: enough that reading all of them would hurt.
 const MERCHANTS = 50
 // What may be null mostly is: an index over the rest is small, and the planner must see that.
-const PRESENT_EVERY = 20
-const FEW = 5
-const NAMES_OF_FEW =
+const NON_NULL_EVERY = 20
+const LOW_CARDINALITY = 5
+const LOW_CARDINALITY_COLUMNS =
   /^(?:currency|gateway|account|type|resource_type|channel|country|source|operation|format|owner)$/
 
 interface Column {
@@ -92,14 +92,14 @@ function insertOf(table: string, columns: readonly Column[]): string {
 }
 
 function cellOf(column: Column): string {
-  const value = presentOf(column)
-  return column.isNullable ? `case when n % ${PRESENT_EVERY} = 0 then ${value} end` : value
+  const value = nonNullValueOf(column)
+  return column.isNullable ? `case when n % ${NON_NULL_EVERY} = 0 then ${value} end` : value
 }
 
 /** Mostly the first: checks name the usual state first, and the planner must see that the others are rare. */
-const oneOf = (allowed: readonly string[]) => `
+const allowedValue = (allowed: readonly string[]) => `
   (array[${allowed.map(pg.escapeLiteral).join(', ')}])[
-    case when n % ${PRESENT_EVERY} = 0 then 1 + n / ${PRESENT_EVERY} % ${allowed.length} else 1 end
+    case when n % ${NON_NULL_EVERY} = 0 then 1 + n / ${NON_NULL_EVERY} % ${allowed.length} else 1 end
   ]`
 
 const BY_TYPE: Readonly<Record<string, string>> = {
@@ -113,11 +113,12 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'double precision': 'n',
 }
 
-function presentOf({ table, name, type, allowed }: Column): string {
+function nonNullValueOf({ table, name, type, allowed }: Column): string {
   if (name === 'merchant_id') return `lpad(to_hex(n % ${MERCHANTS}), 32, '0')::uuid`
   if (type === 'uuid') return `md5(${pg.escapeLiteral(`${table} ${name}`)} || n)::uuid`
-  if (allowed.length > 0) return oneOf(allowed)
-  if (type === 'text') return NAMES_OF_FEW.test(name) ? `'value' || n % ${FEW}` : `'value ' || n`
+  if (allowed.length > 0) return allowedValue(allowed)
+  if (type === 'text')
+    return LOW_CARDINALITY_COLUMNS.test(name) ? `'value' || n % ${LOW_CARDINALITY}` : `'value ' || n`
   const value = BY_TYPE[type]
   if (value === undefined) throw new Error(`${table}.${name} is a ${type}, which nobody has made rows of yet`)
   return value

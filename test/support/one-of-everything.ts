@@ -2,10 +2,10 @@
 // document and the merchant's own lists, so an operation that is added later is found without being named here.
 
 import assert from 'node:assert/strict'
-import type { Api, ApiAnswer } from './api.ts'
+import type { Api, ApiResponse } from './api.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith } from './builders.ts'
-import type { DocumentedOperation } from './document.ts'
 import { makeLink } from './links.ts'
+import type { DocumentedOperation } from './openapi.ts'
 import { p2pBody, WALLET } from './p2p.ts'
 
 export interface OneOfEverything {
@@ -15,35 +15,35 @@ export interface OneOfEverything {
   recurringToken: string
   customer: typeof CUSTOMER
   /** Records that no list tells of, by their place. */
-  unlisted: Readonly<Record<string, string>>
+  unlistedItems: Readonly<Record<string, string>>
 }
 
-async function post(api: Api, path: string, body: unknown): Promise<ApiAnswer['body']> {
+async function post(api: Api, path: string, body: unknown): Promise<ApiResponse['body']> {
   const answer = await api.post(path, body)
   assert.ok(answer.http < 300, answer.text)
   return answer.body.data
 }
 
-/** Makes them. The names that the merchant chooses itself begin with the mark. */
-export async function makeOneOfEverything(api: Api, mark: string): Promise<OneOfEverything> {
-  const customer = { ...CUSTOMER, firstname: mark, email: `${mark.toLowerCase()}@example.com` }
-  const fresh = () => `${mark}-${newReference()}`
-  const paid = await payWith(api, 'card_success', { customer, reference: fresh(), description: mark })
+/** Makes them. The names that the merchant chooses itself begin with the prefix. */
+export async function makeOneOfEverything(api: Api, prefix: string): Promise<OneOfEverything> {
+  const customer = { ...CUSTOMER, firstname: prefix, email: `${prefix.toLowerCase()}@example.com` }
+  const fresh = () => `${prefix}-${newReference()}`
+  const paid = await payWith(api, 'card_success', { customer, reference: fresh(), description: prefix })
   const { recurringToken } = paid.paymentMethod
   await post(api, '/api/v1/charges/recurring', chargeBody(recurringToken, { customer, reference: fresh() }))
   const open = initiateBody({ customer, reference: fresh() })
   await post(api, '/api/v1/checkout/initiate-payment', open)
-  await post(api, '/api/v1/refunds', { reference: paid.reference, amount: 1, reason: mark })
-  await makeLink(api, { title: mark })
-  await post(api, '/api/v1/p2p/accounts', { ...WALLET, accountName: mark })
+  await post(api, '/api/v1/refunds', { reference: paid.reference, amount: 1, reason: prefix })
+  await makeLink(api, { title: prefix })
+  await post(api, '/api/v1/p2p/accounts', { ...WALLET, accountName: prefix })
   await post(api, '/api/v1/p2p/payments', p2pBody({ customer, reference: fresh() }))
   // Nobody listens there, so deliveries are refused at once.
-  await post(api, '/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook', description: mark })
-  await post(api, '/api/v1/api-keys', { name: mark, scopes: ['wallet:read'] })
+  await post(api, '/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook', description: prefix })
+  await post(api, '/api/v1/api-keys', { name: prefix, scopes: ['wallet:read'] })
   const never = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T00:00:01.000Z' }
   const replay = await post(api, '/api/v1/events/replay', never)
-  const unlisted = { '/api/v1/webhooks/replays/{uuid}': String(replay.uuid) }
-  return { reference: paid.reference, openReference: open.reference, recurringToken, customer, unlisted }
+  const unlistedItems = { '/api/v1/webhooks/replays/{uuid}': String(replay.uuid) }
+  return { reference: paid.reference, openReference: open.reference, recurringToken, customer, unlistedItems }
 }
 
 /** The place of one record: the path of an operation up to its last parameter. */
@@ -62,7 +62,7 @@ export function idOf(record: Record<string, unknown>): string | undefined {
 export async function findItemPaths(
   api: Api,
   operations: readonly DocumentedOperation[],
-  { reference, unlisted }: Pick<OneOfEverything, 'reference' | 'unlisted'>,
+  { reference, unlistedItems }: Pick<OneOfEverything, 'reference' | 'unlistedItems'>,
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   const templates = [...new Set(operations.map(itemTemplateOf))].filter((one) => one !== undefined)
@@ -73,7 +73,7 @@ export async function findItemPaths(
       found.set(template, `${collection}/${encodeURIComponent(reference)}`)
       continue
     }
-    const known = unlisted[template]
+    const known = unlistedItems[template]
     if (known !== undefined) {
       found.set(template, `${collection}/${known}`)
       continue

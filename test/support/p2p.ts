@@ -1,7 +1,7 @@
-// Merchants with receiving accounts, and what they say of transfers.
+// Merchants with receiving accounts, and what they act of transfers.
 
 import assert from 'node:assert/strict'
-import type { Api, ApiAnswer } from './api.ts'
+import type { Api, ApiResponse } from './api.ts'
 import { CUSTOMER, newReference } from './builders.ts'
 import type { TestService } from './service.ts'
 
@@ -35,27 +35,27 @@ export const p2pBody = (changes: Record<string, unknown> = {}) => ({
 
 /** What a request made or changed. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
-export async function made(answer: Promise<ApiAnswer>): Promise<any> {
+export async function dataOf(answer: Promise<ApiResponse>): Promise<any> {
   const { http, body, text } = await answer
   assert.ok(http === 200 || http === 201, text)
   return body.data
 }
 
 /** A merchant with these accounts. */
-export async function p2pShop(service: Pick<TestService, 'newMerchant'>, ...accounts: object[]) {
+export async function p2pMerchant(service: Pick<TestService, 'newMerchant'>, ...accounts: object[]) {
   const merchant = await service.newMerchant()
-  for (const account of accounts) await made(merchant.api.post(ACCOUNTS, account))
-  return { ...merchant, ...p2pWords(merchant.api) }
+  for (const account of accounts) await dataOf(merchant.api.post(ACCOUNTS, account))
+  return { ...merchant, ...p2pActions(merchant.api) }
 }
 
 /** How a merchant asks for transfers, and what it says of them. */
-export function p2pWords(api: Api) {
-  const say = (uuid: string, word: string, body: unknown = {}) =>
-    api.post(`${PAYMENTS}/${uuid}/${word}`, body)
+export function p2pActions(api: Api) {
+  const act = (uuid: string, action: string, body: unknown = {}) =>
+    api.post(`${PAYMENTS}/${uuid}/${action}`, body)
   return {
-    say,
-    ask: (changes?: Record<string, unknown>) => made(api.post(PAYMENTS, p2pBody(changes))),
-    confirm: (uuid: string, receivedAmount: unknown) => say(uuid, 'confirm', { receivedAmount }),
-    read: (uuid: string) => made(api.get(`${PAYMENTS}/${uuid}`)),
+    act,
+    requestTransfer: (changes?: Record<string, unknown>) => dataOf(api.post(PAYMENTS, p2pBody(changes))),
+    confirm: (uuid: string, receivedAmount: unknown) => act(uuid, 'confirm', { receivedAmount }),
+    read: (uuid: string) => dataOf(api.get(`${PAYMENTS}/${uuid}`)),
   }
 }

@@ -18,7 +18,7 @@ export interface Page {
 export interface Payer {
   open(url: string, headers?: Record<string, string>): Promise<Page>
   /** Presses the button of the form on this page whose action ends so, and stays before where it leads. */
-  press(page: Page, action: string, fields?: Record<string, string>): Promise<Page>
+  postForm(page: Page, action: string, fields?: Record<string, string>): Promise<Page>
   /** Presses, and follows where it leads. */
   submit(page: Page, action: string, fields?: Record<string, string>): Promise<Page>
   /** Presses Pay on the open checkout with the instrument, or with a card that is chosen later. */
@@ -37,9 +37,9 @@ export function createPayer(): Payer {
     const answer = await fetch(url, {
       redirect: 'manual',
       ...init,
-      headers: { ...init.headers, ...cookies.sentTo(url) },
+      headers: { ...init.headers, ...cookies.headerFor(url) },
     })
-    cookies.keep(answer)
+    cookies.store(answer)
     const location = answer.headers.get('location')
     return {
       http: answer.status,
@@ -62,14 +62,14 @@ export function createPayer(): Payer {
 
   const payer: Payer = {
     open: async (url, headers) => follow(await ask(url, { headers })),
-    async press(page, action, fields = {}) {
+    async postForm(page, action, fields = {}) {
       const form = formsOf(page).find((one) => one.action.endsWith(action))
       assert.ok(form, `there is no form to ${action} on the page:\n${page.html}`)
       const body = new URLSearchParams({ ...form.hidden, ...fields }).toString()
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
       return ask(new URL(form.action, page.url).href, { method: 'POST', body, headers })
     },
-    submit: async (page, action, fields) => follow(await payer.press(page, action, fields)),
+    submit: async (page, action, fields) => follow(await payer.postForm(page, action, fields)),
     choose: (checkout, instrument) => payer.submit(checkout, '/attempts', choiceOf(instrument)),
     async goToCardPage(checkout) {
       return payer.open(linkOf(await payer.choose(checkout, 'card')))
@@ -85,22 +85,22 @@ export function createPayer(): Payer {
 }
 
 interface Cookies {
-  keep(answer: Response): void
-  sentTo(url: string): { cookie: string } | undefined
+  store(answer: Response): void
+  headerFor(url: string): { cookie: string } | undefined
 }
 
 /** By name and path; nothing here lives long enough to expire. */
 function createCookies(): Cookies {
   const kept = new Map<string, { pair: string; path: string }>()
   return {
-    keep(answer) {
+    store(answer) {
       for (const text of answer.headers.getSetCookie()) {
         const [pair = ''] = text.split(';')
         const path = /; Path=([^;]+)/.exec(text)?.[1] ?? '/'
         kept.set(`${pair.split('=')[0]} ${path}`, { pair, path })
       }
     },
-    sentTo(url) {
+    headerFor(url) {
       const { pathname } = new URL(url)
       const fitting = [...kept.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`))
       return fitting.length === 0 ? undefined : { cookie: fitting.map(({ pair }) => pair).join('; ') }
@@ -155,7 +155,10 @@ export function linkOf(page: Page): string {
 const ENTITIES = { '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' }
 
 function unescapeHtml(text: string): string {
-  return Object.entries(ENTITIES).reduce((read, [entity, sign]) => read.replaceAll(entity, sign), text)
+  return Object.entries(ENTITIES).reduce(
+    (read, [entity, character]) => read.replaceAll(entity, character),
+    text,
+  )
 }
 
 /** What a piece of a page says, without its markup. */
@@ -166,7 +169,7 @@ function textOf(html: string): string {
 }
 
 /** What a page says between the merchant's name and the foot. */
-export function wordsOf(page: Page): string {
+export function mainTextOf(page: Page): string {
   return textOf(/<main[^>]*>([\s\S]*)<\/main>/.exec(page.html)?.[1] ?? '')
 }
 

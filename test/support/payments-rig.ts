@@ -24,15 +24,15 @@ import { findPayment } from '../../src/payments/queries.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'
 import { claimResolutions } from '../../src/resolver/resolve.ts'
 import { CUSTOMER, newReference } from './builders.ts'
-import { type Ending, testDatabaseUrl } from './database.ts'
-import { type MovingClock, stoppedClock } from './moving-clock.ts'
-import { requireInvariants } from './service.ts'
+import { type Cleanup, testDatabaseUrl } from './database.ts'
+import { type FakeClock, frozenClock } from './fake-clock.ts'
+import { assertInvariants } from './service.ts'
 
-export type Asked = Pick<Attempt, 'key' | 'amount'>
+export type GatewayRequest = Pick<Attempt, 'key' | 'amount'>
 type Verb = 'chargeSaved' | 'startCheckout' | 'verify' | 'cancel'
 type Answer = Outcome | StartedCheckout
 /** What the gateway answers, or what happens before it does. */
-export type Scripted = Answer | ((asked: Asked) => Answer | Promise<Answer>)
+export type Scripted = Answer | ((asked: GatewayRequest) => Answer | Promise<Answer>)
 
 const unknown = (reason: Extract<Outcome, { kind: 'unknown' }>['reason']): Outcome => ({
   kind: 'unknown',
@@ -59,7 +59,7 @@ export const STARTED: StartedCheckout = {
 /** The gateway collected what was asked for, unless changed. */
 export const paid =
   (changes: Partial<Extract<Outcome, { kind: 'succeeded' }>> = {}) =>
-  ({ key, amount }: Asked): Outcome => ({
+  ({ key, amount }: GatewayRequest): Outcome => ({
     kind: 'succeeded',
     gatewayReference: `gw-${key}`,
     paid: amount,
@@ -81,7 +81,7 @@ export const CARD: SavedMethod = {
 export interface ScriptedGateway extends Gateway {
   /** The next answers, each given once, in this order. */
   answers(verb: Verb, ...scripted: Scripted[]): void
-  forgetAnswers(): void
+  clearAnswers(): void
   /** Every call so far, each as "verify <key>". */
   readonly calls: string[]
   recovery: Gateway['recovery']
@@ -92,14 +92,14 @@ export const NAME = 'scripted'
 export function scriptedGateway(name = NAME): ScriptedGateway {
   const scripts = new Map<Verb, Scripted[]>()
   const calls: string[] = []
-  const answer = async (verb: Verb, asked: Asked): Promise<Answer> => {
+  const answer = async (verb: Verb, asked: GatewayRequest): Promise<Answer> => {
     calls.push(`${verb} ${asked.key}`)
     const scripted = scripts.get(verb)?.shift()
     if (!scripted) throw new Error(`nobody said what ${verb} answers`)
     return typeof scripted === 'function' ? scripted(asked) : scripted
   }
   // A boundary: the script says `started` only where a checkout is started.
-  const outcome = async (verb: Verb, asked: Asked) => (await answer(verb, asked)) as Outcome
+  const outcome = async (verb: Verb, asked: GatewayRequest) => (await answer(verb, asked)) as Outcome
   return {
     name,
     rails: [{ currency: 'KES', channels: ['card', 'mobile_money'] }],
@@ -107,7 +107,7 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
     promptsPhone: true,
     calls,
     answers: (verb, ...scripted) => void scripts.set(verb, [...(scripts.get(verb) ?? []), ...scripted]),
-    forgetAnswers: () => scripts.clear(),
+    clearAnswers: () => scripts.clear(),
     startCheckout: (attempt) => answer('startCheckout', attempt),
     verify: (asked) => outcome('verify', asked),
     cancel: (asked) => outcome('cancel', asked),
@@ -119,7 +119,7 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
 export interface PaymentsRig {
   app: PaymentsApp
   db: Db
-  clock: MovingClock
+  clock: FakeClock
   merchant: Merchant
   gateway: ScriptedGateway
   /** The same service in another process: another pool and another memory over the same database. */
@@ -135,7 +135,7 @@ export interface PaymentsRig {
   resolve(): Promise<number>
   expire(): Promise<number>
   /** A webhook about the attempt rings, each time a new one. */
-  ring(attempt: AttemptRow, about?: { isDispute: true }): Promise<void>
+  deliverWebhook(attempt: AttemptRow, about?: { isDispute: true }): Promise<void>
   /** How often the payment was credited. */
   credits(paymentId: string): Promise<number>
   /** What a test leaves open or scripted is not looked at in the next one. */
@@ -166,18 +166,18 @@ update payments
 set due_at = timestamptz '2999-01-01T00:00:00Z'
 where due_at is not null`
 
-export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
+export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
   const pools: Db[] = []
   t.after(async () => {
     const [first] = pools
     try {
-      if (first) await requireInvariants({ db: first })
+      if (first) await assertInvariants({ db: first })
     } finally {
       for (const pool of pools) await pool.close()
     }
   })
   const url = await testDatabaseUrl(t)
-  const clock = stoppedClock()
+  const clock = frozenClock()
   const random = systemRandom(clock)
   const gateway = scriptedGateway()
   const vault = createVault([{ id: 'k1', key: random.bytes(32) }], random)
@@ -266,13 +266,13 @@ export async function paymentsRig(t: Ending): Promise<PaymentsRig> {
     },
     resolve: async () => runAll(await claimResolutions(app, LIMIT)),
     expire: async () => runAll(await claimExpiries(app, LIMIT)),
-    ring: ({ gatewayKey, accountId }, about) => {
-      const ring = { gateway: NAME, accountId, eventId: random.uuid(), key: gatewayKey, ...about }
-      return ringDoorbell(db, ring, clock.now(), clock.now())
+    deliverWebhook: ({ gatewayKey, accountId }, about) => {
+      const webhook = { gateway: NAME, accountId, eventId: random.uuid(), key: gatewayKey, ...about }
+      return ringDoorbell(db, webhook, clock.now(), clock.now())
     },
     credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,
     async endTest() {
-      gateway.forgetAnswers()
+      gateway.clearAnswers()
       await db.query(postponeAll)
     },
   }

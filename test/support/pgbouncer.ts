@@ -7,14 +7,14 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findQuietPort } from './installation.ts'
+import { findFreePort } from './deployment.ts'
 import { eventually } from './process.ts'
 
 export interface Pgbouncer {
   /** Of the server's own database; the others differ by their name. */
   url: string
   /** Before 1.21 it forgets what was prepared. */
-  keepsStatements: boolean
+  keepsPreparedStatements: boolean
   stop(): Promise<void>
 }
 
@@ -25,13 +25,13 @@ export interface PgbouncerOptions {
   setsTimeouts?: boolean
 }
 
-const PLACES = ['pgbouncer', '/usr/sbin/pgbouncer']
+const PATHS = ['pgbouncer', '/usr/sbin/pgbouncer']
 const NOBODY = 65_534
 
 /** The program, if this machine has it. */
 export function findPgbouncer(): { file: string; version: string } | undefined {
   const named = process.env.COWRY_TEST_PGBOUNCER
-  for (const file of named ? [named] : PLACES) {
+  for (const file of named ? [named] : PATHS) {
     try {
       const version = /PgBouncer (\d+\.\d+)/.exec(
         execFileSync(file, ['--version'], { encoding: 'utf8' }),
@@ -50,11 +50,14 @@ export async function startPgbouncer(serverUrl: string, options: PgbouncerOption
   const folder = await mkdtemp(join(tmpdir(), 'cowry-pgbouncer-'))
   // It does not run as root.
   await chmod(folder, 0o755)
-  const port = await findQuietPort()
-  const keepsStatements = Number(program.version.split('.')[1]) >= 21
+  const port = await findFreePort()
+  const keepsPreparedStatements = Number(program.version.split('.')[1]) >= 21
   const { username, password } = new URL(serverUrl)
   await writeFile(join(folder, 'users.txt'), `"${username}" "${decodeURIComponent(password)}"\n`)
-  await writeFile(join(folder, 'pgbouncer.ini'), settings(serverUrl, folder, port, keepsStatements, options))
+  await writeFile(
+    join(folder, 'pgbouncer.ini'),
+    settings(serverUrl, folder, port, keepsPreparedStatements, options),
+  )
   const isRoot = process.getuid?.() === 0
   const child = spawn(program.file, [join(folder, 'pgbouncer.ini')], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -71,14 +74,14 @@ export async function startPgbouncer(serverUrl: string, options: PgbouncerOption
     await rm(folder, { recursive: true, force: true })
   }
   await eventually(
-    () => isOpen(port),
+    () => isListening(port),
     (open) => open || child.exitCode !== null,
     10_000,
   )
   if (child.exitCode !== null) throw new Error(`pgbouncer did not start:\n${errors}`)
   const url = new URL(serverUrl)
   url.host = `127.0.0.1:${port}`
-  return { url: url.href, keepsStatements, stop }
+  return { url: url.href, keepsPreparedStatements, stop }
 }
 
 const TIMEOUTS =
@@ -88,7 +91,7 @@ function settings(
   serverUrl: string,
   folder: string,
   port: number,
-  keepsStatements: boolean,
+  keepsPreparedStatements: boolean,
   { poolSize = 4, setsTimeouts = true }: PgbouncerOptions,
 ): string {
   const { hostname, port: serverPort } = new URL(serverUrl)
@@ -109,14 +112,14 @@ function settings(
     // Sooner than any test gives up, so that it shows when there are too few connections.
     'query_wait_timeout = 20',
     'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,extra_float_digits',
-    ...(keepsStatements ? ['max_prepared_statements = 500'] : []),
+    ...(keepsPreparedStatements ? ['max_prepared_statements = 500'] : []),
     'log_connections = 0',
     'log_disconnections = 0',
     '',
   ].join('\n')
 }
 
-function isOpen(port: number): Promise<boolean> {
+function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(port, '127.0.0.1')
     socket.once('connect', () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRunning } from '../../bench/processes.ts'
-import type { Ending } from './database.ts'
+import type { Cleanup } from './database.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 // Half of a start is reading the program, and the tests start it a hundred times.
@@ -47,7 +47,7 @@ export interface RunningProcess extends Omit<Spawned, 'child'> {
   kill(signal: NodeJS.Signals): Promise<Ended>
 }
 
-export async function tempFolder(t: Ending, name: string): Promise<string> {
+export async function tempFolder(t: Cleanup, name: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `cowry-${name}-`))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
   return folder
@@ -55,12 +55,12 @@ export async function tempFolder(t: Ending, name: string): Promise<string> {
 
 /** Starts `cowry <args> --json` with exactly this environment, and waits for the facts that it prints when ready. */
 export async function startProcess(
-  t: Ending,
+  t: Cleanup,
   args: string[],
   env: Record<string, string>,
   options: ProcessOptions = {},
 ): Promise<RunningProcess> {
-  const running = await startTalking(t, [...args, '--json'], env, isJson, options)
+  const running = await startUntilOutput(t, [...args, '--json'], env, isJson, options)
   const facts = JSON.parse(running.output())
   // A command that fails prints JSON too, about why.
   if (facts.status === 'error') throw new Error(`${args.join(' ')} failed: ${facts.message}`)
@@ -68,8 +68,8 @@ export async function startProcess(
 }
 
 /** Starts `cowry <args>` as a person would, and waits until what it has printed says that it is ready. */
-export async function startTalking(
-  t: Ending,
+export async function startUntilOutput(
+  t: Cleanup,
   args: string[],
   env: Record<string, string>,
   isReady: (output: string) => boolean,
@@ -86,7 +86,7 @@ export async function startTalking(
 
 /** Runs `cowry <args>` to its end. */
 export async function runCowry(
-  t: Ending,
+  t: Cleanup,
   args: string[],
   env: Record<string, string> = {},
   options: ProcessOptions = {},
@@ -98,7 +98,7 @@ export async function runCowry(
 }
 
 function spawnCowry(
-  t: Ending,
+  t: Cleanup,
   args: string[],
   env: Record<string, string>,
   { root = ROOT, command = [process.execPath, 'src/main.ts'], ...options }: ProcessOptions,
@@ -184,7 +184,7 @@ export async function eventually<Value>(
 }
 
 /** Waits until none of these processes is left. */
-export async function gone(pids: number[], withinMs = 10_000): Promise<void> {
+export async function awaitExit(pids: number[], withinMs = 10_000): Promise<void> {
   await eventually(
     () => pids.filter(isRunning),
     ({ length }) => length === 0,

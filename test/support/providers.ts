@@ -22,47 +22,47 @@ export interface ProviderFacts {
   credentials: Record<string, string>
   start(t: TestContext): Promise<FakeProvider>
   /** What it collects in these tests. */
-  asks: { amount: number; currency: Currency; country: string }
+  paymentTerms: { amount: number; currency: Currency; country: string }
   channel: 'card' | 'mobile_money'
   /** The webhook about a success, as it arrives at this address of ours. */
-  ring(fake: FakeProvider, key: string, url: string): Webhook | Promise<Webhook>
+  buildWebhook(fake: FakeProvider, key: string, url: string): Webhook | Promise<Webhook>
   /** The request that takes money from a saved method, or begins a checkout where there are none. */
   submission: RegExp
 }
 
-const ringPlainly: ProviderFacts['ring'] = (fake, key) => fake.webhook(key)
+const buildSignedWebhook: ProviderFacts['buildWebhook'] = (fake, key) => fake.webhook(key)
 
 export const PROVIDERS = {
   stripe: {
     credentials: { secretKey: stripe.FAKE_SECRET_KEY, webhookSecret: stripe.FAKE_WEBHOOK_SECRET },
     start: (t) => stripe.startFakeStripe(t),
-    asks: { amount: 12.5, currency: 'USD', country: 'US' },
+    paymentTerms: { amount: 12.5, currency: 'USD', country: 'US' },
     channel: 'card',
-    ring: ringPlainly,
+    buildWebhook: buildSignedWebhook,
     submission: /^POST \/v1\/payment_intents$/,
   },
   paystack: {
     credentials: { secretKey: paystack.FAKE_SECRET_KEY },
     start: (t) => paystack.startFakePaystack(t),
-    asks: { amount: 1250.5, currency: 'NGN', country: 'NG' },
+    paymentTerms: { amount: 1250.5, currency: 'NGN', country: 'NG' },
     channel: 'card',
-    ring: ringPlainly,
+    buildWebhook: buildSignedWebhook,
     submission: /^POST \/transaction\/charge_authorization$/,
   },
   flutterwave: {
     credentials: { secretKey: flutterwave.SECRET_KEY, webhookHash: flutterwave.WEBHOOK_HASH },
     start: (t) => flutterwave.startFakeFlutterwave(t),
-    asks: { amount: 1250, currency: 'RWF', country: 'RW' },
+    paymentTerms: { amount: 1250, currency: 'RWF', country: 'RW' },
     channel: 'card',
-    ring: ringPlainly,
+    buildWebhook: buildSignedWebhook,
     submission: /^POST \/v3\/tokenized-charges$/,
   },
   pawapay: {
     credentials: { apiToken: pawapay.API_TOKEN, publicKey: PAWAPAY_KEYS.publicKey },
     start: (t) => pawapay.startFakePawapay(t),
-    asks: { amount: 125.5, currency: 'ZMW', country: 'ZM' },
+    paymentTerms: { amount: 125.5, currency: 'ZMW', country: 'ZM' },
     channel: 'mobile_money',
-    ring: (_fake, key, url) => {
+    buildWebhook: (_fake, key, url) => {
       const { origin: publicUrl, pathname: path } = new URL(url)
       return signCallback(key, 'COMPLETED', { publicUrl, path })
     },
@@ -80,10 +80,10 @@ export function addressOf(name: ProviderName, provider: FakeProvider): Record<st
   return { [`GATEWAY_${name.toUpperCase()}_BASE_URL`]: provider.server.url }
 }
 
-export type MerchantAt = Awaited<ReturnType<typeof merchantAt>>
+export type MerchantAt = Awaited<ReturnType<typeof newMerchantAt>>
 
 /** A merchant who has an account of its own at one provider, and no other. */
-export async function merchantAt(service: TestService, name: ProviderName) {
+export async function newMerchantAt(service: TestService, name: ProviderName) {
   const merchant = await service.newMerchant()
   const { credentials } = PROVIDERS[name]
   const answer = await service.admin.send('PUT', `/admin/v1/merchants/${merchant.uuid}/gateways/${name}`, {
@@ -105,8 +105,8 @@ export async function saveCard(
   merchant: MerchantAt,
   credential: string,
 ): Promise<string> {
-  const { asks, channel } = PROVIDERS[name]
-  const { uuid } = await startPaying(merchant.api, asks, channel)
+  const { paymentTerms, channel } = PROVIDERS[name]
+  const { uuid } = await startPaying(merchant.api, paymentTerms, channel)
   const { customer } = await readPayment(merchant.api, uuid)
   const random = systemRandom(systemClock)
   const vault = createVault([{ id: 'k1', key: VAULT_KEY }], random)
@@ -131,7 +131,7 @@ export async function saveCard(
     fingerprint: randomUUID(),
     card: { brand: 'visa', last4: '4242', expiryMonth: 12, expiryYear: 2099, country: null },
     mobileMoney: null,
-    currencies: [asks.currency],
+    currencies: [paymentTerms.currency],
   })
   const { recurringToken } = viewMethod(app, method)
   assert.ok(recurringToken)

@@ -48,13 +48,13 @@ async function planOf(client: pg.Client, call: string): Promise<PlanNode> {
 }
 
 // What hands on one row after the other, so that a limit above it holds for what is below it.
-const PASSING = new Set(['Limit', 'LockRows', 'Result', 'Subquery Scan'])
+const STREAMING_NODES = new Set(['Limit', 'LockRows', 'Result', 'Subquery Scan'])
 
 /** A bitmap names its index below the node that names the table. */
 function collectScans(node: PlanNode, above = '', isLimited = false): Scan[] {
   const table = node['Relation Name'] ?? above
   const type = node['Node Type']
-  const isStopped = type === 'Limit' || (isLimited && PASSING.has(type) && node.Filter === undefined)
+  const isStopped = type === 'Limit' || (isLimited && STREAMING_NODES.has(type) && node.Filter === undefined)
   const below = (node.Plans ?? []).flatMap((one) => collectScans(one, table, isStopped))
   const isWhole = node['Index Cond'] === undefined && !(isLimited && node.Filter === undefined)
   switch (type) {

@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net'
 
-export interface RawAnswer {
+export interface RawResponse {
   http: number
   headers: Record<string, string>
   text: string
@@ -11,7 +11,7 @@ export interface RawAnswer {
 const TIMEOUT_MS = 20_000
 
 /** Sends the bytes as they are, and reads one whole answer. */
-export function sendBytes(url: string, bytes: string | Buffer): Promise<RawAnswer> {
+export function sendBytes(url: string, bytes: string | Buffer): Promise<RawResponse> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)
@@ -21,7 +21,7 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<RawAnswe
     socket.on('close', () => reject(new Error(`closed without a whole answer: ${received}`)))
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
-      const answer = readAnswer(received)
+      const answer = parseResponse(received)
       if (!answer) return
       resolve(answer)
       socket.destroy()
@@ -31,7 +31,7 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<RawAnswe
 }
 
 /** The answer, once it has come to its announced end. */
-function readAnswer(received: string): RawAnswer | undefined {
+function parseResponse(received: string): RawResponse | undefined {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return undefined
   const [line = '', ...lines] = received.slice(0, end).split('\r\n')

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { type Db, sql } from '../../src/kit/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 
-export interface SeedPerson {
+export interface SeedCustomer {
   firstname: string
   lastname: string
   email: string
@@ -14,7 +14,7 @@ export interface SeedPerson {
 
 const random = systemRandom(systemClock)
 
-const insertPeople = sql`
+const insertCustomers = sql`
 insert into customers (
   merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at
 )
@@ -24,7 +24,7 @@ from jsonb_to_recordset($2::jsonb) as p (
 )`
 
 /** Their uuids in the order given; without a time each is a millisecond younger than the one before. */
-export async function seedCustomers(db: Db, merchantId: string, people: SeedPerson[]): Promise<string[]> {
+export async function seedCustomers(db: Db, merchantId: string, people: SeedCustomer[]): Promise<string[]> {
   const start = Date.now() - people.length
   const rows = people.map((person, index) => ({
     createdAt: new Date(start + index),
@@ -32,7 +32,7 @@ export async function seedCustomers(db: Db, merchantId: string, people: SeedPers
     id: random.uuid(),
     searchText: searchTextOf(person),
   }))
-  await db.query(insertPeople, [merchantId, JSON.stringify(rows)])
+  await db.query(insertCustomers, [merchantId, JSON.stringify(rows)])
   return rows.map(({ id }) => id)
 }
 
@@ -47,6 +47,6 @@ from generate_series(1, $2::integer) as n,
   lateral (select timestamptz '2026-01-01T00:00:00Z' + n * interval '1 millisecond' as t) times`
 
 /** As many numbered people as one likes, oldest first: "Person No1" … */
-export async function seedPeople(db: Db, merchantId: string, count: number): Promise<void> {
+export async function seedNumberedCustomers(db: Db, merchantId: string, count: number): Promise<void> {
   await db.query(insertMany, [merchantId, count])
 }

@@ -14,7 +14,7 @@ import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { checkInvariants } from '../../src/kit/invariants.ts'
 import { createLog, type Log } from '../../src/kit/log.ts'
 import { type Api, createApi } from './api.ts'
-import { type Ending, testDatabaseUrl } from './database.ts'
+import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { startProcess } from './process.ts'
 
 export interface TestService extends Service {
@@ -43,12 +43,12 @@ export interface TestServiceOptions {
   checksInvariants?: boolean
 }
 
-export async function testService(t: Ending, options: TestServiceOptions = {}): Promise<TestService> {
+export async function testService(t: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
   let service: Service | undefined
   t.after(async () => {
     if (!service) return
     try {
-      if (options.checksInvariants ?? true) await requireInvariants(service)
+      if (options.checksInvariants ?? true) await assertInvariants(service)
     } finally {
       await service.stop()
       await rm(dataDir, { recursive: true, force: true })
@@ -65,11 +65,11 @@ export async function testService(t: Ending, options: TestServiceOptions = {}): 
     ...options.env,
   }
   const { clock, log, failpoints } = options
-  const needsInside = clock ?? log ?? failpoints
+  const needsInProcess = clock ?? log ?? failpoints
   service =
-    WORKERS !== undefined && !needsInside
-      ? await startCrew(env, WORKERS, options.role)
-      : await startHere(env, options)
+    WORKERS !== undefined && !needsInProcess
+      ? await startTestCluster(env, WORKERS, options.role)
+      : await startInProcess(env, options)
   const { url, demoKey } = service
   const apiWith = (key: string | undefined) => createApi(url, key === undefined ? {} : { 'x-api-key': key })
   const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
@@ -96,7 +96,7 @@ const WORKERS = process.env.COWRY_TEST_WORKERS
 /** For a test of what only one process has: what it asks the database, how exactly it counts, how it fails in itself. */
 export const ONE_PROCESS = { skip: WORKERS === undefined ? false : 'it is about one process' }
 
-function startHere(env: Record<string, string>, { role, clock, log, failpoints }: TestServiceOptions) {
+function startInProcess(env: Record<string, string>, { role, clock, log, failpoints }: TestServiceOptions) {
   const config = readConfig(env, GATEWAYS)
   return startService(
     { ...config, failpoints: failpoints ?? config.failpoints },
@@ -104,19 +104,23 @@ function startHere(env: Record<string, string>, { role, clock, log, failpoints }
   )
 }
 
-async function startCrew(env: Record<string, string>, size: string, role: Role = 'all'): Promise<Service> {
-  const endings: (() => unknown)[] = []
-  const own: Ending = { after: (end) => void endings.push(end) }
+async function startTestCluster(
+  env: Record<string, string>,
+  size: string,
+  role: Role = 'all',
+): Promise<Service> {
+  const cleanups: (() => unknown)[] = []
+  const own: Cleanup = { after: (end) => void cleanups.push(end) }
   const stop = async () => {
     // Some tests stop it themselves, and it is stopped again after each.
-    for (const end of endings.splice(0).toReversed()) await end()
+    for (const end of cleanups.splice(0).toReversed()) await end()
   }
   try {
-    const crew = await startProcess(own, ['serve', '--role', role, '--workers', size], {
+    const cluster = await startProcess(own, ['serve', '--role', role, '--workers', size], {
       COWRY_LOG_LEVEL: 'info',
       ...env,
     })
-    const { url, demoKey = null } = crew.facts
+    const { url, demoKey = null } = cluster.facts
     const db = connectDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
     own.after(() => db.close())
     // A boundary: the document is an object.
@@ -130,7 +134,7 @@ async function startCrew(env: Record<string, string>, size: string, role: Role =
 
 export const ADMIN_TOKEN = 'a-token-of-the-tests-0123456789abcdef'
 
-export async function requireInvariants(service: Pick<Service, 'db'>): Promise<void> {
+export async function assertInvariants(service: Pick<Service, 'db'>): Promise<void> {
   const reports = await checkInvariants(service.db)
   assert.ok(reports.length >= 9, 'the invariants stand as views')
   assert.deepEqual(

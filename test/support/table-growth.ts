@@ -12,7 +12,7 @@ export const SMALL_TABLES: Readonly<Record<string, string>> = {
 }
 
 /** A row of any other table is found by its merchant: a key of it begins with merchant_id. */
-export const KEYED_OTHERWISE: Readonly<Record<string, string>> = {
+export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   schema_migrations: 'of the installation',
   service_secrets: 'of the installation',
   invariant_checks: 'of the installation',
@@ -28,7 +28,7 @@ export const KEYED_OTHERWISE: Readonly<Record<string, string>> = {
 }
 
 /** Unique over all merchants, because it is looked up before the merchant is known. */
-export const UNIQUE_EVERYWHERE: Readonly<Record<string, string>> = {
+export const UNIQUE_ACROSS_MERCHANTS: Readonly<Record<string, string>> = {
   payment_methods_token_hash_key: 'a recurring token names its method',
   payments_access_hash_key: 'the address of a checkout names its payment',
   attempts_gateway_key_key: 'a webhook names the attempt by the key at the gateway',

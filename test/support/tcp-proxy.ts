@@ -3,19 +3,19 @@
 
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type CommitWatch, createCommitWatch } from './commit-watch.ts'
-import type { Ending } from './database.ts'
+import { type CommitDetector, createCommitDetector } from './commit-detector.ts'
+import type { Cleanup } from './database.ts'
 
 export interface TcpProxy {
   /** Where it listens, on 127.0.0.1. */
   port: number
   /** Where connections lead that are made from now on. */
-  aim(port: number): void
+  retarget(port: number): void
   /** Every piece takes this much longer, either way. */
   delay(ms: number): void
   /** A black hole: nothing passes, and what was sent arrives late, when it is healed. */
-  hold(): void
-  /** Ends all that; what was armed and has not happened never will. */
+  blackhole(): void
+  /** Ends all that; what was armed and has not injected never will. */
   heal(): void
   /** Resets every connection; answers how many there were. */
   reset(): number
@@ -25,17 +25,17 @@ export interface TcpProxy {
   cutAfter(bytes: number): void
   /** The next answers of PostgreSQL that say that something was committed get lost, each with its connection. */
   loseCommits(count: number): void
-  /** What was armed, and has happened. */
-  happened: { cuts: number; lostCommits: number }
+  /** What was armed, and has injected. */
+  injected: { cuts: number; lostCommits: number }
 }
 
 interface Link {
   client: Socket
   server: Socket
-  watch: CommitWatch
+  detector: CommitDetector
 }
 
-interface Weather {
+interface NetworkConditions {
   delayMs: number
   /** While it is there, nothing passes before it resolves. */
   held: PromiseWithResolvers<void> | undefined
@@ -43,23 +43,23 @@ interface Weather {
   commitsToLose: number
 }
 
-export async function startTcpProxy(t: Ending, target: number): Promise<TcpProxy> {
+export async function startTcpProxy(t: Cleanup, target: number): Promise<TcpProxy> {
   const links = new Set<Link>()
-  const weather: Weather = { ...CALM }
-  const happened = { cuts: 0, lostCommits: 0 }
-  let aim = target
+  const conditions: NetworkConditions = { ...HEALTHY }
+  const injected = { cuts: 0, lostCommits: 0 }
+  let targetPort = target
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    const server = connect({ host: '127.0.0.1', port: aim, allowHalfOpen: true, noDelay: true })
-    const link: Link = { client, server, watch: createCommitWatch() }
+    const server = connect({ host: '127.0.0.1', port: targetPort, allowHalfOpen: true, noDelay: true })
+    const link: Link = { client, server, detector: createCommitDetector() }
     links.add(link)
     for (const socket of [client, server])
       socket.once('close', () => {
         if (client.closed && server.closed) links.delete(link)
       })
-    join(link, weather, happened)
+    connectSockets(link, conditions, injected)
   })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
-  const faults = createFaults(links, weather)
+  const faults = createFaults(links, conditions)
   t.after(async () => {
     faults.heal()
     faults.reset()
@@ -70,20 +70,23 @@ export async function startTcpProxy(t: Ending, target: number): Promise<TcpProxy
   return {
     ...faults,
     port: address.port,
-    happened,
-    aim(port) {
-      aim = port
+    injected,
+    retarget(port) {
+      targetPort = port
     },
   }
 }
 
-const CALM: Weather = { delayMs: 0, held: undefined, bytesLeft: Infinity, commitsToLose: 0 }
+const HEALTHY: NetworkConditions = { delayMs: 0, held: undefined, bytesLeft: Infinity, commitsToLose: 0 }
 
-function createFaults(links: Set<Link>, weather: Weather): Omit<TcpProxy, 'port' | 'happened' | 'aim'> {
+function createFaults(
+  links: Set<Link>,
+  conditions: NetworkConditions,
+): Omit<TcpProxy, 'port' | 'injected' | 'retarget'> {
   return {
     heal() {
-      weather.held?.resolve()
-      Object.assign(weather, CALM)
+      conditions.held?.resolve()
+      Object.assign(conditions, HEALTHY)
     },
     reset() {
       for (const { client, server } of links) {
@@ -96,38 +99,38 @@ function createFaults(links: Set<Link>, weather: Weather): Omit<TcpProxy, 'port'
       for (const { client } of links) client.end()
       return links.size
     },
-    hold() {
-      weather.held ??= Promise.withResolvers<void>()
+    blackhole() {
+      conditions.held ??= Promise.withResolvers<void>()
     },
     delay(ms) {
-      weather.delayMs = ms
+      conditions.delayMs = ms
     },
     cutAfter(bytes) {
-      weather.bytesLeft = bytes
+      conditions.bytesLeft = bytes
     },
     loseCommits(count) {
-      weather.commitsToLose = count
+      conditions.commitsToLose = count
     },
   }
 }
 
-/** Lets both sides hear each other, as far as the weather allows. */
-function join(link: Link, weather: Weather, happened: TcpProxy['happened']): void {
-  const { client, server, watch } = link
-  void carry(client, server, async (chunk) => {
-    watch.asked(chunk)
-    await passing(weather)
+/** Lets both sides hear each other, as far as the conditions allows. */
+function connectSockets(link: Link, conditions: NetworkConditions, injected: TcpProxy['injected']): void {
+  const { client, server, detector } = link
+  void pipe(client, server, async (chunk) => {
+    detector.observeRequest(chunk)
+    await applyDelay(conditions)
     return chunk
   })
-  void carry(server, client, async (chunk) => {
-    const passed = spoil(link, chunk, weather, happened)
-    await passing(weather)
+  void pipe(server, client, async (chunk) => {
+    const passed = applyFaults(link, chunk, conditions, injected)
+    await applyDelay(conditions)
     return passed
   })
 }
 
 /** One direction of a connection, piece by piece: the next one is read when the one before has been passed on. */
-async function carry(
+async function pipe(
   from: Socket,
   to: Socket,
   pass: (chunk: Buffer) => Promise<Buffer | undefined>,
@@ -138,7 +141,7 @@ async function carry(
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
       const passed = await pass(chunk)
       if (passed === undefined) return void from.resetAndDestroy()
-      if (to.writable && !to.write(passed)) await roomIn(to)
+      if (to.writable && !to.write(passed)) await awaitDrain(to)
     }
     to.end()
   } catch {
@@ -146,12 +149,12 @@ async function carry(
   }
 }
 
-async function passing(weather: Weather): Promise<void> {
-  if (weather.delayMs > 0) await delay(weather.delayMs)
-  await weather.held?.promise
+async function applyDelay(conditions: NetworkConditions): Promise<void> {
+  if (conditions.delayMs > 0) await delay(conditions.delayMs)
+  await conditions.held?.promise
 }
 
-function roomIn(socket: Socket): Promise<void> {
+function awaitDrain(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       for (const event of ['drain', 'close']) socket.off(event, go)
@@ -162,24 +165,24 @@ function roomIn(socket: Socket): Promise<void> {
 }
 
 /** What of an answer reaches the client; undefined when both ends hear nothing more. */
-function spoil(
-  { client, watch }: Link,
+function applyFaults(
+  { client, detector }: Link,
   chunk: Buffer,
-  weather: Weather,
-  happened: TcpProxy['happened'],
+  conditions: NetworkConditions,
+  injected: TcpProxy['injected'],
 ): Buffer | undefined {
-  const isCommit = watch.answered(chunk)
-  if (isCommit && weather.commitsToLose > 0) {
-    weather.commitsToLose -= 1
-    happened.lostCommits += 1
+  const isCommit = detector.observeResponse(chunk)
+  if (isCommit && conditions.commitsToLose > 0) {
+    conditions.commitsToLose -= 1
+    injected.lostCommits += 1
     client.resetAndDestroy()
     return undefined
   }
-  weather.bytesLeft -= chunk.length
-  if (weather.bytesLeft >= 0) return chunk
-  const kept = chunk.subarray(0, chunk.length + weather.bytesLeft)
-  weather.bytesLeft = Infinity
-  happened.cuts += 1
+  conditions.bytesLeft -= chunk.length
+  if (conditions.bytesLeft >= 0) return chunk
+  const kept = chunk.subarray(0, chunk.length + conditions.bytesLeft)
+  conditions.bytesLeft = Infinity
+  injected.cuts += 1
   // What came before the break is still heard.
   client.end(kept)
   return undefined

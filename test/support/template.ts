@@ -14,7 +14,7 @@ export interface TestServer {
 /** Makes the template once; every test database is a copy of it. */
 export async function prepareTemplate(adminUrl: string): Promise<TestServer> {
   const template = `cowry_template_${randomBytes(6).toString('hex')}`
-  await asAdmin(adminUrl, `create database ${template}`)
+  await runAsAdmin(adminUrl, `create database ${template}`)
   const db = connectDb({ url: withDatabase(adminUrl, template), poolSize: 1 })
   await migrate(db)
   await db.close()
@@ -22,7 +22,7 @@ export async function prepareTemplate(adminUrl: string): Promise<TestServer> {
 }
 
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
-  await asAdmin(adminUrl, `drop database if exists ${name} with (force)`)
+  await runAsAdmin(adminUrl, `drop database if exists ${name} with (force)`)
 }
 
 export function withDatabase(url: string, name: string): string {
@@ -31,7 +31,7 @@ export function withDatabase(url: string, name: string): string {
   return changed.href
 }
 
-export async function asAdmin(url: string, statement: string): Promise<void> {
+export async function runAsAdmin(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

@@ -23,8 +23,8 @@ import { createLog } from '../../src/kit/log.ts'
 import { ALLOW_LOOPBACK } from '../../src/kit/public-address.ts'
 import { createPublicHttp } from '../../src/kit/public-http.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { type Ending, testDatabaseUrl } from './database.ts'
-import { type MovingClock, stoppedClock } from './moving-clock.ts'
+import { type Cleanup, testDatabaseUrl } from './database.ts'
+import { type FakeClock, frozenClock } from './fake-clock.ts'
 
 export interface Received {
   headers: Record<string, string>
@@ -41,27 +41,27 @@ export interface ScriptedConsumer {
   received: Received[]
   /** The next answers, each given once; after them every request is answered with `usually`. */
   answers(...scripted: Scripted[]): void
-  usually: Scripted
+  defaultAnswer: Scripted
   /** The versions that came, in the order in which they came. */
   versions(): number[]
-  hangUp(): void
+  closeConnections(): void
 }
 
-export async function scriptedConsumer(t: Ending): Promise<ScriptedConsumer> {
+export async function scriptedConsumer(t: Cleanup): Promise<ScriptedConsumer> {
   const scripts: Scripted[] = []
   const consumer: ScriptedConsumer = {
     url: '',
     received: [],
     answers: (...scripted) => void scripts.push(...scripted),
-    usually: 204,
+    defaultAnswer: 204,
     versions: () => consumer.received.map(({ event }) => event.resource.version),
-    hangUp: () => server.closeAllConnections(),
+    closeConnections: () => server.closeAllConnections(),
   }
   const server = createServer(async (request, response) => {
     const body = await text(request)
     const received = { headers: flat(request.headers), body, event: JSON.parse(body) }
     consumer.received.push(received)
-    const script = scripts.shift() ?? consumer.usually
+    const script = scripts.shift() ?? consumer.defaultAnswer
     if (typeof script === 'number') response.writeHead(script).end()
     else script(response, received)
   })
@@ -105,53 +105,53 @@ const insertMerchant = sql`
 insert into merchants (id, name, mode, created_at, updated_at)
 values ($1, 'A Shop', 'test', now(), now())`
 
-export interface WebhooksRig extends MerchantVerbs {
+export interface WebhooksRig extends MerchantActions {
   app: WebhooksApp
   db: Db
-  clock: MovingClock
+  clock: FakeClock
   /** Another merchant's verbs, on the same database. */
-  newMerchant(): Promise<MerchantVerbs>
+  newMerchant(): Promise<MerchantActions>
 }
 
-export interface MerchantVerbs {
+export interface MerchantActions {
   merchantId: string
   addEndpoint(url: string, events?: string[]): Promise<RigEndpoint>
   /** Writes an event of the resource; a version after the one before it. */
-  tell(resourceId?: string, type?: 'refund.pending' | 'refund.successful'): Promise<string>
+  emitEvent(resourceId?: string, type?: 'refund.pending' | 'refund.successful'): Promise<string>
   /** Makes whatever is due now, until nothing is. */
   deliverAll(): Promise<void>
   deliveriesOf(endpoint: RigEndpoint): Promise<DeliveryRow[]>
 }
 
-export async function webhooksRig(t: Ending): Promise<WebhooksRig> {
+export async function webhooksRig(t: Cleanup): Promise<WebhooksRig> {
   let db: Db | undefined
   t.after(async () => {
     if (!db) return
     try {
-      await requireNoneVanished(db)
+      await assertNoneLost(db)
     } finally {
       await db.close()
     }
   })
   db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
-  const app = appOn(db)
+  const app = createTestApp(db)
   t.after(() => app.publicHttp.close())
   const addMerchant = async () => {
     const merchantId = app.random.uuid()
     await app.db.query(insertMerchant, [merchantId])
-    return verbsOf(app, merchantId)
+    return actionsOf(app, merchantId)
   }
   return { app, db, clock: app.clock, newMerchant: addMerchant, ...(await addMerchant()) }
 }
 
 /** The other invariants are about books that the events of this rig do not have. */
-async function requireNoneVanished(db: Db): Promise<void> {
+async function assertNoneLost(db: Db): Promise<void> {
   const report = (await checkInvariants(db)).find(({ name }) => name.includes('_i10_'))
   assert.equal(report?.violations, 0, 'every event has its delivery')
 }
 
-function appOn(db: Db): WebhooksApp & { clock: MovingClock } {
-  const clock = stoppedClock()
+function createTestApp(db: Db): WebhooksApp & { clock: FakeClock } {
+  const clock = frozenClock()
   const random = systemRandom(clock)
   const failpoints = readFailpoints('')
   if ('wrong' in failpoints) throw new Error(failpoints.wrong)
@@ -170,7 +170,7 @@ function appOn(db: Db): WebhooksApp & { clock: MovingClock } {
   }
 }
 
-function verbsOf(app: WebhooksApp, merchantId: string): MerchantVerbs {
+function actionsOf(app: WebhooksApp, merchantId: string): MerchantActions {
   const versions = new Map<string, number>()
   return {
     merchantId,
@@ -190,7 +190,7 @@ function verbsOf(app: WebhooksApp, merchantId: string): MerchantVerbs {
       })
       return { id, secret }
     },
-    async tell(uuid = randomUUID(), type = 'refund.pending') {
+    async emitEvent(uuid = randomUUID(), type = 'refund.pending') {
       const version = (versions.get(uuid) ?? 0) + 1
       versions.set(uuid, version)
       const resource = { type: 'refund', uuid, version } as const

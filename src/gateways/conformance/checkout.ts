@@ -7,12 +7,12 @@ import { inspect } from 'node:util'
 import { type Money, money } from '../../core/money.ts'
 import type { Attempt, NextStep, Outcome } from '../gateway.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
-import type { Ending, Subject } from './subject.ts'
+import type { Cleanup, Subject } from './subject.ts'
 import {
   actInTrouble,
   askInTrouble,
+  assertErrorCode,
   assertOpen,
-  assertRefused,
   assertUnknown,
   breakEachStep,
   DARK_TROUBLES,
@@ -68,13 +68,13 @@ function testStart(subject: Subject): void {
   it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
-    assertRefused(await actInTrouble(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
+    assertErrorCode(await actInTrouble(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
     assert.equal((await rig.start(attempt)).kind, 'started')
   })
 
   it('is refused with credentials that the provider does not know', async (t) => {
     const rig = await startRig(t, subject)
-    assertRefused(await rig.start(rig.makeAttempt(), rig.open({ credentials: subject.otherCredentials })))
+    assertErrorCode(await rig.start(rig.makeAttempt(), rig.open({ credentials: subject.otherCredentials })))
   })
 
   it('starts also when the provider is slow', async (t) => {
@@ -227,7 +227,7 @@ function testEndings(subject: Subject): void {
 function testMismatches(subject: Subject): void {
   const other = { minor: (subject.amount.minor * 9n) / 10n, key: randomUUID() }
   const currency = subject.amount.currency === 'USD' ? 'EUR' : 'USD'
-  const cases: { title: string; ending: Omit<Ending & { kind: 'pays' }, 'kind'>; paid: Money }[] = [
+  const cases: { title: string; ending: Omit<Cleanup & { kind: 'pays' }, 'kind'>; paid: Money }[] = [
     {
       title: 'another amount',
       ending: { minor: other.minor },

@@ -12,7 +12,7 @@ import type { CheckoutChoice, DisputeReport, Gateway } from '../gateway.ts'
 export const PUBLIC_URL = 'https://pay.example.com'
 
 /** How a checkout ends at the provider. What is given differs from what was asked for, in the provider's own record. */
-export type Ending =
+export type Cleanup =
   | { kind: 'pays'; minor?: bigint; currency?: string; key?: string }
   | { kind: 'declines'; how: string }
   | { kind: 'waits' }
@@ -26,7 +26,7 @@ export type RefundManner = 'succeeds' | 'waits' | 'fails'
 export interface FakeProvider {
   readonly server: FakeServer
   /** Plays the payer of an open checkout: on the hosted page, on the phone, wherever this provider has payers. */
-  finish(key: string, ending: Ending): void | Promise<void>
+  finish(key: string, ending: Cleanup): void | Promise<void>
   /** How often the provider really took money under this key, by checkout or by charge. */
   executions(key: string): number | Promise<number>
   /** The signed request as it would arrive, about any key, known to the provider or not; a success unless told. */

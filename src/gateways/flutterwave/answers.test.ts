@@ -36,7 +36,7 @@ async function chargeAnswer(t: Test, reply: FakeReply): Promise<Outcome> {
   return gateway.chargeSaved(makeAttempt(CHARGE), CREDENTIAL)
 }
 
-function assertRefused(outcome: StartedCheckout | Outcome): void {
+function assertErrorCode(outcome: StartedCheckout | Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.deepEqual([outcome.code, outcome.refused], ['provider_unavailable', true])
 }
@@ -57,13 +57,13 @@ describe('an answer of Flutterwave to a start', () => {
 
   it('that complains has begun nothing, also under HTTP 200', async (t) => {
     for (const http of [200, 400, 404, 422])
-      assertRefused(await startAnswer(t, complaint('currency is not enabled for this merchant', http)))
+      assertErrorCode(await startAnswer(t, complaint('currency is not enabled for this merchant', http)))
   })
 
   it('that blames the key says so in words for the operator', async (t) => {
     for (const http of [401, 403]) {
       const outcome = await startAnswer(t, complaint('Invalid authorization key', http))
-      assertRefused(outcome)
+      assertErrorCode(outcome)
       assert.ok(outcome.kind === 'declined')
       assert.match(outcome.words, /secret key/)
       assert.ok(!outcome.words.includes(SECRET_KEY))
@@ -315,8 +315,8 @@ describe('an answer of Flutterwave to a charge', () => {
       'Missing parameter (country)',
       'amount must be a number',
     ])
-      assertRefused(await chargeAnswer(t, complaint(message)))
-    for (const http of [404, 405, 422]) assertRefused(await chargeAnswer(t, complaint('No', http)))
+      assertErrorCode(await chargeAnswer(t, complaint(message)))
+    for (const http of [404, 405, 422]) assertErrorCode(await chargeAnswer(t, complaint('No', http)))
   })
 
   it('that says no without a reason that proves anything is asked about', async (t) => {
@@ -347,7 +347,7 @@ describe('an answer of Flutterwave to a charge', () => {
   it("that says there are too many requests makes it wait, and a page another gateway's", async (t) => {
     const busy = complaint('Too many requests', 429)
     assertUnknown(await chargeAnswer(t, busy), 'no_answer')
-    assertRefused(await startAnswer(t, busy))
+    assertErrorCode(await startAnswer(t, busy))
   })
 
   it('that comes after 28 seconds as 503 is unknown', async (t) => {

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
-import type { ChargeManner, Ending, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
+import type { ChargeManner, Cleanup, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 
 export const SECRET_KEY = 'FLWSECK_TEST-8c1f0d2b6e7a4935b0c8d1e2f3a4b5c6-X'
@@ -210,7 +210,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     }
   }
 
-  const finish = (key: string, ending: Ending) => {
+  const finish = (key: string, ending: Cleanup) => {
     const page = pages.get(key)
     if (!page) throw new Error(`nobody has a page for ${key}`)
     const template = readFixture('verify-card').data as Json
@@ -305,7 +305,7 @@ function toCharge(manner: ChargeManner): Json {
   return { status: 'failed', processor_response: manner.declines }
 }
 
-function toEnding(ending: Ending, page: Page): Json {
+function toEnding(ending: Cleanup, page: Page): Json {
   switch (ending.kind) {
     case 'waits':
       return { status: 'pending', processor_response: 'Pending validation' }

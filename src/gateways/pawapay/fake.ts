@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Currency, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
-import type { Ending, FakeProvider, RefundManner } from '../conformance.ts'
+import type { Cleanup, FakeProvider, RefundManner } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { signCallback } from './fake-callbacks.ts'
 import { judgePage, judgeRefund, type PageRequest, type RefundSubmission } from './fake-rules.ts'
@@ -162,7 +162,7 @@ function openPage(books: Books, { text }: FakeRequest): FakeReply {
 }
 
 /** The payer presses Pay on one of the pages. The deposit is made by whichever page is first; the others do nothing. */
-function pressPay(books: Books, key: string, ending: Ending): void {
+function pressPay(books: Books, key: string, ending: Cleanup): void {
   const page = books.pages.get(key)?.[0]
   if (!page) throw new Error(`no page of the fake provider leads to ${key}`)
   if (books.deposits.has(key)) return
@@ -186,7 +186,7 @@ function newDeposit(page: PageRequest): DepositRecord {
   }
 }
 
-function endOf(page: PageRequest, ending: Ending): Partial<DepositRecord> {
+function endOf(page: PageRequest, ending: Cleanup): Partial<DepositRecord> {
   switch (ending.kind) {
     case 'waits':
       return {}

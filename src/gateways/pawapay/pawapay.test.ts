@@ -125,7 +125,7 @@ describe('the rails of pawaPay', () => {
       rig.makeAttempt({ amount: money(1_000n, 'XOF'), country: null }),
       rig.makeAttempt({ amount: money(1_000n, 'EUR'), country: 'constructor' }),
     ]
-    for (const attempt of attempts) assertRefused(await rig.start(attempt))
+    for (const attempt of attempts) assertErrorCode(await rig.start(attempt))
     assert.equal(rig.provider.server.requests.length, 0)
   })
 
@@ -219,29 +219,29 @@ describe('the start of a page', () => {
   })
 
   it('that is rejected with HTTP 200 has begun nothing', async (t) => {
-    assertRefused(await start(t, 'page-rejected-operator-down'))
-    assertRefused(await start(t, 'page-rejected-phone'))
-    assertRefused(await start(t, 'page-rejected-amount'), 'limit_exceeded')
+    assertErrorCode(await start(t, 'page-rejected-operator-down'))
+    assertErrorCode(await start(t, 'page-rejected-phone'))
+    assertErrorCode(await start(t, 'page-rejected-amount'), 'limit_exceeded')
   })
 
   it('that is turned away names the code and the parameter, and neither phone nor token', async (t) => {
-    assertRefused(
+    assertErrorCode(
       await start(t, 'page-missing-parameter', 400),
       'provider_unavailable',
       /MISSING_PARAMETER \(country\)/,
     )
-    assertRefused(await start(t, 'page-rejected-phone'), 'provider_unavailable', /INVALID_PHONE_NUMBER$/)
+    assertErrorCode(await start(t, 'page-rejected-phone'), 'provider_unavailable', /INVALID_PHONE_NUMBER$/)
     const rig = await startPawapay(t)
     const credentials = { apiToken: 'another-made-up-token' }
     const stranger = openOn(t, rig.provider.server.url, { credentials })
     const outcome = await stranger.startCheckout(rig.makeAttempt(), MOBILE_MONEY, RETURN_URL)
-    assertRefused(outcome, 'provider_unavailable', /AUTHENTICATION_ERROR: the API token \(apiToken\)/)
+    assertErrorCode(outcome, 'provider_unavailable', /AUTHENTICATION_ERROR: the API token \(apiToken\)/)
     assert.ok(!inspect(outcome).includes(credentials.apiToken))
   })
 
   it('is refused for a wrong token with HTTP 401 as with 403', async (t) => {
     for (const http of [401, 403])
-      assertRefused(await start(t, 'wrong-token', http), 'provider_unavailable', /apiToken/)
+      assertErrorCode(await start(t, 'wrong-token', http), 'provider_unavailable', /apiToken/)
   })
 
   it('is never called refused for their own word for not knowing', async (t) => {
@@ -263,7 +263,7 @@ describe('the start of a page', () => {
     for (const code of ['INVALID_AMOUNT', 'INVALID_CURRENCY', 'INVALID_PROVIDER', 'DEPOSITS_NOT_ALLOWED']) {
       rig.provider.rejectNext(code)
       const attempt = rig.makeAttempt()
-      assertRefused(await rig.start(attempt), 'provider_unavailable', new RegExp(code))
+      assertErrorCode(await rig.start(attempt), 'provider_unavailable', new RegExp(code))
       // What was rejected has not used the id up.
       assert.equal((await rig.start(attempt)).kind, 'started')
     }
@@ -380,7 +380,11 @@ async function pay(rig: Rig) {
   return attempt
 }
 
-function assertRefused(outcome: StartedCheckout | Outcome, code = 'provider_unavailable', words = /./): void {
+function assertErrorCode(
+  outcome: StartedCheckout | Outcome,
+  code = 'provider_unavailable',
+  words = /./,
+): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.equal(outcome.code, code)
   assert.equal(outcome.refused, true)

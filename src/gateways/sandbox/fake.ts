@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { Ending, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
+import type { Cleanup, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { sign } from './hooks.ts'
 import { makeAttempt, type Rig, SECRET, startRig, WEBHOOK_SECRET } from './test-rig.ts'
@@ -97,7 +97,7 @@ function misreport(reply: FakeReply, misreports: ReadonlyMap<string, Partial<Rec
   return changes ? { ...reply, body: { ...record, ...changes } } : reply
 }
 
-function toMisreport({ minor, currency, key }: Ending & { kind: 'pays' }): Partial<RecordBody> {
+function toMisreport({ minor, currency, key }: Cleanup & { kind: 'pays' }): Partial<RecordBody> {
   return {
     ...(minor !== undefined && { paid: String(minor) }),
     ...(currency !== undefined && { currency }),
@@ -105,7 +105,7 @@ function toMisreport({ minor, currency, key }: Ending & { kind: 'pays' }): Parti
   }
 }
 
-async function play(rig: Rig, key: string, ending: Ending, card: string): Promise<void> {
+async function play(rig: Rig, key: string, ending: Cleanup, card: string): Promise<void> {
   if (ending.kind === 'pays') await rig.gateway.play(key, card)
   else if (ending.kind === 'waits') await press(rig, key, 'card_3ds')
   else if (ending.how === CANCELS) await rig.gateway.cancel(makeAttempt({ key }), null)

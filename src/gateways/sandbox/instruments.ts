@@ -4,7 +4,7 @@
 import type { FailureCode } from '../../core/failures.ts'
 import type { Instrument, ProviderChannel } from '../gateway.ts'
 
-export type Ending = { pays: 'all' | 'less' } | { declines: FailureCode }
+export type Cleanup = { pays: 'all' | 'less' } | { declines: FailureCode }
 
 /** When a checkout with the instrument ends: by the payer's hand on our page, or by itself. */
 type Timing =
@@ -16,7 +16,7 @@ type Timing =
 
 /** What happens when the saved card is charged without the payer, and how the answer travels. */
 export interface ChargedAgain {
-  ending: Ending
+  ending: Cleanup
   answer: 'normal' | 'lost' | 'slow'
 }
 
@@ -26,7 +26,7 @@ export type RefundManner = 'gives' | 'gives later' | 'gives and loses the answer
 interface InstrumentFacts {
   channel: ProviderChannel
   label: string
-  ending: Ending
+  ending: Cleanup
   timing: Timing
   /** Null: it cannot be saved. */
   again: ChargedAgain | null
@@ -34,14 +34,14 @@ interface InstrumentFacts {
   last4: string | null
 }
 
-const PAYS: Ending = { pays: 'all' }
-const declines = (code: FailureCode): Ending => ({ declines: code })
+const PAYS: Cleanup = { pays: 'all' }
+const declines = (code: FailureCode): Cleanup => ({ declines: code })
 
 function card(
   last4: string,
   says: string,
   again: ChargedAgain | null,
-  checkout: { ending: Ending; on: 'page' | 'approval' } = { ending: PAYS, on: 'page' },
+  checkout: { ending: Cleanup; on: 'page' | 'approval' } = { ending: PAYS, on: 'page' },
 ): InstrumentFacts {
   const label = `Visa •••• ${last4}: ${says}`
   const { ending, on } = checkout
@@ -51,7 +51,7 @@ function card(
 function away(
   channel: 'mobile_money' | 'bank_transfer',
   label: string,
-  ending: Ending,
+  ending: Cleanup,
   timing: Timing,
 ): InstrumentFacts {
   return { channel, label, ending, timing, again: null, refund: 'gives', last4: null }

@@ -9,8 +9,8 @@ import { addMs } from '../../kit/clock.ts'
 import type { ProviderChannel } from '../gateway.ts'
 import {
   type ChargedAgain,
+  type Cleanup,
   DEFAULT_INSTRUMENTS,
-  type Ending,
   factsOf,
   type InstrumentName,
   isInstrumentName,
@@ -38,7 +38,7 @@ export interface SandboxRecord {
   /** What a charge was made with. */
   token: string | null
   checkout: CheckoutFacts | null
-  plan: { at: string; ending: Ending } | null
+  plan: { at: string; ending: Cleanup } | null
   status: Status
   paid: string | null
   declineCode: FailureCode | null
@@ -152,7 +152,7 @@ interface Deadlines {
 function planOf(instrument: InstrumentName | null, deadlines: Deadlines): SandboxRecord['plan'] {
   const { now, promptEndsAt, closesAt, expiresAt } = deadlines
   const timing = instrument ? factsOf(instrument).timing : ({ on: 'page' } as const)
-  const plan = (at: Date, ending: Ending) => ({ at: at.toISOString(), ending })
+  const plan = (at: Date, ending: Cleanup) => ({ at: at.toISOString(), ending })
   if (!instrument || timing.on === 'page' || timing.on === 'approval')
     return plan(closesAt, { declines: 'customer_timeout' })
   const { ending } = factsOf(instrument)
@@ -233,7 +233,7 @@ export function disputed(
   return { ...current, dispute: { uuid, status, amount }, pastDisputes: past }
 }
 
-function end(record: SandboxRecord, ending: Ending, at: string): SandboxRecord {
+function end(record: SandboxRecord, ending: Cleanup, at: string): SandboxRecord {
   if ('declines' in ending)
     return { ...record, status: 'declined', declineCode: ending.declines, endedAt: at }
   if (record.kind === 'refund') return { ...record, status: 'succeeded', endedAt: at }

@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../../kit/clock.ts'
-import type { ChargeManner, Ending, RefundManner } from '../conformance.ts'
+import type { ChargeManner, Cleanup, RefundManner } from '../conformance.ts'
 import type { FakeReply, FakeRequest } from '../fake-server.ts'
 import { complain, complainAboutMoney, type Fields } from './fake-forms.ts'
 
@@ -240,7 +240,7 @@ function expandSession(books: Books, session: Stripe, expanded: readonly string[
 }
 
 /** The payer on Stripe's page. A card that is declined there leaves the page open, so a decline here is a final one. */
-export function finish(books: Books, key: string, ending: Ending): void {
+export function finish(books: Books, key: string, ending: Cleanup): void {
   const session = [...books.sessions.values()].find((one) => one.client_reference_id === key)
   if (!session) throw new Error(`there is no session of ${key}`)
   if (session.status !== 'open') return
@@ -273,7 +273,7 @@ export function finish(books: Books, key: string, ending: Ending): void {
   }
 }
 
-function pay(session: Stripe, intent: Stripe, { minor, currency, key }: Ending & { kind: 'pays' }): void {
+function pay(session: Stripe, intent: Stripe, { minor, currency, key }: Cleanup & { kind: 'pays' }): void {
   const asked = BigInt(session.amount_total) / scaleOf(session.currency)
   const paidCurrency = currency?.toLowerCase() ?? session.currency
   const amount = Number((minor ?? asked) * scaleOf(paidCurrency))

@@ -21,7 +21,7 @@ export interface MovedClock extends Clock {
   move(ms: number): void
 }
 
-export function stoppedClock(at = systemClock.now()): MovedClock {
+export function frozenClock(at = systemClock.now()): MovedClock {
   let now = at
   return {
     now: () => now,
@@ -39,14 +39,14 @@ export interface StripeRig {
 }
 
 export async function startStripe(t: TestContext): Promise<StripeRig> {
-  const clock = stoppedClock()
+  const clock = frozenClock()
   const provider = await startFakeStripe(t, clock)
   return { provider, gateway: openOn(t, provider.server, clock), clock }
 }
 
 /** The connector before a server that gives the same answer to everything. */
 export async function startSaying(t: TestContext, reply: FakeReply): Promise<Gateway> {
-  return openOn(t, await startFakeServer(t, async () => reply), stoppedClock())
+  return openOn(t, await startFakeServer(t, async () => reply), frozenClock())
 }
 
 export function openOn(

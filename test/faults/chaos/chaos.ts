@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkInvariants } from '../../../src/kit/invariants.ts'
-import type { Ending } from '../../support/database.ts'
+import type { Cleanup } from '../../support/database.ts'
 import { createChance } from '../random-walk/chance.ts'
 import { openAcknowledgementLog, readAcknowledgements } from './acknowledgements.ts'
 import { readBooks } from './books.ts'
@@ -44,7 +44,7 @@ const CLIENTS = 10
 // Promised in faults.md (I22): nothing is open a minute after the faults have stopped.
 export const FINAL_WITHIN_MS = 60_000
 
-export async function chaos(t: Ending, options: ChaosOptions): Promise<ChaosReport> {
+export async function chaos(t: Cleanup, options: ChaosOptions): Promise<ChaosReport> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-chaos-'))
   const ends: (() => Promise<void>)[] = []
   let isKept = false

@@ -1,9 +1,9 @@
-// npm run chaos: kills, stops and cuts off the processes of a whole installation under load, compares all books
+// npm run chaos: kills, stops and cuts off the processes of a whole deployment under load, compares all books
 // afterwards, and ends with 1 if anything is wrong.
 
 import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
-import { readOptions, wholeNumber } from '../../support/command-line.ts'
+import { parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
 import { chaos } from './chaos.ts'
 import { createProgress } from './progress.ts'
 import { tableOf } from './table.ts'
@@ -22,7 +22,7 @@ acknowledged, what the database has and what the provider executed must agree.
   --help     this text
 `
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   kills: { type: 'string', default: '200' },
   seconds: { type: 'string' },
   seed: { type: 'string', default: String(randomInt(1, 2 ** 32)) },
@@ -33,10 +33,12 @@ const SECONDS_PER_KILL = 1.5
 // On a machine that has other work too.
 const MOST_TIMES = 10
 
-await main(wholeNumber('kills', options.kills), wholeNumber('seed', options.seed))
+await main(parsePositiveInteger('kills', options.kills), parsePositiveInteger('seed', options.seed))
 
 async function main(kills: number, seed: number): Promise<void> {
-  const seconds = options.seconds ? wholeNumber('seconds', options.seconds) : kills * SECONDS_PER_KILL
+  const seconds = options.seconds
+    ? parsePositiveInteger('seconds', options.seconds)
+    : kills * SECONDS_PER_KILL
   const ends: (() => Promise<void>)[] = []
   let ending: Promise<void> | undefined
   const endAll = () => {

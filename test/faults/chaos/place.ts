@@ -2,7 +2,7 @@
 
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Ending } from '../../support/database.ts'
+import type { Cleanup } from '../../support/database.ts'
 import { type RunningProcess, startProcess } from '../../support/process.ts'
 
 export interface Place {
@@ -33,7 +33,7 @@ export interface PlaceOptions {
 const REST_AFTER_FAILED_START_MS = 200
 
 /** Resolves when it runs for the first time; ends for good with the test. */
-export async function keepRunning(t: Ending, options: PlaceOptions): Promise<Place> {
+export async function keepRunning(t: Cleanup, options: PlaceOptions): Promise<Place> {
   const { name, kind } = options
   const ends: (() => Promise<void>)[] = []
   let running: RunningProcess | undefined

@@ -9,7 +9,7 @@ import { readPostmasterFile } from '../../../src/kit/embedded-postgres/orphan.ts
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/kit/embedded-postgres.ts'
 import { createApi } from '../../support/api.ts'
 import { type Consumer, startConsumer } from '../../support/consumer.ts'
-import type { Ending } from '../../support/database.ts'
+import type { Cleanup } from '../../support/database.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { keepRunning, type Place, type PlaceOptions } from './place.ts'
 
@@ -42,7 +42,7 @@ export interface Town {
   providerLog: string
 }
 
-export async function startTown(t: Ending, folder: string): Promise<Town> {
+export async function startTown(t: Cleanup, folder: string): Promise<Town> {
   const placeEnds: (() => Promise<void>)[] = []
   let postgres = await startPostgres(folder)
   t.after(async () => {
@@ -89,7 +89,7 @@ interface Ground extends Pick<Town, 'folder' | 'places' | 'wires' | 'complaints'
   settle(options: Omit<PlaceOptions, 'complain' | 'logFile'>): Promise<void>
 }
 
-function createGround(t: Ending, ofPlaces: Ending, folder: string): Ground {
+function createGround(t: Cleanup, ofPlaces: Cleanup, folder: string): Ground {
   const wires: Wire[] = []
   const places: Place[] = []
   const complaints: string[] = []
@@ -104,7 +104,7 @@ function createGround(t: Ending, ofPlaces: Ending, folder: string): Ground {
       return proxy
     },
     aim(to, port) {
-      for (const wire of wires) if (wire.to === to) wire.proxy.aim(port)
+      for (const wire of wires) if (wire.to === to) wire.proxy.retarget(port)
     },
     async settle(options) {
       const logFile = join(folder, `${options.name}.log`)
@@ -149,9 +149,9 @@ async function startApi(ground: Ground, name: string, sites: Sites): Promise<Api
   let apiKey = ''
   await startService(ground, name, 'api', sites, ({ url, demoKey }) => {
     apiKey = demoKey
-    door.aim(portOf(url))
+    door.retarget(portOf(url))
     // Webhooks of the provider come to whichever of the two was started last.
-    sites.hooks.aim(portOf(url))
+    sites.hooks.retarget(portOf(url))
   })
   return { url: `http://127.0.0.1:${door.port}`, apiKey }
 }
@@ -203,7 +203,7 @@ async function subscribe({ url, apiKey }: Api, consumer: Consumer, proxy: TcpPro
     events: ['*'],
   })
   if (answer.http !== 201) throw new Error(`the endpoint was not taken: ${answer.text}`)
-  consumer.trust(answer.body.data.secret)
+  consumer.setSecret(answer.body.data.secret)
 }
 
 function portOf(url: string): number {

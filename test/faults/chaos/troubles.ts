@@ -70,8 +70,8 @@ export async function makeTrouble(town: Town, options: TroubleOptions): Promise<
   await troubling
   await calmDown(town)
   const sum = (of: (wire: Wire) => number) => town.wires.reduce((total, wire) => total + of(wire), 0)
-  counts[LOST] = sum(({ proxy }) => proxy.happened.lostCommits)
-  counts[CUT] = sum(({ proxy }) => proxy.happened.cuts)
+  counts[LOST] = sum(({ proxy }) => proxy.injected.lostCommits)
+  counts[CUT] = sum(({ proxy }) => proxy.injected.cuts)
   return counts
 }
 
@@ -171,7 +171,7 @@ async function cutAnswers(town: Town, chance: Chance): Promise<number> {
 
 async function quieten(town: Town, chance: Chance): Promise<number> {
   const wire = anyWire(town, chance)
-  wire?.proxy.hold()
+  wire?.proxy.blackhole()
   await delay(aWhile(chance))
   wire?.proxy.heal()
   return 1

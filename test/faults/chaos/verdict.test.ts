@@ -39,7 +39,7 @@ interface Case {
   acknowledgements: Acknowledgement[]
   books: Books
   received: string[]
-  complaints: string[]
+  errors: string[]
 }
 
 const right = (): Case => ({
@@ -51,15 +51,15 @@ const right = (): Case => ({
     executions: [TAKEN, GIVEN],
   },
   received: ['e1', 'e1'],
-  complaints: [],
+  errors: [],
 })
 
 /** The questions that found something. */
-function wrongIn({ acknowledgements, books, received, complaints }: Case): string[] {
+function wrongIn({ acknowledgements, books, received, errors }: Case): string[] {
   const receipts = received.map((id): Receipt => {
-    return { id, resource: 'p1', version: 1, body: '', headers: {}, atMs: 0, isTaken: true }
+    return { id, resource: 'p1', version: 1, body: '', headers: {}, atMs: 0, isAccepted: true }
   })
-  return compare(acknowledgements, books, { receipts, complaints })
+  return compare(acknowledgements, books, { receipts, errors })
     .filter(({ wrong }) => wrong.length > 0)
     .map(({ question }) => question)
 }
@@ -123,11 +123,7 @@ const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
     /not delivered/,
   ],
   ['a webhook about no event', ({ received }) => received.push('e2'), /phantom/],
-  [
-    'a webhook with a wrong signature',
-    ({ complaints }) => complaints.push('No matching signature found'),
-    /phantom/,
-  ],
+  ['a webhook with a wrong signature', ({ errors }) => errors.push('No matching signature found'), /phantom/],
 ]
 
 describe('the comparison of the books', () => {

@@ -15,7 +15,7 @@ const PAID = ['successful', 'partially_refunded', 'refunded']
 export function compare(
   acknowledgements: readonly Acknowledgement[],
   books: Books,
-  consumer: Pick<Consumer, 'receipts' | 'complaints'>,
+  consumer: Pick<Consumer, 'receipts' | 'errors'>,
 ): Verdict[] {
   return [
     { question: 'acknowledged payments lost (I11)', wrong: findLostPayments(acknowledgements, books) },
@@ -119,11 +119,11 @@ function findUndelivered({ events }: Books, { receipts }: Pick<Consumer, 'receip
 
 function findPhantoms(
   { events }: Books,
-  { receipts, complaints }: Pick<Consumer, 'receipts' | 'complaints'>,
+  { receipts, errors }: Pick<Consumer, 'receipts' | 'errors'>,
 ): string[] {
   const known = new Set(events.map(({ id }) => id))
   const phantoms = receipts.filter(({ id }) => !known.has(id)).map(({ id }) => `there is no event ${id}`)
-  return [...new Set(phantoms), ...complaints]
+  return [...new Set(phantoms), ...errors]
 }
 
 function groupByOrder(executions: readonly Execution[]): Map<string, Execution[]> {

@@ -13,8 +13,8 @@ import { openServerLog } from '../../../src/kit/embedded-postgres/server-log.ts'
 import { supervise } from '../../../src/kit/embedded-postgres/supervise.ts'
 import { startEmbeddedPostgres } from '../../../src/kit/embedded-postgres.ts'
 import { migrate } from '../../../src/kit/migrate.ts'
-import type { Ending } from '../../support/database.ts'
-import { findQuietPort } from '../../support/installation.ts'
+import type { Cleanup } from '../../support/database.ts'
+import { findFreePort } from '../../support/deployment.ts'
 import { eventually, tempFolder } from '../../support/process.ts'
 
 /** A migrated cluster that was stopped cleanly: a copy of it can be a primary, and another one its standby. */
@@ -34,7 +34,7 @@ export interface Server {
   kill(): Promise<void>
 }
 
-export async function prepareBase(t: Ending): Promise<Base> {
+export async function prepareBase(t: Cleanup): Promise<Base> {
   const folder = await tempFolder(t, 'failover')
   // As root the servers run as somebody else, who walks down to their folders.
   chmodSync(folder, 0o711)
@@ -71,7 +71,7 @@ const SETTINGS = {
 }
 
 export async function startServer(
-  t: Ending,
+  t: Cleanup,
   base: Base,
   name: string,
   settings: Record<string, string>,
@@ -81,7 +81,7 @@ export async function startServer(
   await cp(base.cluster, cluster, { recursive: true, verbatimSymlinks: true })
   if (settings.primary_conninfo) writeFileSync(join(cluster, 'standby.signal'), '')
   fitToLauncher(cluster, launcher)
-  const port = await findQuietPort()
+  const port = await findFreePort()
   const log = openServerLog(join(base.folder, `${name}.log`))
   const options = Object.entries({ ...SETTINGS, ...settings }).flatMap(([key, value]) => [
     '-c',

@@ -1,7 +1,7 @@
 // Sixteen clients that make payments and charges, each again and again until it is acknowledged, and the log of what was.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Api, ApiAnswer } from '../../support/api.ts'
+import type { Api, ApiResponse } from '../../support/api.ts'
 import { CUSTOMER, chargeBody, initiateBody, saveMethod } from '../../support/builders.ts'
 
 export const WRITERS = 16
@@ -49,7 +49,7 @@ export function startLoad(api: Api, clients: readonly Client[]): Load {
   let lastAt = performance.now()
   let longestGapMs = 0
 
-  const note = ({ body }: ApiAnswer) => {
+  const note = ({ body }: ApiResponse) => {
     const now = performance.now()
     longestGapMs = Math.max(longestGapMs, now - lastAt)
     lastAt = now

@@ -2,7 +2,7 @@
 // its standby has. Ends with 1 when anything acknowledged is lost, or when the control loses nothing.
 
 import { writeFile } from 'node:fs/promises'
-import { readOptions, refuse, wholeNumber } from '../../support/command-line.ts'
+import { exitWithUsageError, parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
 import { prepareBase } from './cluster.ts'
 import { CONTROL, MODES, type Mode } from './modes.ts'
 import { playRound, type RoundReport } from './round.ts'
@@ -20,7 +20,7 @@ A control without synchronous replication must lose something, or the rest prove
   --help       this text
 `
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   rounds: { type: 'string', default: '1' },
   mode: { type: 'string', default: '' },
   json: { type: 'string' },
@@ -28,11 +28,11 @@ const options = readOptions(HELP, {
 
 const TIMES = { beforeMs: 4_000, afterMs: 4_000 }
 
-await playAll(wholeNumber('rounds', options.rounds))
+await playAll(parsePositiveInteger('rounds', options.rounds))
 
 async function playAll(rounds: number): Promise<void> {
   if (!MODES.some(({ name }) => name.includes(options.mode)))
-    refuse(`--mode must be part of one of: ${MODES.map(({ name }) => name).join('; ')}`)
+    exitWithUsageError(`--mode must be part of one of: ${MODES.map(({ name }) => name).join('; ')}`)
   const modes = [...MODES.filter(({ name }) => name.includes(options.mode)), CONTROL]
   const plan = Array.from({ length: rounds }, () => modes).flat()
   const reports: RoundReport[] = []

@@ -2,7 +2,7 @@
 // primary, and links that can be cut.
 
 import { SUPERUSER } from '../../../src/kit/embedded-postgres/cluster.ts'
-import type { Ending } from '../../support/database.ts'
+import type { Cleanup } from '../../support/database.ts'
 import { eventually } from '../../support/process.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { type Base, type Server, startServer } from './cluster.ts'
@@ -24,7 +24,7 @@ const STANDBY = 's1'
 
 let pairs = 0
 
-export async function startPair(t: Ending, base: Base, isSynchronous: boolean): Promise<Pair> {
+export async function startPair(t: Cleanup, base: Base, isSynchronous: boolean): Promise<Pair> {
   pairs += 1
   const primary = await startServer(t, base, `primary-${pairs}`, {
     synchronous_standby_names: isSynchronous ? `FIRST 1 (${STANDBY})` : '',
@@ -47,14 +47,14 @@ export async function startPair(t: Ending, base: Base, isSynchronous: boolean): 
     url: url.href,
     primary,
     standby,
-    cutReplication: () => replication.hold(),
+    cutReplication: () => replication.blackhole(),
     isolatePrimary() {
-      replication.hold()
-      access.hold()
+      replication.blackhole()
+      access.blackhole()
     },
     async failOver() {
       await standby.query('select pg_promote(true, 20)')
-      address.aim(standby.port)
+      address.retarget(standby.port)
     },
   }
 }

@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connectDb, type Db, sql } from '../../../src/kit/db.ts'
 import { checkInvariants } from '../../../src/kit/invariants.ts'
 import { createApi } from '../../support/api.ts'
-import type { Ending } from '../../support/database.ts'
-import { readExecutions, SANDBOX_SECRET } from '../../support/installation.ts'
+import type { Cleanup } from '../../support/database.ts'
+import { readExecutions, SANDBOX_SECRET } from '../../support/deployment.ts'
 import { eventually, startProcess, tempFolder } from '../../support/process.ts'
 import type { Base } from './cluster.ts'
 import { type Acknowledgement, type Load, makeClients, startLoad } from './load.ts'
@@ -40,7 +40,7 @@ export async function playRound(
   { beforeMs, afterMs }: RoundTimes,
 ): Promise<RoundReport> {
   const ends: (() => Promise<void>)[] = []
-  const t: Ending = { after: (end) => void ends.push(end) }
+  const t: Cleanup = { after: (end) => void ends.push(end) }
   try {
     const pair = await startPair(t, base, mode.isSynchronous)
     const { api, journal } = await startInstallationOn(t, pair.url)
@@ -71,7 +71,7 @@ export async function playRound(
 }
 
 /** The provider with its own memory, and the service with all its work, as processes. */
-async function startInstallationOn(t: Ending, databaseUrl: string) {
+async function startInstallationOn(t: Cleanup, databaseUrl: string) {
   const sandboxFolder = await tempFolder(t, 'sandbox')
   const sandbox = await startProcess(t, ['sandbox', '--port', '0', '--data-dir', sandboxFolder], {
     COWRY_SANDBOX_SECRET: SANDBOX_SECRET,

@@ -14,7 +14,7 @@ export type Leftover = Pick<Case, 'ended'>
 function brokenOff(operation: Operation, point: Failpoint) {
   return async (stage: Stage): Promise<Leftover> => {
     const left = await operation(stage)
-    const sprung = stage.traps.set(point, 'throw')
+    const sprung = stage.traps.arm(point, 'throw')
     await left.send(stage.stumbling.api)
     await sprung
     await endEveryLease(stage)
@@ -34,15 +34,15 @@ set due_at = now()
 where id = $1 and due_at is not null`
 
 /** A checkout whose time has passed. Its lease is half a minute, which a test does not wait for. */
-export async function pastCheckout({ healthy, installation }: Stage): Promise<Leftover> {
+export async function pastCheckout({ healthy, deployment }: Stage): Promise<Leftover> {
   const { uuid } = (await healthy.api.post(INITIATE, initiateBody())).body.data
-  const endLease = () => installation.db.query(passTime, [uuid])
+  const endLease = () => deployment.db.query(passTime, [uuid])
   await endLease()
   return {
     async ended() {
       const look = async () => {
         await endLease()
-        return installation.truthAbout(uuid)
+        return deployment.snapshotOf(uuid)
       }
       const { events } = await eventually(look, ({ status }) => status === 'expired', PATIENCE_MS)
       assert.deepEqual(events, ['payment.pending', 'payment.expired'])

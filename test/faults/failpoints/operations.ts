@@ -6,18 +6,18 @@ import { randomUUID } from 'node:crypto'
 import { sign } from '../../../src/gateways/sandbox/hooks.ts'
 import { type Statement, sql } from '../../../src/kit/db.ts'
 import { sandboxWebhookSecretOf } from '../../../src/merchants/secrets.ts'
-import type { Api, ApiAnswer } from '../../support/api.ts'
-import { eventsOf, postingsOf } from '../../support/books.ts'
+import type { Api, ApiResponse } from '../../support/api.ts'
 import { chargeBody, initiateBody, payWith } from '../../support/builders.ts'
-import { CHARGED_ONCE, SANDBOX_SECRET } from '../../support/installation.ts'
+import { CHARGED_ONCE, SANDBOX_SECRET } from '../../support/deployment.ts'
 import { linkBody } from '../../support/links.ts'
-import { ACCOUNTS, BANK, made, PAYMENTS, p2pBody, p2pWords } from '../../support/p2p.ts'
+import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pActions, p2pBody } from '../../support/p2p.ts'
+import { eventsOf, postingsOf } from '../../support/payment-records.ts'
 import { eventually } from '../../support/process.ts'
 import type { Stage } from './stage.ts'
 
 export interface Case {
   /** The same request every time. */
-  send(api: Api): Promise<ApiAnswer>
+  send(api: Api): Promise<ApiResponse>
   /** What both sides have in their books at this moment. */
   look(): Promise<string>
   /** What whoever asked does when no answer came. */
@@ -32,22 +32,22 @@ export type Operation = (stage: Stage) => Promise<Case>
 const PATIENCE_MS = 60_000
 
 /** Sends until it is served: who waits for the same record is told to come back. */
-async function sendUntilServed(send: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+async function sendUntilServed(send: () => Promise<ApiResponse>): Promise<ApiResponse> {
   const answer = await eventually(send, ({ http }) => http !== 503, PATIENCE_MS)
   assert.ok(answer.http < 400, answer.text)
   return answer
 }
 
 /** A payment as both sides have it. */
-async function lookAtPayment({ installation }: Stage, reference: string): Promise<string> {
-  const id = await installation.idOf(reference)
+async function lookAtPayment({ deployment }: Stage, reference: string): Promise<string> {
+  const id = await deployment.idOf(reference)
   if (id === undefined) return 'nothing'
-  const { status, executions } = await installation.truthAbout(id)
+  const { status, executions } = await deployment.snapshotOf(id)
   return `${status}, ${executions} executed`
 }
 
-async function requireId({ installation }: Stage, reference: string): Promise<string> {
-  const id = await installation.idOf(reference)
+async function requireId({ deployment }: Stage, reference: string): Promise<string> {
+  const id = await deployment.idOf(reference)
   assert.ok(id, 'it is on disk')
   return id
 }
@@ -61,7 +61,7 @@ export const charge: Operation = async (stage) => {
     again: () => sendUntilServed(() => send(stage.healthy.api)),
     async ended() {
       const id = await requireId(stage, body.reference)
-      assert.deepEqual(await stage.installation.settled(id, PATIENCE_MS), CHARGED_ONCE)
+      assert.deepEqual(await stage.deployment.awaitFinal(id, PATIENCE_MS), CHARGED_ONCE)
       const retried = await sendUntilServed(() => send(stage.healthy.api))
       assert.deepEqual([retried.http, retried.body.data.uuid], [201, id])
       assert.equal(retried.headers.get('idempotent-replayed'), 'true')
@@ -80,7 +80,7 @@ export const initiate: Operation = async (stage) => {
       const id = await requireId(stage, body.reference)
       const retried = await sendUntilServed(() => send(stage.healthy.api))
       assert.equal(retried.body.data.uuid, id)
-      assert.deepEqual((await stage.installation.truthAbout(id)).events, ['payment.pending'])
+      assert.deepEqual((await stage.deployment.snapshotOf(id)).events, ['payment.pending'])
     },
   }
 }
@@ -91,21 +91,22 @@ const PAID_ONCE = {
 }
 
 /** Waits until the payer can act, lets them act, and sees it paid. */
-async function payToTheEnd({ installation }: Stage, id: string): Promise<void> {
+async function payToTheEnd({ deployment }: Stage, id: string): Promise<void> {
   const { status } = await eventually(
-    () => installation.truthAbout(id),
+    () => deployment.snapshotOf(id),
     ({ status, attempts }) => status === 'successful' || attempts[0] === 'awaiting_customer',
     PATIENCE_MS,
   )
-  if (status !== 'successful') await installation.sandbox.play(await installation.keyOf(id), 'card_success')
-  await installation.endLease(id)
-  assert.deepEqual(await installation.settled(id, PATIENCE_MS), PAID_ONCE)
+  if (status !== 'successful')
+    await deployment.sandbox.completeAsPayer(await deployment.keyOf(id), 'card_success')
+  await deployment.endLease(id)
+  assert.deepEqual(await deployment.awaitFinal(id, PATIENCE_MS), PAID_ONCE)
 }
 
 /** A checkout, and somebody who acts in it. */
 async function inCheckout(
   stage: Stage,
-  act: (api: Api, url: string, reference: string) => Promise<ApiAnswer>,
+  act: (api: Api, url: string, reference: string) => Promise<ApiResponse>,
 ) {
   const body = initiateBody()
   const { data } = (await stage.healthy.api.post('/api/v1/checkout/initiate-payment', body)).body
@@ -115,7 +116,7 @@ async function inCheckout(
     send,
     look: () => lookAtPayment(stage, body.reference),
     async again() {
-      const { status } = await stage.installation.truthAbout(data.uuid)
+      const { status } = await stage.deployment.snapshotOf(data.uuid)
       if (status === 'pending') await sendUntilServed(() => send(stage.healthy.api))
     },
     ended: () => payToTheEnd(stage, data.uuid),
@@ -141,14 +142,14 @@ from refunds r
 where r.payment_id = $1`
 
 export const refund: Operation = async (stage) => {
-  const { installation, healthy } = stage
+  const { deployment, healthy } = stage
   const { uuid } = await payWith(healthy.api, 'card_success')
   const send = (api: Api) =>
     api.post('/api/v1/refunds', { uuid, amount: 100 }, { 'idempotency-key': `refund-${uuid}` })
-  const rows = () => installation.db.query(selectRefunds, [uuid])
+  const rows = () => deployment.db.query(selectRefunds, [uuid])
   const countGiven = async () => {
     // A boundary: an execution as the provider's API tells it.
-    const executions = (await installation.sandbox.executions(uuid)) as { kind: string }[]
+    const executions = (await deployment.sandbox.executions(uuid)) as { kind: string }[]
     return executions.filter(({ kind }) => kind === 'refund').length
   }
   return {
@@ -167,7 +168,7 @@ export const refund: Operation = async (stage) => {
       const events = ['refund.pending', 'refund.successful']
       assert.deepEqual(refunds, [{ status: 'successful', entries: 1, events }])
       assert.equal(await countGiven(), 1)
-      assert.equal((await installation.truthAbout(uuid)).status, 'partially_refunded')
+      assert.equal((await deployment.snapshotOf(uuid)).status, 'partially_refunded')
     },
   }
 }
@@ -176,7 +177,7 @@ export const refund: Operation = async (stage) => {
 export const transfer: Operation = async (stage) => {
   const body = p2pBody()
   const send = (api: Api) => api.post(PAYMENTS, body)
-  const { confirm } = p2pWords(stage.healthy.api)
+  const { confirm } = p2pActions(stage.healthy.api)
   return {
     send,
     look: () => lookAtPayment(stage, body.reference),
@@ -188,9 +189,9 @@ export const transfer: Operation = async (stage) => {
         PATIENCE_MS,
       )
       const { uuid } = answered.data
-      const confirmed = await made(confirm(uuid, 5000))
+      const confirmed = await dataOf(confirm(uuid, 5000))
       assert.deepEqual([confirmed.status, confirmed.attempts.length], ['successful', 1])
-      const told = (await eventsOf(stage.installation.db, uuid)).map(({ type }) => type)
+      const told = (await eventsOf(stage.deployment.db, uuid)).map(({ type }) => type)
       assert.equal(told.filter((type) => type === 'p2p.awaiting_payment').length, 1)
     },
   }
@@ -202,10 +203,10 @@ function word(
   body: object,
   end: { transfer: string; status: string; postings: number },
 ): Operation {
-  return async ({ installation, healthy }) => {
-    const { ask, say, read } = p2pWords(healthy.api)
-    const { uuid } = await ask()
-    if (verb === 'reject') await made(say(uuid, 'mark-paid'))
+  return async ({ deployment, healthy }) => {
+    const { requestTransfer, act, read } = p2pActions(healthy.api)
+    const { uuid } = await requestTransfer()
+    if (verb === 'reject') await dataOf(act(uuid, 'mark-paid'))
     const send = (api: Api) =>
       api.post(`${PAYMENTS}/${uuid}/${verb}`, body, { 'idempotency-key': `${verb}-${uuid}` })
     return {
@@ -222,7 +223,7 @@ function word(
           PATIENCE_MS,
         )
         assert.equal(seen.transferStatus, end.transfer)
-        assert.equal((await postingsOf(installation.db, uuid)).length, end.postings)
+        assert.equal((await postingsOf(deployment.db, uuid)).length, end.postings)
       },
     }
   }
@@ -242,11 +243,11 @@ function recordOf(
   bodyOf: (name: string) => object,
   count: Statement<{ count: number }>,
 ): Operation {
-  return async ({ installation, healthy }) => {
+  return async ({ deployment, healthy }) => {
     const name = `N ${randomUUID()}`
     const send = (api: Api) => api.post(path, bodyOf(name), { 'idempotency-key': name })
     const look = async () => {
-      const [row] = await installation.db.query(count, [name])
+      const [row] = await deployment.db.query(count, [name])
       return `${row?.count ?? 0} made`
     }
     return {
@@ -282,14 +283,14 @@ returning gateway_key as key`
 
 /** The provider rings about a payment of which nobody would ask for an hour. */
 export const ring: Operation = async (stage) => {
-  const { installation, healthy } = stage
+  const { deployment, healthy } = stage
   const body = initiateBody()
   const { data } = (await healthy.api.post('/api/v1/checkout/initiate-payment', body)).body
   const path = new URL(data.checkoutUrl).pathname
   assert.equal((await healthy.api.postText(`${path}/attempts`, 'channel=card', FORM)).http, 303)
-  const [attempt] = await installation.db.query(postpone, [data.uuid])
+  const [attempt] = await deployment.db.query(postpone, [data.uuid])
   assert.ok(attempt)
-  await installation.sandbox.play(attempt.key, 'card_success')
+  await deployment.sandbox.completeAsPayer(attempt.key, 'card_success')
   const createdAt = new Date()
   const about = { id: randomUUID(), type: 'checkout.succeeded', key: attempt.key, order: 'x', createdAt }
   const text = JSON.stringify(about)
@@ -299,6 +300,6 @@ export const ring: Operation = async (stage) => {
     send,
     look: () => lookAtPayment(stage, body.reference),
     again: () => sendUntilServed(() => send(healthy.api)),
-    ended: async () => assert.deepEqual(await installation.settled(data.uuid, PATIENCE_MS), PAID_ONCE),
+    ended: async () => assert.deepEqual(await deployment.awaitFinal(data.uuid, PATIENCE_MS), PAID_ONCE),
   }
 }

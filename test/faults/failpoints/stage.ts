@@ -7,59 +7,59 @@ import { sql } from '../../../src/kit/db.ts'
 import type { Failpoints } from '../../../src/kit/failpoints.ts'
 import { saveMethod } from '../../support/builders.ts'
 import { type Consumer, startConsumer } from '../../support/consumer.ts'
-import type { Ending } from '../../support/database.ts'
-import { type Installation, SANDBOX_SECRET, startInstallation } from '../../support/installation.ts'
-import { ACCOUNTS, made, WALLET } from '../../support/p2p.ts'
+import type { Cleanup } from '../../support/database.ts'
+import { type Deployment, SANDBOX_SECRET, startDeployment } from '../../support/deployment.ts'
+import { ACCOUNTS, dataOf, WALLET } from '../../support/p2p.ts'
 import { type TestService, testService } from '../../support/service.ts'
-import { createTraps, type Traps } from '../../support/traps.ts'
+import { createTestFailpoints, type TestFailpoints } from '../../support/test-failpoints.ts'
 
 // Shorter than usual, and money is settled as soon as it has come.
 export const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '5000', COWRY_SETTLEMENT_HOURS: '0' }
 
 export interface Stage {
-  installation: Installation
+  deployment: Deployment
   healthy: TestService
   /** Serves requests, and stumbles where a trap is set. */
   stumbling: TestService
-  traps: Traps
+  traps: TestFailpoints
   consumer: Consumer
   /** Of a saved card that can be charged. */
   token: string
   /** Background work in this process, that stumbles where a trap is set. */
-  startWorker(traps: Traps): Promise<TestService>
+  startWorker(traps: TestFailpoints): Promise<TestService>
 }
 
-export async function raiseStage(t: Ending): Promise<Stage> {
-  // Those in this process end before the database that the installation takes away.
+export async function raiseStage(t: Cleanup): Promise<Stage> {
+  // Those in this process end before the database that the deployment takes away.
   const endings: (() => Promise<void>)[] = []
   t.after(async () => {
     for (const end of endings.toReversed()) await end()
   })
-  const own: Ending = { after: (end) => void endings.push(end) }
-  const installation = await startInstallation(t)
+  const own: Cleanup = { after: (end) => void endings.push(end) }
+  const deployment = await startDeployment(t)
   const start = (role: 'api' | 'worker', failpoints?: Failpoints) =>
     testService(own, {
-      databaseUrl: installation.databaseUrl,
+      databaseUrl: deployment.databaseUrl,
       role,
       failpoints,
-      // They are checked once, for everybody, when the installation ends.
+      // They are checked once, for everybody, when the deployment ends.
       checksInvariants: false,
       env: {
         ...BRIEF,
-        COWRY_SANDBOX_URL: installation.sandbox.url,
+        COWRY_SANDBOX_URL: deployment.sandbox.url,
         COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
         COWRY_RATE_LIMIT: '0',
       },
     })
-  const traps = createTraps()
+  const traps = createTestFailpoints()
   const [healthy, stumbling] = [await start('api'), await start('api', traps)]
   const consumer = await startConsumer(own)
-  const endpoint = await made(healthy.api.post('/api/v1/webhooks/endpoints', { url: consumer.url }))
-  consumer.trust(endpoint.secret)
-  await made(healthy.api.post(ACCOUNTS, WALLET))
+  const endpoint = await dataOf(healthy.api.post('/api/v1/webhooks/endpoints', { url: consumer.url }))
+  consumer.setSecret(endpoint.secret)
+  await dataOf(healthy.api.post(ACCOUNTS, WALLET))
   const token = await saveMethod(healthy.api, 'card_success')
-  const startWorker = (workerTraps: Traps) => start('worker', workerTraps)
-  return { installation, healthy, stumbling, traps, consumer, token, startWorker }
+  const startWorker = (workerTraps: TestFailpoints) => start('worker', workerTraps)
+  return { deployment, healthy, stumbling, traps, consumer, token, startWorker }
 }
 
 const endLeases = sql<unknown>`
@@ -78,8 +78,8 @@ set due_at = now(), leased_until = now()
 where leased_until is not null`
 
 /** As if every lease had just run out. */
-export async function endEveryLease({ installation }: Stage): Promise<void> {
-  await installation.db.query(endLeases)
+export async function endEveryLease({ deployment }: Stage): Promise<void> {
+  await deployment.db.query(endLeases)
 }
 
 const countOpen = sql<{ payments: number; refunds: number; deliveries: number; settlements: number }>`
@@ -90,8 +90,8 @@ select
   (select count(*)::integer from pending_settlements where due_at <= now()) as settlements`
 
 /** What nobody has brought to its end yet. */
-export async function listOpen({ installation }: Stage) {
-  const [open] = await installation.db.query(countOpen)
+export async function listOpen({ deployment }: Stage) {
+  const [open] = await deployment.db.query(countOpen)
   assert.ok(open)
   return open
 }

@@ -240,7 +240,7 @@ async function abandon(turn: Turn): Promise<void> {
   const page = await payer.open(payment.checkoutUrl)
   assert.ok(page.http < 500, page.html)
   const isOffered = page.html.includes('/cancel"')
-  const next = isOffered ? await payer.press(page, '/cancel') : page
+  const next = isOffered ? await payer.postForm(page, '/cancel') : page
   note(turn, `${payment.reference} ${isOffered ? 'cancels' : 'cannot cancel'}: ${next.http}`)
   assert.ok(next.http < 500, next.html)
   if (!isCalm) return

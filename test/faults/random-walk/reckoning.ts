@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../src/kit/db.ts'
-import { requireInvariants } from '../../support/service.ts'
+import { assertInvariants } from '../../support/service.ts'
 import { requireLink } from './comparison.ts'
 import { isCollected, type Payment, readMinor, refundedMinor, type Shop } from './model.ts'
 import { readAll, requireStatement } from './statement.ts'
@@ -163,7 +163,7 @@ group by currency`
 
 /** I1 to I5, I8 to I10 and I12 to I15 stand as views; that the books sum to nothing is said once more. */
 export async function requireBooks({ db, services }: World): Promise<void> {
-  await requireInvariants(services[0])
+  await assertInvariants(services[0])
   const sums = await db.query(selectSums)
   assert.ok(sums.length > 0, 'there are books')
   assert.deepEqual(

@@ -1,22 +1,22 @@
 // A clock that a test moves forward, and that wakes whoever has slept long enough by it: hours of background work are
 // done in the moment in which the hours pass.
 
-import type { MovingClock } from '../../support/moving-clock.ts'
+import type { FakeClock } from '../../support/fake-clock.ts'
 
 interface Sleeper {
   until: number
   wake(): void
 }
 
-export function wakingClock(): MovingClock {
+export function wakingClock(): FakeClock {
   const sleepers = new Set<Sleeper>()
-  let aheadMs = 0
-  const now = () => Date.now() + aheadMs
+  let offsetMs = 0
+  const now = () => Date.now() + offsetMs
   return {
     now: () => new Date(now()),
     sleep: (ms, signal) => sleepIn(sleepers, now() + ms, ms, signal),
     advance(ms) {
-      aheadMs += ms
+      offsetMs += ms
       for (const { until, wake } of [...sleepers]) if (until <= now()) wake()
     },
   }

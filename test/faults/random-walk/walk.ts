@@ -3,7 +3,7 @@
 // shows is held against the model.
 
 import assert from 'node:assert/strict'
-import type { Ending } from '../../support/database.ts'
+import type { Cleanup } from '../../support/database.ts'
 import { type Chance, createChance } from './chance.ts'
 import { CHARGE_COMMANDS } from './charge-commands.ts'
 import { CHECKOUT_COMMANDS } from './checkout-commands.ts'
@@ -50,7 +50,7 @@ export interface WalkReport {
   precision: { exact: number; sums: number }
 }
 
-export async function walk(t: Ending, { seed, operations, say }: WalkOptions): Promise<WalkReport> {
+export async function walk(t: Cleanup, { seed, operations, say }: WalkOptions): Promise<WalkReport> {
   const world = await openWorld(t)
   const chance = createChance(seed)
   let stretches = 0

@@ -6,9 +6,9 @@ import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../../src/kit/db.ts'
 import type { Log } from '../../../src/kit/log.ts'
-import type { ApiAnswer } from '../../support/api.ts'
-import { type Ending, testDatabaseUrl } from '../../support/database.ts'
-import type { MovingClock } from '../../support/moving-clock.ts'
+import type { ApiResponse } from '../../support/api.ts'
+import { type Cleanup, testDatabaseUrl } from '../../support/database.ts'
+import type { FakeClock } from '../../support/fake-clock.ts'
 import { BANK } from '../../support/p2p.ts'
 import { type TestService, testService } from '../../support/service.ts'
 import type { Chance } from './chance.ts'
@@ -16,7 +16,7 @@ import { FEE, newShop, type Shop } from './model.ts'
 import { wakingClock } from './waking-clock.ts'
 
 export interface World {
-  clock: MovingClock
+  clock: FakeClock
   services: readonly [TestService, TestService]
   db: Db
   shops: readonly Shop[]
@@ -50,7 +50,7 @@ const ENV = {
   COWRY_GATEWAY_TIMEOUT_MS: '2500',
 }
 
-export async function openWorld(t: Ending): Promise<World> {
+export async function openWorld(t: Cleanup): Promise<World> {
   const later = inOppositeOrder(t)
   const clock = wakingClock()
   const mistakes: string[] = []
@@ -80,7 +80,7 @@ function listenFor(mistakes: string[]): Log {
 }
 
 /** The database goes when both services are gone. */
-function inOppositeOrder(t: Ending): Ending {
+function inOppositeOrder(t: Cleanup): Cleanup {
   const endings: (() => Promise<void>)[] = []
   t.after(async () => {
     for (const end of endings.reverse()) await end()
@@ -109,7 +109,7 @@ export interface Consumer {
 // Often enough that retries happen all the time, rarely enough that they stay behind the walk.
 const REFUSES_EVERY = 7
 
-async function startConsumer(t: Ending): Promise<Consumer> {
+async function startConsumer(t: Cleanup): Promise<Consumer> {
   const taken = new Set<string>()
   let calls = 0
   const server = createServer((request, response) => {
@@ -133,7 +133,7 @@ async function startConsumer(t: Ending): Promise<Consumer> {
 const TRAIL = 20_000
 
 /** An answer that knows what was asked. */
-export interface Asked extends ApiAnswer {
+export interface Asked extends ApiResponse {
   asked: string
 }
 
@@ -169,11 +169,11 @@ export async function ask(
 }
 
 /** Such as "201 successful" or "409 invalid_state". */
-export function gist({ http, body }: ApiAnswer): string {
+export function gist({ http, body }: ApiResponse): string {
   return `${http} ${body?.error?.code ?? body?.data?.status ?? ''}`.trim()
 }
 
-function briefly(answer: ApiAnswer): string {
+function briefly(answer: ApiResponse): string {
   const { uuid, transferStatus } = answer.body?.data ?? {}
   return [gist(answer), transferStatus, uuid, answer.body?.error?.message].filter(Boolean).join(' ')
 }

@@ -1,7 +1,7 @@
 // npm run simulate: plays schedules of the money path in simulated time, as many as one likes, and then every planted
 // mistake until it is noticed. Prints the seed of whatever fails.
 
-import { readOptions, wholeNumber } from '../../support/command-line.ts'
+import { parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
 import { PLANTED } from './planted.ts'
 import { runSchedule } from './schedule.ts'
 
@@ -18,7 +18,7 @@ going wrong that can. Each is made of its seed alone; the first seed is random u
   --help         this text
 `
 
-const options = readOptions(HELP, {
+const options = parseOptions(HELP, {
   schedules: { type: 'string', default: '10000' },
   seed: { type: 'string' },
   tell: { type: 'boolean', default: false },
@@ -33,10 +33,12 @@ const REPORT_EVERY_MS = process.stderr.isTTY ? 2_000 : 15_000
 // With --json the standard output is the document's.
 const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
 
-await simulate(wholeNumber('schedules', options.schedules), readSeed())
+await simulate(parsePositiveInteger('schedules', options.schedules), readSeed())
 
 function readSeed(): number {
-  return options.seed === undefined ? Math.floor(Math.random() * 2 ** 40) : wholeNumber('seed', options.seed)
+  return options.seed === undefined
+    ? Math.floor(Math.random() * 2 ** 40)
+    : parsePositiveInteger('seed', options.seed)
 }
 
 async function simulate(schedules: number, firstSeed: number): Promise<void> {

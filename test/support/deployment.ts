@@ -1,4 +1,4 @@
-// A whole installation out of processes: one database, the sandbox provider alone with its durable log of executions,
+// A whole deployment out of processes: one database, the sandbox provider alone with its durable log of executions,
 // and as many processes of the service as a test wants. When it ends, the service's books are compared with the
 // provider's: that is how a double charge or lost money shows, whatever the test itself looked at.
 
@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectDb, type Db, sql } from '../../src/kit/db.ts'
 import { type Api, createApi } from './api.ts'
-import { type Ending, testDatabaseUrl } from './database.ts'
+import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { eventually, type RunningProcess, startProcess, tempFolder } from './process.ts'
-import { requireInvariants } from './service.ts'
+import { assertInvariants } from './service.ts'
 
 export const SANDBOX_SECRET = 'the-secret-of-a-sandbox-of-the-tests'
 
@@ -36,14 +36,14 @@ export interface SandboxProcess {
   clearFaults(): Promise<void>
   executions(paymentId: string): Promise<unknown[]>
   /** Plays the payer of a checkout to the end. */
-  play(key: string, instrument: string): Promise<void>
+  completeAsPayer(key: string, instrument: string): Promise<void>
   kill(): Promise<void>
   /** At the same address, with the same memory. */
-  startAgain(): Promise<void>
+  restart(): Promise<void>
 }
 
 /** What both sides have in their books about a payment. */
-export interface Truth {
+export interface PaymentSnapshot {
   status: string
   reason: string | null
   executions: number
@@ -52,14 +52,14 @@ export interface Truth {
   attempts: string[]
 }
 
-export interface Installation {
+export interface Deployment {
   databaseUrl: string
   db: Db
   sandbox: SandboxProcess
   startService(env?: Record<string, string>, role?: 'all' | 'api' | 'worker'): Promise<ServiceProcess>
-  truthAbout(paymentId: string): Promise<Truth>
+  snapshotOf(paymentId: string): Promise<PaymentSnapshot>
   /** Waits until nobody has anything left to find out about the payment. */
-  settled(paymentId: string, withinMs?: number): Promise<Truth>
+  awaitFinal(paymentId: string, withinMs?: number): Promise<PaymentSnapshot>
   idOf(reference: string): Promise<string | undefined>
   /** The key of the latest attempt at the gateway. */
   keyOf(paymentId: string): Promise<string>
@@ -72,10 +72,10 @@ export interface Installation {
 }
 
 /** For a service with the provider inside, as one command starts it. */
-export const MOUNTED = { COWRY_SANDBOX_URL: '' }
+export const EMBEDDED_SANDBOX = { COWRY_SANDBOX_URL: '' }
 
 /** A charge that went through exactly once. */
-export const CHARGED_ONCE: Truth = {
+export const CHARGED_ONCE: PaymentSnapshot = {
   status: 'successful',
   reason: null,
   executions: 1,
@@ -84,28 +84,28 @@ export const CHARGED_ONCE: Truth = {
   attempts: ['succeeded'],
 }
 
-export async function startInstallation(t: Ending): Promise<Installation> {
+export async function startDeployment(t: Cleanup): Promise<Deployment> {
   const services: (() => Promise<void>)[] = []
   const rest: (() => Promise<void>)[] = []
   t.after(async () => {
     const failures: unknown[] = []
     const run = (work: () => Promise<void>) => work().catch((error: unknown) => void failures.push(error))
-    if (installation) await run(() => compareBooks(db, sandboxFolder))
+    if (deployment) await run(() => reconcileWithProvider(db, sandboxFolder))
     await Promise.all(services.map(run))
     for (const work of rest) await run(work)
     if (failures.length > 0) throw failures[0]
   })
-  let installation: Installation | undefined
-  const ofRest: Ending = { after: (fn) => void rest.push(fn) }
+  let deployment: Deployment | undefined
+  const restCleanup: Cleanup = { after: (fn) => void rest.push(fn) }
   const sandboxFolder = await tempFolder({ after: (fn) => void rest.unshift(fn) }, 'sandbox')
   const sandbox = await startSandbox({ after: (fn) => void rest.unshift(fn) }, sandboxFolder)
   let db: Db
   rest.push(async () => db?.close())
-  const databaseUrl = await testDatabaseUrl(ofRest)
+  const databaseUrl = await testDatabaseUrl(restCleanup)
   db = connectDb({ url: databaseUrl, poolSize: 4, applicationName: 'cowry-test' })
 
-  const truthAbout = async (paymentId: string): Promise<Truth> => {
-    const [row] = await db.query(selectTruth, [paymentId])
+  const snapshotOf = async (paymentId: string): Promise<PaymentSnapshot> => {
+    const [row] = await db.query(selectSnapshot, [paymentId])
     if (!row) throw new Error(`there is no payment ${paymentId}`)
     return { ...row, executions: (await sandbox.executions(paymentId)).length }
   }
@@ -114,15 +114,15 @@ export async function startInstallation(t: Ending): Promise<Installation> {
     if (!row) throw new Error(`there is no attempt at payment ${paymentId}`)
     return row
   }
-  installation = {
+  deployment = {
     databaseUrl,
     db,
     sandbox,
-    truthAbout,
+    snapshotOf,
     async startService(env = {}, role = 'all') {
-      const ofServices: Ending = { after: (fn) => void services.push(fn) }
-      const dataDir = await tempFolder(ofRest, 'service')
-      const running = await startProcess(ofServices, ['serve', '--role', role], {
+      const serviceCleanup: Cleanup = { after: (fn) => void services.push(fn) }
+      const dataDir = await tempFolder(restCleanup, 'service')
+      const running = await startProcess(serviceCleanup, ['serve', '--role', role], {
         PORT: '0',
         DATABASE_URL: databaseUrl,
         COWRY_DATA_DIR: dataDir,
@@ -135,9 +135,9 @@ export async function startInstallation(t: Ending): Promise<Installation> {
       const { url, demoKey } = running.facts
       return { ...running, url, dataDir, api: createApi(url, { 'x-api-key': demoKey }) }
     },
-    settled: (paymentId, withinMs = 30_000) =>
+    awaitFinal: (paymentId, withinMs = 30_000) =>
       eventually(
-        () => truthAbout(paymentId),
+        () => snapshotOf(paymentId),
         ({ status }) => !['pending', 'processing'].includes(status),
         withinMs,
       ),
@@ -154,10 +154,10 @@ export async function startInstallation(t: Ending): Promise<Installation> {
       return (await db.query(selectProofs, [paymentId])).map(({ proof }) => proof)
     },
   }
-  return installation
+  return deployment
 }
 
-const selectTruth = sql<Omit<Truth, 'executions'>>`
+const selectSnapshot = sql<Omit<PaymentSnapshot, 'executions'>>`
 select
   p.status,
   p.status_reason as reason,
@@ -190,8 +190,8 @@ from moves
 where payment_id = $1
 order by version`
 
-async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> {
-  const port = await findQuietPort()
+async function startSandbox(t: Cleanup, folder: string): Promise<SandboxProcess> {
+  const port = await findFreePort()
   const start = () =>
     startProcess(t, ['sandbox', '--port', String(port), '--data-dir', folder], {
       COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
@@ -215,7 +215,7 @@ async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> 
       assert.equal(answer.http, 200, answer.text)
       return answer.body
     },
-    async play(key, instrument) {
+    async completeAsPayer(key, instrument) {
       const answer = await api.post(`/v1/payments/${key}/play`, { instrument })
       assert.equal(answer.http, 200, answer.text)
     },
@@ -224,14 +224,14 @@ async function startSandbox(t: Ending, folder: string): Promise<SandboxProcess> 
       // Until every service has noticed that its open connections are closed: what it sends on one of them may have left.
       await delay(100)
     },
-    async startAgain() {
+    async restart() {
       running = await start()
     },
   }
 }
 
 /** Below the range that the system gives out by itself, so that it is still free after a restart. */
-export async function findQuietPort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
     const server = createServer()
@@ -244,7 +244,7 @@ export async function findQuietPort(): Promise<number> {
 }
 
 // What goes straight to the merchant is in no provider's books.
-const selectBooks = sql<{ id: string; status: string; reason: string | null }>`
+const selectPayments = sql<{ id: string; status: string; reason: string | null }>`
 select id, status, status_reason as reason
 from payments
 where gateway <> 'p2p'`
@@ -252,10 +252,10 @@ where gateway <> 'p2p'`
 const PAID = ['successful', 'partially_refunded', 'refunded']
 
 /** I6 and more: every payment the provider executed is paid here, once, and nothing is paid here that it did not. */
-async function compareBooks(db: Db, sandboxFolder: string): Promise<void> {
-  await requireInvariants({ db })
+async function reconcileWithProvider(db: Db, sandboxFolder: string): Promise<void> {
+  await assertInvariants({ db })
   const executed = await countExecutions(db, sandboxFolder)
-  const payments = await db.query(selectBooks)
+  const payments = await db.query(selectPayments)
   const isRight = ({ id, status, reason }: (typeof payments)[number]) => {
     const times = executed.get(id) ?? 0
     // Somebody has to look at these, and the provider may have executed them.
@@ -276,7 +276,7 @@ async function compareBooks(db: Db, sandboxFolder: string): Promise<void> {
   )
 }
 
-const selectMounted = sql<{ order: string }>`
+const selectEmbeddedExecutions = sql<{ order: string }>`
 select order_id as order
 from sandbox.records
 where record ->> 'paid' is not null`
@@ -284,7 +284,8 @@ where record ->> 'paid' is not null`
 /** How often a provider took money for each payment: the one alone by its journal, those inside services by their table. */
 async function countExecutions(db: Db, folder: string): Promise<Map<string, number>> {
   const counts = await readExecutions(join(folder, 'sandbox.jsonl'))
-  for (const { order } of await db.query(selectMounted)) counts.set(order, (counts.get(order) ?? 0) + 1)
+  for (const { order } of await db.query(selectEmbeddedExecutions))
+    counts.set(order, (counts.get(order) ?? 0) + 1)
   return counts
 }
 

@@ -6,22 +6,22 @@ import { serveSandbox } from '../../src/gateways/sandbox/serve.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import type { Ending } from './database.ts'
+import type { Cleanup } from './database.ts'
 import { tempFolder } from './process.ts'
 
 const SECRET = 'the-secret-of-a-provider-of-the-tests'
 
-export interface CountedProvider {
+export interface CountingProvider {
   /** What a service needs to use it. */
   env: Record<string, string>
   /** How often it was asked what became of an attempt. */
-  questions(): number
+  statusChecks(): number
   addFault(fault: { kind: string; on: string; times: number; ms?: number }): Promise<void>
   /** From now on nobody answers at its address. */
   close(): Promise<void>
 }
 
-export async function startProvider(t: Ending, clock: Clock): Promise<CountedProvider> {
+export async function startCountingProvider(t: Cleanup, clock: Clock): Promise<CountingProvider> {
   const sandbox = await serveSandbox({
     host: '127.0.0.1',
     port: 0,
@@ -67,7 +67,7 @@ export async function startProvider(t: Ending, clock: Clock): Promise<CountedPro
   })
   return {
     env: { COWRY_SANDBOX_URL: `http://127.0.0.1:${address.port}`, COWRY_SANDBOX_SECRET: SECRET },
-    questions: () => questions,
+    statusChecks: () => questions,
     async addFault(fault) {
       const headers = { authorization: `Bearer ${SECRET}` }
       await fetch(`${sandbox.url}/v1/faults`, { method: 'POST', headers, body: JSON.stringify(fault) })

@@ -11,7 +11,7 @@ const BASE64 = {
 export const SVG =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><circle id="c" cx="1" cy="1" r="1" fill="#0b6b57"/><use href="#c"/></svg>'
 
-export const pictureOf = (type: keyof typeof BASE64): string => `data:${type};base64,${BASE64[type]}`
+export const imageOf = (type: keyof typeof BASE64): string => `data:${type};base64,${BASE64[type]}`
 
 export function dataUriOf(bytes: string | Buffer, type = 'image/svg+xml'): string {
   return `data:${type};base64,${Buffer.from(bytes).toString('base64')}`

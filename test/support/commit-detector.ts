@@ -1,11 +1,11 @@
 // Reads along on a connection to PostgreSQL, just enough to know when an answer says that something was committed. The
 // program names every statement by a hash, so one look at its text tells whether a name writes.
 
-export interface CommitWatch {
+export interface CommitDetector {
   /** Told what goes to the server. */
-  asked(chunk: Buffer): void
+  observeRequest(chunk: Buffer): void
   /** Told what comes back: whether it ends a transaction that wrote. */
-  answered(chunk: Buffer): boolean
+  observeResponse(chunk: Buffer): boolean
 }
 
 const PARSED = /(s_[0-9a-f]{20})\0([^\0]+)/g
@@ -19,17 +19,17 @@ const IDLE = 'Z\0\0\0\x05I'
 // A statement is named on each connection anew; what it does stays the same.
 const writing = new Set<string>()
 
-export function createCommitWatch(): CommitWatch {
+export function createCommitDetector(): CommitDetector {
   let isWriting = false
   let tail = ''
   return {
-    asked(chunk) {
+    observeRequest(chunk) {
       const text = chunk.toString('latin1')
       for (const [, name = '', statement = ''] of text.matchAll(PARSED))
         if (WRITES.test(statement)) writing.add(name)
       isWriting ||= text.includes(COMMIT) || [...text.matchAll(BOUND)].some(([name]) => writing.has(name))
     },
-    answered(chunk) {
+    observeResponse(chunk) {
       tail = (tail + chunk.toString('latin1')).slice(-IDLE.length)
       if (tail !== IDLE) return false
       const isCommitted = isWriting

@@ -2,28 +2,28 @@
 
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 
-export interface MovingClock extends Clock {
+export interface FakeClock extends Clock {
   advance(ms: number): void
 }
 
 /** Goes on by itself, at this part of the speed of ours, and further when it is moved. */
-export function movingClock(speed = 1): MovingClock {
+export function tickingClock(speed = 1): FakeClock {
   const startedMs = Date.now()
-  return clockOver(() => startedMs + (Date.now() - startedMs) * speed)
+  return createFakeClock(() => startedMs + (Date.now() - startedMs) * speed)
 }
 
 /** Stands still until it is moved, for what counts by the second. */
-export function stoppedClock(startedAt = new Date()): MovingClock {
-  return clockOver(() => startedAt.getTime())
+export function frozenClock(startedAt = new Date()): FakeClock {
+  return createFakeClock(() => startedAt.getTime())
 }
 
-function clockOver(nowMs: () => number): MovingClock {
-  let aheadMs = 0
+function createFakeClock(nowMs: () => number): FakeClock {
+  let offsetMs = 0
   return {
-    now: () => new Date(nowMs() + aheadMs),
+    now: () => new Date(nowMs() + offsetMs),
     sleep: systemClock.sleep,
     advance(ms) {
-      aheadMs += ms
+      offsetMs += ms
     },
   }
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { REFUSALS, type RefusalCode } from '../../src/core/errors.ts'
 import { type Db, sql } from '../../src/kit/db.ts'
-import type { ApiAnswer } from './api.ts'
+import type { ApiResponse } from './api.ts'
 
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -12,20 +12,20 @@ export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 export const UNKNOWN_UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 
 /** Refused with this status and code, in the one error envelope. */
-export function assertRefused(answer: ApiAnswer, http: number, code: string): void {
+export function assertErrorCode(answer: ApiResponse, http: number, code: string): void {
   assert.equal(`${answer.http} ${answer.body?.error?.code}`, `${http} ${code}`, answer.text)
 }
 
 /** The body of a refusal without what differs from request to request. */
-export function withoutRequestId(answer: ApiAnswer): unknown {
+export function withoutRequestId(answer: ApiResponse): unknown {
   return { ...answer.body, error: { ...answer.body.error, requestId: '' } }
 }
 
 /** Refused with this code, and every part of the error envelope is as promised; answers "field: code" per complaint. */
-export function assertRefusal(answer: ApiAnswer, code: RefusalCode): string[] {
+export function assertApiError(answer: ApiResponse, code: RefusalCode): string[] {
   const { http, type, retryable } = REFUSALS[code]
   const { body } = answer
-  assertRefused(answer, http, code)
+  assertErrorCode(answer, http, code)
   assertKeys(body, ['status', 'message', 'data', 'error'])
   assertKeys(body.error, ['code', 'type', 'retryable', 'requestId', 'docUrl', 'details'])
   assert.equal(body.status, 'error')
@@ -42,9 +42,9 @@ export function assertRefusal(answer: ApiAnswer, code: RefusalCode): string[] {
 }
 
 /** Two answers that cannot be told apart, but for the id of the request. */
-export function assertSameRefusal(one: ApiAnswer, other: ApiAnswer, code: RefusalCode): void {
-  assertRefusal(one, code)
-  assertRefusal(other, code)
+export function assertSameApiError(one: ApiResponse, other: ApiResponse, code: RefusalCode): void {
+  assertApiError(one, code)
+  assertApiError(other, code)
   assert.deepEqual(withoutRequestId(one), withoutRequestId(other))
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ApiAnswer } from './api.ts'
+import type { ApiResponse } from './api.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, walked and asserted on
 export type Document = any
@@ -34,20 +34,20 @@ export function codesOf({ operation }: DocumentedOperation): Record<string, stri
   )
 }
 
-export interface Judge {
+export interface ResponseValidator {
   /** Fails unless the operation documents this answer: its status, its code, and every field of its body. */
-  judge(operation: DocumentedOperation, answer: ApiAnswer): void
+  assertDocumented(operation: DocumentedOperation, answer: ApiResponse): void
   /** Complaints about a value that should be of the schema at this pointer of the document. */
-  complaints(pointer: string[], value: unknown): string[]
+  schemaErrors(pointer: string[], value: unknown): string[]
 }
 
-export function createJudge(document: Document): Judge {
+export function createResponseValidator(document: Document): ResponseValidator {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ajv.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  ajv.addSchema(closed(document), 'document')
+  ajv.addSchema(withoutExtraProperties(document), 'document')
 
-  const complaints: Judge['complaints'] = (pointer, value) => {
+  const schemaErrors: ResponseValidator['schemaErrors'] = (pointer, value) => {
     // What is only a reference is one schema with all others that refer to the same.
     const { $ref: shared } = pointer.reduce((node, part) => node?.[part], document) ?? {}
     const place = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
@@ -60,14 +60,14 @@ export function createJudge(document: Document): Judge {
   }
 
   return {
-    complaints,
-    judge(documented, answer) {
+    schemaErrors,
+    assertDocumented(documented, answer) {
       const { path, method } = documented
       const status = String(answer.http)
       const type = (answer.headers.get('content-type') ?? '').replace('; charset=utf-8', '')
       const at = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type, 'schema']
       // What is not JSON, such as a file, is a text.
-      assert.deepEqual(complaints(at, answer.body ?? answer.text), [], `${documented.name}: ${answer.text}`)
+      assert.deepEqual(schemaErrors(at, answer.body ?? answer.text), [], `${documented.name}: ${answer.text}`)
       if (answer.http < 400) return
       const code = answer.body.error?.code ?? answer.body.code
       assert.ok(codesOf(documented)[status]?.includes(code), `${documented.name} does not document ${code}`)
@@ -76,10 +76,12 @@ export function createJudge(document: Document): Judge {
 }
 
 /** The same document, but an object may have no property that it does not name. */
-function closed(value: Document): Document {
-  if (Array.isArray(value)) return value.map(closed)
+function withoutExtraProperties(value: Document): Document {
+  if (Array.isArray(value)) return value.map(withoutExtraProperties)
   if (typeof value !== 'object' || value === null) return value
-  const members = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, closed(member)]))
+  const members = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withoutExtraProperties(member)]),
+  )
   const isObject = members.type === 'object' && members.properties !== undefined
   return isObject && members.additionalProperties === undefined
     ? { ...members, additionalProperties: false }
