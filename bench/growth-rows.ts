@@ -127,7 +127,7 @@ const perPayment = (payments: number) => [
 
 const perEvent = (payments: number) => [
   `insert into webhook_endpoints (
-    merchant_id, id, url, events, status, secret_sealed, secret_made_by, checked_from, created_at, updated_at
+    merchant_id, id, url, events, status, secret_sealed, secret_request_id, checked_from, created_at, updated_at
   )
   values (
     $merchant, ${ENDPOINT}, 'http://127.0.0.1:9/', '{*}', 'enabled', 'v1.bench', gen_random_uuid(), 'infinity',
@@ -146,7 +146,7 @@ const perEvent = (payments: number) => [
     n.at
   from (select * from numbers where i < ${payments}) as n, generate_series(1, 3) as v`,
   `insert into deliveries (
-    merchant_id, event_id, endpoint_id, resource_type, resource_id, version, status, due_at, finished_at, tries, created_at
+    merchant_id, event_id, endpoint_id, resource_type, resource_id, version, status, due_at, finished_at, attempt_count, created_at
   )
   select
     $merchant, ${id(`'event' || 3`)}, ${ENDPOINT}, 'payment', ${id(`'payment'`)}, 3,

@@ -42,7 +42,7 @@ create table delivery_attempts (
   signature text not null,
   http_status integer,
   error text,
-  answer text check (char_length(answer) <= 200),
+  response_body text check (char_length(response_body) <= 200),
   duration_ms integer not null check (duration_ms >= 0),
   primary key (merchant_id, event_id, endpoint_id, fence, started_at),
   check ((http_status is null) = (error is not null))
@@ -51,12 +51,12 @@ create table delivery_attempts (
 -- What no month was made for, because a clock is wrong or the background stood still: nothing is ever refused.
 create table delivery_attempts_default partition of delivery_attempts default;
 
-create trigger delivery_attempts_stay before update on delivery_attempts
+create trigger delivery_attempts_immutable before update on delivery_attempts
 for each statement execute function refuse_change();
 
 -- Makes the months of a table from a time up to two ahead, and drops those that ended before another. Months are of UTC, by
 -- the clock of the database: a machine whose own is wrong must not make anybody forget. Answers how much it changed.
-create function keep_months(parent text, key text, made_from timestamptz, kept_from timestamptz) returns integer
+create function maintain_month_partitions(parent text, key text, create_from timestamptz, drop_before timestamptz) returns integer
 language plpgsql as $$
 declare
   month timestamp;
@@ -67,7 +67,7 @@ begin
   perform pg_advisory_xact_lock(7061647);
   for month in
     select generate_series(
-      date_trunc('month', made_from at time zone 'UTC'),
+      date_trunc('month', create_from at time zone 'UTC'),
       date_trunc('month', statement_timestamp() at time zone 'UTC') + interval '2 months',
       interval '1 month'
     )
@@ -93,7 +93,7 @@ begin
     join pg_class c on c.oid = i.inhrelid
     where i.inhparent = to_regclass(parent)
       and c.relname ~ '_[0-9]{6}$'
-      and to_date(right(c.relname, 6), 'YYYYMM') + interval '1 month' <= kept_from at time zone 'UTC'
+      and to_date(right(c.relname, 6), 'YYYYMM') + interval '1 month' <= drop_before at time zone 'UTC'
   loop
     execute format('drop table %I', child);
     changes := changes + 1;
@@ -102,7 +102,7 @@ begin
 end
 $$;
 
-select keep_months(
+select maintain_month_partitions(
   'delivery_attempts',
   'started_at',
   coalesce((select min(started_at) from delivery_attempts_before), now()),
@@ -115,7 +115,7 @@ select * from delivery_attempts_before;
 drop table delivery_attempts_before;
 
 -- The job makes two months ahead, so a month that is twenty days away stands ready, or nobody has made any for weeks.
-create view invariant_g01_months_stand_ready as
+create view invariant_g01_partitions_exist as
 select 'delivery_attempts' as table_name
 where to_regclass('delivery_attempts' || to_char(now() at time zone 'UTC' + interval '20 days', '_YYYYMM')) is null;
 

@@ -62,7 +62,7 @@ describe('the months of the log of tries', () => {
 
   it('are dropped as a whole when they are old, and not before', async () => {
     await db.script(
-      `select keep_months('delivery_attempts', 'started_at', now() - interval '70 days', '-infinity')`,
+      `select maintain_month_partitions('delivery_attempts', 'started_at', now() - interval '70 days', '-infinity')`,
     )
     for (const days of [-68, -33]) await writeTry(days)
     assert.ok((await monthsOf()).length >= 6)
@@ -74,7 +74,7 @@ describe('the months of the log of tries', () => {
 
   it('are missed by the doctor when nobody has made them for weeks', async () => {
     const violations = async () =>
-      (await checkInvariants(db)).find(({ name }) => name === 'invariant_g01_months_stand_ready')?.violations
+      (await checkInvariants(db)).find(({ name }) => name === 'invariant_g01_partitions_exist')?.violations
     assert.equal(await violations(), 0)
     await db.script(`
       do $$

@@ -14,21 +14,21 @@ export interface ClaimedDelivery {
   endpointId: string
   fence: number
   /** Tries that ended without success so far. */
-  tries: number
+  attemptCount: number
   resourceId: string
   url: string
   secretSealed: string
-  previousSealed: string | null
-  previousUntil: Date | null
+  previousSecretSealed: string | null
+  previousSecretUntil: Date | null
   failingSince: Date | null
   /** The stored event as text: the same bytes at every try, and at every replay. */
   body: string
 }
 
 export const CLAIM_COLUMNS = `
-  d.merchant_id as "merchantId", d.event_id as "eventId", d.endpoint_id as "endpointId", d.fence, d.tries,
-  d.resource_id as "resourceId", e.url, e.secret_sealed as "secretSealed", e.previous_sealed as "previousSealed",
-  e.previous_until as "previousUntil", e.failing_since as "failingSince", v.body::text as body`
+  d.merchant_id as "merchantId", d.event_id as "eventId", d.endpoint_id as "endpointId", d.fence, d.attempt_count as "attemptCount",
+  d.resource_id as "resourceId", e.url, e.secret_sealed as "secretSealed", e.previous_secret_sealed as "previousSecretSealed",
+  e.previous_secret_until as "previousSecretUntil", e.failing_since as "failingSince", v.body::text as body`
 
 /** Where a round over the endpoints begins. */
 export interface Place {
@@ -108,8 +108,8 @@ const PATIENCE = "interval '10 minutes'"
 
 // Whatever the patience: who is being tried, or is due as well, goes first. A worker that was away finds everything due.
 const GOES_FIRST = `
-        p.first_tried_at is null
-        or p.first_tried_at > $1::timestamptz - ${PATIENCE}
+        p.first_attempt_at is null
+        or p.first_attempt_at > $1::timestamptz - ${PATIENCE}
         or p.due_at <= $1
         or ${IS_LEASED}`
 
@@ -117,7 +117,7 @@ const GOES_FIRST = `
 // that is written just before it came to be does not know of it.
 const HOLD_UNTIL = `
       greatest(
-        case when ${IS_LEASED} then null else least(p.due_at, p.first_tried_at + ${PATIENCE}) end,
+        case when ${IS_LEASED} then null else least(p.due_at, p.first_attempt_at + ${PATIENCE}) end,
         $1::timestamptz + interval '1 second'
       )`
 
@@ -127,14 +127,14 @@ export const UNORDERED = "'webhook_endpoint'"
 // A try is counted when it begins. Should nobody tell its end, it is made again after a wait as if it had failed: what kills
 // whoever touches it comes back less and less often.
 export const beginTry = (at: string): string => `
-    begun = d.begun + 1,
+    unfinished_count = d.unfinished_count + 1,
     fence = d.fence + 1,
     leased_until = statement_timestamp() + ${LEASE},
     due_at = ${at}::timestamptz
-      + greatest(${LEASE}, (array[${WAITS_MS.join(', ')}])[d.begun + 1] * interval '1 millisecond'),
-    first_tried_at = coalesce(d.first_tried_at, ${at})`
+      + greatest(${LEASE}, (array[${WAITS_MS.join(', ')}])[d.unfinished_count + 1] * interval '1 millisecond'),
+    first_attempt_at = coalesce(d.first_attempt_at, ${at})`
 
-export const HAS_TRIES_LEFT = `d.begun < ${TRIES}`
+export const HAS_TRIES_LEFT = `d.unfinished_count < ${TRIES}`
 
 // Those that wait for an earlier version are put off until it is tried again: they leave the window to others.
 // What is due is hidden where rows are locked: by the index over all that waits, all that waits would be read.
@@ -187,7 +187,7 @@ held as (
 ),
 spent as (
   update deliveries d
-  set status = 'dead', reason = 'broke_off', due_at = null, leased_until = null, finished_at = $1
+  set status = 'dead', reason = 'crashed', due_at = null, leased_until = null, finished_at = $1
   from locked l
   where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.fate = 'spent'
   returning d.*

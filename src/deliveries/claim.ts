@@ -78,6 +78,6 @@ async function claimOnRound(app: WebhooksApp, limit: number, rounds: Rounds): Pr
 const NOTHING: Claim = { claimed: [], held: 0, spent: [] }
 
 function giveUp(app: WebhooksApp, delivery: Claim['spent'][number]): void {
-  app.counters.add('webhook_tries', 'broke_off')
+  app.counters.add('webhook_delivery_attempts', 'crashed')
   app.log.error('a delivery broke off at every try and was given up', namesOf(delivery))
 }

@@ -60,7 +60,7 @@ async function deliver(
     signature,
   })
   if (!isOurs) return undefined
-  app.counters.add('webhook_tries', verdict.kind)
+  app.counters.add('webhook_delivery_attempts', verdict.kind)
   if (verdict.kind !== 'delivered') await noteFailure(app, delivery, verdict, answer, endedAt)
   return next
 }
@@ -91,8 +91,8 @@ function afterwards(
   at: Date,
 ): Pick<DeliveryResult, 'status' | 'reason' | 'due_at'> {
   if (verdict.kind === 'delivered') return { status: 'delivered', reason: null, due_at: null }
-  const wait = waitAfter(delivery.tries + 1, delivery)
-  if (wait === undefined) return { status: 'dead', reason: 'tries_exhausted', due_at: null }
+  const wait = waitAfter(delivery.attemptCount + 1, delivery)
+  if (wait === undefined) return { status: 'dead', reason: 'attempts_exhausted', due_at: null }
   const asked = verdict.kind === 'failed' ? verdict.retryAfterMs : 0
   return { status: 'pending', reason: null, due_at: addMs(at, Math.max(wait, asked)) }
 }
@@ -102,11 +102,12 @@ const ANSWER_CHARACTERS = 200
 
 function seen(
   answer: PublicAnswer,
-): Pick<DeliveryResult, 'http_status' | 'error' | 'answer' | 'duration_ms'> {
+): Pick<DeliveryResult, 'http_status' | 'error' | 'response_body' | 'duration_ms'> {
   const { durationMs: duration_ms } = answer
-  if (answer.kind === 'failed') return { http_status: null, error: answer.words, answer: null, duration_ms }
+  if (answer.kind === 'failed')
+    return { http_status: null, error: answer.words, response_body: null, duration_ms }
   const text = [...answer.body].slice(0, ANSWER_CHARACTERS).join('')
-  return { http_status: answer.status, error: null, answer: text, duration_ms }
+  return { http_status: answer.status, error: null, response_body: text, duration_ms }
 }
 
 async function noteFailure(

@@ -10,7 +10,7 @@ export interface TryRow {
   signature: string
   httpStatus: number | null
   error: string | null
-  answer: string | null
+  responseBody: string | null
   durationMs: number
 }
 
@@ -45,7 +45,7 @@ cross join lateral (
       jsonb_agg(
         jsonb_build_object(
           'startedAt', t.started_at, 'url', t.url, 'signature', t.signature, 'httpStatus', t.http_status,
-          'error', t.error, 'answer', t.answer, 'durationMs', t.duration_ms
+          'error', t.error, 'responseBody', t.response_body, 'durationMs', t.duration_ms
         )
         order by t.started_at, t.fence
       ),

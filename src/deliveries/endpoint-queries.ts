@@ -15,8 +15,8 @@ export interface EndpointRow {
   disabledAt: Date | null
   secretSealed: string
   /** The request that made the secret. */
-  secretMadeBy: string
-  previousUntil: Date | null
+  secretRequestId: string
+  previousSecretUntil: Date | null
   failingSince: Date | null
   version: number
   createdAt: Date
@@ -25,8 +25,8 @@ export interface EndpointRow {
 
 const ENDPOINT_COLUMNS = `
   merchant_id as "merchantId", id, url, description, events, status, disabled_reason as "disabledReason",
-  disabled_at as "disabledAt", secret_sealed as "secretSealed", secret_made_by as "secretMadeBy",
-  previous_until as "previousUntil", failing_since as "failingSince", version, created_at as "createdAt", updated_at as "updatedAt"`
+  disabled_at as "disabledAt", secret_sealed as "secretSealed", secret_request_id as "secretRequestId",
+  previous_secret_until as "previousSecretUntil", failing_since as "failingSince", version, created_at as "createdAt", updated_at as "updatedAt"`
 
 const selectEndpoints = sql<EndpointRow>`
 select ${ENDPOINT_COLUMNS}
@@ -58,7 +58,7 @@ export async function lockEndpoints(tx: Tx, merchantId: string): Promise<void> {
 
 const insertEndpointStatement = sql<EndpointRow>`
 insert into webhook_endpoints (
-  merchant_id, id, url, description, events, status, secret_sealed, secret_made_by, checked_from, created_at, updated_at
+  merchant_id, id, url, description, events, status, secret_sealed, secret_request_id, checked_from, created_at, updated_at
 )
 values ($1, $2, $3, $4, $5, 'enabled', $6, $2, $7, $7, $7)
 returning ${ENDPOINT_COLUMNS}`
@@ -130,23 +130,23 @@ export async function updateEndpoint(
 const rotateSecretStatement = sql<EndpointRow>`
 update webhook_endpoints
 set
-  previous_sealed = case when $6::timestamptz > $5 then secret_sealed end,
-  previous_until = case when $6::timestamptz > $5 then $6 end,
+  previous_secret_sealed = case when $6::timestamptz > $5 then secret_sealed end,
+  previous_secret_until = case when $6::timestamptz > $5 then $6 end,
   secret_sealed = $3,
-  secret_made_by = $4,
+  secret_request_id = $4,
   updated_at = $5
 where merchant_id = $1
   and id = $2
   and status <> 'deleted'
-  and ($6::timestamptz <= $5 or previous_until is null or previous_until <= $5)
+  and ($6::timestamptz <= $5 or previous_secret_until is null or previous_secret_until <= $5)
 returning ${ENDPOINT_COLUMNS}`
 
 export interface NewSecret {
   sealed: string
-  madeBy: string
+  requestId: string
   at: Date
   /** The secret so far goes on signing until then; when that is at once, so does no other. */
-  previousUntil: Date
+  previousSecretUntil: Date
 }
 
 /** Undefined when there is no such endpoint, or when a secret before this one still signs and may not be cut off. */
@@ -154,9 +154,9 @@ export async function replaceSecret(
   tx: Tx,
   merchantId: string,
   id: string,
-  { sealed, madeBy, at, previousUntil }: NewSecret,
+  { sealed, requestId, at, previousSecretUntil }: NewSecret,
 ): Promise<EndpointRow | undefined> {
-  const values = [merchantId, id, sealed, madeBy, at, previousUntil]
+  const values = [merchantId, id, sealed, requestId, at, previousSecretUntil]
   const [row] = await tx.query(rotateSecretStatement, values)
   return row
 }
@@ -165,13 +165,13 @@ const clearPreviousSecretsStatement = sql<unknown>`
 with over as materialized (
   select merchant_id, id
   from webhook_endpoints
-  where previous_until <= $1
+  where previous_secret_until <= $1
   limit 1000
 )
 update webhook_endpoints e
-set previous_sealed = null, previous_until = null
+set previous_secret_sealed = null, previous_secret_until = null
 from over
-where e.merchant_id = over.merchant_id and e.id = over.id and e.previous_until <= $1
+where e.merchant_id = over.merchant_id and e.id = over.id and e.previous_secret_until <= $1
 returning 1`
 
 /** Destroys secrets that do not sign any more, a thousand at a time; answers how many. */
@@ -186,9 +186,9 @@ set
   disabled_reason = 'endpoint_deleted',
   disabled_at = $3,
   secret_sealed = null,
-  secret_made_by = null,
-  previous_sealed = null,
-  previous_until = null,
+  secret_request_id = null,
+  previous_secret_sealed = null,
+  previous_secret_until = null,
   updated_at = $3
 where merchant_id = $1 and id = $2 and status <> 'deleted'
 returning ${ENDPOINT_COLUMNS}`

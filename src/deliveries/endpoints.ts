@@ -91,10 +91,10 @@ async function findWithSecret(
   app: WebhooksApp,
   merchantId: string,
   id: string,
-  madeBy: string,
+  requestId: string,
 ): Promise<WithSecret | undefined> {
   const endpoint = await findEndpoint(app.db, merchantId, id)
-  if (endpoint?.secretMadeBy !== madeBy) return undefined
+  if (endpoint?.secretRequestId !== requestId) return undefined
   return { endpoint, secret: openSecret(app.vault, { merchantId, endpointId: id }, endpoint.secretSealed) }
 }
 
@@ -161,22 +161,27 @@ export async function rotateSecret(
   const operation = `POST ${PATH}/{uuid}/rotate-secret`
   const claim = { merchantId: merchant.id, key, operation, input: { id, ...input } }
   return createOnce(app, claim, {
-    async make(tx, madeBy) {
+    async make(tx, requestId) {
       const secret = newSecret(app.random)
       const sealed = sealSecret(app.vault, { merchantId: merchant.id, endpointId: id }, secret)
       const at = app.clock.now()
-      const previousUntil = addMs(at, overlapHours * HOUR_MS)
-      const endpoint = await replaceSecret(tx, merchant.id, id, { sealed, madeBy, at, previousUntil })
+      const previousSecretUntil = addMs(at, overlapHours * HOUR_MS)
+      const endpoint = await replaceSecret(tx, merchant.id, id, {
+        sealed,
+        requestId,
+        at,
+        previousSecretUntil,
+      })
       return { endpoint: endpoint ?? (await refuseRotation(tx, merchant, id)), secret }
     },
-    find: (madeBy) => findWithSecret(app, merchant.id, id, madeBy),
+    find: (requestId) => findWithSecret(app, merchant.id, id, requestId),
   })
 }
 
 /** A third secret would void the first one while it is promised to sign. */
 async function refuseRotation(tx: Tx, merchant: Merchant, id: string): Promise<never> {
-  const { previousUntil } = await requireEndpoint({ db: tx }, merchant, id)
-  const until = previousUntil?.toISOString()
+  const { previousSecretUntil } = await requireEndpoint({ db: tx }, merchant, id)
+  const until = previousSecretUntil?.toISOString()
   const message = `The secret before this one signs until ${until}. Wait until then, or void it at once with overlapHours 0.`
   throw new Refusal('invalid_state', { message })
 }

@@ -10,7 +10,7 @@ const connectionString = await testDatabaseUrl({ after })
 const SEED = `
 set session_replication_role = replica;
 insert into webhook_endpoints (
-  merchant_id, id, url, events, status, secret_sealed, secret_made_by, checked_from, created_at, updated_at
+  merchant_id, id, url, events, status, secret_sealed, secret_request_id, checked_from, created_at, updated_at
 )
 select
   gen_random_uuid(), gen_random_uuid(), 'https://shop.example/', '{*}', 'enabled', 'v1.x', gen_random_uuid(), now(), now(),
@@ -39,7 +39,7 @@ describe('the fan-out of events', () => {
     const scans = await scansOf(client, { name: 'fan_out', text: text ?? assert.fail('it is there') })
     assert.deepEqual(
       scans.filter(({ table }) => table === 'webhook_endpoints'),
-      [{ table: 'webhook_endpoints', index: 'webhook_endpoints_kept', isWhole: false }],
+      [{ table: 'webhook_endpoints', index: 'webhook_endpoints_not_deleted', isWhole: false }],
     )
   })
 })

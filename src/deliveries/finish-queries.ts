@@ -27,7 +27,7 @@ export interface DeliveryResult {
   signature: string
   http_status: number | null
   error: string | null
-  answer: string | null
+  response_body: string | null
   duration_ms: number
 }
 
@@ -57,7 +57,7 @@ with result as (
   from jsonb_to_recordset($1::jsonb) as r (
     n integer, merchant_id uuid, event_id uuid, endpoint_id uuid, fence integer, status text, reason text,
     due_at timestamptz, started_at timestamptz, ended_at timestamptz, goes_on boolean, url text, signature text,
-    http_status integer, error text, answer text, duration_ms integer
+    http_status integer, error text, response_body text, duration_ms integer
   )
 ),
 locked as (
@@ -75,8 +75,8 @@ finished as (
     reason = r.reason,
     due_at = r.due_at,
     leased_until = null,
-    tries = d.tries + 1,
-    begun = 0,
+    attempt_count = d.attempt_count + 1,
+    unfinished_count = 0,
     finished_at = case when r.status <> 'pending' then r.ended_at end
   from locked l
   join result r on r.merchant_id = l.merchant_id and r.event_id = l.event_id and r.endpoint_id = l.endpoint_id
@@ -85,10 +85,10 @@ finished as (
 ),
 tried as (
   insert into delivery_attempts (
-    merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, answer, duration_ms
+    merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, response_body, duration_ms
   )
   select
-    merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, answer, duration_ms
+    merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, response_body, duration_ms
   from finished
 ),
 outcome as (
@@ -140,7 +140,7 @@ follower as (
     and f.resource_type <> ${UNORDERED}
     and not exists (select 1 from result r where r.event_id = n.event_id and r.endpoint_id = n.endpoint_id)
 ),
-begun as (
+next_claimed as (
   update deliveries d
   set ${beginTry('l.ended_at')}
   from follower l
@@ -155,7 +155,7 @@ hastened as (
 )
 select f.n, d.n is not null as "isContinued", ${CLAIM_COLUMNS}
 from finished f
-left join begun d on d.n = f.n
+left join next_claimed d on d.n = f.n
 left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id
 left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id`
 

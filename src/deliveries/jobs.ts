@@ -29,7 +29,7 @@ export function webhookJobs(app: WebhooksApp, keptDays = KEPT_DAYS): Job[] {
       run: async () => ((await replaySlice(app.db, app.clock.now(), forgottenBefore())) ? 1 : 0),
     },
     {
-      name: 'bury-deliveries',
+      name: 'dead-letter-deliveries',
       everyMs: 2_000,
       run: () => buryDeliveries(app.db, app.clock.now()),
     },
@@ -39,22 +39,22 @@ export function webhookJobs(app: WebhooksApp, keptDays = KEPT_DAYS): Job[] {
       run: () => clearPreviousSecrets(app.db, app.clock.now()),
     },
     {
-      name: 'forget-deliveries',
+      name: 'purge-deliveries',
       everyMs: 600_000,
       run: () => forgetDeliveries(app.db, forgottenBefore()),
     },
     {
-      name: 'keep-months-of-tries',
+      name: 'maintain-delivery-partitions',
       everyMs: 3_600_000,
       run: () => keepMonthsOfTries(app.db, keptDays + LONGEST_DELIVERY_DAYS),
     },
     {
-      name: 'forget-replays',
+      name: 'purge-replays',
       everyMs: 600_000,
       run: () => forgetReplays(app.db, forgottenBefore()),
     },
     {
-      name: 'forget-endpoints',
+      name: 'purge-endpoints',
       everyMs: 600_000,
       run: () => forgetEndpoints(app.db, forgottenBefore()),
     },

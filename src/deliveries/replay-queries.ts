@@ -18,10 +18,10 @@ set
   reason = null,
   finished_at = null,
   due_at = case when ${IS_FREE} then $1 else d.due_at end,
-  tries = case when ${IS_FREE} then 0 else d.tries end,
-  begun = case when ${IS_FREE} then 0 else d.begun end,
+  attempt_count = case when ${IS_FREE} then 0 else d.attempt_count end,
+  unfinished_count = case when ${IS_FREE} then 0 else d.unfinished_count end,
   leased_until = case when ${IS_FREE} then null else d.leased_until end,
-  first_tried_at = case when d.status = 'pending' then d.first_tried_at end`
+  first_attempt_at = case when d.status = 'pending' then d.first_attempt_at end`
 
 const replayEventStatement = sql<{ endpointId: string }>`
 with target as (
@@ -32,7 +32,7 @@ with target as (
   where v.merchant_id = $2
     and v.id = $3
     and e.status = 'enabled'
-    and case when $4::uuid is null then wants_event(e.id, e.events, v.type, v.resource_id) else e.id = $4 end
+    and case when $4::uuid is null then is_subscribed_to_event(e.id, e.events, v.type, v.resource_id) else e.id = $4 end
 )
 ${START_AFRESH}
 returning endpoint_id as "endpointId"`
@@ -62,7 +62,7 @@ const REPLAY_COLUMNS = `
 
 const insertReplayStatement = sql<ReplayRow>`
 insert into webhook_replays (
-  merchant_id, id, status, events, deliveries, worked_at, created_at, finished_at
+  merchant_id, id, status, events, deliveries, last_run_at, created_at, finished_at
 )
 values ($1, $2, 'done', least($3::integer, 1), $3, $4, $4, $4)
 returning ${REPLAY_COLUMNS}`
@@ -91,7 +91,7 @@ export interface ReplayRange {
 
 const queueReplayStatement = sql<ReplayRow>`
 insert into webhook_replays (
-  merchant_id, id, status, range_from, range_to, types, endpoint_id, only_undelivered, worked_at, created_at
+  merchant_id, id, status, range_from, range_to, types, endpoint_id, only_undelivered, last_run_at, created_at
 )
 values ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, $8)
 returning ${REPLAY_COLUMNS}`
@@ -143,7 +143,7 @@ asked as (
   select r.*
   from alone, webhook_replays r
   where is_alone and status = 'queued'
-  order by worked_at
+  order by last_run_at
   limit 1
   for update of r skip locked
 ),
@@ -162,7 +162,7 @@ found as materialized (
     where merchant_id = a.merchant_id
       and created_at >= greatest(a.range_from, case when a.only_undelivered then $2::timestamptz end)
       and created_at < a.range_to
-      and (created_at, id) > (coalesce(a.reached_at, '-infinity'), coalesce(a.reached_id, a.id))
+      and (created_at, id) > (coalesce(a.cursor_created_at, '-infinity'), coalesce(a.cursor_event_id, a.id))
     order by created_at, id
     limit ${SLICE} / greatest((select count(*) from listener), 1)
   ) v
@@ -174,7 +174,7 @@ target as (
   join found v on v.merchant_id = a.merchant_id
   join listener e on e.merchant_id = v.merchant_id
   where (a.types is null or v.type = any(a.types))
-    and wants_event(e.id, e.events, v.type, v.resource_id)
+    and is_subscribed_to_event(e.id, e.events, v.type, v.resource_id)
     and not (
       a.only_undelivered
       and exists (
@@ -201,10 +201,10 @@ update webhook_replays r
 set
   events = r.events + (select count(distinct event_id) from started),
   deliveries = r.deliveries + (select count(*) from started),
-  reached_at = coalesce(l.created_at, r.reached_at),
-  reached_id = coalesce(l.id, r.reached_id),
+  cursor_created_at = coalesce(l.created_at, r.cursor_created_at),
+  cursor_event_id = coalesce(l.id, r.cursor_event_id),
   status = case when l.id is null then 'done' else 'queued' end,
-  worked_at = $1,
+  last_run_at = $1,
   finished_at = case when l.id is null then $1::timestamptz end
 from asked a
 left join last l on true

@@ -100,7 +100,7 @@ export function toEndpoint(row: EndpointRow): Static<typeof EndpointRecord> {
     status: row.status,
     disabled: reason && at && { reason, message: DISABLED_REASONS[reason], at: at.toISOString() },
     failingSince: row.failingSince?.toISOString() ?? null,
-    previousSecretUntil: row.previousUntil?.toISOString() ?? null,
+    previousSecretUntil: row.previousSecretUntil?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   }
@@ -178,7 +178,7 @@ function toTry(eventId: string, { startedAt, url, signature, ...seen }: TryRow):
     request: { url, headers: deliveryHeaders(eventId, startedAt, signature) },
     http: seen.httpStatus,
     error: seen.error,
-    answer: seen.answer,
+    answer: seen.responseBody,
     durationMs: seen.durationMs,
   }
 }

@@ -32,9 +32,10 @@ function contextOf({ merchantId, endpointId }: Owner): VaultContext {
 
 /** The new secret signs first; the one before it as well until its time is over, so that a consumer can change over. */
 export function signDelivery(vault: Vault, delivery: ClaimedDelivery, at: Date): string {
-  const { secretSealed, previousSealed, previousUntil } = delivery
-  const isPreviousGood = previousUntil !== null && at < previousUntil
-  const sealed = isPreviousGood && previousSealed !== null ? [secretSealed, previousSealed] : [secretSealed]
+  const { secretSealed, previousSecretSealed, previousSecretUntil } = delivery
+  const isPreviousGood = previousSecretUntil !== null && at < previousSecretUntil
+  const sealed =
+    isPreviousGood && previousSecretSealed !== null ? [secretSealed, previousSecretSealed] : [secretSealed]
   return sealed
     .map((text) => new Webhook(openSecret(vault, delivery, text)).sign(delivery.eventId, at, delivery.body))
     .join(' ')

@@ -12,8 +12,8 @@ export type DisabledReason = keyof typeof DISABLED_REASONS
 /** A delivery dies with its endpoint, or after its last try. */
 export const DEAD_REASONS = {
   ...DISABLED_REASONS,
-  tries_exhausted: 'All ten tries failed.',
-  broke_off: 'Something on our side broke off ten tries before their end was known.',
+  attempts_exhausted: 'All ten tries failed.',
+  crashed: 'Something on our side broke off ten tries before their end was known.',
 } as const
 
 export type DeadReason = keyof typeof DEAD_REASONS

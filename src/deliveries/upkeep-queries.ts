@@ -64,7 +64,7 @@ export async function forgetDeliveries(db: Db, before: Date): Promise<number> {
 }
 
 const keepMonthsStatement = sql<{ changes: number }>`
-select keep_months('delivery_attempts', 'started_at', now(), now() - $1::integer * interval '1 day') as changes`
+select maintain_month_partitions('delivery_attempts', 'started_at', now(), now() - $1::integer * interval '1 day') as changes`
 
 /** Makes the months to come of the log of tries, and drops those that ended so many days ago; answers how many. */
 export async function keepMonthsOfTries(db: Db, keptDays: number): Promise<number> {

@@ -3,7 +3,10 @@
 /** Every number that is counted so, with the name of its label. The metrics are called cowry_…_total. */
 export const COUNTED = {
   gateway_webhook_signature_failures: { label: 'gateway', help: 'Webhooks whose signature was wrong.' },
-  webhook_tries: { label: 'result', help: 'Tries to deliver events to merchants, by how they ended.' },
+  webhook_delivery_attempts: {
+    label: 'result',
+    help: 'Tries to deliver events to merchants, by how they ended.',
+  },
   job_failures: { label: 'work', help: 'Runs of background jobs that ended with an error.' },
 } as const satisfies Record<string, { label: string; help: string }>
 

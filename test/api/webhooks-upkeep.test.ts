@@ -135,12 +135,12 @@ describe('a deleted endpoint', () => {
       text: `explain (format json) select id from webhook_endpoints where merchant_id = $1 and status = 'enabled'`,
     }
     const plan = JSON.stringify(await db.query(explain, [shop.merchantId]))
-    assert.match(plan, /"Index Name":"webhook_endpoints_kept"/)
+    assert.match(plan, /"Index Name":"webhook_endpoints_not_deleted"/)
   })
 })
 
 const selectPrevious = sql<{ sealed: string | null }>`
-select previous_sealed as sealed
+select previous_secret_sealed as sealed
 from webhook_endpoints
 where id = $1`
 

@@ -129,7 +129,7 @@ describe('a delivery that failed', () => {
     const bodies = new Set(shop.received.map(({ body, headers }) => `${headers['webhook-id']} ${body}`))
     assert.equal(bodies.size, 1)
     const [{ status, reason } = { status: '', reason: '' }] = await shop.deliveriesOf(shop.endpoint)
-    assert.deepEqual([status, reason], ['dead', 'tries_exhausted'])
+    assert.deepEqual([status, reason], ['dead', 'attempts_exhausted'])
   })
 
   it('waits as long as Retry-After asks, and never shorter than its schedule', async () => {
@@ -165,7 +165,7 @@ describe('a delivery that failed', () => {
     await shop.emitEvent()
     await shop.deliverAll()
     const select = sql<{ answer: string; httpStatus: number }>`
-select answer, http_status as "httpStatus" from delivery_attempts where endpoint_id = $1`
+select response_body as answer, http_status as "httpStatus" from delivery_attempts where endpoint_id = $1`
     const [attempt] = await db.query(select, [shop.endpoint.id])
     assert.equal(attempt?.httpStatus, 500)
     assert.equal(attempt?.answer, `\ufffd${'🐚'.repeat(199)}`)
@@ -419,7 +419,7 @@ describe('a process that was away longer than its lease (F-07)', () => {
       signature: 'v1,x',
       http_status: 200,
       error: null,
-      answer: '',
+      response_body: '',
       duration_ms: 1,
     } as const
     assert.equal((await app.finishDelivery(result)).isOurs, false)

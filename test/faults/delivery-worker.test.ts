@@ -116,9 +116,13 @@ describe('a delivery that breaks whoever makes it (F-54)', () => {
       if (pending.length > 0) clock.advance(Math.max(Math.min(...pending) - clock.now().getTime(), 0))
     }
     app.publicHttp.post = post
-    const ends = (await shop.deliveriesOf(shop.endpoint)).map((one) => [one.status, one.reason, one.tries])
+    const ends = (await shop.deliveriesOf(shop.endpoint)).map((one) => [
+      one.status,
+      one.reason,
+      one.attemptCount,
+    ])
     assert.deepEqual(ends, [
-      ['dead', 'broke_off', 0],
+      ['dead', 'crashed', 0],
       ['delivered', null, 1],
     ])
     assert.equal(broken.length, 10)
@@ -140,7 +144,10 @@ describe('a delivery that is replayed while it waits for its next try', () => {
       await shop.deliverAll()
     }
     const [delivery] = await shop.deliveriesOf(shop.endpoint)
-    assert.deepEqual([delivery?.status, delivery?.tries, shop.consumer.received.length], ['pending', 1, 13])
+    assert.deepEqual(
+      [delivery?.status, delivery?.attemptCount, shop.consumer.received.length],
+      ['pending', 1, 13],
+    )
   })
 })
 
@@ -236,7 +243,7 @@ describe('hundreds of endpoints that hang (F-56)', () => {
 
 const seedEndpoints = sql<unknown>`
 insert into webhook_endpoints (
-  merchant_id, id, url, events, status, secret_sealed, secret_made_by, checked_from, created_at, updated_at
+  merchant_id, id, url, events, status, secret_sealed, secret_request_id, checked_from, created_at, updated_at
 )
 select $1, gen_random_uuid(), 'https://shop.example/', '{*}', 'enabled', 'v1.x', gen_random_uuid(), $2, $2, $2
 from generate_series(1, 3000)`

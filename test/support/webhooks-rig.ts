@@ -91,12 +91,12 @@ export interface DeliveryRow {
   status: string
   reason: string | null
   dueAt: Date | null
-  tries: number
+  attemptCount: number
   fence: number
 }
 
 const selectDeliveries = sql<DeliveryRow>`
-select event_id as "eventId", endpoint_id as "endpointId", version, status, reason, due_at as "dueAt", tries, fence
+select event_id as "eventId", endpoint_id as "endpointId", version, status, reason, due_at as "dueAt", attempt_count as "attemptCount", fence
 from deliveries
 where endpoint_id = $1
 order by created_at, version, event_id`
