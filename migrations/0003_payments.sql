@@ -153,14 +153,14 @@ create table moves (
   check (to_status <> 'successful' or from_status = 'disputed' or coalesce(proof = 'gateway', false))
 );
 
-create function refuse_change() returns trigger language plpgsql as $$
+create function reject_change() returns trigger language plpgsql as $$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end
 $$;
 
 create trigger moves_append_only before update or delete or truncate on moves
-for each statement execute function refuse_change();
+for each statement execute function reject_change();
 
 -- Webhooks of gateways as they came. A webhook is a doorbell: it is noted, answered, and then the gateway is asked.
 create table inbound_webhooks (

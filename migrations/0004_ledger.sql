@@ -49,9 +49,9 @@ referencing new table as added
 for each statement execute function require_balanced_postings();
 
 create trigger ledger_entries_append_only before update or delete or truncate on ledger_entries
-for each statement execute function refuse_change();
+for each statement execute function reject_change();
 create trigger postings_append_only before update or delete or truncate on postings
-for each statement execute function refuse_change();
+for each statement execute function reject_change();
 
 -- Balances are folded in the background from deltas, so that a busy merchant never waits for one balance row. A read
 -- adds what is not folded yet.

@@ -13,4 +13,4 @@ create table events (
 );
 
 create trigger events_append_only before update or delete or truncate on events
-for each statement execute function refuse_change();
+for each statement execute function reject_change();

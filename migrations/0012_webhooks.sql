@@ -97,7 +97,7 @@ create table delivery_attempts (
 );
 
 create trigger delivery_attempts_immutable before update on delivery_attempts
-for each statement execute function refuse_change();
+for each statement execute function reject_change();
 
 -- What a merchant asked to be sent again. One event is sent at once; the events of a time are done slice by slice.
 create table webhook_replays (

@@ -82,7 +82,7 @@ analyze wallet_lines;
 analyze balances;
 
 create trigger wallet_lines_append_only before update or delete or truncate on wallet_lines
-for each statement execute function refuse_change();
+for each statement execute function reject_change();
 
 create view invariant_i03_balances_follow_postings as
 with shown as (

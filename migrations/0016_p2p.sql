@@ -106,7 +106,7 @@ create table p2p_moves (
 );
 
 create trigger p2p_moves_append_only before update or delete or truncate on p2p_moves
-for each statement execute function refuse_change();
+for each statement execute function reject_change();
 
 create view invariant_p01_transfers_follow_their_moves as
 select m.merchant_id, m.payment_id, m.version, 'does not continue the move before it' as why

@@ -52,7 +52,7 @@ create table delivery_attempts (
 create table delivery_attempts_default partition of delivery_attempts default;
 
 create trigger delivery_attempts_immutable before update on delivery_attempts
-for each statement execute function refuse_change();
+for each statement execute function reject_change();
 
 -- Makes the months of a table from a time up to two ahead, and drops those that ended before another. Months are of UTC, by
 -- the clock of the database: a machine whose own is wrong must not make anybody forget. Answers how much it changed.
@@ -122,8 +122,8 @@ where to_regclass('delivery_attempts' || to_char(now() at time zone 'UTC' + inte
 -- Who has raised the wall between merchants before raises it around the new table.
 do $$
 begin
-  if to_regprocedure('raise_merchant_wall()') is not null then
-    perform raise_merchant_wall();
+  if to_regprocedure('apply_row_level_security()') is not null then
+    perform apply_row_level_security();
   end if;
 end
 $$;

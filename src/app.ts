@@ -46,7 +46,7 @@ import { type Random, systemRandom } from './kit/random.ts'
 import { createRecentLines, rememberLog } from './kit/recent-lines.ts'
 import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
-import { raiseWall, walled } from './kit/wall.ts'
+import { applyRowLevelSecurity, tenantScoped } from './kit/tenant-isolation.ts'
 import { type LeaderLink, type ReadLines, shareLines } from './leader-link.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
 import type { LinksApp } from './links/app.ts'
@@ -142,7 +142,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)
     const shared = { config, role, clock, log, readLines, random, db, stops, counters, measured, tracing }
-    const service = await compose({ ...shared, walled: await wallOff(db, log) })
+    const service = await compose({ ...shared, tenantDb: await isolateTenants(db, log) })
     return { ...service, db, stop }
   } catch (error) {
     await stop()
@@ -180,9 +180,9 @@ async function openDatabase(
 }
 
 /** The second wall between merchants. Where it cannot stand the first one has to do, and the operator is told. */
-async function wallOff(db: ConnectedDb, log: Log): Promise<Db> {
-  const gaps = await raiseWall(db)
-  if (gaps.length === 0) return walled(db)
+async function isolateTenants(db: ConnectedDb, log: Log): Promise<Db> {
+  const gaps = await applyRowLevelSecurity(db)
+  if (gaps.length === 0) return tenantScoped(db)
   const reason = gaps.map(({ what, why }) => `${what} ${why}`).join('; ')
   log.warn('merchants are not walled off in the database: see SECURITY.md', { reason })
   return db
@@ -198,7 +198,7 @@ interface Parts {
   /** Of every merchant: for operators, and for what serves several merchants at once. */
   db: Db
   /** For requests: of the merchant that asks, and of every one where none does. */
-  walled: Db
+  tenantDb: Db
   stops: (() => Promise<unknown>)[]
   counters: Counters
   measured: ServiceMetrics
@@ -256,9 +256,9 @@ interface Addresses {
 /** The one object that fits what every slice asks for. */
 async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   const { config, clock, log, random, stops, counters, measured, tracing } = parts
-  const db = tracing.db(passCommits(parts.walled, config.failpoints))
+  const db = tracing.db(passCommits(parts.tenantDb, config.failpoints))
   // For shared commits, and for what is remembered for whoever asks next.
-  const whole = tracing.db(passCommits(parts.db, config.failpoints))
+  const unscopedDb = tracing.db(passCommits(parts.db, config.failpoints))
   const { mode } = config
   const secrets = await loadSecrets(db, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
@@ -275,10 +275,10 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   const ended = new AbortController()
   stops.push(async () => ended.abort())
   const renewedUntil = ended.signal
-  const direct = createDirectGateways({ db, clock, random, mode }, whole, renewedUntil)
-  const routingRules = createRoutingRules({ db: whole, clock }, renewedUntil)
+  const direct = createDirectGateways({ db, clock, random, mode }, unscopedDb, renewedUntil)
+  const routingRules = createRoutingRules({ db: unscopedDb, clock }, renewedUntil)
   const gateways = createGateways(
-    { db: whole, clock, vault, log, routingRules },
+    { db: unscopedDb, clock, vault, log, routingRules },
     {
       definitions: GATEWAYS,
       configs: config.gateways,
@@ -307,15 +307,15 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     direct,
     gatewayNames: [...GATEWAYS, ...builtIn, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
-    keyCache: createKeyCache({ db: whole, clock }, { renewedUntil }),
+    keyCache: createKeyCache({ db: unscopedDb, clock }, { renewedUntil }),
     fullLists: new Set<string>(),
-    merchantProfile: createMerchantProfiles({ db: whole, clock }),
-    writers: createPaymentWriters(whole, clock),
+    merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
+    writers: createPaymentWriters(unscopedDb, clock),
     rang: (ring: RefundRing) => ringRefunds({ db, clock }, ring),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     admit: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     publicHttp,
-    finishDelivery: createDeliveryWriter(whole),
+    finishDelivery: createDeliveryWriter(unscopedDb),
     failpoints: config.failpoints,
     counters,
     promptKey: secrets.promptKey,

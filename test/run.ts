@@ -25,7 +25,7 @@ const EVERY_TEST = [
 // the lists, the retries and the gateways run through. The rest is the same program above the same statements.
 const OLDEST_TESTS = [
   'test/schema.test.ts',
-  'src/kit/wall.test.ts',
+  'src/kit/tenant-isolation.test.ts',
   'test/api/{amounts,charges,customers,events,gateway,idempotency,initiate,links,p2p,payments,prompts,reconciliation,refunds,verify,wallet,webhooks}*.test.ts',
 ]
 // Long files first, so that the run does not end with all but one processor waiting for the last of them.

@@ -6,7 +6,7 @@ import { REFUSALS, Refusal } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Answer, OperatorRoute, Route } from '../kit/route.ts'
-import { asMerchant, piecesAsMerchant } from '../kit/wall.ts'
+import { iterateAsMerchant, runAsMerchant } from '../kit/tenant-isolation.ts'
 import { envelopeSchema } from './answer-schema.ts'
 import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './body.ts'
 import { isSchema } from './clean.ts'
@@ -58,7 +58,7 @@ function servedToMerchants(gate: Gate, route: Route): Served {
     handle: async (request, input) => {
       const caller = requireCaller(request)
       const idempotencyKey = idempotencyKeyOf(request)
-      const answer = await asMerchant(caller.merchant.id, () =>
+      const answer = await runAsMerchant(caller.merchant.id, () =>
         route.handle({ ...caller, ...input, idempotencyKey, requestId: request.id }),
       )
       return answer.file ? fileAsMerchant(caller.merchant.id, answer, answer.file) : answer
@@ -71,7 +71,7 @@ function fileAsMerchant(
   answer: Answer,
   { name, pieces }: NonNullable<Answer['file']>,
 ): Answer {
-  return { ...answer, file: { name, pieces: piecesAsMerchant(merchantId, pieces) } }
+  return { ...answer, file: { name, pieces: iterateAsMerchant(merchantId, pieces) } }
 }
 
 function servedToOperators(gate: Gate, route: OperatorRoute): Served {

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { OUTSIDE, type Side, sideOf } from './walled-query.ts'
+import { type QueryScope, scopeOf, UNSCOPED } from './tenant-query.ts'
 
 export interface Statement<Row> {
   readonly name: string
@@ -57,7 +57,7 @@ export interface PoolUse {
 /** Sees the rows of every merchant. */
 export interface ConnectedDb extends Db {
   /** The same connections, behind the wall: the rows of this merchant are there, and no others. */
-  as(merchantId: string): Db
+  forMerchant(merchantId: string): Db
   use(): PoolUse
 }
 
@@ -143,22 +143,22 @@ export function connectDb(options: DbOptions): ConnectedDb {
   const called = <Row>(statement: Statement<Row>): Statement<Row> =>
     options.prepares === false ? { ...statement, name: '' } : statement
 
-  const txOver = (client: pg.PoolClient, side: Side, timeoutMs?: number): Tx => ({
+  const txOver = (client: pg.PoolClient, scope: QueryScope, timeoutMs?: number): Tx => ({
     query: (statement, values = []) =>
-      run(client, { ...OUTSIDE, prefix: side.prefix }, called(statement), values, timeoutMs),
+      run(client, { ...UNSCOPED, prefix: scope.prefix }, called(statement), values, timeoutMs),
     script: async (text) => void (await client.query(text)),
   })
 
   const inTransaction = async <Result>(
     client: pg.PoolClient,
-    side: Side,
+    scope: QueryScope,
     isPatient: boolean,
     work: (tx: Tx) => Promise<Result>,
   ): Promise<Result> => {
     const timeoutMs = isPatient ? undefined : answerTimeoutMs
     try {
-      await client.query(within(side.begin, timeoutMs))
-      const result = await work(txOver(client, side, timeoutMs))
+      await client.query(within(scope.begin, timeoutMs))
+      const result = await work(txOver(client, scope, timeoutMs))
       await certain(client, () => client.query(within('commit', timeoutMs)))
       return result
     } catch (error) {
@@ -168,37 +168,37 @@ export function connectDb(options: DbOptions): ConnectedDb {
     }
   }
 
-  const handleOn = (side: Side): Db => ({
+  const dbFor = (scope: QueryScope): Db => ({
     query: (statement, values = []) =>
       retryDeadlocks(() =>
-        withClient((client) => run(client, side, called(statement), values, answerTimeoutMs)),
+        withClient((client) => run(client, scope, called(statement), values, answerTimeoutMs)),
       ),
-    script: (text) => withClient((client) => txOver(client, side).script(text)),
+    script: (text) => withClient((client) => txOver(client, scope).script(text)),
     transaction: (work, { isPatient = false } = {}) =>
-      retryDeadlocks(() => withClient((client) => inTransaction(client, side, isPatient, work))),
+      retryDeadlocks(() => withClient((client) => inTransaction(client, scope, isPatient, work))),
     close: () => {
       isClosing = true
       return pool.end()
     },
   })
   return {
-    ...handleOn(OUTSIDE),
-    as: (merchantId) => ({ ...handleOn(sideOf(merchantId)), script: refuseScript }),
+    ...dbFor(UNSCOPED),
+    forMerchant: (merchantId) => ({ ...dbFor(scopeOf(merchantId)), script: rejectScript }),
     use: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   }
 }
 
-const refuseScript = () => Promise.reject(new Error('behind the wall there are only statements of ours'))
+const rejectScript = () => Promise.reject(new Error('behind the wall there are only statements of ours'))
 
 async function run<Row>(
   client: pg.PoolClient,
-  side: Side,
+  scope: QueryScope,
   { name, text }: Statement<Row>,
   values: readonly unknown[],
   timeoutMs: number | undefined,
 ): Promise<Row[]> {
-  const query = { ...within(text, timeoutMs), name: name && `${side.prefix}${name}`, values: [...values] }
-  const result = await certain(client, () => side.send(client, query))
+  const query = { ...within(text, timeoutMs), name: name && `${scope.prefix}${name}`, values: [...values] }
+  const result = await certain(client, () => scope.send(client, query))
   // A boundary: the row type stands right above its query, and a test prepares each against the schema.
   return result.rows as Row[]
 }

@@ -12,7 +12,7 @@ import type { Counters } from '../kit/counters.ts'
 import { type Db, DbUnavailable } from '../kit/db.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
-import { ownOnly } from '../kit/wall.ts'
+import { assertSameTenant } from '../kit/tenant-isolation.ts'
 import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
@@ -75,14 +75,16 @@ export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
   const patience = clock && patienceOf(clock)
   const options = { maxSize: BATCH_SIZE, concurrency: BATCHES_AT_ONCE, isolates, patience }
   return {
-    findMethod: ownOnly(createBatcher({ ...options, run: (asked) => findMethodsByToken(db, asked) })),
-    record: ownOnly(
+    findMethod: assertSameTenant(
+      createBatcher({ ...options, run: (asked) => findMethodsByToken(db, asked) }),
+    ),
+    record: assertSameTenant(
       createBatcher({
         ...options,
         run: (inputs: readonly RecordInput[]) => recordPayments(db, inputs),
       }),
     ),
-    move: ownOnly(
+    move: assertSameTenant(
       createBatcher({
         ...options,
         run: (inputs: readonly MoveInput[]) => applyMoves(db, inputs),

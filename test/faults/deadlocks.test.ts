@@ -74,7 +74,7 @@ describe('a statement without a transaction that is given up for the sake of ano
 
   it('is sent again behind the wall too', async () => {
     await db.script('alter sequence runs_of_the_test restart')
-    assert.deepEqual(await lockInCircle(db.as(randomUUID())), [3n, 4n])
+    assert.deepEqual(await lockInCircle(db.forMerchant(randomUUID())), [3n, 4n])
   })
 
   it('is told as something that may be asked again, when it is given up each time', async () => {

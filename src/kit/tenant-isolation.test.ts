@@ -6,12 +6,18 @@ import { NO_POOLER, testDatabaseUrl } from '../../test/support/database.ts'
 import { dropDatabase, runAsAdmin, withDatabase } from '../../test/support/template.ts'
 import { connectDb, type Statement, sqlStateOf, type Tx } from './db.ts'
 import { migrate } from './migrate.ts'
-import { asMerchant, ownOnly, piecesAsMerchant, raiseWall, walled } from './wall.ts'
-import { sideOf } from './walled-query.ts'
+import {
+  applyRowLevelSecurity,
+  assertSameTenant,
+  iterateAsMerchant,
+  runAsMerchant,
+  tenantScoped,
+} from './tenant-isolation.ts'
+import { scopeOf } from './tenant-query.ts'
 
-const url = await testDatabaseUrl({ after: (work) => after(() => whole.close().then(work)) })
+const url = await testDatabaseUrl({ after: (work) => after(() => unscopedDb.close().then(work)) })
 // Two connections, so that everybody meets what others have left on theirs.
-const whole = connectDb({ url, poolSize: 2 })
+const unscopedDb = connectDb({ url, poolSize: 2 })
 const [ONE, TWO] = ['0197a3c2-0000-7000-8000-000000000001', '0197a3c2-0000-7000-8000-000000000002'] as const
 
 let statements = 0
@@ -21,7 +27,7 @@ function statement<Row>(text: string): Statement<Row> {
   return { name: `of_this_test_${statements}`, text }
 }
 
-await whole.script(`
+await unscopedDb.script(`
   insert into merchants (id, name, mode, created_at, updated_at)
   values ('${ONE}', 'One', 'test', now(), now()), ('${TWO}', 'Two', 'test', now(), now());
   insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
@@ -29,7 +35,7 @@ await whole.script(`
   from merchants m`)
 
 const selectNames = statement<{ name: string }>('select firstname as name from customers order by 1')
-const selectWho = statement<{ role: string; merchant: string | null }>(
+const selectRole = statement<{ role: string; merchant: string | null }>(
   `select current_setting('role') as role, current_setting('app.merchant_id', true) as merchant`,
 )
 const namesFor = async (db: Tx) => (await db.query(selectNames)).map(({ name }) => name).join(' ')
@@ -38,30 +44,33 @@ const isRefused = (error: unknown) => sqlStateOf(error) === '42501'
 
 describe('the wall', () => {
   it('stands around every table that has a merchant', async () => {
-    const tables = statement<{ name: string; walled: boolean }>(`
-      select c.relname as name, c.relrowsecurity and exists (select from pg_policy where polrelid = c.oid) as walled
+    const tables = statement<{ name: string; isolated: boolean }>(`
+      select c.relname as name, c.relrowsecurity and exists (select from pg_policy where polrelid = c.oid) as isolated
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id'
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
-    const all = await whole.query(tables)
+    const all = await unscopedDb.query(tables)
     assert.ok(all.length > 25)
     assert.deepEqual(
-      all.filter((table) => !table.walled),
+      all.filter((table) => !table.isolated),
       [],
     )
   })
 
   it('shows a merchant its own rows, alone and in transactions, and the service all', async () => {
-    assert.equal(await namesFor(whole.as(ONE)), 'One')
-    assert.equal(await namesFor(whole.as(TWO)), 'Two')
-    assert.equal(await whole.as(ONE).transaction(namesFor), 'One')
-    assert.equal(await namesFor(whole), 'One Two')
-    assert.equal(await whole.transaction(namesFor), 'One Two')
+    assert.equal(await namesFor(unscopedDb.forMerchant(ONE)), 'One')
+    assert.equal(await namesFor(unscopedDb.forMerchant(TWO)), 'Two')
+    assert.equal(await unscopedDb.forMerchant(ONE).transaction(namesFor), 'One')
+    assert.equal(await namesFor(unscopedDb), 'One Two')
+    assert.equal(await unscopedDb.transaction(namesFor), 'One Two')
   })
 
   it('keeps apart who asks at the same moment on the same connections', async () => {
-    const asked = Array.from({ length: 60 }, (_, number) => [whole, whole.as(ONE), whole.as(TWO)][number % 3])
-    const seen = await Promise.all(asked.map((db) => namesFor(db ?? whole)))
+    const asked = Array.from(
+      { length: 60 },
+      (_, number) => [unscopedDb, unscopedDb.forMerchant(ONE), unscopedDb.forMerchant(TWO)][number % 3],
+    )
+    const seen = await Promise.all(asked.map((db) => namesFor(db ?? unscopedDb)))
     assert.deepEqual(
       seen,
       asked.map((_, number) => ['One Two', 'One', 'Two'][number % 3]),
@@ -69,9 +78,9 @@ describe('the wall', () => {
   })
 
   it('shows nothing to who has the role and names no merchant', async () => {
-    await whole.transaction(async (tx) => {
+    await unscopedDb.transaction(async (tx) => {
       const tables = await tx.query(
-        statement<{ name: string }>('select table_name as name from walled_tables'),
+        statement<{ name: string }>('select table_name as name from tenant_tables'),
       )
       await tx.script('set local role cowry_merchant')
       for (const { name } of tables) {
@@ -88,20 +97,23 @@ describe('the wall', () => {
     const give = statement(`
       insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
       values ($1, gen_random_uuid(), 'b@example.com', 'b@example.com', 'B', 'B', 'b', now(), now())`)
-    await assert.rejects(whole.as(ONE).query(give, [TWO]), isRefused)
+    await assert.rejects(unscopedDb.forMerchant(ONE).query(give, [TWO]), isRefused)
     await assert.rejects(
-      whole.as(ONE).transaction((tx) => tx.query(give, [TWO])),
+      unscopedDb.forMerchant(ONE).transaction((tx) => tx.query(give, [TWO])),
       isRefused,
     )
-    await assert.rejects(whole.as(ONE).query(steal), isRefused)
-    await assert.rejects(whole.as(ONE).query(statement('select value from service_secrets')), isRefused)
-    assert.equal(await namesFor(whole), 'One Two')
+    await assert.rejects(unscopedDb.forMerchant(ONE).query(steal), isRefused)
+    await assert.rejects(
+      unscopedDb.forMerchant(ONE).query(statement('select value from service_secrets')),
+      isRefused,
+    )
+    assert.equal(await namesFor(unscopedDb), 'One Two')
   })
 
   it('changes and removes the rows of the merchant, whatever the statement says', async () => {
-    await whole.as(ONE).query(statement(`update customers set lastname = 'Changed'`))
-    await whole.as(TWO).query(statement('delete from customers where firstname = $1'), ['One'])
-    const rows = await whole.query(
+    await unscopedDb.forMerchant(ONE).query(statement(`update customers set lastname = 'Changed'`))
+    await unscopedDb.forMerchant(TWO).query(statement('delete from customers where firstname = $1'), ['One'])
+    const rows = await unscopedDb.query(
       statement<{ name: string }>(`select firstname || ' ' || lastname as name from customers order by 1`),
     )
     assert.deepEqual(
@@ -112,46 +124,50 @@ describe('the wall', () => {
 
   it('is left when the statement or the transaction ends, also by an error', async () => {
     const broken = statement('select 1 / (count(*) - 1) from customers')
-    await whole.as(ONE).query(selectNames)
-    await assert.rejects(whole.as(ONE).query(broken), (error) => sqlStateOf(error) === '22012')
+    await unscopedDb.forMerchant(ONE).query(selectNames)
+    await assert.rejects(unscopedDb.forMerchant(ONE).query(broken), (error) => sqlStateOf(error) === '22012')
     await assert.rejects(
-      whole.as(ONE).transaction((tx) => tx.query(broken)),
+      unscopedDb.forMerchant(ONE).transaction((tx) => tx.query(broken)),
       (error) => sqlStateOf(error) === '22012',
     )
-    const both = await Promise.all([whole.query(selectWho), whole.query(selectWho)])
+    const both = await Promise.all([unscopedDb.query(selectRole), unscopedDb.query(selectRole)])
     for (const [row] of both) {
       assert.equal(row?.role, 'none')
       assert.ok(!row?.merchant, 'no merchant is left behind')
     }
-    assert.equal(await namesFor(whole.as(TWO)), 'Two')
+    assert.equal(await namesFor(unscopedDb.forMerchant(TWO)), 'Two')
   })
 
   it('lets a statement be tried again that the server did not understand', NO_POOLER, async () => {
     const early = statement<{ id: number }>('select id from made_later')
-    await assert.rejects(whole.as(ONE).query(early), (error) => sqlStateOf(error) === '42P01')
-    await whole.script('create table made_later (id integer); grant select on made_later to cowry_merchant')
-    assert.deepEqual(await whole.as(ONE).query(early), [])
+    await assert.rejects(unscopedDb.forMerchant(ONE).query(early), (error) => sqlStateOf(error) === '42P01')
+    await unscopedDb.script(
+      'create table made_later (id integer); grant select on made_later to cowry_merchant',
+    )
+    assert.deepEqual(await unscopedDb.forMerchant(ONE).query(early), [])
   })
 
   it('knows the values of a statement from its own', async () => {
     const echo = statement<{ a: string; b: bigint; c: null }>(
       'select $1::text as a, $2::bigint as b, $3::text as c',
     )
-    assert.deepEqual(await whole.as(ONE).query(echo, ['x', 2n, null]), [{ a: 'x', b: 2n, c: null }])
+    assert.deepEqual(await unscopedDb.forMerchant(ONE).query(echo, ['x', 2n, null]), [
+      { a: 'x', b: 2n, c: null },
+    ])
   })
 
   it('is entered also where statements are prepared for one time only', async () => {
-    const once = connectDb({ url, poolSize: 1, prepares: false })
+    const unpreparedDb = connectDb({ url, poolSize: 1, prepares: false })
     try {
-      assert.equal(await namesFor(once.as(ONE)), 'One')
-      assert.equal(await once.as(TWO).transaction(namesFor), 'Two')
+      assert.equal(await namesFor(unpreparedDb.forMerchant(ONE)), 'One')
+      assert.equal(await unpreparedDb.forMerchant(TWO).transaction(namesFor), 'Two')
       const find = statement<{ name: string }>(
         'select firstname as name from customers where firstname <> $1',
       )
-      assert.deepEqual(await once.as(TWO).query(find, ['One']), [{ name: 'Two' }])
-      assert.equal(await namesFor(once), 'One Two')
+      assert.deepEqual(await unpreparedDb.forMerchant(TWO).query(find, ['One']), [{ name: 'Two' }])
+      assert.equal(await namesFor(unpreparedDb), 'One Two')
     } finally {
-      await once.close()
+      await unpreparedDb.close()
     }
   })
 
@@ -159,32 +175,32 @@ describe('the wall', () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     const client = await pool.connect()
     const query = { name: 'slow', text: 'select pg_sleep(1)', query_timeout: 50 }
-    await assert.rejects(sideOf(ONE).send(client, query), /timeout/)
+    await assert.rejects(scopeOf(ONE).send(client, query), /timeout/)
     client.release(true)
     await pool.end()
   })
 
   it('takes nothing but the id of a merchant', () => {
     for (const id of ['', `${ONE}'`, "'; reset role; --", ONE.toUpperCase().replace('A', 'G')])
-      assert.throws(() => whole.as(id), /is a UUID/)
+      assert.throws(() => unscopedDb.forMerchant(id), /is a UUID/)
   })
 })
 
 describe('who asks', () => {
-  const db = walled(whole)
+  const db = tenantScoped(unscopedDb)
 
   it('is known without being handed on', async () => {
-    assert.equal(await asMerchant(ONE, () => namesFor(db)), 'One')
-    assert.equal(await asMerchant(TWO, () => db.transaction(namesFor)), 'Two')
+    assert.equal(await runAsMerchant(ONE, () => namesFor(db)), 'One')
+    assert.equal(await runAsMerchant(TWO, () => db.transaction(namesFor)), 'Two')
     assert.equal(await namesFor(db), 'One Two')
   })
 
   it('hands rows of nobody else to a writer that goes past the wall', async () => {
-    const write = ownOnly((item: { merchant_id: string }) => Promise.resolve(item.merchant_id))
+    const write = assertSameTenant((item: { merchant_id: string }) => Promise.resolve(item.merchant_id))
     assert.equal(await write({ merchant_id: TWO }), TWO)
-    assert.equal(await asMerchant(ONE, () => write({ merchant_id: ONE })), ONE)
+    assert.equal(await runAsMerchant(ONE, () => write({ merchant_id: ONE })), ONE)
     await assert.rejects(
-      asMerchant(ONE, () => write({ merchant_id: TWO })),
+      runAsMerchant(ONE, () => write({ merchant_id: TWO })),
       /would write for another/,
     )
   })
@@ -194,24 +210,24 @@ describe('who asks', () => {
       for (let number = 0; number < 2; number += 1) yield await namesFor(db)
     }
     const taken: string[] = []
-    for await (const piece of piecesAsMerchant(TWO, pieces())) taken.push(piece)
+    for await (const piece of iterateAsMerchant(TWO, pieces())) taken.push(piece)
     assert.deepEqual(taken, ['Two', 'Two'])
   })
 })
 
 describe('raising the wall', () => {
   it('finds a table that was added, and a policy that was dropped', async () => {
-    await whole.script(`
+    await unscopedDb.script(`
       create table added (merchant_id uuid, id uuid);
       alter table customers disable row level security;
-      drop policy own_rows on customers;
+      drop policy tenant_isolation on customers;
       revoke insert on payments from cowry_merchant`)
-    const report = await whole.query(
-      statement<{ what: string }>('select what from invariant_i15_merchants_are_walled order by 1'),
+    const report = await unscopedDb.query(
+      statement<{ what: string }>('select what from invariant_i15_tenants_are_isolated order by 1'),
     )
     assert.deepEqual([...new Set(report.map(({ what }) => what))], ['added', 'customers', 'payments'])
-    assert.deepEqual(await raiseWall(whole), [])
-    assert.equal(await namesFor(whole.as(ONE)), 'One')
+    assert.deepEqual(await applyRowLevelSecurity(unscopedDb), [])
+    assert.equal(await namesFor(unscopedDb.forMerchant(ONE)), 'One')
   })
 
   it(
@@ -227,13 +243,13 @@ describe('raising the wall', () => {
       const plain = connectDb({ url: login.href, poolSize: 2 })
       try {
         await migrate(plain)
-        assert.deepEqual(await raiseWall(plain), [
+        assert.deepEqual(await applyRowLevelSecurity(plain), [
           { what: 'cowry_merchant', why: 'is no role that this user may become' },
         ])
         assert.equal(await namesFor(plain), '')
         await runAsAdmin(url, `grant cowry_merchant to ${name}`)
-        assert.deepEqual(await raiseWall(plain), [])
-        assert.equal(await namesFor(plain.as(ONE)), '')
+        assert.deepEqual(await applyRowLevelSecurity(plain), [])
+        assert.equal(await namesFor(plain.forMerchant(ONE)), '')
       } finally {
         await plain.close()
         await dropDatabase(url, name)

@@ -8,7 +8,7 @@ import pg from 'pg'
 type SentQuery = pg.QueryConfig & { name: string; query_timeout?: number }
 
 /** Which side of the wall a handle of the database is on. */
-export interface Side {
+export interface QueryScope {
   begin: string
   /** A plan belongs to the role it was made for: under one name, each change of sides would have it made anew. */
   prefix: string
@@ -17,52 +17,56 @@ export interface Side {
 }
 
 /** Where every merchant's rows are seen. */
-export const OUTSIDE: Side = { begin: 'begin', prefix: '', send: (client, query) => client.query(query) }
+export const UNSCOPED: QueryScope = {
+  begin: 'begin',
+  prefix: '',
+  send: (client, query) => client.query(query),
+}
 
-export function sideOf(merchantId: string): Side {
+export function scopeOf(merchantId: string): QueryScope {
   // It is written into a statement as it is.
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(merchantId))
     throw new Error('the id of a merchant is a UUID')
   return {
     begin: `begin; select ${ROLE}, set_config('app.merchant_id', '${merchantId}', true)`,
     prefix: 'm',
-    send: (client, query) => sendBehindWall(client, merchantId, query),
+    send: (client, query) => sendScoped(client, merchantId, query),
   }
 }
 
 const ROLE = `set_config('role', 'cowry_merchant', true)`
-const ENTER = { name: 'enter_wall', text: `select ${ROLE}, set_config('app.merchant_id', $1, true)` }
+const SET_ROLE = { name: 'set_tenant_role', text: `select ${ROLE}, set_config('app.merchant_id', $1, true)` }
 
-async function sendBehindWall(
+async function sendScoped(
   client: pg.PoolClient,
   merchantId: string,
   config: SentQuery,
 ): Promise<pg.QueryResult> {
   const isNamed = config.name !== ''
-  if (isNamed) await prepareEntry(client, merchantId, config.query_timeout)
+  if (isNamed) await prepareSetRole(client, merchantId, config.query_timeout)
   return new Promise((resolve, reject) => {
     // Without the mode the driver would send what has neither name nor values in a way of its own, past the entry.
     const extended = { ...config, queryMode: 'extended' }
     const query = new pg.Query(extended, (error, result) => (error ? reject(error) : resolve(result)))
     // A boundary: the driver's types leave out how its queries speak with the server.
-    const driven = query as unknown as DriverQuery
-    driven.query_timeout = config.query_timeout
-    client.query(enterFirst(driven, merchantId, isNamed ? ENTER.name : ''))
+    const driverQuery = query as unknown as DriverQuery
+    driverQuery.query_timeout = config.query_timeout
+    client.query(prependSetRole(driverQuery, merchantId, isNamed ? SET_ROLE.name : ''))
   })
 }
 
-const prepared = new WeakSet<pg.PoolClient>()
+const preparedClients = new WeakSet<pg.PoolClient>()
 
 /** Once per connection. Alone it changes nothing: what it sets ends with it. */
-async function prepareEntry(
+async function prepareSetRole(
   client: pg.PoolClient,
   merchantId: string,
   timeoutMs: number | undefined,
 ): Promise<void> {
-  if (prepared.has(client)) return
-  const query = { ...ENTER, values: [merchantId], query_timeout: timeoutMs }
+  if (preparedClients.has(client)) return
+  const query = { ...SET_ROLE, values: [merchantId], query_timeout: timeoutMs }
   await client.query(query)
-  prepared.add(client)
+  preparedClients.add(client)
 }
 
 interface DriverConnection {
@@ -79,22 +83,22 @@ interface DriverQuery extends pg.Submittable {
 }
 
 /** The same query with the entry in front, whose answer nobody needs. If the entry fails, the server skips the rest. */
-function enterFirst(query: DriverQuery, merchantId: string, entry: string): DriverQuery {
+function prependSetRole(query: DriverQuery, merchantId: string, setRoleName: string): DriverQuery {
   const { prepare, handleDataRow, handleCommandComplete } = query
-  let isInside = false
+  let isRoleSet = false
   return Object.assign(query, {
     prepare(connection: DriverConnection) {
-      if (entry === '') connection.parse({ name: entry, text: ENTER.text })
-      connection.bind({ statement: entry, values: [merchantId] })
+      if (setRoleName === '') connection.parse({ name: setRoleName, text: SET_ROLE.text })
+      connection.bind({ statement: setRoleName, values: [merchantId] })
       connection.execute({})
       prepare.call(query, connection)
     },
     handleDataRow(message: unknown) {
-      if (isInside) handleDataRow.call(query, message)
+      if (isRoleSet) handleDataRow.call(query, message)
     },
     handleCommandComplete(message: unknown, connection: DriverConnection) {
-      if (isInside) handleCommandComplete.call(query, message, connection)
-      isInside = true
+      if (isRoleSet) handleCommandComplete.call(query, message, connection)
+      isRoleSet = true
     },
   })
 }
