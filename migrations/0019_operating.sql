@@ -2,7 +2,7 @@
 
 -- By the id of an API key. Unlogged, because it is written ten times a second and worth nothing after a crash: every key
 -- may then go on with a full bucket.
-create unlogged table rate_buckets (
+create unlogged table rate_limit_buckets (
   owner text primary key,
   per_second double precision not null check (per_second > 0),
   burst double precision not null check (burst > 0),
@@ -11,7 +11,7 @@ create unlogged table rate_buckets (
   updated_at timestamptz not null
 ) with (fillfactor = 50);
 
-create index rate_buckets_by_time on rate_buckets (updated_at);
+create index rate_limit_buckets_by_time on rate_limit_buckets (updated_at);
 
 -- One row. The first check is due an hour after the upgrade, not in the middle of it.
 create table invariant_checks (

@@ -26,7 +26,7 @@ import { createSandboxGateway } from './gateways/sandbox/index.ts'
 import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
 import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { STRIPE } from './gateways/stripe/index.ts'
-import { createRequestMeasure, listenForScrapes } from './http/metrics.ts'
+import { createRequestMetrics, openMetricsListener } from './http/metrics.ts'
 import { createHttpShell } from './http/server.ts'
 import { installationRoutes } from './installation.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
@@ -229,7 +229,7 @@ async function compose(parts: Parts) {
     stops.push(stopShell)
   }
   if (config.metricsListen) {
-    const scrapes = await listenForScrapes(config.metricsListen, parts.measured.read)
+    const scrapes = await openMetricsListener(config.metricsListen, parts.measured.read)
     stops.push(() => scrapes.close())
   }
   if (provider) {
@@ -390,20 +390,20 @@ async function composeShell(
     ],
     pageRoutes: pageRoutes(app),
     errorPage: errorPage({ isTest: app.mode === 'test' }),
-    hookRoutes: gatewayHooks(app),
+    gatewayWebhookRoutes: gatewayHooks(app),
     mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
     authenticate: (request) => authenticate(app, request),
-    isGuess: isSecretGuess,
+    isWrongSecret: isSecretGuess,
     adminTokenMatches: (token) => isAdminToken(adminToken, token),
     metricsTokenMatches: (token) => metricsToken !== null && isAdminToken(metricsToken, token),
     readMetrics: measured.read,
-    measure: createRequestMeasure(measured.metrics),
+    measure: createRequestMetrics(measured.metrics),
     tracer: tracing.tracer,
     ready: () => readiness(db, log),
     publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
-    sharePaces: (at, spendings) => spendPaces(db, at, spendings),
+    syncRateLimits: (at, spendings) => spendPaces(db, at, spendings),
     failpoints: config.failpoints,
     trustProxy: config.trustProxy,
     clock,

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { logoUriOf, readLogo } from '../merchants/logo.ts'
+import { readLogo, toLogoUri } from '../merchants/logo.ts'
 import type { MerchantSettings } from '../merchants/schema.ts'
 import { type JsonOption, withJson, wordList } from './options.ts'
 import type { Shell } from './shell.ts'
@@ -113,7 +113,7 @@ async function readPicture(file: string): Promise<string> {
       `${file} cannot be read: ${error instanceof Error ? error.message : error}.`,
     )
   })
-  const logo = logoUriOf(bytes)
+  const logo = toLogoUri(bytes)
   if (typeof logo === 'string') throw new CommandError('unusable_logo', `${file} ${logo}`)
   return logo.dataUri
 }

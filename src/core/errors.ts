@@ -54,7 +54,7 @@ export const REFUSALS = {
   merchant_suspended: refusal(403, 'permission_error', 'The merchant account is suspended.'),
   mode_mismatch: refusal(403, 'permission_error', 'This key belongs to the other environment.'),
   ip_not_allowed: refusal(403, 'permission_error', 'The API key may not be used from this address.'),
-  beyond_own_rights: refusal(403, 'permission_error', 'An API key cannot give what it does not have itself.'),
+  scope_exceeded: refusal(403, 'permission_error', 'An API key cannot give what it does not have itself.'),
 
   route_not_found: missing('There is no such operation.'),
   payment_not_found: missing('There is no such payment.'),

@@ -25,7 +25,7 @@ export function requireJsonHeaders(headers: IncomingHttpHeaders): void {
     throw unsupported(`Send the body without Content-Encoding; ${JSON.stringify(encoding)} is not read.`)
   const contentType = headers['content-type']
   if (contentType === undefined) {
-    if (announcesBody(headers)) throw unsupported('Send the body with Content-Type: application/json.')
+    if (hasBody(headers)) throw unsupported('Send the body with Content-Type: application/json.')
     return
   }
   const [mediaType = '', ...parameters] = contentType.toLowerCase().split(';')
@@ -36,7 +36,7 @@ export function requireJsonHeaders(headers: IncomingHttpHeaders): void {
   }
 }
 
-function announcesBody(headers: IncomingHttpHeaders): boolean {
+function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 

@@ -24,9 +24,9 @@ export function complainOfCharacters(text: string, path: Path, multiline: boolea
   return undefined
 }
 
-function invalid(path: Path, words: string): Complaint {
+function invalid(path: Path, reason: string): Complaint {
   const field = fieldName(path)
-  return { field, code: 'invalid_characters', message: `${field} ${words}` }
+  return { field, code: 'invalid_characters', message: `${field} ${reason}` }
 }
 
 /** Where a value stands, as complaints name it: customer.email, items.0.name. */

@@ -88,11 +88,11 @@ function compileArray(items: JsonSchema, multiline: boolean): Clean {
 function compileText(schema: JsonSchema, multiline: boolean): Clean {
   const normalise = schema['x-nfc'] === true
   // A field with a code of its own has it for every complaint: a NUL makes a uuid no less invalid than a letter does.
-  const own = typeof schema['x-code'] === 'string' && { code: schema['x-code'] }
+  const codeOverride = typeof schema['x-code'] === 'string' && { code: schema['x-code'] }
   return (value, path, complaints) => {
     if (typeof value !== 'string') return value
     const complaint = complainOfCharacters(value, path, multiline)
-    if (complaint) complaints.push({ ...complaint, ...own })
+    if (complaint) complaints.push({ ...complaint, ...codeOverride })
     return normalise ? value.normalize('NFC') : value
   }
 }

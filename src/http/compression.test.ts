@@ -141,7 +141,12 @@ describe('what may be kept for ever', () => {
   it('is compressed once, as long as it is asked for more than others', async () => {
     const compress = createCompress()
     const lasting = async (seed: number) => {
-      const content = { body: script(seed), type: 'text/javascript', acceptEncoding: 'gzip', isLasting: true }
+      const content = {
+        body: script(seed),
+        type: 'text/javascript',
+        acceptEncoding: 'gzip',
+        isImmutable: true,
+      }
       return (await compress(content)).body
     }
     const first = await lasting(1)

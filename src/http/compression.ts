@@ -22,7 +22,7 @@ interface Compressible {
   type: string
   acceptEncoding: string | undefined
   /** Worth the best effort, once: the same bytes will be asked for again. */
-  isLasting: boolean
+  isImmutable: boolean
 }
 
 export type Compress = (content: Compressible) => Promise<Compressed>
@@ -31,24 +31,24 @@ export type Compress = (content: Compressible) => Promise<Compressed>
 const MIN_BYTES = 500
 
 /** The best quality takes about 20 ms for 12 KB (measured), and more than in proportion for more. */
-const MAX_LASTING_BYTES = 131_072
+const MAX_CACHED_BYTES = 131_072
 
 /** A handful of scripts and styles in two encodings, and logos. At most 8 MB. */
-const MAX_REMEMBERED = 64
+const MAX_CACHE_ENTRIES = 64
 
 // Pictures other than SVG are compressed by themselves.
 const COMPRESSIBLE = /^(?:text\/|application\/(?:json|javascript)\b|image\/svg\+xml\b)/
 
 export function createCompress(): Compress {
-  const encodeOnce = rememberLasting()
-  return async ({ body, type, acceptEncoding, isLasting }) => {
+  const encodeCached = createEncodingCache()
+  return async ({ body, type, acceptEncoding, isImmutable }) => {
     const size = Buffer.byteLength(body)
     if (size < MIN_BYTES || !COMPRESSIBLE.test(type)) return { body, encoding: undefined, varies: false }
     const plain = { body, encoding: undefined, varies: true }
     const encoding = chooseEncoding(acceptEncoding)
     if (!encoding) return plain
-    const isKept = isLasting && size <= MAX_LASTING_BYTES
-    const encoded = isKept ? encodeOnce(body, encoding) : encode(body, encoding, 'quick')
+    const isCacheable = isImmutable && size <= MAX_CACHED_BYTES
+    const encoded = isCacheable ? encodeCached(body, encoding) : encode(body, encoding, 'fast')
     // Without the memory for it, the page goes as it is.
     const smaller = await encoded.catch(() => undefined)
     return smaller && smaller.length < size ? { body: smaller, encoding, varies: true } : plain
@@ -56,17 +56,17 @@ export function createCompress(): Compress {
 }
 
 /** By content, not by address: whatever an address answers tomorrow, it never gets yesterday's bytes. */
-function rememberLasting() {
-  const known = new Map<string, Promise<Buffer>>()
+function createEncodingCache() {
+  const cache = new Map<string, Promise<Buffer>>()
   return (body: string | Buffer, encoding: Encoding): Promise<Buffer> => {
     const key = `${encoding} ${createHash('sha256').update(body).digest('base64')}`
-    const encoded = known.get(key) ?? encode(body, encoding, 'best')
+    const encoded = cache.get(key) ?? encode(body, encoding, 'best')
     // What was asked for last stands last, so the first is missed least.
-    known.delete(key)
-    known.set(key, encoded)
-    encoded.catch(() => known.delete(key))
-    const [oldest] = known.size > MAX_REMEMBERED ? known.keys() : []
-    if (oldest !== undefined) known.delete(oldest)
+    cache.delete(key)
+    cache.set(key, encoded)
+    encoded.catch(() => cache.delete(key))
+    const [oldest] = cache.size > MAX_CACHE_ENTRIES ? cache.keys() : []
+    if (oldest !== undefined) cache.delete(oldest)
     return encoded
   }
 }
@@ -76,7 +76,7 @@ const zip = promisify(gzip)
 
 /** Quick: 0.5 ms for 12 KB, within a tenth of the best size (measured). On a thread of its own, never on ours. */
 const QUALITY = {
-  quick: { br: 5, gzip: 6 },
+  fast: { br: 5, gzip: 6 },
   best: { br: zlib.BROTLI_MAX_QUALITY, gzip: zlib.Z_BEST_COMPRESSION },
 }
 

@@ -24,12 +24,12 @@ const PAGE_ROUTES: PageRoute[] = [
 
 /** A shell whose error page says what it was given, and keeps it. */
 function shellWithPage(overrides: Partial<HttpShellOptions> = {}) {
-  const told: Parameters<ErrorPage>[0][] = []
+  const pageInputs: Parameters<ErrorPage>[0][] = []
   const errorPage: ErrorPage = (input) => {
-    told.push(input)
+    pageInputs.push(input)
     return { http: 200, html: `<p>${input.http} ${input.refusal.code}</p>` }
   }
-  return { ...fakeShell({ pageRoutes: PAGE_ROUTES, errorPage, ...overrides }), told }
+  return { ...fakeShell({ pageRoutes: PAGE_ROUTES, errorPage, ...overrides }), pageInputs }
 }
 
 const CASES: [string, InjectedRequest, string][] = [
@@ -143,7 +143,7 @@ describe('what goes wrong on the wire', () => {
   const listening = shell.listen('127.0.0.1', 0)
   after(() => shell.stop())
 
-  async function exchange(bytes: string): Promise<string> {
+  async function sendBytes(bytes: string): Promise<string> {
     const socket = connect((await listening).port, '127.0.0.1')
     socket.write(bytes)
     return Buffer.concat(await socket.toArray()).toString()
@@ -156,27 +156,27 @@ describe('what goes wrong on the wire', () => {
     for (const path of ['/pay/abc/nowhere', '/pay/abc/attempts', '/pay/%zz']) {
       const headers = (answer: string) =>
         (answer.split('\r\n\r\n')[0] ?? '').replace(/(?<=nonce-|x-request-id: |Date: )[^'\r]+/g, '')
-      const head = await exchange(requestFor(path, 'HEAD'))
-      assert.equal(headers(head), headers(await exchange(requestFor(path))), path)
+      const head = await sendBytes(requestFor(path, 'HEAD'))
+      assert.equal(headers(head), headers(await sendBytes(requestFor(path))), path)
       assert.match(head, /content-length: [1-9][\s\S]*\r\n\r\n$/)
     }
   })
 
   it('is told by a page also when the request cannot be read to its end', async () => {
-    const long = await exchange(requestFor(`/pay/${'a'.repeat(17_000)}`))
+    const long = await sendBytes(requestFor(`/pay/${'a'.repeat(17_000)}`))
     assert.match(long, /^HTTP\/1\.1 431 [\s\S]*\r\n\r\n<p>431 validation_failed<\/p>$/)
     assert.match(long, /content-security-policy: default-src 'none'; script-src/)
     assert.match(long, /x-request-id: /)
     assert.match(told.at(-1)?.path ?? '', /^\/pay\/a+$/)
     const manyCookies = `GET /pay/abc HTTP/1.1\r\nHost: x\r\nCookie: a=${'b'.repeat(17_000)}\r\n\r\n`
-    assert.match(await exchange(manyCookies), /^HTTP\/1\.1 431 [\s\S]*<p>431 validation_failed<\/p>$/)
+    assert.match(await sendBytes(manyCookies), /^HTTP\/1\.1 431 [\s\S]*<p>431 validation_failed<\/p>$/)
   })
 
   it('is told by an envelope when a program asked, or no browser', async () => {
-    const program = await exchange(requestFor(`/api/v1/${'a'.repeat(17_000)}`))
+    const program = await sendBytes(requestFor(`/api/v1/${'a'.repeat(17_000)}`))
     assert.match(program, /^HTTP\/1\.1 431 [\s\S]*"status":"error"/)
     for (const bytes of ['\x16\x03\x01', 'GET /pay/abc HTTP/7.0\r\n\r\n'])
-      assert.match(await exchange(bytes), /^HTTP\/1\.1 400 [\s\S]*"status":"error"/)
+      assert.match(await sendBytes(bytes), /^HTTP\/1\.1 400 [\s\S]*"status":"error"/)
   })
 
   it('F-60: reaches a browser that is still sending a form which is too large', async () => {

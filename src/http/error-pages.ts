@@ -6,10 +6,10 @@ import { errorFields, type Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
 import type { ErrorPage, PageAnswer, PageRoute } from '../kit/route.ts'
 import { readCookies } from './cookies.ts'
-import type { ErrorAnswer } from './errors.ts'
+import type { ErrorResponse } from './errors.ts'
 import { escapeHtml, htmlPage } from './html.ts'
-import { HTML, newNonce, type PageNeeds, sendPage } from './page-answers.ts'
-import { headerTexts, readableTexts } from './page-input.ts'
+import { headerTexts, parseQueryLeniently } from './page-input.ts'
+import { createNonce, HTML, type PageNeeds, sendPage } from './page-response.ts'
 import { queryTextOf } from './query.ts'
 
 export interface ErrorPageNeeds extends PageNeeds {
@@ -19,11 +19,11 @@ export interface ErrorPageNeeds extends PageNeeds {
 }
 
 /** Links are printed and sent around: who follows one is a person, also where no route serves it. */
-const ALWAYS_FOR_PEOPLE = ['l']
+const ALWAYS_PAGE_SECTIONS = ['l']
 
 /** By the first part of the path: whatever lies under an address of pages is looked at by people, or by nobody. */
-export function peoplesAddresses(routes: readonly PageRoute[]): (address: string | undefined) => boolean {
-  const sections = new Set([...routes.map(({ path }) => sectionOf(path)), ...ALWAYS_FOR_PEOPLE])
+export function pageAddressMatcher(routes: readonly PageRoute[]): (address: string | undefined) => boolean {
+  const sections = new Set([...routes.map(({ path }) => sectionOf(path)), ...ALWAYS_PAGE_SECTIONS])
   return (address) => address !== undefined && sections.has(sectionOf(address))
 }
 
@@ -42,13 +42,16 @@ export async function sendErrorPage(
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds)
   const { http } = REFUSALS[refusal.code]
   const input = errorInput(needs, { refusal, http, url, headers, requestId: request.id })
-  return firstThatWorks(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
+  return renderWithFallback(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
 }
 
 /** The same for a request of which at most the first line could be read, and that has no reply yet. */
-export function errorPageAsText(needs: ErrorPageNeeds, fault: Omit<Fault, 'headers'>): Promise<ErrorAnswer> {
-  const input = errorInput(needs, { ...fault, headers: {} })
-  return firstThatWorks(needs, input, async ({ http, html = '', formActions }) => ({
+export function renderErrorPage(
+  needs: ErrorPageNeeds,
+  context: Omit<ErrorPageContext, 'headers'>,
+): Promise<ErrorResponse> {
+  const input = errorInput(needs, { ...context, headers: {} })
+  return renderWithFallback(needs, input, async ({ http, html = '', formActions }) => ({
     http,
     contentType: HTML,
     headers: needs.headers.page(input.styleNonce, formActions),
@@ -56,7 +59,7 @@ export function errorPageAsText(needs: ErrorPageNeeds, fault: Omit<Fault, 'heade
   }))
 }
 
-interface Fault {
+interface ErrorPageContext {
   refusal: Refusal
   http: number
   /** Path and query, as they came. */
@@ -65,28 +68,28 @@ interface Fault {
   requestId: string
 }
 
-function errorInput(needs: ErrorPageNeeds, { refusal, http, url, headers, requestId }: Fault) {
+function errorInput(needs: ErrorPageNeeds, { refusal, http, url, headers, requestId }: ErrorPageContext) {
   return {
-    refusal: speakingOfForms(refusal),
+    refusal: withFormMessage(refusal),
     http,
     path: url.split('?', 1)[0] ?? url,
-    query: readableTexts(queryTextOf(url)),
+    query: parseQueryLeniently(queryTextOf(url)),
     headers,
     cookies: readCookies(headers.cookie),
     requestId,
-    styleNonce: newNonce(needs.random),
+    styleNonce: createNonce(needs.random),
   }
 }
 
 /** The table speaks of JSON there, which is what everybody else sends. */
-function speakingOfForms(refusal: Refusal): Refusal {
+function withFormMessage(refusal: Refusal): Refusal {
   if (refusal.code !== 'unsupported_media_type') return refusal
   const message = 'Send the form as application/x-www-form-urlencoded.'
   return new Refusal(refusal.code, { message, cause: refusal.cause })
 }
 
 /** A page about a mistake must not fail over one of its own. The status says what happened, whatever it looks like. */
-async function firstThatWorks<Result>(
+async function renderWithFallback<Result>(
   needs: ErrorPageNeeds,
   input: Parameters<ErrorPage>[0],
   use: (answer: PageAnswer) => Promise<Result>,
@@ -97,10 +100,10 @@ async function firstThatWorks<Result>(
   } catch (error) {
     needs.log.error('the error page failed', { requestId, ...errorFields(error) })
   }
-  return use(smallErrorPage(input))
+  return use(fallbackErrorPage(input))
 }
 
-const smallErrorPage: ErrorPage = ({ refusal, http, requestId, styleNonce }) => {
+const fallbackErrorPage: ErrorPage = ({ refusal, http, requestId, styleNonce }) => {
   const title =
     http >= 500 ? 'This did not work' : http === 404 ? 'There is nothing here' : 'This is not possible'
   const html = htmlPage(

@@ -4,7 +4,7 @@
 import { REFUSALS, Refusal } from '../core/errors.ts'
 import { DbUnavailable } from '../kit/db.ts'
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   http: number
   contentType: string
   headers: Record<string, string>
@@ -12,7 +12,7 @@ export interface ErrorAnswer {
 }
 
 /** What an answer says about the request that it refuses. */
-export interface RefusedRequest {
+export interface FailedRequest {
   requestId: string
   accept: string | undefined
   publicUrl: string
@@ -57,7 +57,7 @@ export function badRequest(field: string, message: string): Refusal {
 }
 
 /** `http` is for faults below the table, such as 431, which no refusal code has. */
-export function errorAnswer(refusal: Refusal, request: RefusedRequest, http?: number): ErrorAnswer {
+export function errorResponse(refusal: Refusal, request: FailedRequest, http?: number): ErrorResponse {
   const headers: Record<string, string> = {}
   if (refusal.retryAfterSeconds !== undefined) headers['retry-after'] = String(refusal.retryAfterSeconds)
   const isProblem = wantsProblem(request.accept)
@@ -74,7 +74,7 @@ export function errorAnswer(refusal: Refusal, request: RefusedRequest, http?: nu
   }
 }
 
-export function envelopeOf(refusal: Refusal, request: Omit<RefusedRequest, 'accept'>): object {
+export function envelopeOf(refusal: Refusal, request: Omit<FailedRequest, 'accept'>): object {
   const { type, retryable } = REFUSALS[refusal.code]
   const { code, message, details } = refusal
   const docUrl = docUrlOf(request.publicUrl, code)
@@ -83,7 +83,7 @@ export function envelopeOf(refusal: Refusal, request: Omit<RefusedRequest, 'acce
 }
 
 /** RFC 9457, with our own words as extension members. */
-function problemOf(refusal: Refusal, request: RefusedRequest, status: number): object {
+function problemOf(refusal: Refusal, request: FailedRequest, status: number): object {
   const { type: errorType, retryable, message: title } = REFUSALS[refusal.code]
   const { code, message: detail, details } = refusal
   const { requestId } = request

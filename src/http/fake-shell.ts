@@ -6,7 +6,7 @@ import { addMs, type Clock, systemClock } from '../kit/clock.ts'
 import type { Log, LogFields } from '../kit/log.ts'
 import { systemRandom } from '../kit/random.ts'
 import { created, ok, type Route, route } from '../kit/route.ts'
-import type { Caller, HttpShell, HttpShellOptions, InjectedAnswer, InjectedRequest } from './options.ts'
+import type { Caller, HttpShell, HttpShellOptions, InjectedRequest, InjectedResponse } from './options.ts'
 import { createHttpShell } from './server.ts'
 
 export interface LogLine extends LogFields {
@@ -20,12 +20,12 @@ export interface FakeShell {
   /** What the last route was handled with. */
   seen: { input?: Record<string, unknown> }
   advance(ms: number): void
-  get(url: string, headers?: Record<string, string>): Promise<InjectedAnswer>
+  get(url: string, headers?: Record<string, string>): Promise<InjectedResponse>
   post(
     url: string,
     payload: InjectedRequest['payload'],
     headers?: Record<string, string>,
-  ): Promise<InjectedAnswer>
+  ): Promise<InjectedResponse>
 }
 
 export const MERCHANT = { id: 'merchant-1', name: 'Ama', mode: 'test', baseCurrency: 'USD' } as const
@@ -33,7 +33,7 @@ export const MERCHANT = { id: 'merchant-1', name: 'Ama', mode: 'test', baseCurre
 export const CALLER: Caller = { merchant: MERCHANT, keyId: 'key-1', scopes: ['*'], rateLimit: null }
 
 /** Any key is right unless it says otherwise. */
-export async function authenticateAnybody({ apiKey }: { apiKey: string | undefined }): Promise<Caller> {
+export async function fakeAuthenticate({ apiKey }: { apiKey: string | undefined }): Promise<Caller> {
   if (apiKey === undefined) throw new Refusal('missing_api_key')
   if (apiKey === 'wrong') throw new Refusal('invalid_api_key')
   return CALLER
@@ -97,7 +97,7 @@ const ListQuery = Type.Object({
 })
 
 export function thingRoutes(seen: FakeShell['seen']): Route[] {
-  const note = <Input extends object>(input: Input): Input => {
+  const recordInput = <Input extends object>(input: Input): Input => {
     seen.input = Object.fromEntries(Object.entries(input))
     return input
   }
@@ -125,7 +125,7 @@ export function thingRoutes(seen: FakeShell['seen']): Route[] {
               },
             ]
           : [],
-      handle: async (input) => created('Created.', { ...THING, ...note(input).body.metadata }),
+      handle: async (input) => created('Created.', { ...THING, ...recordInput(input).body.metadata }),
     }),
     route({
       ...common,
@@ -135,7 +135,7 @@ export function thingRoutes(seen: FakeShell['seen']): Route[] {
       params: UuidParams,
       answer: { http: 200, data: Thing },
       examples: { data: THING },
-      handle: async (input) => ok('Found.', note(input) && THING, { 'x-extra': 'yes' }),
+      handle: async (input) => ok('Found.', recordInput(input) && THING, { 'x-extra': 'yes' }),
     }),
     route({
       ...common,
@@ -145,7 +145,7 @@ export function thingRoutes(seen: FakeShell['seen']): Route[] {
       query: ListQuery,
       answer: { http: 200, data: Thing, list: true },
       examples: { data: THING },
-      handle: async (input) => ({ ...ok('Listed.', note(input) && [THING]), meta: META }),
+      handle: async (input) => ({ ...ok('Listed.', recordInput(input) && [THING]), meta: META }),
     }),
     route({
       ...common,
@@ -155,7 +155,7 @@ export function thingRoutes(seen: FakeShell['seen']): Route[] {
       params: UuidParams,
       answer: { http: 200, data: Thing },
       examples: { data: THING },
-      handle: async (input) => ok('Touched.', note(input) && THING),
+      handle: async (input) => ok('Touched.', recordInput(input) && THING),
     }),
   ]
 }
@@ -174,14 +174,14 @@ const META = {
 export function fakeShell(overrides: Partial<HttpShellOptions> = {}): FakeShell {
   const seen: FakeShell['seen'] = {}
   const lines: LogLine[] = []
-  const clock = standingClock()
+  const clock = manualClock()
   const shell = createHttpShell({
     routes: thingRoutes(seen),
     operatorRoutes: [],
     pageRoutes: [],
-    hookRoutes: [],
+    gatewayWebhookRoutes: [],
     mounts: {},
-    authenticate: authenticateAnybody,
+    authenticate: fakeAuthenticate,
     adminTokenMatches: (token) => token === 'admin-token',
     ready: async () => ({ ready: true, reasons: [] }),
     publicUrl: () => 'https://pay.example',
@@ -190,7 +190,7 @@ export function fakeShell(overrides: Partial<HttpShellOptions> = {}): FakeShell 
     trustProxy: false,
     clock,
     random: systemRandom(clock),
-    log: keptLog(lines),
+    log: recordingLog(lines),
     ...overrides,
   })
   const headers = { 'x-api-key': 'right' }
@@ -199,7 +199,8 @@ export function fakeShell(overrides: Partial<HttpShellOptions> = {}): FakeShell 
     lines,
     seen,
     advance: clock.advance,
-    get: (url, more) => shell.inject({ method: 'GET', url, headers: { ...headers, ...more } }),
+    get: (url, extraHeaders) =>
+      shell.inject({ method: 'GET', url, headers: { ...headers, ...extraHeaders } }),
     post: (url, payload, more) =>
       shell.inject({
         method: 'POST',
@@ -210,7 +211,7 @@ export function fakeShell(overrides: Partial<HttpShellOptions> = {}): FakeShell 
   }
 }
 
-function standingClock(): Clock & { advance(ms: number): void } {
+function manualClock(): Clock & { advance(ms: number): void } {
   let now = addMs(new Date(0), 1_800_000_000_000)
   return {
     now: () => now,
@@ -222,20 +223,20 @@ function standingClock(): Clock & { advance(ms: number): void } {
   }
 }
 
-function keptLog(lines: LogLine[]): Log {
-  const keep = (level: LogLine['level']) => (message: string, fields?: LogFields) => {
+function recordingLog(lines: LogLine[]): Log {
+  const record = (level: LogLine['level']) => (message: string, fields?: LogFields) => {
     lines.push({ level, message, ...fields })
   }
-  return { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
+  return { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') }
 }
 
 /** The answer's JSON, as loosely as a test reads it. */
-export function read(answer: InjectedAnswer): Reading {
+export function read(answer: InjectedResponse): ResponseBody {
   // A boundary: tests look into answers of every shape.
-  return JSON.parse(answer.body) as Reading
+  return JSON.parse(answer.body) as ResponseBody
 }
 
-export interface Reading {
+export interface ResponseBody {
   status: string
   message: string
   data: Record<string, unknown>
@@ -251,6 +252,6 @@ export interface Reading {
 }
 
 /** The complaints of an answer as "field code". */
-export function complaintsIn(answer: InjectedAnswer): string[] {
+export function complaintsIn(answer: InjectedResponse): string[] {
   return read(answer).error.details.map(({ field, code }) => `${field} ${code}`)
 }

@@ -6,18 +6,18 @@ import { isUuid } from '../core/ids.ts'
 interface TextFormat {
   matches: (text: string) => boolean
   /** The rest of a sentence that begins with the field's name. */
-  words: string
+  message: string
 }
 
 // One @, a name without quoting, and a domain of at least two labels. Whether the mailbox exists only mail can tell.
 const EMAIL_NAME = /^[^\s@"(),:;<>[\]\\.]+(?:\.[^\s@"(),:;<>[\]\\.]+)*$/
 const EMAIL_DOMAIN =
   /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{0,61}[\p{L}\p{N}]$/u
-const LONGEST_EMAIL_NAME = 64
+const MAX_EMAIL_NAME_LENGTH = 64
 
 function isEmail(text: string): boolean {
   const at = text.indexOf('@')
-  if (at < 1 || at > LONGEST_EMAIL_NAME || text.length > 254) return false
+  if (at < 1 || at > MAX_EMAIL_NAME_LENGTH || text.length > 254) return false
   return EMAIL_NAME.test(text.slice(0, at)) && EMAIL_DOMAIN.test(text.slice(at + 1))
 }
 
@@ -28,25 +28,28 @@ function isDate(text: string): boolean {
   const match = DATE.exec(text)
   if (!match) return false
   const [year = 0, month = 0, day = 0] = match.slice(1).map(Number)
-  return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)
+  return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month)
 }
 
-function daysIn(year: number, month: number): number {
+function daysInMonth(year: number, month: number): number {
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   if (month === 2) return isLeapYear ? 29 : 28
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
 export const FORMATS: Readonly<Record<string, TextFormat>> = {
-  email: { matches: isEmail, words: 'must be an e-mail address, such as ama@example.com.' },
+  email: { matches: isEmail, message: 'must be an e-mail address, such as ama@example.com.' },
   uuid: {
     matches: isUuid,
-    words: 'must be a UUID in lower case, such as 0197a3c2-7d51-7cc3-98c4-dc0c0c07398f.',
+    message: 'must be a UUID in lower case, such as 0197a3c2-7d51-7cc3-98c4-dc0c0c07398f.',
   },
-  uri: { matches: (text) => URL.canParse(text), words: 'must be a URL, such as https://example.com/thanks.' },
-  date: { matches: isDate, words: 'must be a date, such as 2026-01-31.' },
+  uri: {
+    matches: (text) => URL.canParse(text),
+    message: 'must be a URL, such as https://example.com/thanks.',
+  },
+  date: { matches: isDate, message: 'must be a date, such as 2026-01-31.' },
   'date-time': {
     matches: (text) => isDate(text.slice(0, 10)) && text[10] === 'T' && TIME.test(text.slice(11)),
-    words: 'must be an ISO 8601 time with a zone, such as 2026-01-31T08:30:00.000Z.',
+    message: 'must be an ISO 8601 time with a zone, such as 2026-01-31T08:30:00.000Z.',
   },
 }

@@ -6,7 +6,7 @@ export interface SecurityHeaders {
   api: Readonly<Record<string, string>>
   page(styleNonce: string, formActions?: readonly string[]): Record<string, string>
   /** A picture that came from a merchant: opened by itself it may do nothing, whatever is drawn in it. */
-  picture: Readonly<Record<string, string>>
+  image: Readonly<Record<string, string>>
   /** The API reference: its bundle needs what no page of ours needs, see the policy. */
   reference(nonce: string): Record<string, string>
 }
@@ -17,7 +17,7 @@ export const REPORTS_PATH = '/csp-reports'
 const YEAR_SECONDS = 31_536_000
 
 // All that a page could ask a phone for and ours never does. What they use is left out: the clipboard for writing.
-const REFUSED_FEATURES = [
+const DENIED_FEATURES = [
   'accelerometer',
   'autoplay',
   'camera',
@@ -58,7 +58,7 @@ export function securityHeaders(environment: 'staging' | 'production'): Security
   if (environment === 'production') common['strict-transport-security'] = `max-age=${YEAR_SECONDS}`
   const page = {
     ...common,
-    'permissions-policy': REFUSED_FEATURES.map((feature) => `${feature}=()`).join(', '),
+    'permissions-policy': DENIED_FEATURES.map((feature) => `${feature}=()`).join(', '),
   }
   return {
     api: { ...common, 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" },
@@ -67,7 +67,7 @@ export function securityHeaders(environment: 'staging' | 'production'): Security
       'reporting-endpoints': `csp="${REPORTS_PATH}"`,
       'content-security-policy': pagePolicy(nonce, formActions ?? []),
     }),
-    picture: { ...common, 'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox" },
+    image: { ...common, 'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox" },
     reference: (nonce) => ({ ...page, 'content-security-policy': referencePolicy(nonce) }),
   }
 }

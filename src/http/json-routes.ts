@@ -7,24 +7,24 @@ import type { Merchant } from '../core/merchant.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Answer, OperatorRoute, Route } from '../kit/route.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/tenant-isolation.ts'
-import { envelopeSchema } from './answer-schema.ts'
+import { type Authorization, headerText } from './authorization.ts'
 import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './body.ts'
 import { isSchema } from './clean.ts'
-import type { Exchanges } from './exchange.ts'
-import { type Gate, headerText } from './gate.ts'
 import { queryTextOf } from './query.ts'
+import type { RequestTracker } from './request-context.ts'
+import { envelopeSchema } from './response-schema.ts'
 import { type CheckedInput, type CompileInput, createInputCompiler } from './validation.ts'
 
 interface Needs {
-  gate: Gate
-  exchanges: Exchanges
+  authorization: Authorization
+  requestTracker: RequestTracker
   failpoints?: Failpoints
 }
 
 /** A route of either kind, with the calls that differ between them. */
-interface Served {
+interface RouteBinding {
   route: Route | OperatorRoute
-  admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+  authorize: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
   handle: (request: FastifyRequest, input: CheckedInput) => Promise<Answer>
 }
 
@@ -45,28 +45,29 @@ export function registerJsonRoutes(
         done(null, body)
       },
     )
-    for (const route of routes) register(scope, needs, compileInput, servedToMerchants(needs.gate, route))
+    for (const route of routes)
+      register(scope, needs, compileInput, bindMerchantRoute(needs.authorization, route))
     for (const route of operatorRoutes)
-      register(scope, needs, compileInput, servedToOperators(needs.gate, route))
+      register(scope, needs, compileInput, bindOperatorRoute(needs.authorization, route))
   })
 }
 
-function servedToMerchants(gate: Gate, route: Route): Served {
+function bindMerchantRoute(authorization: Authorization, route: Route): RouteBinding {
   return {
     route,
-    admit: (request, reply) => gate.admitMerchant(request, reply, route.scope),
+    authorize: (request, reply) => authorization.authorizeMerchant(request, reply, route.scope),
     handle: async (request, input) => {
       const caller = requireCaller(request)
       const idempotencyKey = idempotencyKeyOf(request)
       const answer = await runAsMerchant(caller.merchant.id, () =>
         route.handle({ ...caller, ...input, idempotencyKey, requestId: request.id }),
       )
-      return answer.file ? fileAsMerchant(caller.merchant.id, answer, answer.file) : answer
+      return answer.file ? streamFileAsMerchant(caller.merchant.id, answer, answer.file) : answer
     },
   }
 }
 
-function fileAsMerchant(
+function streamFileAsMerchant(
   merchantId: string,
   answer: Answer,
   { name, pieces }: NonNullable<Answer['file']>,
@@ -74,10 +75,10 @@ function fileAsMerchant(
   return { ...answer, file: { name, pieces: iterateAsMerchant(merchantId, pieces) } }
 }
 
-function servedToOperators(gate: Gate, route: OperatorRoute): Served {
+function bindOperatorRoute(authorization: Authorization, route: OperatorRoute): RouteBinding {
   return {
     route,
-    admit: async (request) => gate.admitOperator(request),
+    authorize: async (request) => authorization.authorizeOperator(request),
     handle: (request, { params, query, body }) =>
       // A boundary: path parameters are texts unless the route's own schema made them something else.
       route.handle({
@@ -89,8 +90,13 @@ function servedToOperators(gate: Gate, route: OperatorRoute): Served {
   }
 }
 
-function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput, served: Served): void {
-  const { route, admit, handle } = served
+function register(
+  app: FastifyInstance,
+  needs: Needs,
+  compileInput: CompileInput,
+  binding: RouteBinding,
+): void {
+  const { route, authorize, handle } = binding
   const check = compileInput(route)
   const takesBody = route.body !== undefined
   const mayBeEmpty = isSchema(route.body) && !requiresFields(route.body)
@@ -102,11 +108,11 @@ function register(app: FastifyInstance, needs: Needs, compileInput: CompileInput
       schema: { response: { [route.answer.http]: answerSchema(route) } },
     }),
     onRequest: async (request, reply) => {
-      await admit(request, reply)
+      await authorize(request, reply)
       if (takesBody) requireJsonHeaders(request.headers)
     },
     handler: (request, reply) =>
-      needs.exchanges.work(request, reply, async () => {
+      needs.requestTracker.run(request, reply, async () => {
         const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
         const input = check(request.params, queryTextOf(request.raw.url), body)
         const answer = await handle(request, input)
@@ -155,7 +161,7 @@ function sendFile(
 }
 
 function requireCaller(request: FastifyRequest): { merchant: Merchant; keyId: string } {
-  const { merchant, keyId } = request.exchange
+  const { merchant, keyId } = request.requestContext
   if (!merchant || keyId === undefined) throw new Error('a merchant route was reached without a merchant')
   return { merchant, keyId }
 }

@@ -52,13 +52,13 @@ function scanValue(scanner: Scanner): void {
       scanArray(scanner)
       return
     default:
-      if (!skipMatch(scanner, WORD)) scanNumber(scanner)
+      if (!skipMatch(scanner, LITERAL)) scanNumber(scanner)
   }
 }
 
 function scanObject(scanner: Scanner): void {
   const keys = new Set<string>()
-  enter(scanner)
+  enterContainer(scanner)
   if (skipSpace(scanner) === CLOSE_BRACE) {
     scanner.at += 1
     return
@@ -79,7 +79,7 @@ function scanObject(scanner: Scanner): void {
 }
 
 function scanArray(scanner: Scanner): void {
-  enter(scanner)
+  enterContainer(scanner)
   if (skipSpace(scanner) === CLOSE_BRACKET) {
     scanner.at += 1
     return
@@ -95,9 +95,9 @@ function scanArray(scanner: Scanner): void {
 }
 
 /** Steps over the opening bracket. The path holds one entry per level, so its length is the depth outside. */
-function enter(scanner: Scanner): void {
+function enterContainer(scanner: Scanner): void {
   if (scanner.path.length >= MAX_DEPTH) {
-    const message = `The body is nested deeper than ${MAX_DEPTH} levels ${place(scanner)}.`
+    const message = `The body is nested deeper than ${MAX_DEPTH} levels ${positionText(scanner)}.`
     throw new Refusal('validation_failed', {
       message,
       details: [{ field: 'body', code: 'too_deep', message }],
@@ -138,13 +138,13 @@ function scanNumber(scanner: Scanner): void {
   if (losesDigits(literal)) scanner.lossyNumbers.add(dotted(scanner.path))
 }
 
-const WORD = /true|false|null/y
+const LITERAL = /true|false|null/y
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-function skipMatch(scanner: Scanner, form: RegExp): string | undefined {
-  form.lastIndex = scanner.at
-  const found = form.exec(scanner.text)?.[0]
+function skipMatch(scanner: Scanner, pattern: RegExp): string | undefined {
+  pattern.lastIndex = scanner.at
+  const found = pattern.exec(scanner.text)?.[0]
   if (found) scanner.at += found.length
   return found
 }
@@ -164,12 +164,12 @@ function expect(scanner: Scanner, code: number): void {
 }
 
 function malformed(scanner: Scanner): Refusal {
-  const what = scanner.at < scanner.text.length ? 'Unexpected character' : 'The text ends too early'
-  const message = `${what} ${place(scanner)}.`
+  const problem = scanner.at < scanner.text.length ? 'Unexpected character' : 'The text ends too early'
+  const message = `${problem} ${positionText(scanner)}.`
   return new Refusal('malformed_json', { details: [{ field: 'body', code: 'malformed_json', message }] })
 }
 
-function place(scanner: Scanner): string {
+function positionText(scanner: Scanner): string {
   const before = scanner.text.slice(0, scanner.at)
   return `at line ${before.split('\n').length}, column ${before.length - before.lastIndexOf('\n')}`
 }

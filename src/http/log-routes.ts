@@ -9,19 +9,21 @@ import type { HttpShellOptions } from './options.ts'
 
 export const LOGS_PATH = '/admin/v1/logs'
 
-const MOST_LINES = 500
-const READ_SO_FAR = '[0-9a-f-]{36}:[0-9]{1,15}'
+const MAX_LINES = 500
+const READ_POSITION = '[0-9a-f-]{36}:[0-9]{1,15}'
 
 const LogsQuery = Type.Object({
   /** `process:next` of each process of the last answer, with commas in between. */
-  after: Type.Optional(Type.String({ pattern: `^${READ_SO_FAR}(?:,${READ_SO_FAR})*$`, maxLength: 4_000 })),
+  after: Type.Optional(
+    Type.String({ pattern: `^${READ_POSITION}(?:,${READ_POSITION})*$`, maxLength: 4_000 }),
+  ),
   level: Type.Optional(Words(LINE_LEVELS, { default: 'debug' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_LINES, default: 100 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LINES, default: 100 })),
   merchant: Type.Optional(UuidInput),
   requestId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
 })
 
-const LogsAnswer = Type.Object({
+const LogsResponse = Type.Object({
   processes: Type.Array(
     Type.Object({
       /** Another one after a restart, when the sequences begin anew. */
@@ -55,13 +57,13 @@ const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): Operat
     path: LOGS_PATH,
     summary: 'Read the last lines of the log of the processes that share this address',
     query: LogsQuery,
-    answer: { http: 200, data: LogsAnswer },
+    answer: { http: 200, data: LogsResponse },
     refusals: [],
     handle: async ({ query }) => {
       const { level = 'debug', limit = 100, merchant, requestId } = query
-      const after = readSoFar(query)
+      const after = parseReadPositions(query)
       const found = await readLines({ after, level, limit, merchantId: merchant, requestId })
-      const lines = inOrder(found)
+      const lines = sortLines(found)
       return ok('Lines of the log.', {
         processes: found.map(({ lines: _, ...process }) => process),
         // The latest of all; whoever reads on is given all that each has.
@@ -70,7 +72,7 @@ const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): Operat
     },
   })
 
-function readSoFar({ after }: Static<typeof LogsQuery>): Record<string, number> | null {
+function parseReadPositions({ after }: Static<typeof LogsQuery>): Record<string, number> | null {
   if (after === undefined) return null
   return Object.fromEntries(
     after.split(',').map((part) => {
@@ -80,7 +82,7 @@ function readSoFar({ after }: Static<typeof LogsQuery>): Record<string, number> 
   )
 }
 
-function inOrder(found: readonly ProcessLines[]) {
+function sortLines(found: readonly ProcessLines[]) {
   return (
     found
       .flatMap(({ process, lines }) => lines.map((line) => ({ process, ...line })))

@@ -11,11 +11,11 @@ export type ReadMetrics = () => Promise<string>
 
 export function registerMetrics(
   app: FastifyInstance,
-  admit: (request: FastifyRequest) => void,
+  authorize: (request: FastifyRequest) => void,
   read: ReadMetrics,
 ): void {
   app.get(METRICS_PATH, {
-    onRequest: async (request) => admit(request),
+    onRequest: async (request) => authorize(request),
     handler: async (_request, reply) => reply.type(METRICS_CONTENT_TYPE).send(await read()),
   })
 }
@@ -26,7 +26,7 @@ export interface MetricsListener {
 }
 
 /** Without a token: whoever reaches the address may read. */
-export async function listenForScrapes(
+export async function openMetricsListener(
   address: { host: string; port: number },
   read: ReadMetrics,
 ): Promise<MetricsListener> {
@@ -56,7 +56,7 @@ export async function listenForScrapes(
 }
 
 /** How a request ended, as far as it is measured: by the pattern of its route, never by its address. */
-export interface Ended {
+export interface CompletedRequest {
   method: string
   route: string
   http: number
@@ -64,25 +64,25 @@ export interface Ended {
 }
 
 /** What no operation was meant by is one series, whatever strangers make up: each method on each path would be many. */
-function isOurs(http: number, route: string): boolean {
+function isKnownRoute(http: number, route: string): boolean {
   return http !== 405 && route !== 'unknown'
 }
 
-export function createRequestMeasure(metrics: Metrics): (ended: Ended) => void {
+export function createRequestMetrics(metrics: Metrics): (completed: CompletedRequest) => void {
   const requests = metrics.counter('cowry_http_requests_total', 'Requests, by how they ended.', [
     'method',
     'route',
     'class',
   ])
-  const times = metrics.histogram(
-    'cowry_http_request_seconds',
+  const durations = metrics.histogram(
+    'cowry_http_request_duration_seconds',
     'How long requests took, from their head to the end of their answer.',
     ['method', 'route'],
     SECONDS,
   )
   return ({ method, route, http, durationMs }) => {
-    const [verb, place] = isOurs(http, route) ? [method, route] : ['other', 'unknown']
-    requests.add([verb, place, `${Math.floor(http / 100)}xx`])
-    times.observe([verb, place], durationMs / 1_000)
+    const [methodLabel, routeLabel] = isKnownRoute(http, route) ? [method, route] : ['other', 'unknown']
+    requests.add([methodLabel, routeLabel, `${Math.floor(http / 100)}xx`])
+    durations.observe([methodLabel, routeLabel], durationMs / 1_000)
   }
 }

@@ -3,8 +3,8 @@
 
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
-import { type ErrorPageNeeds, errorPageAsText, peoplesAddresses } from './error-pages.ts'
-import { badRequest, errorAnswer } from './errors.ts'
+import { type ErrorPageNeeds, pageAddressMatcher, renderErrorPage } from './error-pages.ts'
+import { badRequest, errorResponse } from './errors.ts'
 import type { HttpShellOptions } from './options.ts'
 
 const SECOND_MS = 1000
@@ -58,11 +58,11 @@ export async function answerClientError(
   const [http, message] = STATUS_OF_ERROR[error.code ?? ''] ?? [400, 'The request is not well-formed HTTP.']
   const refusal = badRequest('request', message)
   // Browsers write good HTTP; only their addresses and cookies may be too long.
-  const url = http === 431 ? addressIn(error.rawPacket) : undefined
+  const url = http === 431 ? requestTargetIn(error.rawPacket) : undefined
   const answer =
-    url !== undefined && peoplesAddresses(options.pageRoutes)(url)
-      ? await errorPageAsText(parts, { refusal, http, url, requestId })
-      : errorAnswer(refusal, { requestId, accept: undefined, publicUrl: options.publicUrl() }, http)
+    url !== undefined && pageAddressMatcher(options.pageRoutes)(url)
+      ? await renderErrorPage(parts, { refusal, http, url, requestId })
+      : errorResponse(refusal, { requestId, accept: undefined, publicUrl: options.publicUrl() }, http)
   const lines = {
     ...parts.headers.api,
     ...answer.headers,
@@ -85,6 +85,6 @@ interface ClientError {
 }
 
 /** The address in a request that could not be read to its end, if the bytes still hold its beginning. */
-function addressIn(bytes: unknown): string | undefined {
+function requestTargetIn(bytes: unknown): string | undefined {
   return Buffer.isBuffer(bytes) ? /^[A-Z]+ (\/\S*)/.exec(bytes.toString('latin1'))?.[1] : undefined
 }

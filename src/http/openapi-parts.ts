@@ -95,7 +95,7 @@ export const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 }
 
-const FROM_AUTHENTICATION: RefusalCode[] = [
+const AUTHENTICATION_ERRORS: RefusalCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'api_key_expired',
@@ -105,8 +105,8 @@ const FROM_AUTHENTICATION: RefusalCode[] = [
   'mode_mismatch',
   'ip_not_allowed',
 ]
-const FROM_A_BODY: RefusalCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type']
-const FROM_ANYTHING: RefusalCode[] = ['rate_limited', 'internal_error', 'temporarily_unavailable']
+const BODY_ERRORS: RefusalCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type']
+const COMMON_ERRORS: RefusalCode[] = ['rate_limited', 'internal_error', 'temporarily_unavailable']
 
 /** Every code that an operation can answer, those of all operations included. */
 export function refusalsOf(route: Route): RefusalCode[] {
@@ -114,11 +114,11 @@ export function refusalsOf(route: Route): RefusalCode[] {
   return [
     ...new Set<RefusalCode>([
       ...(takesInput || route.method === 'POST' ? (['validation_failed'] as const) : []),
-      ...(route.body ? FROM_A_BODY : []),
-      ...FROM_AUTHENTICATION,
+      ...(route.body ? BODY_ERRORS : []),
+      ...AUTHENTICATION_ERRORS,
       ...route.refusals,
       ...(route.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
-      ...FROM_ANYTHING,
+      ...COMMON_ERRORS,
     ]),
   ]
 }
@@ -149,7 +149,7 @@ export function errorExamples(publicUrl: string): JsonSchema {
 }
 
 /** The documented answer for all codes with the same HTTP status. */
-export function errorResponse(codes: readonly RefusalCode[]): JsonSchema {
+export function errorResponseObject(codes: readonly RefusalCode[]): JsonSchema {
   const isRetryable = codes.some((code) => REFUSALS[code].retryable)
   return {
     description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].message}`).join('\n\n'),

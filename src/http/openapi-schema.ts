@@ -8,7 +8,7 @@ export function documentedSchema(schema: unknown): JsonSchema {
   const entries = Object.entries(schema)
     .filter(([keyword]) => !keyword.startsWith('x-'))
     .map(([keyword, value]) => [keyword, documentedValue(keyword, value)] as const)
-  return shortened(Object.fromEntries(entries))
+  return simplified(Object.fromEntries(entries))
 }
 
 function documentedValue(keyword: string, value: unknown): unknown {
@@ -35,7 +35,7 @@ function mapValues(value: unknown, change: (member: unknown) => unknown): unknow
 }
 
 /** anyOf of constants is an enum, and anyOf with null a second type: the same to a validator, easier to a reader. */
-function shortened(schema: JsonSchema): JsonSchema {
+function simplified(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf)) return schema
   const branches = anyOf.filter(isSchema)
@@ -44,6 +44,6 @@ function shortened(schema: JsonSchema): JsonSchema {
   const [first, ...others] = branches.filter((branch) => branch.type !== 'null')
   const isNullable = others.length === 0 && branches.length === 2
   if (!isNullable || !first || typeof first.type !== 'string') return schema
-  const words = Array.isArray(first.enum) ? { enum: [...first.enum, null] } : {}
-  return { ...first, ...rest, ...words, type: [first.type, 'null'] }
+  const nullableEnum = Array.isArray(first.enum) ? { enum: [...first.enum, null] } : {}
+  return { ...first, ...rest, ...nullableEnum, type: [first.type, 'null'] }
 }

@@ -5,7 +5,7 @@ import type { Route, Tag } from '../kit/route.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 import {
   errorExamples,
-  errorResponse,
+  errorResponseObject,
   HEADERS,
   headerRefs,
   IDEMPOTENCY_KEY,
@@ -95,8 +95,8 @@ function operationIdOf(route: Route): string {
   const segments = route.path
     .split('/')
     .filter((segment) => segment !== '' && segment !== 'api' && segment !== 'v1')
-  const words = segments.map((segment) => (segment.startsWith('{') ? `by-${segment.slice(1, -1)}` : segment))
-  return words
+  const names = segments.map((segment) => (segment.startsWith('{') ? `by-${segment.slice(1, -1)}` : segment))
+  return names
     .flatMap((word) => word.split(/[^A-Za-z0-9]+/))
     .reduce((id, word) => id + word.charAt(0).toUpperCase() + word.slice(1), verb)
 }
@@ -120,13 +120,13 @@ function fieldsOf(schema: unknown): [name: string, schema: JsonSchema, required:
 }
 
 function parameterOf(
-  place: 'path' | 'query',
+  location: 'path' | 'query',
   name: string,
   schema: JsonSchema,
   required: boolean,
 ): JsonSchema {
   const { description, ...plain } = schema
-  return { name, in: place, required, ...(description !== undefined && { description }), schema: plain }
+  return { name, in: location, required, ...(description !== undefined && { description }), schema: plain }
 }
 
 function requestBodyOf(route: Route): JsonSchema {
@@ -189,6 +189,6 @@ function exampleOf(route: Route, data: unknown): JsonSchema {
 function errorsOf(codes: readonly RefusalCode[]): JsonSchema {
   const byStatus = Object.groupBy(codes, (code) => REFUSALS[code].http)
   return Object.fromEntries(
-    Object.entries(byStatus).map(([status, group]) => [status, errorResponse(group ?? [])] as const),
+    Object.entries(byStatus).map(([status, group]) => [status, errorResponseObject(group ?? [])] as const),
   )
 }

@@ -10,9 +10,9 @@ import type { Random } from '../kit/random.ts'
 import type { LinesQuestion, ProcessLines } from '../kit/recent-lines.ts'
 import type { ErrorPage, HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
 import type { Tracer } from '../kit/trace.ts'
-import type { Ended, ReadMetrics } from './metrics.ts'
+import type { CompletedRequest, ReadMetrics } from './metrics.ts'
 import type { RateLimit } from './rate-limit.ts'
-import type { SharePaces } from './shared-pace.ts'
+import type { SyncRateLimits } from './shared-rate-limit.ts'
 
 /** Who a key belongs to and what it may do. A rate limit of null is the service's own; one of 0 per second is none. */
 export interface Caller {
@@ -31,7 +31,7 @@ export interface HttpShellOptions {
   pageRoutes: PageRoute[]
   /** What people see when something goes wrong; without it, a small page of the shell's own. */
   errorPage?: ErrorPage
-  hookRoutes: HookRoute[]
+  gatewayWebhookRoutes: HookRoute[]
   /** By path prefix, such as /sandbox. */
   mounts: Record<string, Mount>
   /** Throws a Refusal for a key that is missing, wrong, expired, revoked or not welcome. */
@@ -40,14 +40,14 @@ export interface HttpShellOptions {
    * Whether a refusal of authenticate was a try at a secret, which is counted by address. A key that is absent or whose
    * check digits are wrong costs nothing and is none. Without this, every invalid_api_key is one.
    */
-  isGuess?(refusal: Refusal): boolean
+  isWrongSecret?(refusal: Refusal): boolean
   adminTokenMatches(token: string): boolean
   /** The token for those who only read the metrics; absent: the operators' alone. */
   metricsTokenMatches?(token: string): boolean
   /** What stands at /metrics; without it there is no such path. */
   readMetrics?: ReadMetrics
   /** Called at the end of every request. */
-  measure?(ended: Ended): void
+  measure?(completed: CompletedRequest): void
   /** Makes every request a span; absent: nobody wants traces. */
   tracer?: Tracer
   ready(): Promise<{ ready: boolean; reasons: string[] }>
@@ -57,7 +57,7 @@ export interface HttpShellOptions {
   /** For keys without a limit of their own; null is none. */
   rateLimit: RateLimit | null
   /** Brings what this process lets through together with the others; absent: it counts for itself. */
-  sharePaces?: SharePaces
+  syncRateLimits?: SyncRateLimits
   /** Behind a proxy of our own: the caller's address is the one that this proxy saw. */
   trustProxy: boolean
   clock: Clock
@@ -78,7 +78,7 @@ export interface InjectedRequest {
   remoteAddress?: string
 }
 
-export interface InjectedAnswer {
+export interface InjectedResponse {
   http: number
   headers: Record<string, string | number | string[] | undefined>
   body: string
@@ -88,6 +88,6 @@ export interface HttpShell {
   listen(host: string, port: number): Promise<{ port: number }>
   /** Readiness goes first, then no new connection, then what is under way ends, within a bound. */
   stop(): Promise<void>
-  inject(request: InjectedRequest): Promise<InjectedAnswer>
+  inject(request: InjectedRequest): Promise<InjectedResponse>
   openApi(): object
 }

@@ -35,17 +35,17 @@ function checkedTexts(pairs: [string, string][], complaints: Complaint[]): Recor
 }
 
 /** What of a query can be read, when nothing may be refused any more. */
-export function readableTexts(queryText: string): Record<string, string> {
+export function parseQueryLeniently(queryText: string): Record<string, string> {
   const texts: Record<string, string> = Object.create(null)
   for (const piece of queryText.split('&')) {
     const complaints: Complaint[] = []
-    const read = checkedTexts(pairsIn(piece), complaints)
+    const read = checkedTexts(parsePairsLeniently(piece), complaints)
     if (complaints.length === 0) Object.assign(texts, read)
   }
   return texts
 }
 
-function pairsIn(piece: string): [string, string][] {
+function parsePairsLeniently(piece: string): [string, string][] {
   try {
     return parsePairs(piece)
   } catch {

@@ -3,13 +3,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Random } from '../kit/random.ts'
 import type { PageRoute } from '../kit/route.ts'
-import type { Exchanges } from './exchange.ts'
 import { frameworkPath } from './json-routes.ts'
-import { newNonce, type PageNeeds, sendPage } from './page-answers.ts'
 import { readPageRequest } from './page-input.ts'
+import { createNonce, type PageNeeds, sendPage } from './page-response.ts'
+import type { RequestTracker } from './request-context.ts'
 
 interface Needs extends PageNeeds {
-  exchanges: Exchanges
+  requestTracker: RequestTracker
   random: Random
 }
 
@@ -29,8 +29,8 @@ export function registerPageRoutes(app: FastifyInstance, needs: Needs, routes: r
         url: frameworkPath(route.path),
         bodyLimit: FORM_LIMIT,
         handler: (request, reply) =>
-          needs.exchanges.work(request, reply, async () => {
-            const styleNonce = newNonce(needs.random)
+          needs.requestTracker.run(request, reply, async () => {
+            const styleNonce = createNonce(needs.random)
             const answer = await route.handle({ ...readPageRequest(request), styleNonce })
             return sendPage(needs, reply, answer, styleNonce)
           }),

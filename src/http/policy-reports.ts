@@ -12,10 +12,10 @@ import { createRateLimiter, type RateLimit } from './rate-limit.ts'
 const REPORTS_LIMIT = 32_768
 
 /** Enough to learn what is wrong. */
-const LOGGED: RateLimit = { perSecond: 5 / 60, burst: 5 }
+const LOG_LIMIT: RateLimit = { perSecond: 5 / 60, burst: 5 }
 
 export function registerPolicyReports(app: FastifyInstance, clock: Clock, log: Log): void {
-  const pace = createRateLimiter(clock)
+  const limiter = createRateLimiter(clock)
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: REPORTS_LIMIT }, (_request, body, done) =>
@@ -23,7 +23,7 @@ export function registerPolicyReports(app: FastifyInstance, clock: Clock, log: L
     )
     scope.post(REPORTS_PATH, { bodyLimit: REPORTS_LIMIT }, async (request, reply) => {
       for (const { directive, blocked } of violationsIn(request.body)) {
-        if (!pace.take('reports', LOGGED).allowed) break
+        if (!limiter.take('reports', LOG_LIMIT).allowed) break
         const reason = `${directive} kept out ${blocked}`
         log.warn('a page broke its content security policy', { requestId: request.id, reason })
       }
@@ -63,19 +63,19 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** Words of the standard, such as script-src-elem, or inline where an address would stand. */
-const WORD = /^[a-z-]{1,40}$/
+const KEYWORD = /^[a-z-]{1,40}$/
 
 function violation(directive: unknown, blocked: unknown): Violation[] {
   // Older browsers name the whole rule, such as script-src 'self'.
   const [name = ''] = typeof directive === 'string' ? directive.split(' ') : []
-  return WORD.test(name) ? [{ directive: name, blocked: originOf(blocked) }] : []
+  return KEYWORD.test(name) ? [{ directive: name, blocked: originOf(blocked) }] : []
 }
 
 /** A host name has at most 253 characters; what is longer is no origin of anybody. */
 const MAX_ORIGIN_LENGTH = 280
 
 function originOf(blocked: unknown): string {
-  if (typeof blocked === 'string' && WORD.test(blocked)) return blocked
+  if (typeof blocked === 'string' && KEYWORD.test(blocked)) return blocked
   if (typeof blocked !== 'string' || !URL.canParse(blocked)) return 'something unnamed'
   const { origin, protocol } = new URL(blocked)
   // An extension or a data address has no origin that could be named.

@@ -22,7 +22,7 @@ export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
     for (const [name, value] of parsePairs(text)) {
       const coerce = coercions.get(name)
       if (!coerce) continue
-      if (Object.hasOwn(query, name)) complaints.push(repeated(name))
+      if (Object.hasOwn(query, name)) complaints.push(repeatedIssue(name))
       query[name] = coerce(value)
     }
     return query
@@ -48,7 +48,7 @@ function decode(text: string): string {
   }
 }
 
-function repeated(name: string): Complaint {
+function repeatedIssue(name: string): Complaint {
   return { field: name, code: 'repeated', message: `${name} is given more than once; give it once.` }
 }
 
@@ -67,13 +67,13 @@ export function compileReadParams(
 
 // Fifteen digits are exact in a JavaScript number. Other ways to write a number (1e9, 0x10, an empty text) are left as
 // text, and the schema then refuses them.
-const WHOLE = /^-?\d{1,15}$/
+const INTEGER = /^-?\d{1,15}$/
 const DECIMAL = /^-?\d{1,12}(?:\.\d{1,3})?$/
 
 function coercionFor(schema: unknown): (text: string) => unknown {
   switch (isSchema(schema) ? schema.type : undefined) {
     case 'integer':
-      return (text) => (WHOLE.test(text) ? Number(text) : text)
+      return (text) => (INTEGER.test(text) ? Number(text) : text)
     case 'number':
       return (text) => (DECIMAL.test(text) ? Number(text) : text)
     case 'boolean':

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Clock } from '../kit/clock.ts'
-import { addressOwner, createRateLimiter, policyText } from './rate-limit.ts'
+import { addressOwner, createRateLimiter, rateLimitPolicyHeader } from './rate-limit.ts'
 
 function clockFrom(state: { ms: number }): Clock {
   return { now: () => new Date(state.ms), sleep: async () => undefined }
@@ -13,7 +13,7 @@ describe('the rate limiter', () => {
     const limiter = createRateLimiter(clockFrom(state))
     const limit = { perSecond: 100, burst: 500 }
     const takeMany = (count: number) =>
-      Array.from({ length: count }, () => limiter.take('key', limit)).filter((permit) => permit.allowed)
+      Array.from({ length: count }, () => limiter.take('key', limit)).filter((result) => result.allowed)
         .length
     assert.equal(takeMany(1_000), 500)
     let allowed = 0
@@ -50,8 +50,8 @@ describe('the rate limiter', () => {
   })
 
   it('names the policy as the header wants it', () => {
-    assert.equal(policyText({ perSecond: 100, burst: 500 }), '"default";q=500;w=5')
-    assert.equal(policyText({ perSecond: 100, burst: 100 }), '"default";q=100;w=1')
+    assert.equal(rateLimitPolicyHeader({ perSecond: 100, burst: 500 }), '"default";q=500;w=5')
+    assert.equal(rateLimitPolicyHeader({ perSecond: 100, burst: 100 }), '"default";q=100;w=1')
   })
 
   it('takes one owner per address, and per /64 in IPv6', () => {

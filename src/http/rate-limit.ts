@@ -1,4 +1,4 @@
-// Token buckets, one per key or address, in memory: each process counts for itself, and shared-pace.ts brings the buckets of
+// Token buckets, one per key or address, in memory: each process counts for itself, and shared-rate-limit.ts brings the buckets of
 // keys together. A bucket that is full again is forgotten, which changes nothing for its
 // owner and keeps the memory as small as the traffic of the last seconds.
 
@@ -9,7 +9,7 @@ export interface RateLimit {
   burst: number
 }
 
-export interface Permit {
+export interface RateLimitResult {
   allowed: boolean
   /** Whole requests left. */
   remaining: number
@@ -20,7 +20,7 @@ export interface Permit {
 }
 
 export interface RateLimiter {
-  take(owner: string, limit: RateLimit): Permit
+  take(owner: string, limit: RateLimit): RateLimitResult
   /** Sets what an owner has left at this moment, if the owner is known here; it may be less than nothing. */
   correct(owner: string, tokens: number, atMs: number): void
   /** How many owners are remembered. */
@@ -43,17 +43,17 @@ export function createRateLimiter(clock: Clock): RateLimiter {
   let sweptAtMs = clock.now().getTime()
 
   const bucketOf = (owner: string, limit: RateLimit, nowMs: number): Bucket => {
-    const known = buckets.get(owner)
-    if (known) {
-      refill(known, limit, nowMs)
-      return known
+    const existing = buckets.get(owner)
+    if (existing) {
+      refill(existing, limit, nowMs)
+      return existing
     }
-    const fresh: Bucket = { tokens: limit.burst, updatedAtMs: nowMs, limit }
-    buckets.set(owner, fresh)
-    return fresh
+    const created: Bucket = { tokens: limit.burst, updatedAtMs: nowMs, limit }
+    buckets.set(owner, created)
+    return created
   }
 
-  const forget = (nowMs: number): void => {
+  const evict = (nowMs: number): void => {
     if (nowMs - sweptAtMs >= SWEEP_EVERY_MS) {
       sweptAtMs = nowMs
       for (const [owner, bucket] of buckets) if (isFull(bucket, nowMs)) buckets.delete(owner)
@@ -68,8 +68,8 @@ export function createRateLimiter(clock: Clock): RateLimiter {
       const bucket = bucketOf(owner, limit, nowMs)
       const allowed = bucket.tokens >= 1
       if (allowed) bucket.tokens -= 1
-      forget(nowMs)
-      return permitOf(bucket, allowed)
+      evict(nowMs)
+      return resultOf(bucket, allowed)
     },
     correct(owner, tokens, atMs) {
       const bucket = buckets.get(owner)
@@ -93,7 +93,7 @@ function tokensAt(bucket: Bucket, nowMs: number): number {
 
 const isFull = (bucket: Bucket, nowMs: number) => tokensAt(bucket, nowMs) >= bucket.limit.burst
 
-function permitOf({ tokens, limit }: Bucket, allowed: boolean): Permit {
+function resultOf({ tokens, limit }: Bucket, allowed: boolean): RateLimitResult {
   return {
     allowed,
     remaining: Math.max(0, Math.floor(tokens)),
@@ -103,12 +103,12 @@ function permitOf({ tokens, limit }: Bucket, allowed: boolean): Permit {
 }
 
 /** The limit as the RateLimit-Policy header says it: a full bucket, and the seconds in which an empty one fills. */
-export function policyText(limit: RateLimit): string {
+export function rateLimitPolicyHeader(limit: RateLimit): string {
   return `"default";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.perSecond))}`
 }
 
-export function permitText(permit: Permit): string {
-  return `"default";r=${permit.remaining};t=${permit.resetSeconds}`
+export function rateLimitHeader(result: RateLimitResult): string {
+  return `"default";r=${result.remaining};t=${result.resetSeconds}`
 }
 
 /** One owner per address; in IPv6 per /64, because a single machine usually has that many addresses. */

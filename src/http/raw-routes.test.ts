@@ -5,18 +5,18 @@ import { fakeShell } from './fake-shell.ts'
 
 type HookInput = Parameters<HookRoute['handle']>[0]
 
-function hookShell(http = 200) {
+function webhookShell(http = 200) {
   const seen: HookInput[] = []
   const handle: HookRoute['handle'] = async (input) => {
     seen.push(input)
     return { http }
   }
-  return { ...fakeShell({ hookRoutes: [{ path: '/hooks/{gateway}', handle }] }), hooks: seen }
+  return { ...fakeShell({ gatewayWebhookRoutes: [{ path: '/hooks/{gateway}', handle }] }), hooks: seen }
 }
 
 describe('a hook', () => {
   it('gets the bytes exactly as they came, whatever their type', async () => {
-    const { shell, hooks } = hookShell()
+    const { shell, hooks } = webhookShell()
     const bytes = Buffer.from([0x7b, 0x00, 0xff, 0x0a, 0x7d])
     for (const headers of [
       { 'content-type': 'application/json' },
@@ -34,7 +34,7 @@ describe('a hook', () => {
   })
 
   it('may be empty, and at most 1 MB long', async () => {
-    const { shell, hooks } = hookShell(401)
+    const { shell, hooks } = webhookShell(401)
     assert.equal((await shell.inject({ method: 'POST', url: '/hooks/x' })).http, 401)
     assert.equal(hooks[0]?.rawBody.length, 0)
     const inject = (bytes: number) =>

@@ -4,31 +4,39 @@
 import type { FastifyInstance } from 'fastify'
 import { errorFields, type Log } from '../kit/log.ts'
 import type { HookRoute } from '../kit/route.ts'
-import type { Exchanges } from './exchange.ts'
 import { frameworkPath } from './json-routes.ts'
 import type { Mount } from './options.ts'
 import { headerTexts } from './page-input.ts'
+import type { RequestTracker } from './request-context.ts'
 
 interface Needs {
-  exchanges: Exchanges
+  requestTracker: RequestTracker
 }
 
 // Far more than any provider sends, and no more than ten of them at once would hurt.
-const HOOK_LIMIT = 1_048_576
+const WEBHOOK_BODY_LIMIT = 1_048_576
 
-export function registerHookRoutes(app: FastifyInstance, needs: Needs, routes: readonly HookRoute[]): void {
+export function registerGatewayWebhookRoutes(
+  app: FastifyInstance,
+  needs: Needs,
+  routes: readonly HookRoute[],
+): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: HOOK_LIMIT }, (_request, body, done) => {
-      done(null, body)
-    })
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer', bodyLimit: WEBHOOK_BODY_LIMIT },
+      (_request, body, done) => {
+        done(null, body)
+      },
+    )
     for (const route of routes) {
       scope.route({
         method: 'POST',
         url: frameworkPath(route.path),
-        bodyLimit: HOOK_LIMIT,
+        bodyLimit: WEBHOOK_BODY_LIMIT,
         handler: (request, reply) =>
-          needs.exchanges.work(request, reply, async () => {
+          needs.requestTracker.run(request, reply, async () => {
             const { http } = await route.handle({
               // A boundary: the router's parameters are texts by name.
               params: request.params as Record<string, string>,

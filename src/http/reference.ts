@@ -8,7 +8,7 @@ import { REFUSALS } from '../core/errors.ts'
 import type { Random } from '../kit/random.ts'
 import type { SecurityHeaders } from './headers.ts'
 import { escapeHtml, htmlPage } from './html.ts'
-import { newNonce } from './page-answers.ts'
+import { createNonce } from './page-response.ts'
 
 interface Needs {
   headers: SecurityHeaders
@@ -24,12 +24,12 @@ export function registerReference(app: FastifyInstance, needs: Needs): void {
   })
   for (const url of ['/docs', '/docs/']) {
     app.get(url, async (_request, reply) => {
-      const nonce = newNonce(needs.random)
+      const nonce = createNonce(needs.random)
       return reply.headers(needs.headers.reference(nonce)).type(HTML).send(referencePage(nonce))
     })
   }
   app.get('/docs/errors', async (_request, reply) => {
-    const nonce = newNonce(needs.random)
+    const nonce = createNonce(needs.random)
     return reply.headers(needs.headers.page(nonce)).type(HTML).send(errorsPage(nonce))
   })
   registerBundle(app)

@@ -19,7 +19,7 @@ async function listening(overrides: Partial<HttpShellOptions> = {}) {
 }
 
 /** Sends bytes and answers everything that comes back until the server closes or is quiet for a while. */
-async function exchangeBytes(port: number, bytes: string | Buffer, quietMs = 400): Promise<string> {
+async function sendBytes(port: number, bytes: string | Buffer, quietMs = 400): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
   socket.write(bytes)
@@ -61,7 +61,7 @@ describe('the listening server', () => {
       head('GET / HTTP/1.1', 'Host: x', 'Bad Header: y'),
     ]
     for (const bytes of garbage) {
-      const answer = await exchangeBytes(port, bytes)
+      const answer = await sendBytes(port, bytes)
       assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/, JSON.stringify(bytes))
       assert.match(answer, /x-request-id: [0-9a-f-]{36}\r\n/)
       assert.match(answer, /"code":"validation_failed"/)
@@ -72,17 +72,14 @@ describe('the listening server', () => {
 
   it('answers headers larger than 16 KB with 431', async () => {
     const { port } = await listening()
-    const answer = await exchangeBytes(
-      port,
-      head('GET / HTTP/1.1', 'Host: x', `x-long: ${'x'.repeat(17_000)}`),
-    )
+    const answer = await sendBytes(port, head('GET / HTTP/1.1', 'Host: x', `x-long: ${'x'.repeat(17_000)}`))
     assert.match(answer, /^HTTP\/1\.1 431 /)
     assert.match(answer, /x-request-id: /)
   })
 
   it('asks HTTP/1.1 for a Host, under our own envelope', async () => {
     const { port } = await listening()
-    const answer = await exchangeBytes(port, head('GET /healthz HTTP/1.1'))
+    const answer = await sendBytes(port, head('GET /healthz HTTP/1.1'))
     assert.match(answer, /^HTTP\/1\.1 400 /)
     assert.match(answer, /x-request-id: /)
   })
@@ -103,7 +100,7 @@ describe('the listening server', () => {
   it('keeps the connection after a body that is not JSON', async () => {
     const { port } = await listening()
     const bad = `${head(...POST, 'Content-Length: 1')}{`
-    const answers = await exchangeBytes(port, bad + bad)
+    const answers = await sendBytes(port, bad + bad)
     assert.equal(answers.match(/HTTP\/1\.1 400 /g)?.length, 2)
     assert.doesNotMatch(answers, /connection: close/i)
   })
@@ -119,12 +116,12 @@ describe('the listening server', () => {
   })
 
   it('F-51: finishes the work of a caller that left, and logs it as 499', async () => {
-    const gate = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
     const done: string[] = []
     const { port, lines } = await listening({
       routes: [
         slowRoute(async () => {
-          await gate.promise
+          await release.promise
           done.push('work')
         }),
       ],
@@ -135,7 +132,7 @@ describe('the listening server', () => {
     socket.destroy()
     await delay(100)
     assert.equal(lines.length, 0)
-    gate.resolve()
+    release.resolve()
     await delay(50)
     assert.deepEqual(done, ['work'])
     assert.deepEqual(
@@ -147,8 +144,8 @@ describe('the listening server', () => {
 
 describe('stopping', () => {
   it('F-90: lets what is under way end, closes its connection, and takes nothing new', async () => {
-    const gate = Promise.withResolvers<void>()
-    const { port, shell } = await listening({ routes: [slowRoute(() => gate.promise)] })
+    const release = Promise.withResolvers<void>()
+    const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
     const agent = new Agent({ keepAlive: true })
     const slow = get(port, '/api/v1/slow', agent)
     await delay(100)
@@ -159,7 +156,7 @@ describe('stopping', () => {
     await delay(100)
     assert.equal(stopped, false)
     await assert.rejects(get(port, '/healthz', new Agent()), /ECONNREFUSED/)
-    gate.resolve()
+    release.resolve()
     const answer = await slow
     assert.equal(answer.statusCode, 200)
     assert.equal(answer.headers.connection, 'close')
@@ -167,15 +164,15 @@ describe('stopping', () => {
   })
 
   it('F-90: turns readiness off before anything else, while what is under way goes on', async () => {
-    const gate = Promise.withResolvers<void>()
-    const { port, shell } = await listening({ routes: [slowRoute(() => gate.promise)] })
+    const release = Promise.withResolvers<void>()
+    const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
     const socket = connect(port, '127.0.0.1')
     const reading = readUntilQuiet(socket, 700)
     socket.write(head('GET /api/v1/slow HTTP/1.1', 'Host: x', 'x-api-key: right'))
     await delay(100)
     const stopping = shell.stop()
     const probe = shell.inject({ url: '/readyz' })
-    gate.resolve()
+    release.resolve()
     await stopping
     assert.match(await reading, /^HTTP\/1\.1 200 /)
     assert.equal((await probe).http, 503)
@@ -194,8 +191,8 @@ describe('stopping', () => {
   })
 
   it('waits for the work of callers that left', async () => {
-    const gate = Promise.withResolvers<void>()
-    const { port, shell } = await listening({ routes: [slowRoute(() => gate.promise)] })
+    const release = Promise.withResolvers<void>()
+    const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
     const socket = connect(port, '127.0.0.1')
     socket.write(head('GET /api/v1/slow HTTP/1.1', 'Host: x', 'x-api-key: right'))
     await delay(100)
@@ -206,7 +203,7 @@ describe('stopping', () => {
     })
     await delay(150)
     assert.equal(stopped, false)
-    gate.resolve()
+    release.resolve()
     await stopping
   })
 

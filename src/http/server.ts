@@ -5,11 +5,10 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Refusal } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
+import { type Authorization, createAuthorization } from './authorization.ts'
 import { createCompress } from './compression.ts'
-import { type ErrorPageNeeds, peoplesAddresses, sendErrorPage } from './error-pages.ts'
-import { badRequest, errorAnswer, refusalFor } from './errors.ts'
-import { createExchanges, type Exchanges } from './exchange.ts'
-import { createGate, type Gate } from './gate.ts'
+import { type ErrorPageNeeds, pageAddressMatcher, sendErrorPage } from './error-pages.ts'
+import { badRequest, errorResponse, refusalFor } from './errors.ts'
 import { securityHeaders } from './headers.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
@@ -20,23 +19,24 @@ import { openApiDocument } from './openapi.ts'
 import type { HttpShell, HttpShellOptions } from './options.ts'
 import { registerPageRoutes } from './page-routes.ts'
 import { registerPolicyReports } from './policy-reports.ts'
-import { registerHookRoutes, registerMounts } from './raw-routes.ts'
+import { registerGatewayWebhookRoutes, registerMounts } from './raw-routes.ts'
 import { registerReference } from './reference.ts'
+import { createRequestTracker, type RequestTracker } from './request-context.ts'
 
 /** What is under way gets this long to end. An orchestrator usually kills after 30 s. */
 const DRAIN_MS = 25_000
-const HANG_UP_MS = 500
+const CLOSE_GRACE_MS = 500
 
 export function createHttpShell(options: HttpShellOptions): HttpShell {
   const headers = securityHeaders(options.environment)
-  const exchanges = createExchanges(options.clock, options.log, options)
+  const requestTracker = createRequestTracker(options.clock, options.log, options)
   let stopping = false
   const { environment, random, log, errorPage } = options
-  const parts = { exchanges, headers, environment, random, log, errorPage, compress: createCompress() }
+  const parts = { requestTracker, headers, environment, random, log, errorPage, compress: createCompress() }
   const app = createFramework(options, parts)
-  const openApi = rememberedDocument(options)
-  const gate = createGate(options)
-  registerRoutes(app, options, { ...parts, gate, openApi, isStopping: () => stopping })
+  const openApi = cachedDocument(options)
+  const authorization = createAuthorization(options)
+  registerRoutes(app, options, { ...parts, authorization, openApi, isStopping: () => stopping })
   return {
     async listen(host, port) {
       await app.listen({ host, port })
@@ -45,38 +45,38 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
     },
     async stop() {
       stopping = true
-      exchanges.closeConnections()
+      requestTracker.closeConnections()
       const closed = app.close()
-      const inTime = new AbortController()
-      const drained = drain(options.clock, exchanges, closed).then(() => inTime.abort())
-      await Promise.race([drained, options.clock.sleep(DRAIN_MS, inTime.signal)])
+      const drainFinished = new AbortController()
+      const drained = drain(options.clock, requestTracker, closed).then(() => drainFinished.abort())
+      await Promise.race([drained, options.clock.sleep(DRAIN_MS, drainFinished.signal)])
       app.server.closeAllConnections()
       await closed
-      gate.stop()
+      authorization.stop()
     },
     async inject({ remoteAddress, ...request }) {
-      const { statusCode, headers: answered, body } = await app.inject({ ...request, remoteAddress })
-      return { http: statusCode, headers: answered, body }
+      const { statusCode, headers: responseHeaders, body } = await app.inject({ ...request, remoteAddress })
+      return { http: statusCode, headers: responseHeaders, body }
     },
     openApi,
   }
 }
 
 /** Resolves when all work has ended and its callers have had a moment to hang up. */
-async function drain(clock: Clock, exchanges: Exchanges, closed: Promise<void>): Promise<void> {
-  await exchanges.finished()
+async function drain(clock: Clock, requestTracker: RequestTracker, closed: Promise<void>): Promise<void> {
+  await requestTracker.whenIdle()
   // A connection on which a request is just arriving still gets its answer; the others would be waited for.
-  const hungUp = new AbortController()
-  void closed.then(() => hungUp.abort())
-  await clock.sleep(HANG_UP_MS, hungUp.signal)
-  await exchanges.finished()
+  const connectionsClosed = new AbortController()
+  void closed.then(() => connectionsClosed.abort())
+  await clock.sleep(CLOSE_GRACE_MS, connectionsClosed.signal)
+  await requestTracker.whenIdle()
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
 
 /** What every kind of route is served with. */
 interface Parts extends ErrorPageNeeds {
-  exchanges: Exchanges
+  requestTracker: RequestTracker
 }
 
 function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstance {
@@ -100,18 +100,18 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
       maxParamLength: 2_048,
     },
     frameworkErrors: (error, request, reply) => {
-      openExchange(request, reply)
+      beginRequest(request, reply)
       void sendError(error, request, reply)
     },
   })
-  const openExchange = (request: FastifyRequest, reply: FastifyReply): void => {
-    parts.exchanges.begin(request, reply)
+  const beginRequest = (request: FastifyRequest, reply: FastifyReply): void => {
+    parts.requestTracker.begin(request, reply)
     reply.headers(parts.headers.api).header('x-request-id', request.id)
   }
-  app.decorateRequest('exchange')
+  app.decorateRequest('requestContext')
   app.addHook('onRequest', (request, reply, done) => {
-    openExchange(request, reply)
-    done(request.is404 ? new Refusal('route_not_found') : missingHost(request))
+    beginRequest(request, reply)
+    done(request.is404 ? new Refusal('route_not_found') : hostError(request))
   })
   app.setErrorHandler(sendError)
   return app
@@ -121,14 +121,14 @@ type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) 
 
 /** A person gets a page, a program the envelope. */
 function createErrorSender(options: HttpShellOptions, parts: Parts): SendError {
-  const isForPeople = peoplesAddresses(options.pageRoutes)
+  const isPageAddress = pageAddressMatcher(options.pageRoutes)
   return async (error, request, reply) => {
     const refusal = refuse(options, error, request)
-    if (refusal.code === 'payload_too_large') lingerOverBody(reply)
-    if (isForPeople(request.routeOptions.url ?? request.raw.url))
+    if (refusal.code === 'payload_too_large') drainBodyBeforeClose(reply)
+    if (isPageAddress(request.routeOptions.url ?? request.raw.url))
       return sendErrorPage(parts, refusal, request, reply)
     const accept = request.headers.accept
-    const answer = errorAnswer(refusal, { requestId: request.id, accept, publicUrl: options.publicUrl() })
+    const answer = errorResponse(refusal, { requestId: request.id, accept, publicUrl: options.publicUrl() })
     return reply.code(answer.http).headers(answer.headers).type(answer.contentType).send(answer.body)
   }
 }
@@ -137,7 +137,7 @@ function createErrorSender(options: HttpShellOptions, parts: Parts): SendError {
  * Closing right after a body that was too large, as the framework wants to and some callers ask, would cut off our
  * answer while they still send. The rest is read and thrown away instead, as long as the request timeout allows.
  */
-function lingerOverBody(reply: FastifyReply): void {
+function drainBodyBeforeClose(reply: FastifyReply): void {
   reply.removeHeader('connection')
   reply.raw.shouldKeepAlive = true
 }
@@ -147,7 +147,7 @@ function requestIdOf(request: IncomingMessage): string | undefined {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined
 }
 
-function missingHost(request: FastifyRequest): Refusal | undefined {
+function hostError(request: FastifyRequest): Refusal | undefined {
   const { httpVersion, headers } = request.raw
   if (headers.host !== undefined || httpVersion === '1.0') return undefined
   return badRequest('Host', 'HTTP/1.1 requests name their Host.')
@@ -157,7 +157,7 @@ function missingHost(request: FastifyRequest): Refusal | undefined {
 function refuse(options: HttpShellOptions, error: unknown, request: FastifyRequest): Refusal {
   const refusal =
     refusalFor(error, request.routeOptions.bodyLimit) ?? new Refusal('internal_error', { cause: error })
-  request.exchange.refusal = refusal.code
+  request.requestContext.refusal = refusal.code
   if (refusal.cause !== undefined) {
     const { method, id: requestId } = request
     const where = { requestId, method, route: request.routeOptions.url }
@@ -170,7 +170,7 @@ function refuse(options: HttpShellOptions, error: unknown, request: FastifyReque
 }
 
 interface Needs extends Parts {
-  gate: Gate
+  authorization: Authorization
   openApi(): object
   isStopping(): boolean
 }
@@ -182,31 +182,34 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerMounts(app, options.mounts, options.log)
   const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
   const { failpoints } = options
-  if (options.readMetrics) registerMetrics(app, needs.gate.admitScraper, options.readMetrics)
+  if (options.readMetrics) registerMetrics(app, needs.authorization.authorizeScraper, options.readMetrics)
   registerJsonRoutes(app, { ...needs, failpoints }, options.routes, operatorRoutes)
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)
-  registerHookRoutes(app, needs, options.hookRoutes)
+  registerGatewayWebhookRoutes(app, needs, options.gatewayWebhookRoutes)
   // Last: by then every other path is known.
-  app.register(async (scope) => registerOtherMethods(scope, new Map(methods)))
+  app.register(async (scope) => registerMethodNotAllowed(scope, new Map(methods)))
 }
 
 function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set()
-    for (const name of [method].flat()) known.add(name)
-    methods.set(url, known)
+    const allowed = methods.get(url) ?? new Set()
+    for (const name of [method].flat()) allowed.add(name)
+    methods.set(url, allowed)
   })
   return methods
 }
 
 /** A known path with another method is 405, and says which methods it takes. */
-function registerOtherMethods(app: FastifyInstance, methods: ReadonlyMap<string, ReadonlySet<string>>): void {
-  for (const [url, known] of methods) {
-    const others = app.supportedMethods.filter((method) => !known.has(method))
+function registerMethodNotAllowed(
+  app: FastifyInstance,
+  methods: ReadonlyMap<string, ReadonlySet<string>>,
+): void {
+  for (const [url, allowed] of methods) {
+    const others = app.supportedMethods.filter((method) => !allowed.has(method))
     if (others.length === 0) continue
-    const allow = [...known].join(', ')
+    const allow = [...allowed].join(', ')
     app.route({
       method: others,
       url,
@@ -223,12 +226,12 @@ function registerOtherMethods(app: FastifyInstance, methods: ReadonlyMap<string,
 }
 
 /** The document hardly changes while we run: only the address may become known later. */
-function rememberedDocument(options: HttpShellOptions): () => object {
-  let remembered: { publicUrl: string; document: object } | undefined
+function cachedDocument(options: HttpShellOptions): () => object {
+  let cached: { publicUrl: string; document: object } | undefined
   return () => {
     const publicUrl = options.publicUrl()
-    if (remembered?.publicUrl !== publicUrl)
-      remembered = { publicUrl, document: openApiDocument(options.routes, { publicUrl }) }
-    return remembered.document
+    if (cached?.publicUrl !== publicUrl)
+      cached = { publicUrl, document: openApiDocument(options.routes, { publicUrl }) }
+    return cached.document
   }
 }

@@ -7,9 +7,9 @@ import { type Complaint, refusalOf } from '../core/errors.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import type { JsonBody } from './body.ts'
 import { type Clean, compileClean, isSchema, type JsonSchema } from './clean.ts'
-import { complaintsOf } from './complaints.ts'
 import { FORMATS } from './formats.ts'
 import { compileReadParams, compileReadQuery } from './query.ts'
+import { complaintsOf } from './validation-issues.ts'
 
 interface InputSchemas {
   params?: TSchema
@@ -41,20 +41,25 @@ export function createInputCompiler(): CompileInput {
     validateSchema: false,
   })
   for (const [name, format] of Object.entries(FORMATS)) ajv.addFormat(name, format.matches)
-  const compilePart = (schema: TSchema | undefined, whole: string): CheckPart => {
+  const compilePart = (schema: TSchema | undefined, rootName: string): CheckPart => {
     // Without a schema nothing is known but that no text may hold control characters.
-    if (!isSchema(schema)) return checkPart({}, compileClean({}), ajv.compile({}), whole)
-    return checkPart(schema, compileClean(schema), ajv.compile(schema), whole)
+    if (!isSchema(schema)) return checkPart({}, compileClean({}), ajv.compile({}), rootName)
+    return checkPart(schema, compileClean(schema), ajv.compile(schema), rootName)
   }
   return (schemas) => compileCheck(schemas, compilePart)
 }
 
 type CheckPart = (value: Record<string, unknown>, complaints: Complaint[]) => Record<string, unknown>
 
-function checkPart(schema: JsonSchema, clean: Clean, validate: ValidateFunction, whole: string): CheckPart {
+function checkPart(
+  schema: JsonSchema,
+  clean: Clean,
+  validate: ValidateFunction,
+  rootName: string,
+): CheckPart {
   return (value, complaints) => {
     const cleaned = clean(value, [], complaints)
-    if (!validate(cleaned)) complaints.push(...complaintsOf(schema, validate.errors ?? [], whole))
+    if (!validate(cleaned)) complaints.push(...complaintsOf(schema, validate.errors ?? [], rootName))
     // An object on top goes in, and cleaning an object by an object's schema gives an object.
     return isSchema(cleaned) ? cleaned : {}
   }
@@ -62,7 +67,7 @@ function checkPart(schema: JsonSchema, clean: Clean, validate: ValidateFunction,
 
 function compileCheck(
   schemas: InputSchemas,
-  compilePart: (schema: TSchema | undefined, whole: string) => CheckPart,
+  compilePart: (schema: TSchema | undefined, rootName: string) => CheckPart,
 ): CheckInput {
   const readParams = compileReadParams(isSchema(schemas.params) ? schemas.params : undefined)
   const readQuery = compileReadQuery(isSchema(schemas.query) ? schemas.query : undefined)

@@ -26,7 +26,7 @@ export function buildAddressList(blocks: readonly string[]): BlockList | undefin
 
 export function allowsAddress(list: BlockList | undefined, ip: string): boolean {
   if (!list) return true
-  const address = unmapped(ip)
+  const address = unmapIpv4(ip)
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
@@ -50,13 +50,13 @@ function readBlock(text: string): Block | undefined {
   const version = isIP(address)
   // A zone, as in fe80::1%eth0, means something only on one machine.
   if (version === 0 || address.includes('%') || rest.length > 0) return undefined
-  const most = version === 4 ? 32 : 128
-  const bits = prefix === undefined ? most : Number(prefix)
-  if (prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || bits > most)) return undefined
+  const maxBits = version === 4 ? 32 : 128
+  const bits = prefix === undefined ? maxBits : Number(prefix)
+  if (prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || bits > maxBits)) return undefined
   return { address, prefix: bits, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
 /** A server that listens on both families sees an IPv4 client as ::ffff:1.2.3.4. */
-function unmapped(ip: string): string {
+function unmapIpv4(ip: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip
 }

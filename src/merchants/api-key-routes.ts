@@ -3,48 +3,48 @@
 import { REPLAYED } from '../kit/idempotency.ts'
 import { type Answer, created, listed, ok, type Route, route } from '../kit/route.ts'
 import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE, REVOKED_KEY_EXAMPLE } from './examples.ts'
-import { showOwnKey } from './key-view.ts'
+import { serializeSelfServiceKey } from './key-view.ts'
 import {
-  createOwnKey,
-  listOwnKeys,
-  MAX_LIVE_KEYS,
-  type MadeKey,
-  type OwnKeysApp,
-  requireOwnKey,
-  revokeOwnKey,
-  rotateOwnKey,
-} from './own-keys.ts'
-import {
-  CreatedOwnKeyRecord,
-  CreateOwnKeyBody,
+  CreatedSelfServiceKeyRecord,
+  CreateSelfServiceKeyBody,
   KeyParams,
-  OwnKeyRecord,
-  OwnKeysQuery,
-  RevokeOwnKeyBody,
+  RevokeSelfServiceKeyBody,
   RotateKeyBody,
+  SelfServiceKeyRecord,
+  SelfServiceKeysQuery,
 } from './schema.ts'
+import {
+  createSelfServiceKey,
+  type IssuedKey,
+  listSelfServiceKeys,
+  MAX_LIVE_KEYS,
+  requireSelfServiceKey,
+  revokeSelfServiceKey,
+  rotateSelfServiceKey,
+  type SelfServiceKeysApp,
+} from './self-service-keys.ts'
 
 const PATH = '/api/v1/api-keys'
 const COMMON = { tag: 'API keys', scope: 'keys:write' } as const
 
-export function apiKeyRoutes(app: OwnKeysApp): Route[] {
-  return [...readingRoutes(app), ...makingRoutes(app), revokingRoute(app)]
+export function apiKeyRoutes(app: SelfServiceKeysApp): Route[] {
+  return [...readRoutes(app), ...createRoutes(app), revokeRoute(app)]
 }
 
-const readingRoutes = (app: OwnKeysApp): Route[] => [
+const readRoutes = (app: SelfServiceKeysApp): Route[] => [
   route({
     ...COMMON,
     method: 'GET',
     path: PATH,
     summary: 'List your API keys',
     description: 'Newest first, also those that have ended. The keys themselves are never shown again.',
-    query: OwnKeysQuery,
-    answer: { http: 200, data: OwnKeyRecord, list: true },
+    query: SelfServiceKeysQuery,
+    answer: { http: 200, data: SelfServiceKeyRecord, list: true },
     refusals: ['validation_failed'],
     examples: { data: [KEY_EXAMPLE] },
     handle: async ({ merchant, keyId, query }) => {
-      const { keys, meta } = await listOwnKeys(app, merchant, query)
-      const records = keys.map((key) => showOwnKey(key, app.clock, keyId))
+      const { keys, meta } = await listSelfServiceKeys(app, merchant, query)
+      const records = keys.map((key) => serializeSelfServiceKey(key, app.clock, keyId))
       return listed('API keys retrieved.', records, meta)
     },
   }),
@@ -54,26 +54,26 @@ const readingRoutes = (app: OwnKeysApp): Route[] => [
     path: `${PATH}/{keyId}`,
     summary: 'Get an API key',
     params: KeyParams,
-    answer: { http: 200, data: OwnKeyRecord },
+    answer: { http: 200, data: SelfServiceKeyRecord },
     refusals: ['validation_failed', 'api_key_not_found'],
     examples: { data: KEY_EXAMPLE },
     handle: async ({ merchant, keyId, params }) => {
-      const key = await requireOwnKey(app, merchant, params.keyId)
-      return ok('API key retrieved.', showOwnKey(key, app.clock, keyId))
+      const key = await requireSelfServiceKey(app, merchant, params.keyId)
+      return ok('API key retrieved.', serializeSelfServiceKey(key, app.clock, keyId))
     },
   }),
 ]
 
-const makingRoutes = (app: OwnKeysApp): Route[] => [
+const createRoutes = (app: SelfServiceKeysApp): Route[] => [
   route({
     ...COMMON,
     method: 'POST',
     path: PATH,
     summary: 'Create an API key',
     description: `The answer is the only place where the key is shown. A key gives only what it has itself: its scopes, its addresses, its time and its pace; what you do not name is taken over from it. There may be ${MAX_LIVE_KEYS} live keys. Sent again with the same \`Idempotency-Key\` it answers the record with \`apiKey\` null: if the key was lost on its way, revoke it and create another.`,
-    body: CreateOwnKeyBody,
-    answer: { http: 201, data: CreatedOwnKeyRecord },
-    refusals: ['beyond_own_rights', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],
+    body: CreateSelfServiceKeyBody,
+    answer: { http: 201, data: CreatedSelfServiceKeyRecord },
+    refusals: ['scope_exceeded', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],
     examples: {
       body: {
         name: 'Nightly report',
@@ -83,9 +83,9 @@ const makingRoutes = (app: OwnKeysApp): Route[] => [
       },
       data: CREATED_KEY_EXAMPLE,
     },
-    handle: async ({ body, ...asking }) => {
-      const { record, replayed } = await createOwnKey(app, asking, body)
-      return answerMade(app, asking.keyId, record, replayed)
+    handle: async ({ body, ...caller }) => {
+      const { record, replayed } = await createSelfServiceKey(app, caller, body)
+      return answerCreated(app, caller.keyId, record, replayed)
     },
   }),
   route({
@@ -97,17 +97,17 @@ const makingRoutes = (app: OwnKeysApp): Route[] => [
       'Makes a key with the same rights, shown in this answer only. The old one works for `overlapHours` more (0 to 168, 24 if not named). A key can replace itself and every key that may do no more than it does. Sent again with the same `Idempotency-Key` it answers the record with `apiKey` null.',
     params: KeyParams,
     body: RotateKeyBody,
-    answer: { http: 201, data: CreatedOwnKeyRecord },
-    refusals: ['api_key_not_found', 'invalid_state', 'beyond_own_rights', 'too_many_api_keys'],
+    answer: { http: 201, data: CreatedSelfServiceKeyRecord },
+    refusals: ['api_key_not_found', 'invalid_state', 'scope_exceeded', 'too_many_api_keys'],
     examples: { body: { overlapHours: 24 }, data: CREATED_KEY_EXAMPLE },
-    handle: async ({ params, body, ...asking }) => {
-      const { record, replayed } = await rotateOwnKey(app, asking, params.keyId, body?.overlapHours)
-      return answerMade(app, asking.keyId, record, replayed)
+    handle: async ({ params, body, ...caller }) => {
+      const { record, replayed } = await rotateSelfServiceKey(app, caller, params.keyId, body?.overlapHours)
+      return answerCreated(app, caller.keyId, record, replayed)
     },
   }),
 ]
 
-const revokingRoute = (app: OwnKeysApp): Route =>
+const revokeRoute = (app: SelfServiceKeysApp): Route =>
   route({
     ...COMMON,
     method: 'POST',
@@ -116,22 +116,32 @@ const revokingRoute = (app: OwnKeysApp): Route =>
     description:
       'In force everywhere within 5 seconds; a repeat changes nothing. Any key of yours can be ended, also one that may do more than the one that asks. The key that asks ends itself only with `confirmSelf`.',
     params: KeyParams,
-    body: RevokeOwnKeyBody,
-    answer: { http: 200, data: OwnKeyRecord },
+    body: RevokeSelfServiceKeyBody,
+    answer: { http: 200, data: SelfServiceKeyRecord },
     refusals: ['api_key_not_found', 'invalid_state'],
     examples: { body: { confirmSelf: false }, data: REVOKED_KEY_EXAMPLE },
-    handle: async ({ params, body, ...asking }) => {
-      const { record, replayed } = await revokeOwnKey(app, asking, params.keyId, body?.confirmSelf ?? false)
-      const shown = showOwnKey(record, app.clock, asking.keyId)
-      return ok('API key revoked.', shown, replayed ? REPLAYED : undefined)
+    handle: async ({ params, body, ...caller }) => {
+      const { record, replayed } = await revokeSelfServiceKey(
+        app,
+        caller,
+        params.keyId,
+        body?.confirmSelf ?? false,
+      )
+      const data = serializeSelfServiceKey(record, app.clock, caller.keyId)
+      return ok('API key revoked.', data, replayed ? REPLAYED : undefined)
     },
   })
 
-function answerMade(app: OwnKeysApp, keyId: string, { key, apiKey }: MadeKey, replayed: boolean): Answer {
-  const data = { ...showOwnKey(key, app.clock, keyId), apiKey }
-  return replayed ? created(SHOWN_BEFORE, data, REPLAYED) : created(SHOWN_ONCE, data)
+function answerCreated(
+  app: SelfServiceKeysApp,
+  keyId: string,
+  { key, apiKey }: IssuedKey,
+  replayed: boolean,
+): Answer {
+  const data = { ...serializeSelfServiceKey(key, app.clock, keyId), apiKey }
+  return replayed ? created(KEY_REPLAYED_MESSAGE, data, REPLAYED) : created(KEY_CREATED_MESSAGE, data)
 }
 
-const SHOWN_ONCE = 'API key created. Store it now: it is not shown again.'
-const SHOWN_BEFORE =
+const KEY_CREATED_MESSAGE = 'API key created. Store it now: it is not shown again.'
+const KEY_REPLAYED_MESSAGE =
   'This Idempotency-Key made this API key before. The key was shown then and is not shown again; if it was lost, revoke it and create another.'

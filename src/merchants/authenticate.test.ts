@@ -57,10 +57,10 @@ async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2
   return { db, admin, merchant, keyId: key.key_id, apiKey }
 }
 
-const refusedWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
+const failsWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
 
 /** Lets the writes that nobody waits for reach the database. */
-const settled = () => systemClock.sleep(150)
+const untilWritten = () => systemClock.sleep(150)
 
 describe('the key check', () => {
   it('knows the merchant, the scopes and the limit of a key', async (t) => {
@@ -79,7 +79,7 @@ describe('the key check', () => {
     const shop = await shopWithKey(t)
     const { app, reads } = startProcess(shop.db)
     for (const apiKey of [undefined, ''])
-      await assert.rejects(authenticate(app, { apiKey, ip: IP }), refusedWith('missing_api_key'))
+      await assert.rejects(authenticate(app, { apiKey, ip: IP }), failsWith('missing_api_key'))
     for (const apiKey of [
       shop.apiKey.slice(0, -1),
       `${shop.apiKey}x`,
@@ -97,12 +97,12 @@ describe('the key check', () => {
     const shop = await shopWithKey(t)
     const { app, reads } = startProcess(shop.db)
     for (const apiKey of [formatApiKey(generateApiKey('live', random)), 'cowry_live_whatever'])
-      await assert.rejects(authenticate(app, { apiKey, ip: IP }), refusedWith('mode_mismatch'))
+      await assert.rejects(authenticate(app, { apiKey, ip: IP }), failsWith('mode_mismatch'))
     assert.equal(reads(), 0)
     const production = { ...app, mode: 'live' as const }
     await assert.rejects(
       authenticate(production, { apiKey: shop.apiKey, ip: IP }),
-      refusedWith('mode_mismatch'),
+      failsWith('mode_mismatch'),
     )
   })
 
@@ -118,7 +118,7 @@ describe('the key check', () => {
         await assert.rejects(authenticate(app, { apiKey, ip: IP }), (error: unknown) => {
           assert.ok(error instanceof Refusal && isSecretGuess(error))
           messages.push(`${error.code} ${error.message}`)
-          return refusedWith('invalid_api_key')(error)
+          return failsWith('invalid_api_key')(error)
         })
       assert.equal(reads() - before, 1)
     }
@@ -130,8 +130,8 @@ describe('the key check', () => {
     await revokeKey(shop.admin, shop.merchant.id, shop.keyId)
     const { app } = startProcess(shop.db)
     const guess = formatApiKey({ ...generateApiKey('test', random), id: shop.keyId })
-    await assert.rejects(authenticate(app, { apiKey: guess, ip: IP }), refusedWith('invalid_api_key'))
-    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith('api_key_revoked'))
+    await assert.rejects(authenticate(app, { apiKey: guess, ip: IP }), failsWith('invalid_api_key'))
+    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith('api_key_revoked'))
   })
 
   it('ends a key at its expiry, to the millisecond, also when the cache is warm', async (t) => {
@@ -140,7 +140,7 @@ describe('the key check', () => {
     passMs(999)
     await authenticate(app, { apiKey: shop.apiKey, ip: IP })
     passMs(1)
-    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith('api_key_expired'))
+    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith('api_key_expired'))
   })
 
   it('takes a key only from its addresses', async (t) => {
@@ -148,7 +148,7 @@ describe('the key check', () => {
     const { app } = startProcess(shop.db)
     for (const ip of [IP, `::ffff:${IP}`, '2001:db8::7']) await authenticate(app, { apiKey: shop.apiKey, ip })
     for (const ip of ['198.51.100.1', '::1', ''])
-      await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip }), refusedWith('ip_not_allowed'))
+      await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip }), failsWith('ip_not_allowed'))
   })
 })
 
@@ -179,7 +179,7 @@ describe('the cache of the key check', () => {
       await end(shop)
       passMs(4_999)
       for (const { app } of processes)
-        await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith(code))
+        await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith(code))
     }
   })
 
@@ -212,7 +212,7 @@ describe('the cache of the key check', () => {
     for (let guess = 0; guess < 10; guess++)
       await assert.rejects(
         authenticate(small, { apiKey: formatApiKey(generateApiKey('test', random)), ip: IP }),
-        refusedWith('invalid_api_key'),
+        failsWith('invalid_api_key'),
       )
     assert.equal(small.keyCache.size, 3)
     await authenticate(small, { apiKey: shop.apiKey, ip: IP })
@@ -228,7 +228,7 @@ describe('the time of use', () => {
     const processes = [startProcess(shop.db), startProcess(shop.db)]
     const useEverywhere = async () => {
       for (const { app } of processes) await authenticate(app, { apiKey: shop.apiKey, ip: IP })
-      await settled()
+      await untilWritten()
     }
     await useEverywhere()
     assert.equal(await usedAt(shop), '2026-03-01T12:00:00.000Z')
@@ -249,7 +249,7 @@ describe('the time of use', () => {
     const shop = await shopWithKey(t)
     const { app, asked } = startProcess(shop.db, { failTouch: true })
     await authenticate(app, { apiKey: shop.apiKey, ip: IP })
-    await settled()
+    await untilWritten()
     assert.ok(asked.includes('write'))
     assert.equal(await usedAt(shop), undefined)
   })
@@ -257,7 +257,7 @@ describe('the time of use', () => {
   it('is not written for a request that is refused', async (t) => {
     const shop = await shopWithKey(t, { allowedIps: ['10.0.0.0/8'] })
     const { app, asked } = startProcess(shop.db)
-    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), refusedWith('ip_not_allowed'))
+    await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith('ip_not_allowed'))
     assert.ok(!asked.includes('write'))
     assert.ok(parseApiKey(shop.apiKey))
   })

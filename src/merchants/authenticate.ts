@@ -32,7 +32,7 @@ interface Needs {
   keyCache: KeyCache
 }
 
-interface KnownKey {
+interface CachedKey {
   row: KeyOwnerRow
   addresses: BlockList | undefined
   answer: Authenticated
@@ -41,16 +41,16 @@ interface KnownKey {
 }
 
 /** Unknown ids are remembered too, so that they cost what known ones cost. */
-export type KeyCache = Memory<KnownKey | undefined>
+export type KeyCache = Memory<CachedKey | undefined>
 
 // Revocation must be in force within 5 s in every process. An entry ages from the start of its lookup, so 3 s leave
 // time for the request that is under way.
-const MAX_AGE_MS = 3_000
+const KEY_TTL_MS = 3_000
 
 // Ten thousand are a few megabytes.
 const MAX_ENTRIES = 10_000
 
-const KEYS_AT_ONCE = 200
+const KEY_BATCH_SIZE = 200
 
 export function createKeyCache(
   { db, clock }: Pick<Needs, 'db' | 'clock'>,
@@ -59,7 +59,7 @@ export function createKeyCache(
   // Those that miss at the same moment ask together.
   const find = createBatcher({
     run: (keyIds: readonly string[]) => findKeyOwners(db, keyIds),
-    maxSize: KEYS_AT_ONCE,
+    maxSize: KEY_BATCH_SIZE,
     // A flood of keys that nobody has keeps two connections busy, and no more.
     concurrency: 2,
     isolates: () => false,
@@ -67,9 +67,9 @@ export function createKeyCache(
   })
   return createMemory({
     clock,
-    rememberedMs: MAX_AGE_MS,
+    rememberedMs: KEY_TTL_MS,
     maxEntries,
-    read: async (keyId) => toKnownKey(await find(keyId)),
+    read: async (keyId) => toCachedKey(await find(keyId)),
     renewedUntil,
   })
 }
@@ -80,47 +80,49 @@ export async function authenticate(
 ): Promise<Authenticated> {
   if (!request.apiKey) throw new Refusal('missing_api_key')
   const claimed = claimedMode(request.apiKey)
-  if (claimed && claimed !== app.mode) throw new Refusal('mode_mismatch', { message: wrongMode(claimed) })
+  if (claimed && claimed !== app.mode)
+    throw new Refusal('mode_mismatch', { message: modeMismatchMessage(claimed) })
   const presented = parseApiKey(request.apiKey)
   // Anybody can compute the check of a key, so telling a typo apart tells nothing about what keys there are.
-  if (!presented) throw new Refusal('invalid_api_key', { message: MALFORMED })
+  if (!presented) throw new Refusal('invalid_api_key', { message: MALFORMED_MESSAGE })
 
-  const known = await app.keyCache.get(presented.id)
+  const cached = await app.keyCache.get(presented.id)
   // The same work for an id that does not exist, so that the time does not tell which ids do.
-  const isRight = sameBytes(
+  const matches = sameBytes(
     hashSecret(app.keyPepper, presented.secret),
-    known?.row.secret_hash ?? NOBODYS_HASH,
+    cached?.row.secret_hash ?? DUMMY_HASH,
   )
-  if (!known || !isRight) throw new Refusal('invalid_api_key')
+  if (!cached || !matches) throw new Refusal('invalid_api_key')
 
-  refuseInactive(known, app.clock.now(), request.ip)
-  noteUse(app, known)
-  return known.answer
+  assertKeyActive(cached, app.clock.now(), request.ip)
+  recordUse(app, cached)
+  return cached.answer
 }
 
 /** Whether a refused key was a try at a secret, rather than a typo that anybody can see offline. */
-export function isSecretGuess(refusal: Refusal): boolean {
-  return refusal.code === 'invalid_api_key' && refusal.message !== MALFORMED
+export function isSecretGuess(error: Refusal): boolean {
+  return error.code === 'invalid_api_key' && error.message !== MALFORMED_MESSAGE
 }
 
-const MALFORMED = 'The API key is incomplete or mistyped; copy it again, from cowry_ to its last character.'
-const NOBODYS_HASH = Buffer.alloc(32)
+const MALFORMED_MESSAGE =
+  'The API key is incomplete or mistyped; copy it again, from cowry_ to its last character.'
+const DUMMY_HASH = Buffer.alloc(32)
 
-function wrongMode(claimed: Mode): string {
+function modeMismatchMessage(claimed: Mode): string {
   return claimed === 'live'
     ? 'This is a live key and this is the staging environment; use a cowry_test_ key here.'
     : 'This is a test key and this is the production environment; use a cowry_live_ key here.'
 }
 
 /** Decided anew on every request: an expiry must not wait for a cache. */
-function refuseInactive({ row, addresses }: KnownKey, now: Date, ip: string): void {
+function assertKeyActive({ row, addresses }: CachedKey, now: Date, ip: string): void {
   if (row.revoked_at) throw new Refusal('api_key_revoked')
   if (row.expires_at && row.expires_at <= now) throw new Refusal('api_key_expired')
   if (row.merchant_status === 'suspended') throw new Refusal('merchant_suspended')
   if (!allowsAddress(addresses, ip)) throw new Refusal('ip_not_allowed')
 }
 
-function toKnownKey(row: KeyOwnerRow | undefined): KnownKey | undefined {
+function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {
   if (!row) return undefined
   const answer: Authenticated = {
     merchant: {
@@ -140,18 +142,18 @@ function toKnownKey(row: KeyOwnerRow | undefined): KnownKey | undefined {
   return { row, addresses: buildAddressList(row.allowed_ips), answer, isTouched: false }
 }
 
-const TOUCH_EVERY_MS = 60_000
+const TOUCH_INTERVAL_MS = 60_000
 
 /**
  * Writes the time of use at most once a minute and off the request's path. The stored time itself says when the last
  * write was, over all processes, so a write that failed is simply due again with the next reading of the row.
  */
-function noteUse(app: Needs, known: KnownKey): void {
+function recordUse(app: Needs, cached: CachedKey): void {
   const now = app.clock.now()
-  const due = addMs(now, -TOUCH_EVERY_MS)
-  if (known.isTouched || (known.row.last_used_at && known.row.last_used_at >= due)) return
-  known.isTouched = true
-  const { merchant_id: merchantId, key_id: keyId } = known.row
+  const due = addMs(now, -TOUCH_INTERVAL_MS)
+  if (cached.isTouched || (cached.row.last_used_at && cached.row.last_used_at >= due)) return
+  cached.isTouched = true
+  const { merchant_id: merchantId, key_id: keyId } = cached.row
   touchKey(app.db, merchantId, keyId, { usedAt: now, unlessAfter: due }).catch((error: unknown) => {
     app.log.warn('the time of use of a key was not written', { merchantId, keyId, ...errorFields(error) })
   })

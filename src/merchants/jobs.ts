@@ -1,17 +1,17 @@
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
 import type { Job } from '../kit/jobs.ts'
-import { forgetPaces } from './pace-queries.ts'
+import { purgeIdleBuckets } from './rate-limit-queries.ts'
 
 // The largest bucket with the slowest pace is full again after twelve days; most are after seconds.
-const UNUSED_MS = 14 * 24 * 3_600_000
+const IDLE_BUCKET_MS = 14 * 24 * 3_600_000
 
 export function merchantJobs(app: { db: Db; clock: Clock }): Job[] {
   return [
     {
-      name: 'forget-paces',
+      name: 'purge-rate-limit-buckets',
       everyMs: 600_000,
-      run: () => forgetPaces(app.db, addMs(app.clock.now(), -UNUSED_MS)),
+      run: () => purgeIdleBuckets(app.db, addMs(app.clock.now(), -IDLE_BUCKET_MS)),
     },
   ]
 }

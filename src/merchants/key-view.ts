@@ -4,9 +4,9 @@ import type { Static } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
 import { maskApiKey } from './keys.ts'
 import type { KeyRow } from './queries.ts'
-import type { KeyRecord, OwnKeyRecord } from './schema.ts'
+import type { KeyRecord, SelfServiceKeyRecord } from './schema.ts'
 
-export function showKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord> {
+export function serializeKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord> {
   const isExpired = key.expires_at !== null && key.expires_at <= clock.now()
   return {
     keyId: key.key_id,
@@ -31,7 +31,11 @@ export function showKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord> {
 }
 
 /** To its own merchant, who asks by one of its keys. */
-export function showOwnKey(key: KeyRow, clock: Clock, askingKeyId: string): Static<typeof OwnKeyRecord> {
-  const { merchantUuid: _, ...record } = showKey(key, clock)
-  return { ...record, isCurrent: key.key_id === askingKeyId }
+export function serializeSelfServiceKey(
+  key: KeyRow,
+  clock: Clock,
+  callerKeyId: string,
+): Static<typeof SelfServiceKeyRecord> {
+  const { merchantUuid: _, ...record } = serializeKey(key, clock)
+  return { ...record, isCurrent: key.key_id === callerKeyId }
 }

@@ -13,7 +13,7 @@ function accepted(dataUri: string) {
   return logo
 }
 
-const complaint = (dataUri: string): string => {
+const issueOf = (dataUri: string): string => {
   const logo = readLogo(dataUri)
   return typeof logo === 'string' ? logo : assert.fail(`${dataUri} was accepted as ${logo.type}`)
 }
@@ -33,17 +33,17 @@ describe('a logo', () => {
     const padded = (length: number) =>
       dataUriOf(Buffer.concat([png, Buffer.alloc(length - png.length)]), 'image/png')
     assert.equal(accepted(padded(3072)).bytes.length, 3072)
-    assert.match(complaint(padded(3073)), /3073 bytes.*at most 3072/)
+    assert.match(issueOf(padded(3073)), /3073 bytes.*at most 3072/)
   })
 
   it('is known by its bytes, not by what it claims', () => {
     const jpeg = imageOf('image/jpeg')
     assert.match(
-      complaint(jpeg.replace('image/jpeg', 'image/png')),
+      issueOf(jpeg.replace('image/jpeg', 'image/png')),
       /holds image\/jpeg; begin it with data:image\/jpeg/,
     )
-    assert.match(complaint(dataUriOf('GIF89a\u0001', 'image/png')), /does not hold a PNG/)
-    assert.match(complaint(dataUriOf('<html></html>')), /does not hold a PNG/)
+    assert.match(issueOf(dataUriOf('GIF89a\u0001', 'image/png')), /does not hold a PNG/)
+    assert.match(issueOf(dataUriOf('<html></html>')), /does not hold a PNG/)
   })
 
   it('is written as base64 in a data: URI, in the one right way', () => {
@@ -60,7 +60,7 @@ describe('a logo', () => {
       'data:image/png;base64,',
       'data:image/png;base64,====',
     ])
-      assert.match(complaint(wrong), /must be a data: URI in base64/, wrong)
+      assert.match(issueOf(wrong), /must be a data: URI in base64/, wrong)
   })
 
   it('may be an SVG as drawing programs write it', () => {
@@ -98,15 +98,15 @@ describe('a logo', () => {
       ['<g xml:base="https://evil.example/"><use href="#a"/></g>', /xml:base/],
       ['<?xml-stylesheet href="#a"?>', /stylesheet/],
     ]
-    for (const [inside, words] of wrong) assert.match(complaint(svgWith(inside)), words, inside)
+    for (const [inside, words] of wrong) assert.match(issueOf(svgWith(inside)), words, inside)
   })
 
   it('is no SVG that hides behind a document type, another encoding or another document', () => {
     const doctype = `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x "y">]><svg ${NAMESPACE}>&x;</svg>`
-    assert.match(complaint(dataUriOf(doctype)), /DOCTYPE/)
-    assert.match(complaint(dataUriOf(`<?xml version="1.0"?><html><svg ${NAMESPACE}/></html>`)), /no SVG/)
-    assert.match(complaint(dataUriOf(Buffer.from([...Buffer.from(SVG), 0xff, 0xfe]))), /UTF-8/)
-    assert.match(complaint(dataUriOf(Buffer.from(SVG, 'utf16le'))), /does not hold/)
-    assert.match(complaint(dataUriOf('<svg></svg>')), /no xmlns/)
+    assert.match(issueOf(dataUriOf(doctype)), /DOCTYPE/)
+    assert.match(issueOf(dataUriOf(`<?xml version="1.0"?><html><svg ${NAMESPACE}/></html>`)), /no SVG/)
+    assert.match(issueOf(dataUriOf(Buffer.from([...Buffer.from(SVG), 0xff, 0xfe]))), /UTF-8/)
+    assert.match(issueOf(dataUriOf(Buffer.from(SVG, 'utf16le'))), /does not hold/)
+    assert.match(issueOf(dataUriOf('<svg></svg>')), /no xmlns/)
   })
 })

@@ -16,29 +16,29 @@ const LOGO_MAX_BYTES = 3072
 const DATA_URI = /^data:(image\/[a-z+]{1,20});base64,([A-Za-z0-9+/]+={0,2})$/
 const DIGEST_LENGTH = 16
 
-export const LOGO_WORDS = `must be a data: URI in base64 of a PNG, WebP, JPEG or SVG of at most ${LOGO_MAX_BYTES} bytes, such as data:image/png;base64,iVBORw0KGgo….`
+export const LOGO_MESSAGE = `must be a data: URI in base64 of a PNG, WebP, JPEG or SVG of at most ${LOGO_MAX_BYTES} bytes, such as data:image/png;base64,iVBORw0KGgo….`
 
-const NO_PICTURE = 'does not hold a PNG, WebP, JPEG or SVG, by its first bytes.'
+const NOT_AN_IMAGE_MESSAGE = 'does not hold a PNG, WebP, JPEG or SVG, by its first bytes.'
 
 /** The logo, or the rest of a sentence that says what to change about it. */
 export function readLogo(dataUri: string): Logo | string {
   const [, claimed, base64 = ''] = DATA_URI.exec(dataUri) ?? []
   const bytes = Buffer.from(base64, 'base64')
   // The decoder forgives; only the one right way to write these bytes is taken.
-  if (claimed === undefined || bytes.toString('base64') !== base64) return LOGO_WORDS
+  if (claimed === undefined || bytes.toString('base64') !== base64) return LOGO_MESSAGE
   if (bytes.length > LOGO_MAX_BYTES)
     return `has ${bytes.length} bytes and may have at most ${LOGO_MAX_BYTES}; make the picture smaller.`
   const type = imageTypeOf(bytes)
-  if (type === undefined) return NO_PICTURE
+  if (type === undefined) return NOT_AN_IMAGE_MESSAGE
   if (type !== claimed) return `says ${claimed} and holds ${type}; begin it with data:${type};base64,.`
-  const wrong = type === SVG ? wrongInSvg(bytes.toString('utf8')) : undefined
-  return wrong ?? { digest: digestOf(bytes), type, bytes }
+  const issue = type === SVG ? svgIssue(bytes.toString('utf8')) : undefined
+  return issue ?? { digest: digestOf(bytes), type, bytes }
 }
 
 /** The data: URI of a picture, or the rest of a sentence that says what is wrong with it. */
-export function logoUriOf(bytes: Buffer): { dataUri: string } | string {
+export function toLogoUri(bytes: Buffer): { dataUri: string } | string {
   const type = imageTypeOf(bytes)
-  if (type === undefined) return NO_PICTURE
+  if (type === undefined) return NOT_AN_IMAGE_MESSAGE
   const dataUri = `data:${type};base64,${bytes.toString('base64')}`
   const logo = readLogo(dataUri)
   return typeof logo === 'string' ? logo : { dataUri }
@@ -85,7 +85,7 @@ const SVG_RULES: readonly [RegExp, string][] = [
 // Each may repeat what the one before repeats: a few dozen of them hold up a browser for ever.
 const MAX_REPEATS = 8
 
-function wrongInSvg(text: string): string | undefined {
+function svgIssue(text: string): string | undefined {
   if (text.includes('\ufffd') || text.includes('\0')) return 'is an SVG that is not UTF-8; save it as UTF-8.'
   const forbidden = SVG_RULES.find(([pattern]) => pattern.test(text))
   if (forbidden) return forbidden[1]

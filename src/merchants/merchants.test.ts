@@ -28,19 +28,19 @@ import {
 const random = systemRandom(systemClock)
 const NOW = new Date('2026-03-01T12:00:00.000Z')
 const at = (ms: number): Clock => ({ now: () => addMs(NOW, ms), sleep: async () => undefined })
-const refusedWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
+const failsWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
 
-function officeOn(db: Db) {
+function adminAppOn(db: Db) {
   return { db, clock: at(0), random, mode: 'test' as const, keyPepper: random.bytes(32) }
 }
 
-async function office(t: TestContext) {
-  const app = officeOn(await testDatabase(t))
+async function createAdminApp(t: TestContext) {
+  const app = adminAppOn(await testDatabase(t))
   return { app, merchant: await createMerchant(app, { name: 'Corner Shop' }) }
 }
 
-async function refusalAt(
-  app: ReturnType<typeof officeOn>,
+async function errorAt(
+  app: ReturnType<typeof adminAppOn>,
   apiKey: string,
   ms: number,
 ): Promise<string | undefined> {
@@ -56,14 +56,14 @@ async function refusalAt(
 
 describe('merchants', () => {
   it('are made in the mode of the environment, with dollars unless another currency is named', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     assert.equal(merchant.mode, 'test')
     assert.equal(merchant.baseCurrency, 'USD')
     assert.deepEqual(await requireMerchant(app, merchant.id), merchant)
   })
 
   it('change what is named and keep the rest', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const later = { ...app, clock: at(5_000) }
     const supportEmail = 'help@shop.example'
     const changes = { baseCurrency: 'XOF' as const, settings: { branding: { supportEmail } } }
@@ -76,7 +76,7 @@ describe('merchants', () => {
   })
 
   it('are listed newest first, by pages', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     for (const name of ['Second', 'Third']) {
       await systemClock.sleep(2)
       await createMerchant(app, { name })
@@ -93,27 +93,27 @@ describe('merchants', () => {
   })
 
   it('answer merchant_not_found when there is none', async (t) => {
-    const { app } = await office(t)
-    const nobody = random.uuid()
+    const { app } = await createAdminApp(t)
+    const unknownId = random.uuid()
     const asked = [
-      () => requireMerchant(app, nobody),
-      () => updateMerchant(app, nobody, { name: 'x' }),
-      () => suspendMerchant(app, nobody),
-      () => createKey(app, nobody, {}),
-      () => listKeys(app, nobody, {}),
+      () => requireMerchant(app, unknownId),
+      () => updateMerchant(app, unknownId, { name: 'x' }),
+      () => suspendMerchant(app, unknownId),
+      () => createKey(app, unknownId, {}),
+      () => listKeys(app, unknownId, {}),
     ]
-    for (const ask of asked) await assert.rejects(ask, refusedWith('merchant_not_found'))
+    for (const ask of asked) await assert.rejects(ask, failsWith('merchant_not_found'))
   })
 
   it('of the other environment get no key here', async (t) => {
-    const { app, merchant } = await office(t)
-    await assert.rejects(createKey({ ...app, mode: 'live' }, merchant.id, {}), refusedWith('mode_mismatch'))
+    const { app, merchant } = await createAdminApp(t)
+    await assert.rejects(createKey({ ...app, mode: 'live' }, merchant.id, {}), failsWith('mode_mismatch'))
   })
 })
 
 describe('API keys', () => {
   it('F-79: are stored as a keyed hash only', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const { apiKey } = await createKey(app, merchant.id, { name: 'till' })
     const rows = await app.db.query(sql<{ text: string }>`select k::text as text from api_keys k`)
     const secret = parseApiKey(apiKey)?.secret ?? ''
@@ -124,14 +124,14 @@ describe('API keys', () => {
   })
 
   it('may do what a shop needs by default, but not make other keys', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const { key } = await createKey(app, merchant.id, {})
     assert.ok(key.scopes.includes('charges:write'))
     assert.ok(!key.scopes.includes('keys:write') && !key.scopes.includes('*'))
   })
 
   it('are refused with all complaints at once', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const input = {
       expiresAt: NOW.toISOString(),
       allowedIps: ['10.0.0.1', 'nonsense'],
@@ -148,20 +148,20 @@ describe('API keys', () => {
   })
 
   it('live on for the overlap after a rotation, and their successors have the same rights', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const input = { name: 'till', scopes: ['wallet:read' as const], allowedIps: ['127.0.0.1'] }
     const old = await createKey(app, merchant.id, input)
     const fresh = await rotateKey(app, merchant.id, old.key.key_id)
     const { key_id, created_at, ...rights } = old.key
     assert.deepEqual({ ...fresh.key, key_id, created_at }, { ...rights, key_id, created_at })
     const day = 24 * 3_600_000
-    assert.equal(await refusalAt(app, old.apiKey, day - 1), undefined)
-    assert.equal(await refusalAt(app, old.apiKey, day), 'api_key_expired')
-    assert.equal(await refusalAt(app, fresh.apiKey, day), undefined)
+    assert.equal(await errorAt(app, old.apiKey, day - 1), undefined)
+    assert.equal(await errorAt(app, old.apiKey, day), 'api_key_expired')
+    assert.equal(await errorAt(app, fresh.apiKey, day), undefined)
   })
 
   it('never live longer by a rotation, and a successor lives as long as its predecessor did', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const old = await createKey(app, merchant.id, { expiresAt: at(60_000).now().toISOString() })
     const fresh = await rotateKey({ ...app, clock: at(10_000) }, merchant.id, old.key.key_id, 168)
     assert.deepEqual(fresh.key.expires_at, at(70_000).now())
@@ -172,41 +172,41 @@ describe('API keys', () => {
   })
 
   it('get one successor when they are rotated twice at the same moment', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const { key } = await createKey(app, merchant.id, {})
     const tries = Array.from({ length: 6 }, () => rotateKey(app, merchant.id, key.key_id))
     const results = await Promise.allSettled(tries)
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
     for (const result of results)
       if (result.status === 'rejected')
-        assert.ok(refusedWith('invalid_state')(result.reason), String(result.reason))
+        assert.ok(failsWith('invalid_state')(result.reason), String(result.reason))
     assert.equal((await listKeys(app, merchant.id, {})).meta.total, 2)
   })
 
   it('are revoked once, for good', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const { key, apiKey } = await createKey(app, merchant.id, {})
     const revoked = await revokeKey(app, merchant.id, key.key_id)
     const again = await revokeKey({ ...app, clock: at(9_000) }, merchant.id, key.key_id)
     assert.deepEqual(again.revoked_at, revoked.revoked_at)
-    assert.equal(await refusalAt(app, apiKey, 0), 'api_key_revoked')
-    await assert.rejects(rotateKey(app, merchant.id, key.key_id), refusedWith('invalid_state'))
+    assert.equal(await errorAt(app, apiKey, 0), 'api_key_revoked')
+    await assert.rejects(rotateKey(app, merchant.id, key.key_id), failsWith('invalid_state'))
   })
 
   it('F-74: cannot be rotated or revoked in the name of another merchant', async (t) => {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const other = await createMerchant(app, { name: 'Other Shop' })
     const { key, apiKey } = await createKey(app, merchant.id, {})
-    await assert.rejects(rotateKey(app, other.id, key.key_id), refusedWith('api_key_not_found'))
-    await assert.rejects(revokeKey(app, other.id, key.key_id), refusedWith('api_key_not_found'))
+    await assert.rejects(rotateKey(app, other.id, key.key_id), failsWith('api_key_not_found'))
+    await assert.rejects(revokeKey(app, other.id, key.key_id), failsWith('api_key_not_found'))
     assert.equal((await listKeys(app, other.id, {})).items.length, 0)
-    assert.equal(await refusalAt(app, apiKey, 0), undefined)
+    assert.equal(await errorAt(app, apiKey, 0), undefined)
   })
 })
 
 describe('the routes of operators', () => {
   async function desk(t: TestContext) {
-    const { app, merchant } = await office(t)
+    const { app, merchant } = await createAdminApp(t)
     const checkInvariants = async () => [{ name: 'I1', violations: 0 }]
     const routes = operatorRoutes(app, { checkInvariants })
     const call = async (name: string, input: Partial<Parameters<OperatorRoute['handle']>[0]> = {}) => {

@@ -12,7 +12,7 @@ import { createMerchant, requireMerchant, updateMerchant } from './service.ts'
 
 const random = systemRandom(systemClock)
 
-async function office(t: TestContext) {
+async function createAdminApp(t: TestContext) {
   const db = await testDatabase(t)
   const clock = frozenClock()
   const asked: string[] = []
@@ -47,13 +47,13 @@ const PLAIN: Omit<MerchantProfile, 'id' | 'name'> = {
 
 describe('the profile of a merchant', () => {
   it('has the name alone when nothing is set', async (t) => {
-    const { app, profileOf } = await office(t)
+    const { app, profileOf } = await createAdminApp(t)
     const { id } = await createMerchant(app, { name: 'Corner Shop' })
     assert.deepEqual(await profileOf(id), { ...PLAIN, id, name: 'Corner Shop' })
   })
 
   it('has everything that the settings say', async (t) => {
-    const { app, profileOf } = await office(t)
+    const { app, profileOf } = await createAdminApp(t)
     const { id } = await createMerchant(app, {
       name: 'Corner Shop Ltd',
       settings: {
@@ -84,7 +84,7 @@ describe('the profile of a merchant', () => {
   })
 
   it('is asked for once in half a minute, however many ask together', async (t) => {
-    const { app, clock, asked, profileOf } = await office(t)
+    const { app, clock, asked, profileOf } = await createAdminApp(t)
     const { id } = await createMerchant(app, { name: 'Before' })
     await Promise.all(Array.from({ length: 20 }, () => profileOf(id)))
     await updateMerchant(app, id, { name: 'After' })
@@ -100,7 +100,7 @@ describe('the profile of a merchant', () => {
   })
 
   it('is refused for a merchant that is not there, and asked for again the next time', async (t) => {
-    const { asked, profileOf } = await office(t)
+    const { asked, profileOf } = await createAdminApp(t)
     const nobody = random.uuid()
     for (const times of [1, 2]) {
       await assert.rejects(
@@ -112,7 +112,7 @@ describe('the profile of a merchant', () => {
   })
 
   it('takes nothing from free-form settings of before that it could not show', async (t) => {
-    const { app, profileOf } = await office(t)
+    const { app, profileOf } = await createAdminApp(t)
     const old = {
       theme: 'dark',
       locale: 'tlh',
@@ -144,7 +144,7 @@ describe('the profile of a merchant', () => {
   })
 
   it('bears settings of any shape', async (t) => {
-    const { app } = await office(t)
+    const { app } = await createAdminApp(t)
     const { id, settings } = await createMerchant(app, { name: 'Old Shop' })
     for (const branding of [null, 'text', 7, [], ['a'], true]) {
       await app.db.query(writeSettings, [id, JSON.stringify({ branding, redirectOrigins: branding })])
@@ -157,7 +157,7 @@ describe('the profile of a merchant', () => {
 
 describe('a change of settings', () => {
   it('does not undo another that is made at the same time', async (t) => {
-    const { app } = await office(t)
+    const { app } = await createAdminApp(t)
     const { id } = await createMerchant(app, { name: 'Corner Shop' })
     const logo = imageOf('image/png')
     await Promise.all([

@@ -24,7 +24,7 @@ export interface MerchantProfile {
   readonly accentColor: string | null
 }
 
-const REMEMBERED_MS = 30_000
+const PROFILE_TTL_MS = 30_000
 // With its logo a profile takes up to some 8 KB.
 const MAX_PROFILES = 2_000
 
@@ -34,7 +34,7 @@ export function createMerchantProfiles(app: {
 }): (merchantId: string) => Promise<MerchantProfile> {
   const profiles = createMemory({
     clock: app.clock,
-    rememberedMs: REMEMBERED_MS,
+    rememberedMs: PROFILE_TTL_MS,
     maxEntries: MAX_PROFILES,
     read: (merchantId) => readProfile(app.db, merchantId),
   })
@@ -44,10 +44,10 @@ export function createMerchantProfiles(app: {
 async function readProfile(db: Db, merchantId: string): Promise<MerchantProfile> {
   const row = await findMerchant(db, merchantId)
   if (!row) throw new Refusal('merchant_not_found')
-  return profileOf(row)
+  return toProfile(row)
 }
 
-function profileOf(row: MerchantRow): MerchantProfile {
+function toProfile(row: MerchantRow): MerchantProfile {
   const { locale, redirectOrigins, branding } = readSettings(row.settings, row.mode)
   const logo = branding.logo === null ? null : readLogo(branding.logo)
   return {

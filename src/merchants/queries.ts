@@ -314,7 +314,7 @@ from service_secrets
 where name = any($1::text[])`
 
 /** Keeps what is there and adds what is missing; then every process reads the same values, whoever was first. */
-export async function agreeOnSecrets(db: Tx, fresh: Record<string, string>): Promise<Map<string, string>> {
+export async function ensureSecrets(db: Tx, fresh: Record<string, string>): Promise<Map<string, string>> {
   const names = Object.keys(fresh)
   await db.query(insertSecretsStatement, [names, Object.values(fresh)])
   const rows = await db.query(selectSecretsStatement, [names])

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { showKey } from './key-view.ts'
+import { serializeKey } from './key-view.ts'
 import {
   CreatedKeyRecord,
   CreateKeyBody,
@@ -52,7 +52,8 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     body: CreateMerchantBody,
     answer: { http: 201, data: MerchantRecord },
     refusals: [],
-    handle: async ({ body }) => created('Merchant created.', showMerchant(await createMerchant(app, body))),
+    handle: async ({ body }) =>
+      created('Merchant created.', serializeMerchant(await createMerchant(app, body))),
   }),
   operatorRoute({
     method: 'GET',
@@ -63,7 +64,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     refusals: [],
     handle: async ({ query }) => {
       const { items, meta } = await listMerchants(app, query)
-      return listed('Merchants.', items.map(showMerchant), meta)
+      return listed('Merchants.', items.map(serializeMerchant), meta)
     },
   }),
   operatorRoute({
@@ -73,7 +74,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     params: UuidParams,
     answer: { http: 200, data: MerchantRecord },
     refusals: ['merchant_not_found'],
-    handle: async ({ params }) => ok('Merchant.', showMerchant(await requireMerchant(app, params.uuid))),
+    handle: async ({ params }) => ok('Merchant.', serializeMerchant(await requireMerchant(app, params.uuid))),
   }),
   operatorRoute({
     method: 'PATCH',
@@ -84,7 +85,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     answer: { http: 200, data: MerchantRecord },
     refusals: ['merchant_not_found'],
     handle: async ({ params, body }) =>
-      ok('Merchant changed.', showMerchant(await updateMerchant(app, params.uuid, body))),
+      ok('Merchant changed.', serializeMerchant(await updateMerchant(app, params.uuid, body))),
   }),
   operatorRoute({
     method: 'POST',
@@ -94,7 +95,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     answer: { http: 200, data: MerchantRecord },
     refusals: ['merchant_not_found'],
     handle: async ({ params }) =>
-      ok('Merchant suspended.', showMerchant(await suspendMerchant(app, params.uuid))),
+      ok('Merchant suspended.', serializeMerchant(await suspendMerchant(app, params.uuid))),
   }),
   operatorRoute({
     method: 'POST',
@@ -104,7 +105,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     answer: { http: 200, data: MerchantRecord },
     refusals: ['merchant_not_found'],
     handle: async ({ params }) =>
-      ok('Merchant activated.', showMerchant(await activateMerchant(app, params.uuid))),
+      ok('Merchant activated.', serializeMerchant(await activateMerchant(app, params.uuid))),
   }),
 ]
 
@@ -118,7 +119,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     answer: { http: 201, data: CreatedKeyRecord },
     refusals: ['merchant_not_found', 'mode_mismatch'],
     handle: async ({ params, body }) =>
-      created(SHOWN_ONCE, showCreatedKey(await createKey(app, params.uuid, body), app.clock)),
+      created(KEY_CREATED_MESSAGE, serializeCreatedKey(await createKey(app, params.uuid, body), app.clock)),
   }),
   operatorRoute({
     method: 'GET',
@@ -132,7 +133,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
       const { items, meta } = await listKeys(app, params.uuid, query)
       return listed(
         'API keys.',
-        items.map((key) => showKey(key, app.clock)),
+        items.map((key) => serializeKey(key, app.clock)),
         meta,
       )
     },
@@ -148,7 +149,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     handle: async ({ params, body }) => {
       const merchantId = await requireKeyOwner(app, params.keyId)
       const fresh = await rotateKey(app, merchantId, params.keyId, body?.overlapHours)
-      return created(SHOWN_ONCE, showCreatedKey(fresh, app.clock))
+      return created(KEY_CREATED_MESSAGE, serializeCreatedKey(fresh, app.clock))
     },
   }),
   operatorRoute({
@@ -160,7 +161,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     refusals: ['api_key_not_found'],
     handle: async ({ params }) => {
       const merchantId = await requireKeyOwner(app, params.keyId)
-      return ok('API key revoked.', showKey(await revokeKey(app, merchantId, params.keyId), app.clock))
+      return ok('API key revoked.', serializeKey(await revokeKey(app, merchantId, params.keyId), app.clock))
     },
   }),
 ]
@@ -175,13 +176,16 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
     handle: async () => ok('Invariants.', await checkInvariants()),
   })
 
-const SHOWN_ONCE = 'API key created. Store it now: it is not shown again.'
+const KEY_CREATED_MESSAGE = 'API key created. Store it now: it is not shown again.'
 
-const showMerchant = ({ id, ...merchant }: ManagedMerchant) => ({
+const serializeMerchant = ({ id, ...merchant }: ManagedMerchant) => ({
   uuid: id,
   ...merchant,
   createdAt: merchant.createdAt.toISOString(),
   updatedAt: merchant.updatedAt.toISOString(),
 })
 
-const showCreatedKey = ({ key, apiKey }: CreatedKey, clock: Clock) => ({ ...showKey(key, clock), apiKey })
+const serializeCreatedKey = ({ key, apiKey }: CreatedKey, clock: Clock) => ({
+  ...serializeKey(key, clock),
+  apiKey,
+})

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { complainOfRules, completeRules, readRules } from './routing.ts'
+import { completeRules, readRules, routingIssues } from './routing.ts'
 
 const NAMES = ['paystack', 'stripe', 'sandbox']
-const fieldsOf = (...rules: Parameters<typeof complainOfRules>[0]) =>
-  complainOfRules(rules, NAMES).map(({ field }) => field)
+const fieldsOf = (...rules: Parameters<typeof routingIssues>[0]) =>
+  routingIssues(rules, NAMES).map(({ field }) => field)
 
 describe('rules of routing', () => {
   it('are acceptable with one for all currencies and one for each that has its own', () => {
@@ -29,7 +29,7 @@ describe('rules of routing', () => {
     assert.deepEqual(fieldsOf({ prefer: ['stripe'], exclude: ['stripe'] }), ['settings.routing.0.exclude'])
     assert.deepEqual(fieldsOf({ prefer: ['paypol'] }), ['settings.routing.0.prefer'])
     assert.match(
-      complainOfRules([{ exclude: ['paypol'] }], NAMES)[0]?.message ?? '',
+      routingIssues([{ exclude: ['paypol'] }], NAMES)[0]?.message ?? '',
       /there are paystack, stripe, sandbox/,
     )
   })

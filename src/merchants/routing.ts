@@ -20,28 +20,28 @@ export function readRules(stored: unknown): MerchantSettings['routing'] {
 }
 
 /** What is wrong with rules beyond their shape. Without names of gateways, any name may be used. */
-export function complainOfRules(rules: RoutingInput, gatewayNames?: readonly string[]): Complaint[] {
-  const complaints: Complaint[] = []
+export function routingIssues(rules: RoutingInput, gatewayNames?: readonly string[]): Complaint[] {
+  const issues: Complaint[] = []
   const currencies = rules.map(({ currency }) => currency ?? null)
   for (const [index, rule] of completeRules(rules).entries()) {
-    const complain = (field: string, words: string) => {
+    const addIssue = (field: string, message: string) => {
       const path = `settings.routing.${index}.${field}`
-      complaints.push({ field: path, code: 'not_allowed', message: `${path} ${words}` })
+      issues.push({ field: path, code: 'not_allowed', message: `${path} ${message}` })
     }
     if (currencies.indexOf(rule.currency) < index)
-      complain('currency', 'has a rule already: there is one for each.')
+      addIssue('currency', 'has a rule already: there is one for each.')
     const percent = rule.split.reduce((sum, share) => sum + share.percent, 0)
-    if (percent > 100) complain('split', `must share out at most 100 percent, not ${percent}.`)
+    if (percent > 100) addIssue('split', `must share out at most 100 percent, not ${percent}.`)
     const shared = rule.split.map(({ gateway }) => gateway)
-    if (new Set(shared).size < shared.length) complain('split', 'must name each gateway once.')
+    if (new Set(shared).size < shared.length) addIssue('split', 'must name each gateway once.')
     const named = { prefer: rule.prefer, exclude: rule.exclude, split: shared }
     for (const [field, names] of Object.entries(named)) {
       const unknown = names.filter((name) => gatewayNames?.includes(name) === false)
       if (unknown.length > 0)
-        complain(field, `names ${unknown.join(', ')}; there are ${gatewayNames?.join(', ')}.`)
+        addIssue(field, `names ${unknown.join(', ')}; there are ${gatewayNames?.join(', ')}.`)
     }
     const both = rule.exclude.filter((name) => rule.prefer.includes(name) || shared.includes(name))
-    if (both.length > 0) complain('exclude', `names ${both.join(', ')}, which the rule also asks for.`)
+    if (both.length > 0) addIssue('exclude', `names ${both.join(', ')}, which the rule also asks for.`)
   }
-  return complaints
+  return issues
 }

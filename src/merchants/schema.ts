@@ -15,7 +15,7 @@ import {
   Uuid,
   Words,
 } from '../kit/schema.ts'
-import { LOGO_WORDS } from './logo.ts'
+import { LOGO_MESSAGE } from './logo.ts'
 
 const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
 
@@ -27,8 +27,8 @@ const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc'
 /** The languages of the payer's pages. */
 
 /** Null clears the field. The words stand on the union, where a complaint looks for them. */
-const Clearable = <Schema extends TSchema>(schema: Schema, words: string) =>
-  Type.Union([schema, Type.Null()], { 'x-message': words })
+const Clearable = <Schema extends TSchema>(schema: Schema, message: string) =>
+  Type.Union([schema, Type.Null()], { 'x-message': message })
 
 // Longer than any that is acceptable, so that the rule, which knows the decoded length, can say what is wrong.
 const LOGO_MAX_TEXT = 40_000
@@ -37,7 +37,7 @@ const MAX_ORIGINS = 20
 /** What payers see of a merchant. Each can be cleared with null. */
 export const BRANDING = {
   displayName: Clearable(Name, 'must be 1 to 100 characters, not only spaces; null shows the name.'),
-  logo: Clearable(Type.String({ maxLength: LOGO_MAX_TEXT }), LOGO_WORDS),
+  logo: Clearable(Type.String({ maxLength: LOGO_MAX_TEXT }), LOGO_MESSAGE),
   supportEmail: Clearable(
     Type.String({ maxLength: 254, format: 'email' }),
     'must be an e-mail address, such as help@shop.example.',
@@ -181,33 +181,33 @@ export const CreateKeyBody = Type.Object({
 export type CreateKey = Static<typeof CreateKeyBody>
 
 /** What a merchant sees of its own keys. */
-export const OwnKeyRecord = Type.Object({
+export const SelfServiceKeyRecord = Type.Object({
   ...Type.Omit(KeyRecord, ['merchantUuid']).properties,
   /** Whether it is the key that asks. */
   isCurrent: Type.Boolean(),
 })
 
 /** The key itself is null when an Idempotency-Key is sent again: it was shown once, and is not kept. */
-export const CreatedOwnKeyRecord = Type.Object({
-  ...OwnKeyRecord.properties,
+export const CreatedSelfServiceKeyRecord = Type.Object({
+  ...SelfServiceKeyRecord.properties,
   apiKey: Nullable(Type.String()),
 })
 
 // A name and the scopes are wanted here: a key of which nobody says what it is for can do nothing.
-export const CreateOwnKeyBody = Type.Object({
+export const CreateSelfServiceKeyBody = Type.Object({
   name: Name,
   scopes: Type.Array(Words(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
   expiresAt: Type.Optional(Timestamp),
   allowedIps: CreateKeyBody.properties.allowedIps,
 })
-export type CreateOwnKey = Static<typeof CreateOwnKeyBody>
+export type CreateSelfServiceKey = Static<typeof CreateSelfServiceKeyBody>
 
-export const RevokeOwnKeyBody = Type.Object({
+export const RevokeSelfServiceKeyBody = Type.Object({
   /** Without it a key does not end itself. */
   confirmSelf: Type.Optional(Type.Boolean({ default: false })),
 })
 
-export const OwnKeysQuery = Type.Object(PAGE_QUERY)
+export const SelfServiceKeysQuery = Type.Object(PAGE_QUERY)
 
 export const RotateKeyBody = Type.Object({
   /** How long the old key keeps working: up to a week. */

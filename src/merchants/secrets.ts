@@ -4,9 +4,9 @@
 import { deriveSecret, keyIdOf, type Vault, VaultError, type VaultKey } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
-import { agreeOnSecrets, listSecrets } from './queries.ts'
+import { ensureSecrets, listSecrets } from './queries.ts'
 
-export interface InstallationSecrets {
+export interface InstanceSecrets {
   encryptionKeys: readonly VaultKey[]
   keyPepper: Uint8Array
   /** Signs list cursors, the same in every process. */
@@ -28,8 +28,9 @@ interface Settings {
 const SECRET_BYTES = 32
 const GENERATED_KEY_ID = 'generated'
 
-export async function loadSecrets(db: Tx, config: Settings, random: Random): Promise<InstallationSecrets> {
-  const generated = config.environment === 'staging' ? await agreeOnMissing(db, config, random) : new Map()
+export async function loadSecrets(db: Tx, config: Settings, random: Random): Promise<InstanceSecrets> {
+  const generated =
+    config.environment === 'staging' ? await ensureGeneratedSecrets(db, config, random) : new Map()
   const keyPepper = config.keyPepper ?? readGenerated(generated, 'key_pepper')
   const encryptionKeys = config.encryptionKeys ?? [
     { id: GENERATED_KEY_ID, key: readGenerated(generated, 'encryption_key') },
@@ -50,15 +51,19 @@ export function sandboxWebhookSecretOf(sandboxSecret: string): string {
   return deriveSecret(sandboxSecret, 'sandbox webhooks').toString('base64url')
 }
 
-async function agreeOnMissing(db: Tx, config: Settings, random: Random): Promise<Map<string, string>> {
+async function ensureGeneratedSecrets(
+  db: Tx,
+  config: Settings,
+  random: Random,
+): Promise<Map<string, string>> {
   const fresh: Record<string, string> = {}
-  const offer = (name: string) => {
+  const addGenerated = (name: string) => {
     fresh[name] = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64')
   }
-  if (!config.encryptionKeys) offer('encryption_key')
-  if (!config.keyPepper) offer('key_pepper')
-  if (!config.sandboxSecret) offer('sandbox_secret')
-  return Object.keys(fresh).length > 0 ? agreeOnSecrets(db, fresh) : new Map()
+  if (!config.encryptionKeys) addGenerated('encryption_key')
+  if (!config.keyPepper) addGenerated('key_pepper')
+  if (!config.sandboxSecret) addGenerated('sandbox_secret')
+  return Object.keys(fresh).length > 0 ? ensureSecrets(db, fresh) : new Map()
 }
 
 function readGenerated(generated: ReadonlyMap<string, string>, name: string): Buffer {
@@ -76,14 +81,14 @@ const CHECK_CONTEXT = { table: 'service_secrets', column: 'value', rowId: CHECK,
  * one, long after the mistake. Every key that ever stood first leaves a text that only it opens.
  */
 export async function requireKeyring(db: Tx, vault: Vault): Promise<void> {
-  for (const sealed of await listSecrets(db, CHECK)) requireOpening(vault, sealed)
+  for (const sealed of await listSecrets(db, CHECK)) assertDecryptable(vault, sealed)
   const fresh = vault.seal(CHECK, CHECK_CONTEXT)
   const name = `${CHECK}:${keyIdOf(fresh)}`
-  const agreed = await agreeOnSecrets(db, { [name]: fresh })
-  requireOpening(vault, agreed.get(name) ?? '')
+  const stored = await ensureSecrets(db, { [name]: fresh })
+  assertDecryptable(vault, stored.get(name) ?? '')
 }
 
-function requireOpening(vault: Vault, sealed: string): void {
+function assertDecryptable(vault: Vault, sealed: string): void {
   try {
     vault.open(sealed, CHECK_CONTEXT)
   } catch (error) {

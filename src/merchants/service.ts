@@ -40,7 +40,7 @@ import {
   type MerchantSettings,
   type UpdateMerchant,
 } from './schema.ts'
-import { complainOfSettings, patchOf, readSettings } from './settings.ts'
+import { patchOf, readSettings, settingsIssues } from './settings.ts'
 
 export interface Needs {
   db: Tx
@@ -72,7 +72,7 @@ export interface Listed<Item> {
 }
 
 export async function createMerchant(app: Needs, input: CreateMerchant): Promise<ManagedMerchant> {
-  refuseBadSettings(app, input)
+  assertValidSettings(app, input)
   const { fields, branding } = patchOf(input.settings ?? {})
   const row = await insertMerchant(app.db, {
     id: app.random.uuid(),
@@ -95,46 +95,46 @@ export async function listMerchants(
 }
 
 export async function requireMerchant(app: Pick<Needs, 'db'>, merchantId: string): Promise<ManagedMerchant> {
-  return toMerchant(known(await findMerchant(app.db, merchantId)))
+  return toMerchant(requireMerchantRow(await findMerchant(app.db, merchantId)))
 }
 
-type Changing = Pick<Needs, 'db' | 'clock'>
+type MerchantUpdateApp = Pick<Needs, 'db' | 'clock'>
 
 /** Payers see the change within half a minute, when the remembered profiles have aged. */
 export async function updateMerchant(
-  app: Changing & Pick<Needs, 'mode' | 'gatewayNames'>,
+  app: MerchantUpdateApp & Pick<Needs, 'mode' | 'gatewayNames'>,
   merchantId: string,
   changes: UpdateMerchant,
 ): Promise<ManagedMerchant> {
-  refuseBadSettings(app, changes)
+  assertValidSettings(app, changes)
   const { name, settings, baseCurrency } = changes
   const patch = settings === undefined ? undefined : patchOf(settings)
   return changeMerchant(app, merchantId, { name, settings: patch, base_currency: baseCurrency })
 }
 
-function refuseBadSettings(
+function assertValidSettings(
   app: Pick<Needs, 'mode' | 'gatewayNames'>,
   { settings }: Pick<UpdateMerchant, 'settings'>,
 ): void {
-  const complaints = complainOfSettings(settings, app.mode, app.gatewayNames)
-  if (complaints.length > 0) throw refusalOf(complaints)
+  const issues = settingsIssues(settings, app.mode, app.gatewayNames)
+  if (issues.length > 0) throw refusalOf(issues)
 }
 
 /** Its keys stop working in every process as soon as their caches have aged, within seconds. */
-export function suspendMerchant(app: Changing, merchantId: string) {
+export function suspendMerchant(app: MerchantUpdateApp, merchantId: string) {
   return changeMerchant(app, merchantId, { status: 'suspended' })
 }
 
-export function activateMerchant(app: Changing, merchantId: string) {
+export function activateMerchant(app: MerchantUpdateApp, merchantId: string) {
   return changeMerchant(app, merchantId, { status: 'active' })
 }
 
 async function changeMerchant(
-  app: Changing,
+  app: MerchantUpdateApp,
   merchantId: string,
   changes: Parameters<typeof updateMerchantRow>[2],
 ): Promise<ManagedMerchant> {
-  return toMerchant(known(await updateMerchantRow(app.db, merchantId, changes, app.clock.now())))
+  return toMerchant(requireMerchantRow(await updateMerchantRow(app.db, merchantId, changes, app.clock.now())))
 }
 
 /** Under a given id where a claim has to find the key again. */
@@ -145,8 +145,8 @@ export async function createKey(
   keyId?: string,
 ): Promise<CreatedKey> {
   const now = app.clock.now()
-  const complaints = complainOfKey(input, now)
-  if (complaints.length > 0) throw refusalOf(complaints)
+  const issues = keyIssues(input, now)
+  if (issues.length > 0) throw refusalOf(issues)
   const merchant = await requireMerchant(app, merchantId)
   // A database copied from the other environment: its merchants stay there.
   if (merchant.mode !== app.mode) throw new Refusal('mode_mismatch')
@@ -166,19 +166,19 @@ export async function createKey(
   return { key, apiKey: formatApiKey(fresh) }
 }
 
-function complainOfKey(input: CreateKey, now: Date): Complaint[] {
-  const complaints: Complaint[] = []
-  const complain = (field: string, code: string, message: string) => complaints.push({ field, code, message })
+function keyIssues(input: CreateKey, now: Date): Complaint[] {
+  const issues: Complaint[] = []
+  const addIssue = (field: string, code: string, message: string) => issues.push({ field, code, message })
   const { expiresAt, allowedIps = [], rateLimit } = input
   // Written so that a date that cannot be read is refused as well.
   if (expiresAt && !(Date.parse(expiresAt) > now.getTime()))
-    complain('expiresAt', 'out_of_range', 'must be a time to come.')
+    addIssue('expiresAt', 'out_of_range', 'must be a time to come.')
   for (const [index, block] of allowedIps.entries())
     if (!isAddressBlock(block))
-      complain(`allowedIps.${index}`, 'invalid', 'must be an address or a block such as 203.0.113.0/24.')
+      addIssue(`allowedIps.${index}`, 'invalid', 'must be an address or a block such as 203.0.113.0/24.')
   if (rateLimit && rateLimit.burst < rateLimit.perSecond)
-    complain('rateLimit.burst', 'out_of_range', 'must be at least perSecond.')
-  return complaints
+    addIssue('rateLimit.burst', 'out_of_range', 'must be at least perSecond.')
+  return issues
 }
 
 export async function listKeys(
@@ -225,11 +225,11 @@ export async function rotateKey(
     predecessorEndsAt: addMs(now, overlapHours * HOUR_MS),
     endsBy: successor.endsBy ?? null,
   })
-  if (!key) throw await explainNoRotation(app, merchantId, keyId)
+  if (!key) throw await rotationError(app, merchantId, keyId)
   return { key, apiKey: formatApiKey(fresh) }
 }
 
-async function explainNoRotation(app: Needs, merchantId: string, keyId: string): Promise<Refusal> {
+async function rotationError(app: Needs, merchantId: string, keyId: string): Promise<Refusal> {
   const key = await findKeyOwner(app.db, keyId)
   if (key?.merchant_id !== merchantId) return new Refusal('api_key_not_found')
   const why = key.revoked_at
@@ -241,7 +241,7 @@ async function explainNoRotation(app: Needs, merchantId: string, keyId: string):
 }
 
 /** For good. A repeat changes nothing and is no error. */
-export async function revokeKey(app: Changing, merchantId: string, keyId: string): Promise<KeyRow> {
+export async function revokeKey(app: MerchantUpdateApp, merchantId: string, keyId: string): Promise<KeyRow> {
   const key = await revokeKeyRow(app.db, merchantId, keyId, app.clock.now())
   if (!key) throw new Refusal('api_key_not_found')
   return key
@@ -293,11 +293,11 @@ async function findOrCreateDemo(app: Needs): Promise<DemoMerchant> {
 }
 
 function isUsable(app: Needs, key: KeyOwnerRow, secret: string): boolean {
-  const isRight = sameBytes(hashSecret(app.keyPepper, secret), key.secret_hash)
-  return isRight && !key.revoked_at && (!key.expires_at || key.expires_at > app.clock.now())
+  const matches = sameBytes(hashSecret(app.keyPepper, secret), key.secret_hash)
+  return matches && !key.revoked_at && (!key.expires_at || key.expires_at > app.clock.now())
 }
 
-function known(row: MerchantRow | undefined): MerchantRow {
+function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {
   if (!row) throw new Refusal('merchant_not_found')
   return row
 }

@@ -6,7 +6,7 @@ import type { Complaint } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
 import { readLogo } from './logo.ts'
-import { complainOfRules, completeRules, readRules } from './routing.ts'
+import { completeRules, readRules, routingIssues } from './routing.ts'
 import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from './schema.ts'
 
 /**
@@ -16,11 +16,11 @@ import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from '.
 export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mode): MerchantSettings {
   const branding = isRecord(stored.branding) ? stored.branding : {}
   const { redirectOrigins } = stored
-  const field = (name: keyof typeof BRANDING) => accepted(BRANDING[name], branding[name])
+  const field = (name: keyof typeof BRANDING) => validOrNull(BRANDING[name], branding[name])
   const logo = field('logo')
   const supportUrl = field('supportUrl')
   return {
-    locale: accepted(Locale, stored.locale),
+    locale: validOrNull(Locale, stored.locale),
     // Not checked again: an entry that is no origin equals none. Left out, it could make the list empty, which allows all.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
     routing: readRules(stored.routing),
@@ -29,13 +29,13 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
       logo: logo !== null && typeof readLogo(logo) !== 'string' ? logo : null,
       supportEmail: field('supportEmail'),
       supportPhone: field('supportPhone'),
-      supportUrl: supportUrl !== null && isTrusted(readWebAddress(supportUrl), mode) ? supportUrl : null,
+      supportUrl: supportUrl !== null && isAllowedUrl(readWebAddress(supportUrl), mode) ? supportUrl : null,
       accentColor: field('accentColor'),
     },
   }
 }
 
-function accepted<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> | null {
+function validOrNull<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> | null {
   return Value.Check(schema, value) ? value : null
 }
 
@@ -44,31 +44,31 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** What is wrong with a change beyond its shape. */
-export function complainOfSettings(
+export function settingsIssues(
   changes: SettingsChanges | null | undefined,
   mode: Mode,
   gatewayNames?: readonly string[],
 ): Complaint[] {
-  const complaints = complainOfRules(changes?.routing ?? [], gatewayNames)
-  const complain = (field: string, words: string) =>
-    complaints.push({
+  const issues = routingIssues(changes?.routing ?? [], gatewayNames)
+  const addIssue = (field: string, message: string) =>
+    issues.push({
       field: `settings.${field}`,
       code: 'invalid_format',
-      message: `settings.${field} ${words}`,
+      message: `settings.${field} ${message}`,
     })
   for (const [index, text] of (changes?.redirectOrigins ?? []).entries()) {
-    const words = wrongInOrigin(text, mode)
-    if (words) complain(`redirectOrigins.${index}`, words)
+    const message = originIssue(text, mode)
+    if (message) addIssue(`redirectOrigins.${index}`, message)
   }
   const { logo, supportUrl } = changes?.branding ?? {}
   const read = typeof logo === 'string' ? readLogo(logo) : undefined
-  if (typeof read === 'string') complain('branding.logo', read)
-  if (typeof supportUrl === 'string' && !isTrusted(readWebAddress(supportUrl), mode))
-    complain('branding.supportUrl', `must be ${ADDRESS_WORDS[mode]}, such as https://shop.example/help.`)
-  return complaints
+  if (typeof read === 'string') addIssue('branding.logo', read)
+  if (typeof supportUrl === 'string' && !isAllowedUrl(readWebAddress(supportUrl), mode))
+    addIssue('branding.supportUrl', `must be ${URL_REQUIREMENT[mode]}, such as https://shop.example/help.`)
+  return issues
 }
 
-const ADDRESS_WORDS: Record<Mode, string> = {
+const URL_REQUIREMENT: Record<Mode, string> = {
   live: 'an https address',
   test: 'an https address, or an http address of localhost',
 }
@@ -100,15 +100,15 @@ export function patchOf(changes: SettingsChanges | null): SettingsPatch {
 const CLEARED = { locale: null, redirectOrigins: null, routing: null }
 const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
 
-function wrongInOrigin(text: string, mode: Mode): string | undefined {
+function originIssue(text: string, mode: Mode): string | undefined {
   if (text.includes('*')) return 'must be one origin; there are no wildcards, so name each that you use.'
   const url = readWebAddress(text)
-  if (!url || !isTrusted(url, mode))
-    return `must be the origin of ${ADDRESS_WORDS[mode]}, such as https://shop.example.`
+  if (!url || !isAllowedUrl(url, mode))
+    return `must be the origin of ${URL_REQUIREMENT[mode]}, such as https://shop.example.`
   return url.origin === text ? undefined : `must be the origin alone: write ${url.origin}.`
 }
 
-function isTrusted(url: URL | undefined, mode: Mode): boolean {
+function isAllowedUrl(url: URL | undefined, mode: Mode): boolean {
   if (!url) return false
   return url.protocol === 'https:' || (mode === 'test' && isOwnMachine(url))
 }

@@ -175,15 +175,15 @@ describe('a key gives only what it has', () => {
     const { api } = await service.newMerchant(own)
     for (const scope of SCOPES.filter((one) => !own.includes(one))) {
       const answer = await api.post(PATH, wish(['wallet:read', scope]))
-      assert.deepEqual(assertApiError(answer, 'beyond_own_rights'), ['scopes.1: beyond_own_rights'])
+      assert.deepEqual(assertApiError(answer, 'scope_exceeded'), ['scopes.1: scope_exceeded'])
     }
-    assertApiError(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
+    assertApiError(await api.post(PATH, wish(['*'])), 'scope_exceeded')
     assert.deepEqual((await make(api, wish(own))).scopes, own)
   })
 
   it('also when it has every scope there is today: * holds those of tomorrow too', async () => {
     const { api } = await service.newMerchant([...SCOPES])
-    assertApiError(await api.post(PATH, wish(['*'])), 'beyond_own_rights')
+    assertApiError(await api.post(PATH, wish(['*'])), 'scope_exceeded')
     assert.deepEqual((await make(api, wish([...SCOPES]))).scopes, [...SCOPES])
   })
 
@@ -191,7 +191,7 @@ describe('a key gives only what it has', () => {
     const strong = await service.newMerchant()
     const weak = await keyOf(strong.uuid, { scopes: ['keys:write', 'wallet:read'] })
     const path = `${PATH}/${keyIdOf(strong.key)}/rotate`
-    assertApiError(await weak.api.post(path, { overlapHours: 0 }), 'beyond_own_rights')
+    assertApiError(await weak.api.post(path, { overlapHours: 0 }), 'scope_exceeded')
     const record = (await strong.api.get(`${PATH}/${keyIdOf(strong.key)}`)).body.data
     assert.deepEqual([record.replacedBy, record.expiresAt], [null, null])
     assert.equal((await weak.api.post(`${PATH}/${weak.keyId}/rotate`, {})).http, 201, 'itself it can replace')
@@ -208,7 +208,7 @@ describe('a key gives only what it has', () => {
       ['::/0'],
       ['::ffff:127.0.0.1'],
     ])
-      assertApiError(await api.post(PATH, wish(['*'], { allowedIps })), 'beyond_own_rights')
+      assertApiError(await api.post(PATH, wish(['*'], { allowedIps })), 'scope_exceeded')
     const within = ['127.0.0.1', '203.0.113.128/25']
     assert.deepEqual((await make(api, wish(['*'], { allowedIps: within }))).allowedIps, within)
     for (const allowedIps of [undefined, null])
@@ -224,8 +224,8 @@ describe('a key gives only what it has', () => {
     const short = await keyOf(strong.uuid, { scopes: ['*'], expiresAt: end })
     assert.equal((await make(short.api, wish(['*']))).expiresAt, end)
     assert.ok((await make(short.api, wish(['*'], { expiresAt: later(47) }))).expiresAt < end)
-    assertApiError(await short.api.post(PATH, wish(['*'], { expiresAt: later(49) })), 'beyond_own_rights')
-    assertApiError(await short.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+    assertApiError(await short.api.post(PATH, wish(['*'], { expiresAt: later(49) })), 'scope_exceeded')
+    assertApiError(await short.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'scope_exceeded')
     clock.advance(HOUR_MS)
     const successor = await short.api.post(`${PATH}/${short.keyId}/rotate`, {})
     assert.equal(successor.body.data.expiresAt, end, 'not even itself does it prolong')
@@ -239,7 +239,7 @@ describe('a key gives only what it has', () => {
     const slow = await keyOf(strong.uuid, { scopes: ['*'], rateLimit })
     const wanted = { rateLimit: { perSecond: 1_000, burst: 1_000 } }
     assert.deepEqual((await make(slow.api, wish(['*'], wanted))).rateLimit, rateLimit)
-    assertApiError(await slow.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+    assertApiError(await slow.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'scope_exceeded')
   })
 })
 
@@ -314,7 +314,7 @@ describe('revoking a key of its own', () => {
     assert.deepEqual((await weak.api.post(path, {})).body, first.body)
     clock.advance(5_000)
     assertApiError(await strong.api.get(BALANCE), 'api_key_revoked')
-    assertApiError(await weak.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'beyond_own_rights')
+    assertApiError(await weak.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'scope_exceeded')
   })
 
   it('does not end the key that asks, unless it says so', async () => {

@@ -32,7 +32,7 @@ async function spend(api: Api, count: number): Promise<void> {
 }
 
 const selectTokens = sql<{ tokens: number }>`
-select tokens from rate_buckets where owner = $1 and updated_at = $2`
+select tokens from rate_limit_buckets where owner = $1 and updated_at = $2`
 
 /** What a process has spent is told to the others in a moment of real time, which a clock that jumps does not give it. */
 async function toldOf(key: string): Promise<void> {

@@ -95,7 +95,7 @@ describe('the metrics', () => {
     const route = '/api/v1/customers/:uuid'
     assert.equal(readingOf(text, 'cowry_http_requests_total', { method: 'GET', route, class: '2xx' }), 1)
     assert.equal(readingOf(text, 'cowry_http_requests_total', { method: 'GET', route, class: '4xx' }), 1)
-    assert.equal(readingOf(text, 'cowry_http_request_seconds_count', { method: 'GET', route }), 2)
+    assert.equal(readingOf(text, 'cowry_http_request_duration_seconds_count', { method: 'GET', route }), 2)
     assert.equal(readingOf(text, 'cowry_http_requests_total', { route: 'unknown', class: '4xx' }), 1)
     assert.ok(!text.includes(customer.uuid) && !text.includes('nobody'))
   })

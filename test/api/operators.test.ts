@@ -33,7 +33,7 @@ async function startService(t: TestContext) {
     ...app,
     routes: [],
     pageRoutes: [],
-    hookRoutes: [],
+    gatewayWebhookRoutes: [],
     mounts: {},
     operatorRoutes: [
       ...operatorRoutes(app, {

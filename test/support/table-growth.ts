@@ -16,7 +16,7 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   schema_migrations: 'of the installation',
   service_secrets: 'of the installation',
   invariant_checks: 'of the installation',
-  rate_buckets: 'one for each API key that was used in the last two weeks',
+  rate_limit_buckets: 'one for each API key that was used in the last two weeks',
   merchants: 'its own id is the merchant',
   api_keys: 'a request is known by its key before it is known whose it is',
   balance_deltas: 'a queue that is emptied every second; a second index finds those of a merchant',

@@ -3,7 +3,7 @@
 
 import { type Db, sql } from '../kit/db.ts'
 
-interface Spent {
+interface TokenSpend {
   owner: string
   spent: number
   perSecond: number
@@ -13,7 +13,7 @@ interface Spent {
 // In the order of the owners, so that two processes with the same keys wait for each other instead of both. The time is
 // the caller's; whoever's clock is behind adds nothing.
 const spendStatement = sql<{ owner: string; tokens: number }>`
-insert into rate_buckets as b (owner, per_second, burst, tokens, updated_at)
+insert into rate_limit_buckets as b (owner, per_second, burst, tokens, updated_at)
 select s.owner, s."perSecond", s.burst, s.burst - s.spent, $2::timestamptz
 from jsonb_to_recordset($1::jsonb) as s (owner text, spent float8, "perSecond" float8, burst float8)
 order by s.owner
@@ -32,25 +32,25 @@ set
   end
 returning b.owner, b.tokens`
 
-export async function spendPaces(
+export async function spendTokens(
   db: Db,
   at: Date,
-  spendings: readonly Spent[],
+  spends: readonly TokenSpend[],
 ): Promise<{ owner: string; tokens: number }[]> {
-  return db.query(spendStatement, [JSON.stringify(spendings), at])
+  return db.query(spendStatement, [JSON.stringify(spends), at])
 }
 
-const forgetStatement = sql<{ owner: string }>`
-delete from rate_buckets
+const purgeStatement = sql<{ owner: string }>`
+delete from rate_limit_buckets
 where owner in (
   select owner
-  from rate_buckets
+  from rate_limit_buckets
   where updated_at < $1
   limit 1000
 )
 returning owner`
 
 /** A bucket that nobody has used for so long is full again, and a new one is full too. */
-export async function forgetPaces(db: Db, before: Date): Promise<number> {
-  return (await db.query(forgetStatement, [before])).length
+export async function purgeIdleBuckets(db: Db, before: Date): Promise<number> {
+  return (await db.query(purgeStatement, [before])).length
 }

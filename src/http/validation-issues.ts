@@ -8,17 +8,21 @@ import { isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 
 /** `whole` names the value itself, such as body, when a complaint is about no single field of it. */
-export function complaintsOf(schema: JsonSchema, errors: readonly ErrorObject[], whole: string): Complaint[] {
-  return withoutBranchNoise(errors).map((error) => complaintOf(schema, error, whole))
+export function complaintsOf(
+  schema: JsonSchema,
+  errors: readonly ErrorObject[],
+  rootName: string,
+): Complaint[] {
+  return withoutBranchErrors(errors).map((error) => complaintOf(schema, error, rootName))
 }
 
-function complaintOf(root: JsonSchema, error: ErrorObject, whole: string): Complaint {
+function complaintOf(root: JsonSchema, error: ErrorObject, rootName: string): Complaint {
   const path = pathOf(error)
-  const field = path.length > 0 ? fieldName(path) : whole
+  const field = path.length > 0 ? fieldName(path) : rootName
   if (error.keyword === 'required') return { field, code: 'required', message: `${field} is required.` }
-  const told = toldBySchema(root, path)
-  const [code, words] = DESCRIBE[error.keyword]?.(error) ?? ['not_allowed', 'is not acceptable.']
-  return { field, code: told.code ?? code, message: `${field} ${told.words ?? words}` }
+  const overrides = schemaOverrides(root, path)
+  const [code, message] = DESCRIPTIONS[error.keyword]?.(error) ?? ['not_allowed', 'is not acceptable.']
+  return { field, code: overrides.code ?? code, message: `${field} ${overrides.message ?? message}` }
 }
 
 function pathOf(error: ErrorObject): string[] {
@@ -32,15 +36,15 @@ function unescapePointer(segment: string): string {
 }
 
 /** The nearest code and words that the schemas on the way to a field give. */
-function toldBySchema(root: JsonSchema, path: string[]): { code?: string; words?: string } {
-  const told: { code?: string; words?: string } = {}
+function schemaOverrides(root: JsonSchema, path: string[]): { code?: string; message?: string } {
+  const overrides: { code?: string; message?: string } = {}
   let schema: JsonSchema | undefined = root
   for (const segment of [undefined, ...path]) {
     if (segment !== undefined) schema = childOf(schema, segment)
-    if (typeof schema?.['x-code'] === 'string') told.code = schema['x-code']
-    if (typeof schema?.['x-message'] === 'string') told.words = schema['x-message']
+    if (typeof schema?.['x-code'] === 'string') overrides.code = schema['x-code']
+    if (typeof schema?.['x-message'] === 'string') overrides.message = schema['x-message']
   }
-  return told
+  return overrides
 }
 
 function childOf(schema: JsonSchema | undefined, segment: string): JsonSchema | undefined {
@@ -58,7 +62,7 @@ function childOf(schema: JsonSchema | undefined, segment: string): JsonSchema | 
  * A failed union reports every branch and then itself. When only one branch is not null, its findings say best what is
  * wrong; when there are several, only the union as a whole can be named.
  */
-function withoutBranchNoise(errors: readonly ErrorObject[]): ErrorObject[] {
+function withoutBranchErrors(errors: readonly ErrorObject[]): ErrorObject[] {
   const unions = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
   const kept = new Set(errors.filter((error) => error.keyword !== 'propertyNames'))
   for (const union of unions) {
@@ -76,9 +80,9 @@ function branchCount(union: ErrorObject): number {
   return Array.isArray(union.schema) ? union.schema.length : 0
 }
 
-type Description = [code: string, words: string]
+type Description = [code: string, message: string]
 
-const TYPE_WORDS: Readonly<Record<string, string>> = {
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
   integer: 'a whole number',
@@ -88,44 +92,44 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-const described = (code: string, words: (limit: string) => string) => (error: ErrorObject) =>
-  [code, words(String(error.params.limit))] satisfies Description
+const limitDescription = (code: string, message: (limit: string) => string) => (error: ErrorObject) =>
+  [code, message(String(error.params.limit))] satisfies Description
 
-const DESCRIBE: Readonly<Record<string, (error: ErrorObject) => Description>> = {
+const DESCRIPTIONS: Readonly<Record<string, (error: ErrorObject) => Description>> = {
   type: (error) => {
-    const types = [error.params.type].flat().map((type) => TYPE_WORDS[String(type)] ?? String(type))
+    const types = [error.params.type].flat().map((type) => TYPE_NAMES[String(type)] ?? String(type))
     return ['invalid_type', `must be ${types.join(' or ')}.`]
   },
   enum: (error) => ['not_allowed', `must be one of ${[error.params.allowedValues].flat().join(', ')}.`],
   const: (error) => ['not_allowed', `must be ${String(error.params.allowedValue)}.`],
   anyOf: (error) => ['not_allowed', alternatives(error)],
   oneOf: (error) => ['not_allowed', alternatives(error)],
-  minLength: described('too_short', (limit) =>
+  minLength: limitDescription('too_short', (limit) =>
     limit === '1' ? 'must not be empty.' : `must be at least ${limit} characters long.`,
   ),
-  maxLength: described('too_long', (limit) => `must be at most ${limit} characters long.`),
-  minItems: described('too_short', (limit) => `must have at least ${limit} items.`),
-  maxItems: described('too_long', (limit) => `must have at most ${limit} items.`),
-  minProperties: described('too_short', (limit) => `must have at least ${limit} keys.`),
-  maxProperties: described('too_long', (limit) => `must have at most ${limit} keys.`),
-  minimum: described('out_of_range', (limit) => `must be at least ${limit}.`),
-  maximum: described('out_of_range', (limit) => `must be at most ${limit}.`),
-  exclusiveMinimum: described('out_of_range', (limit) => `must be above ${limit}.`),
-  exclusiveMaximum: described('out_of_range', (limit) => `must be below ${limit}.`),
+  maxLength: limitDescription('too_long', (limit) => `must be at most ${limit} characters long.`),
+  minItems: limitDescription('too_short', (limit) => `must have at least ${limit} items.`),
+  maxItems: limitDescription('too_long', (limit) => `must have at most ${limit} items.`),
+  minProperties: limitDescription('too_short', (limit) => `must have at least ${limit} keys.`),
+  maxProperties: limitDescription('too_long', (limit) => `must have at most ${limit} keys.`),
+  minimum: limitDescription('out_of_range', (limit) => `must be at least ${limit}.`),
+  maximum: limitDescription('out_of_range', (limit) => `must be at most ${limit}.`),
+  exclusiveMinimum: limitDescription('out_of_range', (limit) => `must be above ${limit}.`),
+  exclusiveMaximum: limitDescription('out_of_range', (limit) => `must be below ${limit}.`),
   multipleOf: (error) => ['out_of_range', `must be a multiple of ${String(error.params.multipleOf)}.`],
   uniqueItems: () => ['not_unique', 'must not hold the same item twice.'],
   pattern: () => ['invalid_format', 'is not in the expected form.'],
   format: (error) => [
     'invalid_format',
-    FORMATS[String(error.params.format)]?.words ?? 'is not in the expected form.',
+    FORMATS[String(error.params.format)]?.message ?? 'is not in the expected form.',
   ],
 }
 
 /** A union of constants reads as a list of them; other unions have no short name. */
 function alternatives(error: ErrorObject): string {
   const branches: unknown[] = Array.isArray(error.schema) ? error.schema : []
-  const words = branches.filter(isSchema).map((branch) => branch.const)
-  return words.every((word) => word !== undefined)
-    ? `must be one of ${words.join(', ')}.`
+  const constants = branches.filter(isSchema).map((branch) => branch.const)
+  return constants.every((constant) => constant !== undefined)
+    ? `must be one of ${constants.join(', ')}.`
     : 'is not acceptable.'
 }

@@ -18,7 +18,7 @@ export async function lockKeysOfMerchant(tx: Tx, merchantId: string): Promise<vo
 }
 
 // Shared, so that a revocation waits until what the key has begun is done, and whoever lists the keys after it sees it.
-const holdKeyStatement = sql<KeyRow>`
+const lockKeyForShareStatement = sql<KeyRow>`
 select ${KEY_COLUMNS}
 from api_keys
 where merchant_id = $1
@@ -26,18 +26,22 @@ where merchant_id = $1
 for share`
 
 /** The key as it is now, which no cache can say, and which it stays until the end of the transaction. */
-export async function holdKey(tx: Tx, merchantId: string, keyId: string): Promise<KeyRow | undefined> {
-  return (await tx.query(holdKeyStatement, [merchantId, keyId]))[0]
+export async function lockKeyForShare(
+  tx: Tx,
+  merchantId: string,
+  keyId: string,
+): Promise<KeyRow | undefined> {
+  return (await tx.query(lockKeyForShareStatement, [merchantId, keyId]))[0]
 }
 
-const findOwnKeyStatement = sql<KeyRow>`
+const findKeyStatement = sql<KeyRow>`
 select ${KEY_COLUMNS}
 from api_keys
 where merchant_id = $1
   and key_id = $2`
 
-export async function findOwnKey(db: Tx, merchantId: string, keyId: string): Promise<KeyRow | undefined> {
-  return (await db.query(findOwnKeyStatement, [merchantId, keyId]))[0]
+export async function findKey(db: Tx, merchantId: string, keyId: string): Promise<KeyRow | undefined> {
+  return (await db.query(findKeyStatement, [merchantId, keyId]))[0]
 }
 
 const countLiveKeysStatement = sql<{ total: number }>`
@@ -75,14 +79,14 @@ limit $6
 offset $7`
 
 /** One row more than the page has, which is how the caller knows that there is a next one. */
-export function listOwnKeyRows(db: Tx, merchantId: string, window: ListWindow): Promise<KeyRow[]> {
+export function listKeyPage(db: Tx, merchantId: string, window: ListWindow): Promise<KeyRow[]> {
   const statement = window.order === 'desc' ? selectNewestKeys : selectOldestKeys
   const after = [window.after?.at ?? null, window.after?.id ?? null]
   const values = [merchantId, window.createdFrom, window.createdTo, ...after]
   return db.query(statement, [...values, window.limit + 1, window.offset])
 }
 
-const countOwnKeysStatement = sql<{ total: number }>`
+const countKeysStatement = sql<{ total: number }>`
 select count(*)::integer as total
 from (
   select 1
@@ -91,7 +95,7 @@ from (
   limit ${String(COUNT_CAP + 1)}
 ) counted`
 
-export async function countOwnKeys(db: Tx, merchantId: string, window: ListWindow): Promise<number> {
+export async function countKeysInPeriod(db: Tx, merchantId: string, window: ListWindow): Promise<number> {
   const values = [merchantId, window.createdFrom, window.createdTo]
-  return (await db.query(countOwnKeysStatement, values))[0]?.total ?? 0
+  return (await db.query(countKeysStatement, values))[0]?.total ?? 0
 }

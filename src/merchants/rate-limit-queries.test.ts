@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { addMs } from '../kit/clock.ts'
-import { spendPaces } from './pace-queries.ts'
+import { spendTokens } from './rate-limit-queries.ts'
 
 const db = await testDatabase({ after })
 
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 it('a bucket that a clock far ahead has touched fills again at once (F-53)', async () => {
   const now = new Date()
   const spend = async (at: Date, spent: number) => {
-    const [bucket] = await spendPaces(db, at, [{ owner: 'key', spent, perSecond: 10, burst: 20 }])
+    const [bucket] = await spendTokens(db, at, [{ owner: 'key', spent, perSecond: 10, burst: 20 }])
     return bucket?.tokens
   }
   assert.equal(await spend(now, 20), 0)

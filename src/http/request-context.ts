@@ -1,4 +1,4 @@
-// One request and its answer, from the first header to the last byte: who asked, how it ended, one log line for it,
+// One request and its answer, from the first header to the last byte: who asked, how it completed, one log line for it,
 // and the count of those still under way, which a stopping server waits for.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -9,72 +9,76 @@ import type { Log } from '../kit/log.ts'
 import type { Tracer } from '../kit/trace.ts'
 import { REPORTS_PATH } from './headers.ts'
 import { LOGS_PATH } from './log-routes.ts'
-import { type Ended, METRICS_PATH } from './metrics.ts'
+import { type CompletedRequest, METRICS_PATH } from './metrics.ts'
 
-export interface Exchange {
+export interface RequestContext {
   readonly startedAtMs: number
   merchant?: Merchant
   keyId?: string
   refusal?: RefusalCode
   /** The caller closed before an answer was ready. */
-  callerLeft?: boolean
+  clientAborted?: boolean
   /** What must still end: the answer on the wire, and the work behind it when the caller has left already. */
-  unfinished: number
+  pending: number
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    exchange: Exchange
+    requestContext: RequestContext
   }
 }
 
-export interface Exchanges {
+export interface RequestTracker {
   begin(request: FastifyRequest, reply: FastifyReply): void
   /** Runs the work of a request: a caller that leaves does not end it, and a stopping server waits for it. */
-  work<Result>(request: FastifyRequest, reply: FastifyReply, run: () => Promise<Result>): Promise<Result>
+  run<Result>(request: FastifyRequest, reply: FastifyReply, run: () => Promise<Result>): Promise<Result>
   /** Every answer from now on closes its connection. */
   closeConnections(): void
   /** Resolves as soon as nothing is under way. */
-  finished(): Promise<void>
+  whenIdle(): Promise<void>
 }
 
 /** What nginx logs for a caller that left before the answer; it never goes out. */
-const CALLER_LEFT = 499
+const CLIENT_CLOSED_REQUEST = 499
 
-interface Watchers {
-  measure?: (ended: Ended) => void
+interface Observers {
+  measure?: (completed: CompletedRequest) => void
   tracer?: Tracer
 }
 
 /** Every request is measured and traced, where somebody does that. */
-export function createExchanges(clock: Clock, log: Log, { measure, tracer }: Watchers = {}): Exchanges {
-  const open = new Set<FastifyReply>()
-  const waiting: (() => void)[] = []
+export function createRequestTracker(
+  clock: Clock,
+  log: Log,
+  { measure, tracer }: Observers = {},
+): RequestTracker {
+  const inFlight = new Set<FastifyReply>()
+  const idleWaiters: (() => void)[] = []
   let isClosing = false
 
   const end = (request: FastifyRequest, reply: FastifyReply): void => {
-    request.exchange.unfinished -= 1
-    if (request.exchange.unfinished > 0) return
-    open.delete(reply)
-    const ended = describeEnd(request, reply, clock.now().getTime())
-    measure?.(ended)
-    writeLine(log, request, ended)
-    if (open.size === 0) for (const resolve of waiting.splice(0)) resolve()
+    request.requestContext.pending -= 1
+    if (request.requestContext.pending > 0) return
+    inFlight.delete(reply)
+    const completed = summarize(request, reply, clock.now().getTime())
+    measure?.(completed)
+    logRequest(log, request, completed)
+    if (inFlight.size === 0) for (const resolve of idleWaiters.splice(0)) resolve()
   }
 
   return {
     begin(request, reply) {
-      request.exchange = { startedAtMs: clock.now().getTime(), unfinished: 1 }
-      open.add(reply)
+      request.requestContext = { startedAtMs: clock.now().getTime(), pending: 1 }
+      inFlight.add(reply)
       if (isClosing) reply.raw.shouldKeepAlive = false
       // Not finish: that never comes when the caller has left.
       reply.raw.once('close', () => {
-        request.exchange.callerLeft = !reply.raw.writableEnded
+        request.requestContext.clientAborted = !reply.raw.writableEnded
         end(request, reply)
       })
     },
-    async work(request, reply, run) {
-      request.exchange.unfinished += 1
+    async run(request, reply, run) {
+      request.requestContext.pending += 1
       try {
         return await (tracer ? trace(tracer, request, reply, run) : run())
       } finally {
@@ -83,12 +87,12 @@ export function createExchanges(clock: Clock, log: Log, { measure, tracer }: Wat
     },
     closeConnections() {
       isClosing = true
-      for (const reply of open) reply.raw.shouldKeepAlive = false
+      for (const reply of inFlight) reply.raw.shouldKeepAlive = false
     },
-    finished: () =>
+    whenIdle: () =>
       new Promise((resolve) => {
-        if (open.size === 0) resolve()
-        else waiting.push(resolve)
+        if (inFlight.size === 0) resolve()
+        else idleWaiters.push(resolve)
       }),
   }
 }
@@ -114,7 +118,7 @@ function trace<Result>(
     'http.route': route,
     'cowry.request_id': request.id,
   }
-  const ended = (http: number) => ({
+  const completed = (http: number) => ({
     attributes: { 'http.response.status_code': http },
     isFailed: http >= 500,
   })
@@ -126,27 +130,31 @@ function trace<Result>(
       parent: typeof parent === 'string' ? parent : undefined,
     },
     run,
-    () => ended(reply.statusCode),
-    (error) => ended(error instanceof Refusal ? REFUSALS[error.code].http : 500),
+    () => completed(reply.statusCode),
+    (error) => completed(error instanceof Refusal ? REFUSALS[error.code].http : 500),
   )
 }
 
-function describeEnd(request: FastifyRequest, reply: FastifyReply, nowMs: number): Ended {
-  const { callerLeft, startedAtMs } = request.exchange
+function summarize(request: FastifyRequest, reply: FastifyReply, nowMs: number): CompletedRequest {
+  const { clientAborted, startedAtMs } = request.requestContext
   return {
     method: request.method,
     // The pattern of the route, never the URL: a path or a query may hold what must not be logged.
     route: request.routeOptions.url ?? 'unknown',
-    http: callerLeft ? CALLER_LEFT : reply.raw.statusCode,
+    http: clientAborted ? CLIENT_CLOSED_REQUEST : reply.raw.statusCode,
     durationMs: nowMs - startedAtMs,
   }
 }
 
-function writeLine(log: Log, request: FastifyRequest, { method, route, http, durationMs }: Ended): void {
-  const { merchant, keyId, refusal } = request.exchange
+function logRequest(
+  log: Log,
+  request: FastifyRequest,
+  { method, route, http, durationMs }: CompletedRequest,
+): void {
+  const { merchant, keyId, refusal } = request.requestContext
   // Probes and readers of the log come every second and say nothing; reports say it in a line of their own. Who tries a token
   // there is told of all the same.
   const write = QUIET_ROUTES.has(route) && http !== 401 ? log.debug : log.info
-  const who = { merchantId: merchant?.id, keyId, refusal }
-  write('request', { requestId: request.id, method, route, http, durationMs, ...who })
+  const identity = { merchantId: merchant?.id, keyId, refusal }
+  write('request', { requestId: request.id, method, route, http, durationMs, ...identity })
 }

@@ -15,9 +15,9 @@ export interface PageNeeds {
 }
 
 export const HTML = 'text/html; charset=utf-8'
-const FOR_EVER = 'public, max-age=31536000, immutable'
+const IMMUTABLE_CACHE_CONTROL = 'public, max-age=31536000, immutable'
 
-export function newNonce(random: Random): string {
+export function createNonce(random: Random): string {
   return Buffer.from(random.bytes(16)).toString('base64')
 }
 
@@ -29,7 +29,7 @@ export async function sendPage(
 ): Promise<FastifyReply> {
   const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
   reply.headers(headersFor(needs.headers, answer, type, styleNonce))
-  if (answer.cache === 'immutable') reply.header('cache-control', FOR_EVER)
+  if (answer.cache === 'immutable') reply.header('cache-control', IMMUTABLE_CACHE_CONTROL)
   if (answer.headers) reply.headers(answer.headers)
   setCookies(needs, reply, answer)
   if (answer.redirectTo !== undefined) return reply.code(303).header('location', answer.redirectTo).send()
@@ -48,7 +48,7 @@ function headersFor(
 ): Readonly<Record<string, string>> {
   if (redirectTo !== undefined) return headers.api
   if (type.startsWith('text/html')) return headers.page(styleNonce, formActions)
-  return type.startsWith('image/') ? headers.picture : headers.api
+  return type.startsWith('image/') ? headers.image : headers.api
 }
 
 async function compressedBody(
@@ -59,8 +59,8 @@ async function compressedBody(
   cache: PageAnswer['cache'],
 ): Promise<string | Buffer> {
   const [acceptEncoding] = [reply.request.headers['accept-encoding']].flat()
-  const isLasting = cache === 'immutable'
-  const { body: sent, encoding, varies } = await needs.compress({ body, type, acceptEncoding, isLasting })
+  const isImmutable = cache === 'immutable'
+  const { body: sent, encoding, varies } = await needs.compress({ body, type, acceptEncoding, isImmutable })
   if (encoding) reply.header('content-encoding', encoding)
   if (varies) reply.header('vary', [reply.getHeader('vary'), 'accept-encoding'].filter(Boolean).join(', '))
   return sent

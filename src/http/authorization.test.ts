@@ -143,7 +143,7 @@ describe('wrong keys', () => {
         if (apiKey === undefined) throw new Refusal('missing_api_key')
         throw apiKey === 'typo' ? typo : new Refusal('invalid_api_key')
       },
-      isGuess: (refusal) => refusal.code === 'invalid_api_key' && refusal !== typo,
+      isWrongSecret: (refusal) => refusal.code === 'invalid_api_key' && refusal !== typo,
     })
     for (let count = 0; count < 30; count += 1) {
       assert.equal((await shell.inject({ url: PATH })).http, 401)
