@@ -57,12 +57,12 @@ import { ensureAdminToken, isAdminToken } from './merchants/admin-token.ts'
 import { apiKeyRoutes } from './merchants/api-key-routes.ts'
 import { authenticate, createKeyCache, isSecretGuess } from './merchants/authenticate.ts'
 import { merchantJobs } from './merchants/jobs.ts'
-import type { OwnKeysApp } from './merchants/own-keys.ts'
-import { spendPaces } from './merchants/pace-queries.ts'
 import { createMerchantProfiles } from './merchants/profiles.ts'
-import { createRoutingRules } from './merchants/remembered-rules.ts'
+import { spendTokens } from './merchants/rate-limit-queries.ts'
 import { operatorRoutes } from './merchants/routes.ts'
+import { createRoutingRules } from './merchants/routing-rules-cache.ts'
 import { loadSecrets, requireKeyring } from './merchants/secrets.ts'
+import type { SelfServiceKeysApp } from './merchants/self-service-keys.ts'
 import { ensureDemoMerchant, requireMerchant } from './merchants/service.ts'
 import { createServiceMetrics, type ServiceMetrics } from './metrics.ts'
 import type { P2pApp } from './p2p/app.ts'
@@ -403,7 +403,7 @@ async function composeShell(
     publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
-    syncRateLimits: (at, spendings) => spendPaces(db, at, spendings),
+    syncRateLimits: (at, spendings) => spendTokens(db, at, spendings),
     failpoints: config.failpoints,
     trustProxy: config.trustProxy,
     clock,
@@ -432,7 +432,9 @@ function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryD
 }
 
 /** Every operation of the merchants' API, in the order of its document. */
-export function merchantRoutes(app: StagingApp & LinksApp & OwnKeysApp & P2pApp & WebhooksApp): Route[] {
+export function merchantRoutes(
+  app: StagingApp & LinksApp & SelfServiceKeysApp & P2pApp & WebhooksApp,
+): Route[] {
   return [
     ...checkoutRoutes(app),
     ...chargeRoutes(app),

@@ -90,19 +90,19 @@ describe('what goes wrong at an address of people', () => {
   })
 
   it('speaks of forms to who sent something else', async () => {
-    const { shell, told } = shellWithPage()
+    const { shell, pageInputs } = shellWithPage()
     const headers = { 'content-type': 'text/plain' }
     await shell.inject({ method: 'POST', url: '/pay/abc/attempts', payload: 'x', headers })
-    assert.match(told[0]?.refusal.message ?? '', /x-www-form-urlencoded/)
+    assert.match(pageInputs[0]?.refusal.message ?? '', /x-www-form-urlencoded/)
   })
 
   it('hands the page what is known of the request, and leaves out what cannot be read', async () => {
-    const { get, told } = shellWithPage()
+    const { get, pageInputs } = shellWithPage()
     const answer = await get('/pay/%zz?lang=fr&bad=%zz&nul=%00&__proto__=x', {
       cookie: 'lang=sw; broken',
       'accept-language': 'am',
     })
-    const [input] = told
+    const [input] = pageInputs
     assert.equal(answer.http, 400)
     assert.equal(input?.path, '/pay/%zz')
     assert.equal(JSON.stringify(input?.query), '{"lang":"fr","__proto__":"x"}')
@@ -139,7 +139,7 @@ describe('what goes wrong at an address of people', () => {
 })
 
 describe('what goes wrong on the wire', () => {
-  const { shell, told } = shellWithPage()
+  const { shell, pageInputs } = shellWithPage()
   const listening = shell.listen('127.0.0.1', 0)
   after(() => shell.stop())
 
@@ -167,7 +167,7 @@ describe('what goes wrong on the wire', () => {
     assert.match(long, /^HTTP\/1\.1 431 [\s\S]*\r\n\r\n<p>431 validation_failed<\/p>$/)
     assert.match(long, /content-security-policy: default-src 'none'; script-src/)
     assert.match(long, /x-request-id: /)
-    assert.match(told.at(-1)?.path ?? '', /^\/pay\/a+$/)
+    assert.match(pageInputs.at(-1)?.path ?? '', /^\/pay\/a+$/)
     const manyCookies = `GET /pay/abc HTTP/1.1\r\nHost: x\r\nCookie: a=${'b'.repeat(17_000)}\r\n\r\n`
     assert.match(await sendBytes(manyCookies), /^HTTP\/1\.1 431 [\s\S]*<p>431 validation_failed<\/p>$/)
   })
