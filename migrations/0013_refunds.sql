@@ -72,9 +72,9 @@ create table refunds (
   -- When a call may have left us for the first time. Null: provably nothing was sent.
   submitted_at timestamptz,
   -- It is with a gateway that takes one refund of a payment at a time, and is not known there yet.
-  holds_turn boolean not null default false,
+  is_blocking boolean not null default false,
   due_at timestamptz,
-  tries integer not null default 0,
+  polls integer not null default 0,
   -- Grows with every claim: a writer that was away meanwhile cannot speak for the refund any more.
   fence integer not null default 1,
   created_at timestamptz not null,
@@ -85,12 +85,12 @@ create table refunds (
   -- Nothing that is open is forgotten. What was given is asked about again when the gateway rings: it may come back.
   check (status <> 'pending' or due_at is not null),
   check (status <> 'failed' or due_at is null),
-  check (status = 'pending' or not holds_turn),
+  check (status = 'pending' or not is_blocking),
   check ((status = 'failed') = (failure_message is not null)),
   check (version = case when status = 'pending' then 1 else 2 end)
 );
 
-create unique index one_turn_per_payment on refunds (merchant_id, payment_id) where holds_turn;
+create unique index one_blocking_refund_per_payment on refunds (merchant_id, payment_id) where is_blocking;
 create unique index one_refund_per_duplicate on refunds (merchant_id, attempt_id) where is_duplicate;
 create index refunds_by_time on refunds (merchant_id, created_at, id);
 -- What is rare is found without reading what is not.
@@ -98,7 +98,7 @@ create index refunds_by_state on refunds (merchant_id, status, currency, created
 create index refunds_by_payment on refunds (merchant_id, payment_id, created_at, id);
 create index refunds_search on refunds using gin (lower(payment_reference) gin_trgm_ops);
 create index refunds_due on refunds (due_at) where due_at is not null;
-create index refunds_to_ring on refunds (attempt_key) where status <> 'failed';
+create index refunds_by_attempt_key on refunds (attempt_key) where status <> 'failed';
 
 -- What only a person can end, until somebody says that it is done. Each is opened once, however often it is seen.
 create table cases (
@@ -153,7 +153,7 @@ left join refunds r
 where a.refunded_minor <> coalesce(r.amount_minor, 0)
   or (r.id is not null and (a.status <> 'duplicate_success' or r.amount_minor <> a.paid_minor));
 
-create view invariant_i05_refund_is_booked as
+create view invariant_i05_refund_has_entry as
 select coalesce(r.merchant_id, e.merchant_id) as merchant_id, coalesce(r.id, e.refund_id) as refund_id
 from (select * from refunds where status = 'successful') r
 full join (
@@ -180,7 +180,7 @@ from events e
 left join refunds r on r.merchant_id = e.merchant_id and r.id = e.resource_id
 where e.resource_type = 'refund' and r.id is null;
 
-create view invariant_i15_refunds_share_the_attempt as
+create view invariant_i15_refunds_match_attempt as
 select r.merchant_id, r.id as refund_id
 from refunds r
 join attempts a on a.merchant_id = r.merchant_id and a.id = r.attempt_id

@@ -77,10 +77,10 @@ import type { PaymentRow } from './payments/payment.ts'
 import { findReferences } from './payments/queries.ts'
 import { paymentListRoutes } from './payments/routes.ts'
 import { reconciliationRoutes } from './reconciliation/routes.ts'
-import { findGiven } from './refunds/given-queries.ts'
+import { wakeRefunds } from './refunds/advance.ts'
+import { findGatewayRefunds } from './refunds/gateway-refund-queries.ts'
 import { refundJobs } from './refunds/jobs.ts'
-import { ringRefunds } from './refunds/pursue.ts'
-import type { RefundRing } from './refunds/queries.ts'
+import type { RefundWake } from './refunds/queries.ts'
 import { refundRoutes } from './refunds/routes.ts'
 import { resolverJobs } from './resolver/jobs.ts'
 import { stagingRoutes } from './sandbox-api/routes.ts'
@@ -311,7 +311,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     fullLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
-    rang: (ring: RefundRing) => ringRefunds({ db, clock }, ring),
+    rang: (ring: RefundWake) => wakeRefunds({ db, clock }, ring),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     admit: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     publicHttp,
@@ -386,7 +386,7 @@ async function composeShell(
       ...gatewayRoutes({ ...app, publicUrl }),
       ...caseRoutes(app),
       ...installationRoutes(app),
-      ...reconciliationRoutes({ ...app, findRefunds: (...wanted) => findGiven(db, ...wanted) }),
+      ...reconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(db, ...wanted) }),
     ],
     pageRoutes: pageRoutes(app),
     errorPage: errorPage({ isTest: app.mode === 'test' }),

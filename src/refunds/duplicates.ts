@@ -10,19 +10,19 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
 import { paymentOf } from '../payments/find.ts'
-import { pursueRefund } from './pursue.ts'
+import { advanceRefund } from './advance.ts'
 import type { RefundRow } from './queries.ts'
 import { recordRefund } from './request.ts'
 
 // Also how often a gateway that could not give back is looked at again: its credentials may have come back.
 const LEASE_MS = 3_600_000
 
-const AT_ONCE = 20
+const BATCH_SIZE = 20
 
 /** Records a refund for each duplicate that has none, and sends it; the background of refunds takes it from there. */
 export async function refundDuplicates(app: PaymentsApp): Promise<number> {
   const now = app.clock.now()
-  const claimed = await claimDuplicates(app.db, now, addMs(now, LEASE_MS), AT_ONCE)
+  const claimed = await claimDuplicates(app.db, now, addMs(now, LEASE_MS), BATCH_SIZE)
   for (const duplicate of claimed) {
     try {
       await refundDuplicate(app, duplicate)
@@ -40,29 +40,29 @@ async function refundDuplicate(app: PaymentsApp, duplicate: DuplicateRow): Promi
   const attempt = attempts.find(({ id }) => id === attemptId)
   if (!attempt) throw new Error(`attempt ${attemptId} has vanished`)
   const gateway = await app.gateways.find(merchantId, attempt.gateway, attempt.accountId)
-  if (!gateway?.refund) return tellStuck(app, duplicate, attempt)
-  const refund = await recordDuplicate(app, duplicate, attempt)
-  if (refund) await pursueRefund(app, refund, 'resolver')
+  if (!gateway?.refund) return reportUnrefundable(app, duplicate, attempt)
+  const refund = await recordDuplicateRefund(app, duplicate, attempt)
+  if (refund) await advanceRefund(app, refund, 'resolver')
 }
 
 /** The operator is told once, and finds it among the cases. */
-async function tellStuck(
+async function reportUnrefundable(
   app: PaymentsApp,
   { merchantId, attemptId, paymentId }: DuplicateRow,
   { gateway }: AttemptRow,
 ): Promise<void> {
-  const isNews = await openCase(app, app.db, {
+  const isNew = await openCase(app, app.db, {
     merchantId,
     kind: 'duplicate_not_refundable',
     paymentId,
     attemptId,
   })
-  if (!isNews) return
+  if (!isNew) return
   const facts = { merchantId, paymentId, attemptId, gateway }
   app.log.error('money that came twice needs a person: its gateway cannot send it back', facts)
 }
 
-async function recordDuplicate(
+async function recordDuplicateRefund(
   app: PaymentsApp,
   duplicate: DuplicateRow,
   attempt: AttemptRow,

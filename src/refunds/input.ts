@@ -18,7 +18,7 @@ export interface RefundInput {
   metadata: Record<string, unknown>
 }
 
-export function refundComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+export function refundIssues(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
   const isLossy = facts.lossyNumbers.has('amount')
   const message = 'amount has more digits than a JSON number can carry exactly.'
   return [
@@ -36,21 +36,21 @@ export function toRefundInput({ reference, uuid, amount, reason, metadata }: Ref
     throw new Refusal('card_data_not_allowed', { details })
   }
   return {
-    payment: toName(uuid, reference),
+    payment: toPaymentSelector(uuid, reference),
     amount: amount ?? null,
     reason: reason ?? null,
     metadata: metadata ?? {},
   }
 }
 
-function toName(uuid: string | undefined, reference: string | undefined): RefundInput['payment'] {
+function toPaymentSelector(uuid: string | undefined, reference: string | undefined): RefundInput['payment'] {
   if (uuid === undefined) return { reference: reference ?? '' }
   return reference === undefined ? { uuid } : { uuid, reference }
 }
 
 /** Who names two payments in one request means one of them, and we cannot know which. */
-export function requireOneName({ payment: name }: RefundInput, reference: string): void {
-  if (name.reference === undefined || name.reference === reference) return
+export function requireSamePayment({ payment: selector }: RefundInput, reference: string): void {
+  if (selector.reference === undefined || selector.reference === reference) return
   const message = 'uuid and reference name different payments; send one of them.'
   throw refusalOf([complaint('reference', 'validation_failed', message)])
 }

@@ -1,7 +1,7 @@
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import { claimRefunds } from './advance.ts'
 import { refundDuplicates } from './duplicates.ts'
-import { claimRefunds } from './pursue.ts'
 
 // Most of them wait for a gateway; those that wait long leave room for the others.
 const CONCURRENCY = 25

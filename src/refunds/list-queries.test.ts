@@ -29,12 +29,12 @@ const NONE: RefundFilter = { status: null, paymentId: null, currency: null, patt
 const WINDOW = { page: 1, limit: 20, offset: 0, after: null, createdFrom: null, createdTo: null }
 
 // A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
-const actLarge = sql`set local enable_seqscan = off`
+const disableSeqScan = sql`set local enable_seqscan = off`
 
 /** What a page shows, and how many rows of the table were read for it and its total. */
-function look(filter: Partial<RefundFilter>, order: 'asc' | 'desc') {
+function readPage(filter: Partial<RefundFilter>, order: 'asc' | 'desc') {
   return db.transaction(async (tx) => {
-    await tx.query(actLarge)
+    await tx.query(disableSeqScan)
     const before = await readsOf(tx, 'refunds')
     const { rows, counted } = await listRefundRows(tx, MERCHANT, { ...NONE, ...filter }, { ...WINDOW, order })
     return { shown: rows.length, counted, reads: (await readsOf(tx, 'refunds')) - before }
@@ -54,14 +54,14 @@ describe('a list of refunds', () => {
     it(`by a rare ${says} reads what it shows, and not what it passes over`, async () => {
       for (const order of ['asc', 'desc'] as const)
         for (let time = 0; time < TIMES; time += 1) {
-          const { shown, counted, reads } = await look(filter, order)
+          const { shown, counted, reads } = await readPage(filter, order)
           assert.deepEqual([shown, counted], says === 'payment' ? [0, 0] : [1, 1])
           assert.ok(reads < 50, `${reads} rows were read`)
         }
     })
 
   it('of everything reads one page and one total', async () => {
-    const { shown, counted } = await look({}, 'desc')
+    const { shown, counted } = await readPage({}, 'desc')
     assert.deepEqual([shown, counted], [21, MANY])
   })
 })

@@ -29,7 +29,7 @@ export interface RefundRow {
   failureMessage: string | null
   submittedAt: Date | null
   dueAt: Date | null
-  tries: number
+  polls: number
   fence: number
   createdAt: Date
   updatedAt: Date
@@ -41,7 +41,7 @@ export const REFUND_COLUMNS = `
   r.account_id as "accountId", r.status, r.status_reason as "statusReason", r.version,
   r.amount_minor as "amountMinor", r.currency, r.is_full as "isFull", r.is_duplicate as "isDuplicate", r.reason,
   r.metadata, r.gateway_key as "gatewayKey", r.gateway_reference as "gatewayReference",
-  r.failure_message as "failureMessage", r.submitted_at as "submittedAt", r.due_at as "dueAt", r.tries, r.fence,
+  r.failure_message as "failureMessage", r.submitted_at as "submittedAt", r.due_at as "dueAt", r.polls, r.fence,
   r.created_at as "createdAt", r.updated_at as "updatedAt"`
 
 const insertRefundStatement = sql<unknown>`
@@ -87,7 +87,7 @@ export async function findRefund(db: Tx, merchantId: string, id: string): Promis
 
 const markSubmittedStatement = sql<RefundRow>`
 update refunds r
-set submitted_at = coalesce(r.submitted_at, $4), holds_turn = $5
+set submitted_at = coalesce(r.submitted_at, $4), is_blocking = $5
 where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
 returning ${REFUND_COLUMNS}`
 
@@ -99,31 +99,31 @@ export async function markSubmitted(
   db: Db,
   { merchantId, id, fence }: RefundRow,
   at: Date,
-  holdsTurn: boolean,
+  isBlocking: boolean,
 ): Promise<RefundRow | undefined> {
-  const [row] = await db.query(markSubmittedStatement, [merchantId, id, fence, at, holdsTurn])
+  const [row] = await db.query(markSubmittedStatement, [merchantId, id, fence, at, isBlocking])
   return row
 }
 
-export interface RefundNote {
+export interface RefundProgress {
   statusReason: RefundReason | null
   gatewayReference: string | null
   dueAt: Date
   /** Nothing was sent after all. */
   isUnsent: boolean
   /** Another refund of the payment may go now. */
-  endsTurn: boolean
+  stopsBlocking: boolean
   at: Date
 }
 
-const noteRefundStatement = sql<RefundRow>`
+const saveRefundProgressStatement = sql<RefundRow>`
 update refunds r
 set
   status_reason = $4,
   gateway_reference = coalesce($5, r.gateway_reference),
   due_at = case when r.due_at = $6 then $7 else r.due_at end,
   submitted_at = case when $8 then null else r.submitted_at end,
-  holds_turn = r.holds_turn and not $9,
+  is_blocking = r.is_blocking and not $9,
   updated_at = case when r.status_reason is distinct from $4 then $10 else r.updated_at end
 where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
 returning ${REFUND_COLUMNS}`
@@ -132,27 +132,27 @@ returning ${REFUND_COLUMNS}`
  * What is known of a refund that has not ended, and when to look again; a doorbell that rang meanwhile keeps its time.
  * Undefined when another process speaks for the refund by now, or has ended it.
  */
-export async function noteRefund(
+export async function saveRefundProgress(
   db: Db,
   refund: RefundRow,
-  note: RefundNote,
+  progress: RefundProgress,
 ): Promise<RefundRow | undefined> {
-  const [row] = await db.query(noteRefundStatement, [
+  const [row] = await db.query(saveRefundProgressStatement, [
     refund.merchantId,
     refund.id,
     refund.fence,
-    note.statusReason,
-    note.gatewayReference,
+    progress.statusReason,
+    progress.gatewayReference,
     refund.dueAt,
-    note.dueAt,
-    note.isUnsent,
-    note.endsTurn,
-    note.at,
+    progress.dueAt,
+    progress.isUnsent,
+    progress.stopsBlocking,
+    progress.at,
   ])
   return row
 }
 
-const endRefundStatement = sql<RefundRow>`
+const completeRefundStatement = sql<RefundRow>`
 update refunds r
 set
   status = $3,
@@ -160,20 +160,32 @@ set
   version = r.version + 1,
   gateway_reference = coalesce($4, r.gateway_reference),
   failure_message = $5,
-  holds_turn = false,
+  is_blocking = false,
   due_at = null,
   updated_at = $6
 where r.merchant_id = $1 and r.id = $2 and r.status = 'pending'
 returning ${REFUND_COLUMNS}`
 
 /** Undefined when it has ended before: two parallel proofs end it once. */
-export async function endRefund(
+export async function completeRefund(
   tx: Tx,
   { merchantId, id }: RefundRow,
-  end: { status: 'successful' | 'failed'; gatewayReference: string | null; words: string | null; at: Date },
+  completion: {
+    status: 'successful' | 'failed'
+    gatewayReference: string | null
+    failureMessage: string | null
+    at: Date
+  },
 ): Promise<RefundRow | undefined> {
-  const values = [merchantId, id, end.status, end.gatewayReference, end.words, end.at]
-  const [row] = await tx.query(endRefundStatement, values)
+  const values = [
+    merchantId,
+    id,
+    completion.status,
+    completion.gatewayReference,
+    completion.failureMessage,
+    completion.at,
+  ]
+  const [row] = await tx.query(completeRefundStatement, values)
   return row
 }
 
@@ -197,7 +209,7 @@ with due as (
   for update skip locked
 )
 update refunds r
-set due_at = $2, tries = r.tries + 1, fence = r.fence + 1
+set due_at = $2, polls = r.polls + 1, fence = r.fence + 1
 from due d
 where r.merchant_id = d.merchant_id and r.id = d.id
 returning ${REFUND_COLUMNS}`
@@ -212,7 +224,7 @@ export async function claimDueRefunds(
   return db.query(claimDueRefundsStatement, [now, leaseUntil, limit])
 }
 
-const noteLookStatement = sql<RefundRow>`
+const saveRecheckStatement = sql<RefundRow>`
 update refunds r
 set
   status_reason = $4,
@@ -222,13 +234,13 @@ where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'successf
 returning ${REFUND_COLUMNS}`
 
 /** What a further look at a refund that was successful has shown; undefined when another process speaks for it by now. */
-export async function noteLook(
+export async function saveRecheck(
   tx: Tx,
   refund: RefundRow,
   { statusReason, dueAt, at }: { statusReason: RefundReason | null; dueAt: Date | null; at: Date },
 ): Promise<RefundRow | undefined> {
   const { merchantId, id, fence, dueAt: leasedUntil } = refund
-  const [row] = await tx.query(noteLookStatement, [
+  const [row] = await tx.query(saveRecheckStatement, [
     merchantId,
     id,
     fence,
@@ -242,21 +254,25 @@ export async function noteLook(
 
 // The key is one that we made ourselves and told the gateway alone, and the webhook was signed for this very account. Also
 // what was successful is asked about: the payer's bank may have sent it back.
-const ringRefundsStatement = sql<unknown>`
+const markRefundsDueStatement = sql<unknown>`
 update refunds
-set due_at = $4, tries = 0
+set due_at = $4, polls = 0
 where attempt_key = $3
   and gateway = $1
   and account_id is not distinct from $2
   and (due_at > $4 or (due_at is null and status = 'successful' and status_reason is null))`
 
 /** A webhook about a paid attempt: the key is the attempt's. */
-export interface RefundRing {
+export interface RefundWake {
   gateway: string
   accountId: string | null
   key: string
 }
 
-export async function ringDue(db: Db, { gateway, accountId, key }: RefundRing, now: Date): Promise<void> {
-  await db.query(ringRefundsStatement, [gateway, accountId, key, now])
+export async function markRefundsDue(
+  db: Db,
+  { gateway, accountId, key }: RefundWake,
+  now: Date,
+): Promise<void> {
+  await db.query(markRefundsDueStatement, [gateway, accountId, key, now])
 }

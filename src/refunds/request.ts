@@ -14,9 +14,9 @@ import type { AttemptRow } from '../payments/attempt.ts'
 import { requirePayment } from '../payments/find.ts'
 import { newGatewayKey } from '../payments/gateway-request.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { type RefundInput, requireOneName, toRefundAmount } from './input.ts'
+import { advanceRefund } from './advance.ts'
+import { type RefundInput, requireSamePayment, toRefundAmount } from './input.ts'
 import { findPaidAttempt, requireRefundable, reserveRefund } from './payment-effects.ts'
-import { pursueRefund } from './pursue.ts'
 import { findRefund, insertRefund, type RefundRow } from './queries.ts'
 import { toRefund } from './schema.ts'
 
@@ -29,16 +29,16 @@ export async function requestRefund(
   idempotencyKey: string | undefined,
 ): Promise<Once<RefundRow>> {
   // A retry is never an error: whether this one is refused is said only when no earlier one was recorded.
-  const wanted = await checkRefund(app, merchant, input).catch(keepRefusal)
+  const validated = await validateRefund(app, merchant, input).catch(catchApiError)
   await app.failpoints.pass('refund.before_record')
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: OPERATION, input }
   const once = await createOnce(app, claim, {
-    make: (tx, id) => recordWanted(app, tx, id, wanted, input),
+    make: (tx, id) => recordValidated(app, tx, id, validated, input),
     find: (id) => findRefund(app.db, merchant.id, id),
   })
   if (once.replayed) return once
   await app.failpoints.pass('refund.after_record')
-  const record = await pursueRefund(app, once.record, 'api').catch((error: unknown) => {
+  const record = await advanceRefund(app, once.record, 'api').catch((error: unknown) => {
     // It is on disk, so it was asked for, and the background goes on: who hears of an error would ask a second time.
     app.log.error('pursuing a refund failed', { refundId: once.record.id, ...errorFields(error) })
     return once.record
@@ -46,16 +46,20 @@ export async function requestRefund(
   return { record, replayed: false }
 }
 
-interface Wanted {
+interface ValidatedRefund {
   payment: PaymentRow
   attempt: AttemptRow
   amount: Money | null
 }
 
 /** What can be refused before anything is locked. */
-async function checkRefund(app: PaymentsApp, merchant: Merchant, input: RefundInput): Promise<Wanted> {
+async function validateRefund(
+  app: PaymentsApp,
+  merchant: Merchant,
+  input: RefundInput,
+): Promise<ValidatedRefund> {
   const payment = await requirePayment(app, merchant, input.payment)
-  requireOneName(input, payment.reference)
+  requireSamePayment(input, payment.reference)
   const amount = toRefundAmount(input.amount, payment.currency)
   requireRefundable(payment)
   const attempt = await findPaidAttempt(app, payment)
@@ -64,23 +68,23 @@ async function checkRefund(app: PaymentsApp, merchant: Merchant, input: RefundIn
   return { payment, attempt, amount }
 }
 
-function keepRefusal(error: unknown): Refusal {
+function catchApiError(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   throw error
 }
 
-async function recordWanted(
+async function recordValidated(
   app: PaymentsApp,
   tx: Tx,
   id: string,
-  wanted: Wanted | Refusal,
+  validated: ValidatedRefund | Refusal,
   { reason, metadata }: RefundInput,
 ): Promise<RefundRow> {
-  if (wanted instanceof Refusal) throw wanted
-  const { payment, reserved } = await reserveRefund(tx, wanted.payment, wanted.amount)
+  if (validated instanceof Refusal) throw validated
+  const { payment, reserved } = await reserveRefund(tx, validated.payment, validated.amount)
   const isFull = reserved.minor === payment.amountPaidMinor
   const facts = { id, amount: reserved, isFull, isDuplicate: false, reason, metadata }
-  return recordRefund(app, tx, payment, wanted.attempt, facts)
+  return recordRefund(app, tx, payment, validated.attempt, facts)
 }
 
 interface NewRefund {
@@ -121,7 +125,7 @@ export async function recordRefund(
     failureMessage: null,
     submittedAt: null,
     dueAt: firstLeaseEnd(app, now),
-    tries: 0,
+    polls: 0,
     fence: 1,
     createdAt: now,
     updatedAt: now,

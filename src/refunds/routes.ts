@@ -3,7 +3,7 @@ import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { REFUND_BODY_EXAMPLE, REFUND_EXAMPLE } from './examples.ts'
-import { refundComplaints, toRefundInput } from './input.ts'
+import { refundIssues, toRefundInput } from './input.ts'
 import { listRefunds, requireRefund } from './list.ts'
 import { requestRefund } from './request.ts'
 import { RefundBody, RefundRecord, RefundsQuery, toRefund } from './schema.ts'
@@ -20,7 +20,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       description:
         'Gives back a part, or without an amount all that is left. Refunds together never exceed what was paid. A gateway that refuses is an answer: 201 with status failed, and the money stays. What the gateway has not proven yet is pending; it is resolved by asking, never by giving twice. The whole amount is taken from your wallet, available money first, then pending; fees are not given back, so available can go below zero. Each part is told by its own refund.successful; the payment moves, and tells so, with the first and the last.',
       body: RefundBody,
-      complaints: refundComplaints,
+      complaints: refundIssues,
       answer: { http: 201, data: RefundRecord },
       refusals: [
         'missing_reference',

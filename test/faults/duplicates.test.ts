@@ -11,9 +11,9 @@ import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts
 import type { LogFields } from '../../src/kit/log.ts'
 import { settle } from '../../src/outcomes/apply.ts'
 import { listAttempts } from '../../src/payments/attempt-queries.ts'
+import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { listRefunds } from '../../src/refunds/list.ts'
-import { claimRefunds, ringRefunds } from '../../src/refunds/pursue.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
 import { postingsOf } from '../support/payment-records.ts'
 import { NAME, PENDING, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
@@ -235,7 +235,7 @@ describe('a refund that fails after it was successful', () => {
     const { record } = await requestRefund(app, merchant, input, undefined)
     assert.equal(record.status, 'successful')
     const { gatewayKey: key } = await rig.attempt(payment.id)
-    return { id: payment.id, ring: () => ringRefunds(app, { gateway: NAME, accountId: null, key }) }
+    return { id: payment.id, ring: () => wakeRefunds(app, { gateway: NAME, accountId: null, key }) }
   }
 
   async function look(): Promise<number> {

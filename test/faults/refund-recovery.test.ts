@@ -10,9 +10,9 @@ import type { Log, LogFields } from '../../src/kit/log.ts'
 import { duplicatePostings } from '../../src/ledger/service.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
 import { closeAttempt } from '../../src/payments/move-queries.ts'
+import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { requireRefund } from '../../src/refunds/list.ts'
-import { claimRefunds, ringRefunds } from '../../src/refunds/pursue.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
 import { eventsOf, postingsOf } from '../support/payment-records.ts'
 import { NAME, paid, paymentsRig } from '../support/payments-rig.ts'
@@ -179,7 +179,7 @@ describe('a refund of which nobody knows', () => {
     const pieces = []
     for (const by of [app, other, app]) {
       pieces.push(...(await claimRefunds(by, 100)))
-      await ringRefunds(app, {
+      await wakeRefunds(app, {
         gateway: NAME,
         accountId: null,
         key: (await rig.attempt(paymentId)).gatewayKey,

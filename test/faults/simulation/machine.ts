@@ -14,8 +14,8 @@ import type { Log, LogFields } from '../../../src/kit/log.ts'
 import type { HookRoute } from '../../../src/kit/route.ts'
 import { ledgerJobs } from '../../../src/ledger/jobs.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
+import { wakeRefunds } from '../../../src/refunds/advance.ts'
 import { refundJobs } from '../../../src/refunds/jobs.ts'
-import { ringRefunds } from '../../../src/refunds/pursue.ts'
 import { resolverJobs } from '../../../src/resolver/jobs.ts'
 import { randomOf } from './chance.ts'
 import { type Alarm, takesPart } from './due.ts'
@@ -112,7 +112,7 @@ function compose(
     counters: createCounters(),
     promptKey: KEY,
     merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,
-    rang: (ring) => ringRefunds({ db, clock }, ring),
+    rang: (ring) => wakeRefunds({ db, clock }, ring),
     settings: SETTINGS,
   }
   return composition.app?.(app) ?? app

@@ -10,13 +10,13 @@ import { lockPayment } from '../../../../src/payments/queries.ts'
 import { changeRefunds } from '../../../../src/refunds/payment-queries.ts'
 import {
   claimDueRefunds,
-  endRefund,
+  completeRefund,
   findRefund,
   insertRefund,
+  markRefundsDue,
   markSubmitted,
-  noteLook,
-  noteRefund,
-  ringDue,
+  saveRecheck,
+  saveRefundProgress,
   wakeQueued,
 } from '../../../../src/refunds/queries.ts'
 import { own, pickPayment } from './payments.ts'
@@ -27,7 +27,7 @@ const pickRefund = picking(
   ...['merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'],
   ...['attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version', 'amount_minor'],
   ...['currency', 'is_full', 'is_duplicate', 'reason', 'metadata', 'gateway_key', 'gateway_reference'],
-  ...['failure_message', 'submitted_at', 'due_at', 'tries', 'fence', 'created_at', 'updated_at'],
+  ...['failure_message', 'submitted_at', 'due_at', 'polls', 'fence', 'created_at', 'updated_at'],
 )
 
 const nobody = { merchantId: '', id: '' } as never
@@ -53,15 +53,15 @@ function spoken(hands: Hands, [merchantId, id, fence]: readonly unknown[]): Row 
 }
 
 function mark(hands: Hands, values: readonly unknown[]): Row[] {
-  const [at, holds_turn] = values.slice(3)
+  const [at, is_blocking] = values.slice(3)
   const refund = spoken(hands, values)
   if (!refund) return []
   const submitted_at = refund.submitted_at ?? at
-  return [pickRefund(hands.update('refunds', refund, { submitted_at, holds_turn }))]
+  return [pickRefund(hands.update('refunds', refund, { submitted_at, is_blocking }))]
 }
 
 function note(hands: Hands, values: readonly unknown[]): Row[] {
-  const [status_reason, reference, seenDueAt, due, isUnsent, endsTurn, at] = values.slice(3)
+  const [status_reason, reference, seenDueAt, due, isUnsent, stopsBlocking, at] = values.slice(3)
   const refund = spoken(hands, values)
   if (!refund) return []
   const noted = hands.update('refunds', refund, {
@@ -69,7 +69,7 @@ function note(hands: Hands, values: readonly unknown[]): Row[] {
     gateway_reference: reference ?? refund.gateway_reference,
     due_at: isSame(refund.due_at, seenDueAt) ? due : refund.due_at,
     submitted_at: isUnsent ? null : refund.submitted_at,
-    holds_turn: refund.holds_turn && !endsTurn,
+    is_blocking: refund.is_blocking && !stopsBlocking,
     updated_at: refund.status_reason === status_reason ? refund.updated_at : at,
   })
   return [pickRefund(noted)]
@@ -111,7 +111,7 @@ function end(hands: Hands, [merchantId, id, status, reference, words, at]: reado
     version: Number(refund.version) + 1,
     gateway_reference: reference ?? refund.gateway_reference,
     failure_message: words,
-    holds_turn: false,
+    is_blocking: false,
     due_at: null,
     updated_at: at,
   })
@@ -134,15 +134,15 @@ function ring(hands: Hands, [gateway, accountId, key, at]: readonly unknown[]): 
       refund.attempt_key === key && refund.gateway === gateway && refund.account_id === accountId
     const isWaiting = refund.due_at !== null && timeOf(refund.due_at) > timeOf(at)
     const isGiven = refund.due_at === null && refund.status === 'successful' && refund.status_reason === null
-    if (isMeant && (isWaiting || isGiven)) hands.update('refunds', refund, { due_at: at, tries: 0 })
+    if (isMeant && (isWaiting || isGiven)) hands.update('refunds', refund, { due_at: at, polls: 0 })
   }
   return []
 }
 
 function claimRefunds(hands: Hands, [now, due_at, limit]: readonly unknown[]): Row[] {
   return claim(hands, 'refunds', 'due_at', now, limit).map((refund) => {
-    const [tries, fence] = [Number(refund.tries) + 1, Number(refund.fence) + 1]
-    return pickRefund(hands.update('refunds', refund, { due_at, tries, fence }))
+    const [polls, fence] = [Number(refund.polls) + 1, Number(refund.fence) + 1]
+    return pickRefund(hands.update('refunds', refund, { due_at, polls, fence }))
   })
 }
 
@@ -220,11 +220,11 @@ export const REFUND_STATEMENTS = [
     },
   ),
   modelled('markSubmitted', (db) => markSubmitted(db, nobody, never, false), mark),
-  modelled('noteRefund', (db) => noteRefund(db, nobody, {} as never), note),
-  modelled('noteLook', (db) => noteLook(db, nobody, {} as never), noteSeen),
+  modelled('saveRefundProgress', (db) => saveRefundProgress(db, nobody, {} as never), note),
+  modelled('saveRecheck', (db) => saveRecheck(db, nobody, {} as never), noteSeen),
   modelled('insertCase', (db) => insertCase(db, {} as never, false), openCase),
-  modelled('endRefund', (db) => endRefund(db, nobody, {} as never), end),
+  modelled('completeRefund', (db) => completeRefund(db, nobody, {} as never), end),
   modelled('wakeQueued', (db) => wakeQueued(db, nobody, never), wake),
   modelled('claimDueRefunds', (db) => claimDueRefunds(db, never, never, 0), claimRefunds),
-  modelled('ringDue', (db) => ringDue(db, nobody, never), ring),
+  modelled('markRefundsDue', (db) => markRefundsDue(db, nobody, never), ring),
 ]

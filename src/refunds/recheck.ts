@@ -7,36 +7,36 @@ import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import { unknownDelayMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { ask } from './ask.ts'
-import { noteLook, type RefundRow } from './queries.ts'
+import { type RefundRow, saveRecheck } from './queries.ts'
+import { checkRefundStatus } from './status-check.ts'
 
 /** The refund as it stands after one question about what was given. */
-export async function lookAgain(
+export async function recheckRefund(
   app: PaymentsApp,
   gateway: Gateway | undefined,
   refund: RefundRow,
 ): Promise<RefundRow> {
-  const outcome = gateway && (await ask(gateway, refund))
-  if (outcome?.kind === 'failed') return noteFailure(app, refund)
+  const outcome = gateway && (await checkRefundStatus(gateway, refund))
+  if (outcome?.kind === 'failed') return recordLateFailure(app, refund)
   const at = app.clock.now()
-  const dueAt = outcome && isUnanswered(outcome) ? nextLookAt(app, refund, at) : null
-  return (await noteLook(app.db, refund, { statusReason: refund.statusReason, dueAt, at })) ?? refund
+  const dueAt = outcome && isInconclusive(outcome) ? nextRecheckAt(app, refund, at) : null
+  return (await saveRecheck(app.db, refund, { statusReason: refund.statusReason, dueAt, at })) ?? refund
 }
 
-const isUnanswered = ({ kind, ...rest }: RefundOutcome) =>
+const isInconclusive = ({ kind, ...rest }: RefundOutcome) =>
   kind === 'unknown' && 'reason' in rest && rest.reason !== 'not_found'
 
 // About an hour, and most outages are over by then; the next doorbell makes us ask again.
-const MAX_TRIES = 100
+const MAX_RECHECKS = 100
 
-function nextLookAt(app: PaymentsApp, { tries }: RefundRow, now: Date): Date | null {
-  return tries >= MAX_TRIES ? null : addMs(now, jittered(app.random, unknownDelayMs(tries)))
+function nextRecheckAt(app: PaymentsApp, { polls }: RefundRow, now: Date): Date | null {
+  return polls >= MAX_RECHECKS ? null : addMs(now, jittered(app.random, unknownDelayMs(polls)))
 }
 
-async function noteFailure(app: PaymentsApp, refund: RefundRow): Promise<RefundRow> {
+async function recordLateFailure(app: PaymentsApp, refund: RefundRow): Promise<RefundRow> {
   const { merchantId, paymentId, attemptId, id: refundId, gateway } = refund
-  const noted = await app.db.transaction(async (tx) => {
-    const row = await noteLook(tx, refund, {
+  const saved = await app.db.transaction(async (tx) => {
+    const row = await saveRecheck(tx, refund, {
       statusReason: 'failed_late',
       dueAt: null,
       at: app.clock.now(),
@@ -46,6 +46,6 @@ async function noteFailure(app: PaymentsApp, refund: RefundRow): Promise<RefundR
     return row
   })
   const facts = { merchantId, paymentId, refundId, gateway, reason: 'failed_late' }
-  if (noted) app.log.error('a refund that was successful has failed, and needs a person', facts)
-  return noted ?? refund
+  if (saved) app.log.error('a refund that was successful has failed, and needs a person', facts)
+  return saved ?? refund
 }

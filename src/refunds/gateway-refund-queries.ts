@@ -4,7 +4,7 @@ import type { Currency } from '../core/currency.ts'
 import { type Db, sql } from '../kit/db.ts'
 import type { RefundStatus } from './states.ts'
 
-export interface GivenRow {
+export interface GatewayRefundRow {
   merchantId: string
   paymentId: string
   refundId: string
@@ -17,7 +17,7 @@ export interface GivenRow {
   currency: Currency
 }
 
-const selectGivenStatement = sql<GivenRow>`
+const selectGatewayRefundsStatement = sql<GatewayRefundRow>`
 with named as (
   select merchant_id, id
   from refunds
@@ -36,11 +36,11 @@ where r.gateway = $1
   and (case when $2::uuid is null then r.account_id is null else r.merchant_id = $2 and r.account_id is not null end)`
 
 /** The refunds that have one of these keys or references, of the installation's account or of this merchant's own. */
-export async function findGiven(
+export async function findGatewayRefunds(
   db: Db,
   { gateway, merchantId }: { gateway: string; merchantId: string | null },
   keys: readonly string[],
   references: readonly string[],
-): Promise<GivenRow[]> {
-  return db.query(selectGivenStatement, [gateway, merchantId, keys, references])
+): Promise<GatewayRefundRow[]> {
+  return db.query(selectGatewayRefundsStatement, [gateway, merchantId, keys, references])
 }

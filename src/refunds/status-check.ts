@@ -3,7 +3,7 @@ import type { Gateway, RefundOutcome, RefundRequest } from '../gateways/gateway.
 import type { RefundRow } from './queries.ts'
 
 /** Asks a gateway what became of a refund. */
-export async function ask(gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {
+export async function checkRefundStatus(gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {
   if (gateway.verifyRefund) return gateway.verifyRefund(toRequest(refund), refund.gatewayReference)
   return { kind: 'unknown', reason: 'not_found', words: `${gateway.name} cannot be asked about refunds` }
 }

@@ -10,20 +10,20 @@ import { errorFields } from '../kit/log.ts'
 import { jittered } from '../kit/random.ts'
 import { isKeyTrusted, resolverLeaseEnd, unknownDelayMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { ask, toRequest } from './ask.ts'
-import { lookAgain } from './look-again.ts'
+import { applyRefundOutcome } from './apply-outcome.ts'
 import {
   claimDueRefunds,
   findRefund,
+  markRefundsDue,
   markSubmitted,
-  noteRefund,
-  type RefundRing,
   type RefundRow,
-  ringDue,
+  type RefundWake,
+  saveRefundProgress,
   wakeQueued,
 } from './queries.ts'
-import { settleRefund } from './settle.ts'
+import { recheckRefund } from './recheck.ts'
 import type { RefundReason } from './states.ts'
+import { checkRefundStatus, toRequest } from './status-check.ts'
 
 type Source = 'api' | 'resolver'
 
@@ -34,7 +34,7 @@ export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(()
   return claimed.map((refund) => async () => {
     try {
       await app.failpoints.pass('refund.after_claim')
-      await pursueRefund(app, refund, 'resolver')
+      await advanceRefund(app, refund, 'resolver')
     } catch (error) {
       // The lease runs out and it is claimed again: one that breaks us must not stop the others.
       app.log.error('resolving a refund failed', { refundId: refund.id, ...errorFields(error) })
@@ -43,18 +43,18 @@ export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(()
 }
 
 /** A webhook is a doorbell: what is pending at this attempt is asked about at once. */
-export async function ringRefunds(app: Pick<PaymentsApp, 'db' | 'clock'>, ring: RefundRing): Promise<void> {
-  await ringDue(app.db, ring, app.clock.now())
+export async function wakeRefunds(app: Pick<PaymentsApp, 'db' | 'clock'>, wake: RefundWake): Promise<void> {
+  await markRefundsDue(app.db, wake, app.clock.now())
 }
 
 /** The refund as it stands after one question or call. */
-export async function pursueRefund(app: PaymentsApp, refund: RefundRow, source: Source): Promise<RefundRow> {
+export async function advanceRefund(app: PaymentsApp, refund: RefundRow, source: Source): Promise<RefundRow> {
   const gateway = await app.gateways.find(refund.merchantId, refund.gateway, refund.accountId)
-  if (refund.status !== 'pending') return lookAgain(app, gateway, refund)
+  if (refund.status !== 'pending') return recheckRefund(app, gateway, refund)
   // Its credentials were taken away: nobody can be asked until they are back.
-  const unasked = { refund, result: NOT_CONFIGURED, isFirst: refund.submittedAt === null }
-  const step = gateway?.refund ? await takeStep(app, gateway, refund) : unasked
-  return conclude(app, step, gateway, source)
+  const notSent = { refund, result: NOT_CONFIGURED, isFirst: refund.submittedAt === null }
+  const step = gateway?.refund ? await takeStep(app, gateway, refund) : notSent
+  return applyStep(app, step, gateway, source)
 }
 
 const NOT_CONFIGURED: RefundOutcome = { kind: 'unknown', reason: 'not_sent', words: 'not configured' }
@@ -69,7 +69,7 @@ interface Step {
 
 async function takeStep(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
   if (refund.submittedAt === null) return submit(app, gateway, refund)
-  const outcome = await ask(gateway, refund)
+  const outcome = await checkRefundStatus(gateway, refund)
   const isUnknownThere =
     refund.gatewayReference === null && outcome.kind === 'unknown' && outcome.reason === 'not_found'
   if (!isUnknownThere || !mayResubmit(app, gateway, refund.submittedAt)) return { refund, result: outcome }
@@ -83,7 +83,7 @@ function mayResubmit(app: PaymentsApp, { recovery }: Gateway, submittedAt: Date)
 /** The one place where money is sent back. That it may have been is on disk before. */
 async function submit(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
   const isFirst = refund.submittedAt === null
-  const marked = await mark(app, gateway, refund)
+  const marked = await markOrQueue(app, gateway, refund)
   if (typeof marked === 'string') return { refund, result: marked }
   await app.failpoints.pass('refund.after_mark')
   const result = (await gateway.refund?.(toRequest(marked))) ?? NOT_CONFIGURED
@@ -91,22 +91,22 @@ async function submit(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Pr
   return { refund: marked, result, isFirst }
 }
 
-async function mark(
+async function markOrQueue(
   app: PaymentsApp,
   gateway: Gateway,
   refund: RefundRow,
 ): Promise<RefundRow | 'queued' | 'taken over'> {
-  const holdsTurn = gateway.recovery.sequentialRefunds === true
+  const isBlocking = gateway.recovery.sequentialRefunds === true
   try {
-    return (await markSubmitted(app.db, refund, app.clock.now(), holdsTurn)) ?? 'taken over'
+    return (await markSubmitted(app.db, refund, app.clock.now(), isBlocking)) ?? 'taken over'
   } catch (error) {
     // Another refund of the payment holds the turn: the index of turns says so.
-    if (holdsTurn && sqlStateOf(error) === '23505') return 'queued'
+    if (isBlocking && sqlStateOf(error) === '23505') return 'queued'
     throw error
   }
 }
 
-async function conclude(
+async function applyStep(
   app: PaymentsApp,
   step: Step,
   gateway: Gateway | undefined,
@@ -115,29 +115,31 @@ async function conclude(
   const { refund, result } = step
   if (result === 'taken over') return (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
   const hasEnded = result !== 'queued' && (result.kind === 'succeeded' || result.kind === 'failed')
-  const known = hasEnded ? await settleRefund(app, refund, result, source) : await note(app, step)
-  const isTurnFree = hasEnded || (result !== 'queued' && result.kind === 'pending')
-  if (isTurnFree && gateway?.recovery.sequentialRefunds) await wakeQueued(app.db, refund, app.clock.now())
-  return known
+  const current = hasEnded
+    ? await applyRefundOutcome(app, refund, result, source)
+    : await saveProgress(app, step)
+  const isUnblocked = hasEnded || (result !== 'queued' && result.kind === 'pending')
+  if (isUnblocked && gateway?.recovery.sequentialRefunds) await wakeQueued(app.db, refund, app.clock.now())
+  return current
 }
 
 /** It has not ended: what is known of it, and when to look again. */
-async function note(app: PaymentsApp, { refund, result, isFirst = false }: Step): Promise<RefundRow> {
+async function saveProgress(app: PaymentsApp, { refund, result, isFirst = false }: Step): Promise<RefundRow> {
   const now = app.clock.now()
   const isPending = result !== 'queued' && result !== 'taken over' && result.kind === 'pending'
   const isUnsent = isFirst && isNotSent(result)
   const statusReason = isPending ? null : reasonOf(refund, result, isUnsent, now)
-  const noted = await noteRefund(app.db, refund, {
+  const saved = await saveRefundProgress(app.db, refund, {
     statusReason,
     gatewayReference:
       isPending && result.gatewayReference !== null ? plainText(result.gatewayReference) : null,
-    dueAt: addMs(now, jittered(app.random, unknownDelayMs(refund.tries))),
+    dueAt: addMs(now, jittered(app.random, unknownDelayMs(refund.polls))),
     isUnsent,
-    endsTurn: isPending || isUnsent,
+    stopsBlocking: isPending || isUnsent,
     at: now,
   })
-  tell(app, refund, result, statusReason)
-  return noted ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
+  logProgress(app, refund, result, statusReason)
+  return saved ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
 }
 
 function isNotSent(result: Step['result']): boolean {
@@ -153,7 +155,7 @@ function reasonOf(refund: RefundRow, result: Step['result'], isUnsent: boolean, 
   return isUnsent ? 'gateway_unavailable' : 'outcome_unknown'
 }
 
-function tell(
+function logProgress(
   app: PaymentsApp,
   refund: RefundRow,
   result: Step['result'],

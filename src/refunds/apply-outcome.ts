@@ -13,55 +13,55 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { paymentOf } from '../payments/find.ts'
 import { methodOf } from '../payments/views.ts'
 import { applyRefund, releaseRefund } from './payment-effects.ts'
-import { endRefund, findRefund, type RefundRow } from './queries.ts'
+import { completeRefund, findRefund, type RefundRow } from './queries.ts'
 import { toRefund } from './schema.ts'
 
-type Ended = Extract<RefundOutcome, { kind: 'succeeded' | 'failed' }>
+type FinalOutcome = Extract<RefundOutcome, { kind: 'succeeded' | 'failed' }>
 type Source = 'api' | 'resolver'
 
-export async function settleRefund(
+export async function applyRefundOutcome(
   app: PaymentsApp,
   refund: RefundRow,
-  outcome: Ended,
+  outcome: FinalOutcome,
   source: Source,
 ): Promise<RefundRow> {
   const method = await methodOf(app, await paymentOf(app, refund))
-  const ended = await app.db.transaction(async (tx) => {
-    const row = await endRefund(tx, refund, toEnd(app, outcome))
+  const completed = await app.db.transaction(async (tx) => {
+    const row = await completeRefund(tx, refund, toCompletion(app, outcome))
     if (!row) return undefined
-    if (row.status === 'failed') await giveUp(app, tx, row)
-    else if (row.isDuplicate) await bookDuplicate(app, tx, row)
+    if (row.status === 'failed') await handleFailure(app, tx, row)
+    else if (row.isDuplicate) await recordDuplicateEntry(app, tx, row)
     else {
       const { merchantId, paymentId, amountMinor } = row
       await applyRefund(app, tx, { merchantId, paymentId, amountMinor, source, method })
-      await bookRefund(app, tx, row)
+      await recordRefundEntry(app, tx, row)
     }
-    await tellOfEnd(app, tx, row)
+    await recordCompletionEvent(app, tx, row)
     return row
   })
-  if (ended) logEnd(app, ended, source)
-  return ended ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
+  if (completed) logCompletion(app, completed, source)
+  return completed ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
 }
 
-function toEnd(app: PaymentsApp, outcome: Ended) {
+function toCompletion(app: PaymentsApp, outcome: FinalOutcome) {
   const { gatewayReference } = outcome
   return {
     status: outcome.kind === 'succeeded' ? ('successful' as const) : ('failed' as const),
     gatewayReference: gatewayReference === null ? null : plainText(gatewayReference),
-    words: outcome.kind === 'failed' ? plainText(outcome.words) : null,
+    failureMessage: outcome.kind === 'failed' ? plainText(outcome.words) : null,
     at: app.clock.now(),
   }
 }
 
 /** What was set aside can be refunded again; money that came twice had nothing set aside, and waits for a person. */
-async function giveUp(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+async function handleFailure(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   const { merchantId, paymentId, attemptId, id: refundId, amountMinor, isDuplicate } = refund
   const kind = 'duplicate_refund_failed'
   if (isDuplicate) await openCase(app, tx, { merchantId, kind, paymentId, attemptId, refundId })
   else await releaseRefund(app, tx, merchantId, paymentId, amountMinor)
 }
 
-async function bookRefund(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+async function recordRefundEntry(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   const { merchantId, paymentId, id: refundId, amountMinor, currency, gateway, updatedAt: at } = refund
   const amount = money(amountMinor, currency)
   const to = `gateway:${gateway}`
@@ -69,7 +69,7 @@ async function bookRefund(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<
 }
 
 /** It never was the merchant's, so it is taken from the account in which it waited. */
-async function bookDuplicate(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+async function recordDuplicateEntry(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   const { merchantId, paymentId, attemptId, id: refundId, amountMinor, currency, gateway } = refund
   await noteDuplicateRefund(tx, merchantId, attemptId, amountMinor)
   await recordEntry(app, tx, {
@@ -87,7 +87,7 @@ async function bookDuplicate(app: PaymentsApp, tx: Tx, refund: RefundRow): Promi
   })
 }
 
-async function tellOfEnd(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+async function recordCompletionEvent(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   await recordEvents(app, tx, app.settings.mode, [
     {
       merchantId: refund.merchantId,
@@ -98,7 +98,7 @@ async function tellOfEnd(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<v
   ])
 }
 
-function logEnd(app: PaymentsApp, refund: RefundRow, source: Source): void {
+function logCompletion(app: PaymentsApp, refund: RefundRow, source: Source): void {
   const { merchantId, paymentId, id: refundId, gateway, status, isDuplicate } = refund
   const facts = { merchantId, paymentId, refundId, gateway, status, reason: source }
   // The merchant hears of a refund that it asked for; of this one only the operator can take care.
