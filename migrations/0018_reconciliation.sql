@@ -34,8 +34,8 @@ create table reconciliation_breaks (
   merchant_id uuid references merchants (id),
   kind text not null check (
     kind in (
-      'missing_here', 'missing_there', 'amount_differs', 'currency_differs', 'status_differs', 'duplicate_row',
-      'negative_payment', 'names_differ', 'fee_differs'
+      'missing_in_ledger', 'missing_in_file', 'amount_mismatch', 'currency_mismatch', 'status_mismatch', 'duplicate_row',
+      'negative_payment', 'reference_mismatch', 'fee_mismatch'
     )
   ),
   -- What it is about: "payment" or "refund" and the key or the reference at the gateway.

@@ -5,8 +5,8 @@ import { readCsv } from './csv-reader.ts'
 
 const complaintsOf = (text: string) => {
   const file = readCsv(text)
-  assert.ok('complaints' in file, `it is taken: ${JSON.stringify(file)}`)
-  return file.complaints.map(({ line, message }) => `${line}: ${message}`)
+  assert.ok('issues' in file, `it is taken: ${JSON.stringify(file)}`)
+  return file.issues.map(({ line, message }) => `${line}: ${message}`)
 }
 
 const cellsOf = (text: string) => {
@@ -62,7 +62,7 @@ describe('a file of comma-separated values', () => {
     assert.deepEqual(complaintsOf('Key,amount, KEY\n'), ['1: The column "key" is there twice.'])
   })
 
-  it('tells twenty complaints and no more, and never takes long', () => {
+  it('tells twenty issues and no more, and never takes long', () => {
     assert.equal(complaintsOf(`a,b\n${'x\n'.repeat(50_000)}`).length, 20)
     assert.equal(complaintsOf(`a,b\n"${'""'.repeat(500_000)}`).length, 1)
     assert.equal(cellsOf(`a,b\n${'1,2\n'.repeat(100_000)}`).length, 100_000)

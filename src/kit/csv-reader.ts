@@ -13,7 +13,7 @@ export interface CsvComplaint {
   message: string
 }
 
-export type CsvFile = { header: string[]; rows: CsvRow[] } | { complaints: CsvComplaint[] }
+export type CsvFile = { header: string[]; rows: CsvRow[] } | { issues: CsvComplaint[] }
 
 // Enough to see what is wrong with a file; all of them would be the file once more.
 const MAX_COMPLAINTS = 20
@@ -22,13 +22,11 @@ const BYTE_ORDER_MARK = '\uFEFF'
 export function readCsv(content: string): CsvFile {
   const text = content.startsWith(BYTE_ORDER_MARK) ? content.slice(1) : content
   const records = readRecords(text)
-  if ('message' in records) return { complaints: [records] }
+  if ('message' in records) return { issues: [records] }
   const [header, ...rows] = records
-  if (!header) return { complaints: [{ line: 1, message: 'The file is empty.' }] }
-  const complaints = [...headerComplaints(header.cells), ...countComplaints(header.cells, rows)]
-  return complaints.length > 0
-    ? { complaints: complaints.slice(0, MAX_COMPLAINTS) }
-    : { header: header.cells, rows }
+  if (!header) return { issues: [{ line: 1, message: 'The file is empty.' }] }
+  const issues = [...headerComplaints(header.cells), ...countComplaints(header.cells, rows)]
+  return issues.length > 0 ? { issues: issues.slice(0, MAX_COMPLAINTS) } : { header: header.cells, rows }
 }
 
 function headerComplaints(header: string[]): CsvComplaint[] {

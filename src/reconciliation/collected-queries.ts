@@ -59,11 +59,11 @@ export async function findCollected(
   return db.query(selectCollectedStatement, [account.gateway, account.merchantId, keys, references])
 }
 
-export interface CollectedInTime extends CollectedRow {
+export interface CollectedInPeriod extends CollectedRow {
   paidAt: Date
 }
 
-const listCollectedStatement = sql<CollectedInTime>`
+const listCollectedStatement = sql<CollectedInPeriod>`
 select ${COLLECTED_COLUMNS}, p.paid_at as "paidAt"
 from payments p
 join attempts a
@@ -84,7 +84,7 @@ export async function listCollected(
   to: Date,
   after: { paidAt: Date | '-infinity'; paymentId: string },
   limit: number,
-): Promise<CollectedInTime[]> {
+): Promise<CollectedInPeriod[]> {
   return db.query(listCollectedStatement, [
     account.gateway,
     account.merchantId,

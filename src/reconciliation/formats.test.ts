@@ -8,10 +8,10 @@ function rowsOf(format: Format, text: string) {
   return file
 }
 
-function complaintsOf(format: Format, text: string) {
+function issuesOf(format: Format, text: string) {
   const file = readSettlementFile(format, text)
-  assert.ok('complaints' in file, 'it is refused')
-  return file.complaints.map(({ line, message }) => `${line}: ${message}`)
+  assert.ok('issues' in file, 'it is refused')
+  return file.issues.map(({ line, message }) => `${line}: ${message}`)
 }
 
 describe('the neutral format', () => {
@@ -87,7 +87,7 @@ describe('the neutral format', () => {
       '"a\u0000b",,1,KES,',
       'k7,,,KES,',
     ]
-    assert.deepEqual(complaintsOf('neutral', [head, ...lines].join('\n')), [
+    assert.deepEqual(issuesOf('neutral', [head, ...lines].join('\n')), [
       '2: The amount "10.005" is no exact amount.',
       '3: The amount "5000.5" is no exact amount.',
       '4: The payment has no name.',
@@ -102,13 +102,13 @@ describe('the neutral format', () => {
   })
 
   it('is refused without the columns that it needs, and beyond fifty thousand lines', () => {
-    assert.deepEqual(complaintsOf('neutral', 'a,b\n1,2\n'), [
+    assert.deepEqual(issuesOf('neutral', 'a,b\n1,2\n'), [
       '1: The neutral format wants a column amount.',
       '1: The neutral format wants a column currency.',
       '1: No column names the payments.',
     ])
     const long = `key,amount,currency\n${'k,1,KES\n'.repeat(50_001)}`
-    assert.deepEqual(complaintsOf('neutral', long), [
+    assert.deepEqual(issuesOf('neutral', long), [
       '50002: The file has more than 50000 lines; split it by time.',
     ])
   })

@@ -28,7 +28,7 @@ export interface FileRow {
 
 export type SettlementFile =
   /** `ignored` lines are about something else than payments and refunds, such as a payout. */
-  { rows: FileRow[]; ignored: number } | { complaints: CsvComplaint[] }
+  { rows: FileRow[]; ignored: number } | { issues: CsvComplaint[] }
 
 type Field =
   | 'type'
@@ -41,17 +41,17 @@ type Field =
   | 'fee'
   | 'status'
 
-interface FormatFacts {
+interface FormatSpec {
   /** The names that a column may have, in lower case; the first one that the file has counts. */
   columns: Partial<Record<Field, readonly string[]>>
   required: readonly Field[]
   /** What the words of the type column mean; without such a column every line is a payment. */
   types: Readonly<Record<string, 'payment' | 'refund'>>
   /** A column of the amount in the payer's own currency goes before that of the payout. */
-  shown?: { amount: string; currency: string }
+  presentment?: { amount: string; currency: string }
 }
 
-const TABLE: Readonly<Record<Format, FormatFacts>> = {
+const FORMAT_SPECS: Readonly<Record<Format, FormatSpec>> = {
   neutral: {
     columns: {
       type: ['type'],
@@ -92,54 +92,54 @@ const TABLE: Readonly<Record<Format, FormatFacts>> = {
     },
     required: ['type', 'amount', 'currency'],
     types: { charge: 'payment', refund: 'refund' },
-    shown: { amount: 'customer_facing_amount', currency: 'customer_facing_currency' },
+    presentment: { amount: 'customer_facing_amount', currency: 'customer_facing_currency' },
   },
 }
 
 // More than a day of a busy account; a longer file is split by time.
 const MAX_ROWS = 50_000
-const MAX_COMPLAINTS = 20
+const MAX_ISSUES = 20
 
 export function readSettlementFile(format: Format, content: string): SettlementFile {
   const file = readCsv(content)
-  if ('complaints' in file) return file
+  if ('issues' in file) return file
   if (file.rows.length > MAX_ROWS) {
     const message = `The file has more than ${MAX_ROWS} lines; split it by time.`
-    return { complaints: [{ line: MAX_ROWS + 2, message }] }
+    return { issues: [{ line: MAX_ROWS + 2, message }] }
   }
   const header = file.header.map((name) => name.trim().toLowerCase())
   const missing = missingColumns(format, header)
-  if (missing.length > 0) return { complaints: missing }
-  const read = file.rows.map((row) => readRow(TABLE[format], header, row))
-  const complaints = read.filter((one) => one !== null && 'message' in one)
-  if (complaints.length > 0) return { complaints: complaints.slice(0, MAX_COMPLAINTS) }
+  if (missing.length > 0) return { issues: missing }
+  const read = file.rows.map((row) => readRow(FORMAT_SPECS[format], header, row))
+  const issues = read.filter((one) => one !== null && 'message' in one)
+  if (issues.length > 0) return { issues: issues.slice(0, MAX_ISSUES) }
   const rows = read.filter((one): one is FileRow => one !== null && !('message' in one))
   return { rows, ignored: read.length - rows.length }
 }
 
 function missingColumns(format: Format, header: readonly string[]): CsvComplaint[] {
-  const { columns, required } = TABLE[format]
+  const { columns, required } = FORMAT_SPECS[format]
   const has = (field: Field) => (columns[field] ?? []).some((name) => header.includes(name))
-  const complaints = required
+  const issues = required
     .filter((field) => !has(field))
     .map((field) => `The ${format} format wants a column ${(columns[field] ?? []).join(' or ')}.`)
-  if (!has('key') && !has('reference')) complaints.push('No column names the payments.')
-  return complaints.map((message) => ({ line: 1, message }))
+  if (!has('key') && !has('reference')) issues.push('No column names the payments.')
+  return issues.map((message) => ({ line: 1, message }))
 }
 
 /** Null for a line about something else. */
-function readRow(facts: FormatFacts, header: readonly string[], row: CsvRow): FileRow | CsvComplaint | null {
+function readRow(spec: FormatSpec, header: readonly string[], row: CsvRow): FileRow | CsvComplaint | null {
   const cell: Cells = (name) => row.cells[header.indexOf(name)]?.trim() ?? ''
   const field = (wanted: Field): string =>
-    cell((facts.columns[wanted] ?? []).find((name) => header.includes(name)) ?? '')
-  const type = typeOf(facts, field('type').toLowerCase())
+    cell((spec.columns[wanted] ?? []).find((name) => header.includes(name)) ?? '')
+  const type = typeOf(spec, field('type').toLowerCase())
   if (type === null) return null
   const names = {
     key: field(type === 'refund' ? 'refundKey' : 'key'),
     reference: field(type === 'refund' ? 'refundReference' : 'reference'),
   }
   const paidOut = { amount: field('amount'), currency: field('currency').toUpperCase() }
-  const { amount, currency } = shownMoney(facts, cell) ?? paidOut
+  const { amount, currency } = presentmentMoney(spec, cell) ?? paidOut
   // The fee is taken from the payout, in its currency.
   const fee = currency === paidOut.currency ? field('fee') : ''
   return toFileRow(row.line, type, names, { amount, currency, fee }, field('status'))
@@ -147,20 +147,23 @@ function readRow(facts: FormatFacts, header: readonly string[], row: CsvRow): Fi
 
 type Cells = (name: string) => string
 
-function shownMoney({ shown }: FormatFacts, cell: Cells): { amount: string; currency: string } | undefined {
-  if (!shown || cell(shown.amount) === '') return undefined
-  return { amount: cell(shown.amount), currency: cell(shown.currency).toUpperCase() }
+function presentmentMoney(
+  { presentment }: FormatSpec,
+  cell: Cells,
+): { amount: string; currency: string } | undefined {
+  if (!presentment || cell(presentment.amount) === '') return undefined
+  return { amount: cell(presentment.amount), currency: cell(presentment.currency).toUpperCase() }
 }
 
-function typeOf({ columns, types }: FormatFacts, word: string): FileRow['type'] | null {
-  if (!columns.type || (word === '' && Object.hasOwn(types, 'payment'))) return 'payment'
-  return Object.hasOwn(types, word) ? (types[word] ?? null) : null
+function typeOf({ columns, types }: FormatSpec, typeText: string): FileRow['type'] | null {
+  if (!columns.type || (typeText === '' && Object.hasOwn(types, 'payment'))) return 'payment'
+  return Object.hasOwn(types, typeText) ? (types[typeText] ?? null) : null
 }
 
 const MAX_NAME_LENGTH = 200
 const AMOUNT = /^-?\d{1,15}(?:\.\d{1,10})?$/
 // What providers call money that has moved. Every other word means that it has not.
-const DONE_WORDS: ReadonlySet<string> = new Set([
+const DONE_STATUSES: ReadonlySet<string> = new Set([
   '',
   'settled',
   'success',
@@ -184,10 +187,10 @@ function toFileRow(
   }
   if (!/^[A-Z]{3}$/.test(money.currency))
     return { line, message: 'The currency is no code of three letters.' }
-  const told = amountOf(money.amount, money.currency)
-  const amount = type === 'refund' ? told && unsigned(told) : told
-  const toldFee = money.fee === '' ? null : amountOf(money.fee, money.currency)
-  const fee = toldFee && unsigned(toldFee)
+  const parsed = amountOf(money.amount, money.currency)
+  const amount = type === 'refund' ? parsed && absolute(parsed) : parsed
+  const parsedFee = money.fee === '' ? null : amountOf(money.fee, money.currency)
+  const fee = parsedFee && absolute(parsedFee)
   if (amount === undefined) return { line, message: `The amount ${quoted(money.amount)} is no exact amount.` }
   if (fee === undefined) return { line, message: `The fee ${quoted(money.fee)} is no exact amount.` }
   return {
@@ -200,7 +203,7 @@ function toFileRow(
     amount,
     fee,
     status: status || null,
-    isDone: DONE_WORDS.has(status.toLowerCase()),
+    isDone: DONE_STATUSES.has(status.toLowerCase()),
   }
 }
 
@@ -211,7 +214,7 @@ function amountOf(text: string, currency: string): Money | null | undefined {
 }
 
 /** Refunds and fees are written with a sign by some and without by others. */
-function unsigned(amount: Money): Money {
+function absolute(amount: Money): Money {
   return amount.minor < 0n ? { ...amount, minor: -amount.minor } : amount
 }
 

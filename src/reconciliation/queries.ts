@@ -3,8 +3,8 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/list.ts'
+import type { BreakKind } from './compare.ts'
 import type { Format } from './formats.ts'
-import type { BreakKind } from './judge.ts'
 
 export interface ReconciliationRow {
   id: string
@@ -145,7 +145,7 @@ export interface BreakInput {
   theirs: unknown
 }
 
-interface Where {
+interface BreakScope {
   reconciliationId: string
   gateway: string
   merchantId: string | null
@@ -183,12 +183,12 @@ set
 
 export async function recordBreaks(
   tx: Tx,
-  where: Where,
+  scope: BreakScope,
   breaks: readonly BreakInput[],
   at: Date,
 ): Promise<void> {
   if (breaks.length === 0) return
-  const { reconciliationId, gateway, merchantId } = where
+  const { reconciliationId, gateway, merchantId } = scope
   await tx.query(recordBreaksStatement, [reconciliationId, gateway, merchantId, at, JSON.stringify(breaks)])
 }
 
@@ -215,7 +215,7 @@ where b.id = c.id`
 
 export async function closeBreaksByFile(
   tx: Tx,
-  { gateway, merchantId }: Where,
+  { gateway, merchantId }: BreakScope,
   closings: readonly ClosingInput[],
   at: Date,
 ): Promise<void> {

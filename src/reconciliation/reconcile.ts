@@ -9,10 +9,17 @@ import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { settlePayments } from '../ledger/service.ts'
-import { findOurs, type GivenRefund, toOurs } from './books.ts'
 import { type CollectedRow, type GatewayAccount, listCollected } from './collected-queries.ts'
+import {
+  type BreakKind,
+  compareRow,
+  comparesFee,
+  type InternalRecord,
+  isMatch,
+  rowDefectOf,
+} from './compare.ts'
 import type { FileRow, Format } from './formats.ts'
-import { type BreakKind, comparesFee, flawOf, isMatch, judge, type Ours } from './judge.ts'
+import { findInternalRecords, type InternalRefund, toInternalRecord } from './internal-records.ts'
 import {
   addSettled,
   type BreakInput,
@@ -35,10 +42,10 @@ export interface ReconciliationApp {
     account: GatewayAccount,
     keys: readonly string[],
     references: readonly string[],
-  ): Promise<GivenRefund[]>
+  ): Promise<InternalRefund[]>
 }
 
-export interface ReadFile {
+export interface ParsedFile {
   account: GatewayAccount
   format: Format
   fileName: string | null
@@ -50,9 +57,9 @@ export interface ReadFile {
 }
 
 /** One line with what our books say about it. */
-interface Judged {
+interface ComparedRow {
   row: FileRow
-  ours: Ours | undefined
+  ours: InternalRecord | undefined
   breaks: BreakKind[]
 }
 
@@ -63,9 +70,9 @@ export interface Counts {
 }
 
 /** What to do with a batch: write it down, or only look at it. */
-type Act = (judged: readonly Judged[], breaks: BreakInput[]) => Promise<number>
+type ApplyBatch = (judged: readonly ComparedRow[], breaks: BreakInput[]) => Promise<number>
 
-export async function reconcileFile(app: ReconciliationApp, file: ReadFile): Promise<ReconciliationRow> {
+export async function reconcileFile(app: ReconciliationApp, file: ParsedFile): Promise<ReconciliationRow> {
   const { account, format, fileName, period } = file
   const started = await startReconciliation(
     app.db,
@@ -82,7 +89,7 @@ export async function reconcileFile(app: ReconciliationApp, file: ReadFile): Pro
     },
     app.clock.now(),
   )
-  const counts = await compare(app, file, (judged, breaks) =>
+  const counts = await compareFile(app, file, (judged, breaks) =>
     writeBatch(app, account, started.id, judged, breaks),
   )
   return finishReconciliation(app.db, started.id, app.clock.now(), counts)
@@ -91,11 +98,11 @@ export async function reconcileFile(app: ReconciliationApp, file: ReadFile): Pro
 /** The same without writing anything. */
 export async function previewFile(
   app: ReconciliationApp,
-  file: ReadFile,
+  file: ParsedFile,
   limit: number,
 ): Promise<{ counts: Counts; breaks: BreakInput[] }> {
   const found: BreakInput[] = []
-  const counts = await compare(app, file, async (_judged, breaks) => {
+  const counts = await compareFile(app, file, async (_judged, breaks) => {
     found.push(...breaks.slice(0, limit - found.length))
     return 0
   })
@@ -105,68 +112,72 @@ export async function previewFile(
 // Few enough for one statement, many enough that a large file is done in a few seconds.
 const BATCH = 500
 
-async function compare(app: ReconciliationApp, file: ReadFile, act: Act): Promise<Counts> {
+async function compareFile(
+  app: ReconciliationApp,
+  file: ParsedFile,
+  applyBatch: ApplyBatch,
+): Promise<Counts> {
   const counts: Counts = { matched: 0, settled: 0, breaks: 0 }
   const seen = new Set<string>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (let start = 0; start < file.rows.length; start += BATCH) {
-    const judged = await judgeRows(app, file.account, file.rows.slice(start, start + BATCH), seen)
-    const breaks = judged
+    const compared = await compareRows(app, file.account, file.rows.slice(start, start + BATCH), seen)
+    const breaks = compared
       .flatMap((one) => one.breaks.map((kind) => toBreak(app, kind, one)))
-      .filter((one) => isNew(told, one))
-    counts.matched += judged.filter((one) => isMatch(one.row, one.ours, one.breaks)).length
+      .filter((one) => isNew(reported, one))
+    counts.matched += compared.filter((one) => isMatch(one.row, one.ours, one.breaks)).length
     counts.breaks += breaks.length
-    counts.settled += await act(judged, breaks)
+    counts.settled += await applyBatch(compared, breaks)
   }
-  for await (const leftOut of findLeftOut(app, file, seen)) {
-    const breaks = leftOut.map((one) => toMissing(app, one))
+  for await (const missing of findMissingInFile(app, file, seen)) {
+    const breaks = missing.map((one) => toMissingBreak(app, one))
     counts.breaks += breaks.length
-    await act([], breaks)
+    await applyBatch([], breaks)
   }
   return counts
 }
 
 /** A file has each break once: what stands on ten lines is told at the first of them that breaks. */
-function isNew(told: Set<string>, { kind, subject }: BreakInput): boolean {
+function isNew(reported: Set<string>, { kind, subject }: BreakInput): boolean {
   const name = `${kind} ${subject}`
-  if (told.has(name)) return false
-  told.add(name)
+  if (reported.has(name)) return false
+  reported.add(name)
   return true
 }
 
-async function judgeRows(
+async function compareRows(
   app: ReconciliationApp,
   account: GatewayAccount,
   rows: readonly FileRow[],
   seen: Set<string>,
-): Promise<Judged[]> {
-  const find = await findOurs(app, account, rows)
+): Promise<ComparedRow[]> {
+  const find = await findInternalRecords(app, account, rows)
   return rows.map((row) => {
-    const found = find(row)
-    const { ours } = found
-    const flaw = flawOf(row, found)
+    const lookup = find(row)
+    const { ours } = lookup
+    const defect = rowDefectOf(row, lookup)
     // It says nothing of what it names, so a line that does is not its repeat.
-    if (flaw) return { row, ours, breaks: [flaw] }
+    if (defect) return { row, ours, breaks: [defect] }
     const subject = subjectOf(row, ours)
     const isRepeat = seen.has(subject)
     seen.add(subject)
-    return { row, ours, breaks: isRepeat ? ['duplicate_row'] : judge(row, ours) }
+    return { row, ours, breaks: isRepeat ? ['duplicate_row'] : compareRow(row, ours) }
   })
 }
 
 /** Our name for it, where we know it; otherwise the file's. */
-function subjectOf(row: FileRow, ours: Pick<Ours, 'key'> | undefined): string {
+function subjectOf(row: FileRow, ours: Pick<InternalRecord, 'key'> | undefined): string {
   return `${row.type} ${ours?.key ?? row.key ?? row.reference}`
 }
 
-function toBreak(app: ReconciliationApp, kind: BreakKind, { row, ours }: Judged): BreakInput {
+function toBreak(app: ReconciliationApp, kind: BreakKind, { row, ours }: ComparedRow): BreakInput {
   return {
     id: app.random.uuid(),
     kind,
     subject: subjectOf(row, ours),
     line: row.line,
-    ...whoseOf(ours),
-    ours: ours ? showOurs(ours) : null,
+    ...ownerColumns(ours),
+    ours: ours ? serializeInternalRecord(ours) : null,
     theirs: {
       key: row.key,
       reference: row.reference,
@@ -178,20 +189,20 @@ function toBreak(app: ReconciliationApp, kind: BreakKind, { row, ours }: Judged)
   }
 }
 
-function toMissing(app: ReconciliationApp, row: CollectedRow): BreakInput {
-  const ours = toOurs(row)
+function toMissingBreak(app: ReconciliationApp, row: CollectedRow): BreakInput {
+  const ours = toInternalRecord(row)
   return {
     id: app.random.uuid(),
-    kind: 'missing_there',
+    kind: 'missing_in_file',
     subject: `payment ${row.key}`,
     line: null,
-    ...whoseOf(ours),
-    ours: showOurs(ours),
+    ...ownerColumns(ours),
+    ours: serializeInternalRecord(ours),
     theirs: null,
   }
 }
 
-function whoseOf(ours: Ours | undefined) {
+function ownerColumns(ours: InternalRecord | undefined) {
   return {
     owner_merchant_id: ours?.merchantId ?? null,
     payment_id: ours?.paymentId ?? null,
@@ -199,7 +210,7 @@ function whoseOf(ours: Ours | undefined) {
   }
 }
 
-function showOurs({ key, reference, status, amount, fee }: Ours) {
+function serializeInternalRecord({ key, reference, status, amount, fee }: InternalRecord) {
   return {
     key,
     reference,
@@ -211,58 +222,63 @@ function showOurs({ key, reference, status, amount, fee }: Ours) {
 }
 
 /** What our books have in the time that the file covers, and the file has not. */
-async function* findLeftOut(
+async function* findMissingInFile(
   app: ReconciliationApp,
-  { account, period }: ReadFile,
+  { account, period }: ParsedFile,
   seen: ReadonlySet<string>,
 ): AsyncGenerator<CollectedRow[]> {
   if (!period) return
-  let after: Parameters<typeof listCollected>[4] | undefined = { paidAt: '-infinity', paymentId: NO_UUID }
+  let after: Parameters<typeof listCollected>[4] | undefined = { paidAt: '-infinity', paymentId: NIL_UUID }
   while (after) {
     const rows = await listCollected(app.db, account, period.from, period.to, after, BATCH)
-    const leftOut = rows.filter(({ key }) => !seen.has(`payment ${key}`))
-    if (leftOut.length > 0) yield leftOut
+    const missing = rows.filter(({ key }) => !seen.has(`payment ${key}`))
+    if (missing.length > 0) yield missing
     after = rows.length < BATCH ? undefined : rows.at(-1)
   }
 }
 
-const NO_UUID = '00000000-0000-0000-0000-000000000000'
+const NIL_UUID = '00000000-0000-0000-0000-000000000000'
 
 async function writeBatch(
   app: ReconciliationApp,
   account: GatewayAccount,
   reconciliationId: string,
-  judged: readonly Judged[],
+  compared: readonly ComparedRow[],
   breaks: readonly BreakInput[],
 ): Promise<number> {
   const now = app.clock.now()
-  const where = { reconciliationId, ...account }
-  const proven = judged.flatMap(({ row, ours, breaks: kinds }) =>
+  const scope = { reconciliationId, ...account }
+  const matched = compared.flatMap(({ row, ours, breaks: kinds }) =>
     isMatch(row, ours, kinds) && ours.isCredited ? [ours] : [],
   )
   return app.db.transaction(async (tx) => {
-    const settled = await settlePayments(app, tx, proven)
+    const settled = await settlePayments(app, tx, matched)
     await addSettled(tx, reconciliationId, settled)
-    await closeBreaksByFile(tx, where, judged.flatMap(toClosings), now)
-    await recordBreaks(tx, where, breaks, now)
+    await closeBreaksByFile(tx, scope, compared.flatMap(toClosings), now)
+    await recordBreaks(tx, scope, breaks, now)
     return settled
   })
 }
 
-const COMPARED: readonly BreakKind[] = [
-  'missing_here',
-  'missing_there',
-  'amount_differs',
-  'currency_differs',
-  'status_differs',
+const COMPARED_KINDS: readonly BreakKind[] = [
+  'missing_in_ledger',
+  'missing_in_file',
+  'amount_mismatch',
+  'currency_mismatch',
+  'status_mismatch',
 ]
 
-const SHOWS_NOTHING: ReadonlySet<BreakKind> = new Set(['duplicate_row', 'negative_payment', 'names_differ'])
+const INCONCLUSIVE_KINDS: ReadonlySet<BreakKind> = new Set([
+  'duplicate_row',
+  'negative_payment',
+  'reference_mismatch',
+])
 
 /** What this line shows to be no break any more, under every name that a file may have given it. */
-function toClosings({ row, ours, breaks }: Judged): ClosingInput[] {
-  if (breaks.some((kind) => SHOWS_NOTHING.has(kind))) return []
-  const compared = ours && comparesFee(row, ours) ? [...COMPARED, 'fee_differs' as const] : COMPARED
+function toClosings({ row, ours, breaks }: ComparedRow): ClosingInput[] {
+  if (breaks.some((kind) => INCONCLUSIVE_KINDS.has(kind))) return []
+  const compared =
+    ours && comparesFee(row, ours) ? [...COMPARED_KINDS, 'fee_mismatch' as const] : COMPARED_KINDS
   const kinds = compared.filter((kind) => !breaks.includes(kind))
   const names = [row.key, row.reference, ours?.key, ours?.reference].filter((name) => name != null)
   return [...new Set(names)].map((name) => ({ subject: `${row.type} ${name}`, kinds }))

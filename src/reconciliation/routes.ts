@@ -21,7 +21,7 @@ import {
   closeBreak,
   listBreaks,
   listReconciliations,
-  readSentFile,
+  parseUploadedFile,
   requireBreak,
   requireReconciliation,
 } from './service.ts'
@@ -47,7 +47,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       handle: async ({ body }) =>
         created(
           'File reconciled.',
-          toReconciliation(await reconcileFile(app, await readSentFile(app, body))),
+          toReconciliation(await reconcileFile(app, await parseUploadedFile(app, body))),
         ),
     }),
     operatorRoute({
@@ -59,9 +59,9 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       answer: { http: 200, data: PreviewRecord },
       refusals: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
       handle: async ({ body }) => {
-        const file = await readSentFile(app, body)
+        const file = await parseUploadedFile(app, body)
         const { counts, breaks } = await previewFile(app, file, PREVIEWED_BREAKS)
-        const breaksFound = breaks.map(showFound)
+        const breaksFound = breaks.map(serializeBreakInput)
         return ok('Nothing was changed.', {
           rows: file.rows.length,
           ignored: file.ignored,
@@ -96,7 +96,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
 }
 
 function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
-  const show = (row: Parameters<typeof toBreak>[0]) => toBreak(row, app.clock.now())
+  const serialize = (row: Parameters<typeof toBreak>[0]) => toBreak(row, app.clock.now())
   return [
     operatorRoute({
       method: 'GET',
@@ -115,7 +115,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
           reconciliationId: reconciliation ?? null,
         }
         const { rows, meta } = await listBreaks(app, filter, query)
-        return listed('Breaks.', rows.map(show), meta)
+        return listed('Breaks.', rows.map(serialize), meta)
       },
     }),
     operatorRoute({
@@ -125,7 +125,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       params: UuidParams,
       answer: { http: 200, data: BreakRecord },
       refusals: ['invalid_uuid', 'reconciliation_break_not_found'],
-      handle: async ({ params }) => ok('Break.', show(await requireBreak(app, params.uuid))),
+      handle: async ({ params }) => ok('Break.', serialize(await requireBreak(app, params.uuid))),
     }),
     operatorRoute({
       method: 'POST',
@@ -136,7 +136,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       answer: { http: 200, data: BreakRecord },
       refusals: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params, body }) =>
-        ok('Break closed.', show(await closeBreak(app, params.uuid, body.note))),
+        ok('Break closed.', serialize(await closeBreak(app, params.uuid, body.note))),
     }),
     operatorRoute({
       method: 'POST',
@@ -147,12 +147,12 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       answer: { http: 200, data: BreakRecord },
       refusals: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params, body }) =>
-        ok('Break assigned.', show(await assignBreak(app, params.uuid, body.owner, body.note ?? null))),
+        ok('Break assigned.', serialize(await assignBreak(app, params.uuid, body.owner, body.note ?? null))),
     }),
   ]
 }
 
-function showFound(found: BreakInput) {
+function serializeBreakInput(found: BreakInput) {
   return {
     kind: found.kind,
     subject: found.subject,

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
 import type { BreakRow } from './break-queries.ts'
+import { BREAK_KIND_NAMES } from './compare.ts'
 import { FORMATS } from './formats.ts'
-import { BREAK_KIND_NAMES } from './judge.ts'
 import type { ReconciliationRow } from './queries.ts'
 
 const GatewayName = Type.String({
@@ -61,7 +61,7 @@ const Side = Nullable(
   }),
 )
 
-const FOUND = {
+const BREAK_FIELDS = {
   kind: Words(BREAK_KIND_NAMES),
   subject: Type.String(),
   line: Nullable(Type.Integer()),
@@ -74,7 +74,7 @@ const FOUND = {
 
 export const BreakRecord = Type.Object({
   uuid: Uuid,
-  ...FOUND,
+  ...BREAK_FIELDS,
   gateway: Type.String(),
   reconciliationUuid: Uuid,
   state: Words(['open', 'closed']),
@@ -86,7 +86,7 @@ export const BreakRecord = Type.Object({
   ageDays: Type.Integer(),
 })
 
-export const PreviewRecord = Type.Object({ ...Counts, breaksFound: Type.Array(Type.Object(FOUND)) })
+export const PreviewRecord = Type.Object({ ...Counts, breaksFound: Type.Array(Type.Object(BREAK_FIELDS)) })
 
 const PAGE = { page: PAGE_QUERY.page, limit: PAGE_QUERY.limit, cursor: PAGE_QUERY.cursor }
 

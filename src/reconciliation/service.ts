@@ -13,9 +13,9 @@ import {
 } from './break-queries.ts'
 import { type Format, readSettlementFile } from './formats.ts'
 import { findReconciliation, listReconciliationRows, type ReconciliationRow } from './queries.ts'
-import type { ReadFile, ReconciliationApp } from './reconcile.ts'
+import type { ParsedFile, ReconciliationApp } from './reconcile.ts'
 
-export interface SentFile {
+export interface UploadedFile {
   gateway: string
   merchant?: string
   format?: Format
@@ -26,46 +26,49 @@ export interface SentFile {
 }
 
 /** The file as it was sent, read and checked; refused with the lines that are wrong. */
-export async function readSentFile(app: ReconciliationApp, sent: SentFile): Promise<ReadFile> {
-  if (!app.gatewayNames.includes(sent.gateway)) throw new Refusal('gateway_not_found')
-  if (sent.merchant !== undefined) await requireMerchant(app, sent.merchant)
-  const period = periodOf(sent)
-  const bytes = Buffer.from(sent.content, 'base64')
-  const format = sent.format ?? 'neutral'
+export async function parseUploadedFile(app: ReconciliationApp, uploaded: UploadedFile): Promise<ParsedFile> {
+  if (!app.gatewayNames.includes(uploaded.gateway)) throw new Refusal('gateway_not_found')
+  if (uploaded.merchant !== undefined) await requireMerchant(app, uploaded.merchant)
+  const period = periodOf(uploaded)
+  const bytes = Buffer.from(uploaded.content, 'base64')
+  const format = uploaded.format ?? 'neutral'
   const file = readSettlementFile(format, decode(bytes))
-  if ('complaints' in file) {
+  if ('issues' in file) {
     throw new Refusal('validation_failed', {
       message: 'The file cannot be read; details names its lines.',
-      details: file.complaints.map(({ line, message }) => ({
+      details: file.issues.map(({ line, message }) => ({
         field: 'content',
         code: 'invalid_format',
         message: `Line ${line}: ${message}`,
       })),
     })
   }
-  const account = { gateway: sent.gateway, merchantId: sent.merchant ?? null }
-  return { account, format, fileName: sent.fileName ?? null, bytes, ...file, period }
+  const account = { gateway: uploaded.gateway, merchantId: uploaded.merchant ?? null }
+  return { account, format, fileName: uploaded.fileName ?? null, bytes, ...file, period }
 }
 
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (cause) {
-    throw refuse('content', 'The file is not in UTF-8.', cause)
+    throw invalidFieldError('content', 'The file is not in UTF-8.', cause)
   }
 }
 
-function periodOf({ coversFrom, coversTo }: SentFile): ReadFile['period'] {
+function periodOf({ coversFrom, coversTo }: UploadedFile): ParsedFile['period'] {
   if (coversFrom === undefined && coversTo === undefined) return null
   if (coversFrom === undefined || coversTo === undefined) {
-    throw refuse(coversFrom === undefined ? 'coversFrom' : 'coversTo', 'A period has a beginning and an end.')
+    throw invalidFieldError(
+      coversFrom === undefined ? 'coversFrom' : 'coversTo',
+      'A period has a beginning and an end.',
+    )
   }
   const period = { from: new Date(coversFrom), to: new Date(coversTo) }
-  if (period.from >= period.to) throw refuse('coversTo', 'A period ends after it begins.')
+  if (period.from >= period.to) throw invalidFieldError('coversTo', 'A period ends after it begins.')
   return period
 }
 
-function refuse(field: string, message: string, cause?: unknown): Refusal {
+function invalidFieldError(field: string, message: string, cause?: unknown): Refusal {
   const details = [{ field, code: 'invalid_format', message }]
   return new Refusal('validation_failed', { message, details, cause })
 }
@@ -98,7 +101,7 @@ export async function listBreaks(app: ReconciliationApp, filter: BreakFilter, qu
 }
 
 export async function requireBreak(app: ReconciliationApp, id: string): Promise<BreakRow> {
-  return known(await findBreak(app.db, id))
+  return requireBreakRow(await findBreak(app.db, id))
 }
 
 export async function assignBreak(
@@ -107,7 +110,7 @@ export async function assignBreak(
   owner: string,
   note: string | null,
 ): Promise<BreakRow> {
-  return known(await assignBreakRow(app.db, id, owner, note))
+  return requireBreakRow(await assignBreakRow(app.db, id, owner, note))
 }
 
 /** A repeat answers the break as it is; what a file has closed before needs no note. */
@@ -115,7 +118,7 @@ export async function closeBreak(app: ReconciliationApp, id: string, note: strin
   return (await closeBreakRow(app.db, id, note, app.clock.now())) ?? (await requireBreak(app, id))
 }
 
-function known(row: BreakRow | undefined): BreakRow {
+function requireBreakRow(row: BreakRow | undefined): BreakRow {
   if (!row) throw new Refusal('reconciliation_break_not_found')
   return row
 }

@@ -10,7 +10,7 @@ import { createSigner } from '../../src/kit/crypto.ts'
 import { sql } from '../../src/kit/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { reconcileFile } from '../../src/reconciliation/reconcile.ts'
-import { readSentFile } from '../../src/reconciliation/service.ts'
+import { parseUploadedFile } from '../../src/reconciliation/service.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith } from '../support/builders.ts'
@@ -155,17 +155,17 @@ describe('the operators’ reconciliation', () => {
       [line, kind, state, ageDays].join(' '),
     )
     assert.deepEqual(shown.sort(), [
-      '2 amount_differs open 0',
-      '3 currency_differs open 0',
-      '4 fee_differs open 0',
+      '2 amount_mismatch open 0',
+      '3 currency_mismatch open 0',
+      '4 fee_mismatch open 0',
       '6 duplicate_row open 0',
-      '7 status_differs open 0',
-      '8 missing_here open 0',
+      '7 status_mismatch open 0',
+      '8 missing_in_ledger open 0',
     ])
-    const wrong = breaks.find(({ kind }: { kind: string }) => kind === 'amount_differs')
+    const wrong = breaks.find(({ kind }: { kind: string }) => kind === 'amount_mismatch')
     assert.deepEqual([wrong.ours.amount, wrong.theirs.amount], ['1250.50', '1250.49'])
     assert.equal(wrong.paymentUuid, less.uuid)
-    const missing = breaks.find(({ kind }: { kind: string }) => kind === 'missing_here')
+    const missing = breaks.find(({ kind }: { kind: string }) => kind === 'missing_in_ledger')
     assert.deepEqual([missing.ours, missing.paymentUuid, missing.theirs.key], [null, null, 'never-heard-of'])
   })
 
@@ -182,7 +182,7 @@ describe('the operators’ reconciliation', () => {
     const shown = (await breaksOf(`reconciliation=${file.uuid}`)).map(
       ({ kind, line }: Record<string, unknown>) => `${line} ${kind}`,
     )
-    assert.deepEqual(shown.sort(), ['3 duplicate_row', '5 missing_here', '6 duplicate_row'])
+    assert.deepEqual(shown.sort(), ['3 duplicate_row', '5 missing_in_ledger', '6 duplicate_row'])
     assert.deepEqual((await send(lines)).breaks, 3)
   })
 
@@ -210,7 +210,7 @@ describe('the operators’ reconciliation', () => {
       `payment,made-up,${theirs.reference},1250.50,KES,,settled`,
     ])
     assert.deepEqual([file.matched, file.settled, file.breaks], [0, 0, 2])
-    const breaks = await breaksOf(`reconciliation=${file.uuid}&kind=names_differ`)
+    const breaks = await breaksOf(`reconciliation=${file.uuid}&kind=reference_mismatch`)
     assert.equal(breaks.length, 2)
     const pending = '0.00 available, 1219.24 pending'
     assert.deepEqual([await balanceOf(api), await balanceOf(other.api)], [pending, pending])
@@ -255,7 +255,7 @@ describe('the operators’ reconciliation', () => {
     assert.equal((await admin.get(path)).body.data.state, 'closed')
     await send([line.replace('7.00', '8.00')])
     assert.equal((await admin.get(path)).body.data.state, 'open')
-    assert.equal((await breaksOf(`state=closed&kind=missing_here&limit=100`)).length, 0)
+    assert.equal((await breaksOf(`state=closed&kind=missing_in_ledger&limit=100`)).length, 0)
   })
 
   it('tells what a file leaves out of the time that it covers, and closes that when it comes', async () => {
@@ -268,7 +268,7 @@ describe('the operators’ reconciliation', () => {
     const [missing] = await breaksOf(`reconciliation=${uuid}`)
     assert.deepEqual(
       [missing.kind, missing.paymentUuid, missing.theirs, missing.line],
-      ['missing_there', leftOut.uuid, null, null],
+      ['missing_in_file', leftOut.uuid, null, null],
     )
     await send([lineOf(leftOut.key)])
     assert.equal((await admin.get(`${BREAKS}/${missing.uuid}`)).body.data.state, 'closed')
@@ -290,11 +290,11 @@ describe('the operators’ reconciliation', () => {
     const wrong = await send([`refund,${key},,51.00,KES,,settled`, 'refund,nobody,,1.00,KES,,settled'])
     const breaks = await breaksOf(`reconciliation=${wrong.uuid}`)
     assert.deepEqual(breaks.map(({ kind }: { kind: string }) => kind).sort(), [
-      'amount_differs',
-      'missing_here',
+      'amount_mismatch',
+      'missing_in_ledger',
     ])
     assert.equal(
-      breaks.find(({ kind }: { kind: string }) => kind === 'amount_differs').refundUuid,
+      breaks.find(({ kind }: { kind: string }) => kind === 'amount_mismatch').refundUuid,
       refund.body.data.uuid,
     )
   })
@@ -353,7 +353,7 @@ describe('the operators’ reconciliation', () => {
         return []
       },
     }
-    const file = await readSentFile(dying, bodyOf(lines))
+    const file = await parseUploadedFile(dying, bodyOf(lines))
     await assert.rejects(reconcileFile(dying, file), /died/)
     assert.equal(await balanceOf(api), '1219.24 available, 1219.24 pending')
     const unfinished = (await admin.get(`${FILES}?limit=1`)).body.data[0]
@@ -400,7 +400,7 @@ describe('cowry reconcile', () => {
     const looked = await run(...given, '--dry-run')
     assert.equal(looked.code, 0, looked.out)
     assert.match(looked.out, /Nothing was changed/)
-    assert.match(looked.out, /line 3\s+missing_here\s+payment ref-/)
+    assert.match(looked.out, /line 3\s+missing_in_ledger\s+payment ref-/)
     assert.equal(await balanceOf(api), '0.00 available, 1219.24 pending')
 
     const done = JSON.parse((await run(...given, '--json')).out)

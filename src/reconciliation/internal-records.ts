@@ -4,11 +4,11 @@
 import { money } from '../core/money.ts'
 import type { Db } from '../kit/db.ts'
 import { type CollectedRow, findCollected, type GatewayAccount } from './collected-queries.ts'
+import type { InternalRecord, LookupResult } from './compare.ts'
 import type { FileRow } from './formats.ts'
-import type { Found, Ours } from './judge.ts'
 
 /** A refund by our books; refunds stand beside this slice, so the root hands in how they are found. */
-export interface GivenRefund {
+export interface InternalRefund {
   merchantId: string
   paymentId: string
   refundId: string
@@ -16,73 +16,78 @@ export interface GivenRefund {
   reference: string | null
   status: string
   amountMinor: bigint
-  currency: NonNullable<Ours['amount']>['currency']
+  currency: NonNullable<InternalRecord['amount']>['currency']
 }
 
-interface Books {
+interface RecordsApp {
   db: Db
   findRefunds(
     account: GatewayAccount,
     keys: readonly string[],
     references: readonly string[],
-  ): Promise<GivenRefund[]>
+  ): Promise<InternalRefund[]>
 }
 
-export async function findOurs(
-  app: Books,
+export async function findInternalRecords(
+  app: RecordsApp,
   account: GatewayAccount,
   rows: readonly FileRow[],
-): Promise<(row: FileRow) => Found> {
-  const namesOf = (type: FileRow['type']): [string[], string[]] => {
-    const wanted = rows.filter((row) => row.type === type)
-    return [wanted.flatMap(({ key }) => key ?? []), wanted.flatMap(({ reference }) => reference ?? [])]
+): Promise<(row: FileRow) => LookupResult> {
+  const identifiersOf = (type: FileRow['type']): [string[], string[]] => {
+    const matching = rows.filter((row) => row.type === type)
+    return [matching.flatMap(({ key }) => key ?? []), matching.flatMap(({ reference }) => reference ?? [])]
   }
   const [payments, refunds] = await Promise.all([
-    findCollected(app.db, account, ...namesOf('payment')),
-    app.findRefunds(account, ...namesOf('refund')),
+    findCollected(app.db, account, ...identifiersOf('payment')),
+    app.findRefunds(account, ...identifiersOf('refund')),
   ])
-  const known = { payment: byName(payments.map(toOurs)), refund: byName(refunds.map(toOurRefund)) }
-  return (row) => foundBy(row, known[row.type])
+  const records = {
+    payment: indexByIdentifier(payments.map(toInternalRecord)),
+    refund: indexByIdentifier(refunds.map(toInternalRefundRecord)),
+  }
+  return (row) => lookUp(row, records[row.type])
 }
 
 /**
  * Our own key goes before the provider's reference: it names one attempt and no other. A reference that we do not know does
  * not speak against it, because some providers' files name a payment otherwise than their API.
  */
-function foundBy({ key, reference }: FileRow, known: ReadonlyMap<string, Ours>): Found {
-  const byKey = known.get(`key ${key}`)
-  const byReference = known.get(`reference ${reference}`)
+function lookUp({ key, reference }: FileRow, records: ReadonlyMap<string, InternalRecord>): LookupResult {
+  const byKey = records.get(`key ${key}`)
+  const byReference = records.get(`reference ${reference}`)
   const ours = byKey ?? byReference
   const isOtherKey = key !== null && ours !== undefined && ours.key !== key
   const isOtherReference =
     byReference !== undefined && byReference.key !== ours?.key && ours?.reference !== reference
-  return { ours, namesDiffer: isOtherKey || isOtherReference }
+  return { ours, referencesConflict: isOtherKey || isOtherReference }
 }
 
-function byName(all: readonly Ours[]): Map<string, Ours> {
-  const named = all.flatMap((ours): [string, Ours][] => [
+function indexByIdentifier(records: readonly InternalRecord[]): Map<string, InternalRecord> {
+  const entries = records.flatMap((ours): [string, InternalRecord][] => [
     [`key ${ours.key}`, ours],
-    ...(ours.reference === null ? [] : ([[`reference ${ours.reference}`, ours]] as [string, Ours][])),
+    ...(ours.reference === null
+      ? []
+      : ([[`reference ${ours.reference}`, ours]] as [string, InternalRecord][])),
   ])
-  return new Map(named)
+  return new Map(entries)
 }
 
 // Money of another amount came too, and a second success is money as well.
-const MONEY_CAME: ReadonlySet<string> = new Set(['succeeded', 'duplicate_success', 'amount_mismatch'])
+const MONEY_RECEIVED: ReadonlySet<string> = new Set(['succeeded', 'duplicate_success', 'amount_mismatch'])
 
-export function toOurs(row: CollectedRow): Ours {
+export function toInternalRecord(row: CollectedRow): InternalRecord {
   const { paidMinor, paidCurrency, feeMinor } = row
   return {
     ...row,
     refundId: null,
-    isDone: MONEY_CAME.has(row.status),
+    isDone: MONEY_RECEIVED.has(row.status),
     isCredited: row.status === 'succeeded',
     amount: paidMinor === null || paidCurrency === null ? null : money(paidMinor, paidCurrency),
     fee: feeMinor === null || paidCurrency === null ? null : money(feeMinor, paidCurrency),
   }
 }
 
-function toOurRefund(row: GivenRefund): Ours {
+function toInternalRefundRecord(row: InternalRefund): InternalRecord {
   const amount = money(row.amountMinor, row.currency)
   return { ...row, isDone: row.status === 'successful', isCredited: false, amount, fee: null }
 }
