@@ -11,7 +11,7 @@ where status <> 'revoked';
 -- Grows by one with every event of the method.
 alter table payment_methods add column version integer not null default 1 check (version >= 1);
 -- The saving that was told by the last payment_method.saved: a method that expired and was renewed is told of again.
-alter table payment_methods add column saving_id uuid;
+alter table payment_methods add column save_id uuid;
 -- Who has ended is not what a merchant charges by default.
 alter table payment_methods add constraint default_is_active check (status = 'active' or not is_default);
 -- Rows leave this index when the job has written the expiry down.

@@ -3,19 +3,19 @@
 -- What customers are searched by: every piece of four characters of their text, and the shorter ones at its end, so that a
 -- piece that begins with it finds a text of one to three. Each begins with the end of the merchant's id: what other merchants
 -- have is not even looked at. Without positions, because the text itself is compared afterwards.
-create function search_grams(merchant_id uuid, words text) returns tsvector
+create function search_ngrams(merchant_id uuid, content text) returns tsvector
 language sql immutable strict parallel safe
 return array_to_tsvector(
   array(
-    select mark || substr(words, n, 4)
-    from (select right(merchant_id::text, 8) as mark) as m, generate_series(1, length(words)) as n
+    select merchant_prefix || substr(content, n, 4)
+    from (select right(merchant_id::text, 8) as merchant_prefix) as m, generate_series(1, length(content)) as n
   )
 );
 
 -- Built under a lock against writes, about a minute for a million customers. New entries wait in a list that every so many
 -- kilobytes is sorted in, by whoever fills it: with 512 instead of 4096 that one waits a fifth as long, and all together
 -- work no more.
-create index customers_by_grams on customers using gin (search_grams(merchant_id, search_text))
+create index customers_by_ngrams on customers using gin (search_ngrams(merchant_id, search_text))
 with (gin_pending_list_limit = 512);
 drop index customers_search;
 alter index payment_references_search set (gin_pending_list_limit = 512);

@@ -308,7 +308,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     gatewayNames: [...GATEWAYS, ...builtIn, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ db: unscopedDb, clock }, { renewedUntil }),
-    fullLists: new Set<string>(),
+    cappedLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
     rang: (ring: RefundWake) => wakeRefunds({ db, clock }, ring),

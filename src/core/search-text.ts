@@ -8,7 +8,7 @@ export function searchTextOf(customer: { firstname: string; lastname: string; em
 const GRAM = 4
 
 /**
- * What a text is looked up by in the index of search_grams (migrations): pieces of four characters that cover it, or the
+ * What a text is looked up by in the index of search_ngrams (migrations): pieces of four characters that cover it, or the
  * beginning of such a piece where it is shorter. Each begins with the end of the merchant's id, so that nobody reads what
  * others have. Whoever has them all may yet lack the text: it is compared as well.
  */

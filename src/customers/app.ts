@@ -15,5 +15,5 @@ export interface CustomersApp {
   /** Told in every event. */
   mode: Mode
   /** The lists that are known to have more rows than are counted; see countGrowing. */
-  fullLists?: Set<string>
+  cappedLists?: Set<string>
 }

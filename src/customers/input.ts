@@ -8,7 +8,7 @@ import { searchTextOf } from '../core/search-text.ts'
 import { metadataComplaints } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CountryInput, Email, Metadata, PersonName } from '../kit/schema.ts'
-import type { CustomerFacts, CustomerRow } from './queries.ts'
+import type { CustomerFields, CustomerRow } from './queries.ts'
 
 // E.164: fifteen digits at most, and no country's numbers are shorter than seven with its code.
 const PHONE_PATTERN = '\\+[1-9][0-9]{6,14}'
@@ -68,18 +68,18 @@ export const BlockCustomerBody = Type.Object({
   ),
 })
 
-export function customerComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+export function customerIssues(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
   const { country } = body
-  const isWrong = typeof country === 'string' && /^[a-z]{2}$/i.test(country) && !isCountry(country)
+  const isInvalid = typeof country === 'string' && /^[a-z]{2}$/i.test(country) && !isCountry(country)
   const message = 'country must be an ISO 3166-1 alpha-2 code.'
   return [
-    ...(isWrong ? [{ field: 'country', code: 'invalid_format', message }] : []),
+    ...(isInvalid ? [{ field: 'country', code: 'invalid_format', message }] : []),
     ...metadataComplaints(body.metadata, facts),
   ]
 }
 
-export function toNewCustomer(body: Static<typeof CreateCustomerBody>): CustomerFacts {
-  return completed({
+export function toNewCustomer(body: Static<typeof CreateCustomerBody>): CustomerFields {
+  return withDerivedFields({
     email: body.email,
     firstname: body.firstname,
     lastname: body.lastname,
@@ -91,24 +91,24 @@ export function toNewCustomer(body: Static<typeof CreateCustomerBody>): Customer
 
 export type CustomerChanges = Static<typeof UpdateCustomerBody>
 
-export function changedCustomer(row: CustomerRow, changes: CustomerChanges): CustomerFacts {
-  return completed({
+export function applyCustomerChanges(row: CustomerRow, changes: CustomerChanges): CustomerFields {
+  return withDerivedFields({
     email: changes.email ?? row.email,
     firstname: changes.firstname ?? row.firstname,
     lastname: changes.lastname ?? row.lastname,
     country: changes.country === undefined ? row.country : changes.country.toUpperCase() || null,
     phone: changes.phone === undefined ? row.phone : changes.phone || null,
-    metadata: changes.metadata === undefined ? row.metadata : merged(row.metadata, changes.metadata),
+    metadata: changes.metadata === undefined ? row.metadata : mergeMetadata(row.metadata, changes.metadata),
   })
 }
 
-function completed(facts: Omit<CustomerFacts, 'emailKey' | 'searchText'>): CustomerFacts {
-  refuseCardNumbers({ firstname: facts.firstname, lastname: facts.lastname })
-  return { ...facts, emailKey: facts.email.toLowerCase(), searchText: searchTextOf(facts) }
+function withDerivedFields(fields: Omit<CustomerFields, 'emailKey' | 'searchText'>): CustomerFields {
+  assertNoCardNumbers({ firstname: fields.firstname, lastname: fields.lastname })
+  return { ...fields, emailKey: fields.email.toLowerCase(), searchText: searchTextOf(fields) }
 }
 
 /** A card number must not be kept anywhere, not even by mistake. */
-export function refuseCardNumbers(texts: Readonly<Record<string, string | undefined>>): void {
+export function assertNoCardNumbers(texts: Readonly<Record<string, string | undefined>>): void {
   const details = Object.entries(texts)
     .filter(([, text]) => text !== undefined && containsCardNumber(text))
     .map(([field]) => ({
@@ -119,13 +119,16 @@ export function refuseCardNumbers(texts: Readonly<Record<string, string | undefi
   if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
 }
 
-function merged(kept: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries({ ...kept, ...changes }).filter(
+function mergeMetadata(
+  existing: Record<string, unknown>,
+  changes: Record<string, unknown>,
+): Record<string, unknown> {
+  const entries = Object.entries({ ...existing, ...changes }).filter(
     ([key]) => !Object.hasOwn(changes, key) || changes[key] !== null,
   )
   const metadata = Object.fromEntries(entries)
   // What is within the limits by itself may be beyond them together with what is there.
-  const complaints = metadataComplaints(metadata, { lossyNumbers: new Set() })
-  if (complaints.length > 0) throw refusalOf(complaints)
+  const issues = metadataComplaints(metadata, { lossyNumbers: new Set() })
+  if (issues.length > 0) throw refusalOf(issues)
   return metadata
 }

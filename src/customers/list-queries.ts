@@ -25,7 +25,7 @@ const NEWEST = 'order by created_at desc, id desc'
 const OLDEST = 'order by created_at, id'
 const CAPPED = String(COUNT_CAP + 1)
 
-const newestOfAll = sql<CustomerRow>`
+const selectNewest = sql<CustomerRow>`
 select ${CUSTOMER_COLUMNS}
 from customers
 where ${BETWEEN} and ${BEFORE}
@@ -33,7 +33,7 @@ ${NEWEST}
 limit $6
 offset $7`
 
-const oldestOfAll = sql<CustomerRow>`
+const selectOldest = sql<CustomerRow>`
 select ${CUSTOMER_COLUMNS}
 from customers
 where ${BETWEEN} and ${AFTER}
@@ -56,33 +56,33 @@ export async function listCustomerRows(
   db: Db,
   merchantId: string,
   window: ListWindow,
-  fullLists?: Set<string>,
+  cappedLists?: Set<string>,
 ): Promise<CustomersPage> {
   const count = async () => {
     const [row] = await db.query(countAll, periodValues(merchantId, window))
     return row?.total ?? 0
   }
   // Customers are never deleted; those of a time may be few.
-  const isWhole = window.createdFrom === null && window.createdTo === null
+  const isUnfiltered = window.createdFrom === null && window.createdTo === null
   const [rows, counted] = await Promise.all([
-    db.query(window.order === 'desc' ? newestOfAll : oldestOfAll, pageValues(merchantId, window)),
-    isWhole ? countGrowing(fullLists, `customers:${merchantId}`, count) : count(),
+    db.query(window.order === 'desc' ? selectNewest : selectOldest, pageValues(merchantId, window)),
+    isUnfiltered ? countGrowing(cappedLists, `customers:${merchantId}`, count) : count(),
   ])
   return { rows, counted }
 }
 
 // A text that many customers have is soon met by whoever reads in the order of time. How many have it is seen from the
 // newest ones; a merchant that has no more than these is searched without an index at all.
-const PROBED = 1_000
+const PROBE_SIZE = 1_000
 
-const probeStatement = sql<{ looked: number; matched: number }>`
-select count(*)::integer as looked, count(*) filter (where search_text like $4)::integer as matched
+const probeStatement = sql<{ sampled: number; matched: number }>`
+select count(*)::integer as sampled, count(*) filter (where search_text like $4)::integer as matched
 from (
   select search_text
   from customers
   where ${BETWEEN}
   ${NEWEST}
-  limit ${String(PROBED)}
+  limit ${String(PROBE_SIZE)}
 ) newest`
 
 const newestMatching = sql<CustomerRow>`
@@ -102,7 +102,7 @@ limit $6
 offset $7`
 
 // Enough to find more than the cap of what every second customer has.
-const READ_AT_MOST = String(3 * COUNT_CAP)
+const SCAN_LIMIT = String(3 * COUNT_CAP)
 
 const countMatchingStatement = sql<{ total: number }>`
 select count(*)::integer as total
@@ -113,7 +113,7 @@ from (
     from customers
     where ${BETWEEN}
     ${NEWEST}
-    limit ${READ_AT_MOST}
+    limit ${SCAN_LIMIT}
   ) newest
   where search_text like $4
   limit ${CAPPED}
@@ -124,11 +124,11 @@ from (
  * hidden from the planner, who would take an index of theirs for the better way, and does not know how much the merchant has.
  * So are the pieces, in a select of their own: it would plan anew for each text.
  */
-const found = (position: string, order: string) => `
+const searchStatement = (position: string, order: string) => `
 with found as materialized (
   select id, created_at
   from searched_customers
-  where search_grams(merchant_id, search_text) @@ (select $9::tsquery)
+  where search_ngrams(merchant_id, search_text) @@ (select $9::tsquery)
     and (search_text like $8 and ${BETWEEN}) is true
   limit ${CAPPED}
 ),
@@ -151,8 +151,8 @@ order by c."createdAt"`
 
 type FoundRow = { counted: number } & (CustomerRow | { id: null })
 
-const newestFound = sql<FoundRow>`${found(BEFORE, NEWEST)} desc, c.id desc`
-const oldestFound = sql<FoundRow>`${found(AFTER, OLDEST)}, c.id`
+const newestFound = sql<FoundRow>`${searchStatement(BEFORE, NEWEST)} desc, c.id desc`
+const oldestFound = sql<FoundRow>`${searchStatement(AFTER, OLDEST)}, c.id`
 
 /** The text in lower case, as it is to be found. */
 export async function searchCustomerRows(
@@ -163,9 +163,9 @@ export async function searchCustomerRows(
 ): Promise<CustomersPage> {
   const pattern = substringPattern(text)
   const period = periodValues(merchantId, window)
-  const [probe = { looked: 0, matched: 0 }] = await db.query(probeStatement, [...period, pattern])
-  if (probe.looked < PROBED) return readMatching(db, merchantId, pattern, window, probe.matched)
-  if (probe.matched * 2 >= probe.looked) {
+  const [probe = { sampled: 0, matched: 0 }] = await db.query(probeStatement, [...period, pattern])
+  if (probe.sampled < PROBE_SIZE) return readMatching(db, merchantId, pattern, window, probe.matched)
+  if (probe.matched * 2 >= probe.sampled) {
     const [counted] = await db.query(countMatchingStatement, [...period, pattern])
     if (counted && counted.total > COUNT_CAP)
       return readMatching(db, merchantId, pattern, window, counted.total)
@@ -192,8 +192,8 @@ async function findMatching(
   window: ListWindow,
 ): Promise<CustomersPage> {
   const statement = window.order === 'desc' ? newestFound : oldestFound
-  const wanted = [substringPattern(text), searchQueryOf(merchantId, text)]
-  const rows = await db.query(statement, [...pageValues(merchantId, window), ...wanted])
+  const searchValues = [substringPattern(text), searchQueryOf(merchantId, text)]
+  const rows = await db.query(statement, [...pageValues(merchantId, window), ...searchValues])
   return { rows: rows.filter((row) => row.id !== null), counted: rows[0]?.counted ?? 0 }
 }
 

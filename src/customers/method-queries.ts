@@ -77,7 +77,7 @@ export interface MethodByTokenRow extends MethodRow {
 }
 
 /** A recurring token of a merchant, as it is looked for. */
-export interface TokenQuestion {
+export interface TokenLookup {
   merchant_id: string
   token_hash: Buffer
 }
@@ -98,14 +98,14 @@ join customers c on c.merchant_id = m.merchant_id and c.id = m.customer_id`
 /** For each question its method; undefined where the merchant has no such token. */
 export async function findMethodsByToken(
   db: Db,
-  asked: readonly TokenQuestion[],
+  lookups: readonly TokenLookup[],
 ): Promise<(MethodByTokenRow | undefined)[]> {
   const rows = await db.query(selectMethodsByToken, [
-    asked.map(({ merchant_id }) => merchant_id),
-    asked.map(({ token_hash }) => token_hash),
+    lookups.map(({ merchant_id }) => merchant_id),
+    lookups.map(({ token_hash }) => token_hash),
   ])
   const found = new Map(rows.map(({ n, ...row }) => [n, row]))
-  return asked.map(({ merchant_id }, index) => {
+  return lookups.map(({ merchant_id }, index) => {
     const method = found.get(index + 1)
     // This one is asked for several merchants at once, so the database's own wall does not stand behind it.
     if (method && method.merchantId !== merchant_id) throw new Error('a method of another merchant was found')
@@ -117,7 +117,7 @@ export interface MethodInput {
   merchantId: string
   id: string
   /** Names this saving, so that the answer tells whether it made or revived the method. */
-  savingId: string
+  saveId: string
   customerId: string
   type: MethodRow['type']
   gateway: string
@@ -135,13 +135,13 @@ export interface MethodInput {
 }
 
 interface SavedRow extends MethodRow {
-  savingId: string | null
+  saveId: string | null
 }
 
 const HAS_NO_DEFAULT = `
   not exists (select 1 from payment_methods d where d.merchant_id = $1 and d.customer_id = $3 and d.is_default)`
 
-const IS_REVIVED = `(m.status = 'expired' and coalesce(excluded.expires_at > excluded.created_at, true))`
+const IS_REACTIVATED = `(m.status = 'expired' and coalesce(excluded.expires_at > excluded.created_at, true))`
 
 // The same card at another account of the gateway is another method: a provider's token is good for one account only.
 // A method that was saved before keeps its id and token. Its credential is sealed for its own row, so the newer one is
@@ -150,7 +150,7 @@ const insertMethod = sql<SavedRow>`
 insert into payment_methods as m (
   merchant_id, id, customer_id, type, gateway, fingerprint, token_hash, token_sealed, credential_sealed, currencies,
   card, mobile_money, is_default, is_recurring_intent, expires_at, last_used_at, created_at,
-  account_id, saving_id
+  account_id, save_id
 )
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${HAS_NO_DEFAULT}, $13, $14, $15, $15, $16, $17)
 on conflict (merchant_id, customer_id, gateway, account_id, fingerprint) where status <> 'revoked' do update
@@ -159,14 +159,14 @@ set
   currencies = excluded.currencies,
   expires_at = excluded.expires_at,
   is_recurring_intent = m.is_recurring_intent or excluded.is_recurring_intent,
-  status = case when ${IS_REVIVED} then 'active' else m.status end,
-  version = case when ${IS_REVIVED} then m.version + 1 else m.version end,
-  is_default = m.is_default or (${IS_REVIVED} and excluded.is_default),
-  saving_id = case when ${IS_REVIVED} then excluded.saving_id else m.saving_id end
-returning ${METHOD_COLUMNS}, m.saving_id as "savingId"`
+  status = case when ${IS_REACTIVATED} then 'active' else m.status end,
+  version = case when ${IS_REACTIVATED} then m.version + 1 else m.version end,
+  is_default = m.is_default or (${IS_REACTIVATED} and excluded.is_default),
+  save_id = case when ${IS_REACTIVATED} then excluded.save_id else m.save_id end
+returning ${METHOD_COLUMNS}, m.save_id as "saveId"`
 
 /** `isNews` when this saving made the method, or made it chargeable again. */
-export async function upsertMethod(tx: Tx, input: MethodInput): Promise<{ row: MethodRow; isNews: boolean }> {
+export async function upsertMethod(tx: Tx, input: MethodInput): Promise<{ row: MethodRow; isNew: boolean }> {
   const [row] = await tx.query(insertMethod, [
     input.merchantId,
     input.id,
@@ -184,10 +184,10 @@ export async function upsertMethod(tx: Tx, input: MethodInput): Promise<{ row: M
     input.expiresAt,
     input.at,
     input.accountId,
-    input.savingId,
+    input.saveId,
   ])
   if (!row) throw new Error('an upsert returns its row')
-  return { row, isNews: row.savingId === input.savingId }
+  return { row, isNew: row.saveId === input.saveId }
 }
 
 const updateCredential = sql<MethodRow>`

@@ -20,19 +20,23 @@ import {
   replaceCredential,
   revokeMethodRow,
   setDefault,
-  type TokenQuestion,
+  type TokenLookup,
   upsertMethod,
 } from './method-queries.ts'
 import { lockCustomer } from './queries.ts'
 import { type SavedMethodView, statusOf, toSavedMethod } from './schema.ts'
 
-export function viewMethod(app: CustomersApp, row: MethodRow): SavedMethodView {
-  return toSavedMethod(row, app.vault.open(row.tokenSealed, context(row, 'token_sealed')), app.clock.now())
+export function serializeMethod(app: CustomersApp, row: MethodRow): SavedMethodView {
+  return toSavedMethod(
+    row,
+    app.vault.open(row.tokenSealed, encryptionContext(row, 'token_sealed')),
+    app.clock.now(),
+  )
 }
 
 /** Whoever asks at the same moment may share one statement. */
 export interface MethodFinder {
-  findMethod(asked: TokenQuestion): Promise<MethodByTokenRow | undefined>
+  findMethod(lookup: TokenLookup): Promise<MethodByTokenRow | undefined>
 }
 
 /** The method behind a recurring token of this merchant; another merchant's token is as unknown as a made-up one. */
@@ -47,7 +51,7 @@ export async function requireMethodByToken(
 }
 
 export function openCredential(app: CustomersApp, method: MethodRow): string {
-  return app.vault.open(method.credentialSealed, context(method, 'credential_sealed'))
+  return app.vault.open(method.credentialSealed, encryptionContext(method, 'credential_sealed'))
 }
 
 const TOKEN_BYTES = 32
@@ -68,10 +72,10 @@ export async function saveMethod(
   owner: MethodOwner,
   method: SavedMethod,
 ): Promise<MethodRow> {
-  return onceMoreIfTaken(() => app.db.transaction((tx) => saveOnce(app, tx, owner, method)))
+  return retryOnUniqueViolation(() => app.db.transaction((tx) => saveInTransaction(app, tx, owner, method)))
 }
 
-async function saveOnce(
+async function saveInTransaction(
   app: CustomersApp,
   tx: Tx,
   owner: MethodOwner,
@@ -79,17 +83,17 @@ async function saveOnce(
 ): Promise<MethodRow> {
   const row = { merchantId: owner.merchantId, id: app.random.uuid() }
   const token = `rtk_${base62(app.random.bytes(TOKEN_BYTES), TOKEN_CHARACTERS)}`
-  const { row: kept, isNews } = await upsertMethod(tx, {
+  const { row: saved, isNew } = await upsertMethod(tx, {
     ...row,
-    savingId: app.random.uuid(),
+    saveId: app.random.uuid(),
     customerId: owner.customerId,
     type: method.type,
     gateway: owner.gateway,
     accountId: owner.accountId,
     fingerprint: method.fingerprint,
     tokenHash: hashToken(token),
-    tokenSealed: app.vault.seal(token, context(row, 'token_sealed')),
-    credentialSealed: app.vault.seal(method.credential, context(row, 'credential_sealed')),
+    tokenSealed: app.vault.seal(token, encryptionContext(row, 'token_sealed')),
+    credentialSealed: app.vault.seal(method.credential, encryptionContext(row, 'credential_sealed')),
     currencies: method.currencies,
     card: method.card,
     mobileMoney: method.mobileMoney,
@@ -97,14 +101,14 @@ async function saveOnce(
     expiresAt: method.card ? endOfMonth(method.card.expiryYear, method.card.expiryMonth) : null,
     at: app.clock.now(),
   })
-  if (isNews) await tellOf(app, tx, 'payment_method.saved', [kept])
-  if (kept.id === row.id || openCredential(app, kept) === method.credential) return kept
-  const sealed = app.vault.seal(method.credential, context(kept, 'credential_sealed'))
-  return (await replaceCredential(tx, kept.merchantId, kept.id, sealed)) ?? kept
+  if (isNew) await emitMethodEvents(app, tx, 'payment_method.saved', [saved])
+  if (saved.id === row.id || openCredential(app, saved) === method.credential) return saved
+  const sealed = app.vault.seal(method.credential, encryptionContext(saved, 'credential_sealed'))
+  return (await replaceCredential(tx, saved.merchantId, saved.id, sealed)) ?? saved
 }
 
 /** Two defaults of one customer at once: the database takes one of them, and the other sees it when it looks again. */
-async function onceMoreIfTaken<Result>(work: () => Promise<Result>): Promise<Result> {
+async function retryOnUniqueViolation<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -114,20 +118,20 @@ async function onceMoreIfTaken<Result>(work: () => Promise<Result>): Promise<Res
 }
 
 /** Without the recurring token: a stored event must not open what the table keeps sealed. */
-async function tellOf(
+async function emitMethodEvents(
   app: CustomersApp,
   tx: Tx,
   type: EventType,
   methods: readonly MethodRow[],
 ): Promise<void> {
   const now = app.clock.now()
-  const news = methods.map((method) => ({
+  const events = methods.map((method) => ({
     merchantId: method.merchantId,
     type,
     resource: { type: 'payment_method' as const, uuid: method.id, version: method.version },
     data: toSavedMethod(method, null, now),
   }))
-  await recordEvents(app, tx, app.mode, news)
+  await recordEvents(app, tx, app.mode, events)
 }
 
 /** Ends a method for good. A repeat answers it as it is. */
@@ -137,17 +141,17 @@ export async function revokeMethod(
   customerId: string,
   id: string,
 ): Promise<SavedMethodView> {
-  const method = await onceMoreIfTaken(() =>
+  const method = await retryOnUniqueViolation(() =>
     app.db.transaction(async (tx) => {
-      const known = await requireLocked(tx, merchant, customerId, id)
+      const locked = await requireLockedMethod(tx, merchant, customerId, id)
       const revoked = await revokeMethodRow(tx, merchant.id, id)
-      if (!revoked) return known
-      if (known.isDefault) await chooseDefault(tx, merchant.id, customerId, app.clock.now())
-      await tellOf(app, tx, 'payment_method.revoked', [revoked])
+      if (!revoked) return locked
+      if (locked.isDefault) await chooseDefault(tx, merchant.id, customerId, app.clock.now())
+      await emitMethodEvents(app, tx, 'payment_method.revoked', [revoked])
       return revoked
     }),
   )
-  return viewMethod(app, method)
+  return serializeMethod(app, method)
 }
 
 const MAKE_DEFAULT = 'POST /api/v1/customers/{uuid}/payment-methods/{methodUuid}/default'
@@ -160,21 +164,26 @@ export async function makeDefault(
   key?: string,
 ): Promise<Once<SavedMethodView>> {
   const claim = { merchantId: merchant.id, key, operation: MAKE_DEFAULT, input: { customerId, id } }
-  const once = await onceMoreIfTaken(() =>
+  const once = await retryOnUniqueViolation(() =>
     app.db.transaction(async (tx) => {
-      const known = await requireLocked(tx, merchant, customerId, id)
-      if (await isRepeat(app, tx, claim)) return { record: known, replayed: true }
-      const status = statusOf(known, app.clock.now())
+      const locked = await requireLockedMethod(tx, merchant, customerId, id)
+      if (await isRepeat(app, tx, claim)) return { record: locked, replayed: true }
+      const status = statusOf(locked, app.clock.now())
       const record = status === 'active' ? await setDefault(tx, merchant.id, customerId, id) : undefined
       if (!record) throw new Refusal('invalid_state', { message: `This payment method is ${status}.` })
       return { record, replayed: false }
     }),
   )
-  return { ...once, record: viewMethod(app, once.record) }
+  return { ...once, record: serializeMethod(app, once.record) }
 }
 
 /** The customer first, so that two who change the default of one customer go one after the other. */
-async function requireLocked(tx: Tx, merchant: Merchant, customerId: string, id: string): Promise<MethodRow> {
+async function requireLockedMethod(
+  tx: Tx,
+  merchant: Merchant,
+  customerId: string,
+  id: string,
+): Promise<MethodRow> {
   if (!(await lockCustomer(tx, merchant.id, customerId))) throw new Refusal('customer_not_found')
   const method = await lockMethod(tx, merchant.id, customerId, id)
   if (!method) throw new Refusal('payment_method_not_found')
@@ -192,7 +201,7 @@ export async function expireMethods(app: CustomersApp): Promise<number> {
     const expired = await expireMethodRows(tx, now, EXPIRY_BATCH)
     const owners = new Map(expired.map(({ merchantId, customerId }) => [customerId, merchantId]))
     for (const [customerId, merchantId] of owners) await chooseDefault(tx, merchantId, customerId, now)
-    await tellOf(app, tx, 'payment_method.expired', expired)
+    await emitMethodEvents(app, tx, 'payment_method.expired', expired)
     return expired.length
   })
 }
@@ -202,7 +211,7 @@ function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-function context(row: { merchantId: string; id: string }, column: string) {
+function encryptionContext(row: { merchantId: string; id: string }, column: string) {
   return { table: 'payment_methods', column, rowId: row.id, merchantId: row.merchantId }
 }
 

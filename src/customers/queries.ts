@@ -35,7 +35,7 @@ export async function findCustomer(db: Tx, merchantId: string, id: string): Prom
   return row
 }
 
-export interface CustomerFacts {
+export interface CustomerFields {
   email: string
   emailKey: string
   firstname: string
@@ -59,10 +59,10 @@ export async function insertCustomer(
   tx: Tx,
   merchantId: string,
   id: string,
-  facts: CustomerFacts,
+  fields: CustomerFields,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(insertCustomerStatement, [merchantId, id, ...factValues(facts), at])
+  const [row] = await tx.query(insertCustomerStatement, [merchantId, id, ...fieldValues(fields), at])
   return row
 }
 
@@ -111,22 +111,22 @@ export async function updateCustomerRow(
   tx: Tx,
   merchantId: string,
   id: string,
-  facts: CustomerFacts,
+  fields: CustomerFields,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(updateCustomerStatement, [merchantId, id, ...factValues(facts), at])
+  const [row] = await tx.query(updateCustomerStatement, [merchantId, id, ...fieldValues(fields), at])
   return row
 }
 
-const factValues = (facts: CustomerFacts) => [
-  facts.email,
-  facts.emailKey,
-  facts.firstname,
-  facts.lastname,
-  facts.country,
-  facts.phone,
-  JSON.stringify(facts.metadata),
-  facts.searchText,
+const fieldValues = (fields: CustomerFields) => [
+  fields.email,
+  fields.emailKey,
+  fields.firstname,
+  fields.lastname,
+  fields.country,
+  fields.phone,
+  JSON.stringify(fields.metadata),
+  fields.searchText,
 ]
 
 // A repeat changes nothing, so that the time of the change stays true; a new reason replaces the old one.

@@ -8,7 +8,7 @@ import { CUSTOMER_BODY_EXAMPLE, CUSTOMER_EXAMPLE, METHOD_EXAMPLE, NEW_CUSTOMER_E
 import {
   BlockCustomerBody,
   CreateCustomerBody,
-  customerComplaints,
+  customerIssues,
   toNewCustomer,
   UpdateCustomerBody,
 } from './input.ts'
@@ -81,13 +81,13 @@ function writeRoutes(app: CustomersApp): Route[] {
       description:
         'Not needed before a payment: every payment and charge makes its customer by itself. An e-mail that is known answers 409 and names the customer.',
       body: CreateCustomerBody,
-      complaints: customerComplaints,
+      complaints: customerIssues,
       answer: { http: 201, data: CustomerRecord },
       refusals: ['validation_failed', 'customer_exists', 'card_data_not_allowed'],
       examples: { body: CUSTOMER_BODY_EXAMPLE, data: NEW_CUSTOMER_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
-        const facts = toNewCustomer(body)
-        const { record, replayed } = await createCustomer(app, merchant, facts, idempotencyKey)
+        const fields = toNewCustomer(body)
+        const { record, replayed } = await createCustomer(app, merchant, fields, idempotencyKey)
         return created('Customer created.', toCustomer(record), replayed ? REPLAYED : undefined)
       },
     }),
@@ -101,7 +101,7 @@ function writeRoutes(app: CustomersApp): Route[] {
         'What is not given stays. Metadata is merged by its keys: one that is given replaces what was there, one that is null is removed. The names of the next payment win over what is written here.',
       params: UuidParams,
       body: UpdateCustomerBody,
-      complaints: customerComplaints,
+      complaints: customerIssues,
       answer: { http: 200, data: CustomerRecord },
       refusals: [
         'validation_failed',

@@ -8,7 +8,7 @@ import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import type { CustomersApp } from './app.ts'
 import { listCustomerRows, searchCustomerRows } from './list-queries.ts'
 import { findMethod, listMethodRows, listMethodRowsById, type MethodRow } from './method-queries.ts'
-import { viewMethod } from './methods.ts'
+import { serializeMethod } from './methods.ts'
 import { type CustomerRow, findCustomer } from './queries.ts'
 import type { SavedMethodView } from './schema.ts'
 
@@ -21,7 +21,7 @@ export async function listCustomers(
   const window = windowOf(app.cursors, scope, query)
   const { rows, counted } =
     query.search === undefined
-      ? await listCustomerRows(app.db, merchant.id, window, app.fullLists)
+      ? await listCustomerRows(app.db, merchant.id, window, app.cappedLists)
       : await searchCustomerRows(app.db, merchant.id, query.search.normalize('NFC').toLowerCase(), window)
   return pageOf(app.cursors, scope, window, rows, counted)
 }
@@ -48,7 +48,7 @@ export async function listSavedMethods(
 ): Promise<SavedMethodView[]> {
   await requireCustomer(app, merchant, customerId)
   const rows = await listMethodRows(app.db, merchant.id, customerId)
-  return rows.map((row) => viewMethod(app, row))
+  return rows.map((row) => serializeMethod(app, row))
 }
 
 export async function findSavedMethod(

@@ -6,9 +6,9 @@ import { recordEvents } from '../events/service.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { createOnce, isRepeat, type KeyClaim, type Once } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
-import { type CustomerChanges, changedCustomer, refuseCardNumbers } from './input.ts'
+import { applyCustomerChanges, assertNoCardNumbers, type CustomerChanges } from './input.ts'
 import {
-  type CustomerFacts,
+  type CustomerFields,
   type CustomerRow,
   findCustomer,
   findCustomerByEmail,
@@ -26,25 +26,25 @@ const UNBLOCK = `${CREATE}/{uuid}/unblock`
 export async function createCustomer(
   app: CustomersApp,
   merchant: Merchant,
-  facts: CustomerFacts,
+  fields: CustomerFields,
   idempotencyKey: string | undefined,
 ): Promise<Once<CustomerRow>> {
-  const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE, input: facts }
+  const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE, input: fields }
   return createOnce(app, claim, {
-    make: (tx, id) => makeCustomer(app, tx, merchant, id, facts),
+    make: (tx, id) => insertNewCustomer(app, tx, merchant, id, fields),
     find: (id) => findCustomer(app.db, merchant.id, id),
   })
 }
 
-async function makeCustomer(
+async function insertNewCustomer(
   app: CustomersApp,
   tx: Tx,
   merchant: Merchant,
   id: string,
-  facts: CustomerFacts,
+  fields: CustomerFields,
 ): Promise<CustomerRow> {
-  const customer = await insertCustomer(tx, merchant.id, id, facts, app.clock.now())
-  if (!customer) throw await customerExists(tx, merchant, facts.emailKey)
+  const customer = await insertCustomer(tx, merchant.id, id, fields, app.clock.now())
+  if (!customer) throw await customerExistsError(tx, merchant, fields.emailKey)
   await recordEvents(app, tx, app.mode, [
     {
       merchantId: merchant.id,
@@ -56,9 +56,9 @@ async function makeCustomer(
   return customer
 }
 
-async function customerExists(tx: Tx, merchant: Merchant, emailKey: string): Promise<Refusal> {
-  const held = await findCustomerByEmail(tx, merchant.id, emailKey)
-  const message = `There is a customer with this e-mail already${held ? `: ${held.id}` : ''}.`
+async function customerExistsError(tx: Tx, merchant: Merchant, emailKey: string): Promise<Refusal> {
+  const existing = await findCustomerByEmail(tx, merchant.id, emailKey)
+  const message = `There is a customer with this e-mail already${existing ? `: ${existing.id}` : ''}.`
   return new Refusal('customer_exists', {
     message,
     details: [{ field: 'email', code: 'customer_exists', message }],
@@ -75,7 +75,7 @@ export async function updateCustomer(
     return await app.db.transaction((tx) => changeCustomer(app, tx, merchant, id, changes))
   } catch (error) {
     if (sqlStateOf(error) !== '23505' || changes.email === undefined) throw error
-    throw await customerExists(app.db, merchant, changes.email.toLowerCase())
+    throw await customerExistsError(app.db, merchant, changes.email.toLowerCase())
   }
 }
 
@@ -88,8 +88,8 @@ async function changeCustomer(
 ): Promise<CustomerRow> {
   const customer = await lockCustomer(tx, merchant.id, id)
   if (!customer) throw new Refusal('customer_not_found')
-  const facts = changedCustomer(customer, changes)
-  const changed = await updateCustomerRow(tx, merchant.id, id, facts, app.clock.now())
+  const fields = applyCustomerChanges(customer, changes)
+  const changed = await updateCustomerRow(tx, merchant.id, id, fields, app.clock.now())
   if (!changed) throw new Error(`customer ${id} has vanished`)
   return changed
 }
@@ -102,7 +102,7 @@ export async function blockCustomer(
   reason: string | undefined,
   key?: string,
 ): Promise<Once<CustomerRow>> {
-  refuseCardNumbers({ reason })
+  assertNoCardNumbers({ reason })
   const claim = { merchantId: merchant.id, key, operation: BLOCK, input: { id, reason } }
   return setStatus(app, claim, id, 'blocked', reason ?? null)
 }

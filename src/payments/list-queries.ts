@@ -32,7 +32,7 @@ export async function listPaymentRows(
   merchantId: string,
   filter: PaymentFilter,
   window: ListWindow,
-  fullLists?: Set<string>,
+  cappedLists?: Set<string>,
 ): Promise<PaymentsPage> {
   const source = await sourceOf(db, merchantId, filter)
   const statement = window.order === 'desc' ? source.newest : source.oldest
@@ -49,7 +49,7 @@ export async function listPaymentRows(
       ...[merchantId, from, to, ...positionOf(window)],
       ...[window.limit + 1, window.offset, ...source.values],
     ]),
-    isWhole ? countGrowing(fullLists, `payments:${filter.kind}:${merchantId}`, count) : count(),
+    isWhole ? countGrowing(cappedLists, `payments:${filter.kind}:${merchantId}`, count) : count(),
   ])
   return { rows, counted }
 }
@@ -93,7 +93,7 @@ const hasReference = (pattern: string, part: string) =>
 
 /** By the index over pieces of names and e-mails alone: another one would read all customers of the merchant. */
 const hasEmail = (pattern: string, grams: string) =>
-  `search_grams(c.merchant_id, c.search_text) @@ ${grams}::tsquery and (c.merchant_id = $1 and c.email_key like ${pattern}) is true`
+  `search_ngrams(c.merchant_id, c.search_text) @@ ${grams}::tsquery and (c.merchant_id = $1 and c.email_key like ${pattern}) is true`
 
 const countFinds = sql<{ finds: number }>`
 select

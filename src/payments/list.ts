@@ -44,7 +44,7 @@ export async function listPayments(
   const filter = toFilter(kind, query)
   const scope = `payments:${merchant.id}:${JSON.stringify(filter)}`
   const window = windowOf(app.cursors, scope, query)
-  const { rows, counted } = await listPaymentRows(app.db, merchant.id, filter, window, app.fullLists)
+  const { rows, counted } = await listPaymentRows(app.db, merchant.id, filter, window, app.cappedLists)
   return pageOf(app.cursors, scope, window, rows, counted)
 }
 

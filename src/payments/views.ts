@@ -1,7 +1,7 @@
 // Payments and charges as the API shows them, with what is sealed at rest opened for the merchant who owns it.
 
 import type { MethodRow } from '../customers/method-queries.ts'
-import { viewMethod } from '../customers/methods.ts'
+import { serializeMethod } from '../customers/methods.ts'
 import { labelOf, toSavedMethod } from '../customers/schema.ts'
 import { findSavedMethod, findSavedMethods } from '../customers/service.ts'
 import type { Tx } from '../kit/db.ts'
@@ -35,7 +35,12 @@ export async function showPayment(app: PaymentsApp, payment: PaymentRow) {
     listAttempts(app.db, payment.merchantId, payment.id),
     methodOf(app, payment),
   ])
-  return toPaymentRecord(payment, attempts, method ? viewMethod(app, method) : null, secretsOf(app, payment))
+  return toPaymentRecord(
+    payment,
+    attempts,
+    method ? serializeMethod(app, method) : null,
+    secretsOf(app, payment),
+  )
 }
 
 export async function showCharge(app: PaymentsApp, charge: PaymentRow, method?: MethodRow) {
@@ -67,7 +72,7 @@ export async function showPayments(app: PaymentsApp, payments: readonly PaymentR
   const attemptsOf = Map.groupBy(attempts, ({ paymentId }) => paymentId)
   return payments.map((payment) => {
     const method = methods.get(payment.paymentMethodId ?? '')
-    const view = method ? viewMethod(app, method) : null
+    const view = method ? serializeMethod(app, method) : null
     return toPaymentRecord(payment, attemptsOf.get(payment.id) ?? [], view, secretsOf(app, payment))
   })
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { giveUpAttempt, requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
 import { money } from '../../src/core/money.ts'
-import { viewMethod } from '../../src/customers/methods.ts'
+import { serializeMethod } from '../../src/customers/methods.ts'
 import { ringDoorbell } from '../../src/gateway-webhooks/queries.ts'
 import { gatewayHooks } from '../../src/gateway-webhooks/receive.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
@@ -231,7 +231,7 @@ it('a renewed card is the same method with a later end', async () => {
     await askLater(paid({ savedMethod }))
     const method = await methodOf(app, await rig.payment(payment.id))
     assert.ok(method)
-    return viewMethod(app, method)
+    return serializeMethod(app, method)
   }
   const expiring = (expiryYear: number) => ({ ...CARD, card: CARD.card && { ...CARD.card, expiryYear } })
   const before = await payWith(expiring(2031))

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { chargeSavedMethod } from '../../src/charges/charge.ts'
 import { money } from '../../src/core/money.ts'
-import { revokeMethod, saveMethod, viewMethod } from '../../src/customers/methods.ts'
+import { revokeMethod, saveMethod, serializeMethod } from '../../src/customers/methods.ts'
 import { blockCustomer } from '../../src/customers/write.ts'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
@@ -27,7 +27,7 @@ async function newMethod() {
     isRecurring: true,
   }
   const method = await saveMethod(rig.app, owner, CARD)
-  const { recurringToken } = viewMethod(rig.app, method)
+  const { recurringToken } = serializeMethod(rig.app, method)
   assert.ok(recurringToken)
   const input = {
     reference: newReference(),

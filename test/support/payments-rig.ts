@@ -6,7 +6,7 @@ import { chargeSavedMethod } from '../../src/charges/charge.ts'
 import { initiatePayment } from '../../src/checkout/initiate.ts'
 import type { Merchant } from '../../src/core/merchant.ts'
 import { money } from '../../src/core/money.ts'
-import { saveMethod, viewMethod } from '../../src/customers/methods.ts'
+import { saveMethod, serializeMethod } from '../../src/customers/methods.ts'
 import { ringDoorbell } from '../../src/gateway-webhooks/queries.ts'
 import type { Attempt, Gateway, Outcome, SavedMethod, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
@@ -249,7 +249,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
         accountId: null,
         isRecurring: true,
       }
-      const { recurringToken } = viewMethod(app, await saveMethod(app, owner, CARD))
+      const { recurringToken } = serializeMethod(app, await saveMethod(app, owner, CARD))
       assert.ok(recurringToken)
       const input = { ...inputFor(customerEmail), recurringToken }
       return (await chargeSavedMethod(app, merchant, input, null)).payment

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { Currency } from '../../src/core/currency.ts'
-import { saveMethod, viewMethod } from '../../src/customers/methods.ts'
+import { saveMethod, serializeMethod } from '../../src/customers/methods.ts'
 import type { FakeProvider, Webhook } from '../../src/gateways/conformance.ts'
 import * as flutterwave from '../../src/gateways/flutterwave/fake.ts'
 import * as pawapay from '../../src/gateways/pawapay/fake.ts'
@@ -133,7 +133,7 @@ export async function saveCard(
     mobileMoney: null,
     currencies: [paymentTerms.currency],
   })
-  const { recurringToken } = viewMethod(app, method)
+  const { recurringToken } = serializeMethod(app, method)
   assert.ok(recurringToken)
   return recurringToken
 }

@@ -71,6 +71,6 @@ function methodOf(random: Random, customer: Row, token: string, at: Date) {
     expires_at: new Date(Date.UTC(2100, 0, 1)),
     last_used_at: at,
     created_at: at,
-    saving_id: random.uuid(),
+    save_id: random.uuid(),
   }
 }

@@ -25,7 +25,7 @@ const pickMethod = picking(
 const SAVED = [
   ...['merchant_id', 'id', 'customer_id', 'type', 'gateway', 'fingerprint', 'token_hash', 'token_sealed'],
   ...['credential_sealed', 'currencies', 'card', 'mobile_money', 'is_recurring_intent', 'expires_at'],
-  ...['created_at', 'account_id', 'saving_id'],
+  ...['created_at', 'account_id', 'save_id'],
 ]
 
 const json = (text: unknown) => (text === null ? null : JSON.parse(text as string))
@@ -46,7 +46,7 @@ function save(hands: Hands, values: readonly unknown[]): Row[] {
   const row = known
     ? renew(hands, known, { ...wanted, is_default })
     : hands.insert('payment_methods', { ...wanted, is_default, last_used_at: wanted.created_at })
-  return [{ ...pickMethod(row), savingId: row.saving_id }]
+  return [{ ...pickMethod(row), saveId: row.save_id }]
 }
 
 function renew(hands: Hands, known: Row, wanted: Row): Row {
@@ -60,7 +60,7 @@ function renew(hands: Hands, known: Row, wanted: Row): Row {
       status: 'active',
       version: Number(known.version) + 1,
       is_default: known.is_default || wanted.is_default,
-      saving_id: wanted.saving_id,
+      save_id: wanted.save_id,
     }),
   })
 }

@@ -45,7 +45,7 @@ export function moneyTables(): Rules {
       columns: {
         ...nothing('merchant_id', 'id', 'customer_id', 'type', 'gateway', 'fingerprint', 'token_hash'),
         ...nothing('token_sealed', 'credential_sealed', 'currencies', 'card', 'mobile_money', 'expires_at'),
-        ...nothing('last_used_at', 'created_at', 'account_id', 'saving_id'),
+        ...nothing('last_used_at', 'created_at', 'account_id', 'save_id'),
         status: 'active',
         version: 1,
         is_default: false,
