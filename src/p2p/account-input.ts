@@ -12,22 +12,22 @@ import type { AccountChange, AccountInput } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const NEEDED: Readonly<Record<AccountChannel, readonly string[]>> = {
+const REQUIRED_FIELDS: Readonly<Record<AccountChannel, readonly string[]>> = {
   bank_transfer: ['accountNumber', 'bankName'],
   mobile_money: ['network', 'phoneNumber'],
 }
 
-export function accountComplaints(body: Record<string, unknown>): Complaint[] {
+export function accountIssues(body: Record<string, unknown>): Complaint[] {
   const { channel, currency } = body
   // Without one there is no default, and its absence is the schema's business.
   const country = isCurrency(currency) ? countryComplaints(body) : []
   if (channel !== 'bank_transfer' && channel !== 'mobile_money') return country
-  const missing = NEEDED[channel]
+  const missing = REQUIRED_FIELDS[channel]
     .filter((field) => body[field] === undefined)
     .map((field) => ({ field, code: 'required', message: `${field} is required for ${channel}.` }))
   if (channel === 'bank_transfer' || !isCurrency(currency) || country.length > 0)
     return [...country, ...missing]
-  return [...missing, ...walletComplaints(body, walletCountry(body.country, currency))]
+  return [...missing, ...walletIssues(body, walletCountry(body.country, currency))]
 }
 
 /** A network and its numbers belong to one country. */
@@ -35,14 +35,14 @@ function walletCountry(country: unknown, currency: Currency): string | null {
   return typeof country === 'string' ? country.toUpperCase() : defaultCountry(currency)
 }
 
-function walletComplaints({ network, phoneNumber }: Fields, country: string | null): Complaint[] {
+function walletIssues({ network, phoneNumber }: Fields, country: string | null): Complaint[] {
   if (country === null)
     return [complaint('country', 'country_required', 'country is required for mobile_money.')]
-  const complaints: Complaint[] = []
+  const issues: Complaint[] = []
   const networks = networksOf(country).map(({ code }) => code)
   if (typeof network === 'string' && !networks.includes(network)) {
     const names = networks.join(', ') || 'none'
-    complaints.push({
+    issues.push({
       field: 'network',
       code: 'not_allowed',
       message: `network must be one of ${country}: ${names}.`,
@@ -50,15 +50,15 @@ function walletComplaints({ network, phoneNumber }: Fields, country: string | nu
   }
   if (typeof phoneNumber === 'string' && readPhone(phoneNumber, country)?.country !== country) {
     const message = `phoneNumber must be a mobile number of ${country}.`
-    complaints.push({ field: 'phoneNumber', code: 'invalid_format', message })
+    issues.push({ field: 'phoneNumber', code: 'invalid_format', message })
   }
-  return complaints
+  return issues
 }
 
-type AccountFacts = Omit<AccountRow, 'merchantId' | 'id' | 'createdAt' | 'updatedAt'>
+type AccountFields = Omit<AccountRow, 'merchantId' | 'id' | 'createdAt' | 'updatedAt'>
 
-export function toAccountFacts(body: AccountInput): AccountFacts {
-  refuseCardNumbers(body)
+export function toAccountFields(body: AccountInput): AccountFields {
+  assertNoCardNumbers(body)
   const { channel, currency } = body
   const isBank = channel === 'bank_transfer'
   const country = isBank ? (body.country?.toUpperCase() ?? null) : walletCountry(body.country, currency)
@@ -73,10 +73,10 @@ export function toAccountFacts(body: AccountInput): AccountFacts {
 
 /** The account with the changes; what belongs to the other channel is ignored. */
 export function changeAccount(account: AccountRow, change: AccountChange): AccountRow {
-  refuseCardNumbers(change)
+  assertNoCardNumbers(change)
   const { channel, country } = account
-  const complaints = channel === 'mobile_money' ? walletComplaints(change, country) : []
-  if (complaints.length > 0) throw refusalOf(complaints)
+  const issues = channel === 'mobile_money' ? walletIssues(change, country) : []
+  if (issues.length > 0) throw refusalOf(issues)
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const changed = { ...account, ...given }
   return { ...changed, ...toDestination(channel, country, changed) }
@@ -86,21 +86,26 @@ type Given = { accountName: string } & { [Field in keyof Destination]?: string |
 
 function toDestination(channel: AccountChannel, country: string | null, given: Given): Destination {
   const { accountName } = given
-  const nowhere = { accountNumber: null, bankName: null, network: null, phoneNumber: null }
+  const emptyDestination = { accountNumber: null, bankName: null, network: null, phoneNumber: null }
   if (channel === 'bank_transfer') {
     return {
-      ...nowhere,
+      ...emptyDestination,
       accountName,
       accountNumber: given.accountNumber ?? null,
       bankName: given.bankName ?? null,
     }
   }
   const phone = readPhone(given.phoneNumber ?? '', country)
-  return { ...nowhere, accountName, network: given.network ?? null, phoneNumber: phone?.e164 ?? null }
+  return {
+    ...emptyDestination,
+    accountName,
+    network: given.network ?? null,
+    phoneNumber: phone?.e164 ?? null,
+  }
 }
 
 /** A number with letters in it, such as an IBAN, is nobody's card. */
-function refuseCardNumbers({ accountName, accountNumber, bankName }: Partial<Given>): void {
+function assertNoCardNumbers({ accountName, accountNumber, bankName }: Partial<Given>): void {
   const isPlain = !/[A-Za-z]/.test(accountNumber ?? '')
   const texts: [string, string | null | undefined][] = [
     ['accountName', accountName],

@@ -126,7 +126,7 @@ export async function lockAccount(tx: Tx, merchantId: string, id: string): Promi
 
 // An account of the very country goes before one for all of them, the older before the newer. It is held until the
 // transfer that names it is written: whoever deletes it at this moment goes first, or waits.
-const selectFittingAccount = sql<AccountRow>`
+const selectMatchingAccount = sql<AccountRow>`
 select ${ACCOUNT_COLUMNS}
 from p2p_accounts
 where merchant_id = $1
@@ -139,14 +139,14 @@ limit 1
 for key share`
 
 /** The account that takes money of this kind. */
-export async function findFittingAccount(
+export async function findMatchingAccount(
   tx: Tx,
   merchantId: string,
   channel: AccountChannel,
   currency: Currency,
   country: string | null,
 ): Promise<AccountRow | undefined> {
-  const [row] = await tx.query(selectFittingAccount, [merchantId, channel, currency, country])
+  const [row] = await tx.query(selectMatchingAccount, [merchantId, channel, currency, country])
   return row
 }
 

@@ -1,7 +1,7 @@
 import { REPLAYED } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { accountComplaints } from './account-input.ts'
+import { accountIssues } from './account-input.ts'
 import {
   createAccount,
   deleteAccount,
@@ -13,19 +13,19 @@ import type { P2pApp } from './app.ts'
 import { ACCOUNT_BODY_EXAMPLE, ACCOUNT_CHANGES_EXAMPLE, ACCOUNT_EXAMPLE } from './examples.ts'
 import { AccountBody, AccountChanges, AccountRecord, AccountsQuery, toAccount } from './schema.ts'
 
-const ONE = { tag: 'P2P', scope: 'p2p:write' } as const
+const COMMON = { tag: 'P2P', scope: 'p2p:write' } as const
 
 export function accountRoutes(app: P2pApp): Route[] {
   return [
     route({
-      ...ONE,
+      ...COMMON,
       method: 'POST',
       path: '/api/v1/p2p/accounts',
       summary: 'Add a receiving account',
       description:
         'A bank or mobile-money account of yours that payers can send money to. It is offered in checkout for its currency and country, and it is what P2P payments are sent to; where several fit, the one of the very country and then the oldest.',
       body: AccountBody,
-      complaints: accountComplaints,
+      complaints: accountIssues,
       answer: { http: 201, data: AccountRecord },
       refusals: [
         'invalid_currency',
@@ -41,7 +41,7 @@ export function accountRoutes(app: P2pApp): Route[] {
       },
     }),
     route({
-      ...ONE,
+      ...COMMON,
       method: 'GET',
       path: '/api/v1/p2p/accounts',
       summary: 'List receiving accounts',
@@ -60,7 +60,7 @@ export function accountRoutes(app: P2pApp): Route[] {
 
 function singleAccountRoutes(app: P2pApp): Route[] {
   const common = {
-    ...ONE,
+    ...COMMON,
     path: '/api/v1/p2p/accounts/{uuid}',
     params: UuidParams,
     answer: { http: 200, data: AccountRecord },

@@ -5,7 +5,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { createOnce, type Once } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
-import { changeAccount, toAccountFacts } from './account-input.ts'
+import { changeAccount, toAccountFields } from './account-input.ts'
 import {
   type AccountRow,
   countAccounts,
@@ -25,19 +25,19 @@ export async function createAccount(
   input: AccountInput,
   key: string | undefined,
 ): Promise<Once<AccountRow>> {
-  const facts = toAccountFacts(input)
-  const claim = { merchantId: merchant.id, key, operation: 'POST /api/v1/p2p/accounts', input: facts }
-  const made = await createOnce(app, claim, {
+  const fields = toAccountFields(input)
+  const claim = { merchantId: merchant.id, key, operation: 'POST /api/v1/p2p/accounts', input: fields }
+  const created = await createOnce(app, claim, {
     async make(tx, id) {
       const now = app.clock.now()
-      const account: AccountRow = { ...facts, merchantId: merchant.id, id, createdAt: now, updatedAt: now }
+      const account: AccountRow = { ...fields, merchantId: merchant.id, id, createdAt: now, updatedAt: now }
       await insertAccount(tx, account)
       return account
     },
     find: (id) => findAccountRow(app.db, merchant.id, id),
   })
-  app.direct.forget(merchant.id)
-  return made
+  app.direct.invalidate(merchant.id)
+  return created
 }
 
 export async function requireAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
@@ -60,14 +60,14 @@ export async function updateReceivingAccount(
     await updateAccount(tx, next)
     return next
   })
-  app.direct.forget(merchant.id)
+  app.direct.invalidate(merchant.id)
   return changed
 }
 
 export async function deleteAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
   const account = await deleteAccountRow(app.db, merchant.id, id)
   if (!account) throw new Refusal('p2p_account_not_found')
-  app.direct.forget(merchant.id)
+  app.direct.invalidate(merchant.id)
   return account
 }
 

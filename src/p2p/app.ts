@@ -6,7 +6,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 /** The gateway whose provider is the merchant itself. */
 export interface DirectGateways extends PerMerchantGateway {
   /** The accounts of the merchant have changed in this process. */
-  forget(merchantId: string): void
+  invalidate(merchantId: string): void
 }
 
 export interface P2pApp extends PaymentsApp {

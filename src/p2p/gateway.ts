@@ -7,36 +7,41 @@ import type { Db } from '../kit/db.ts'
 import { createMerchantMemory } from '../kit/merchant-memory.ts'
 import { type AccountChannel, listRails, type RailRow } from './account-queries.ts'
 import { type DirectGateways, P2P } from './app.ts'
-import { type OpeningApp, openTransfer } from './opening.ts'
+import { type OpenTransferApp, openTransfer } from './open-transfer.ts'
 import { networkName } from './schema.ts'
-import { findTransferOf, type TransferRow } from './transfer-queries.ts'
+import { findTransferByAttempt, type TransferRow } from './transfer-queries.ts'
 
 /** `whole` is past the wall: what is remembered is read for many merchants at once. */
-export function createDirectGateways(app: OpeningApp, whole: Db, renewedUntil?: AbortSignal): DirectGateways {
+export function createDirectGateways(
+  app: OpenTransferApp,
+  unscopedDb: Db,
+  renewedUntil?: AbortSignal,
+): DirectGateways {
   const rails = createMerchantMemory({
     clock: app.clock,
-    readMany: async (merchantIds) => (await listRails(whole, merchantIds)).map((rows) => rows.map(toRail)),
+    readMany: async (merchantIds) =>
+      (await listRails(unscopedDb, merchantIds)).map((rows) => rows.map(toRail)),
     renewedUntil,
   })
   return {
     name: P2P,
     title: 'P2P',
     forMerchant: async (merchantId) => gatewayOf(app, merchantId, await rails.get(merchantId)),
-    forget: (merchantId) => rails.forget(merchantId),
+    invalidate: (merchantId) => rails.forget(merchantId),
   }
 }
 
 function toRail({ channel, currency, country }: RailRow): Rail {
-  const channels = [DIRECT[channel]]
+  const channels = [DIRECT_CHANNELS[channel]]
   return country === null ? { currency, channels } : { currency, countries: [country], channels }
 }
 
-export const DIRECT: Readonly<Record<AccountChannel, DirectChannel>> = {
+export const DIRECT_CHANNELS: Readonly<Record<AccountChannel, DirectChannel>> = {
   bank_transfer: 'direct_bank_transfer',
   mobile_money: 'direct_mobile_money',
 }
 
-function gatewayOf(app: OpeningApp, merchantId: string, rails: readonly Rail[]): Gateway {
+function gatewayOf(app: OpenTransferApp, merchantId: string, rails: readonly Rail[]): Gateway {
   return {
     name: P2P,
     rails,
@@ -51,18 +56,18 @@ function gatewayOf(app: OpeningApp, merchantId: string, rails: readonly Rail[]):
     async startCheckout(attempt, choice) {
       const transfer = await openTransfer(app, merchantId, attempt, channelOf(choice))
       if (!transfer) return NO_ACCOUNT
-      return { kind: 'started', gatewayReference: transfer.narration, next: stepOf(transfer) }
+      return { kind: 'started', gatewayReference: transfer.narration, next: nextStepOf(transfer) }
     },
     async verify({ key }, gatewayReference) {
-      const transfer = await findTransferOf(app.db, merchantId, key, gatewayReference)
+      const transfer = await findTransferByAttempt(app.db, merchantId, key, gatewayReference)
       return transfer ? outcomeOf(transfer, key) : NOT_FOUND
     },
     // Nothing is called off here: the payer may still send. Once somebody says that money was sent, the merchant alone
     // knows whether it came.
     async cancel({ key }, gatewayReference) {
-      const transfer = await findTransferOf(app.db, merchantId, key, gatewayReference)
+      const transfer = await findTransferByAttempt(app.db, merchantId, key, gatewayReference)
       if (!transfer) return NOT_FOUND
-      return isSaidToBeSent(transfer, key) ? SAID_TO_BE_SENT : outcomeOf(transfer, key)
+      return isMarkedAsSent(transfer, key) ? MARKED_AS_SENT : outcomeOf(transfer, key)
     },
     parseWebhook: () => ({ kind: 'ignored', reason: 'nobody rings for the merchant itself' }),
   }
@@ -78,21 +83,21 @@ const NO_ACCOUNT: Outcome = {
 
 const NOT_FOUND: Outcome = { kind: 'unknown', reason: 'not_found', words: 'There is no such transfer.' }
 
-const SAID_TO_BE_SENT: Outcome = {
+const MARKED_AS_SENT: Outcome = {
   kind: 'unknown',
   reason: 'no_answer',
   words: 'The money is said to be sent, and the merchant has not told what arrived.',
 }
 
-function isSaidToBeSent({ status, attemptKey }: TransferRow, key: string): boolean {
+function isMarkedAsSent({ status, attemptKey }: TransferRow, key: string): boolean {
   return attemptKey === key && (status === 'marked_paid' || status === 'underpaid')
 }
 
 function channelOf({ channel }: CheckoutChoice): AccountChannel {
-  return channel === DIRECT.mobile_money ? 'mobile_money' : 'bank_transfer'
+  return channel === DIRECT_CHANNELS.mobile_money ? 'mobile_money' : 'bank_transfer'
 }
 
-function stepOf(transfer: TransferRow): NextStep {
+function nextStepOf(transfer: TransferRow): NextStep {
   const { accountName, narration } = transfer
   const common = { accountName, narration, expiresAt: transfer.expiresAt.toISOString() }
   return transfer.channel === 'bank_transfer'

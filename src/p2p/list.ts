@@ -6,12 +6,12 @@ import { findPayments } from '../payments/queries.ts'
 import { showPayment, showPayments } from '../payments/views.ts'
 
 import { readNarration } from './narration.ts'
-import type { RequestedPayment } from './request.ts'
+import type { RequestedPayment } from './request-transfer.ts'
 import { toTransfer, withoutTransfer } from './schema.ts'
 import { countTransfers, listTransferRows } from './transfer-queries.ts'
 
 /** The record of the payment, and what its transfer adds. */
-export async function showP2pPayment(app: PaymentsApp, { payment, transfer }: RequestedPayment) {
+export async function serializeP2pPayment(app: PaymentsApp, { payment, transfer }: RequestedPayment) {
   const record = await showPayment(app, payment)
   return { ...record, ...(transfer ? toTransfer(transfer, record) : withoutTransfer(record)) }
 }
@@ -43,9 +43,9 @@ export async function listP2pPayments(
     rows.map(({ id }) => id),
   )
   const records = new Map((await showPayments(app, payments)).map((record) => [record.uuid, record]))
-  const shown = rows.flatMap((row) => {
+  const serialized = rows.flatMap((row) => {
     const record = records.get(row.id)
     return record ? [{ ...record, ...toTransfer(row, record) }] : []
   })
-  return { records: shown, meta }
+  return { records: serialized, meta }
 }

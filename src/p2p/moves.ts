@@ -24,7 +24,7 @@ import {
   updateTransfer,
 } from './transfer-queries.ts'
 
-export interface Movement {
+export interface MoveRequest {
   merchantId: string
   /** Of the payment. */
   id: string
@@ -38,93 +38,94 @@ export interface Movement {
   claim?: KeyClaim
 }
 
-interface Moved {
+interface MoveResult {
   /** After the move, or as it was when there was nothing to move; undefined when there is none. */
   transfer: TransferRow | undefined
   /** The same request has said so before. */
   replayed: boolean
 }
 
-export function moveTransfer(app: PaymentsApp, movement: Movement): Promise<Moved> {
+export function moveTransfer(app: PaymentsApp, request: MoveRequest): Promise<MoveResult> {
   return app.db.transaction(async (tx) => {
-    const known = await lockTransfer(tx, movement.merchantId, movement.id)
-    const replayed = movement.claim !== undefined && (await isRepeat(app, tx, movement.claim))
-    const steps = known && !replayed ? movement.plan(known) : []
-    const transfer = known && (await takeSteps(app, tx, known, steps, movement))
+    const current = await lockTransfer(tx, request.merchantId, request.id)
+    const replayed = request.claim !== undefined && (await isRepeat(app, tx, request.claim))
+    const steps = current && !replayed ? request.plan(current) : []
+    const transfer = current && (await applySteps(app, tx, current, steps, request))
     return { transfer, replayed }
   })
 }
 
 /** Each with its move and its event; the payment hears of where they lead. */
-async function takeSteps(
+async function applySteps(
   app: PaymentsApp,
   tx: Tx,
-  known: TransferRow,
+  current: TransferRow,
   steps: readonly Step[],
-  movement: Movement,
+  request: MoveRequest,
 ): Promise<TransferRow> {
   const now = app.clock.now()
   const moved: TransferRow[] = []
   for (const { to: status, receivedMinor } of steps) {
-    const from = moved.at(-1) ?? known
+    const from = moved.at(-1) ?? current
     const changed = { status, receivedMinor, version: from.version + 1, dueAt: null, updatedAt: now }
     moved.push({ ...from, ...changed })
-    await insertMove(tx, from.status, { ...from, ...changed }, movement.source)
+    await insertMove(tx, from.status, { ...from, ...changed }, request.source)
   }
   const last = moved.at(-1)
-  if (!last) return known
-  const kept = { ...last, rejectionReason: movement.rejectionReason ?? last.rejectionReason }
-  await updateTransfer(tx, kept)
-  await tellPayment(tx, kept, now, movement.source)
-  await tellMoves(app, tx, [...moved.slice(0, -1), kept], movement.method)
-  return kept
+  if (!last) return current
+  const saved = { ...last, rejectionReason: request.rejectionReason ?? last.rejectionReason }
+  await updateTransfer(tx, saved)
+  await notifyPayment(tx, saved, now, request.source)
+  await emitMoveEvents(app, tx, [...moved.slice(0, -1), saved], request.method)
+  return saved
 }
 
 const DAY_MS = 24 * 3_600_000
 // A merchant looks at its account within a week; then the checkout is over, and what is found later is late money.
-const LOOKING_MS = 7 * DAY_MS
+const CONFIRMATION_WINDOW_MS = 7 * DAY_MS
 // Anybody can press "I have sent it" at a link, and holds a place there that others wait for.
-const LOOKING_AT_LINK_MS = DAY_MS
+const LINK_CONFIRMATION_WINDOW_MS = DAY_MS
 // We settle it ourselves at once; the resolver only comes if this process dies meanwhile.
-const SETTLED_IN_MS = 2_000
+const WAKE_DELAY_MS = 2_000
 
-const TELLS: Readonly<Record<TransferStatus, 'hold' | 'ring' | 'nothing'>> = {
+const PAYMENT_EFFECTS: Readonly<Record<TransferStatus, 'hold' | 'wake' | 'nothing'>> = {
   awaiting_payment: 'nothing',
   expired: 'nothing',
   marked_paid: 'hold',
   underpaid: 'hold',
-  confirmed: 'ring',
-  overpaid: 'ring',
-  rejected: 'ring',
-  cancelled: 'ring',
+  confirmed: 'wake',
+  overpaid: 'wake',
+  rejected: 'wake',
+  cancelled: 'wake',
 }
 
 /** In the transaction of the move: whoever sees the one sees the other. */
-export async function tellPayment(
+export async function notifyPayment(
   tx: Tx,
   transfer: TransferRow,
   now: Date,
   source: MoveSource,
 ): Promise<void> {
   const { merchantId, id: paymentId, status, attemptKey } = transfer
-  if (TELLS[status] === 'hold') {
-    const until = addMs(now, LOOKING_MS)
-    const untilAtLink = source === 'merchant' ? until : addMs(now, LOOKING_AT_LINK_MS)
+  if (PAYMENT_EFFECTS[status] === 'hold') {
+    const until = addMs(now, CONFIRMATION_WINDOW_MS)
+    const untilAtLink = source === 'merchant' ? until : addMs(now, LINK_CONFIRMATION_WINDOW_MS)
     const hold = { merchantId, paymentId, gatewayKey: attemptKey, at: now, until, untilAtLink }
     await holdOpen(tx, { ...hold, reason: status })
   }
-  if (TELLS[status] === 'ring') await ringAttempt(tx, merchantId, attemptKey, addMs(now, SETTLED_IN_MS))
+  if (PAYMENT_EFFECTS[status] === 'wake')
+    await ringAttempt(tx, merchantId, attemptKey, addMs(now, WAKE_DELAY_MS))
 }
 
-interface TellingApp {
+interface EventsApp {
   clock: Clock
   random: Random
   mode: Mode
 }
 
 /** The payment in these events is as it was before it heard of them. */
-export async function tellMoves(
-  app: TellingApp,
+export async function emitMoveEvents(
+  app: EventsApp,
   tx: Tx,
   moved: readonly TransferRow[],
   method: MethodRow | null,
@@ -132,11 +133,11 @@ export async function tellMoves(
   const [first] = moved
   if (!first) return
   const payment = await showStored(app, tx, first, method)
-  const news = moved.map((transfer) => ({
+  const events = moved.map((transfer) => ({
     merchantId: transfer.merchantId,
     type: eventOf(transfer.status),
     resource: { type: 'p2p_payment' as const, uuid: transfer.id, version: transfer.version },
     data: { ...payment, ...toTransfer(transfer, payment) },
   }))
-  await recordEvents(app, tx, app.mode, news)
+  await recordEvents(app, tx, app.mode, events)
 }

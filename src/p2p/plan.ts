@@ -10,20 +10,20 @@ export interface Step {
   receivedMinor: bigint | null
 }
 
-type Known = Pick<TransferRow, 'status' | 'expectedMinor' | 'receivedMinor'>
+type TransferState = Pick<TransferRow, 'status' | 'expectedMinor' | 'receivedMinor'>
 
 /** The payer or the merchant says that the money was sent. */
-export function planMark(transfer: Known): Step[] {
+export function planMark(transfer: TransferState): Step[] {
   if (transfer.status === 'marked_paid') return []
-  if (transfer.status !== 'awaiting_payment') throw notNow(transfer, 'marked as paid')
+  if (transfer.status !== 'awaiting_payment') throw invalidStateError(transfer, 'marked as paid')
   return [{ to: 'marked_paid', receivedMinor: null }]
 }
 
 /** The merchant says how much has arrived in all. Whoever sees the money also knows that it was sent. */
-export function planConfirm(transfer: Known, receivedMinor: bigint): Step[] {
+export function planConfirm(transfer: TransferState, receivedMinor: bigint): Step[] {
   const { status } = transfer
   if (hasArrived(status) && receivedMinor === transfer.receivedMinor) return []
-  const to = weigh(receivedMinor, transfer.expectedMinor)
+  const to = statusForReceived(receivedMinor, transfer.expectedMinor)
   if (canMove(status, to)) return [{ to, receivedMinor }]
   if (canMove(status, 'marked_paid')) {
     return [
@@ -31,38 +31,38 @@ export function planConfirm(transfer: Known, receivedMinor: bigint): Step[] {
       { to, receivedMinor },
     ]
   }
-  throw notNow(transfer, 'confirmed')
+  throw invalidStateError(transfer, 'confirmed')
 }
 
 function hasArrived(status: TransferStatus): boolean {
   return status === 'confirmed' || status === 'overpaid' || status === 'underpaid'
 }
 
-function weigh(receivedMinor: bigint, expectedMinor: bigint): TransferStatus {
+function statusForReceived(receivedMinor: bigint, expectedMinor: bigint): TransferStatus {
   if (receivedMinor === expectedMinor) return 'confirmed'
   return receivedMinor < expectedMinor ? 'underpaid' : 'overpaid'
 }
 
 /** The merchant says that the money, or the rest of it, did not arrive. */
-export function planReject(transfer: Known): Step[] {
+export function planReject(transfer: TransferState): Step[] {
   if (transfer.status === 'rejected') return []
-  if (!canMove(transfer.status, 'rejected')) throw notNow(transfer, 'rejected')
+  if (!canMove(transfer.status, 'rejected')) throw invalidStateError(transfer, 'rejected')
   return [{ to: 'rejected', receivedMinor: transfer.receivedMinor }]
 }
 
 /** The merchant calls the transfer off, while nobody says that money was sent. */
-export function planCancel(transfer: Known): Step[] {
+export function planCancel(transfer: TransferState): Step[] {
   if (transfer.status === 'cancelled') return []
-  if (!canMove(transfer.status, 'cancelled')) throw notNow(transfer, 'cancelled')
+  if (!canMove(transfer.status, 'cancelled')) throw invalidStateError(transfer, 'cancelled')
   return [{ to: 'cancelled', receivedMinor: null }]
 }
 
 /** The time is up: only what still waits ends for it. */
-export function planExpiry(transfer: Known & Pick<TransferRow, 'dueAt'>, now: Date): Step[] {
+export function planExpiry(transfer: TransferState & Pick<TransferRow, 'dueAt'>, now: Date): Step[] {
   const isDue = transfer.dueAt !== null && transfer.dueAt <= now
   return isDue ? [{ to: 'expired', receivedMinor: null }] : []
 }
 
-function notNow({ status }: Known, what: string): Refusal {
-  return new Refusal('invalid_state', { message: `This transfer is ${status} and cannot be ${what}.` })
+function invalidStateError({ status }: TransferState, action: string): Refusal {
+  return new Refusal('invalid_state', { message: `This transfer is ${status} and cannot be ${action}.` })
 }

@@ -16,8 +16,8 @@ import {
   P2P_REJECTED_EXAMPLE,
   REJECT_BODY_EXAMPLE,
 } from './examples.ts'
-import { listP2pPayments, showP2pPayment } from './list.ts'
-import { requestTransfer } from './request.ts'
+import { listP2pPayments, serializeP2pPayment } from './list.ts'
+import { requestTransfer } from './request-transfer.ts'
 import {
   ConfirmBody,
   P2pPaymentBody,
@@ -35,17 +35,17 @@ import {
   requireP2pPayment,
 } from './transfers.ts'
 
-const ONE = { tag: 'P2P', scope: 'p2p:write' } as const
+const COMMON = { tag: 'P2P', scope: 'p2p:write' } as const
 const PATH = '/api/v1/p2p/payments'
 
 export function p2pRoutes(app: P2pApp): Route[] {
-  return [...accountRoutes(app), ...paymentRoutes(app), ...merchantWords(app), ...endingWords(app)]
+  return [...accountRoutes(app), ...paymentRoutes(app), ...confirmRoutes(app), ...endRoutes(app)]
 }
 
 function paymentRoutes(app: P2pApp): Route[] {
   return [
     route({
-      ...ONE,
+      ...COMMON,
       method: 'POST',
       path: PATH,
       summary: 'Ask for a transfer to your own account',
@@ -67,13 +67,13 @@ function paymentRoutes(app: P2pApp): Route[] {
       ],
       examples: { body: P2P_BODY_EXAMPLE, data: P2P_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
-        const made = await requestTransfer(app, merchant, body, idempotencyKey ?? null)
-        const headers = made.replayed ? REPLAYED : undefined
-        return created('Transfer requested.', await showP2pPayment(app, made), headers)
+        const requested = await requestTransfer(app, merchant, body, idempotencyKey ?? null)
+        const headers = requested.replayed ? REPLAYED : undefined
+        return created('Transfer requested.', await serializeP2pPayment(app, requested), headers)
       },
     }),
     route({
-      ...ONE,
+      ...COMMON,
       method: 'GET',
       path: PATH,
       summary: 'List P2P payments',
@@ -89,7 +89,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       },
     }),
     route({
-      ...ONE,
+      ...COMMON,
       method: 'GET',
       path: `${PATH}/{uuid}`,
       summary: 'Get a P2P payment',
@@ -99,23 +99,23 @@ function paymentRoutes(app: P2pApp): Route[] {
       examples: { data: P2P_EXAMPLE },
       handle: async ({ merchant, params }) => {
         const found = await requireP2pPayment(app, merchant, params.uuid)
-        return ok('P2P payment retrieved.', await showP2pPayment(app, found))
+        return ok('P2P payment retrieved.', await serializeP2pPayment(app, found))
       },
     }),
   ]
 }
 
-const SAID = {
-  ...ONE,
+const ACTION = {
+  ...COMMON,
   method: 'POST',
   params: UuidParams,
   answer: { http: 200, data: P2pPaymentRecord },
 } as const
 
-function merchantWords(app: P2pApp): Route[] {
+function confirmRoutes(app: P2pApp): Route[] {
   return [
     route({
-      ...SAID,
+      ...ACTION,
       path: `${PATH}/{uuid}/mark-paid`,
       summary: 'Say that the transfer was sent',
       description:
@@ -128,13 +128,13 @@ function merchantWords(app: P2pApp): Route[] {
       },
     }),
     route({
-      ...SAID,
+      ...ACTION,
       path: `${PATH}/{uuid}/confirm`,
       summary: 'Confirm what arrived',
       description:
         'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid (or expired, if its time was up): confirm the new total when the rest has come, or reject. Until then the payer can neither cancel nor pay another way. It also works before anybody said that the money was sent, and after the time was up. The same amount again answers the record.',
       body: ConfirmBody,
-      complaints: receivedComplaints,
+      complaints: receivedAmountIssues,
       refusals: [
         'invalid_uuid',
         'amount_out_of_range',
@@ -144,18 +144,18 @@ function merchantWords(app: P2pApp): Route[] {
       ],
       examples: { body: { receivedAmount: 5000 }, data: P2P_CONFIRMED_EXAMPLE },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
-        const said = { id: params.uuid, key: idempotencyKey }
-        const confirmed = await confirmTransfer(app, merchant, said, body.receivedAmount)
+        const action = { id: params.uuid, key: idempotencyKey }
+        const confirmed = await confirmTransfer(app, merchant, action, body.receivedAmount)
         return answer(app, `Transfer ${confirmed.transfer.status}.`, confirmed)
       },
     }),
   ]
 }
 
-function endingWords(app: P2pApp): Route[] {
+function endRoutes(app: P2pApp): Route[] {
   return [
     route({
-      ...SAID,
+      ...ACTION,
       path: `${PATH}/{uuid}/reject`,
       summary: 'Say that the transfer, or the rest of it, did not arrive',
       description: 'The payment fails. What arrived of an underpaid transfer is yours to give back.',
@@ -164,21 +164,21 @@ function endingWords(app: P2pApp): Route[] {
       examples: { body: REJECT_BODY_EXAMPLE, data: P2P_REJECTED_EXAMPLE },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const reason = body.reason ?? null
-        if (reason !== null && containsCardNumber(reason)) throw cardRefusal()
-        const said = { id: params.uuid, key: idempotencyKey }
-        return answer(app, 'Transfer rejected.', await rejectTransfer(app, merchant, said, reason))
+        if (reason !== null && containsCardNumber(reason)) throw cardDataError()
+        const action = { id: params.uuid, key: idempotencyKey }
+        return answer(app, 'Transfer rejected.', await rejectTransfer(app, merchant, action, reason))
       },
     }),
     route({
-      ...SAID,
+      ...ACTION,
       path: `${PATH}/{uuid}/cancel`,
       summary: 'Call a transfer off',
       description: 'While nobody has said that the money was sent. The payment fails.',
       refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_CANCELLED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
-        const said = { id: params.uuid, key: idempotencyKey }
-        return answer(app, 'Transfer cancelled.', await cancelTransfer(app, merchant, said))
+        const action = { id: params.uuid, key: idempotencyKey }
+        return answer(app, 'Transfer cancelled.', await cancelTransfer(app, merchant, action))
       },
     }),
   ]
@@ -187,18 +187,18 @@ function endingWords(app: P2pApp): Route[] {
 async function answer(
   app: P2pApp,
   message: string,
-  said: P2pPayment & { replayed: boolean },
+  result: P2pPayment & { replayed: boolean },
 ): Promise<Answer> {
-  return ok(message, await showP2pPayment(app, said), said.replayed ? REPLAYED : undefined)
+  return ok(message, await serializeP2pPayment(app, result), result.replayed ? REPLAYED : undefined)
 }
 
 /** The currency is the payment's, so how many decimals there may be is known only then. */
-function receivedComplaints(_body: Record<string, unknown>, { lossyNumbers }: BodyFacts): Complaint[] {
+function receivedAmountIssues(_body: Record<string, unknown>, { lossyNumbers }: BodyFacts): Complaint[] {
   if (!lossyNumbers.has('receivedAmount')) return []
   const message = 'receivedAmount has more digits than a JSON number can carry exactly.'
   return [complaint('receivedAmount', 'amount_precision', message)]
 }
 
-function cardRefusal(): Refusal {
+function cardDataError(): Refusal {
   return new Refusal('card_data_not_allowed', { details: [complaint('reason', 'card_data_not_allowed')] })
 }

@@ -192,7 +192,7 @@ export const P2pPaymentsQuery = Type.Object({
 /** What a transfer adds to the record of its payment. */
 export function toTransfer(row: TransferRow, payment: { paidAt: string | null; paymentGateway: string }) {
   const { currency, expectedMinor, receivedMinor } = row
-  const shown = (minor: bigint) => formatAmount(money(minor, currency))
+  const format = (minor: bigint) => formatAmount(money(minor, currency))
   const { missingMinor, excessMinor } = differenceOf(row, payment.paidAt && payment.paymentGateway)
   return {
     transferStatus: row.status,
@@ -205,10 +205,10 @@ export function toTransfer(row: TransferRow, payment: { paidAt: string | null; p
       phoneNumber: row.phoneNumber,
       narration: row.narration,
     },
-    amountExpected: shown(expectedMinor),
-    amountReceived: receivedMinor === null ? null : shown(receivedMinor),
-    amountMissing: shown(missingMinor),
-    amountExcess: shown(excessMinor),
+    amountExpected: format(expectedMinor),
+    amountReceived: receivedMinor === null ? null : format(receivedMinor),
+    amountMissing: format(missingMinor),
+    amountExcess: format(excessMinor),
     rejectionReason: row.rejectionReason,
   }
 }

@@ -32,7 +32,7 @@ describe('the table of a transfer’s moves', () => {
 
 const EXPECTED = 500n
 const NOW = new Date('2026-11-14T10:00:00Z')
-const anyWord = fc.oneof(
+const anyAction = fc.oneof(
   fc.constant({ name: 'mark' as const }),
   fc.constant({ name: 'reject' as const }),
   fc.constant({ name: 'cancel' as const }),
@@ -40,37 +40,40 @@ const anyWord = fc.oneof(
   fc.record({ name: fc.constant('confirm' as const), receivedMinor: fc.bigInt({ min: 1n, max: 1_000n }) }),
 )
 
-interface Known {
+interface TransferState {
   status: TransferStatus
   expectedMinor: bigint
   receivedMinor: bigint | null
   dueAt: Date | null
 }
 
-function hear(known: Known, word: typeof anyWord extends fc.Arbitrary<infer Word> ? Word : never): Step[] {
-  switch (word.name) {
+function planAction(
+  current: TransferState,
+  action: typeof anyAction extends fc.Arbitrary<infer Word> ? Word : never,
+): Step[] {
+  switch (action.name) {
     case 'mark':
-      return planMark(known)
+      return planMark(current)
     case 'reject':
-      return planReject(known)
+      return planReject(current)
     case 'cancel':
-      return planCancel(known)
+      return planCancel(current)
     case 'expiry':
-      return planExpiry(known, NOW)
+      return planExpiry(current, NOW)
     case 'confirm':
-      return planConfirm(known, word.receivedMinor)
+      return planConfirm(current, action.receivedMinor)
   }
 }
 
-const start = (): Known => ({
+const start = (): TransferState => ({
   status: 'awaiting_payment',
   expectedMinor: EXPECTED,
   receivedMinor: null,
   dueAt: NOW,
 })
 
-function take(known: Known, steps: readonly Step[]): Known {
-  let current = known
+function applySteps(initial: TransferState, steps: readonly Step[]): TransferState {
+  let current = initial
   for (const { to, receivedMinor } of steps) {
     assert.ok(canMove(current.status, to), `${current.status} to ${to}`)
     current = { ...current, status: to, receivedMinor, dueAt: null }
@@ -81,25 +84,25 @@ function take(known: Known, steps: readonly Step[]): Known {
 describe('whatever is said of a transfer', () => {
   it('makes only moves of the table, and the same said again makes none', () => {
     fc.assert(
-      fc.property(fc.array(anyWord, { maxLength: 12 }), (words) => {
+      fc.property(fc.array(anyAction, { maxLength: 12 }), (words) => {
         let known = start()
         for (const word of words) {
           let steps: Step[]
           try {
-            steps = hear(known, word)
+            steps = planAction(known, word)
           } catch (error) {
             if (!(error instanceof Refusal)) throw error
             continue
           }
-          known = take(known, steps)
-          assert.deepEqual(hear(known, word), [], `${word.name} again`)
+          known = applySteps(known, steps)
+          assert.deepEqual(planAction(known, word), [], `${word.name} again`)
         }
       }),
     )
   })
 
   it('weighs what arrived against what was asked for', () => {
-    const confirmed = (receivedMinor: bigint) => take(start(), planConfirm(start(), receivedMinor))
+    const confirmed = (receivedMinor: bigint) => applySteps(start(), planConfirm(start(), receivedMinor))
     assert.equal(confirmed(EXPECTED).status, 'confirmed')
     assert.equal(confirmed(EXPECTED - 1n).status, 'underpaid')
     assert.equal(confirmed(EXPECTED + 1n).status, 'overpaid')

@@ -98,19 +98,19 @@ export async function lockTransfer(
   return row
 }
 
-const selectTransferOf = sql<TransferRow>`
+const selectTransferByAttempt = sql<TransferRow>`
 select ${TRANSFER_COLUMNS}
 from p2p_transfers
 where merchant_id = $1 and (attempt_key = $2 or narration = $3)`
 
 /** By the key of its attempt, or by the narration under which an earlier attempt knew it. */
-export async function findTransferOf(
+export async function findTransferByAttempt(
   db: Db,
   merchantId: string,
   attemptKey: string,
   narration: string | null,
 ): Promise<TransferRow | undefined> {
-  const [row] = await db.query(selectTransferOf, [merchantId, attemptKey, narration])
+  const [row] = await db.query(selectTransferByAttempt, [merchantId, attemptKey, narration])
   return row
 }
 

@@ -16,7 +16,7 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { findPayments } from '../payments/queries.ts'
 import { methodOf } from '../payments/views.ts'
 
-import { type Movement, moveTransfer } from './moves.ts'
+import { type MoveRequest, moveTransfer } from './moves.ts'
 import { planCancel, planConfirm, planExpiry, planMark, planReject } from './plan.ts'
 import { findTransferRow, listDueTransfers, type TransferRow } from './transfer-queries.ts'
 
@@ -43,24 +43,33 @@ export async function withPayment(app: PaymentsApp, transfer: TransferRow): Prom
 }
 
 /** What a merchant says of a payment, under which Idempotency-Key. */
-export interface Said {
+export interface TransferAction {
   id: string
   key: string | undefined
 }
 
-const ONE = 'POST /api/v1/p2p/payments/{uuid}'
+const PAYMENT_OPERATION = 'POST /api/v1/p2p/payments/{uuid}'
 
-function claimOf(merchant: Merchant, { id, key }: Said, verb: string, input: object = {}): KeyClaim {
-  return { merchantId: merchant.id, key, operation: `${ONE}/${verb}`, input: { ...input, id } }
+function claimOf(
+  merchant: Merchant,
+  { id, key }: TransferAction,
+  verb: string,
+  input: object = {},
+): KeyClaim {
+  return { merchantId: merchant.id, key, operation: `${PAYMENT_OPERATION}/${verb}`, input: { ...input, id } }
 }
 
-type SaidPayment = P2pPayment & { replayed: boolean }
+type ActionResult = P2pPayment & { replayed: boolean }
 
 /** The merchant says that the money was sent. */
-export async function markPaid(app: PaymentsApp, merchant: Merchant, said: Said): Promise<SaidPayment> {
-  const known = await requireP2pPayment(app, merchant, said.id)
-  const claim = claimOf(merchant, said, 'mark-paid')
-  const { transfer, replayed } = await move(app, known, { source: 'merchant', plan: planMark, claim })
+export async function markPaid(
+  app: PaymentsApp,
+  merchant: Merchant,
+  action: TransferAction,
+): Promise<ActionResult> {
+  const current = await requireP2pPayment(app, merchant, action.id)
+  const claim = claimOf(merchant, action, 'mark-paid')
+  const { transfer, replayed } = await move(app, current, { source: 'merchant', plan: planMark, claim })
   return { ...(await withPayment(app, transfer)), replayed }
 }
 
@@ -86,69 +95,77 @@ export async function markSent(app: PaymentsApp, { payment, attempt }: CheckoutV
 export async function confirmTransfer(
   app: PaymentsApp,
   merchant: Merchant,
-  said: Said,
+  action: TransferAction,
   receivedAmount: number,
-): Promise<SaidPayment> {
-  const known = await requireP2pPayment(app, merchant, said.id)
-  const receivedMinor = readReceived(receivedAmount, known.transfer)
-  const plan: Movement['plan'] = (transfer) => planConfirm(transfer, receivedMinor)
-  const claim = claimOf(merchant, said, 'confirm', { receivedAmount })
-  return settled(app, await move(app, known, { source: 'merchant', plan, claim }))
+): Promise<ActionResult> {
+  const current = await requireP2pPayment(app, merchant, action.id)
+  const receivedMinor = parseReceivedAmount(receivedAmount, current.transfer)
+  const plan: MoveRequest['plan'] = (transfer) => planConfirm(transfer, receivedMinor)
+  const claim = claimOf(merchant, action, 'confirm', { receivedAmount })
+  return verifyAfterMove(app, await move(app, current, { source: 'merchant', plan, claim }))
 }
 
-function readReceived(receivedAmount: number, { currency }: TransferRow): bigint {
+function parseReceivedAmount(receivedAmount: number, { currency }: TransferRow): bigint {
   const amount = parseAmount(receivedAmount, currency)
   if (typeof amount !== 'string') return amount.minor
   const { decimals } = CURRENCIES[currency]
   const message = `receivedAmount has more than the ${decimals} decimals of ${currency}; it is never rounded.`
-  const wrong: Complaint =
+  const issue: Complaint =
     amount === 'amount_precision'
       ? complaint('receivedAmount', amount, message)
       : complaint('receivedAmount', amount)
-  throw refusalOf([wrong])
+  throw refusalOf([issue])
 }
 
 /** The merchant says that it did not arrive. */
 export async function rejectTransfer(
   app: PaymentsApp,
   merchant: Merchant,
-  said: Said,
+  action: TransferAction,
   rejectionReason: string | null,
-): Promise<SaidPayment> {
-  const known = await requireP2pPayment(app, merchant, said.id)
-  const claim = claimOf(merchant, said, 'reject', { rejectionReason })
-  const word = { source: 'merchant', plan: planReject, rejectionReason, claim } as const
-  return settled(app, await move(app, known, word))
+): Promise<ActionResult> {
+  const current = await requireP2pPayment(app, merchant, action.id)
+  const claim = claimOf(merchant, action, 'reject', { rejectionReason })
+  const change = { source: 'merchant', plan: planReject, rejectionReason, claim } as const
+  return verifyAfterMove(app, await move(app, current, change))
 }
 
 /** The merchant calls it off. */
-export async function cancelTransfer(app: PaymentsApp, merchant: Merchant, said: Said): Promise<SaidPayment> {
-  const known = await requireP2pPayment(app, merchant, said.id)
-  const claim = claimOf(merchant, said, 'cancel')
-  return settled(app, await move(app, known, { source: 'merchant', plan: planCancel, claim }))
+export async function cancelTransfer(
+  app: PaymentsApp,
+  merchant: Merchant,
+  action: TransferAction,
+): Promise<ActionResult> {
+  const current = await requireP2pPayment(app, merchant, action.id)
+  const claim = claimOf(merchant, action, 'cancel')
+  return verifyAfterMove(app, await move(app, current, { source: 'merchant', plan: planCancel, claim }))
 }
 
-type Word = Omit<Movement, 'merchantId' | 'id' | 'method'>
+type TransferChange = Omit<MoveRequest, 'merchantId' | 'id' | 'method'>
 
-interface Moved {
+interface MoveResult {
   transfer: TransferRow
   replayed: boolean
 }
 
-async function move(app: PaymentsApp, { payment, transfer }: P2pPayment, word: Word): Promise<Moved> {
+async function move(
+  app: PaymentsApp,
+  { payment, transfer }: P2pPayment,
+  change: TransferChange,
+): Promise<MoveResult> {
   const { merchantId, id } = transfer
   const method = await methodOf(app, payment)
-  const moved = await moveTransfer(app, { ...word, merchantId, id, method })
+  const moved = await moveTransfer(app, { ...change, merchantId, id, method })
   return { transfer: moved.transfer ?? transfer, replayed: moved.replayed }
 }
 
 /** Asks the books that were just written, as anybody else would: there is one way in which a payment settles. */
-async function settled(app: PaymentsApp, { transfer, replayed }: Moved): Promise<SaidPayment> {
+async function verifyAfterMove(app: PaymentsApp, { transfer, replayed }: MoveResult): Promise<ActionResult> {
   await app.failpoints.pass('p2p.after_move')
-  const known = await withPayment(app, transfer)
+  const current = await withPayment(app, transfer)
   const attempt = await attemptOf(app, transfer)
-  if (!attempt) return { ...known, replayed }
-  const { payment } = await verifyAttempt(app, { payment: known.payment, attempt }, 'api')
+  if (!attempt) return { ...current, replayed }
+  const { payment } = await verifyAttempt(app, { payment: current.payment, attempt }, 'api')
   return { payment, transfer, replayed }
 }
 
@@ -168,7 +185,7 @@ export async function expireTransfers(app: PaymentsApp): Promise<number> {
     try {
       const transfer = await findTransferRow(app.db, merchantId, id)
       if (!transfer) continue
-      const plan: Movement['plan'] = (one) => planExpiry(one, now)
+      const plan: MoveRequest['plan'] = (one) => planExpiry(one, now)
       const moved = await move(app, await withPayment(app, transfer), { source: 'time', plan })
       expired += moved.transfer.status === 'expired' ? 1 : 0
     } catch (error) {

@@ -7,8 +7,8 @@ import type { Clock } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
 import { ringAttempt } from '../payments/attempt-queries.ts'
-import { type AccountChannel, type AccountRow, findFittingAccount } from './account-queries.ts'
-import { tellMoves, tellPayment } from './moves.ts'
+import { type AccountChannel, type AccountRow, findMatchingAccount } from './account-queries.ts'
+import { emitMoveEvents, notifyPayment } from './moves.ts'
 import { newNarration } from './narration.ts'
 import {
   insertMove,
@@ -18,7 +18,7 @@ import {
   updateTransfer,
 } from './transfer-queries.ts'
 
-export interface OpeningApp {
+export interface OpenTransferApp {
   db: Db
   clock: Clock
   random: Random
@@ -26,33 +26,33 @@ export interface OpeningApp {
 }
 
 // Of tens of thousands of millions: two in a row that are taken do not happen to anybody.
-const MAX_DRAWS = 5
+const MAX_NARRATION_ATTEMPTS = 5
 
 /** Undefined when the merchant has no account for it, or has called this transfer off. */
 export function openTransfer(
-  app: OpeningApp,
+  app: OpenTransferApp,
   merchantId: string,
   attempt: Attempt,
   channel: AccountChannel,
 ): Promise<TransferRow | undefined> {
   return app.db.transaction(async (tx) => {
     const { amount, country, paymentId } = attempt
-    const account = await findFittingAccount(tx, merchantId, channel, amount.currency, country)
-    for (let draws = 0; account && draws < MAX_DRAWS; draws += 1) {
-      const drawn = draftTransfer(app, account, attempt)
-      if (await insertTransfer(tx, drawn)) {
-        await keepMove(app, tx, null, drawn)
-        return drawn
+    const account = await findMatchingAccount(tx, merchantId, channel, amount.currency, country)
+    for (let attempts = 0; account && attempts < MAX_NARRATION_ATTEMPTS; attempts += 1) {
+      const draft = draftTransfer(app, account, attempt)
+      if (await insertTransfer(tx, draft)) {
+        await recordMove(app, tx, null, draft)
+        return draft
       }
-      const known = await lockTransfer(tx, merchantId, paymentId)
-      if (known) return goOn(app, tx, known, account, attempt)
+      const existing = await lockTransfer(tx, merchantId, paymentId)
+      if (existing) return resumeTransfer(app, tx, existing, account, attempt)
     }
-    const known = await lockTransfer(tx, merchantId, paymentId)
-    return known?.attemptKey === attempt.key ? known : undefined
+    const existing = await lockTransfer(tx, merchantId, paymentId)
+    return existing?.attemptKey === attempt.key ? existing : undefined
   })
 }
 
-function draftTransfer(app: OpeningApp, account: AccountRow, attempt: Attempt): TransferRow {
+function draftTransfer(app: OpenTransferApp, account: AccountRow, attempt: Attempt): TransferRow {
   const now = app.clock.now()
   // A checkout always has an end.
   const expiresAt = attempt.expiresAt ?? now
@@ -81,20 +81,20 @@ function destinationOf(account: AccountRow) {
 }
 
 /** The same call again, or the payer who chose this way again. */
-async function goOn(
-  app: OpeningApp,
+async function resumeTransfer(
+  app: OpenTransferApp,
   tx: Tx,
-  known: TransferRow,
+  existing: TransferRow,
   account: AccountRow,
   attempt: Attempt,
 ): Promise<TransferRow | undefined> {
-  if (known.attemptKey === attempt.key) return known
+  if (existing.attemptKey === attempt.key) return existing
   const now = app.clock.now()
-  const again: TransferRow = { ...known, attemptKey: attempt.key, updatedAt: now }
-  switch (known.status) {
+  const resumed: TransferRow = { ...existing, attemptKey: attempt.key, updatedAt: now }
+  switch (existing.status) {
     case 'awaiting_payment':
     case 'expired':
-      Object.assign(again, destinationOf(account), openUntil(attempt.expiresAt ?? now))
+      Object.assign(resumed, destinationOf(account), openWindow(attempt.expiresAt ?? now))
       break
     case 'marked_paid':
     case 'underpaid':
@@ -103,20 +103,25 @@ async function goOn(
     default:
       return undefined
   }
-  if (known.status === 'expired')
-    Object.assign(again, { status: 'awaiting_payment', version: known.version + 1 })
-  await updateTransfer(tx, again)
+  if (existing.status === 'expired')
+    Object.assign(resumed, { status: 'awaiting_payment', version: existing.version + 1 })
+  await updateTransfer(tx, resumed)
   // The attempt that had it is over, and is told so.
-  await ringAttempt(tx, known.merchantId, known.attemptKey, now)
+  await ringAttempt(tx, existing.merchantId, existing.attemptKey, now)
   // Money that is said to be sent holds the new attempt as it held the old one.
-  await tellPayment(tx, again, now, 'payer')
-  if (again.version !== known.version) await keepMove(app, tx, known, again)
-  return again
+  await notifyPayment(tx, resumed, now, 'payer')
+  if (resumed.version !== existing.version) await recordMove(app, tx, existing, resumed)
+  return resumed
 }
 
-const openUntil = (expiresAt: Date) => ({ expiresAt, dueAt: expiresAt })
+const openWindow = (expiresAt: Date) => ({ expiresAt, dueAt: expiresAt })
 
-async function keepMove(app: OpeningApp, tx: Tx, from: TransferRow | null, to: TransferRow): Promise<void> {
+async function recordMove(
+  app: OpenTransferApp,
+  tx: Tx,
+  from: TransferRow | null,
+  to: TransferRow,
+): Promise<void> {
   await insertMove(tx, from?.status ?? null, to, 'payer')
-  await tellMoves(app, tx, [to], null)
+  await emitMoveEvents(app, tx, [to], null)
 }

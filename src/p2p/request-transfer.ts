@@ -11,7 +11,7 @@ import { requirePayment } from '../payments/find.ts'
 import type { InitiateInput } from '../payments/input.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { P2P, type P2pApp } from './app.ts'
-import { DIRECT } from './gateway.ts'
+import { DIRECT_CHANNELS } from './gateway.ts'
 import { DEFAULT_OPEN_MINUTES, type P2pPaymentInput } from './schema.ts'
 import { findTransferRow, type TransferRow } from './transfer-queries.ts'
 import { withPayment } from './transfers.ts'
@@ -33,7 +33,7 @@ interface RequestInput extends InitiateInput {
 function toRequestInput(body: P2pPaymentInput): RequestInput {
   return {
     ...toInitiateInput(body),
-    channel: body.channel ? DIRECT[body.channel] : null,
+    channel: body.channel ? DIRECT_CHANNELS[body.channel] : null,
     openForMs: (body.expiresInMinutes ?? DEFAULT_OPEN_MINUTES) * MINUTE_MS,
   }
 }
@@ -52,17 +52,17 @@ export async function requestTransfer(
       return P2P
     },
   })
-  const known = await findTransferRow(app.db, merchant.id, payment.id)
-  if (known) return { ...(await withPayment(app, known)), replayed }
-  if (payment.status === 'pending') await begin(app, merchant, payment, input, replayed)
-  return { ...(await awaitTransfer(app, merchant, payment)), replayed }
+  const existing = await findTransferRow(app.db, merchant.id, payment.id)
+  if (existing) return { ...(await withPayment(app, existing)), replayed }
+  if (payment.status === 'pending') await startTransferAttempt(app, merchant, payment, input, replayed)
+  return { ...(await pollForTransfer(app, merchant, payment)), replayed }
 }
 
 /**
  * Also for a request that was recorded by a process which died before it got here. What has changed since then, such as
  * an account that is gone, is no reason to refuse it now: a retry is never an error.
  */
-async function begin(
+async function startTransferAttempt(
   app: P2pApp,
   merchant: Merchant,
   payment: PaymentRow,
@@ -80,15 +80,15 @@ async function begin(
   }
 }
 
-type Asked = Pick<RequestInput, 'amount' | 'country' | 'reference' | 'channel'>
+type ChannelQuery = Pick<RequestInput, 'amount' | 'country' | 'reference' | 'channel'>
 
 /** The channel that the merchant can be sent this by, looked up once more before anybody is refused. */
-async function requireChannel(app: P2pApp, merchantId: string, asked: Asked): Promise<DirectChannel> {
-  const remembered = await findChannel(app, merchantId, asked)
-  if (remembered) return remembered
+async function requireChannel(app: P2pApp, merchantId: string, query: ChannelQuery): Promise<DirectChannel> {
+  const cached = await findChannel(app, merchantId, query)
+  if (cached) return cached
   // Another process may have made the account a moment ago.
-  app.direct.forget(merchantId)
-  const channel = await findChannel(app, merchantId, asked)
+  app.direct.invalidate(merchantId)
+  const channel = await findChannel(app, merchantId, query)
   if (!channel) throw new Refusal('p2p_account_required')
   return channel
 }
@@ -96,34 +96,34 @@ async function requireChannel(app: P2pApp, merchantId: string, asked: Asked): Pr
 async function findChannel(
   app: P2pApp,
   merchantId: string,
-  asked: Asked,
+  query: ChannelQuery,
 ): Promise<DirectChannel | undefined> {
-  const { currency, minor: amountMinor } = asked.amount
-  const wanted = { currency, country: asked.country, amountMinor, key: asked.reference }
+  const { currency, minor: amountMinor } = query.amount
+  const wanted = { currency, country: query.country, amountMinor, key: query.reference }
   const candidates = await app.gateways.candidates(merchantId, wanted)
   const offered = candidates.find(({ gateway }) => gateway.name === P2P)?.channels ?? []
-  return Object.values(DIRECT)
+  return Object.values(DIRECT_CHANNELS)
     .toSorted((one, other) => offered.indexOf(one) - offered.indexOf(other))
-    .find((one) => offered.includes(one) && (asked.channel === null || asked.channel === one))
+    .find((one) => offered.includes(one) && (query.channel === null || query.channel === one))
 }
 
-const PATIENCE_MS = 2_000
-const LOOK_EVERY_MS = 50
+const POLL_TIMEOUT_MS = 2_000
+const POLL_INTERVAL_MS = 50
 
 /**
  * Whoever begins it at this moment, here or in another process, is given time. Who has died over it is followed by the
  * resolver, and where the payment is over there is nothing to wait for: then the record is all there is.
  */
-async function awaitTransfer(
+async function pollForTransfer(
   app: P2pApp,
   merchant: Merchant,
   { reference }: PaymentRow,
 ): Promise<RequestedPayment> {
-  for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
+  for (let waitedMs = 0; ; waitedMs += POLL_INTERVAL_MS) {
     const payment = await requirePayment(app, merchant, { reference })
     const transfer = await findTransferRow(app.db, merchant.id, payment.id)
-    if (transfer || payment.status !== 'processing' || waitedMs >= PATIENCE_MS)
+    if (transfer || payment.status !== 'processing' || waitedMs >= POLL_TIMEOUT_MS)
       return { payment, transfer: transfer ?? null }
-    await app.clock.sleep(LOOK_EVERY_MS)
+    await app.clock.sleep(POLL_INTERVAL_MS)
   }
 }
