@@ -1,7 +1,7 @@
 // The composition root: builds everything and registers every slice, by hand, in order.
 
 import { join } from 'node:path'
-import { directoryRoutes } from './catalog/routes.ts'
+import { catalogRoutes } from './catalog/routes.ts'
 import { chargeRoutes } from './charges/routes.ts'
 import { checkoutJobs } from './checkout/jobs.ts'
 import { checkoutRoutes } from './checkout/routes.ts'
@@ -83,8 +83,8 @@ import { refundJobs } from './refunds/jobs.ts'
 import type { RefundWake } from './refunds/queries.ts'
 import { refundRoutes } from './refunds/routes.ts'
 import { resolverJobs } from './resolver/jobs.ts'
-import { stagingRoutes } from './sandbox-api/routes.ts'
-import type { StagingApp } from './sandbox-api/service.ts'
+import { sandboxApiRoutes } from './sandbox-api/routes.ts'
+import type { SandboxApiApp } from './sandbox-api/service.ts'
 import { explainDatabase, explainListen } from './start-advice.ts'
 import { startTracing, type Tracing } from './tracing.ts'
 import { walletRoutes } from './wallet/routes.ts'
@@ -433,7 +433,7 @@ function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryD
 
 /** Every operation of the merchants' API, in the order of its document. */
 export function merchantRoutes(
-  app: StagingApp & LinksApp & SelfServiceKeysApp & P2pApp & WebhooksApp,
+  app: SandboxApiApp & LinksApp & SelfServiceKeysApp & P2pApp & WebhooksApp,
 ): Route[] {
   return [
     ...checkoutRoutes(app),
@@ -444,10 +444,10 @@ export function merchantRoutes(
     ...p2pRoutes(app),
     ...customerRoutes(app),
     ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),
-    ...directoryRoutes(app),
+    ...catalogRoutes(app),
     ...webhookRoutes(app),
     ...apiKeyRoutes(app),
-    ...(app.settings.mode === 'test' ? stagingRoutes(app) : []),
+    ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
   ]
 }
 

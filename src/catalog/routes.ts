@@ -11,9 +11,9 @@ import {
   RouteRecord,
   RoutesQuery,
 } from './schema.ts'
-import { type DirectoryApp, listCountries, listCurrencies, listGateways, listRoutes } from './service.ts'
+import { type CatalogApp, listCountries, listCurrencies, listGateways, listRoutes } from './service.ts'
 
-export function directoryRoutes(app: DirectoryApp): Route[] {
+export function catalogRoutes(app: CatalogApp): Route[] {
   return [
     route({
       method: 'GET',

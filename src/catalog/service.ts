@@ -11,58 +11,61 @@ import type { Gateways } from '../gateways/registry.ts'
 import { callingCode } from '../kit/phone.ts'
 import type { RoutesFilter } from './schema.ts'
 
-export interface DirectoryApp {
+export interface CatalogApp {
   gateways: Gateways
 }
 
-export async function listGateways(app: DirectoryApp, merchant: Merchant) {
-  const opened = await app.gateways.listForMerchant(merchant.id)
-  return opened.map(({ gateway, title, health }) => ({
+export async function listGateways(app: CatalogApp, merchant: Merchant) {
+  const connections = await app.gateways.listForMerchant(merchant.id)
+  return connections.map(({ gateway, title, health }) => ({
     name: gateway.name,
     title,
-    currencies: sorted(gateway.rails.map(({ currency }) => currency)),
-    countries: sorted(gateway.rails.flatMap(countriesOf)),
-    channels: sorted(gateway.rails.flatMap(({ channels }) => channels)),
+    currencies: uniqueSorted(gateway.rails.map(({ currency }) => currency)),
+    countries: uniqueSorted(gateway.rails.flatMap(countriesOf)),
+    channels: uniqueSorted(gateway.rails.flatMap(({ channels }) => channels)),
     recurring: gateway.chargeSaved !== undefined,
     refunds: gateway.refund !== undefined,
     health: health(),
   }))
 }
 
-export async function listRoutes(app: DirectoryApp, merchant: Merchant, filter: RoutesFilter) {
-  const places = placesOf(app, filter)
+export async function listRoutes(app: CatalogApp, merchant: Merchant, filter: RoutesFilter) {
+  const lookups = routeLookups(app, filter)
   return Promise.all(
-    places.map(async ({ currency, country, within }) => {
-      const wanted = { currency, country: within, amountMinor: null, key: null }
-      const { candidates, leftOut } = await app.gateways.explain(merchant.id, wanted)
+    lookups.map(async ({ currency, country, sampleCountry }) => {
+      const query = { currency, country: sampleCountry, amountMinor: null, key: null }
+      const { candidates, leftOut } = await app.gateways.explain(merchant.id, query)
       return { currency, country, gateways: candidates, leftOut }
     }),
   )
 }
 
-interface Place {
+interface RouteLookup {
   currency: Currency
   /** As it is shown; null is any other country. */
   country: string | null
   /** As it is asked for: one of those others. */
-  within: string | null
+  sampleCountry: string | null
 }
 
-function placesOf(app: DirectoryApp, { currency, country: text }: RoutesFilter): Place[] {
+function routeLookups(app: CatalogApp, { currency, country: text }: RoutesFilter): RouteLookup[] {
   const country = text?.toUpperCase()
-  if (country === undefined) return rowsOf(app, currency)
+  if (country === undefined) return configuredLookups(app, currency)
   if (currency !== undefined && !usesCurrency(country, currency)) throw new Refusal('invalid_country')
   const currencies = currency ? [currency] : CURRENCY_CODES.filter((code) => usesCurrency(country, code))
-  return currencies.map((code) => ({ currency: code, country, within: country }))
+  return currencies.map((code) => ({ currency: code, country, sampleCountry: country }))
 }
 
 /** The rows of the table, each with a country for which it speaks. */
-function rowsOf({ gateways: { routes } }: DirectoryApp, currency: Currency | undefined): Place[] {
+function configuredLookups(
+  { gateways: { routes } }: CatalogApp,
+  currency: Currency | undefined,
+): RouteLookup[] {
   const rows = routes.filter((row) => currency === undefined || row.currency === currency)
   return rows.map((row) => {
     const named = routes.filter((other) => other.currency === row.currency).map(({ country }) => country)
     const others = CURRENCIES[row.currency].countries.filter((country) => !named.includes(country))
-    return { currency: row.currency, country: row.country, within: row.country ?? others[0] ?? null }
+    return { currency: row.currency, country: row.country, sampleCountry: row.country ?? others[0] ?? null }
   })
 }
 
@@ -72,9 +75,9 @@ const NAMES = {
   region: new Intl.DisplayNames('en', { type: 'region' }),
 }
 
-export async function listCurrencies(app: DirectoryApp, merchant: Merchant) {
-  const opened = await app.gateways.listForMerchant(merchant.id)
-  const rails = opened.flatMap(({ gateway }) => gateway.rails)
+export async function listCurrencies(app: CatalogApp, merchant: Merchant) {
+  const connections = await app.gateways.listForMerchant(merchant.id)
+  const rails = connections.flatMap(({ gateway }) => gateway.rails)
   return CURRENCY_CODES.map((code) => {
     const { decimals, countries, countryRequired } = CURRENCIES[code]
     const minimum = minimumOf(rails, code)
@@ -99,7 +102,7 @@ function minimumOf(rails: readonly Rail[], currency: Currency): bigint | null {
 }
 
 export function listCountries() {
-  const countries = sorted(CURRENCY_CODES.flatMap((code) => CURRENCIES[code].countries))
+  const countries = uniqueSorted(CURRENCY_CODES.flatMap((code) => CURRENCIES[code].countries))
   return countries.map((code) => ({
     code,
     name: NAMES.region.of(code) ?? code,
@@ -112,4 +115,4 @@ export function listCountries() {
 const countriesOf = ({ currency, countries }: Rail): readonly string[] =>
   countries ?? CURRENCIES[currency].countries
 
-const sorted = <Text extends string>(texts: readonly Text[]): Text[] => [...new Set(texts)].toSorted()
+const uniqueSorted = <Text extends string>(texts: readonly Text[]): Text[] => [...new Set(texts)].toSorted()

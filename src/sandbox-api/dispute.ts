@@ -7,26 +7,27 @@ import { verifyAttempt } from '../outcomes/status-check.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { findPaidAttempt } from '../refunds/payment-effects.ts'
-import type { StagingApp } from './service.ts'
+import type { SandboxApiApp } from './service.ts'
 
 /** Lets the provider have it so, and asks it at once; its webhook, which says no more than that, comes as well. */
-export async function playDispute(
-  app: StagingApp,
+export async function simulateDispute(
+  app: SandboxApiApp,
   merchant: Merchant,
   reference: string,
   outcome: DisputeReport['status'],
 ): Promise<PaymentRow> {
   const payment = await requirePayment(app, merchant, { reference })
   const attempt = await findPaidAttempt(app, payment)
-  if (attempt?.gateway !== app.sandbox.name) throw refusal(payment)
-  const told = await app.sandbox.dispute(attempt.gatewayKey, outcome)
-  if (told.kind === 'unknown') throw new Refusal('temporarily_unavailable')
+  if (attempt?.gateway !== app.sandbox.name) throw disputeStateError(payment)
+  const report = await app.sandbox.dispute(attempt.gatewayKey, outcome)
+  if (report.kind === 'unknown') throw new Refusal('temporarily_unavailable')
   // What the bank cannot do the provider leaves as it is.
-  if (told.kind !== 'succeeded' || told.disputes?.[0]?.status !== outcome) throw refusal(payment)
+  if (report.kind !== 'succeeded' || report.disputes?.[0]?.status !== outcome)
+    throw disputeStateError(payment)
   return (await verifyAttempt(app, { payment, attempt }, 'webhook')).payment
 }
 
-function refusal({ status }: PaymentRow): Refusal {
+function disputeStateError({ status }: PaymentRow): Refusal {
   return new Refusal('invalid_state', {
     message: `This payment is ${status}; a dispute can be opened about what was paid in the sandbox, and decided once.`,
   })

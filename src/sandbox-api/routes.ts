@@ -8,15 +8,15 @@ import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import { showPayment } from '../payments/views.ts'
-import { playDispute } from './dispute.ts'
-import { playOnce } from './once.ts'
-import { completePayment, listExecutions, type StagingApp } from './service.ts'
+import { simulateDispute } from './dispute.ts'
+import { completePayment, listExecutions, type SandboxApiApp } from './service.ts'
+import { simulateOnce } from './simulate-once.ts'
 
 const INSTRUMENT_NAMES = SANDBOX_INSTRUMENTS.map(({ name }) => name)
 
 const REFERENCE = Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) })
 
-const PLAY = '/api/v1/sandbox/payments/{reference}'
+const PAYMENT_PATH = '/api/v1/sandbox/payments/{reference}'
 
 const ExecutionRecord = Type.Object({
   uuid: Uuid,
@@ -27,11 +27,11 @@ const ExecutionRecord = Type.Object({
   executedAt: Timestamp,
 })
 
-export function stagingRoutes(app: StagingApp): Route[] {
+export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
   return [
     route({
       method: 'POST',
-      path: `${PLAY}/complete`,
+      path: `${PAYMENT_PATH}/complete`,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Play the customer (staging only)',
@@ -50,14 +50,20 @@ export function stagingRoutes(app: StagingApp): Route[] {
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
         const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === body.instrument)?.channel ?? 'card'
         const choice = { channel, instrument: body.instrument }
-        const play = { merchant, reference, claim: { key, operation: `POST ${PLAY}/complete`, input: body } }
-        const played = await playOnce(app, play, () => completePayment(app, merchant, reference, choice))
-        return answer(app, 'The customer was played to the end.', played)
+        const simulation = {
+          merchant,
+          reference,
+          claim: { key, operation: `POST ${PAYMENT_PATH}/complete`, input: body },
+        }
+        const simulated = await simulateOnce(app, simulation, () =>
+          completePayment(app, merchant, reference, choice),
+        )
+        return answer(app, 'The customer was played to the end.', simulated)
       },
     }),
     route({
       method: 'POST',
-      path: `${PLAY}/dispute`,
+      path: `${PAYMENT_PATH}/dispute`,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Play the bank of the customer (staging only)',
@@ -69,14 +75,20 @@ export function stagingRoutes(app: StagingApp): Route[] {
       refusals: ['payment_not_found', 'invalid_state'],
       examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
-        const play = { merchant, reference, claim: { key, operation: `POST ${PLAY}/dispute`, input: body } }
-        const played = await playOnce(app, play, () => playDispute(app, merchant, reference, body.outcome))
-        return answer(app, 'The bank was played.', played)
+        const simulation = {
+          merchant,
+          reference,
+          claim: { key, operation: `POST ${PAYMENT_PATH}/dispute`, input: body },
+        }
+        const simulated = await simulateOnce(app, simulation, () =>
+          simulateDispute(app, merchant, reference, body.outcome),
+        )
+        return answer(app, 'The bank was played.', simulated)
       },
     }),
     route({
       method: 'POST',
-      path: `${PLAY}/reverse`,
+      path: `${PAYMENT_PATH}/reverse`,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Take the money of a payment back (staging only)',
@@ -86,9 +98,15 @@ export function stagingRoutes(app: StagingApp): Route[] {
       refusals: ['payment_not_found', 'invalid_state'],
       examples: { data: { ...PAYMENT_EXAMPLE, status: 'reversed' } },
       handle: async ({ merchant, params: { reference }, idempotencyKey: key }) => {
-        const play = { merchant, reference, claim: { key, operation: `POST ${PLAY}/reverse`, input: {} } }
-        const played = await playOnce(app, play, () => playDispute(app, merchant, reference, 'lost'))
-        return answer(app, 'The money was taken back.', played)
+        const simulation = {
+          merchant,
+          reference,
+          claim: { key, operation: `POST ${PAYMENT_PATH}/reverse`, input: {} },
+        }
+        const simulated = await simulateOnce(app, simulation, () =>
+          simulateDispute(app, merchant, reference, 'lost'),
+        )
+        return answer(app, 'The money was taken back.', simulated)
       },
     }),
     route({
@@ -123,7 +141,7 @@ export function stagingRoutes(app: StagingApp): Route[] {
 }
 
 async function answer(
-  app: StagingApp,
+  app: SandboxApiApp,
   message: string,
   { record, replayed }: Once<PaymentRow>,
 ): Promise<Answer> {

@@ -13,19 +13,19 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen } from '../payments/states.ts'
 import { expireCheckout } from '../resolver/expire.ts'
 
-export interface StagingApp extends PaymentsApp {
+export interface SandboxApiApp extends PaymentsApp {
   sandbox: SandboxGateway
 }
 
 /** Plays the customer from opening the page to the end; time that the instrument needs passes at once. */
 export async function completePayment(
-  app: StagingApp,
+  app: SandboxApiApp,
   merchant: Merchant,
   reference: string,
   choice: CheckoutChoice & { instrument: string },
 ): Promise<PaymentRow> {
-  const opened = await requireCheckoutPayment(app, merchant, reference)
-  const view = isUnderWay(opened, choice) ? opened : await readyToPay(app, opened)
+  const current = await requireCheckoutPayment(app, merchant, reference)
+  const view = isInProgress(current, choice) ? current : await readyToPay(app, current)
   const { payment, attempt } = await startAttempt(app, view, choice)
   if (!attempt || !isOpen(payment.status)) return payment
   const expired = choice.instrument === 'mobile_late_success' ? await expireCheckout(app, payment) : payment
@@ -34,13 +34,13 @@ export async function completePayment(
 }
 
 /** Another call plays the same way to pay at this moment: both play the one attempt. */
-function isUnderWay({ payment, attempt }: CheckoutView, choice: CheckoutChoice): boolean {
+function isInProgress({ payment, attempt }: CheckoutView, choice: CheckoutChoice): boolean {
   return payment.status === 'processing' && attempt?.channel === choice.channel && attempt.endedAt === null
 }
 
-async function readyToPay(app: StagingApp, opened: CheckoutView): Promise<CheckoutView> {
+async function readyToPay(app: SandboxApiApp, current: CheckoutView): Promise<CheckoutView> {
   // Played at once, so nobody is typing a PIN, however fresh the prompt.
-  const { view } = await stopAttempt(app, opened)
+  const { view } = await stopAttempt(app, current)
   if (view.payment.status !== 'pending') {
     throw new Refusal('invalid_state', {
       message: `This payment is ${view.payment.status}; it cannot be paid.`,
@@ -50,7 +50,7 @@ async function readyToPay(app: StagingApp, opened: CheckoutView): Promise<Checko
 }
 
 export async function listExecutions(
-  app: StagingApp,
+  app: SandboxApiApp,
   merchant: Merchant,
   reference: string,
 ): Promise<Execution[]> {

@@ -3,10 +3,10 @@ import { claimKey, type KeyClaim, type Once } from '../kit/idempotency.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { releaseIdempotencyKey } from '../payments/queries.ts'
-import type { StagingApp } from './service.ts'
+import type { SandboxApiApp } from './service.ts'
 
 /** Who plays, about which payment, and under which Idempotency-Key. */
-export interface Play {
+export interface Simulation {
   merchant: Merchant
   reference: string
   claim: Pick<KeyClaim, 'key' | 'operation' | 'input'>
@@ -16,10 +16,10 @@ export interface Play {
  * Plays once under one Idempotency-Key. What is played takes calls to the provider, so the key is claimed before them and
  * given back if it comes to nothing.
  */
-export async function playOnce(
-  app: StagingApp,
-  { merchant, reference, claim }: Play,
-  play: () => Promise<PaymentRow>,
+export async function simulateOnce(
+  app: SandboxApiApp,
+  { merchant, reference, claim }: Simulation,
+  simulate: () => Promise<PaymentRow>,
 ): Promise<Once<PaymentRow>> {
   const id = app.random.uuid()
   const { id: merchantId } = merchant
@@ -28,7 +28,7 @@ export async function playOnce(
   if (earlier !== undefined)
     return { record: await requirePayment(app, merchant, { reference }), replayed: true }
   try {
-    return { record: await play(), replayed: false }
+    return { record: await simulate(), replayed: false }
   } catch (error) {
     if (claim.key !== undefined) await releaseIdempotencyKey(app.db, merchantId, claim.key, id)
     throw error
