@@ -16,7 +16,7 @@ from postings
 group by currency
 having sum(amount_minor) <> 0;
 
-create view invariant_i03_balances_follow_postings as
+create view invariant_i03_balances_match_postings as
 with shown as (
   select merchant_id, currency, account, sum(amount_minor) as amount_minor
   from (

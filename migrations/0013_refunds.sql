@@ -8,7 +8,7 @@ create unique index one_entry_per_refund on ledger_entries (merchant_id, refund_
 create index pending_settlements_by_merchant on pending_settlements (merchant_id, currency, due_at);
 
 -- Nothing becomes available that is not pending, and nothing pending is forgotten.
-create view invariant_i03_settlements_follow_pending as
+create view invariant_i03_settlements_match_pending as
 with booked as (
   select merchant_id, currency, sum(amount_minor) as amount_minor
   from postings

@@ -1,7 +1,7 @@
 -- The statement of the wallet, line by line with the balances after each, and disputes, in which providers take money back.
 
 -- Which balance follows from which posting is said once more below, for the new shape.
-drop view invariant_i03_balances_follow_postings;
+drop view invariant_i03_balances_match_postings;
 
 -- A delta carries what its line on the statement says, so that the fold need look nothing up. What waits to be folded is
 -- thrown away here: the lines and balances below are made anew from the postings, which say the same.
@@ -84,7 +84,7 @@ analyze balances;
 create trigger wallet_lines_append_only before update or delete or truncate on wallet_lines
 for each statement execute function reject_change();
 
-create view invariant_i03_balances_follow_postings as
+create view invariant_i03_balances_match_postings as
 with shown as (
   select merchant_id, currency, account, sum(amount_minor) as amount_minor
   from (
@@ -109,7 +109,7 @@ where coalesce(shown.amount_minor, 0) <> coalesce(booked.amount_minor, 0);
 
 -- The statement has a line for every posting to a balance, numbered without gaps, in an order that time confirms; each
 -- line's balances are the sums up to it, and the last line's are the balances.
-create view invariant_i03_statement_follows_postings as
+create view invariant_i03_statement_matches_postings as
 with summed as (
   select
     merchant_id, currency, number, available_minor, pending_minor,

@@ -5,7 +5,7 @@ import { money } from '../core/money.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
-import { recordEntry, takeBack } from '../ledger/take-back.ts'
+import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { Known } from '../payments/attempt.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
@@ -103,7 +103,15 @@ async function take(app: PaymentsApp, tx: Tx, payment: PaymentRow, taking: Takin
   if (taking.amountMinor === 0n) return
   const { kind, to } = taking
   const amount = money(taking.amountMinor, currency)
-  await takeBack(app, tx, { merchantId, kind, paymentId, refundId: null, amount, to, at: app.clock.now() })
+  await debitMerchant(app, tx, {
+    merchantId,
+    kind,
+    paymentId,
+    refundId: null,
+    amount,
+    to,
+    at: app.clock.now(),
+  })
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { sql, type Tx } from '../kit/db.ts'
 
-export interface NewEvent {
+export interface NewEventRow {
   merchant_id: string
   id: string
   type: string
@@ -21,6 +21,6 @@ from jsonb_to_recordset($1::jsonb) as e (
   created_at timestamptz
 )`
 
-export async function insertEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
+export async function insertEvents(tx: Tx, events: readonly NewEventRow[]): Promise<void> {
   await tx.query(insertEventsStatement, [JSON.stringify(events)])
 }

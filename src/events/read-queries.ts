@@ -29,15 +29,15 @@ export async function findEvent(db: Tx, merchantId: string, id: string): Promise
   return row
 }
 
-const IN_TIME = `
+const IN_PERIOD = `
   created_at >= coalesce($2::timestamptz, '-infinity')
   and created_at <= coalesce($3::timestamptz, 'infinity')`
 // The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
 // walk from the end of the list to the position.
-const OLDER = `
+const BEFORE_CURSOR = `
   created_at <= coalesce($4::timestamptz, 'infinity')
   and ($4::timestamptz is null or (created_at, id) < ($4, $5::uuid))`
-const YOUNGER = `
+const AFTER_CURSOR = `
   created_at >= coalesce($4::timestamptz, '-infinity')
   and ($4::timestamptz is null or (created_at, id) > ($4, $5::uuid))`
 const OF_TYPE = 'type = $8'
@@ -48,7 +48,7 @@ const OF_RESOURCE =
 const selectNewest = sql<EventRow>`
 select ${EVENT_COLUMNS}
 from events
-where merchant_id = $1 and ${IN_TIME} and ${OLDER}
+where merchant_id = $1 and ${IN_PERIOD} and ${BEFORE_CURSOR}
 order by created_at desc, id desc
 limit $6
 offset $7`
@@ -56,7 +56,7 @@ offset $7`
 const selectOldest = sql<EventRow>`
 select ${EVENT_COLUMNS}
 from events
-where merchant_id = $1 and ${IN_TIME} and ${YOUNGER}
+where merchant_id = $1 and ${IN_PERIOD} and ${AFTER_CURSOR}
 order by created_at, id
 limit $6
 offset $7`
@@ -64,7 +64,7 @@ offset $7`
 const selectNewestOfType = sql<EventRow>`
 select ${EVENT_COLUMNS}
 from events
-where merchant_id = $1 and ${OF_TYPE} and ${IN_TIME} and ${OLDER}
+where merchant_id = $1 and ${OF_TYPE} and ${IN_PERIOD} and ${BEFORE_CURSOR}
 order by created_at desc, id desc
 limit $6
 offset $7`
@@ -72,7 +72,7 @@ offset $7`
 const selectOldestOfType = sql<EventRow>`
 select ${EVENT_COLUMNS}
 from events
-where merchant_id = $1 and ${OF_TYPE} and ${IN_TIME} and ${YOUNGER}
+where merchant_id = $1 and ${OF_TYPE} and ${IN_PERIOD} and ${AFTER_CURSOR}
 order by created_at, id
 limit $6
 offset $7`
@@ -80,7 +80,7 @@ offset $7`
 const selectNewestOfResource = sql<EventRow>`
 select ${EVENT_COLUMNS}
 from events
-where merchant_id = $1 and ${OF_RESOURCE} and ${IN_TIME} and ${OLDER}
+where merchant_id = $1 and ${OF_RESOURCE} and ${IN_PERIOD} and ${BEFORE_CURSOR}
 order by created_at desc, id desc
 limit $6
 offset $7`
@@ -88,7 +88,7 @@ offset $7`
 const selectOldestOfResource = sql<EventRow>`
 select ${EVENT_COLUMNS}
 from events
-where merchant_id = $1 and ${OF_RESOURCE} and ${IN_TIME} and ${YOUNGER}
+where merchant_id = $1 and ${OF_RESOURCE} and ${IN_PERIOD} and ${AFTER_CURSOR}
 order by created_at, id
 limit $6
 offset $7`
@@ -106,28 +106,28 @@ export async function listEventRows(
   window: ListWindow,
   resourceTypes: readonly string[],
 ): Promise<EventRow[]> {
-  const { by, values } = narrow(filter, resourceTypes)
+  const { by, values } = chooseFilter(filter, resourceTypes)
   const { createdFrom, createdTo, after, limit, offset } = window
-  const place = [createdFrom, createdTo, after?.at ?? null, after?.id ?? null, limit, offset]
-  return db.query(LISTS[by][window.order], [merchantId, ...place, ...values])
+  const page = [createdFrom, createdTo, after?.at ?? null, after?.id ?? null, limit, offset]
+  return db.query(LISTS[by][window.order], [merchantId, ...page, ...values])
 }
 
-function narrow({ type, resource }: EventFilter, resourceTypes: readonly string[]) {
+function chooseFilter({ type, resource }: EventFilter, resourceTypes: readonly string[]) {
   if (resource !== undefined)
     return { by: 'resource' as const, values: [resourceTypes, resource, type ?? null] }
   return type === undefined ? { by: 'all' as const, values: [] } : { by: 'type' as const, values: [type] }
 }
 
 // One more than the cap, which is how the caller knows that there are more.
-const CAPPED = String(COUNT_CAP + 1)
+const COUNT_LIMIT = String(COUNT_CAP + 1)
 
 const countAll = sql<{ total: number }>`
 select count(*)::integer as total
 from (
   select 1
   from events
-  where merchant_id = $1 and ${IN_TIME}
-  limit ${CAPPED}
+  where merchant_id = $1 and ${IN_PERIOD}
+  limit ${COUNT_LIMIT}
 ) counted`
 
 const countOfType = sql<{ total: number }>`
@@ -135,8 +135,8 @@ select count(*)::integer as total
 from (
   select 1
   from events
-  where merchant_id = $1 and ${IN_TIME} and type = $4
-  limit ${CAPPED}
+  where merchant_id = $1 and ${IN_PERIOD} and type = $4
+  limit ${COUNT_LIMIT}
 ) counted`
 
 const countOfResource = sql<{ total: number }>`
@@ -145,11 +145,11 @@ from (
   select 1
   from events
   where merchant_id = $1
-    and ${IN_TIME}
+    and ${IN_PERIOD}
     and resource_type = any($4::text[])
     and resource_id = $5
     and ($6::text is null or type = $6)
-  limit ${CAPPED}
+  limit ${COUNT_LIMIT}
 ) counted`
 
 const COUNTS = { all: countAll, type: countOfType, resource: countOfResource }
@@ -161,7 +161,7 @@ export async function countEvents(
   { createdFrom, createdTo }: Pick<ListWindow, 'createdFrom' | 'createdTo'>,
   resourceTypes: readonly string[],
 ): Promise<number> {
-  const { by, values } = narrow(filter, resourceTypes)
+  const { by, values } = chooseFilter(filter, resourceTypes)
   const [row] = await db.query(COUNTS[by], [merchantId, createdFrom, createdTo, ...values])
   return row?.total ?? 0
 }

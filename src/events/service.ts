@@ -56,7 +56,7 @@ export function toEventBody(event: EventFacts) {
 }
 
 /** What happened to a resource of a merchant. */
-export interface News extends Pick<EventFacts, 'type' | 'resource' | 'data'> {
+export interface EventInput extends Pick<EventFacts, 'type' | 'resource' | 'data'> {
   merchantId: string
   /** Absent: a new one. */
   id?: string
@@ -67,11 +67,11 @@ export async function recordEvents(
   app: { clock: Clock; random: Random },
   tx: Tx,
   mode: Mode,
-  news: readonly News[],
+  events: readonly EventInput[],
 ): Promise<EventRow[]> {
-  if (news.length === 0) return []
+  if (events.length === 0) return []
   const createdAt = app.clock.now()
-  const rows = news.map(({ merchantId, type, resource, data, id = app.random.uuid() }) => {
+  const rows = events.map(({ merchantId, type, resource, data, id = app.random.uuid() }) => {
     const body = toEventBody({ id, type, mode, createdAt, resource, data })
     const { type: resource_type, uuid: resource_id, version } = resource
     return {

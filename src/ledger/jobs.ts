@@ -9,12 +9,12 @@ import { FOLD_BATCH, foldBalances } from './statement.ts'
 export function ledgerJobs(app: { db: Db; clock: Clock; random: Random; mode: Mode }): Job[] {
   return [
     { name: 'settle-money', everyMs: 5_000, run: () => settleDueMoney(app) },
-    { name: 'fold-balances', everyMs: 1_000, run: () => foldWhatIsDue(app) },
+    { name: 'fold-balances', everyMs: 1_000, run: () => foldDueDeltas(app) },
   ]
 }
 
 /** Once a second, however much comes in: a fold for every few payments would cost as much as the payments. */
-async function foldWhatIsDue(app: { db: Db }): Promise<number> {
+async function foldDueDeltas(app: { db: Db }): Promise<number> {
   const folded = await foldBalances(app)
   return folded === FOLD_BATCH ? folded : 0
 }

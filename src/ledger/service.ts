@@ -4,7 +4,7 @@
 import type { Currency } from '../core/currency.ts'
 import type { Mode } from '../core/merchant.ts'
 import { formatAmount, type Money, money, shareOf, subtract } from '../core/money.ts'
-import { type News, recordEvents } from '../events/service.ts'
+import { type EventInput, recordEvents } from '../events/service.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
@@ -93,7 +93,7 @@ export async function settleDueMoney(app: SettlementNeeds): Promise<number> {
   const now = app.clock.now()
   return app.db.transaction(async (tx) => {
     const settled = await claimDueSettlements(tx, now, SETTLEMENT_BATCH, () => app.random.uuid())
-    await tellOfSettlements(app, tx, settled, now)
+    await recordSettlementEvents(app, tx, settled, now)
     return settled.reduce((total, { payments }) => total + payments, 0)
   })
 }
@@ -107,18 +107,18 @@ export async function settlePayments(
   if (payments.length === 0) return 0
   const now = app.clock.now()
   const settled = await claimSettlementsOf(tx, now, payments, () => app.random.uuid())
-  await tellOfSettlements(app, tx, settled, now)
+  await recordSettlementEvents(app, tx, settled, now)
   return settled.reduce((total, { payments: count }) => total + count, 0)
 }
 
 /** Writes the events of settlements, in the transaction that made them. */
-export async function tellOfSettlements(
+export async function recordSettlementEvents(
   app: Omit<SettlementNeeds, 'db'>,
   tx: Tx,
   settled: readonly SettledRow[],
   settledAt: Date,
 ): Promise<void> {
-  const news = settled.map(({ merchantId, currency, amountMinor, payments }): News => {
+  const events = settled.map(({ merchantId, currency, amountMinor, payments }): EventInput => {
     const uuid = app.random.uuid()
     const amount = formatAmount(money(amountMinor, currency))
     return {
@@ -128,5 +128,5 @@ export async function tellOfSettlements(
       data: { uuid, currency, amount, payments, settledAt: settledAt.toISOString() },
     }
   })
-  await recordEvents(app, tx, app.mode, news)
+  await recordEvents(app, tx, app.mode, events)
 }

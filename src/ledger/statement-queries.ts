@@ -9,12 +9,12 @@ import type { ListWindow } from '../kit/list.ts'
 // row comes back as it is after all of these lines, and each line's own balances are that minus what follows it. Deltas are
 // deleted by an array of their ids, which is looked up however many wait: a join may read all of them for each batch.
 const FOLD = `
-taken as (
+deltas as (
   delete from balance_deltas b
   where b.id = any (array(select id from due))
   returning b.*
 ),
-held as (
+updated as (
   insert into balances as b (merchant_id, currency, available_minor, pending_minor, lines, updated_at)
   select
     merchant_id,
@@ -23,7 +23,7 @@ held as (
     coalesce(sum(amount_minor) filter (where account = 'pending'), 0),
     count(*),
     max(at)
-  from taken
+  from deltas
   group by merchant_id, currency
   order by merchant_id, currency
   on conflict (merchant_id, currency) do update
@@ -45,8 +45,8 @@ line as (
     h.available_minor - coalesce(sum(t.amount_minor) filter (where t.account = 'available') over following, 0),
     h.pending_minor - coalesce(sum(t.amount_minor) filter (where t.account = 'pending') over following, 0),
     t.payment_id, t.entry_id, t.position, greatest(h.previous_at, max(t.at) over preceding)
-  from taken t
-  join held h on h.merchant_id = t.merchant_id and h.currency = t.currency
+  from deltas t
+  join updated h on h.merchant_id = t.merchant_id and h.currency = t.currency
   window
     following as (
       partition by t.merchant_id, t.currency order by t.id rows between 1 following and unbounded following
@@ -54,7 +54,7 @@ line as (
     preceding as (partition by t.merchant_id, t.currency order by t.id rows unbounded preceding)
 )
 select count(*)::integer as folded
-from taken`
+from deltas`
 
 const foldDeltasStatement = sql<{ folded: number }>`
 with due as (
@@ -111,24 +111,24 @@ export interface LineFilter {
 
 // One statement for each index, so that a page costs the same whatever was asked for and however long the statement is:
 // the planner cannot promise that for one statement in which any filter may be absent.
-const WAYS = {
+const INDEX_FILTERS = {
   payment: 'payment_id = $4',
   rare: "kind = $3 and kind not in ('capture', 'settlement')",
   currency: 'currency = $2',
   time: 'true',
 } as const
 
-type Way = keyof typeof WAYS
+type IndexChoice = keyof typeof INDEX_FILTERS
 
-function wayOf({ currency, kind, paymentId }: LineFilter): Way {
+function chooseIndex({ currency, kind, paymentId }: LineFilter): IndexChoice {
   if (paymentId !== null) return 'payment'
   if (kind !== null && kind !== 'capture' && kind !== 'settlement') return 'rare'
   return currency === null ? 'time' : 'currency'
 }
 
-const filterOf = (way: Way) => `
+const filterOf = (index: IndexChoice) => `
   merchant_id = $1
-  and ${WAYS[way]}
+  and ${INDEX_FILTERS[index]}
   and ($2::text is null or currency = $2)
   and ($3::text is null or kind = $3)
   and ($4::uuid is null or payment_id = $4)
@@ -142,10 +142,10 @@ const LINE_COLUMNS = `
 
 // The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
 // walk from the end of the list to the position.
-const newest = (way: Way) => `
+const newest = (index: IndexChoice) => `
 select ${LINE_COLUMNS}
 from wallet_lines
-where ${filterOf(way)}
+where ${filterOf(index)}
   and (created_at, currency, number)
     < (coalesce($7::timestamptz, 'infinity'), coalesce($8::text, ''), coalesce($9::bigint, 0))
   and created_at <= coalesce($7::timestamptz, 'infinity')
@@ -153,10 +153,10 @@ order by created_at desc, currency desc, number desc
 limit $10
 offset $11`
 
-const oldest = (way: Way) => `
+const oldest = (index: IndexChoice) => `
 select ${LINE_COLUMNS}
 from wallet_lines
-where ${filterOf(way)}
+where ${filterOf(index)}
   and (created_at, currency, number)
     > (coalesce($7::timestamptz, '-infinity'), coalesce($8::text, ''), coalesce($9::bigint, 0))
   and created_at >= coalesce($7::timestamptz, '-infinity')
@@ -164,12 +164,12 @@ order by created_at, currency, number
 limit $10
 offset $11`
 
-const counted = (way: Way) => `
+const counted = (index: IndexChoice) => `
 select count(*)::integer as total
 from (
   select 1
   from wallet_lines
-  where ${filterOf(way)}
+  where ${filterOf(index)}
   limit $7
 ) counted`
 
@@ -191,7 +191,7 @@ const STATEMENTS = {
   rare: { desc: newestOfKind, asc: oldestOfKind, count: countOfKind },
   currency: { desc: newestOfCurrency, asc: oldestOfCurrency, count: countOfCurrency },
   time: { desc: newestOfAll, asc: oldestOfAll, count: countOfAll },
-} as const satisfies Record<Way, unknown>
+} as const satisfies Record<IndexChoice, unknown>
 
 type Period = Pick<ListWindow, 'createdFrom' | 'createdTo'>
 
@@ -211,7 +211,7 @@ export async function selectLines(
   window: Omit<ListWindow, 'page'>,
 ): Promise<LineRow[]> {
   const [currency = null, number = null] = window.after?.id.split(':') ?? []
-  return tx.query(STATEMENTS[wayOf(filter)][window.order], [
+  return tx.query(STATEMENTS[chooseIndex(filter)][window.order], [
     merchantId,
     ...filterValues(filter, window),
     window.after?.at ?? null,
@@ -231,6 +231,6 @@ export async function countLineRows(
   cap = COUNT_CAP,
 ): Promise<number> {
   const values = [merchantId, ...filterValues(filter, period), cap + 1]
-  const [row] = await db.query(STATEMENTS[wayOf(filter)].count, values)
+  const [row] = await db.query(STATEMENTS[chooseIndex(filter)].count, values)
   return row?.total ?? 0
 }

@@ -40,7 +40,7 @@ async function read(owner: string, query: LineQuery = {}): Promise<LineRow[]> {
 }
 
 /** Every line's number and balances are what counting and adding up from the first line gives. */
-function requireRunning(rows: readonly LineRow[]): void {
+function requireRunningBalances(rows: readonly LineRow[]): void {
   const running = { number: 0n, available: 0n, pending: 0n }
   for (const line of rows) {
     running.number += 1n
@@ -78,7 +78,7 @@ describe('the statement', () => {
     assert.equal(meta.total, 120)
     for (const { currency, available, pending } of await readBalances(db, owner)) {
       const rows = await read(owner, { currency })
-      requireRunning(rows)
+      requireRunningBalances(rows)
       assert.deepEqual(
         rows.map(({ createdAt }) => createdAt.getTime()),
         rows.map(({ createdAt }) => createdAt.getTime()).toSorted((a, b) => a - b),

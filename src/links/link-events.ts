@@ -2,7 +2,7 @@
 // transaction that counts what it is about, so it comes once, in order, and says what was so at that moment.
 
 import { formatAmount, money } from '../core/money.ts'
-import { type News, recordEvents } from '../events/service.ts'
+import { type EventInput, recordEvents } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import type { LinksApp } from './app.ts'
 import {
@@ -55,12 +55,12 @@ export async function emitLinkEvents(
   if (!link) throw new Error(`link ${linkId} has vanished`)
   const isComplete = link.status === 'completed'
   const isExpired = link.status === 'expired'
-  const types: News['type'][] = []
+  const types: EventInput['type'][] = []
   if (paid) types.push('payment_link.paid')
   if (isComplete && link.completedAt === null) types.push('payment_link.completed')
   if (isExpired && link.expiredAt === null) types.push('payment_link.expired')
   const events = types.map(
-    (type, index): News => ({
+    (type, index): EventInput => ({
       merchantId,
       type,
       resource: { type: 'payment_link', uuid: linkId, version: link.version + index + 1 },

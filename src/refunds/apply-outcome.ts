@@ -8,7 +8,7 @@ import { noteDuplicateRefund } from '../disputes/duplicate-queries.ts'
 import { recordEvents } from '../events/service.ts'
 import type { RefundOutcome } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db.ts'
-import { recordEntry, takeBack } from '../ledger/take-back.ts'
+import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { paymentOf } from '../payments/find.ts'
 import { methodOf } from '../payments/views.ts'
@@ -65,7 +65,7 @@ async function recordRefundEntry(app: PaymentsApp, tx: Tx, refund: RefundRow): P
   const { merchantId, paymentId, id: refundId, amountMinor, currency, gateway, updatedAt: at } = refund
   const amount = money(amountMinor, currency)
   const to = `gateway:${gateway}`
-  await takeBack(app, tx, { merchantId, kind: 'refund', paymentId, refundId, amount, to, at })
+  await debitMerchant(app, tx, { merchantId, kind: 'refund', paymentId, refundId, amount, to, at })
 }
 
 /** It never was the merchant's, so it is taken from the account in which it waited. */

@@ -9,12 +9,12 @@ export const BYTE_ORDER_MARK = '\uFEFF'
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
 
 /** A text that came from outside: an apostrophe makes a spreadsheet show it instead of running it. */
-export function textCell(text: string): string {
+export function untrustedCell(text: string): string {
   return quoted(FORMULA.test(text) ? `'${text}` : text)
 }
 
 /** Our own numbers and times, in which a minus is a minus. */
-export function ownCell(text: string): string {
+export function trustedCell(text: string): string {
   return quoted(text)
 }
 

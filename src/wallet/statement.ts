@@ -8,7 +8,7 @@ import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db.ts'
 import { countLines, type LineQuery, listLines, readLines } from '../ledger/statement.ts'
 import type { LineRow } from '../ledger/statement-queries.ts'
-import { BYTE_ORDER_MARK, csvLine, ownCell, textCell } from './csv.ts'
+import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from './csv.ts'
 
 export interface StatementApp {
   db: Db
@@ -88,7 +88,7 @@ async function* writeCsv(app: StatementApp, merchant: Merchant, query: LineQuery
 function toCells(row: LineRow, references: References): string[] {
   const { number, createdAt, type, balance, amount, currency, availableBalance, pendingBalance, payment } =
     toRecord(row, references)
-  const own = [
+  const trusted = [
     String(number),
     createdAt,
     type,
@@ -99,5 +99,5 @@ function toCells(row: LineRow, references: References): string[] {
     pendingBalance,
     payment.uuid,
   ]
-  return [...own.map(ownCell), textCell(payment.reference)]
+  return [...trusted.map(trustedCell), untrustedCell(payment.reference)]
 }

@@ -114,11 +114,11 @@ describe('beside a running service', () => {
     const { checks } = JSON.parse(ill.out).data
     assert.deepEqual(
       checks.filter(({ ok }: { ok: boolean }) => !ok).map(({ name }: { name: string }) => name),
-      ['invariant_i03_balances_follow_postings', 'invariant_i03_statement_follows_postings'],
+      ['invariant_i03_balances_match_postings', 'invariant_i03_statement_matches_postings'],
     )
     const words = await run(t, 'doctor')
     assert.equal(words.code, 1)
-    assert.match(words.err, /invariant_i03_balances_follow_postings +FAILED +1 violations/)
+    assert.match(words.err, /invariant_i03_balances_match_postings +FAILED +1 violations/)
   })
 
   it('without a service: says what to do, and ends with 1', async (t) => {

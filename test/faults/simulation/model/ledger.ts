@@ -1,14 +1,14 @@
 // What is read and written of the ledger beside the entries of moves, and the outbox.
 
 import { insertEvents } from '../../../../src/events/queries.ts'
-import { claimDueSettlements } from '../../../../src/ledger/queries.ts'
-import { foldDeltas } from '../../../../src/ledger/statement-queries.ts'
 import {
   insertEntry,
-  lockMoney,
+  lockBalance,
   readAvailable,
-  takeSettlements,
-} from '../../../../src/ledger/take-queries.ts'
+  reduceSettlements,
+} from '../../../../src/ledger/debit-queries.ts'
+import { claimDueSettlements } from '../../../../src/ledger/queries.ts'
+import { foldDeltas } from '../../../../src/ledger/statement-queries.ts'
 import { post } from './moves.ts'
 import { claim, latest, modelled, readRows, timeOf } from './statement.ts'
 import type { Hands, Row } from './store.ts'
@@ -119,15 +119,15 @@ const never = new Date(0)
 
 export const LEDGER_STATEMENTS = [
   modelled(
-    'lockMoney',
-    (db) => lockMoney(db, '', 'KES'),
+    'lockBalance',
+    (db) => lockBalance(db, '', 'KES'),
     (hands, [merchantId, currency]) => {
       hands.lockName(`money:${merchantId}:${currency}`)
       return [{ pg_advisory_xact_lock: '' }]
     },
   ),
   modelled('readAvailable', (db) => readAvailable(db, '', 'KES'), available),
-  modelled('takeSettlements', (db) => takeSettlements(db, '', 'KES', null, 0n, 0), take),
+  modelled('reduceSettlements', (db) => reduceSettlements(db, '', 'KES', null, 0n, 0), take),
   modelled('insertEntry', (db) => insertEntry(db, { postings: [] } as never), enter),
   modelled('claimDueSettlements', (db) => claimDueSettlements(db, never, 0, () => ''), settle),
   modelled('foldDeltas', (db) => foldDeltas(db, 0), fold),

@@ -4,12 +4,12 @@
 import type { Currency } from '../core/currency.ts'
 import { sql, type Tx } from '../kit/db.ts'
 
-const lockMoneyStatement = sql<unknown>`
+const lockBalanceStatement = sql<unknown>`
 select pg_advisory_xact_lock(hashtextextended('money:' || $1::uuid || ':' || $2::text, 0))`
 
 /** One at a time takes money of this merchant and currency, to the end of its transaction. Who brings money does not wait. */
-export async function lockMoney(tx: Tx, merchantId: string, currency: Currency): Promise<void> {
-  await tx.query(lockMoneyStatement, [merchantId, currency])
+export async function lockBalance(tx: Tx, merchantId: string, currency: Currency): Promise<void> {
+  await tx.query(lockBalanceStatement, [merchantId, currency])
 }
 
 const selectAvailableStatement = sql<{ availableMinor: bigint }>`
@@ -30,7 +30,7 @@ export async function readAvailable(tx: Tx, merchantId: string, currency: Curren
 }
 
 // A row that is being settled at this moment is waited for and then gone: its money is available by then.
-const takeSettlementsStatement = sql<{ takenMinor: bigint }>`
+const reduceSettlementsStatement = sql<{ takenMinor: bigint }>`
 with latest as (
   select payment_id, amount_minor, due_at
   from pending_settlements
@@ -68,7 +68,7 @@ from taken`
  * Takes up to so much out of what is to be settled: of this payment, or without one of all, the latest due first, from
  * at most `limit` of them. Answers how much that was.
  */
-export async function takeSettlements(
+export async function reduceSettlements(
   tx: Tx,
   merchantId: string,
   currency: Currency,
@@ -77,7 +77,7 @@ export async function takeSettlements(
   limit: number,
 ): Promise<bigint> {
   const values = [merchantId, currency, paymentId, wantedMinor, limit]
-  const [row] = await tx.query(takeSettlementsStatement, values)
+  const [row] = await tx.query(reduceSettlementsStatement, values)
   return row?.takenMinor ?? 0n
 }
 

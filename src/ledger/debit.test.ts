@@ -7,9 +7,9 @@ import { systemClock } from '../kit/clock.ts'
 import { sql } from '../kit/db.ts'
 import { checkInvariants } from '../kit/invariants.ts'
 import { systemRandom } from '../kit/random.ts'
+import { type DebitedAmounts, debitMerchant } from './debit.ts'
 import { readBalances, settleDueMoney } from './service.ts'
 import { foldBalances } from './statement.ts'
-import { type Taken, takeBack } from './take-back.ts'
 
 const db = await testDatabase({ after })
 const random = systemRandom(systemClock)
@@ -54,9 +54,9 @@ async function capture(currency: Currency, minor: number, dueInHours: number): P
   return id
 }
 
-const takeMoney = (currency: Currency, paymentId: string, minor: bigint) =>
+const debit = (currency: Currency, paymentId: string, minor: bigint) =>
   db.transaction((tx) =>
-    takeBack(app, tx, {
+    debitMerchant(app, tx, {
       merchantId,
       kind: 'refund',
       paymentId,
@@ -82,11 +82,11 @@ async function settlements(currency: Currency): Promise<Record<string, bigint>> 
   return Object.fromEntries(rows.map(({ paymentId, amountMinor }) => [paymentId, amountMinor]))
 }
 
-async function requireRightBooks(): Promise<void> {
+async function requireLedgerInvariants(): Promise<void> {
   const reports = await checkInvariants(db)
-  const books = reports.filter(({ name }) => /i0[123]/.test(name))
-  assert.ok(books.length >= 4)
-  for (const { name, violations } of books) assert.equal(violations, 0, name)
+  const ledgerReports = reports.filter(({ name }) => /i0[123]/.test(name))
+  assert.ok(ledgerReports.length >= 4)
+  for (const { name, violations } of ledgerReports) assert.equal(violations, 0, name)
 }
 
 describe('money that is taken back', () => {
@@ -95,7 +95,7 @@ describe('money that is taken back', () => {
     const settled = await capture(currency, 500, -1)
     const waiting = await capture(currency, 300, 1)
     await settleDueMoney(app)
-    assert.deepEqual(await takeMoney(currency, waiting, 450n), { availableMinor: 450n, pendingMinor: 0n })
+    assert.deepEqual(await debit(currency, waiting, 450n), { availableMinor: 450n, pendingMinor: 0n })
     assert.deepEqual(await balance(currency), [50n, 300n])
     assert.deepEqual(await settlements(currency), { [waiting]: 300n })
     assert.equal((await settlements(currency))[settled], undefined)
@@ -108,7 +108,7 @@ describe('money that is taken back', () => {
       await capture(currency, 100, 2),
       await capture(currency, 100, 3),
     ]
-    assert.deepEqual(await takeMoney(currency, own, 150n), { availableMinor: 0n, pendingMinor: 150n })
+    assert.deepEqual(await debit(currency, own, 150n), { availableMinor: 0n, pendingMinor: 150n })
     assert.deepEqual(await settlements(currency), { [soon]: 100n, [late]: 50n })
     assert.deepEqual(await balance(currency), [0n, 150n])
   })
@@ -116,11 +116,11 @@ describe('money that is taken back', () => {
   it('drives available below zero when nothing is pending any more', async () => {
     const currency = nextCurrency()
     const paid = await capture(currency, 97, 1)
-    assert.deepEqual(await takeMoney(currency, paid, 100n), { availableMinor: 3n, pendingMinor: 97n })
+    assert.deepEqual(await debit(currency, paid, 100n), { availableMinor: 3n, pendingMinor: 97n })
     assert.deepEqual(await balance(currency), [-3n, 0n])
     assert.deepEqual(await settlements(currency), {})
     const next = await capture(currency, 50, 1)
-    assert.deepEqual(await takeMoney(currency, next, 20n), { availableMinor: 0n, pendingMinor: 20n })
+    assert.deepEqual(await debit(currency, next, 20n), { availableMinor: 0n, pendingMinor: 20n })
     assert.deepEqual(await balance(currency), [-3n, 30n])
   })
 
@@ -128,16 +128,16 @@ describe('money that is taken back', () => {
     const currency = nextCurrency()
     for (let n = 0; n < 120; n += 1) await capture(currency, 1, n)
     const paid = await capture(currency, 10, 1)
-    assert.deepEqual(await takeMoney(currency, paid, 125n), { availableMinor: 0n, pendingMinor: 125n })
+    assert.deepEqual(await debit(currency, paid, 125n), { availableMinor: 0n, pendingMinor: 125n })
     assert.deepEqual(await balance(currency), [0n, 5n])
   })
 
   it('is taken once, however many take while others settle and fold', async () => {
     const currency = nextCurrency()
-    const take = (id: string, minor: bigint) => () => takeMoney(currency, id, minor)
+    const take = (id: string, minor: bigint) => () => debit(currency, id, minor)
     const payments = await Promise.all(Array.from({ length: 30 }, (_, n) => capture(currency, 100, n - 15)))
     const wanted = payments.flatMap((id) => [take(id, 60n), take(id, 30n)])
-    const taken: Taken[] = []
+    const taken: DebitedAmounts[] = []
     // Four at a time, so that nobody waits for a lock longer than anybody may on a busy machine.
     const taker = async () => {
       for (let next = wanted.pop(); next; next = wanted.pop()) taken.push(await next())
@@ -150,6 +150,6 @@ describe('money that is taken back', () => {
     const [available, pending] = await balance(currency)
     assert.equal(available + pending, 300n)
     assert.ok(available >= 0n && pending >= 0n, `${available} and ${pending}`)
-    await requireRightBooks()
+    await requireLedgerInvariants()
   })
 })

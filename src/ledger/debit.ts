@@ -8,9 +8,15 @@ import type { Currency } from '../core/currency.ts'
 import type { Money } from '../core/money.ts'
 import type { Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
-import { type EntryInput, insertEntry, lockMoney, readAvailable, takeSettlements } from './take-queries.ts'
+import {
+  type EntryInput,
+  insertEntry,
+  lockBalance,
+  readAvailable,
+  reduceSettlements,
+} from './debit-queries.ts'
 
-export interface Taking {
+export interface MerchantDebit {
   merchantId: string
   kind: EntryInput['kind']
   /** The payment whose money goes back. */
@@ -22,7 +28,7 @@ export interface Taking {
   at: Date
 }
 
-export interface Taken {
+export interface DebitedAmounts {
   availableMinor: bigint
   pendingMinor: bigint
 }
@@ -31,13 +37,17 @@ export interface Taken {
  * Takes the money and writes the entry, in the caller's transaction. Takers of one merchant and currency go one after the
  * other to the end of theirs, so that no two take the same money; whoever also locks the payment's row does so before.
  */
-export async function takeBack(app: { random: Random }, tx: Tx, taking: Taking): Promise<Taken> {
-  const { merchantId, kind, paymentId, refundId, to, at } = taking
-  const { minor, currency } = taking.amount
-  await lockMoney(tx, merchantId, currency)
+export async function debitMerchant(
+  app: { random: Random },
+  tx: Tx,
+  debit: MerchantDebit,
+): Promise<DebitedAmounts> {
+  const { merchantId, kind, paymentId, refundId, to, at } = debit
+  const { minor, currency } = debit.amount
+  await lockBalance(tx, merchantId, currency)
   const available = await readAvailable(tx, merchantId, currency)
   const wantedMinor = available >= minor ? 0n : minor - (available > 0n ? available : 0n)
-  const pendingMinor = await takePending(tx, merchantId, currency, paymentId, wantedMinor)
+  const pendingMinor = await debitPending(tx, merchantId, currency, paymentId, wantedMinor)
   const availableMinor = minor - pendingMinor
   await recordEntry(app, tx, {
     merchantId,
@@ -59,7 +69,7 @@ export async function takeBack(app: { random: Random }, tx: Tx, taking: Taking):
 // Rarely is more than one needed; who gives back thousands of payments at once reads on.
 const SETTLEMENTS_AT_ONCE = 100
 
-async function takePending(
+async function debitPending(
   tx: Tx,
   merchantId: string,
   currency: Currency,
@@ -67,10 +77,10 @@ async function takePending(
   wantedMinor: bigint,
 ): Promise<bigint> {
   if (wantedMinor === 0n) return 0n
-  let taken = await takeSettlements(tx, merchantId, currency, paymentId, wantedMinor, 1)
+  let taken = await reduceSettlements(tx, merchantId, currency, paymentId, wantedMinor, 1)
   while (taken < wantedMinor) {
     const left = wantedMinor - taken
-    const more = await takeSettlements(tx, merchantId, currency, null, left, SETTLEMENTS_AT_ONCE)
+    const more = await reduceSettlements(tx, merchantId, currency, null, left, SETTLEMENTS_AT_ONCE)
     if (more === 0n) break
     taken += more
   }
