@@ -5,8 +5,8 @@ import { systemClock } from '../kit/clock.ts'
 import { type CircuitBreakerOptions, withCircuitBreaker } from './circuit-breaker.ts'
 import type { Attempt, Gateway, Outcome, RefundRequest, StatusQuery } from './gateway.ts'
 
-const NOT_ANSWERED: Outcome = { kind: 'unknown', reason: 'no_answer', words: 'no answer' }
-const DECLINED: Outcome = { kind: 'declined', code: 'do_not_honor', words: 'no', gatewayReference: null }
+const NOT_ANSWERED: Outcome = { kind: 'unknown', reason: 'no_answer', message: 'no answer' }
+const DECLINED: Outcome = { kind: 'declined', code: 'do_not_honor', message: 'no', gatewayReference: null }
 const PENDING: Outcome = { kind: 'pending', gatewayReference: 'ref' }
 
 const query: StatusQuery = {

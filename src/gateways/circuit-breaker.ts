@@ -47,7 +47,7 @@ const THRESHOLD = 0.5
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
 type Answer = StartedCheckout | Outcome | RefundOutcome | KeyLookup
 
-const rejected = (words: string): Unknown => ({ kind: 'unknown', reason: 'not_sent', words })
+const rejected = (message: string): Unknown => ({ kind: 'unknown', reason: 'not_sent', message })
 
 export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOptions): ProtectedGateway {
   const { clock, coolDownMs = COOL_DOWN_MS } = options
@@ -154,7 +154,7 @@ function createBulkhead(name: string, options: CircuitBreakerOptions): Bulkhead 
   const timedOut: Unknown = {
     kind: 'unknown',
     reason: 'no_answer',
-    words: `${name} took longer than ${timeoutMs} ms`,
+    message: `${name} took longer than ${timeoutMs} ms`,
   }
   return {
     isFull: () => policy.executionSlots === 0,

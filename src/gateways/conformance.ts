@@ -28,7 +28,7 @@ export {
   type Webhook,
 } from './conformance/subject.ts'
 
-const CONSOLE_WORDS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const
+const CONSOLE_METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const
 
 export function testConformance(subject: Subject): void {
   const gateway = openNowhere(subject)
@@ -60,12 +60,12 @@ function openNowhere(subject: Subject): Gateway {
 
 /** A connector has no log, so the console is the only place where it could tell secrets to a log reader. */
 function watchConsole(): void {
-  const watches = CONSOLE_WORDS.map((word) => ({
-    word,
+  const watches = CONSOLE_METHODS.map((method) => ({
+    method,
     watch: undefined as ReturnType<typeof mock.method> | undefined,
   }))
   before(() => {
-    for (const one of watches) one.watch = mock.method(console, one.word)
+    for (const one of watches) one.watch = mock.method(console, one.method)
   })
   after(() => {
     const written = watches.flatMap(({ watch }) => watch?.mock.calls.map((call) => call.arguments) ?? [])

@@ -33,12 +33,12 @@ export function credentialIssues(definition: GatewayDefinition, given: Credentia
   const wrong = definition.credentials.flatMap(({ name, isRequired, validate }) => {
     const text = given[name] ?? ''
     if (text === '') return isRequired ? [issue(name, 'required', 'is required.')] : []
-    const words = validate(text, mode)
-    return words === undefined ? [] : [issue(name, 'invalid_format', `${words}.`)]
+    const message = validate(text, mode)
+    return message === undefined ? [] : [issue(name, 'invalid_format', `${message}.`)]
   })
   return [...unknown, ...wrong]
 }
 
-function issue(name: string, code: string, words: string): Complaint {
-  return { field: `credentials.${name}`, code, message: words }
+function issue(name: string, code: string, message: string): Complaint {
+  return { field: `credentials.${name}`, code, message }
 }

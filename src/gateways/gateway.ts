@@ -148,7 +148,7 @@ export type Outcome =
   | {
       kind: 'declined'
       code: FailureCode
-      words: string
+      message: string
       gatewayReference: string | null
       /**
        * The gateway refused the request itself (a currency that the account does not take, a key that is wrong) and
@@ -166,7 +166,7 @@ export type Outcome =
        * key (yet). no_answer and unreadable: it may have acted.
        */
       reason: 'not_sent' | 'not_found' | 'no_answer' | 'unreadable'
-      words: string
+      message: string
     }
 
 /** Which attempt a webhook is about. A webhook is a doorbell: its body is never believed. */
@@ -254,9 +254,9 @@ export interface RefundRequest {
 /** As with outcomes: after `unknown` only asking, or the same request under the same key, is allowed. */
 export type RefundOutcome =
   | { kind: 'succeeded'; gatewayReference: string }
-  | { kind: 'failed'; words: string; gatewayReference: string | null }
+  | { kind: 'failed'; message: string; gatewayReference: string | null }
   | { kind: 'pending'; gatewayReference: string | null }
-  | { kind: 'unknown'; reason: 'not_sent' | 'not_found' | 'no_answer' | 'unreadable'; words: string }
+  | { kind: 'unknown'; reason: 'not_sent' | 'not_found' | 'no_answer' | 'unreadable'; message: string }
 
 export interface Instrument {
   name: string

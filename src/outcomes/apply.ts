@@ -90,7 +90,7 @@ function apply(
 
 /** What a provider says of itself is kept, so it must be text that can be kept. */
 function cleaned(outcome: Outcome): Outcome {
-  if (outcome.kind === 'unknown') return { ...outcome, words: plainText(outcome.words) }
+  if (outcome.kind === 'unknown') return { ...outcome, message: plainText(outcome.message) }
   const gatewayReference = outcome.gatewayReference === null ? null : plainText(outcome.gatewayReference)
   switch (outcome.kind) {
     case 'succeeded':
@@ -103,7 +103,7 @@ function cleaned(outcome: Outcome): Outcome {
         }),
       }
     case 'declined':
-      return { ...outcome, gatewayReference, words: plainText(outcome.words) }
+      return { ...outcome, gatewayReference, message: plainText(outcome.message) }
     case 'pending':
       return { ...outcome, gatewayReference }
   }

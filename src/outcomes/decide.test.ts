@@ -92,13 +92,13 @@ const success: Extract<Outcome, { kind: 'succeeded' }> = {
 const decline: Outcome = {
   kind: 'declined',
   code: 'insufficient_funds',
-  words: 'no money',
+  message: 'no money',
   gatewayReference: 'g-1',
 }
 const unknown = (reason: Extract<Outcome, { kind: 'unknown' }>['reason']): Outcome => ({
   kind: 'unknown',
   reason,
-  words: 'x',
+  message: 'x',
 })
 const later = { firstCall: false }
 const first = { firstCall: true }

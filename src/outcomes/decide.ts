@@ -77,7 +77,7 @@ export function decide(
         : decideSuccess(payment, attempt, outcome)
     }
     case 'declined': {
-      const { code, words, gatewayReference, refused = false, final: isFinal } = outcome
+      const { code, message: words, gatewayReference, refused = false, final: isFinal } = outcome
       // That a gateway would not even begin says something about this one call: an earlier one may have got through.
       if (refused && !how.firstCall) return NOTHING
       return refused
@@ -89,7 +89,7 @@ export function decide(
     case 'unknown':
       // No byte of the one call that was ever made has left us, so the gateway cannot have acted.
       if (outcome.reason !== 'not_sent' || !how.firstCall) return NOTHING
-      return decideDecline(payment, attempt, 'provider_unavailable', outcome.words, null, 'not_sent', {
+      return decideDecline(payment, attempt, 'provider_unavailable', outcome.message, null, 'not_sent', {
         failsOver,
       })
   }

@@ -76,17 +76,17 @@ function gatewayOf(app: OpenTransferApp, merchantId: string, rails: readonly Rai
 const NO_ACCOUNT: Outcome = {
   kind: 'declined',
   code: 'provider_unavailable',
-  words: 'The merchant has no receiving account for this.',
+  message: 'The merchant has no receiving account for this.',
   gatewayReference: null,
   refused: true,
 }
 
-const NOT_FOUND: Outcome = { kind: 'unknown', reason: 'not_found', words: 'There is no such transfer.' }
+const NOT_FOUND: Outcome = { kind: 'unknown', reason: 'not_found', message: 'There is no such transfer.' }
 
 const MARKED_AS_SENT: Outcome = {
   kind: 'unknown',
   reason: 'no_answer',
-  words: 'The money is said to be sent, and the merchant has not told what arrived.',
+  message: 'The money is said to be sent, and the merchant has not told what arrived.',
 }
 
 function isMarkedAsSent({ status, attemptKey }: TransferRow, key: string): boolean {
@@ -120,7 +120,7 @@ function outcomeOf(transfer: TransferRow, key: string): Outcome {
   const { narration: gatewayReference, status } = transfer
   if (transfer.attemptKey !== key) {
     const words = 'The payer chose this way again, and the transfer went on there.'
-    return { kind: 'declined', code: 'customer_cancelled', words, gatewayReference }
+    return { kind: 'declined', code: 'customer_cancelled', message: words, gatewayReference }
   }
   switch (status) {
     case 'confirmed':
@@ -130,11 +130,11 @@ function outcomeOf(transfer: TransferRow, key: string): Outcome {
     }
     case 'rejected': {
       const words = transfer.rejectionReason ?? 'The merchant did not find the transfer.'
-      return { kind: 'declined', code: 'unknown', words, gatewayReference, final: true }
+      return { kind: 'declined', code: 'unknown', message: words, gatewayReference, final: true }
     }
     case 'cancelled': {
       const words = 'The merchant called the transfer off.'
-      return { kind: 'declined', code: 'customer_cancelled', words, gatewayReference, final: true }
+      return { kind: 'declined', code: 'customer_cancelled', message: words, gatewayReference, final: true }
     }
     // Time proves nothing about money: it may still come.
     case 'awaiting_payment':

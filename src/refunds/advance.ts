@@ -57,7 +57,7 @@ export async function advanceRefund(app: PaymentsApp, refund: RefundRow, source:
   return applyStep(app, step, gateway, source)
 }
 
-const NOT_CONFIGURED: RefundOutcome = { kind: 'unknown', reason: 'not_sent', words: 'not configured' }
+const NOT_CONFIGURED: RefundOutcome = { kind: 'unknown', reason: 'not_sent', message: 'not configured' }
 
 interface Step {
   /** As it was when the gateway was called. */

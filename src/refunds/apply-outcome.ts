@@ -48,7 +48,7 @@ function toCompletion(app: PaymentsApp, outcome: FinalOutcome) {
   return {
     status: outcome.kind === 'succeeded' ? ('successful' as const) : ('failed' as const),
     gatewayReference: gatewayReference === null ? null : plainText(gatewayReference),
-    failureMessage: outcome.kind === 'failed' ? plainText(outcome.words) : null,
+    failureMessage: outcome.kind === 'failed' ? plainText(outcome.message) : null,
     at: app.clock.now(),
   }
 }

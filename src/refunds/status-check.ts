@@ -5,7 +5,7 @@ import type { RefundRow } from './queries.ts'
 /** Asks a gateway what became of a refund. */
 export async function checkRefundStatus(gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {
   if (gateway.verifyRefund) return gateway.verifyRefund(toRequest(refund), refund.gatewayReference)
-  return { kind: 'unknown', reason: 'not_found', words: `${gateway.name} cannot be asked about refunds` }
+  return { kind: 'unknown', reason: 'not_found', message: `${gateway.name} cannot be asked about refunds` }
 }
 
 /** A refund as the connector needs to see it. */

@@ -74,7 +74,7 @@ async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
   await scheduleQuestion(app, settled, outcome, gateway.recovery)
 }
 
-const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', words: 'not configured' }
+const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', message: 'not configured' }
 
 /** The gateway does not know the attempt, so the submission is still to be made (or on its way). */
 function isNotTaken(attempt: AttemptRow, outcome: Outcome): boolean {

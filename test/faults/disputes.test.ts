@@ -104,7 +104,7 @@ describe('F-36: news in any order', () => {
           refundAnswer =
             proof === 'succeeded'
               ? { kind: 'succeeded', gatewayReference: 're-1' }
-              : { kind: 'failed', words: 'no', gatewayReference: 're-1' }
+              : { kind: 'failed', message: 'no', gatewayReference: 're-1' }
           for (const news of order) {
             if (news !== 'proof') await hear(id, news)
             else await proveRefunds()

@@ -32,8 +32,8 @@ const app = { ...rig.app, log }
 const other = { ...rig.anotherApp(), log }
 
 const GIVEN: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' }
-const FAILED: RefundOutcome = { kind: 'failed', words: 'The account is closed.', gatewayReference: 're-1' }
-const SILENT: RefundOutcome = { kind: 'unknown', reason: 'no_answer', words: '' }
+const FAILED: RefundOutcome = { kind: 'failed', message: 'The account is closed.', gatewayReference: 're-1' }
+const SILENT: RefundOutcome = { kind: 'unknown', reason: 'no_answer', message: '' }
 let refundAnswer: RefundOutcome = GIVEN
 let given = 0
 const refund = async () => {

@@ -34,8 +34,8 @@ afterEach(async () => {
   second.calls.length = 0
 })
 
-const DECLINED: Outcome = { kind: 'declined', code: 'do_not_honor', words: 'no', gatewayReference: null }
-const REFUSED: Outcome = { ...DECLINED, code: 'provider_unavailable', words: 'wrong key', refused: true }
+const DECLINED: Outcome = { kind: 'declined', code: 'do_not_honor', message: 'no', gatewayReference: null }
+const REFUSED: Outcome = { ...DECLINED, code: 'provider_unavailable', message: 'wrong key', refused: true }
 
 async function press(payment: PaymentRow) {
   const view = await requireCheckoutPayment(app, rig.merchant, payment.reference)
@@ -90,7 +90,7 @@ describe('a gateway that provably began nothing', () => {
 })
 
 describe('a gateway that may have begun', () => {
-  const UNREADABLE: Outcome = { kind: 'unknown', reason: 'unreadable', words: 'garbage' }
+  const UNREADABLE: Outcome = { kind: 'unknown', reason: 'unreadable', message: 'garbage' }
   const begun: Record<string, Scripted> = {
     'did not answer': NO_ANSWER,
     'answered what cannot be read': UNREADABLE,

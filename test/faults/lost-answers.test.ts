@@ -177,7 +177,7 @@ describe('what a provider writes', () => {
     gateway.answers('chargeSaved', {
       kind: 'declined',
       code: 'do_not_honor',
-      words: WORDS,
+      message: WORDS,
       gatewayReference: WORDS,
     })
     const { id } = await rig.charge()

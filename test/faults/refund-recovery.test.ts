@@ -21,11 +21,11 @@ type Answer = RefundOutcome | ((request: RefundRequest) => RefundOutcome | Promi
 
 const GIVEN: RefundOutcome = { kind: 'succeeded', gatewayReference: 'gr-1' }
 const PENDING: RefundOutcome = { kind: 'pending', gatewayReference: 'gr-1' }
-const FAILED: RefundOutcome = { kind: 'failed', words: 'No.', gatewayReference: null }
+const FAILED: RefundOutcome = { kind: 'failed', message: 'No.', gatewayReference: null }
 const unknown = (reason: Extract<RefundOutcome, { kind: 'unknown' }>['reason']): RefundOutcome => ({
   kind: 'unknown',
   reason,
-  words: reason,
+  message: reason,
 })
 const NOT_FOUND = unknown('not_found')
 const NO_ANSWER = unknown('no_answer')
@@ -261,7 +261,7 @@ describe('money that came twice', () => {
     gateway.clearAnswers()
     return first.id
   }
-  const unknownOutcome = { kind: 'unknown', reason: 'no_answer', words: '' } as const
+  const unknownOutcome = { kind: 'unknown', reason: 'no_answer', message: '' } as const
 
   it('goes back by itself, all of it, once, out of the account in which it waited', async () => {
     const paymentId = await duplicate()

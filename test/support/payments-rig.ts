@@ -37,7 +37,7 @@ export type Scripted = Answer | ((asked: GatewayRequest) => Answer | Promise<Ans
 const unknown = (reason: Extract<Outcome, { kind: 'unknown' }>['reason']): Outcome => ({
   kind: 'unknown',
   reason,
-  words: reason,
+  message: reason,
 })
 
 export const NOT_SENT = unknown('not_sent')
@@ -47,7 +47,7 @@ export const PENDING: Outcome = { kind: 'pending', gatewayReference: null }
 export const CANCELLED: Outcome = {
   kind: 'declined',
   code: 'customer_cancelled',
-  words: 'Cancelled.',
+  message: 'Cancelled.',
   gatewayReference: null,
 }
 export const STARTED: StartedCheckout = {

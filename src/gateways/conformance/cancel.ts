@@ -52,5 +52,5 @@ function cancel(gateway: Gateway, query: StatusQuery, reference: string | null):
 
 function assertDeclined(outcome: Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
-  assert.notEqual(outcome.words, '')
+  assert.notEqual(outcome.message, '')
 }

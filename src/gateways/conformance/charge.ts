@@ -95,7 +95,7 @@ function testAnswers(subject: Subject): void {
       const outcome = await charge(rig.gateway, attempt, credential)
       assert.ok(outcome.kind === 'declined', inspect(outcome))
       assert.equal(outcome.code, code)
-      assert.notEqual(outcome.words, '')
+      assert.notEqual(outcome.message, '')
       assert.equal(outcome.refused, undefined)
       assert.equal(await rig.provider.executions(attempt.key), 0)
     })

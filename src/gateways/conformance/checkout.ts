@@ -216,7 +216,7 @@ function testEndings(subject: Subject): void {
       const outcome = await rig.gateway.verify(attempt, reference)
       assert.ok(outcome.kind === 'declined', inspect(outcome))
       assert.equal(outcome.code, code)
-      assert.notEqual(outcome.words, '')
+      assert.notEqual(outcome.message, '')
       assert.equal(outcome.refused, undefined)
       assert.equal(await rig.provider.executions(attempt.key), 0)
     })

@@ -57,7 +57,7 @@ function testEndings(subject: Subject): void {
     const { rig, request, given } = await prepareRefund(t, subject, 'fails')
     const outcome = await finish(rig, request)
     assert.ok(outcome.kind === 'failed', inspect(outcome))
-    assert.notEqual(outcome.words, '')
+    assert.notEqual(outcome.message, '')
     assert.deepEqual(await given(), [])
   })
 

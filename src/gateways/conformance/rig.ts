@@ -17,7 +17,7 @@ const RETURN_URL = `${PUBLIC_URL}/pay/return`
 const PATIENCE_MS = 10_000
 
 // Words are kept with the attempt and shown to operators: a sentence or two, not a provider's whole page.
-const MAX_WORDS = 1_000
+const MAX_MESSAGE_LENGTH = 1_000
 
 /** Most of a test is waiting; more of them at once would wait for the processor instead, which looks like a hang. */
 export const CONCURRENCY = 6
@@ -119,8 +119,9 @@ function watched(gateway: Gateway, secrets: readonly string[]): Gateway {
 function checkSilence(verb: string, answer: unknown, secrets: readonly string[]): unknown {
   const everything = inspect(answer, { depth: 10, maxStringLength: null })
   for (const secret of secrets) assert.ok(!everything.includes(secret), `${verb} tells a credential`)
-  const words = answer !== null && typeof answer === 'object' && 'words' in answer ? String(answer.words) : ''
-  assert.ok(!words.includes(CUSTOMER.email), `${verb} tells the payer's e-mail in its words`)
-  assert.ok(words.length <= MAX_WORDS, `${verb} answers ${words.length} characters of words`)
+  const message =
+    answer !== null && typeof answer === 'object' && 'message' in answer ? String(answer.message) : ''
+  assert.ok(!message.includes(CUSTOMER.email), `${verb} tells the payer's e-mail in its message`)
+  assert.ok(message.length <= MAX_MESSAGE_LENGTH, `${verb} answers ${message.length} characters of message`)
   return answer
 }

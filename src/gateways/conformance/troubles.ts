@@ -38,7 +38,7 @@ export const DARK_TROUBLES: readonly TroubleFacts[] = [
 
 // Short, because every hang costs it; long enough for a request to reach the fake on a busy machine.
 const HURRY_MS = 800
-// A verb may take a second call to find its words, but no more than that.
+// A verb may take a second call to find its message, but no more than that.
 const LIMIT_MS = 2 * HURRY_MS + 500
 
 /** What the verb answers in this trouble, within the time that its client allows. Leaves a calm provider behind. */
@@ -124,7 +124,7 @@ export function assertUnknown(
 ): void {
   assert.ok(outcome.kind === 'unknown', inspect(outcome))
   assert.ok(reasons.includes(outcome.reason), inspect(outcome))
-  assert.notEqual(outcome.words, '')
+  assert.notEqual(outcome.message, '')
 }
 
 /** Not an ending of any kind: asking again stays the only legal next step. */
@@ -138,7 +138,7 @@ export function assertErrorCode(outcome: StartedCheckout | Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.equal(outcome.code, 'provider_unavailable')
   assert.equal(outcome.refused, true)
-  assert.notEqual(outcome.words, '')
+  assert.notEqual(outcome.message, '')
 }
 
 /** From now on connections are refused, to a gateway that has none in its pool that could break in its hands. */

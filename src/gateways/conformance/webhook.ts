@@ -81,7 +81,7 @@ function testForgery(subject: Subject): void {
     const names = proofHeaders(hook)
     assert.ok(names.length > 0, 'the webhook proves where it comes from')
     for (const name of names)
-      for (const value of changedWords(hook.headers[name] ?? ''))
+      for (const value of tamperedValues(hook.headers[name] ?? ''))
         assertForged(gateway.parseWebhook({ ...hook.headers, [name]: value }, hook.body))
   })
 
@@ -123,7 +123,7 @@ function proofHeaders({ headers }: Webhook): string[] {
 }
 
 /** The value with one letter or digit changed, in the middle of each run of them: ends may be padding. */
-function changedWords(value: string): string[] {
+function tamperedValues(value: string): string[] {
   return [...value.matchAll(/[A-Za-z0-9]+/g)].map(({ 0: word, index }) => {
     const place = index + Math.floor(word.length / 2)
     // Never the same letter in the other case, which hexadecimal digits may be written in.

@@ -60,13 +60,13 @@ describe('an answer of Flutterwave to a start', () => {
       assertErrorCode(await startAnswer(t, complaint('currency is not enabled for this merchant', http)))
   })
 
-  it('that blames the key says so in words for the operator', async (t) => {
+  it('that blames the key says so in a message for the operator', async (t) => {
     for (const http of [401, 403]) {
       const outcome = await startAnswer(t, complaint('Invalid authorization key', http))
       assertErrorCode(outcome)
       assert.ok(outcome.kind === 'declined')
-      assert.match(outcome.words, /secret key/)
-      assert.ok(!outcome.words.includes(SECRET_KEY))
+      assert.match(outcome.message, /secret key/)
+      assert.ok(!outcome.message.includes(SECRET_KEY))
     }
   })
 
@@ -75,7 +75,7 @@ describe('an answer of Flutterwave to a start', () => {
     const outcome = await startAnswer(t, complaint(quoting))
     assert.ok(outcome.kind === 'declined')
     for (const secret of [EMAIL, SECRET_KEY, TOKEN, '5531', '2950'])
-      assert.ok(!outcome.words.includes(secret), outcome.words)
+      assert.ok(!outcome.message.includes(secret), outcome.message)
     assert.ok((await startAnswer(t, complaint('no '.repeat(5_000)))).kind === 'declined')
   })
 
@@ -191,12 +191,12 @@ describe('an answer of Flutterwave about a payment', () => {
   })
 
   for (const { how, code } of FLUTTERWAVE_DECLINES.filter(({ on }) => on === 'charge'))
-    it(`that failed with "${how}" is declined as ${code}, in its own words`, async (t) => {
+    it(`that failed with "${how}" is declined as ${code}, with its own message`, async (t) => {
       const reply = altered('verify-card', { status: 'failed', processor_response: how })
       assert.deepEqual(await verifyAnswer(t, reply), {
         kind: 'declined',
         code,
-        words: how,
+        message: how,
         gatewayReference: '4975363',
       })
     })
@@ -205,7 +205,7 @@ describe('an answer of Flutterwave about a payment', () => {
     for (const processor_response of [null, '']) {
       const outcome = await verifyAnswer(t, altered('verify-card', { status: 'failed', processor_response }))
       assert.ok(outcome.kind === 'declined')
-      assert.deepEqual([outcome.code, outcome.words], ['unknown', 'failed'])
+      assert.deepEqual([outcome.code, outcome.message], ['unknown', 'failed'])
     }
   })
 
@@ -292,7 +292,7 @@ describe('an answer of Flutterwave to a charge', () => {
     assert.deepEqual([outcome.code, outcome.gatewayReference], ['insufficient_funds', '4975512'])
   })
 
-  it('that has only words is declined by them', async (t) => {
+  it('that has only a message is declined by it', async (t) => {
     for (const [message, code] of [
       ['Insufficient Funds', 'insufficient_funds'],
       ['Wrong token or email passed', 'invalid_card'],
@@ -332,7 +332,7 @@ describe('an answer of Flutterwave to a charge', () => {
         assertUnknown(await chargeAnswer(t, complaint(message, http)), 'no_answer')
   })
 
-  // Seen in public: the call failed with such words, and the card was charged all the same.
+  // Seen in public: the call failed with such messages, and the card was charged all the same.
   it('that tells of broken work is no decline, whatever its status', async (t) => {
     for (const message of [
       'An error occured. Please contact support',

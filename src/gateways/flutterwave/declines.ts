@@ -4,7 +4,7 @@
 import type { FailureCode } from '../../core/failures.ts'
 
 /** The first line that fits decides, so what is said more exactly stands before what is said more broadly. */
-const WORDINGS: readonly (readonly [RegExp, FailureCode])[] = [
+const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
   [/insufficient|no sufficient|not enough|low balance/, 'insufficient_funds'],
   [/expired card|card (?:has |is )?expired/, 'card_expired'],
   [/authentication (?:is )?required|requires (?:customer )?authentication/, 'authentication_required'],
@@ -42,8 +42,8 @@ const WORDINGS: readonly (readonly [RegExp, FailureCode])[] = [
 ]
 
 export function findFailureCode(text: string | null | undefined): FailureCode | undefined {
-  const words = text?.toLowerCase().replaceAll('_', ' ') ?? ''
-  return WORDINGS.find(([pattern]) => pattern.test(words))?.[1]
+  const normalized = text?.toLowerCase().replaceAll('_', ' ') ?? ''
+  return MESSAGE_PATTERNS.find(([pattern]) => pattern.test(normalized))?.[1]
 }
 
 /** The same reference was sent before, and is refused for a while. */
@@ -51,13 +51,13 @@ export function isDuplicate(message: string): boolean {
   return /duplicate transaction|reference already exist/i.test(message)
 }
 
-// Flutterwave has answered HTTP 400 with such words for saved cards that were charged all the same.
-const DARK_WORDS =
+// Flutterwave has answered HTTP 400 with such messages for saved cards that were charged all the same.
+const AMBIGUOUS_PATTERN =
   /error (?:has |have )?occur|contact support|econn|socket|time ?out|timed out|(?:server|system|application|internal|processing) error|in progress|being processed|unavailable|malfunction|inoperative/i
 
-/** The words of an error that broke off Flutterwave's work: nobody can tell what was done before. */
+/** The message of an error that broke off Flutterwave's work: nobody can tell what was done before. */
 export function isDark(message: string): boolean {
-  return DARK_WORDS.test(message)
+  return AMBIGUOUS_PATTERN.test(message)
 }
 
 /** What a bank decides. The other reasons may stand for work that broke off and went on somewhere else. */
@@ -72,13 +72,13 @@ const VERDICTS: readonly FailureCode[] = [
   'suspected_fraud',
 ]
 
-/** The verdict in the words of an error that has no record beside it. */
+/** The verdict in the message of an error that has no record beside it. */
 export function findVerdict(message: string): FailureCode | undefined {
   const code = findFailureCode(message)
   return code && VERDICTS.includes(code) ? code : undefined
 }
 
-const VALIDATION_WORDS = [
+const VALIDATION_PATTERNS = [
   /\b(?:is|are) (?:required|missing|invalid|not (?:valid|allowed|supported|enabled))/,
   /\b(?:missing|invalid|unknown|unsupported) (?:\w+ )?(?:parameter|field|value|amount|currency|country|e-?mail|tx_?ref|redirect)/,
   /\bprovide a\b|\bmust (?:be|have|contain)\b/,
@@ -86,19 +86,19 @@ const VALIDATION_WORDS = [
   /\bnot (?:supported|enabled|allowed)\b.*\bcurrency/,
 ]
 
-/** The words of a request that was not even looked into: something about it is missing or not taken. */
+/** The message of a request that was not even looked into: something about it is missing or not taken. */
 export function isValidation(message: string): boolean {
-  const words = message.toLowerCase()
-  return VALIDATION_WORDS.some((pattern) => pattern.test(words))
+  const normalized = message.toLowerCase()
+  return VALIDATION_PATTERNS.some((pattern) => pattern.test(normalized))
 }
 
-const LONGEST_WORDS = 200
+const MAX_MESSAGE_LENGTH = 200
 
-/** The provider's words without what they may quote: an address, a key or a token, a number. */
+/** The provider's message without what it may quote: an address, a key or a token, a number. */
 export function quote(text: string): string {
   return text
     .replaceAll(/\S+@\S+/g, '[address]')
     .replaceAll(/\bflw[\w-]*-\S+/gi, '[key]')
     .replaceAll(/\d(?:[ -]?\d){7,}/g, '[number]')
-    .slice(0, LONGEST_WORDS)
+    .slice(0, MAX_MESSAGE_LENGTH)
 }

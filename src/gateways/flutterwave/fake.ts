@@ -17,7 +17,7 @@ export function readFixture(name: string): Json {
   return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
 }
 
-/** Every reason that banks and networks give here, in the words in which Flutterwave passes them on. */
+/** Every reason that banks and networks give here, in the texts in which Flutterwave passes them on. */
 const REASONS = [
   ['Insufficient Funds', 'insufficient_funds'],
   ['No sufficient funds', 'insufficient_funds'],

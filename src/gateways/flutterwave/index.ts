@@ -1,5 +1,5 @@
 // The connector to Flutterwave, API version 3: hosted page, charges by card token, refunds. Its webhooks say who sends
-// and not what, its errors have words and no codes, and it has no idempotency key but our reference.
+// and not what, its errors have messages and no codes, and it has no idempotency key but our reference.
 
 import type { Mode } from '../../core/merchant.ts'
 import { sameBytes } from '../../kit/crypto.ts'
@@ -100,7 +100,7 @@ function openFlutterwave(connection: Connection): Gateway {
     // Whatever kept us from learning more, the reference is taken: neither "not sent" nor "not found" is true.
     return unknown(
       'no_answer',
-      `Flutterwave has this reference from before; asked about it: ${outcome.words}`,
+      `Flutterwave has this reference from before; asked about it: ${outcome.message}`,
     )
   }
 
@@ -119,8 +119,8 @@ function openFlutterwave(connection: Connection): Gateway {
     async chargeSaved(attempt, text) {
       const credential = readCredential(text)
       if (!credential) {
-        const words = 'what was saved of the card cannot be read'
-        return { kind: 'declined', code: 'invalid_card', words, gatewayReference: null }
+        const message = 'what was saved of the card cannot be read'
+        return { kind: 'declined', code: 'invalid_card', message, gatewayReference: null }
       }
       const answer = await post('/tokenized-charges', toChargeBody(attempt, credential, publicUrl()))
       return settleTaken(fromCharge(answer, attempt, clock.now()), attempt)

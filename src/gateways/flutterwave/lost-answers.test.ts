@@ -174,7 +174,7 @@ describe('a refund by Flutterwave', () => {
     assert.equal((await gateway.refund(request(125_050n))).kind, 'succeeded')
     const outcome = await gateway.refund(request(1n))
     assert.ok(outcome.kind === 'failed', inspect(outcome))
-    assert.match(outcome.words, /greater than what is left/)
+    assert.match(outcome.message, /greater than what is left/)
   })
 
   it('is not made while an earlier one of this amount has no comment to tell whose it is', async (t) => {

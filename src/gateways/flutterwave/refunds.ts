@@ -125,7 +125,7 @@ function fromStatus(refund: Refund): RefundOutcome {
     case 'successful':
       return isDisbursed(refund)
         ? { kind: 'succeeded', gatewayReference: id }
-        : { kind: 'failed', words: 'the money did not reach the payer', gatewayReference: id }
+        : { kind: 'failed', message: 'the money did not reach the payer', gatewayReference: id }
     case 'new':
     case 'pending':
     case 'pending-momo':
@@ -133,7 +133,7 @@ function fromStatus(refund: Refund): RefundOutcome {
       return { kind: 'pending', gatewayReference: id }
     case 'failed':
     case 'cancelled':
-      return { kind: 'failed', words: `the refund at Flutterwave is ${status}`, gatewayReference: id }
+      return { kind: 'failed', message: `the refund at Flutterwave is ${status}`, gatewayReference: id }
     default:
       return unreadable(`Flutterwave answered a status that we do not know: ${quote(status)}`)
   }
@@ -146,14 +146,14 @@ function isDisbursed({ meta }: Refund): boolean {
 }
 
 function fromFailedRefund(error: ErrorReply): RefundOutcome {
-  const { http, message } = error
-  if (message === null || !isComplaint(http) || isDark(message)) return fromSilence(error)
-  const words = `Flutterwave answered HTTP ${http}: ${quote(message)}`
-  return { kind: 'failed', words, gatewayReference: null }
+  const { http, providerMessage } = error
+  if (providerMessage === null || !isComplaint(http) || isDark(providerMessage)) return fromSilence(error)
+  const message = `Flutterwave answered HTTP ${http}: ${quote(providerMessage)}`
+  return { kind: 'failed', message, gatewayReference: null }
 }
 
-function isNothing({ http, message }: ErrorReply): boolean {
-  return http === 404 || (http === 400 && /no (?:refund|transaction)|not found/i.test(message ?? ''))
+function isNothing({ http, providerMessage }: ErrorReply): boolean {
+  return http === 404 || (http === 400 && /no (?:refund|transaction)|not found/i.test(providerMessage ?? ''))
 }
 
 function fromSilence({ http }: ErrorReply): RefundOutcome {

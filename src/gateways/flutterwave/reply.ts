@@ -23,7 +23,7 @@ export interface ErrorReply {
   kind: 'error'
   http: number
   /** Null when the body is not Flutterwave's: somebody on the way may have answered. */
-  message: string | null
+  providerMessage: string | null
   data: unknown
 }
 
@@ -41,7 +41,7 @@ export function readReply(answer: HttpAnswer): Reply {
     return {
       kind: 'error',
       http,
-      message: isError ? (envelope.message ?? '') : null,
+      providerMessage: isError ? (envelope.message ?? '') : null,
       data: isError ? envelope.data : null,
     }
   return http >= 200 && http < 300 && envelope?.status === 'success'
@@ -68,10 +68,10 @@ export function isComplaint(http: number): boolean {
   return http < 300 || http === 400 || http === 404 || http === 405 || http === 422
 }
 
-export function unknown(reason: Unknown['reason'], words: string): Unknown {
-  return { kind: 'unknown', reason, words }
+export function unknown(reason: Unknown['reason'], message: string): Unknown {
+  return { kind: 'unknown', reason, message }
 }
 
-export function unreadable(words: string): Unknown {
-  return unknown('unreadable', words)
+export function unreadable(message: string): Unknown {
+  return unknown('unreadable', message)
 }

@@ -114,9 +114,9 @@ export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Ou
 function fromRefusedStart(error: ErrorReply): Outcome | Taken {
   const frontDoor = fromFrontDoor(error.http)
   if (frontDoor) return frontDoor
-  const { message } = error
-  if (message === null || !isComplaint(error.http)) return fromOddError(error)
-  return isDuplicate(message) ? { kind: 'taken' } : refused(describe(error))
+  const { providerMessage } = error
+  if (providerMessage === null || !isComplaint(error.http)) return fromOddError(error)
+  return isDuplicate(providerMessage) ? { kind: 'taken' } : refused(describe(error))
 }
 
 export function fromCharge(answer: HttpAnswer, attempt: Attempt, now: Date): Outcome | Taken {
@@ -132,27 +132,27 @@ export function fromCharge(answer: HttpAnswer, attempt: Attempt, now: Date): Out
 const PLAIN_REFUSALS: readonly number[] = [404, 405, 422]
 
 /**
- * Without a record there are only words. A bank's verdict and a complaint about the request are believed; whatever else
+ * Without a record there is only a message. A bank's verdict and a complaint about the request are believed; whatever else
  * they say, cards have been charged behind such an error, and only the record tells.
  */
 function fromFailedCharge(error: ErrorReply): Outcome | Taken {
   const frontDoor = fromFrontDoor(error.http)
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
-  if (frontDoor) return error.http === 429 ? unknown('no_answer', frontDoor.words) : frontDoor
-  const { message } = error
-  if (message === null || !isComplaint(error.http)) return fromOddError(error)
-  if (isDuplicate(message)) return { kind: 'taken' }
-  const words = describe(error)
-  if (isDark(message)) return unknown('no_answer', words)
-  const code = findVerdict(message)
-  if (code) return declined(null, code, words)
-  const isRefused = PLAIN_REFUSALS.includes(error.http) || isValidation(message)
-  return isRefused ? refused(words) : unknown('no_answer', words)
+  if (frontDoor) return error.http === 429 ? unknown('no_answer', frontDoor.message) : frontDoor
+  const { providerMessage } = error
+  if (providerMessage === null || !isComplaint(error.http)) return fromOddError(error)
+  if (isDuplicate(providerMessage)) return { kind: 'taken' }
+  const message = describe(error)
+  if (isDark(providerMessage)) return unknown('no_answer', message)
+  const code = findVerdict(providerMessage)
+  if (code) return declined(null, code, message)
+  const isRefused = PLAIN_REFUSALS.includes(error.http) || isValidation(providerMessage)
+  return isRefused ? refused(message) : unknown('no_answer', message)
 }
 
 function fromFrontDoor(http: number): Declined | undefined {
-  const words = describeFrontDoor(http)
-  return words === undefined ? undefined : refused(words)
+  const message = describeFrontDoor(http)
+  return message === undefined ? undefined : refused(message)
 }
 
 function fromOddError({ http }: ErrorReply): Outcome {
@@ -161,8 +161,8 @@ function fromOddError({ http }: ErrorReply): Outcome {
     : unreadable(`Flutterwave answered HTTP ${http}`)
 }
 
-function describe({ http, message }: ErrorReply): string {
-  return `Flutterwave answered HTTP ${http}: ${quote(message ?? '')}`
+function describe({ http, providerMessage }: ErrorReply): string {
+  return `Flutterwave answered HTTP ${http}: ${quote(providerMessage ?? '')}`
 }
 
 export function fromVerify(answer: HttpAnswer, query: StatusQuery, now: Date): Outcome {
@@ -177,10 +177,11 @@ export function fromVerify(answer: HttpAnswer, query: StatusQuery, now: Date): O
 
 /** A refusal to tell says nothing about the payment, which may well have been paid. */
 function fromUnansweredQuestion(error: ErrorReply, query: StatusQuery, now: Date): Outcome {
-  const { http, message } = error
+  const { http, providerMessage } = error
   const frontDoor = describeFrontDoor(http)
   if (frontDoor) return unknown('no_answer', frontDoor)
-  const isNotFound = message !== null && (http === 404 || /no transaction|not found/i.test(message))
+  const isNotFound =
+    providerMessage !== null && (http === 404 || /no transaction|not found/i.test(providerMessage))
   return isNotFound && isComplaint(http) ? fromNothing(query, now) : fromOddError(error)
 }
 
@@ -269,10 +270,10 @@ export function fromHook(rawBody: Buffer): ParsedWebhook {
 
 type Declined = Extract<Outcome, { kind: 'declined' }>
 
-function declined(gatewayReference: string | null, code: FailureCode, words: string): Outcome {
-  return { kind: 'declined', code, words, gatewayReference }
+function declined(gatewayReference: string | null, code: FailureCode, message: string): Outcome {
+  return { kind: 'declined', code, message, gatewayReference }
 }
 
-function refused(words: string): Declined {
-  return { kind: 'declined', code: 'provider_unavailable', words, gatewayReference: null, refused: true }
+function refused(message: string): Declined {
+  return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
 }

@@ -49,15 +49,15 @@ const readFailedBody = reader(FailedBody)
 
 export type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
-export function unknown(reason: Unknown['reason'], words: string): Unknown {
-  return { kind: 'unknown', reason, words }
+export function unknown(reason: Unknown['reason'], message: string): Unknown {
+  return { kind: 'unknown', reason, message }
 }
 
 /** A request that pawaPay turned away with a status between 400 and 499. */
 export interface TurnedAway {
   kind: 'turned_away'
   http: number
-  words: string
+  message: string
 }
 
 export type Reply<Body> = { kind: 'read'; body: Body } | TurnedAway | Unknown
@@ -78,7 +78,7 @@ function turnedAway(http: number, body: Buffer): TurnedAway {
   const reason = readFailedBody(body)?.failureReason
   const said = reason ? `HTTP ${http}, ${describeFailure(reason)}` : `HTTP ${http}`
   const advice = adviceFor(http, reason?.failureCode)
-  return { kind: 'turned_away', http, words: `pawaPay answered ${said}${advice && `: ${advice}`}` }
+  return { kind: 'turned_away', http, message: `pawaPay answered ${said}${advice && `: ${advice}`}` }
 }
 
 /** What an operator can do about it. */

@@ -293,7 +293,7 @@ describe('a deposit', () => {
     assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
       kind: 'declined',
       code: 'insufficient_funds',
-      words: 'pawaPay answered INSUFFICIENT_BALANCE',
+      message: 'pawaPay answered INSUFFICIENT_BALANCE',
       gatewayReference: RECORDED_KEY,
     })
   })
@@ -328,7 +328,7 @@ describe('a deposit', () => {
       const outcome = await rig.gateway.verify(attempt, attempt.key)
       assert.ok(outcome.kind === 'declined', inspect(outcome))
       assert.equal(outcome.code, 'unknown')
-      assert.doesNotMatch(outcome.words, /\d/)
+      assert.doesNotMatch(outcome.message, /\d/)
     }
   })
 
@@ -383,13 +383,13 @@ async function pay(rig: Rig) {
 function assertErrorCode(
   outcome: StartedCheckout | Outcome,
   code = 'provider_unavailable',
-  words = /./,
+  message = /./,
 ): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.equal(outcome.code, code)
   assert.equal(outcome.refused, true)
-  assert.match(outcome.words, words)
-  assert.doesNotMatch(outcome.words, /\d{6}/)
+  assert.match(outcome.message, message)
+  assert.doesNotMatch(outcome.message, /\d{6}/)
 }
 
 function assertUnknown(outcome: StartedCheckout | Outcome, reason: string): void {

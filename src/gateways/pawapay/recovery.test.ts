@@ -190,7 +190,7 @@ describe('a refund at pawaPay', () => {
     const request = await payAndAsk(rig)
     const outcome = await refund(rig.gateway, part(request, 125_051n))
     assert.ok(outcome.kind === 'failed', inspect(outcome))
-    assert.match(outcome.words, /AMOUNT_OUT_OF_BOUNDS/)
+    assert.match(outcome.message, /AMOUNT_OUT_OF_BOUNDS/)
     const nobody = await refund(rig.gateway, { ...request, attemptKey: randomUUID() })
     assert.equal(nobody.kind, 'failed')
     assert.deepEqual(rig.provider.refunds?.(request.attemptKey), [])

@@ -67,9 +67,9 @@ export function fromRefund(answer: HttpAnswer, key: string): RefundOutcome | { k
 }
 
 /** Only a request that is wrong in itself fails for good. A wrong token or too many requests are no word on the refund. */
-function fromTurnedAway({ http, words }: TurnedAway): RefundOutcome {
-  if (http === 400) return { kind: 'failed', words, gatewayReference: null }
-  return unknown('no_answer', words)
+function fromTurnedAway({ http, message }: TurnedAway): RefundOutcome {
+  if (http === 400) return { kind: 'failed', message, gatewayReference: null }
+  return unknown('no_answer', message)
 }
 
 // Nothing was begun, and the same request can be taken later: when the refund before it is done, when the operator is
@@ -77,15 +77,15 @@ function fromTurnedAway({ http, words }: TurnedAway): RefundOutcome {
 const LATER: readonly string[] = ['REFUND_IN_PROGRESS', 'PROVIDER_TEMPORARILY_UNAVAILABLE', 'UNKNOWN_ERROR']
 
 function fromRejection(reason: FailureReason | null | undefined): RefundOutcome {
-  const words = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
-  if (reason && LATER.includes(reason.failureCode)) return unknown('not_found', words)
-  return { kind: 'failed', words, gatewayReference: null }
+  const message = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
+  if (reason && LATER.includes(reason.failureCode)) return unknown('not_found', message)
+  return { kind: 'failed', message, gatewayReference: null }
 }
 
 export function fromRefundStatus(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer, readRefund)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'turned_away') return unknown('no_answer', reply.words)
+  if (reply.kind === 'turned_away') return unknown('no_answer', reply.message)
   const { body } = reply
   return body.status === 'FOUND'
     ? fromFound(body.data, request)
@@ -120,6 +120,6 @@ function isSame({ refundId, amount, currency }: Refund, request: RefundRequest):
 
 function fromFailed(refundId: string, reason: FailureReason | null | undefined): RefundOutcome {
   if (reason?.failureCode === 'UNKNOWN_ERROR') return unknown('unreadable', 'pawaPay answered UNKNOWN_ERROR')
-  const words = reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason'
-  return { kind: 'failed', words, gatewayReference: refundId }
+  const message = reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason'
+  return { kind: 'failed', message, gatewayReference: refundId }
 }

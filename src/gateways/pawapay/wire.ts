@@ -158,20 +158,20 @@ export function fromStart(
 // The statuses with which a request is turned away at the door. Any other of the 400s may stand for an act.
 const DOOR: readonly number[] = [400, 401, 403, 404, 429]
 
-function fromTurnedAway({ http, words }: TurnedAway): Outcome {
-  return DOOR.includes(http) ? refused('provider_unavailable', words) : unknown('unreadable', words)
+function fromTurnedAway({ http, message }: TurnedAway): Outcome {
+  return DOOR.includes(http) ? refused('provider_unavailable', message) : unknown('unreadable', message)
 }
 
-export function refused(code: FailureCode, words: string): Outcome {
-  return { kind: 'declined', code, words, gatewayReference: null, refused: true }
+export function refused(code: FailureCode, message: string): Outcome {
+  return { kind: 'declined', code, message, gatewayReference: null, refused: true }
 }
 
 /** Whatever the reason is, nothing was sent to the payer. */
 function fromRejection(reason: FailureReason | null | undefined): Outcome {
   const code = reason?.failureCode
   if (code === UNKNOWN_ERROR) return unknown('no_answer', `pawaPay answered ${UNKNOWN_ERROR}`)
-  const words = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
-  return refused(code === 'AMOUNT_OUT_OF_BOUNDS' ? 'limit_exceeded' : 'provider_unavailable', words)
+  const message = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
+  return refused(code === 'AMOUNT_OUT_OF_BOUNDS' ? 'limit_exceeded' : 'provider_unavailable', message)
 }
 
 // Their own word for not knowing: after it only the status counts, and it is never a failure.
@@ -199,7 +199,7 @@ export function fromDepositStatus(
   const reply = readReply(answer, readDeposit)
   if (reply.kind === 'unknown') return reply
   // A refusal to tell says nothing about the payment.
-  if (reply.kind === 'turned_away') return unknown('no_answer', reply.words)
+  if (reply.kind === 'turned_away') return unknown('no_answer', reply.message)
   const { body } = reply
   return body.status === 'FOUND' ? fromDeposit(body.data, asked.query.key, asked.now) : fromNoDeposit(asked)
 }
@@ -214,8 +214,8 @@ const ABANDONED_MS = 20 * MINUTE_MS
 function fromNoDeposit(asked: { query: StatusQuery; gatewayReference: string | null; now: Date }): Outcome {
   const { query, gatewayReference, now } = asked
   if (now >= addMs(query.startedAt, ABANDONED_MS)) {
-    const words = 'pawaPay has no deposit, and its page is closed'
-    return { kind: 'declined', code: 'customer_timeout', words, gatewayReference }
+    const message = 'pawaPay has no deposit, and its page is closed'
+    return { kind: 'declined', code: 'customer_timeout', message, gatewayReference }
   }
   if (gatewayReference !== null) return { kind: 'pending', gatewayReference }
   if (now < addMs(query.startedAt, REOPEN_MS)) return unknown('not_found', 'pawaPay has no such deposit')
@@ -249,7 +249,7 @@ function fromFailed(depositId: string, reason: FailureReason | null | undefined)
   return {
     kind: 'declined',
     code: (Object.hasOwn(DECLINES, failureCode) && DECLINES[failureCode]) || 'unknown',
-    words: reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason',
+    message: reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason',
     gatewayReference: depositId,
   }
 }

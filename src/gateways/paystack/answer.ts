@@ -13,12 +13,12 @@ export interface Refusal {
   kind: 'refused'
   http: number
   /** As Paystack wrote it: to decide by, never to show. */
-  message: string
+  providerMessage: string
   /** validation_error, api_error, processor_error, or nothing. */
   type: string
   code: string
   /** For those who look after this service. */
-  words: string
+  message: string
 }
 
 export type Answer = { kind: 'said'; data: unknown } | Refusal | Unknown
@@ -66,11 +66,18 @@ export function readAnswer(answer: HttpAnswer): Answer {
 
 type Envelope = NonNullable<ReturnType<typeof readEnvelope>>
 
-function refused(http: number, words: string, envelope: Partial<Envelope> = {}): Refusal {
-  const { message, type, code } = envelope
-  // Paystack's own description has the same three words under type in one place and under code in another.
+function refused(http: number, message: string, envelope: Partial<Envelope> = {}): Refusal {
+  const { message: providerMessage, type, code } = envelope
+  // Paystack's own description has the same three values under type in one place and under code in another.
   const told = [type, code].find((word) => word?.endsWith('_error'))
-  return { kind: 'refused', http, message: message ?? '', type: told ?? '', code: code ?? '', words }
+  return {
+    kind: 'refused',
+    http,
+    providerMessage: providerMessage ?? '',
+    type: told ?? '',
+    code: code ?? '',
+    message,
+  }
 }
 
 /** Some of Paystack's own samples say it with 400 instead of 401. */
@@ -85,14 +92,14 @@ export function isUnknown(answer: Answer): answer is Unknown {
 /** The reference is taken: Paystack has seen this payment before, and will not do it a second time. */
 export function isDuplicate(answer: Answer): boolean {
   if (answer.kind !== 'refused') return false
-  return answer.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(answer.message)
+  return answer.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(answer.providerMessage)
 }
 
-export function unknown(reason: Unknown['reason'], words: string): Unknown {
-  return { kind: 'unknown', reason, words }
+export function unknown(reason: Unknown['reason'], message: string): Unknown {
+  return { kind: 'unknown', reason, message }
 }
 
-const MAX_WORDS = 200
+const MAX_MESSAGE_LENGTH = 200
 
 /** What others wrote, without what must not be read in a log: addresses, keys, tokens, long numbers. */
 export function quote(text: string): string {
@@ -100,5 +107,5 @@ export function quote(text: string): string {
     .replaceAll(/\S+@\S+/g, '…')
     .replaceAll(/\b(?:sk|pk)_\w+|\bAUTH_\w+/g, '…')
     .replaceAll(/\d(?:[ -]?\d){8,}/g, '…')
-    .slice(0, MAX_WORDS)
+    .slice(0, MAX_MESSAGE_LENGTH)
 }

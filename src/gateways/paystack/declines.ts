@@ -35,7 +35,7 @@ const RESPONSE_CODES: Readonly<Record<string, FailureCode>> = {
 }
 
 /** The first line that fits decides, so what is said more exactly stands before what is said more broadly. */
-const WORDINGS: readonly (readonly [RegExp, FailureCode])[] = [
+const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
   [/insufficient|not enough|low balance/, 'insufficient_funds'],
   [/time to pay|session timeout|cannot be reached|did not (?:approve|respond)/, 'customer_timeout'],
   [/authenticat\w+ (?:is )?required/, 'authentication_required'],
@@ -71,7 +71,7 @@ export function toFailureCode(
   responseCode: string | null | undefined,
   ...texts: readonly (string | null | undefined)[]
 ): FailureCode {
-  const known = findResponseCode(responseCode) ?? texts.map(findWording).find((code) => code !== undefined)
+  const known = findResponseCode(responseCode) ?? texts.map(findByMessage).find((code) => code !== undefined)
   return known ?? 'unknown'
 }
 
@@ -79,8 +79,8 @@ function findResponseCode(code: string | null | undefined): FailureCode | undefi
   return code != null && Object.hasOwn(RESPONSE_CODES, code) ? RESPONSE_CODES[code] : undefined
 }
 
-/** Paystack's own names for reasons (insufficient_funds) are read as the words they are made of. */
-export function findWording(text: string | null | undefined): FailureCode | undefined {
-  const words = text?.toLowerCase().replaceAll('_', ' ') ?? ''
-  return WORDINGS.find(([pattern]) => pattern.test(words))?.[1]
+/** Paystack's own names for reasons (insufficient_funds) are read as the text they are made of. */
+export function findByMessage(text: string | null | undefined): FailureCode | undefined {
+  const normalized = text?.toLowerCase().replaceAll('_', ' ') ?? ''
+  return MESSAGE_PATTERNS.find(([pattern]) => pattern.test(normalized))?.[1]
 }

@@ -41,7 +41,14 @@ describe('what Paystack says of disputes', () => {
   })
 
   it('is nothing where there is none', () => {
-    const nothing: Answer = { kind: 'refused', http: 404, message: '', type: '', code: '', words: 'none' }
+    const nothing: Answer = {
+      kind: 'refused',
+      http: 404,
+      providerMessage: '',
+      type: '',
+      code: '',
+      message: 'none',
+    }
     for (const answer of [said([]), said(null), nothing]) assert.deepEqual(withDisputes(answer, paid), paid)
   })
 
@@ -64,14 +71,14 @@ describe('what Paystack says of disputes', () => {
     )
   })
 
-  it('stays unknown with words that we do not know, and while nobody answers', () => {
+  it('stays unknown with values that we do not know, and while nobody answers', () => {
     const odd: Answer[] = [
       said([dispute({ status: 'archived' })]),
       said([dispute({ status: 'resolved', resolution: 'maybe' })]),
       said([dispute({ id: 'x' })]),
       said('none'),
-      { kind: 'refused', http: 401, message: '', type: '', code: '', words: 'bad key' },
-      { kind: 'unknown', reason: 'no_answer', words: 'timeout' },
+      { kind: 'refused', http: 401, providerMessage: '', type: '', code: '', message: 'bad key' },
+      { kind: 'unknown', reason: 'no_answer', message: 'timeout' },
     ]
     for (const answer of odd) assert.equal(withDisputes(answer, paid).kind, 'unknown')
   })

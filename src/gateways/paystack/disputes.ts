@@ -28,7 +28,7 @@ export const disputesPath = (transactionId: string) =>
 /** The success with the disputes about it, if there are any. */
 export function withDisputes(answer: Answer, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
   if (isUnknown(answer)) return answer
-  if (answer.kind === 'refused') return answer.http === 404 ? paid : unknown('no_answer', answer.words)
+  if (answer.kind === 'refused') return answer.http === 404 ? paid : unknown('no_answer', answer.message)
   if (answer.data == null) return paid
   const data = readDisputes(answer.data)
   if (!data) return unknown('unreadable', 'Paystack answered disputes that cannot be read')

@@ -123,6 +123,6 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 const UNREADABLE_CREDENTIAL = {
   kind: 'declined',
   code: 'invalid_card',
-  words: 'what was saved of this card is not what Paystack wants back',
+  message: 'what was saved of this card is not what Paystack wants back',
   gatewayReference: null,
 } as const

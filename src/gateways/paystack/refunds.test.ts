@@ -86,7 +86,7 @@ describe('a refund at Paystack', () => {
     assert.equal((await gateway.refund(request())).kind, 'failed')
   })
 
-  it('that Paystack refuses has failed, in its words and without its customer', async (t) => {
+  it('that Paystack refuses has failed, with its message and without its customer', async (t) => {
     const { gateway } = await startSpeaker(t, ({ method }) =>
       method === 'POST'
         ? refuse(400, 'Insufficient balance to refund owner@example.com. Please top up.')
@@ -94,7 +94,7 @@ describe('a refund at Paystack', () => {
     )
     assert.deepEqual(await gateway.refund(request()), {
       kind: 'failed',
-      words: 'Paystack refuses: Insufficient balance to refund … Please top up.',
+      message: 'Paystack refuses: Insufficient balance to refund … Please top up.',
       gatewayReference: null,
     })
   })

@@ -36,7 +36,7 @@ export function openRefunds(ask: Ask, clock: Clock): Required<Pick<Gateway, 'ref
       if (isUnknown(answer)) return answer
       const list = readList(answer)
       if (!list)
-        return unknown('unreadable', answer.kind === 'refused' ? answer.words : 'Paystack lists no refunds')
+        return unknown('unreadable', answer.kind === 'refused' ? answer.message : 'Paystack lists no refunds')
       const found = list.find((one) => carriesKey(one, refund))
       if (found) return fromRefund(found, refund)
       if (list.length < PAGE_SIZE) return unknown('not_found', 'Paystack does not know this refund')
@@ -62,7 +62,7 @@ export function openRefunds(ask: Ask, clock: Clock): Required<Pick<Gateway, 'ref
       const answer = readAnswer(await ask('GET', `/refund/${encodeURIComponent(gatewayReference)}`))
       if (isUnknown(answer)) return answer
       if (answer.kind === 'said') return fromRefund(answer.data, refund)
-      return unknown(answer.http === 404 ? 'not_found' : 'unreadable', answer.words)
+      return unknown(answer.http === 404 ? 'not_found' : 'unreadable', answer.message)
     },
   }
 }
@@ -114,7 +114,7 @@ function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
     case 'processed':
       return { kind: 'succeeded', gatewayReference: gatewayReference ?? refund.key }
     case 'failed':
-      return { kind: 'failed', words: 'Paystack could not give the money back', gatewayReference }
+      return { kind: 'failed', message: 'Paystack could not give the money back', gatewayReference }
     default:
       return unknown(
         'unreadable',
@@ -135,11 +135,11 @@ function isOfAmount(
 
 /** Nothing began, except where all has gone back already, which may have been this very refund a moment ago. */
 async function fromRefusedRefund(
-  { http, message, type, words }: Extract<Answer, { kind: 'refused' }>,
+  { http, providerMessage, type, message }: Extract<Answer, { kind: 'refused' }>,
   find: () => Promise<RefundOutcome>,
 ): Promise<RefundOutcome> {
-  if (http === 429 || type === 'api_error') return unknown('no_answer', words)
-  const earlier = /revers|refunded/i.test(message) ? await find() : undefined
+  if (http === 429 || type === 'api_error') return unknown('no_answer', message)
+  const earlier = /revers|refunded/i.test(providerMessage) ? await find() : undefined
   if (earlier && (earlier.kind !== 'unknown' || earlier.reason !== 'not_found')) return earlier
-  return { kind: 'failed', words, gatewayReference: null }
+  return { kind: 'failed', message, gatewayReference: null }
 }

@@ -30,7 +30,7 @@ describe('a decline of Paystack', () => {
       ['17', 'customer_cancelled'],
       ['91', 'provider_unavailable'],
       ['94', 'duplicate'],
-      // No code of the table: the words decide.
+      // No code of the table: the message decides.
       ['B7', 'insufficient_funds'],
     ] as const
     for (const [response_code, code] of known) {
@@ -40,33 +40,33 @@ describe('a decline of Paystack', () => {
     }
   })
 
-  it('is known by Paystack’s own name for it before the bank’s words', async (t) => {
+  it('is known by Paystack’s own name for it before the bank’s message', async (t) => {
     const named = { gateway_response_code: 'expired_card', gateway_response: 'Declined' }
     const outcome = await verifyAnswer(t, altered('verify-failed', named))
     assert.deepEqual(outcome, {
       kind: 'declined',
       code: 'card_expired',
-      words: 'Declined',
+      message: 'Declined',
       gatewayReference: '4099260516',
     })
   })
 
-  it('has words also when the bank has none', async (t) => {
+  it('has a message also when the bank has none', async (t) => {
     const silent = { gateway_response: null, message: null }
     const outcome = await verifyAnswer(t, altered('verify-failed', silent))
     assert.ok(outcome.kind === 'declined')
-    assert.deepEqual([outcome.code, outcome.words], ['unknown', 'failed'])
+    assert.deepEqual([outcome.code, outcome.message], ['unknown', 'failed'])
   })
 
   it('of every kind that banks write has one meaning', () => {
     assert.ok(new Set(DECLINES.map(([, code]) => code)).size >= 12, 'nearly every reason of ours is met')
   })
 
-  it('tells no address, key, token or card number in its words', async (t) => {
+  it('tells no address, key, token or card number in its message', async (t) => {
     const told = `${EMAIL}: card 4084 0840 8408 4081, 4084-0840-8408-4081, AUTH_8dfhjjdt and ${FAKE_SECRET_KEY} failed`
     const outcome = await verifyAnswer(t, altered('verify-failed', { gateway_response: told }))
     assert.ok(outcome.kind === 'declined')
-    assert.equal(outcome.words, '… card …, …, … and … failed')
+    assert.equal(outcome.message, '… card …, …, … and … failed')
   })
 
   it('by a charge is HTTP 200 all the same', async (t) => {
@@ -76,7 +76,7 @@ describe('a decline of Paystack', () => {
       {
         kind: 'declined',
         code: 'do_not_honor',
-        words: 'Declined',
+        message: 'Declined',
         gatewayReference: '4099490251',
       },
     )
@@ -111,26 +111,26 @@ describe('a refusal of Paystack', () => {
       [400, typed('validation_error', 'No active channel'), 'Paystack refuses: No active channel'],
       [422, typed('validation_error', ''), 'Paystack refuses: no reason given'],
     ] as const
-    for (const [http, body, words] of refusals)
+    for (const [http, body, message] of refusals)
       for (const outcome of [await start(t, http, body), await charge(t, http, body)])
         assert.deepEqual(outcome, {
           kind: 'declined',
           code: 'provider_unavailable',
-          words,
+          message,
           gatewayReference: null,
           refused: true,
         })
   })
 
   it('for too many requests lets another gateway open the page, and a charge wait', async (t) => {
-    const words = 'Paystack has too much to do'
+    const message = 'Paystack has too much to do'
     const page = await start(t, 429, '<h1>Slow down</h1>')
     assert.ok(page.kind === 'declined' && page.refused)
-    assert.deepEqual([page.code, page.words], ['provider_unavailable', words])
+    assert.deepEqual([page.code, page.message], ['provider_unavailable', message])
     assert.deepEqual(await charge(t, 429, '<h1>Slow down</h1>'), {
       kind: 'unknown',
       reason: 'no_answer',
-      words,
+      message,
     })
   })
 
@@ -142,7 +142,7 @@ describe('a refusal of Paystack', () => {
     ] as const) {
       const outcome = await start(t, http, body)
       assert.ok(outcome.kind === 'declined' && outcome.refused, String(http))
-      assert.match(outcome.words, /secret key \(secretKey, GATEWAY_PAYSTACK_SECRET_KEY\)/)
+      assert.match(outcome.message, /secret key \(secretKey, GATEWAY_PAYSTACK_SECRET_KEY\)/)
     }
   })
 

@@ -7,7 +7,7 @@ import { type Money, money } from '../../core/money.ts'
 import { shaped } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
 import { type Answer, isUnknown, quote, type Refusal, unknown } from './answer.ts'
-import { findWording, toFailureCode } from './declines.ts'
+import { findByMessage, toFailureCode } from './declines.ts'
 import { Digits, Maybe, Text } from './json.ts'
 import { toChannels } from './rails.ts'
 import { Credential, toSavedMethod } from './saved-method.ts'
@@ -89,26 +89,26 @@ export function fromInitialize(answer: Answer, key: string): StartedCheckout | O
 }
 
 /** What Paystack would not do, so that nothing has begun; a decline by the processor behind it is the bank's word. */
-function fromRefusal({ message, type, words }: Refusal): Outcome {
-  const declined = { kind: 'declined', words, gatewayReference: null } as const
+function fromRefusal({ providerMessage, type, message }: Refusal): Outcome {
+  const declined = { kind: 'declined', message, gatewayReference: null } as const
   switch (type) {
     case 'processor_error':
-      return { ...declined, code: toFailureCode(null, message) }
+      return { ...declined, code: toFailureCode(null, providerMessage) }
     case 'api_error':
       // Trouble of Paystack's own, whatever status it comes with: it may have come after the act.
-      return unknown('no_answer', words)
+      return unknown('no_answer', message)
     default:
       // A saved card that is of no use says so; everything else is a matter between the operator and Paystack.
       return {
         ...declined,
-        code: isDeadCard(message) ? 'invalid_card' : 'provider_unavailable',
+        code: isDeadCard(providerMessage) ? 'invalid_card' : 'provider_unavailable',
         refused: true,
       }
   }
 }
 
 function isDeadCard(message: string): boolean {
-  return findWording(message) === 'invalid_card'
+  return findByMessage(message) === 'invalid_card'
 }
 
 const readPause = shaped(Type.Object({ paused: Type.Literal(true) }))
@@ -117,7 +117,7 @@ export function fromCharge(answer: Answer, attempt: Attempt, now: Date): Outcome
   if (isUnknown(answer)) return answer
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
   if (answer.kind === 'refused')
-    return answer.http === 429 ? unknown('no_answer', answer.words) : fromRefusal(answer)
+    return answer.http === 429 ? unknown('no_answer', answer.message) : fromRefusal(answer)
   if (readPause(answer.data)) return authenticationRequired(null)
   return fromTransaction(answer.data, attempt, now)
 }
@@ -125,13 +125,14 @@ export function fromCharge(answer: Answer, attempt: Attempt, now: Date): Outcome
 /** An answer that refuses to tell says nothing about the payment, unless it says that there is none. */
 export function fromVerify(answer: Answer, query: StatusQuery, now: Date): Outcome {
   if (isUnknown(answer)) return answer
-  if (answer.kind === 'refused') return unknown(isNotFound(answer) ? 'not_found' : 'unreadable', answer.words)
+  if (answer.kind === 'refused')
+    return unknown(isNotFound(answer) ? 'not_found' : 'unreadable', answer.message)
   return fromTransaction(answer.data, query, now)
 }
 
 /** 404 or 400, as it comes; other reasons for 400, such as a bad key, do not speak of a reference. */
-function isNotFound({ http, message }: Refusal): boolean {
-  return http === 404 || (http === 400 && /reference|not found/i.test(message))
+function isNotFound({ http, providerMessage }: Refusal): boolean {
+  return http === 404 || (http === 400 && /reference|not found/i.test(providerMessage))
 }
 
 const Transaction = Type.Object({
@@ -175,7 +176,7 @@ function fromTransaction(data: unknown, about: About, now: Date): Outcome {
       return {
         kind: 'declined',
         code: 'unknown',
-        words: 'Paystack has given the money back: refunded or charged back',
+        message: 'Paystack has given the money back: refunded or charged back',
         gatewayReference,
       }
     case 'abandoned':
@@ -207,7 +208,7 @@ function authenticationRequired(gatewayReference: string | null): Outcome {
   return {
     kind: 'declined',
     code: 'authentication_required',
-    words: 'The bank wants the customer to approve this charge',
+    message: 'The bank wants the customer to approve this charge',
     gatewayReference,
   }
 }
@@ -216,7 +217,7 @@ function reasonOf(record: Transaction) {
   const { response_code, gateway_response_code, gateway_response, message } = record
   return {
     code: toFailureCode(response_code, gateway_response_code, gateway_response, message),
-    words: quote(gateway_response || message || gateway_response_code || 'failed'),
+    message: quote(gateway_response || message || gateway_response_code || 'failed'),
   }
 }
 

@@ -104,7 +104,7 @@ async function handleRefund(app: ApiNeeds, request: RouteRequest): Promise<Reply
   return withFault(app, 'refund', async () => {
     const creation = await createRefund(app, key, body)
     if (creation.kind !== 'refused') return replyToCreation(app, creation)
-    return { reply: errorReply(422, 'refused', creation.words) }
+    return { reply: errorReply(422, 'refused', creation.message) }
   })
 }
 

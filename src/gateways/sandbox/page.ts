@@ -46,7 +46,7 @@ ${CARD_NAMES.map((name) => choice(name, name === chosen))}
 // "KES 999,999.99" is the longest that fits a phone of 320 px in large type.
 const LONG_AMOUNT = 14
 
-/** The label in two lines; its own words stay the accessible name. */
+/** The label in two lines; its own text stays the accessible name. */
 function choice(name: InstrumentName, isChosen: boolean): Html {
   const { label, ending } = factsOf(name)
   const [card, does] = linesOf(label)
@@ -110,8 +110,8 @@ export function missingPage(): Reply {
 }
 
 /** Takes the focus, so that a screen reader says it first; there is no script that could move the focus. */
-function problem(words: string): Html {
-  return html`<p class="problem" role="alert" tabindex="-1" autofocus>${words}</p>`
+function problem(message: string): Html {
+  return html`<p class="problem" role="alert" tabindex="-1" autofocus>${message}</p>`
 }
 
 /** "KES 1,250.50": the code, not a symbol that three countries share, and no line break after it. */

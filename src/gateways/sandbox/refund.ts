@@ -16,15 +16,15 @@ export async function createRefund(
   app: ProviderNeeds,
   key: string,
   body: RefundBody,
-): Promise<Created | { kind: 'refused'; words: string }> {
+): Promise<Created | { kind: 'refused'; message: string }> {
   const payment = await readByKey(app, body.payment)
   if (!payment || payment.kind === 'refund' || payment.status !== 'succeeded')
-    return { kind: 'refused', words: 'There is no such payment that was paid.' }
+    return { kind: 'refused', message: 'There is no such payment that was paid.' }
   if (payment.currency !== body.currency)
-    return { kind: 'refused', words: 'The payment has another currency.' }
+    return { kind: 'refused', message: 'The payment has another currency.' }
   const manner = refundMannerOf(payment)
   if (manner !== 'declines' && !(await takeOn(app, payment.key, key, body.amount)))
-    return { kind: 'refused', words: 'Refunds cannot exceed what was paid.' }
+    return { kind: 'refused', message: 'Refunds cannot exceed what was paid.' }
   return keep(app, draftRefund(app, key, payment, body, manner))
 }
 

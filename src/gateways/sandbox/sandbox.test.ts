@@ -152,7 +152,7 @@ describe('what happens away from the page happens by the clock', () => {
       const choice = { channel: 'mobile_money' as const, ...prompt }
       const outcome = await rig.gateway.startCheckout(makeAttempt(), choice, RETURN_URL)
       assert(outcome.kind === 'declined' && outcome.refused, JSON.stringify(prompt))
-      assert.equal(outcome.words, 'the sandbox does not accept the request')
+      assert.equal(outcome.message, 'the sandbox does not accept the request')
     }
   })
 
@@ -256,7 +256,11 @@ describe('the key', () => {
     const credential = await saveCard(rig, 'card_success')
     await rig.gateway.chargeSaved(attempt, credential)
     const other = await rig.gateway.chargeSaved({ ...attempt, amount: money(1n, 'KES') }, credential)
-    assert.deepEqual(other, { kind: 'unknown', reason: 'unreadable', words: 'the sandbox answered HTTP 409' })
+    assert.deepEqual(other, {
+      kind: 'unknown',
+      reason: 'unreadable',
+      message: 'the sandbox answered HTTP 409',
+    })
     assert.equal((await rig.gateway.executions(attempt.paymentId)).length, 1)
   })
 
@@ -279,7 +283,7 @@ describe('the API', () => {
     const attempt = makeAttempt()
     const refused = await stranger.startCheckout(attempt, CARD, RETURN_URL)
     assert(refused.kind === 'declined' && refused.refused)
-    assert.match(refused.words, /COWRY_SANDBOX_SECRET/)
+    assert.match(refused.message, /COWRY_SANDBOX_SECRET/)
     assert.equal((await stranger.verify(attempt, null)).kind, 'unknown')
     assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'not_found')
     await assert.rejects(stranger.executions(attempt.paymentId))

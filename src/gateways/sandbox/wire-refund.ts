@@ -25,11 +25,11 @@ const NOTHING_TO_GIVE = 422
 
 export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
   if (answer.kind === 'answered' && answer.status === NOTHING_TO_GIVE) {
-    const words = readError(answer.body.toString())?.error.message ?? 'the sandbox refused the refund'
-    return { kind: 'failed', words, gatewayReference: null }
+    const message = readError(answer.body.toString())?.error.message ?? 'the sandbox refused the refund'
+    return { kind: 'failed', message, gatewayReference: null }
   }
   const body = readAnswer(answer)
-  return 'words' in body ? body : fromRecord(body, request)
+  return !('id' in body) ? body : fromRecord(body, request)
 }
 
 function fromRecord(body: RecordBody, { key, amount }: RefundRequest): RefundOutcome {
@@ -42,7 +42,7 @@ function fromRecord(body: RecordBody, { key, amount }: RefundRequest): RefundOut
     case 'pending':
       return { kind: 'pending', gatewayReference: body.id }
     case 'declined':
-      return { kind: 'failed', words: body.message ?? 'declined', gatewayReference: body.id }
+      return { kind: 'failed', message: body.message ?? 'declined', gatewayReference: body.id }
     default:
       return unknown('unreadable', `the sandbox answered a status that we do not know: ${body.status}`)
   }

@@ -207,8 +207,8 @@ export function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
   }
 }
 
-export function unknown(reason: Unknown['reason'], words: string): Unknown {
-  return { kind: 'unknown', reason, words }
+export function unknown(reason: Unknown['reason'], message: string): Unknown {
+  return { kind: 'unknown', reason, message }
 }
 
 // What an answer to a submission says when nothing was begun. Not 409: under a key that was used before, something was.
@@ -221,14 +221,14 @@ const REFUSALS_TO_BEGIN: Readonly<Record<number, string>> = {
 type Declined = Extract<Outcome, { kind: 'declined' }>
 
 function readSubmission(answer: HttpAnswer): RecordBody | Declined | Unknown {
-  const words = answer.kind === 'answered' ? REFUSALS_TO_BEGIN[answer.status] : undefined
-  if (words === undefined) return readAnswer(answer)
-  return { kind: 'declined', code: 'provider_unavailable', words, gatewayReference: null, refused: true }
+  const message = answer.kind === 'answered' ? REFUSALS_TO_BEGIN[answer.status] : undefined
+  if (message === undefined) return readAnswer(answer)
+  return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
 }
 
 export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Outcome {
   const body = readSubmission(answer)
-  if ('words' in body) return body
+  if (!('id' in body)) return body
   const outcome = fromRecord(body, key)
   if (outcome.kind !== 'pending' || !body.next) return outcome
   const next: NextStep = body.next
@@ -239,12 +239,12 @@ export function fromCharge(answer: HttpAnswer, key: string): Outcome {
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
   const isBusy = answer.kind === 'answered' && answer.status === 429
   const body = isBusy ? unknown('no_answer', 'the sandbox has too much to do') : readSubmission(answer)
-  return 'words' in body ? body : fromRecord(body, key)
+  return !('id' in body) ? body : fromRecord(body, key)
 }
 
 export function fromAnswer(answer: HttpAnswer, key: string): Outcome {
   const body = readAnswer(answer)
-  return 'words' in body ? body : fromRecord(body, key)
+  return !('id' in body) ? body : fromRecord(body, key)
 }
 
 function fromRecord(body: RecordBody, key: string): Outcome {
@@ -260,7 +260,7 @@ function fromRecord(body: RecordBody, key: string): Outcome {
       return {
         kind: 'declined',
         code: toFailureCode(body.declineCode),
-        words: body.message ?? body.declineCode ?? 'declined',
+        message: body.message ?? body.declineCode ?? 'declined',
         gatewayReference: body.id,
       }
     default:
@@ -300,6 +300,6 @@ function toSavedMethod({ token, fingerprint, ...card }: Static<typeof CardBody>)
 }
 
 function toFailureCode(code: string | null): FailureCode {
-  // The sandbox speaks our own words; anything else is a reason that we do not know.
+  // The sandbox uses our own codes; anything else is a reason that we do not know.
   return code !== null && Object.hasOwn(FAILURES, code) ? (code as FailureCode) : 'unknown'
 }

@@ -57,13 +57,13 @@ export function readReply<Body>(
   }
 }
 
-export function unknown(reason: Unknown['reason'], words: string): Unknown {
-  return { kind: 'unknown', reason, words }
+export function unknown(reason: Unknown['reason'], message: string): Unknown {
+  return { kind: 'unknown', reason, message }
 }
 
 /** The request itself was refused and nothing began. */
-export function refused(code: Declined['code'], words: string): Declined {
-  return { kind: 'declined', code, words, gatewayReference: null, refused: true }
+export function refused(code: Declined['code'], message: string): Declined {
+  return { kind: 'declined', code, message, gatewayReference: null, refused: true }
 }
 
 /** Stripe has too much to do, or somebody else holds what the request needs: nothing began, and later it may. */
@@ -82,10 +82,11 @@ export function fromUnansweredQuestion(reply: ErrorReply): Unknown {
 }
 
 // Whoever reads this can act on it: the same key stands under both names.
-const CREDENTIAL_WORDS = 'Stripe did not accept the secret key (secretKey, GATEWAY_STRIPE_SECRET_KEY)'
+const CREDENTIAL_MESSAGE = 'Stripe did not accept the secret key (secretKey, GATEWAY_STRIPE_SECRET_KEY)'
 
 export function describeError({ http, error, requestId }: ErrorReply): string {
-  const subject = http === 401 || http === 403 ? `${CREDENTIAL_WORDS}: HTTP ${http}` : `Stripe: HTTP ${http}`
+  const subject =
+    http === 401 || http === 403 ? `${CREDENTIAL_MESSAGE}: HTTP ${http}` : `Stripe: HTTP ${http}`
   const facts = identifiers([error?.type, ...reasonsOf(error), error?.param, requestId])
   return [subject, ...facts].join(', ')
 }

@@ -20,10 +20,10 @@ describe('a credential of Stripe', () => {
   ]
   for (const [text, mode, complaint] of keys) {
     it(`${text || 'without a letter'} is ${complaint ? 'refused' : 'taken'} in ${mode} mode`, () => {
-      const words = secretKey?.validate(text, mode)
-      if (complaint === undefined) assert.equal(words, undefined)
-      else assert.match(words ?? '', complaint)
-      assert.ok(!words?.includes('made0up'), 'the value itself is not told')
+      const message = secretKey?.validate(text, mode)
+      if (complaint === undefined) assert.equal(message, undefined)
+      else assert.match(message ?? '', complaint)
+      assert.ok(!message?.includes('made0up'), 'the value itself is not told')
     })
   }
 

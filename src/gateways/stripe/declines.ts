@@ -1,4 +1,4 @@
-// Stripe's reasons to decline in our words. The provider's list grows: what is not in the table is `unknown`.
+// Stripe's reasons to decline in our codes. The provider's list grows: what is not in the table is `unknown`.
 
 import type { FailureCode } from '../../core/failures.ts'
 

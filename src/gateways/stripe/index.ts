@@ -162,7 +162,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
       if (expiry !== 'expired' && expiry !== 'not_open') return expiry
       const outcome = await verify(query, reference)
       return expiry === 'expired' && outcome.kind === 'declined' && outcome.code === 'customer_timeout'
-        ? { ...outcome, code: 'customer_cancelled', words: 'the checkout session of Stripe was closed' }
+        ? { ...outcome, code: 'customer_cancelled', message: 'the checkout session of Stripe was closed' }
         : outcome
     },
 
@@ -193,6 +193,6 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 const UNUSABLE_CREDENTIAL: Outcome = {
   kind: 'declined',
   code: 'invalid_card',
-  words: 'the saved method has no customer and card of Stripe',
+  message: 'the saved method has no customer and card of Stripe',
   gatewayReference: null,
 }

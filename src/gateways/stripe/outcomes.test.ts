@@ -328,16 +328,16 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
 
 describe('an error of Stripe', () => {
   for (const [title, reply, charged, asked] of ERRORS) {
-    it(`${title} makes a charge ${charged} and an answer ${asked}, in words that quote nothing`, async (t) => {
+    it(`${title} makes a charge ${charged} and an answer ${asked}, in messages that quote nothing`, async (t) => {
       const gateway = await startSaying(t, reply)
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       const answer = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
       assert.ok(charge)
       assert.deepEqual([sumOf(charge), sumOf(answer)], [charged, asked])
       for (const outcome of [charge, answer])
-        if ('words' in outcome) {
-          assert.notEqual(outcome.words, '')
-          assert.doesNotMatch(outcome.words, QUOTED)
+        if ('message' in outcome) {
+          assert.notEqual(outcome.message, '')
+          assert.doesNotMatch(outcome.message, QUOTED)
         }
     })
   }
@@ -361,7 +361,7 @@ describe('an error of Stripe', () => {
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'declined')
     assert.equal(
-      outcome.words,
+      outcome.message,
       'Stripe did not accept the secret key (secretKey, GATEWAY_STRIPE_SECRET_KEY): HTTP 401, invalid_request_error, req_Abc123',
     )
   })
@@ -370,6 +370,6 @@ describe('an error of Stripe', () => {
     const gateway = await startSaying(t, { http: 400, body: readFixture('error-invalid-email') })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'declined')
-    assert.equal(outcome.words, 'Stripe: HTTP 400, invalid_request_error, email_invalid, customer_email')
+    assert.equal(outcome.message, 'Stripe: HTTP 400, invalid_request_error, email_invalid, customer_email')
   })
 })

@@ -55,7 +55,7 @@ describe('a refund at Stripe', () => {
       const outcome = await gateway.refund?.(request)
       assert.ok(outcome)
       assert.equal(outcome.kind === 'unknown' ? outcome.reason : outcome.kind, expected)
-      if ('words' in outcome) assert.doesNotMatch(outcome.words, QUOTED)
+      if ('message' in outcome) assert.doesNotMatch(outcome.message, QUOTED)
     })
   }
 

@@ -50,7 +50,7 @@ function fromFailedRefund(reply: ErrorReply): RefundOutcome {
   const isVerdict = [400, 402, 404].includes(reply.http)
   const isOfRequest = reply.error?.type === 'invalid_request_error' || reply.error?.type === 'card_error'
   if (isVerdict && isOfRequest && !isBusy(reply))
-    return { kind: 'failed', words: describeError(reply), gatewayReference: null }
+    return { kind: 'failed', message: describeError(reply), gatewayReference: null }
   return fromUnansweredQuestion(reply)
 }
 
@@ -66,7 +66,7 @@ function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
       return { kind: 'pending', gatewayReference: id }
     case 'failed':
     case 'canceled':
-      return { kind: 'failed', words: describeFailure(refund), gatewayReference: id }
+      return { kind: 'failed', message: describeFailure(refund), gatewayReference: id }
     default:
       return unknown('unreadable', `Stripe answered a status of a refund that we do not know: ${status}`)
   }

@@ -1,4 +1,4 @@
-// The words in which the shapes of Stripe's objects are written down, and how they are read.
+// The types in which the shapes of Stripe's objects are written down, and how they are read.
 
 import { type TSchema, Type } from 'typebox'
 import { Nullable } from '../../kit/schema.ts'

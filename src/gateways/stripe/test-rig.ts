@@ -94,7 +94,7 @@ export function makeRefund(changes: Partial<RefundRequest> = {}): RefundRequest 
   }
 }
 
-/** What the fixtures' messages quote, and what nobody may read in our words. */
+/** What the fixtures' messages quote, and what nobody may read in our messages. */
 export const QUOTED = /amina|@|sk_test|pm_1Nn2|4242|made up/
 
 /** The body of a complaint about a request. */

@@ -1,4 +1,4 @@
-// Stripe's objects, and what they mean in the words of the gateway contract. Pure.
+// Stripe's objects, and what they mean in terms of the gateway contract. Pure.
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
@@ -124,30 +124,32 @@ export function readIntentId(answer: HttpAnswer): string | Unknown {
 /** An error in answer to a request that makes something. Only what provably began nothing is refused. */
 function fromFailedSubmission(reply: ErrorReply, key: string): Outcome {
   const { http, error } = reply
-  const words = describeError(reply)
-  if (http === 401 || http === 403 || isBusy(reply)) return refused('provider_unavailable', words)
+  const message = describeError(reply)
+  if (http === 401 || http === 403 || isBusy(reply)) return refused('provider_unavailable', message)
   // The same key is under way at this moment.
-  if (http === 409) return unknown('no_answer', words)
-  if (!error) return unknown('unreadable', words)
+  if (http === 409) return unknown('no_answer', message)
+  if (!error) return unknown('unreadable', message)
   if (error.payment_intent != null) {
     const intent = readIntent(error.payment_intent)
-    return intent ? fromIntent(intent, key, error) : unknown('unreadable', words)
+    return intent ? fromIntent(intent, key, error) : unknown('unreadable', message)
   }
   switch (error.type) {
     case 'card_error':
       return { kind: 'declined', ...toFailure(error), gatewayReference: null }
     case 'invalid_request_error':
-      return http === 400 || http === 404 ? fromInvalidRequest(error, words) : unknown('unreadable', words)
+      return http === 400 || http === 404
+        ? fromInvalidRequest(error, message)
+        : unknown('unreadable', message)
     // idempotency_error among them: another request was made under this key, and nobody can tell here what it did.
     default:
-      return unknown('unreadable', words)
+      return unknown('unreadable', message)
   }
 }
 
-function fromInvalidRequest(error: StripeError, words: string): Outcome {
+function fromInvalidRequest(error: StripeError, message: string): Outcome {
   const isCardGone =
     error.code === 'resource_missing' && (error.param === 'payment_method' || error.param === 'customer')
-  return refused(isCardGone ? 'invalid_card' : 'provider_unavailable', words)
+  return refused(isCardGone ? 'invalid_card' : 'provider_unavailable', message)
 }
 
 /** A success of another payment is for settle to see; anything else about another payment says nothing about this one. */
@@ -271,7 +273,7 @@ function fromPaidIntent(intent: Intent): Outcome {
 }
 
 function toFailure(error: Pick<StripeError, 'code' | 'decline_code'>) {
-  return { code: toFailureCode(error.decline_code ?? error.code ?? null), words: describeReasons(error) }
+  return { code: toFailureCode(error.decline_code ?? error.code ?? null), message: describeReasons(error) }
 }
 
 function toSavedMethod(method: unknown, customer: string | null): SavedMethod | null {
@@ -314,9 +316,9 @@ function pending(gatewayReference: string): Outcome {
 function declined(
   gatewayReference: string,
   code: Extract<Outcome, { kind: 'declined' }>['code'],
-  words: string,
+  message: string,
 ): Outcome {
-  return { kind: 'declined', code, words, gatewayReference }
+  return { kind: 'declined', code, message, gatewayReference }
 }
 
 function unknownStatus(status: string): Outcome {

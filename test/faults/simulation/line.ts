@@ -16,7 +16,7 @@ import type { Host, Sim } from './sim.ts'
 
 type Reason = Extract<Outcome, { kind: 'unknown' }>['reason']
 
-const unknown = (reason: Reason) => ({ kind: 'unknown', reason, words: reason }) as const
+const unknown = (reason: Reason) => ({ kind: 'unknown', reason, message: reason }) as const
 
 export interface LineOptions {
   timeoutMs: number

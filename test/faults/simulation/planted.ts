@@ -64,7 +64,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'no answer means not sent',
     thought: 'If nothing came back, nothing was sent.',
     plant: reading((outcome) =>
-      isUnknown(outcome, 'no_answer') ? { kind: 'unknown', reason: 'not_sent', words: '' } : outcome,
+      isUnknown(outcome, 'no_answer') ? { kind: 'unknown', reason: 'not_sent', message: '' } : outcome,
     ),
   },
   {
@@ -114,7 +114,7 @@ export const PLANTED: readonly PlantedBug[] = [
     thought: 'No answer, no refund.',
     plant: readingRefunds((outcome) =>
       isUnknown(outcome, 'no_answer')
-        ? { kind: 'failed', words: 'timeout', gatewayReference: null }
+        ? { kind: 'failed', message: 'timeout', gatewayReference: null }
         : outcome,
     ),
   },

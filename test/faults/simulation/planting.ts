@@ -29,7 +29,7 @@ import type { Hands, Row, Rules, Store } from './model/store.ts'
 export const declined = (words: string): Outcome => ({
   kind: 'declined',
   code: 'provider_unavailable',
-  words,
+  message: words,
   gatewayReference: null,
 })
 
@@ -64,7 +64,7 @@ export const readingRefunds = (change: (outcome: RefundOutcome) => RefundOutcome
   gateway: (gateway: Gateway): Gateway => ({
     ...gateway,
     refund: async (request: RefundRequest) =>
-      change((await gateway.refund?.(request)) ?? { kind: 'unknown', reason: 'not_sent', words: '' }),
+      change((await gateway.refund?.(request)) ?? { kind: 'unknown', reason: 'not_sent', message: '' }),
   }),
 })
 

@@ -87,7 +87,7 @@ export interface ProviderOptions {
 
 const HOUR_MS = 3_600_000
 
-const NOT_FOUND = { kind: 'unknown', reason: 'not_found', words: 'unknown key' } as const
+const NOT_FOUND = { kind: 'unknown', reason: 'not_found', message: 'unknown key' } as const
 
 export function createProvider(sim: Sim, options: ProviderOptions): Provider {
   const { chance, scheduler } = sim
@@ -135,7 +135,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
     return {
       kind: 'declined',
       code: 'provider_unavailable',
-      words: 'no',
+      message: 'no',
       gatewayReference: null,
       refused: true,
     }
@@ -274,9 +274,9 @@ function toOutcome(deal: Deal, status: DealStatus): Outcome {
       return { kind: 'succeeded', gatewayReference, paid, key, savedMethod, paidAt }
     }
     case 'declined':
-      return { kind: 'declined', code: deal.code, words: 'declined', gatewayReference }
+      return { kind: 'declined', code: deal.code, message: 'declined', gatewayReference }
     case 'cancelled':
-      return { kind: 'declined', code: 'customer_cancelled', words: 'cancelled', gatewayReference }
+      return { kind: 'declined', code: 'customer_cancelled', message: 'cancelled', gatewayReference }
     case 'begun':
     case 'open':
       return { kind: 'pending', gatewayReference }
@@ -285,7 +285,7 @@ function toOutcome(deal: Deal, status: DealStatus): Outcome {
 
 function toRefundOutcome(key: string, { status }: RefundDeal): RefundOutcome {
   const gatewayReference = `refund-${key}`
-  if (status === 'failed') return { kind: 'failed', words: 'not possible', gatewayReference }
+  if (status === 'failed') return { kind: 'failed', message: 'not possible', gatewayReference }
   return { kind: status, gatewayReference }
 }
 
