@@ -16,20 +16,20 @@ const PRODUCTION = {
   COWRY_KEY_PEPPER: key(),
 }
 
-function complaintsOf(env: Record<string, string>): readonly string[] {
+function issuesOf(env: Record<string, string>): readonly string[] {
   try {
     readConfig(env)
   } catch (error) {
-    if (error instanceof ConfigError) return error.complaints
+    if (error instanceof ConfigError) return error.issues
     throw error
   }
   return []
 }
 
-function complainsOnce(env: Record<string, string>, pattern: RegExp): void {
-  const complaints = complaintsOf(env)
-  assert.equal(complaints.length, 1, complaints.join('\n'))
-  assert.match(complaints[0] ?? '', pattern)
+function assertOneIssue(env: Record<string, string>, pattern: RegExp): void {
+  const issues = issuesOf(env)
+  assert.equal(issues.length, 1, issues.join('\n'))
+  assert.match(issues[0] ?? '', pattern)
 }
 
 describe('the settings of a staging installation', () => {
@@ -58,11 +58,11 @@ describe('the settings of a staging installation', () => {
     assert.deepEqual(listed.webhookAllow, { ranges: ['10.0.0.0/8'], names: [] })
     assert.deepEqual(listed.webhookPorts, [443, 9443])
     assert.deepEqual(readConfig(PRODUCTION).webhookAllow, { ranges: [], names: [] })
-    complainsOnce(
+    assertOneIssue(
       { COWRY_WEBHOOK_ALLOW: '10.0.0.0/99' },
       /^COWRY_WEBHOOK_ALLOW has "10\.0\.0\.0\/99", which is/,
     )
-    complainsOnce({ COWRY_WEBHOOK_PORTS: '443,0' }, /^COWRY_WEBHOOK_PORTS must be a whole number from 1/)
+    assertOneIssue({ COWRY_WEBHOOK_PORTS: '443,0' }, /^COWRY_WEBHOOK_PORTS must be a whole number from 1/)
   })
 
   it('reads an empty variable as an absent one', () => {
@@ -106,12 +106,12 @@ describe('fees', () => {
   })
 
   it('are refused rather than rounded', () => {
-    complainsOnce({ COWRY_FEES: '{"x":{"XOF":{"fixed":"0.30"}}}' }, /COWRY_FEES .* fails for XOF$/)
-    complainsOnce({ COWRY_FEES: '{"x":{"USD":{"percent":"1.40005"}}}' }, /fails for USD$/)
-    complainsOnce({ COWRY_FEES: '{"x":{"USD":{"percent":"101"}}}' }, /fails for USD$/)
-    complainsOnce({ COWRY_FEES: '{"x":{"USD":{"percent":-1}}}' }, /fails for USD$/)
-    complainsOnce({ COWRY_FEES: '{"x":{"JPY":{"percent":"1"}}}' }, /"JPY" .* no currency/)
-    complainsOnce({ COWRY_FEES: '1.4%' }, /must be JSON/)
+    assertOneIssue({ COWRY_FEES: '{"x":{"XOF":{"fixed":"0.30"}}}' }, /COWRY_FEES .* fails for XOF$/)
+    assertOneIssue({ COWRY_FEES: '{"x":{"USD":{"percent":"1.40005"}}}' }, /fails for USD$/)
+    assertOneIssue({ COWRY_FEES: '{"x":{"USD":{"percent":"101"}}}' }, /fails for USD$/)
+    assertOneIssue({ COWRY_FEES: '{"x":{"USD":{"percent":-1}}}' }, /fails for USD$/)
+    assertOneIssue({ COWRY_FEES: '{"x":{"JPY":{"percent":"1"}}}' }, /"JPY" .* no currency/)
+    assertOneIssue({ COWRY_FEES: '1.4%' }, /must be JSON/)
   })
 })
 
@@ -123,13 +123,13 @@ describe('a production installation', () => {
   })
 
   it('F-91: is told everything that is missing at once', () => {
-    const complaints = complaintsOf({ COWRY_ENV: 'production' })
+    const issues = issuesOf({ COWRY_ENV: 'production' })
     for (const name of Object.keys(PRODUCTION).filter((name) => name !== 'COWRY_ENV'))
       assert.ok(
-        complaints.some((complaint) => complaint.startsWith(`${name} is missing`)),
+        issues.some((issue) => issue.startsWith(`${name} is missing`)),
         name,
       )
-    assert.equal(complaints.length, 4)
+    assert.equal(issues.length, 4)
   })
 
   const weak: [string, string, RegExp][] = [
@@ -153,19 +153,19 @@ describe('a production installation', () => {
   ]
   for (const [name, value, pattern] of weak)
     it(`F-91: refuses ${name} when it ${pattern.source}`, () => {
-      complainsOnce({ ...PRODUCTION, [name]: value }, pattern)
+      assertOneIssue({ ...PRODUCTION, [name]: value }, pattern)
     })
 
-  it('never repeats a secret in a complaint', () => {
-    const complaints = complaintsOf({
+  it('never repeats a secret in a issue', () => {
+    const issues = issuesOf({
       COWRY_ENV: 'production',
       COWRY_ADMIN_TOKEN: 'canary-one',
       COWRY_KEY_PEPPER: 'canary+two',
       COWRY_ENCRYPTION_KEYS: 'canary:three',
       DATABASE_URL: 'mysql://canary@four',
     })
-    assert.ok(complaints.length >= 4)
-    assert.ok(!complaints.join().includes('canary'))
+    assert.ok(issues.length >= 4)
+    assert.ok(!issues.join().includes('canary'))
   })
 })
 
@@ -185,13 +185,11 @@ describe('the credentials of a gateway', () => {
   const KEY = { GATEWAY_ACME_SECRET_KEY: 'key_test_1' }
   const BOTH = { ...KEY, GATEWAY_ACME_MERCHANT_NUMBER: '7' }
   const acmeOf = (env: Record<string, string>) => readConfig(env, [GATEWAY]).gateways.get('acme')
-  const complainsOfAcme = (env: Record<string, string>, pattern: RegExp) => {
+  const assertAcmeIssue = (env: Record<string, string>, pattern: RegExp) => {
     assert.throws(
       () => readConfig(env, [GATEWAY]),
       (error) =>
-        error instanceof ConfigError &&
-        error.complaints.length === 1 &&
-        pattern.test(error.complaints[0] ?? ''),
+        error instanceof ConfigError && error.issues.length === 1 && pattern.test(error.issues[0] ?? ''),
     )
   }
 
@@ -212,21 +210,21 @@ describe('the credentials of a gateway', () => {
   })
 
   it('are complained of when only a part is there, in words of the provider, and with all else at once', () => {
-    complainsOfAcme(KEY, /^GATEWAY_ACME_MERCHANT_NUMBER is missing: GATEWAY_ACME_SECRET_KEY is of no use/)
-    complainsOfAcme(
+    assertAcmeIssue(KEY, /^GATEWAY_ACME_MERCHANT_NUMBER is missing: GATEWAY_ACME_SECRET_KEY is of no use/)
+    assertAcmeIssue(
       { ...BOTH, GATEWAY_ACME_SECRET_KEY: 'x' },
       /^GATEWAY_ACME_SECRET_KEY must begin with key_test_$/,
     )
-    complainsOfAcme({ ...PRODUCTION, ...BOTH }, /must begin with key_live_$/)
+    assertAcmeIssue({ ...PRODUCTION, ...BOTH }, /must begin with key_live_$/)
     assert.throws(
       () => readConfig({ GATEWAY_ACME_WEBHOOK_SECRET: 's', PORT: 'x' }, [GATEWAY]),
-      (error) => error instanceof ConfigError && error.complaints.length === 3,
+      (error) => error instanceof ConfigError && error.issues.length === 3,
     )
   })
 
   it('may be a name that is mistyped; other names with the same beginning are somebody else’s', () => {
-    complainsOfAcme({ GATEWAY_ACME_SECRETKEY: 'x' }, /did you mean GATEWAY_ACME_SECRET_KEY\?$/)
-    complainsOfAcme({ ...PRODUCTION, GATEWAY_ACME_ELEPHANTS: 'x' }, /GATEWAY_ACME_ELEPHANTS is not a setting/)
+    assertAcmeIssue({ GATEWAY_ACME_SECRETKEY: 'x' }, /did you mean GATEWAY_ACME_SECRET_KEY\?$/)
+    assertAcmeIssue({ ...PRODUCTION, GATEWAY_ACME_ELEPHANTS: 'x' }, /GATEWAY_ACME_ELEPHANTS is not a setting/)
     assert.doesNotThrow(() => readConfig({ ...PRODUCTION, GATEWAY_SERVICE_HOST: '10.0.0.1' }, [GATEWAY]))
   })
 
@@ -244,7 +242,7 @@ describe('the credentials of a gateway', () => {
       ['https://acme.internal/?a=b', {}],
     ]
     for (const [url, env] of refused)
-      complainsOfAcme({ ...env, GATEWAY_ACME_BASE_URL: url }, /^GATEWAY_ACME_BASE_URL must/)
+      assertAcmeIssue({ ...env, GATEWAY_ACME_BASE_URL: url }, /^GATEWAY_ACME_BASE_URL must/)
   })
 
   it('have the names that are promised', () => {
@@ -283,19 +281,19 @@ describe('a value that cannot be meant', () => {
     ['DATABASE_URL', 'localhost'],
   ]
   for (const [name, value] of wrong)
-    it(`refuses ${name}=${value}`, () => complainsOnce({ [name]: value }, new RegExp(`^${name} must`)))
+    it(`refuses ${name}=${value}`, () => assertOneIssue({ [name]: value }, new RegExp(`^${name} must`)))
 
   it('is told together with all the others', () => {
-    assert.equal(complaintsOf({ PORT: 'x', COWRY_LOG_LEVEL: 'x', COWRY_POOL_SIZE: 'x' }).length, 3)
+    assert.equal(issuesOf({ PORT: 'x', COWRY_LOG_LEVEL: 'x', COWRY_POOL_SIZE: 'x' }).length, 3)
   })
 
   it('may be a name that is mistyped', () => {
-    complainsOnce({ COWRY_POOLSIZE: '4' }, /not a setting; did you mean COWRY_POOL_SIZE\?/)
-    assert.deepEqual(complaintsOf({ COWRY_ELEPHANTS: '4' }), [])
-    const inProduction = complaintsOf({ COWRY_ENV: 'production', COWRY_ELEPHANTS: '4' })
-    assert.ok(inProduction.some((complaint) => /COWRY_ELEPHANTS is not a setting/.test(complaint)))
+    assertOneIssue({ COWRY_POOLSIZE: '4' }, /not a setting; did you mean COWRY_POOL_SIZE\?/)
+    assert.deepEqual(issuesOf({ COWRY_ELEPHANTS: '4' }), [])
+    const inProduction = issuesOf({ COWRY_ENV: 'production', COWRY_ELEPHANTS: '4' })
+    assert.ok(inProduction.some((issue) => /COWRY_ELEPHANTS is not a setting/.test(issue)))
     assert.deepEqual(
-      complaintsOf({ COWRY_URL: 'http://127.0.0.1:8080', PATH: '/bin', COWRY_TEST_TEMPLATE: 'x' }),
+      issuesOf({ COWRY_URL: 'http://127.0.0.1:8080', PATH: '/bin', COWRY_TEST_TEMPLATE: 'x' }),
       [],
     )
   })

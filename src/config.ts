@@ -1,4 +1,4 @@
-// The only reader of process.env: a frozen Config, or one error with every complaint at once, so that an operator
+// The only reader of process.env: a frozen Config, or one error with every issue at once, so that an operator
 // fixes a start in one go. What each setting is stands in settings.ts.
 
 import type { Mode } from './core/merchant.ts'
@@ -11,14 +11,14 @@ import {
   allSettings,
   CLIENT_SETTINGS,
   type ConfigurableGateway,
+  envNameOf,
   type Fees,
   gatewaySettings,
-  isWrong,
+  isInvalid,
   type ListenAddress,
   type RateLimit,
   SETTINGS,
   type Setting,
-  variableOf,
 } from './settings.ts'
 
 export interface Config {
@@ -84,12 +84,12 @@ export interface ClientConfig {
 }
 
 export class ConfigError extends Error {
-  readonly complaints: readonly string[]
+  readonly issues: readonly string[]
 
-  constructor(complaints: readonly string[]) {
-    super(['The settings are not usable:', ...complaints.map((complaint) => `  - ${complaint}`)].join('\n'))
+  constructor(issues: readonly string[]) {
+    super(['The settings are not usable:', ...issues.map((issue) => `  - ${issue}`)].join('\n'))
     this.name = 'ConfigError'
-    this.complaints = complaints
+    this.issues = issues
   }
 }
 
@@ -98,12 +98,12 @@ type Values<Table> = { [Field in keyof Table]: Table[Field] extends Setting<infe
 
 /** The gateways are those whose credentials are read as well. */
 export function readConfig(env: Env = process.env, gateways: readonly ConfigurableGateway[] = []): Config {
-  const complaints: string[] = [...complainOfUnknown(env, gateways)]
-  const values = readTable(SETTINGS, env, complaints)
+  const issues: string[] = [...unknownSettingIssues(env, gateways)]
+  const values = readTable(SETTINGS, env, issues)
   const mode = isProduction(env) ? 'live' : 'test'
-  const access = gateways.map((one) => [one.name, readGateway(one, env, mode, complaints)] as const)
-  if (isProduction(env)) complaints.push(...complainInProduction(env, values))
-  if (complaints.length > 0) throw new ConfigError(complaints)
+  const access = gateways.map((one) => [one.name, readGateway(one, env, mode, issues)] as const)
+  if (isProduction(env)) issues.push(...productionIssues(env, values))
+  if (issues.length > 0) throw new ConfigError(issues)
   return Object.freeze({
     ...values,
     traces: tracesOf(values),
@@ -125,23 +125,18 @@ function isProduction(env: Env): boolean {
 }
 
 /** A gateway of which nothing is set is not used; one of which only a part is set is a mistake. */
-function readGateway(
-  gateway: ConfigurableGateway,
-  env: Env,
-  mode: Mode,
-  complaints: string[],
-): GatewayConfig {
+function readGateway(gateway: ConfigurableGateway, env: Env, mode: Mode, issues: string[]): GatewayConfig {
   const { credentials: table, required, baseUrl } = gatewaySettings(gateway, mode)
   const given = Object.values(table).filter((setting) => textOf(env, setting) !== null)
   const missing = required.filter((setting) => !given.includes(setting))
   if (given.length > 0)
-    complaints.push(
+    issues.push(
       ...missing.map(
         ({ name }) =>
           `${name} is missing: ${given.map((one) => one.name).join(', ')} is of no use without it`,
       ),
     )
-  const values = readTable({ ...table, baseUrl }, env, complaints)
+  const values = readTable({ ...table, baseUrl }, env, issues)
   const { baseUrl: address, ...texts } = values
   const credentials = Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== null)
   return {
@@ -151,10 +146,10 @@ function readGateway(
 }
 
 export function readClientConfig(env: Env = process.env): ClientConfig {
-  const complaints: string[] = []
+  const issues: string[] = []
   const { adminToken, dataDir, host, port } = SETTINGS
-  const values = readTable({ ...CLIENT_SETTINGS, adminToken, dataDir, host, port }, env, complaints)
-  if (complaints.length > 0) throw new ConfigError(complaints)
+  const values = readTable({ ...CLIENT_SETTINGS, adminToken, dataDir, host, port }, env, issues)
+  if (issues.length > 0) throw new ConfigError(issues)
   return Object.freeze({
     url: values.url,
     localUrl: publicUrlOf(values.host, values.port),
@@ -178,16 +173,16 @@ function textOf(env: Env, setting: Setting<unknown>): string | null {
 function readTable<Table extends Record<string, Setting<unknown>>>(
   table: Table,
   env: Env,
-  complaints: string[],
+  issues: string[],
 ): Values<Table> {
   const values: Record<string, unknown> = {}
   for (const [field, setting] of Object.entries(table)) {
     const text = textOf(env, setting)
     const reading = text === null ? null : setting.read(text)
-    if (isWrong(reading)) complaints.push(...reading.wrong.map((words) => `${setting.name} ${words}`))
+    if (isInvalid(reading)) issues.push(...reading.issues.map((issue) => `${setting.name} ${issue}`))
     else values[field] = reading
   }
-  // A boundary: each field was read by the setting of that name. With a complaint some are absent, and then the
+  // A boundary: each field was read by the setting of that name. With a issue some are absent, and then the
   // caller throws before anybody looks at them, or looks with care.
   return values as Values<Table>
 }
@@ -200,7 +195,7 @@ const REQUIRED_IN_PRODUCTION = [
 ] as const
 const REFUSED_IN_PRODUCTION = [SETTINGS.sandboxUrl, SETTINGS.sandboxSecret, SETTINGS.failpoints] as const
 
-function complainInProduction(env: Env, values: Partial<Values<typeof SETTINGS>>): string[] {
+function productionIssues(env: Env, values: Partial<Values<typeof SETTINGS>>): string[] {
   const isSet = ({ name }: Setting<unknown>) => Boolean(env[name]?.trim())
   const missing = REQUIRED_IN_PRODUCTION.filter((setting) => !isSet(setting))
   const unwanted = REFUSED_IN_PRODUCTION.filter(isSet)
@@ -209,57 +204,58 @@ function complainInProduction(env: Env, values: Partial<Values<typeof SETTINGS>>
       ({ name, example }) => `${name} is missing: production needs it, such as ${name}=${example}`,
     ),
     ...unwanted.map(({ name }) => `${name} must be removed: it is for staging only`),
-    ...complainOfWeakness(values),
+    ...weakSecretIssues(values),
   ]
 }
 
-const LEAST_TOKEN_LENGTH = 32
+const MIN_TOKEN_LENGTH = 32
 
-function complainOfWeakness({
+function weakSecretIssues({
   publicUrl,
   adminToken,
   metricsToken,
   keyPepper,
   encryptionKeys,
 }: Partial<Values<typeof SETTINGS>>) {
-  const complaints: string[] = []
+  const issues: string[] = []
   if (publicUrl && !publicUrl.startsWith('https:'))
-    complaints.push(`COWRY_PUBLIC_URL must begin with https in production, not ${publicUrl}`)
+    issues.push(`COWRY_PUBLIC_URL must begin with https in production, not ${publicUrl}`)
   for (const [name, token] of Object.entries({
     COWRY_ADMIN_TOKEN: adminToken,
     COWRY_METRICS_TOKEN: metricsToken,
   })) {
     if (token && isWeakToken(token))
-      complaints.push(
-        `${name} must be at least ${LEAST_TOKEN_LENGTH} random characters (openssl rand -base64 33)`,
-      )
+      issues.push(`${name} must be at least ${MIN_TOKEN_LENGTH} random characters (openssl rand -base64 33)`)
   }
   if (keyPepper && encryptionKeys?.some(({ key }) => Buffer.compare(key, keyPepper) === 0))
-    complaints.push('COWRY_KEY_PEPPER must differ from every key of COWRY_ENCRYPTION_KEYS')
-  return complaints
+    issues.push('COWRY_KEY_PEPPER must differ from every key of COWRY_ENCRYPTION_KEYS')
+  return issues
 }
 
 function isWeakToken(token: string): boolean {
   const isRepeated = /^(.{1,16}?)\1+.{0,15}$/.test(token)
   const isPlaceholder = /change.?me|password|example|replace|openssl/i.test(token)
-  return token.length < LEAST_TOKEN_LENGTH || new Set(token).size < 8 || isRepeated || isPlaceholder
+  return token.length < MIN_TOKEN_LENGTH || new Set(token).size < 8 || isRepeated || isPlaceholder
 }
 
 /**
  * A mistyped name would otherwise leave its setting at the default without a word. A name that resembles none is
  * refused in production only: elsewhere it may belong to somebody else's script.
  */
-function complainOfUnknown(env: Env, gateways: readonly ConfigurableGateway[]): string[] {
+function unknownSettingIssues(env: Env, gateways: readonly ConfigurableGateway[]): string[] {
   const known = allSettings(gateways).map(({ name }) => name)
   // Not everything that begins with GATEWAY_ is ours: orchestrators name the addresses of other services so.
-  const ours = ['COWRY_', ...gateways.map(({ name }) => variableOf(name, ''))]
+  const ours = ['COWRY_', ...gateways.map(({ name }) => envNameOf(name, ''))]
   return (
     Object.keys(env)
       // What begins with COWRY_TEST_ is between the test runner and the tests.
       .filter((name) => /^(?:COWRY_(?!TEST_)|GATEWAY_)/.test(name) && !known.includes(name))
-      .map((name) => ({ name, near: known.find((candidate) => editDistance(candidate, name) <= 3) }))
-      .filter(({ name, near }) => near !== undefined || (isProduction(env) && isOurs(name, ours)))
-      .map(({ name, near }) => `${name} is not a setting${near ? `; did you mean ${near}?` : ': remove it'}`)
+      .map((name) => ({ name, closest: known.find((candidate) => editDistance(candidate, name) <= 3) }))
+      .filter(({ name, closest }) => closest !== undefined || (isProduction(env) && isOurs(name, ours)))
+      .map(
+        ({ name, closest }) =>
+          `${name} is not a setting${closest ? `; did you mean ${closest}?` : ': remove it'}`,
+      )
   )
 }
 

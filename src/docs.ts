@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { GATEWAYS, merchantRoutes } from './app.ts'
 import { renderEnvExample } from './config.ts'
 import { CURRENCIES } from './core/currency.ts'
-import { REFUSALS } from './core/errors.ts'
+import { API_ERRORS } from './core/errors.ts'
 import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
 import { networksOf } from './core/networks.ts'
@@ -31,7 +31,7 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/instruments.md': renderInstruments(),
     'docs/generated/languages.md': renderLanguages(),
     'docs/generated/networks.md': renderNetworks(),
-    'docs/generated/refusals.md': renderRefusals(),
+    'docs/generated/errors.md': renderErrors(),
     'docs/generated/states.md': renderStates(),
     'docs/generated/transfers.md': renderTransfers(),
   }
@@ -126,15 +126,15 @@ function renderNetworks(): string {
   return page('Mobile-money networks', 'src/core/networks.ts', heads, rows)
 }
 
-function renderRefusals(): string {
-  const rows = Object.entries(REFUSALS).map(([name, { http, type, retryable, message }]) => [
+function renderErrors(): string {
+  const rows = Object.entries(API_ERRORS).map(([name, { http, type, retryable, message }]) => [
     code(name),
     String(http),
     code(type),
     retryable ? 'yes' : 'no',
     message,
   ])
-  return page('Refusals', 'src/core/errors.ts', ['Code', 'HTTP', 'Type', 'Retry as it is', 'Message'], rows)
+  return page('Errors', 'src/core/errors.ts', ['Code', 'HTTP', 'Type', 'Retry as it is', 'Message'], rows)
 }
 
 function renderStates(): string {

@@ -60,7 +60,7 @@ export function installationRoutes(app: Needs): OperatorRoute[] {
       path: '/admin/v1/jobs',
       summary: 'See what of the background work is due, and what waits',
       answer: { http: 200, data: JobsAnswer },
-      refusals: [],
+      errors: [],
       handle: async () => ok('Background work.', show(await readInstallation(app))),
     }),
   ]

@@ -9,8 +9,8 @@ import type { LogLevel } from './kit/log.ts'
 import { type AllowList, readAllowList } from './kit/public-address.ts'
 
 /** What is wrong with a value, as the rest of a sentence that begins with the variable's name. */
-export interface Wrong {
-  wrong: string[]
+export interface InvalidSetting {
+  issues: string[]
 }
 
 export interface Setting<Value> {
@@ -20,7 +20,7 @@ export interface Setting<Value> {
   meaning: string
   /** What to write, for a setting without a default. */
   example?: string
-  read: (text: string) => Value | Wrong
+  read: (text: string) => Value | InvalidSetting
 }
 
 export interface RateLimit {
@@ -42,105 +42,106 @@ export interface Fee {
 /** By gateway and currency, with `*` already spread over the currencies that are not named. */
 export type Fees = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
 
-function readFailpointSetting(text: string): Failpoints | Wrong {
+function readFailpointSetting(text: string): Failpoints | InvalidSetting {
   const reading = readFailpoints(text)
-  return 'wrong' in reading ? wrong(reading.wrong) : reading.failpoints
+  return 'issue' in reading ? invalid(reading.issue) : reading.failpoints
 }
 
-function readAllowSetting(text: string): AllowList | Wrong {
+function readAllowSetting(text: string): AllowList | InvalidSetting {
   const reading = readAllowList(text)
-  return 'wrong' in reading ? wrong(reading.wrong) : reading
+  return 'issue' in reading ? invalid(reading.issue) : reading
 }
 
-const wrong = (...words: string[]): Wrong => ({ wrong: words })
+const invalid = (...issues: string[]): InvalidSetting => ({ issues })
 
-export function isWrong(reading: unknown): reading is Wrong {
-  return typeof reading === 'object' && reading !== null && 'wrong' in reading
+export function isInvalid(reading: unknown): reading is InvalidSetting {
+  return typeof reading === 'object' && reading !== null && 'issues' in reading
 }
 
-const word = (text: string): string | Wrong =>
-  /^[\x21-\x7e]+$/.test(text) ? text : wrong('must be one word of plain characters')
+const printableText = (text: string): string | InvalidSetting =>
+  /^[\x21-\x7e]+$/.test(text) ? text : invalid('must be one word of plain characters')
 
 const oneOf =
-  <Word extends string>(...words: Word[]) =>
-  (text: string): Word | Wrong =>
-    words.find((candidate) => candidate === text) ??
-    wrong(`must be one of ${words.join(', ')}, not "${text}"`)
+  <Value extends string>(...values: Value[]) =>
+  (text: string): Value | InvalidSetting =>
+    values.find((candidate) => candidate === text) ??
+    invalid(`must be one of ${values.join(', ')}, not "${text}"`)
 
-const flag = (text: string): boolean | Wrong =>
-  ['true', 'false'].includes(text) ? text === 'true' : wrong(`must be true or false, not "${text}"`)
+const flag = (text: string): boolean | InvalidSetting =>
+  ['true', 'false'].includes(text) ? text === 'true' : invalid(`must be true or false, not "${text}"`)
 
-const whole = (least: number, most: number) => (text: string) => {
+const integer = (min: number, max: number) => (text: string) => {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  return value >= least && value <= most
+  return value >= min && value <= max
     ? value
-    : wrong(`must be a whole number from ${least} to ${most}, not "${text}"`)
+    : invalid(`must be a whole number from ${min} to ${max}, not "${text}"`)
 }
 
 /** Whole numbers of ports with commas between them. */
-function readPorts(text: string): readonly number[] | Wrong {
-  const ports = text.split(',').map((part) => whole(1, 65_535)(part.trim()))
-  const complaints = ports.filter(isWrong)
-  return complaints[0] ?? ports.filter((port) => typeof port === 'number')
+function readPorts(text: string): readonly number[] | InvalidSetting {
+  const ports = text.split(',').map((part) => integer(1, 65_535)(part.trim()))
+  const issues = ports.filter(isInvalid)
+  return issues[0] ?? ports.filter((port) => typeof port === 'number')
 }
 
 /** `N` or `N:BURST`; a burst of five seconds when it is not named, and null when the limit is off. */
-function readRateLimit(text: string): RateLimit | null | Wrong {
+function readRateLimit(text: string): RateLimit | null | InvalidSetting {
   const match = /^(\d{1,6})(?::(\d{1,7}))?$/.exec(text)
-  if (!match) return wrong(`must be N or N:BURST requests per second, such as 100 or 100:500, not "${text}"`)
+  if (!match)
+    return invalid(`must be N or N:BURST requests per second, such as 100 or 100:500, not "${text}"`)
   const perSecond = Number(match[1])
   if (perSecond === 0) return null
   const burst = match[2] === undefined ? perSecond * 5 : Number(match[2])
-  return burst < perSecond ? wrong(`must allow a burst of at least ${perSecond}`) : { perSecond, burst }
+  return burst < perSecond ? invalid(`must allow a burst of at least ${perSecond}`) : { perSecond, burst }
 }
 
 /** An address to listen on, such as 127.0.0.1:9464 or [::1]:9464. */
-function readListen(text: string): ListenAddress | Wrong {
+function readListen(text: string): ListenAddress | InvalidSetting {
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text)
   const port = Number(match?.[3])
   const host = match?.[1] ?? match?.[2]
   if (host === undefined || port > 65_535)
-    return wrong(`must be HOST:PORT, such as 127.0.0.1:9464, not "${text}"`)
+    return invalid(`must be HOST:PORT, such as 127.0.0.1:9464, not "${text}"`)
   return { host, port }
 }
 
-function readCollector(text: string): string | Wrong {
+function readCollector(text: string): string | InvalidSetting {
   const url = URL.parse(text)
-  if (!url || !['http:', 'https:'].includes(url.protocol)) return wrong('must be an http or https address')
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return invalid('must be an http or https address')
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-// A value is never repeated in a complaint: it usually is a token.
-function readHeaders(text: string): Readonly<Record<string, string>> | Wrong {
+// A value is never repeated in a issue: it usually is a token.
+function readHeaders(text: string): Readonly<Record<string, string>> | InvalidSetting {
   const pairs = text.split(',').filter((part) => part.trim() !== '')
   const headers = pairs.map((part) =>
     /^\s*([!#$%&'*+.^_`|~\w-]+)=((?:[\x21-\x24\x26-\x7e]|%[2-7][\da-fA-F])*)\s*$/.exec(part),
   )
-  if (headers.some((match) => match === null)) return wrong('must be name=value[,name2=value2]')
+  if (headers.some((match) => match === null)) return invalid('must be name=value[,name2=value2]')
   return Object.fromEntries(headers.map((match) => [match?.[1] ?? '', decodeURIComponent(match?.[2] ?? '')]))
 }
 
-function readRatio(text: string): number | Wrong {
+function readRatio(text: string): number | InvalidSetting {
   const ratio = /^(?:0|1|0?\.\d{1,9}|1\.0+)$/.test(text) ? Number(text) : Number.NaN
-  return ratio >= 0 && ratio <= 1 ? ratio : wrong(`must be a number from 0 to 1, not "${text}"`)
+  return ratio >= 0 && ratio <= 1 ? ratio : invalid(`must be a number from 0 to 1, not "${text}"`)
 }
 
 /** Only the origin: the pages live at fixed paths below it. */
-function readOrigin(text: string): string | Wrong {
+function readOrigin(text: string): string | InvalidSetting {
   const url = URL.parse(text)
-  if (!url || !['http:', 'https:'].includes(url.protocol)) return wrong('must be an http or https address')
-  if (url.username || url.password) return wrong('must not carry a user name or password')
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return invalid('must be an http or https address')
+  if (url.username || url.password) return invalid('must not carry a user name or password')
   if (url.pathname !== '/' || url.search || url.hash)
-    return wrong(`must end after the host and port: ${url.origin}`)
+    return invalid(`must end after the host and port: ${url.origin}`)
   return url.origin
 }
 
-// The value is never repeated in a complaint: it usually holds a password.
-function readDatabaseUrl(text: string): string | Wrong {
+// The value is never repeated in a issue: it usually holds a password.
+function readDatabaseUrl(text: string): string | InvalidSetting {
   const url = URL.parse(text)
   return url && ['postgres:', 'postgresql:'].includes(url.protocol)
     ? text
-    : wrong('must be postgres://user:password@host:port/database')
+    : invalid('must be postgres://user:password@host:port/database')
 }
 
 const KEY_BYTES = 32
@@ -150,50 +151,50 @@ function readBase64(text: string): Buffer | undefined {
 }
 
 /** `id:base64[,id2:base64]`, the primary key first. */
-function readKeyring(text: string): readonly VaultKey[] | Wrong {
-  const complaints: string[] = []
+function readKeyring(text: string): readonly VaultKey[] | InvalidSetting {
+  const issues: string[] = []
   const keys = text.split(',').map((part): VaultKey => {
     const [id = '', encoded = '', ...rest] = part.trim().split(':')
     const key = readBase64(encoded)
     if (!isVaultKeyId(id) || rest.length > 0 || key?.length !== KEY_BYTES)
-      complaints.push('must be id:key[,id2:key2], each key the base64 of 32 bytes (openssl rand -base64 32)')
-    else if (isMonotonous(key))
-      complaints.push(`holds a key "${id}" that is not random (openssl rand -base64 32)`)
+      issues.push('must be id:key[,id2:key2], each key the base64 of 32 bytes (openssl rand -base64 32)')
+    else if (isLowEntropy(key))
+      issues.push(`holds a key "${id}" that is not random (openssl rand -base64 32)`)
     return { id, key: key ?? Buffer.alloc(0) }
   })
-  if (new Set(keys.map(({ id }) => id)).size < keys.length) complaints.push('names the same key id twice')
-  return complaints.length > 0 ? wrong(...new Set(complaints)) : keys
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) issues.push('names the same key id twice')
+  return issues.length > 0 ? invalid(...new Set(issues)) : keys
 }
 
-function readPepper(text: string): Buffer | Wrong {
+function readPepper(text: string): Buffer | InvalidSetting {
   const bytes = readBase64(text)
   if (!bytes || bytes.length < KEY_BYTES)
-    return wrong('must be the base64 of at least 32 random bytes (openssl rand -base64 32)')
-  return isMonotonous(bytes) ? wrong('is not random (openssl rand -base64 32)') : bytes
+    return invalid('must be the base64 of at least 32 random bytes (openssl rand -base64 32)')
+  return isLowEntropy(bytes) ? invalid('is not random (openssl rand -base64 32)') : bytes
 }
 
 // 32 random bytes hold about 30 different values; fewer than 16 do not happen by chance.
-function isMonotonous(bytes: Uint8Array): boolean {
+function isLowEntropy(bytes: Uint8Array): boolean {
   return new Set(bytes).size < 16
 }
 
-function readFees(text: string): Fees | Wrong {
+function readFees(text: string): Fees | InvalidSetting {
   const table = parseObject(text)
-  if (!table) return wrong('must be JSON such as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}')
-  const complaints: string[] = []
+  if (!table) return invalid('must be JSON such as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}')
+  const issues: string[] = []
   const fees = new Map<string, ReadonlyMap<Currency, Fee>>()
   for (const [gateway, rates] of Object.entries(table))
-    fees.set(gateway, readGatewayFees(gateway, rates, complaints))
-  return complaints.length > 0 ? wrong(...complaints) : fees
+    fees.set(gateway, readGatewayFees(gateway, rates, issues))
+  return issues.length > 0 ? invalid(...issues) : fees
 }
 
-function readGatewayFees(gateway: string, rates: unknown, complaints: string[]): Map<Currency, Fee> {
+function readGatewayFees(gateway: string, rates: unknown, issues: string[]): Map<Currency, Fee> {
   const fees = new Map<Currency, Fee>()
   const named: Record<string, unknown> = isObject(rates) ? rates : {}
-  if (!isObject(rates)) complaints.push(`must hold an object of currencies for "${gateway}"`)
+  if (!isObject(rates)) issues.push(`must hold an object of currencies for "${gateway}"`)
   for (const code of Object.keys(named))
     if (code !== '*' && !isCurrency(code))
-      complaints.push(`names "${code}" for "${gateway}", which is no currency`)
+      issues.push(`names "${code}" for "${gateway}", which is no currency`)
   const refused: Currency[] = []
   for (const currency of CURRENCY_CODES) {
     const rate = named[currency] ?? named['*']
@@ -203,7 +204,7 @@ function readGatewayFees(gateway: string, rates: unknown, complaints: string[]):
     else refused.push(currency)
   }
   if (refused.length > 0)
-    complaints.push(
+    issues.push(
       `must give "${gateway}" a percent from 0 to 100 with at most 4 decimals and a fixed part with at most the` +
         ` currency's own decimals, which fails for ${refused.join(', ')}`,
     )
@@ -212,13 +213,13 @@ function readGatewayFees(gateway: string, rates: unknown, complaints: string[]):
 
 // A percent with four decimals is a whole number of parts per million.
 const PERCENT_DECIMALS = 4
-const WHOLE_IN_PARTS = 1_000_000n
+const PARTS_PER_WHOLE = 1_000_000n
 
 function readFee(rate: unknown, currency: Currency): Fee | undefined {
   if (!isObject(rate)) return undefined
   const partsPerMillion = readDecimal(rate.percent ?? '0', PERCENT_DECIMALS)
   const fixedMinor = readDecimal(rate.fixed ?? '0', decimalsOf(currency))
-  if (partsPerMillion === undefined || fixedMinor === undefined || partsPerMillion > WHOLE_IN_PARTS)
+  if (partsPerMillion === undefined || fixedMinor === undefined || partsPerMillion > PARTS_PER_WHOLE)
     return undefined
   return { partsPerMillion, fixedMinor }
 }
@@ -248,14 +249,14 @@ function isObject(value: unknown): value is Record<string, unknown> {
 const setting = <Value>(
   name: string,
   fallback: string,
-  read: (text: string) => Value | Wrong,
+  read: (text: string) => Value | InvalidSetting,
   meaning: string,
 ): Setting<Value> => ({ name, fallback, meaning, read })
 
 const optional = <Value>(
   name: string,
   example: string,
-  read: (text: string) => Value | Wrong,
+  read: (text: string) => Value | InvalidSetting,
   meaning: string,
 ): Setting<Value | null> => ({ name, fallback: null, example, meaning, read })
 
@@ -263,9 +264,9 @@ const optional = <Value>(
 export const SETTINGS = {
   environment: setting('COWRY_ENV', 'staging', oneOf('staging', 'production'),
     'staging takes test keys and has the sandbox gateway; production takes live keys and real money.'),
-  host: setting('HOST', '127.0.0.1', word,
+  host: setting('HOST', '127.0.0.1', printableText,
     'The address to listen on; 0.0.0.0 in a container.'),
-  port: setting('PORT', '8080', whole(0, 65_535),
+  port: setting('PORT', '8080', integer(0, 65_535),
     'The port to listen on; 0 takes a free one.'),
   publicUrl: optional('COWRY_PUBLIC_URL', 'https://pay.example.com', readOrigin,
     'Where payers and gateways reach this service. Default: http://HOST:PORT. Required in production, with https.'),
@@ -273,7 +274,7 @@ export const SETTINGS = {
     'The PostgreSQL to use. Absent: a private one in the data folder, started and stopped with the service.'),
   dataDir: setting('COWRY_DATA_DIR', '.cowry', (text) => text,
     'The folder for the private PostgreSQL, the generated operator token and the demo key.'),
-  adminToken: optional('COWRY_ADMIN_TOKEN', '$(openssl rand -base64 33)', word,
+  adminToken: optional('COWRY_ADMIN_TOKEN', '$(openssl rand -base64 33)', printableText,
     'What operators send as Authorization: Bearer. Absent in staging: generated into the data folder.'),
   encryptionKeys: optional('COWRY_ENCRYPTION_KEYS', 'k1:$(openssl rand -base64 32)', readKeyring,
     'The keyring for fields that are encrypted at rest, id:key[,id2:key2]; the first seals, all of them open.'),
@@ -281,47 +282,47 @@ export const SETTINGS = {
     'What API keys are hashed with. Changing it makes every API key invalid.'),
   rateLimit: setting('COWRY_RATE_LIMIT', '100', readRateLimit,
     'Requests per second and API key, as N or N:BURST; the burst is 5 times N by itself. 0 is off.'),
-  checkoutMinutes: setting('COWRY_CHECKOUT_MINUTES', '60', whole(5, 1_440),
+  checkoutMinutes: setting('COWRY_CHECKOUT_MINUTES', '60', integer(5, 1_440),
     'How long a checkout stays open.'),
-  promptsPerNumber: setting('COWRY_PROMPTS_PER_NUMBER', '5', whole(0, 1_000),
+  promptsPerNumber: setting('COWRY_PROMPTS_PER_NUMBER', '5', integer(0, 1_000),
     'How often one phone is asked to approve payments in 15 minutes, over all merchants. 0 is no limit.'),
-  settlementHours: setting('COWRY_SETTLEMENT_HOURS', '24', whole(0, 8_760),
+  settlementHours: setting('COWRY_SETTLEMENT_HOURS', '24', integer(0, 8_760),
     'How long collected money stays pending before it is available.'),
   fees: setting('COWRY_FEES', '{}', readFees,
     'Fees per gateway and currency (or *), as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}; fixed in major units.'),
   logLevel: setting('COWRY_LOG_LEVEL', 'info', oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
     'The least level that is logged.'),
-  poolSize: setting('COWRY_POOL_SIZE', '16', whole(1, 500),
+  poolSize: setting('COWRY_POOL_SIZE', '16', integer(1, 500),
     'Connections to PostgreSQL per process.'),
   sandboxUrl: optional('COWRY_SANDBOX_URL', 'http://127.0.0.1:8090', readOrigin,
     'Where the sandbox gateway runs. Absent: inside this process. Staging only.'),
-  sandboxSecret: optional('COWRY_SANDBOX_SECRET', '$(openssl rand -base64 33)', word,
+  sandboxSecret: optional('COWRY_SANDBOX_SECRET', '$(openssl rand -base64 33)', printableText,
     'What the service and a sandbox gateway in another process share. Staging only.'),
   trustProxy: setting('COWRY_TRUST_PROXY', 'false', flag,
     'Whether X-Forwarded-For and X-Forwarded-Proto are believed; only behind a proxy that sets them.'),
-  gatewayTimeoutMs: setting('COWRY_GATEWAY_TIMEOUT_MS', '10000', whole(100, 120_000),
+  gatewayTimeoutMs: setting('COWRY_GATEWAY_TIMEOUT_MS', '10000', integer(100, 120_000),
     'How long an answer of a gateway is waited for, in milliseconds.'),
   webhookAllow: optional('COWRY_WEBHOOK_ALLOW', '10.0.0.0/8,hooks.intranet', readAllowSetting,
     'Private ranges and hosts that webhooks may go to, also by http and at any port; "none" is none. Absent: none, in staging localhost.'),
   webhookPorts: setting('COWRY_WEBHOOK_PORTS', '443,8443', readPorts,
     'The ports at which webhooks may be sent to public addresses.'),
-  metricsToken: optional('COWRY_METRICS_TOKEN', '$(openssl rand -base64 33)', word,
+  metricsToken: optional('COWRY_METRICS_TOKEN', '$(openssl rand -base64 33)', printableText,
     'What Prometheus sends as Authorization: Bearer to read /metrics. Absent: the operator token alone opens it.'),
   metricsListen: optional('COWRY_METRICS_LISTEN', '127.0.0.1:9464', readListen,
     'Where /metrics is served as well, as HOST:PORT without a token: for an address that only Prometheus reaches.'),
-  invariantMinutes: setting('COWRY_INVARIANT_MINUTES', '60', whole(0, 10_080),
+  invariantMinutes: setting('COWRY_INVARIANT_MINUTES', '60', integer(0, 10_080),
     'How often the books are checked against their invariants, for the metrics. A check reads all of them. 0 is never.'),
   preparedStatements: setting('COWRY_PREPARED_STATEMENTS', 'true', flag,
     'Whether statements are prepared once per connection; false behind a pooler that cannot keep them, such as pgbouncer before 1.21.'),
-  idempotencyDays: setting('COWRY_IDEMPOTENCY_DAYS', '7', whole(1, 400),
+  idempotencyDays: setting('COWRY_IDEMPOTENCY_DAYS', '7', integer(1, 400),
     'How long an Idempotency-Key is remembered. A week covers a queue of a merchant that stood still over a long weekend.'),
-  deliveryDays: setting('COWRY_DELIVERY_DAYS', '30', whole(30, 400),
+  deliveryDays: setting('COWRY_DELIVERY_DAYS', '30', integer(30, 400),
     'How long it is told how the deliveries of an event went; their tries go by whole months.'),
   traceEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318', readCollector,
     'The OpenTelemetry collector that traces are sent to, as OTLP over HTTP in JSON. Absent: there are none.'),
   traceHeaders: setting('OTEL_EXPORTER_OTLP_HEADERS', '', readHeaders,
     'Headers for the collector, as name=value[,name2=value2], percent-encoded.'),
-  traceServiceName: setting('OTEL_SERVICE_NAME', 'cowry', word,
+  traceServiceName: setting('OTEL_SERVICE_NAME', 'cowry', printableText,
     'What the service is called in traces.'),
   traceRatio: setting('OTEL_TRACES_SAMPLER_ARG', '1', readRatio,
     'The share of traces that are kept, from 0 to 1.'),
@@ -340,7 +341,7 @@ export const CLIENT_SETTINGS = {
   apiKey: optional(
     'COWRY_API_KEY',
     'cowry_test_…',
-    word,
+    printableText,
     'The merchant for whom the command line listens, triggers and lists events. Absent: the demo merchant of the data folder.',
   ),
 }
@@ -370,10 +371,10 @@ export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): Gatew
   const { name, title, credentials, baseUrl } = gateway
   const settings = credentials.map(({ name: field, isRequired, meaning, validate }) => {
     const read = (text: string) => {
-      const words = validate(text, mode)
-      return words === undefined ? text : wrong(words)
+      const issue = validate(text, mode)
+      return issue === undefined ? text : invalid(issue)
     }
-    return { field, isRequired, setting: optional(variableOf(name, field), '', read, meaning) }
+    return { field, isRequired, setting: optional(envNameOf(name, field), '', read, meaning) }
   })
   const { test, live } = baseUrl
   const usual = test === live ? live : `${live}, in staging ${test}`
@@ -381,7 +382,7 @@ export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): Gatew
     credentials: Object.fromEntries(settings.map(({ field, setting }) => [field, setting])),
     required: settings.filter(({ isRequired }) => isRequired).map(({ setting }) => setting),
     baseUrl: optional(
-      variableOf(name, 'baseUrl'),
+      envNameOf(name, 'baseUrl'),
       baseUrl[mode],
       (text) => readBaseUrl(text, mode),
       `Where the API of ${title} is. Default: ${usual}.`,
@@ -389,19 +390,19 @@ export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): Gatew
   }
 }
 
-export function variableOf(gateway: string, field: string): string {
-  const words = field.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
-  return `GATEWAY_${gateway}_${words}`.toUpperCase()
+export function envNameOf(gateway: string, field: string): string {
+  const snakeCase = field.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
+  return `GATEWAY_${gateway}_${snakeCase}`.toUpperCase()
 }
 
 /** Credentials go there, so nobody on the way may read them; only a stand-in for tests does without TLS. */
-function readBaseUrl(text: string, mode: Mode): string | Wrong {
+function readBaseUrl(text: string, mode: Mode): string | InvalidSetting {
   const url = URL.parse(text)
-  if (!url || !['http:', 'https:'].includes(url.protocol)) return wrong('must be an http or https address')
-  if (url.username || url.password) return wrong('must not carry a user name or password')
-  if (url.search || url.hash) return wrong('must end after the path')
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return invalid('must be an http or https address')
+  if (url.username || url.password) return invalid('must not carry a user name or password')
+  if (url.search || url.hash) return invalid('must end after the path')
   if (url.protocol === 'http:' && mode === 'live' && !isLoopback(url.hostname))
-    return wrong('must begin with https in production')
+    return invalid('must begin with https in production')
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 

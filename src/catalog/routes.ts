@@ -24,7 +24,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       description:
         'All 28, with what an amount in each may look like and the smallest that your gateways take.',
       answer: { http: 200, data: CurrencyRecord, list: true },
-      refusals: [],
+      errors: [],
       examples: { data: [CURRENCY_EXAMPLE] },
       handle: async ({ merchant }) => {
         const currencies = await listCurrencies(app, merchant)
@@ -39,7 +39,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       summary: 'List the countries',
       description: 'Those that use one of the currencies, with their mobile-money networks.',
       answer: { http: 200, data: CountryRecord, list: true },
-      refusals: [],
+      errors: [],
       examples: { data: [COUNTRY_EXAMPLE] },
       handle: async () => {
         const countries = listCountries()
@@ -55,7 +55,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       description:
         'Those that are configured for you, with what they collect. Health is as this service sees it: a gateway that is down has not answered lately and is tried last.',
       answer: { http: 200, data: GatewayRecord, list: true },
-      refusals: [],
+      errors: [],
       examples: { data: [GATEWAY_EXAMPLE] },
       handle: async ({ merchant }) => {
         const gateways = await listGateways(app, merchant)
@@ -72,7 +72,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
         'For a currency and a country, or for all: who is tried, in this order, and who is left out and why. The next one is tried only when the one before provably began nothing. With a split, percent is the share of payments that go to a gateway first.',
       query: RoutesQuery,
       answer: { http: 200, data: RouteRecord, list: true },
-      refusals: ['invalid_currency', 'invalid_country'],
+      errors: ['invalid_currency', 'invalid_country'],
       examples: { data: [ROUTE_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const routes = await listRoutes(app, merchant, query)

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { CURRENCY_CODES } from '../core/currency.ts'
 import { CHANNELS } from '../gateways/gateway.ts'
-import { AmountText, CurrencyCode, CurrencyFilter, Nullable, Words } from '../kit/schema.ts'
+import { AmountText, CurrencyCode, CurrencyFilter, Enum, Nullable } from '../kit/schema.ts'
 
-const Channels = Type.Array(Words(CHANNELS))
-const Health = Words(['up', 'down'])
+const Channels = Type.Array(Enum(CHANNELS))
+const Health = Enum(['up', 'down'])
 
 export const GatewayRecord = Type.Object({
   name: Type.String(),
@@ -27,7 +27,7 @@ export const RouteRecord = Type.Object({
     Type.Object({
       name: Type.String(),
       channels: Channels,
-      reason: Words(['split', 'preferred', 'route', 'rails']),
+      reason: Enum(['split', 'preferred', 'route', 'rails']),
       percent: Nullable(Type.Integer()),
       health: Health,
     }),
@@ -35,7 +35,7 @@ export const RouteRecord = Type.Object({
   leftOut: Type.Array(
     Type.Object({
       name: Type.String(),
-      reason: Words(['not_configured', 'excluded', 'not_in_route', 'not_collected', 'amount']),
+      reason: Enum(['not_configured', 'excluded', 'not_in_route', 'not_collected', 'amount']),
     }),
   ),
 })

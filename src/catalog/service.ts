@@ -2,7 +2,7 @@
 // it can ask for at all: currencies and countries.
 
 import { CURRENCIES, CURRENCY_CODES, type Currency, usesCurrency } from '../core/currency.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { networksOf } from '../core/networks.ts'
@@ -51,7 +51,7 @@ interface RouteLookup {
 function routeLookups(app: CatalogApp, { currency, country: text }: RoutesFilter): RouteLookup[] {
   const country = text?.toUpperCase()
   if (country === undefined) return configuredLookups(app, currency)
-  if (currency !== undefined && !usesCurrency(country, currency)) throw new Refusal('invalid_country')
+  if (currency !== undefined && !usesCurrency(country, currency)) throw new ApiError('invalid_country')
   const currencies = currency ? [currency] : CURRENCY_CODES.filter((code) => usesCurrency(country, code))
   return currencies.map((code) => ({ currency: code, country, sampleCountry: country }))
 }

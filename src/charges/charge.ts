@@ -1,7 +1,7 @@
 // Charging a saved method again, without the customer: record, call, settle.
 
 import { defaultCountry, usesCurrency } from '../core/currency.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
 import { openCredential, requireMethodByToken } from '../customers/methods.ts'
@@ -126,11 +126,11 @@ async function requireChargeable(
   const method = await requireMethodByToken(app.writers, merchant, input.recurringToken)
   const status = statusOf(method, app.clock.now())
   if (status !== 'active') {
-    throw new Refusal('recurring_token_inactive', { message: `The recurring token is ${status}.` })
+    throw new ApiError('recurring_token_inactive', { message: `The recurring token is ${status}.` })
   }
-  if (emailKey(input.customer.email) !== method.emailKey) throw new Refusal('customer_mismatch')
+  if (emailKey(input.customer.email) !== method.emailKey) throw new ApiError('customer_mismatch')
   if (!method.currencies.includes(input.amount.currency)) {
-    throw new Refusal('currency_not_supported_for_token', {
+    throw new ApiError('currency_not_supported_for_token', {
       message: `The saved method can be charged in ${method.currencies.join(', ')}.`,
     })
   }
@@ -141,7 +141,7 @@ async function requireChargeable(
 async function requireGatewayOf(app: PaymentsApp, method: MethodRow): Promise<Gateway> {
   const gateway = await app.gateways.find(method.merchantId, method.gateway, method.accountId)
   if (gateway) return gateway
-  throw new Refusal('recurring_token_inactive', {
+  throw new ApiError('recurring_token_inactive', {
     message: `The saved method belongs to ${method.gateway}, which is not configured here.`,
   })
 }

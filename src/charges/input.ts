@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Currency } from '../core/currency.ts'
-import type { Complaint } from '../core/errors.ts'
-import { metadataComplaints } from '../kit/metadata.ts'
+import type { Issue } from '../core/errors.ts'
+import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata } from '../kit/schema.ts'
 import {
@@ -31,10 +31,10 @@ export function toChargeInput(body: Static<typeof RecurringChargeBody>): ChargeI
   return { ...toCommonInput(body), recurringToken: body.recurringToken }
 }
 
-export function chargeComplaints(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+export function chargeComplaints(body: Record<string, unknown>, facts: BodyFacts): Issue[] {
   return [
     ...amountComplaints(body, facts),
     ...customerComplaints(body),
-    ...metadataComplaints(body.metadata, facts),
+    ...metadataIssues(body.metadata, facts),
   ]
 }

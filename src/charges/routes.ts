@@ -20,9 +20,9 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       description:
         'A decline is an answer: 201 with status failed and its failure. An outcome that is not known yet is 201 with status processing; it is resolved by asking the gateway, never by charging again.',
       body: RecurringChargeBody,
-      complaints: chargeComplaints,
+      issues: chargeComplaints,
       answer: { http: 201, data: ChargeRecord },
-      refusals: [
+      errors: [
         'invalid_currency',
         'amount_out_of_range',
         'amount_precision',
@@ -58,7 +58,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       summary: 'Get a charge as it is stored',
       params: UuidParams,
       answer: { http: 200, data: ChargeRecord },
-      refusals: ['invalid_uuid', 'charge_not_found'],
+      errors: ['invalid_uuid', 'charge_not_found'],
       examples: { data: CHARGE_EXAMPLE },
       handle: async ({ merchant, params }) =>
         ok('Charge retrieved.', await showCharge(app, await requireCharge(app, merchant, params.uuid))),

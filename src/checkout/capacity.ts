@@ -1,7 +1,7 @@
 // Before a payment of a link goes to a gateway, whoever keeps the link is asked whether there is room for it: nobody is
 // charged for what somebody else is paying at this moment. A payment without a link asks nobody.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
@@ -14,9 +14,9 @@ export async function requireAdmission(app: PaymentsApp, payment: PaymentRow): P
   const admission = await app.admit?.(payment)
   if (admission === 'admitted') return
   // The others may still fail, and then this payer is welcome: the checkout stays open as long as it would.
-  if (admission === 'busy') throw new Refusal('payment_link_busy', { retryAfterSeconds: RETRY_SECONDS })
+  if (admission === 'busy') throw new ApiError('payment_link_busy', { retryAfterSeconds: RETRY_SECONDS })
   await endUnpaid(app, payment)
-  throw new Refusal('payment_link_ended')
+  throw new ApiError('payment_link_ended')
 }
 
 // Most payers have approved or refused by then.

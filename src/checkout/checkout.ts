@@ -1,7 +1,7 @@
 // What a payer can do with an open checkout: try a way to pay, give it up for another, cancel. One checkout, many
 // attempts, at most one success.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { plainTexts } from '../core/plain-text.ts'
 import { isBlocked } from '../customers/service.ts'
@@ -46,7 +46,7 @@ export interface CheckoutView {
 /** The payment behind a payer's address. An unknown code tells nothing. */
 export async function requireCheckout(app: PaymentsApp, accessCode: string): Promise<CheckoutView> {
   const payment = await findPaymentByAccess(app.db, hashAccessCode(accessCode))
-  if (!payment) throw new Refusal('payment_not_found')
+  if (!payment) throw new ApiError('payment_not_found')
   return withAttempt(app, payment)
 }
 
@@ -57,7 +57,7 @@ export async function requireCheckoutPayment(
   reference: string,
 ): Promise<CheckoutView> {
   const payment = await requirePayment(app, merchant, { reference })
-  if (payment.kind !== 'checkout') throw new Refusal('payment_not_found')
+  if (payment.kind !== 'checkout') throw new ApiError('payment_not_found')
   return withAttempt(app, payment)
 }
 
@@ -364,18 +364,18 @@ async function refresh(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutV
 function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView): void {
   const isOver = payment.expiresAt !== null && payment.expiresAt <= app.clock.now()
   if (payment.status !== 'pending' || isOver) {
-    throw new Refusal('invalid_state', {
+    throw new ApiError('invalid_state', {
       message: isOver ? 'This checkout has expired.' : `This payment is ${payment.status}.`,
     })
   }
-  if (hasUsedAllAttempts(payment)) throw new Refusal('invalid_state')
+  if (hasUsedAllAttempts(payment)) throw new ApiError('invalid_state')
   // Money is here already, of another amount: a person decides before more of it is asked for.
-  if (attempts.some(({ status }) => status === 'amount_mismatch')) throw new Refusal('invalid_state')
+  if (attempts.some(({ status }) => status === 'amount_mismatch')) throw new ApiError('invalid_state')
 }
 
 /** The move itself asks once more, for who is blocked at this very moment. */
 async function requireWelcome(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
-  if (await isBlocked(app, merchantId, customerId)) throw new Refusal('customer_blocked')
+  if (await isBlocked(app, merchantId, customerId)) throw new ApiError('customer_blocked')
 }
 
 /** Those who offer the chosen way to pay, in order; what the payer gave is what the first of them asks for. */
@@ -392,7 +392,7 @@ async function requireOffered(
   const [first, ...others] = played.length > 0 ? played : candidates
   const offers = ({ channels }: Candidate) => channels.includes(choice.channel)
   if (!first || !offers(first)) {
-    throw new Refusal('validation_failed', {
+    throw new ApiError('validation_failed', {
       details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
     })
   }

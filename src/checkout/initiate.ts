@@ -2,7 +2,7 @@
 // address of ours. No gateway is called before the payer has chosen how to pay.
 
 import { defaultCountry } from '../core/currency.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { fingerprintOf, type InitiateInput } from '../payments/input.ts'
@@ -48,6 +48,6 @@ async function chooseGateway(app: PaymentsApp, merchantId: string, input: Initia
   const country = input.country ?? defaultCountry(currency)
   const wanted = { currency, country, amountMinor, key: input.reference }
   const [first] = await app.gateways.candidates(merchantId, wanted)
-  if (!first) throw new Refusal('no_route_available')
+  if (!first) throw new ApiError('no_route_available')
   return first.gateway.name
 }

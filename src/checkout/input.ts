@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { defaultCountry } from '../core/currency.ts'
-import type { Complaint } from '../core/errors.ts'
-import { metadataComplaints } from '../kit/metadata.ts'
+import type { Issue } from '../core/errors.ts'
+import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata } from '../kit/schema.ts'
 import {
@@ -56,16 +56,16 @@ export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInpu
 }
 
 export function initiateComplaints(allowHttp: boolean) {
-  return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
+  return (body: Record<string, unknown>, facts: BodyFacts): Issue[] => [
     ...amountComplaints(body, facts),
     ...countryComplaints(body),
     ...customerComplaints(body),
-    ...metadataComplaints(body.metadata, facts),
+    ...metadataIssues(body.metadata, facts),
     ...redirectComplaints(body.redirectUrl, allowHttp),
   ]
 }
 
-export function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Complaint[] {
+export function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Issue[] {
   if (typeof redirectUrl !== 'string') return []
   const wanted = allowHttp ? 'an https or http address' : 'an https address'
   const message = `redirectUrl must be ${wanted} without user name, spaces or backslashes.`

@@ -1,7 +1,7 @@
 // The rules around asking a phone to approve a payment. The page is open to whoever has its address, and must not become
 // a tool for ringing strangers' phones.
 
-import { type Complaint, Refusal } from '../core/errors.ts'
+import { ApiError, type Issue } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
 import type { CheckoutChoice, Gateway } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
@@ -27,7 +27,7 @@ export const SETTLED_IN_MS = 60 * SECOND_MS
 /** A prompt needs a number that can be prompted; only a sandbox can do with an instrument alone. */
 export function requirePromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): void {
   const complaints = complainOfPrompt(gateway, payment, choice)
-  if (complaints.length > 0) throw new Refusal('validation_failed', { details: complaints })
+  if (complaints.length > 0) throw new ApiError('validation_failed', { details: complaints })
 }
 
 /** Whether what the payer gave is enough for this gateway too. */
@@ -35,12 +35,12 @@ export function isPromptable(gateway: Gateway, payment: PaymentRow, choice: Chec
   return complainOfPrompt(gateway, payment, choice).length === 0
 }
 
-function complainOfPrompt(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): Complaint[] {
+function complainOfPrompt(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): Issue[] {
   if (choice.channel !== 'mobile_money') return []
   return [...complainOfPhone(gateway, choice), ...complainOfNetwork(payment, choice)]
 }
 
-function complainOfPhone({ instruments, promptsPhone }: Gateway, choice: CheckoutChoice): Complaint[] {
+function complainOfPhone({ instruments, promptsPhone }: Gateway, choice: CheckoutChoice): Issue[] {
   const { phone, instrument } = choice
   if (phone === undefined) {
     const isPlayed = instrument !== undefined && instruments !== undefined
@@ -52,7 +52,7 @@ function complainOfPhone({ instruments, promptsPhone }: Gateway, choice: Checkou
   return [{ field: 'phone', code: 'invalid_format', message: 'This is not the number of a mobile phone.' }]
 }
 
-function complainOfNetwork({ country }: PaymentRow, { network }: CheckoutChoice): Complaint[] {
+function complainOfNetwork({ country }: PaymentRow, { network }: CheckoutChoice): Issue[] {
   if (network === undefined || networksOf(country).some(({ code }) => code === network)) return []
   return [{ field: 'network', code: 'not_allowed', message: 'This network is not offered here.' }]
 }
@@ -91,9 +91,9 @@ function promptedPhone({ channel, phone }: CheckoutChoice): string | undefined {
   return channel === 'mobile_money' ? phone : undefined
 }
 
-function tooSoon(message: string, until: Date, now: Date): Refusal {
+function tooSoon(message: string, until: Date, now: Date): ApiError {
   const retryAfterSeconds = Math.max(1, Math.ceil((until.getTime() - now.getTime()) / SECOND_MS))
-  return new Refusal('rate_limited', { message, retryAfterSeconds })
+  return new ApiError('rate_limited', { message, retryAfterSeconds })
 }
 
 /** Whether a phone was asked so recently that its owner may be typing the PIN at this moment. */

@@ -1,7 +1,7 @@
 // Where a payer may be sent back to: what the address must be, and whether its origin is one that the merchant has
 // registered. Checked when a payment is initiated, and again when the payer is sent.
 
-import { refusalOf } from '../core/errors.ts'
+import { errorFromIssues } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
@@ -38,5 +38,5 @@ export async function requireAllowedReturn(
   if (isAllowedReturn(profile, redirectUrl, app.settings.mode)) return
   const { origin } = new URL(redirectUrl)
   const message = `redirectUrl leads to ${origin}, which is not a registered origin of this merchant. Ask the operator to add it to settings.redirectOrigins of the merchant.`
-  throw refusalOf([{ field: 'redirectUrl', code: 'not_allowed', message }])
+  throw errorFromIssues([{ field: 'redirectUrl', code: 'not_allowed', message }])
 }

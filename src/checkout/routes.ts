@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Refusal, refusalOf } from '../core/errors.ts'
+import { ApiError, errorFromIssues } from '../core/errors.ts'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { created, ok, type Route, route } from '../kit/route.ts'
 import { UuidInput, UuidParams } from '../kit/schema.ts'
@@ -23,9 +23,9 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       description:
         'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
       body: InitiateBody,
-      complaints: initiateComplaints(app.settings.mode === 'test'),
+      issues: initiateComplaints(app.settings.mode === 'test'),
       answer: { http: 201, data: InitiatedPayment },
-      refusals: [
+      errors: [
         'invalid_currency',
         'country_required',
         'invalid_country',
@@ -56,7 +56,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
         uuid: Type.Optional(UuidInput),
       }),
       answer: { http: 200, data: PaymentRecord },
-      refusals: ['missing_reference', 'invalid_uuid', 'payment_not_found'],
+      errors: ['missing_reference', 'invalid_uuid', 'payment_not_found'],
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, query }) => {
         const name = nameOf(query.reference, query.uuid)
@@ -71,11 +71,11 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       summary: 'Get a payment as it is stored',
       params: UuidParams,
       answer: { http: 200, data: PaymentRecord },
-      refusals: ['invalid_uuid', 'payment_not_found'],
+      errors: ['invalid_uuid', 'payment_not_found'],
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, params }) => {
         const payment = await requirePayment(app, merchant, { uuid: params.uuid })
-        if (payment.kind !== 'checkout') throw new Refusal('payment_not_found')
+        if (payment.kind !== 'checkout') throw new ApiError('payment_not_found')
         return ok('Payment retrieved.', await showPayment(app, payment))
       },
     }),
@@ -86,5 +86,5 @@ function nameOf(reference: string | undefined, uuid: string | undefined) {
   if (uuid !== undefined) return { uuid }
   if (reference !== undefined) return { reference }
   const message = 'Name the payment by reference or by uuid.'
-  throw refusalOf([{ field: 'reference', code: 'missing_reference', message }])
+  throw errorFromIssues([{ field: 'reference', code: 'missing_reference', message }])
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isRefusalCode, REFUSALS, Refusal, type RefusalCode, refusalOf } from './errors.ts'
+import { API_ERRORS, ApiError, type ApiErrorCode, errorFromIssues, isApiErrorCode } from './errors.ts'
 
 const PROMISED: Record<number, string> = {
   400: `validation_failed malformed_json invalid_currency country_required invalid_country amount_out_of_range
@@ -39,21 +39,21 @@ describe('the refusals', () => {
   it('have every promised code under its promised status', () => {
     for (const [http, codes] of Object.entries(PROMISED)) {
       for (const code of codes.split(/\s+/)) {
-        assert.ok(isRefusalCode(code), code)
-        assert.equal(REFUSALS[code].http, Number(http), code)
+        assert.ok(isApiErrorCode(code), code)
+        assert.equal(API_ERRORS[code].http, Number(http), code)
       }
     }
   })
 
   it('each have the type of their status and a sentence', () => {
-    for (const [code, { http, type, message }] of Object.entries(REFUSALS)) {
+    for (const [code, { http, type, message }] of Object.entries(API_ERRORS)) {
       assert.equal(type, TYPES[http], code)
       assert.match(message, /^[A-Z].*\.$/, code)
     }
   })
 
   it('can be sent again as they are only when the fault is ours or of the moment', () => {
-    const retryable = Object.entries(REFUSALS).filter(([, facts]) => facts.retryable)
+    const retryable = Object.entries(API_ERRORS).filter(([, facts]) => facts.retryable)
     assert.deepEqual(
       retryable.map(([code]) => code),
       ['payment_link_busy', 'rate_limited', 'internal_error', 'temporarily_unavailable'],
@@ -61,39 +61,39 @@ describe('the refusals', () => {
   })
 
   it('are known by their own names only', () => {
-    assert.equal(isRefusalCode('toString'), false)
-    assert.equal(isRefusalCode('nothing_like_it'), false)
+    assert.equal(isApiErrorCode('toString'), false)
+    assert.equal(isApiErrorCode('nothing_like_it'), false)
   })
 })
 
-describe('a refusal of several complaints', () => {
-  const complaint = (field: string, code: string) => ({ field, code, message: `${field} is wrong.` })
+describe('a error of several issues', () => {
+  const issue = (field: string, code: string) => ({ field, code, message: `${field} is wrong.` })
 
-  it('takes the code and words of a complaint that stands alone', () => {
-    const refusal = refusalOf([complaint('amount', 'amount_precision')])
-    assert.equal(refusal.code, 'amount_precision')
-    assert.equal(refusal.message, 'amount is wrong.')
-    assert.equal(refusal.details.length, 1)
+  it('takes the code and words of a issue that stands alone', () => {
+    const error = errorFromIssues([issue('amount', 'amount_precision')])
+    assert.equal(error.code, 'amount_precision')
+    assert.equal(error.message, 'amount is wrong.')
+    assert.equal(error.details.length, 1)
   })
 
-  it('is validation_failed when they differ or when a complaint is no refusal of its own', () => {
-    const mixed = refusalOf([complaint('amount', 'amount_precision'), complaint('reference', 'required')])
+  it('is validation_failed when they differ or when a issue is no error of its own', () => {
+    const mixed = errorFromIssues([issue('amount', 'amount_precision'), issue('reference', 'required')])
     assert.equal(mixed.code, 'validation_failed')
-    assert.equal(mixed.message, REFUSALS.validation_failed.message)
+    assert.equal(mixed.message, API_ERRORS.validation_failed.message)
     assert.deepEqual(
       mixed.details.map(({ field }) => field),
       ['amount', 'reference'],
     )
-    assert.equal(refusalOf([complaint('reference', 'required')]).code, 'validation_failed')
+    assert.equal(errorFromIssues([issue('reference', 'required')]).code, 'validation_failed')
   })
 
   it('needs one', () => {
-    assert.throws(() => refusalOf([]), /at least one complaint/)
+    assert.throws(() => errorFromIssues([]), /at least one issue/)
   })
 
   it('speaks the words of the table unless it has its own', () => {
-    const codes = Object.keys(REFUSALS) as RefusalCode[]
-    for (const code of codes) assert.equal(new Refusal(code).message, REFUSALS[code].message)
-    assert.equal(new Refusal('invalid_state', { message: 'Not now.' }).message, 'Not now.')
+    const codes = Object.keys(API_ERRORS) as ApiErrorCode[]
+    for (const code of codes) assert.equal(new ApiError(code).message, API_ERRORS[code].message)
+    assert.equal(new ApiError('invalid_state', { message: 'Not now.' }).message, 'Not now.')
   })
 })

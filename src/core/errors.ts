@@ -1,7 +1,7 @@
 // Every refusal the API can answer, in one table: the only place where a code can be added. The HTTP shell,
 // the OpenAPI document and the error pages are written from it.
 
-export type RefusalType =
+export type ApiErrorType =
   | 'validation_error'
   | 'authentication_error'
   | 'permission_error'
@@ -11,25 +11,30 @@ export type RefusalType =
   | 'rate_limit_error'
   | 'api_error'
 
-interface RefusalFacts {
+interface ApiErrorDefinition {
   http: number
-  type: RefusalType
+  type: ApiErrorType
   /** Whether the same request may succeed later without being changed. */
   retryable: boolean
   message: string
 }
 
-const refusal = (http: number, type: RefusalType, message: string, retryable = false): RefusalFacts => ({
+const apiError = (
+  http: number,
+  type: ApiErrorType,
+  message: string,
+  retryable = false,
+): ApiErrorDefinition => ({
   http,
   type,
   retryable,
   message,
 })
-const invalid = (message: string) => refusal(400, 'validation_error', message)
-const missing = (message: string) => refusal(404, 'not_found_error', message)
-const unprocessable = (message: string) => refusal(422, 'unprocessable_error', message)
+const invalid = (message: string) => apiError(400, 'validation_error', message)
+const notFound = (message: string) => apiError(404, 'not_found_error', message)
+const unprocessable = (message: string) => apiError(422, 'unprocessable_error', message)
 
-export const REFUSALS = {
+export const API_ERRORS = {
   validation_failed: invalid('Some fields are missing or not acceptable; details names each of them.'),
   malformed_json: invalid('The body is not well-formed JSON.'),
   invalid_currency: invalid('The currency is not one of the 28 that this service collects.'),
@@ -40,52 +45,52 @@ export const REFUSALS = {
   invalid_uuid: invalid('The identifier is not a UUID.'),
   missing_reference: invalid('Name the payment by reference or by uuid.'),
 
-  missing_api_key: refusal(401, 'authentication_error', 'Send your API key in the x-api-key header.'),
-  invalid_api_key: refusal(401, 'authentication_error', 'The API key is not known.'),
-  api_key_expired: refusal(401, 'authentication_error', 'The API key has expired; create a new one.'),
-  api_key_revoked: refusal(401, 'authentication_error', 'The API key was revoked; create a new one.'),
-  invalid_admin_token: refusal(
+  missing_api_key: apiError(401, 'authentication_error', 'Send your API key in the x-api-key header.'),
+  invalid_api_key: apiError(401, 'authentication_error', 'The API key is not known.'),
+  api_key_expired: apiError(401, 'authentication_error', 'The API key has expired; create a new one.'),
+  api_key_revoked: apiError(401, 'authentication_error', 'The API key was revoked; create a new one.'),
+  invalid_admin_token: apiError(
     401,
     'authentication_error',
     'Send the operator token as Authorization: Bearer.',
   ),
 
-  insufficient_scope: refusal(403, 'permission_error', 'The API key lacks the scope for this operation.'),
-  merchant_suspended: refusal(403, 'permission_error', 'The merchant account is suspended.'),
-  mode_mismatch: refusal(403, 'permission_error', 'This key belongs to the other environment.'),
-  ip_not_allowed: refusal(403, 'permission_error', 'The API key may not be used from this address.'),
-  scope_exceeded: refusal(403, 'permission_error', 'An API key cannot give what it does not have itself.'),
+  insufficient_scope: apiError(403, 'permission_error', 'The API key lacks the scope for this operation.'),
+  merchant_suspended: apiError(403, 'permission_error', 'The merchant account is suspended.'),
+  mode_mismatch: apiError(403, 'permission_error', 'This key belongs to the other environment.'),
+  ip_not_allowed: apiError(403, 'permission_error', 'The API key may not be used from this address.'),
+  scope_exceeded: apiError(403, 'permission_error', 'An API key cannot give what it does not have itself.'),
 
-  route_not_found: missing('There is no such operation.'),
-  payment_not_found: missing('There is no such payment.'),
-  charge_not_found: missing('There is no such charge.'),
-  customer_not_found: missing('There is no such customer.'),
-  payment_method_not_found: missing('There is no such payment method.'),
-  recurring_token_not_found: missing('There is no such recurring token.'),
-  merchant_not_found: missing('There is no such merchant.'),
-  api_key_not_found: missing('There is no such API key.'),
-  refund_not_found: missing('There is no such refund.'),
-  payment_link_not_found: missing('There is no such payment link.'),
-  p2p_payment_not_found: missing('There is no such P2P payment.'),
-  p2p_account_not_found: missing('There is no such receiving account.'),
-  webhook_endpoint_not_found: missing('There is no such webhook endpoint.'),
-  event_not_found: missing('There is no such event.'),
-  replay_not_found: missing('There is no such replay.'),
-  gateway_not_found: missing('There is no such gateway.'),
-  reconciliation_not_found: missing('There is no such reconciliation.'),
-  reconciliation_break_not_found: missing('There is no such break.'),
-  case_not_found: missing('There is no such case.'),
-  gateway_account_not_found: missing('The merchant has no account of its own at this gateway.'),
+  route_not_found: notFound('There is no such operation.'),
+  payment_not_found: notFound('There is no such payment.'),
+  charge_not_found: notFound('There is no such charge.'),
+  customer_not_found: notFound('There is no such customer.'),
+  payment_method_not_found: notFound('There is no such payment method.'),
+  recurring_token_not_found: notFound('There is no such recurring token.'),
+  merchant_not_found: notFound('There is no such merchant.'),
+  api_key_not_found: notFound('There is no such API key.'),
+  refund_not_found: notFound('There is no such refund.'),
+  payment_link_not_found: notFound('There is no such payment link.'),
+  p2p_payment_not_found: notFound('There is no such P2P payment.'),
+  p2p_account_not_found: notFound('There is no such receiving account.'),
+  webhook_endpoint_not_found: notFound('There is no such webhook endpoint.'),
+  event_not_found: notFound('There is no such event.'),
+  replay_not_found: notFound('There is no such replay.'),
+  gateway_not_found: notFound('There is no such gateway.'),
+  reconciliation_not_found: notFound('There is no such reconciliation.'),
+  reconciliation_break_not_found: notFound('There is no such break.'),
+  case_not_found: notFound('There is no such case.'),
+  gateway_account_not_found: notFound('The merchant has no account of its own at this gateway.'),
 
-  method_not_allowed: refusal(405, 'validation_error', 'This path does not take this method.'),
-  payload_too_large: refusal(413, 'validation_error', 'The body is larger than 64 KB.'),
-  unsupported_media_type: refusal(415, 'validation_error', 'Send the body as application/json.'),
+  method_not_allowed: apiError(405, 'validation_error', 'This path does not take this method.'),
+  payload_too_large: apiError(413, 'validation_error', 'The body is larger than 64 KB.'),
+  unsupported_media_type: apiError(415, 'validation_error', 'Send the body as application/json.'),
 
-  duplicate_reference: refusal(409, 'conflict_error', 'This reference was used with another body.'),
-  customer_exists: refusal(409, 'conflict_error', 'There is a customer with this e-mail already.'),
-  payment_link_ended: refusal(409, 'conflict_error', 'The payment link takes no more payments.'),
-  payment_link_busy: refusal(409, 'conflict_error', 'Others are paying at this link; try again soon.', true),
-  invalid_state: refusal(409, 'conflict_error', 'The record is not in a state that allows this.'),
+  duplicate_reference: apiError(409, 'conflict_error', 'This reference was used with another body.'),
+  customer_exists: apiError(409, 'conflict_error', 'There is a customer with this e-mail already.'),
+  payment_link_ended: apiError(409, 'conflict_error', 'The payment link takes no more payments.'),
+  payment_link_busy: apiError(409, 'conflict_error', 'Others are paying at this link; try again soon.', true),
+  invalid_state: apiError(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
   no_route_available: unprocessable('No configured gateway serves this currency and country.'),
@@ -105,37 +110,37 @@ export const REFUSALS = {
   ),
   card_data_not_allowed: unprocessable('A card number must never be sent to this service.'),
 
-  rate_limited: refusal(429, 'rate_limit_error', 'Too many requests; wait as Retry-After says.', true),
+  rate_limited: apiError(429, 'rate_limit_error', 'Too many requests; wait as Retry-After says.', true),
 
-  internal_error: refusal(500, 'api_error', 'Something went wrong on our side.', true),
-  temporarily_unavailable: refusal(503, 'api_error', 'The service is busy; try again shortly.', true),
-} as const satisfies Record<string, RefusalFacts>
+  internal_error: apiError(500, 'api_error', 'Something went wrong on our side.', true),
+  temporarily_unavailable: apiError(503, 'api_error', 'The service is busy; try again shortly.', true),
+} as const satisfies Record<string, ApiErrorDefinition>
 
-export type RefusalCode = keyof typeof REFUSALS
+export type ApiErrorCode = keyof typeof API_ERRORS
 
-/** One complaint about one field. Codes of details are refusal codes or the schema's own words, such as required. */
-export interface Complaint {
+/** One issue about one field. Codes of details are refusal codes or the schema's own words, such as required. */
+export interface Issue {
   field: string
   code: string
   message: string
 }
 
-interface RefusalOptions {
+interface ApiErrorOptions {
   message?: string
-  details?: Complaint[]
+  details?: Issue[]
   retryAfterSeconds?: number
   cause?: unknown
 }
 
 /** The merchant asked for something we refuse. Thrown anywhere, translated to an answer once, in http. */
-export class Refusal extends Error {
-  readonly code: RefusalCode
-  readonly details: Complaint[]
+export class ApiError extends Error {
+  readonly code: ApiErrorCode
+  readonly details: Issue[]
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: RefusalCode, options: RefusalOptions = {}) {
-    super(options.message ?? REFUSALS[code].message, { cause: options.cause })
-    this.name = 'Refusal'
+  constructor(code: ApiErrorCode, options: ApiErrorOptions = {}) {
+    super(options.message ?? API_ERRORS[code].message, { cause: options.cause })
+    this.name = 'ApiError'
     this.code = code
     this.details = options.details ?? []
     // Whoever is told that we are busy for the moment is also told when to come back.
@@ -144,15 +149,15 @@ export class Refusal extends Error {
   }
 }
 
-export function isRefusalCode(code: string): code is RefusalCode {
-  return Object.hasOwn(REFUSALS, code)
+export function isApiErrorCode(code: string): code is ApiErrorCode {
+  return Object.hasOwn(API_ERRORS, code)
 }
 
-/** One refusal for all complaints of a request: its code is the complaints' own when they agree on one. */
-export function refusalOf(complaints: Complaint[]): Refusal {
-  const first = complaints[0]
-  if (!first) throw new Error('a refusal needs at least one complaint')
-  const agreed = complaints.every((complaint) => complaint.code === first.code)
-  const code = agreed && isRefusalCode(first.code) ? first.code : 'validation_failed'
-  return new Refusal(code, { details: complaints, message: code === first.code ? first.message : undefined })
+/** One refusal for all issues of a request: its code is the issues' own when they agree on one. */
+export function errorFromIssues(issues: Issue[]): ApiError {
+  const first = issues[0]
+  if (!first) throw new Error('a refusal needs at least one issue')
+  const sharesCode = issues.every((issue) => issue.code === first.code)
+  const code = sharesCode && isApiErrorCode(first.code) ? first.code : 'validation_failed'
+  return new ApiError(code, { details: issues, message: code === first.code ? first.message : undefined })
 }

@@ -11,14 +11,14 @@ export interface Money {
 /** 999,999,999,999.99 in major units, the largest amount the interface takes, in hundredths. */
 const MAX_HUNDREDTHS = 99_999_999_999_999n
 
-export type AmountComplaint = 'amount_out_of_range' | 'amount_precision'
+export type AmountIssue = 'amount_out_of_range' | 'amount_precision'
 
 export function money(minor: bigint, currency: Currency): Money {
   return { minor, currency }
 }
 
 /** The exact minor units of a JSON number in major units, or what is wrong with it. Never rounds. */
-export function parseAmount(amount: number, currency: Currency): Money | AmountComplaint {
+export function parseAmount(amount: number, currency: Currency): Money | AmountIssue {
   if (!Number.isFinite(amount) || amount <= 0) return 'amount_out_of_range'
   const match = /^(\d+)(?:\.(\d+))?$/.exec(String(amount))
   // Exponent form: what is left after the range check is either far too large or far too fine.

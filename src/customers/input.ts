@@ -3,9 +3,9 @@
 import { type Static, Type } from 'typebox'
 import { containsCardNumber } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
-import { type Complaint, REFUSALS, Refusal, refusalOf } from '../core/errors.ts'
+import { API_ERRORS, ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { searchTextOf } from '../core/search-text.ts'
-import { metadataComplaints } from '../kit/metadata.ts'
+import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CountryInput, Email, Metadata, PersonName } from '../kit/schema.ts'
 import type { CustomerFields, CustomerRow } from './queries.ts'
@@ -68,13 +68,13 @@ export const BlockCustomerBody = Type.Object({
   ),
 })
 
-export function customerIssues(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+export function customerIssues(body: Record<string, unknown>, facts: BodyFacts): Issue[] {
   const { country } = body
   const isInvalid = typeof country === 'string' && /^[a-z]{2}$/i.test(country) && !isCountry(country)
   const message = 'country must be an ISO 3166-1 alpha-2 code.'
   return [
     ...(isInvalid ? [{ field: 'country', code: 'invalid_format', message }] : []),
-    ...metadataComplaints(body.metadata, facts),
+    ...metadataIssues(body.metadata, facts),
   ]
 }
 
@@ -114,9 +114,9 @@ export function assertNoCardNumbers(texts: Readonly<Record<string, string | unde
     .map(([field]) => ({
       field,
       code: 'card_data_not_allowed',
-      message: REFUSALS.card_data_not_allowed.message,
+      message: API_ERRORS.card_data_not_allowed.message,
     }))
-  if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
+  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }
 
 function mergeMetadata(
@@ -128,7 +128,7 @@ function mergeMetadata(
   )
   const metadata = Object.fromEntries(entries)
   // What is within the limits by itself may be beyond them together with what is there.
-  const issues = metadataComplaints(metadata, { lossyNumbers: new Set() })
-  if (issues.length > 0) throw refusalOf(issues)
+  const issues = metadataIssues(metadata, { lossyNumbers: new Set() })
+  if (issues.length > 0) throw errorFromIssues(issues)
   return metadata
 }

@@ -2,7 +2,7 @@
 // by the merchant or by the calendar.
 
 import { createHash } from 'node:crypto'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -46,7 +46,7 @@ export async function requireMethodByToken(
   recurringToken: string,
 ): Promise<MethodByTokenRow> {
   const method = await findMethod({ merchant_id: merchant.id, token_hash: hashToken(recurringToken) })
-  if (!method) throw new Refusal('recurring_token_not_found')
+  if (!method) throw new ApiError('recurring_token_not_found')
   return method
 }
 
@@ -170,7 +170,7 @@ export async function makeDefault(
       if (await isRepeat(app, tx, claim)) return { record: locked, replayed: true }
       const status = statusOf(locked, app.clock.now())
       const record = status === 'active' ? await setDefault(tx, merchant.id, customerId, id) : undefined
-      if (!record) throw new Refusal('invalid_state', { message: `This payment method is ${status}.` })
+      if (!record) throw new ApiError('invalid_state', { message: `This payment method is ${status}.` })
       return { record, replayed: false }
     }),
   )
@@ -184,9 +184,9 @@ async function requireLockedMethod(
   customerId: string,
   id: string,
 ): Promise<MethodRow> {
-  if (!(await lockCustomer(tx, merchant.id, customerId))) throw new Refusal('customer_not_found')
+  if (!(await lockCustomer(tx, merchant.id, customerId))) throw new ApiError('customer_not_found')
   const method = await lockMethod(tx, merchant.id, customerId, id)
-  if (!method) throw new Refusal('payment_method_not_found')
+  if (!method) throw new ApiError('payment_method_not_found')
   return method
 }
 

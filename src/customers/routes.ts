@@ -32,7 +32,7 @@ function readRoutes(app: CustomersApp): Route[] {
       description: 'Newest first. Searchable by name or e-mail; deep pages go by cursor.',
       query: CustomersQuery,
       answer: { http: 200, data: CustomerRecord, list: true },
-      refusals: ['validation_failed'],
+      errors: ['validation_failed'],
       examples: { data: [CUSTOMER_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listCustomers(app, merchant, query)
@@ -47,7 +47,7 @@ function readRoutes(app: CustomersApp): Route[] {
       summary: 'Get a customer',
       params: UuidParams,
       answer: { http: 200, data: CustomerRecord },
-      refusals: ['invalid_uuid', 'customer_not_found'],
+      errors: ['invalid_uuid', 'customer_not_found'],
       examples: { data: CUSTOMER_EXAMPLE },
       handle: async ({ merchant, params }) =>
         ok('Customer retrieved.', toCustomer(await requireCustomer(app, merchant, params.uuid))),
@@ -60,7 +60,7 @@ function readRoutes(app: CustomersApp): Route[] {
       summary: "List a customer's saved payment methods",
       params: UuidParams,
       answer: { http: 200, data: SavedMethodRecord, list: true },
-      refusals: ['invalid_uuid', 'customer_not_found'],
+      errors: ['invalid_uuid', 'customer_not_found'],
       examples: { data: [METHOD_EXAMPLE] },
       handle: async ({ merchant, params }) => {
         const methods = await listSavedMethods(app, merchant, params.uuid)
@@ -81,9 +81,9 @@ function writeRoutes(app: CustomersApp): Route[] {
       description:
         'Not needed before a payment: every payment and charge makes its customer by itself. An e-mail that is known answers 409 and names the customer.',
       body: CreateCustomerBody,
-      complaints: customerIssues,
+      issues: customerIssues,
       answer: { http: 201, data: CustomerRecord },
-      refusals: ['validation_failed', 'customer_exists', 'card_data_not_allowed'],
+      errors: ['validation_failed', 'customer_exists', 'card_data_not_allowed'],
       examples: { body: CUSTOMER_BODY_EXAMPLE, data: NEW_CUSTOMER_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const fields = toNewCustomer(body)
@@ -101,9 +101,9 @@ function writeRoutes(app: CustomersApp): Route[] {
         'What is not given stays. Metadata is merged by its keys: one that is given replaces what was there, one that is null is removed. The names of the next payment win over what is written here.',
       params: UuidParams,
       body: UpdateCustomerBody,
-      complaints: customerIssues,
+      issues: customerIssues,
       answer: { http: 200, data: CustomerRecord },
-      refusals: [
+      errors: [
         'validation_failed',
         'invalid_uuid',
         'customer_not_found',
@@ -130,7 +130,7 @@ function blockRoutes(app: CustomersApp): Route[] {
       params: UuidParams,
       body: BlockCustomerBody,
       answer: { http: 200, data: CustomerRecord },
-      refusals: ['validation_failed', 'invalid_uuid', 'customer_not_found', 'card_data_not_allowed'],
+      errors: ['validation_failed', 'invalid_uuid', 'customer_not_found', 'card_data_not_allowed'],
       examples: {
         body: { reason: 'Two chargebacks in March' },
         data: { ...CUSTOMER_EXAMPLE, status: 'blocked', statusReason: 'Two chargebacks in March' },
@@ -148,7 +148,7 @@ function blockRoutes(app: CustomersApp): Route[] {
       summary: 'Unblock a customer',
       params: UuidParams,
       answer: { http: 200, data: CustomerRecord },
-      refusals: ['invalid_uuid', 'customer_not_found'],
+      errors: ['invalid_uuid', 'customer_not_found'],
       examples: { data: CUSTOMER_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await unblockCustomer(app, merchant, params.uuid, idempotencyKey)
@@ -172,7 +172,7 @@ function methodRoutes(app: CustomersApp): Route[] {
         'Its token answers recurring_token_inactive from now on, for good: the same card saved again has another token. If it was the default, the method that was used last takes its place. A repeat answers the same record.',
       params: MethodParams,
       answer: { http: 200, data: SavedMethodRecord },
-      refusals: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found'],
+      errors: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found'],
       examples: { data: { ...METHOD_EXAMPLE, status: 'revoked', isDefault: false } },
       handle: async ({ merchant, params }) =>
         ok('Payment method revoked.', await revokeMethod(app, merchant, params.uuid, params.methodUuid)),
@@ -186,7 +186,7 @@ function methodRoutes(app: CustomersApp): Route[] {
       description: 'A customer has one default. A method that was revoked or has expired cannot be it.',
       params: MethodParams,
       answer: { http: 200, data: SavedMethodRecord },
-      refusals: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found', 'invalid_state'],
+      errors: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found', 'invalid_state'],
       examples: { data: METHOD_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { uuid, methodUuid } = params

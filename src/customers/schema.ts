@@ -1,7 +1,7 @@
 // What a customer and a saved payment method look like on the way out.
 
 import { Type } from 'typebox'
-import { CurrencyCode, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/schema.ts'
 import type { MethodRow } from './method-queries.ts'
 import type { CustomerRow } from './queries.ts'
 
@@ -13,7 +13,7 @@ export const CustomerRecord = Type.Object({
   country: Nullable(Type.String()),
   phone: Nullable(Type.String()),
   metadata: Metadata,
-  status: Words(['active', 'blocked']),
+  status: Enum(['active', 'blocked']),
   statusReason: Nullable(Type.String({ description: 'Why the customer is blocked, as you wrote it.' })),
   totals: Type.Object({ successfulPayments: Type.Integer(), lastPaymentAt: Nullable(Timestamp) }),
   createdAt: Timestamp,
@@ -22,8 +22,8 @@ export const CustomerRecord = Type.Object({
 
 export const SavedMethodRecord = Type.Object({
   uuid: Uuid,
-  type: Words(['card', 'mobile_money', 'bank_account']),
-  status: Words(['active', 'expired', 'revoked']),
+  type: Enum(['card', 'mobile_money', 'bank_account']),
+  status: Enum(['active', 'expired', 'revoked']),
   label: Type.String(),
   recurringToken: Nullable(
     Type.String({ description: 'Charges this method again; the same for its whole life.' }),

@@ -1,7 +1,7 @@
 // The face of this slice: customers and the payment methods they saved. A payment writes its customer's row itself; here
 // they are read, and what a merchant does with them stands in the file of its name.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
@@ -32,7 +32,7 @@ export async function requireCustomer(
   id: string,
 ): Promise<CustomerRow> {
   const customer = await findCustomer(app.db, merchant.id, id)
-  if (!customer) throw new Refusal('customer_not_found')
+  if (!customer) throw new ApiError('customer_not_found')
   return customer
 }
 

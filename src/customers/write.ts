@@ -1,6 +1,6 @@
 // What a merchant does with a customer: make, change, block and unblock one.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
@@ -56,10 +56,10 @@ async function insertNewCustomer(
   return customer
 }
 
-async function customerExistsError(tx: Tx, merchant: Merchant, emailKey: string): Promise<Refusal> {
+async function customerExistsError(tx: Tx, merchant: Merchant, emailKey: string): Promise<ApiError> {
   const existing = await findCustomerByEmail(tx, merchant.id, emailKey)
   const message = `There is a customer with this e-mail already${existing ? `: ${existing.id}` : ''}.`
-  return new Refusal('customer_exists', {
+  return new ApiError('customer_exists', {
     message,
     details: [{ field: 'email', code: 'customer_exists', message }],
   })
@@ -87,7 +87,7 @@ async function changeCustomer(
   changes: CustomerChanges,
 ): Promise<CustomerRow> {
   const customer = await lockCustomer(tx, merchant.id, id)
-  if (!customer) throw new Refusal('customer_not_found')
+  if (!customer) throw new ApiError('customer_not_found')
   const fields = applyCustomerChanges(customer, changes)
   const changed = await updateCustomerRow(tx, merchant.id, id, fields, app.clock.now())
   if (!changed) throw new Error(`customer ${id} has vanished`)
@@ -130,7 +130,7 @@ async function setStatus(
     const record = replayed
       ? await findCustomer(tx, merchantId, id)
       : await setCustomerStatus(tx, merchantId, id, status, reason, app.clock.now())
-    if (!record) throw new Refusal('customer_not_found')
+    if (!record) throw new ApiError('customer_not_found')
     return { record, replayed }
   })
 }

@@ -1,7 +1,7 @@
 // Endpoints as their merchants keep them.
 
 import { containsCardNumber } from '../core/card-number.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { EventRow } from '../events/read-queries.ts'
 import { recordEvents, requireEvent } from '../events/service.ts'
@@ -45,7 +45,7 @@ export async function listEndpoints(app: WebhooksApp, merchant: Merchant): Promi
 
 export async function requireEndpoint(app: { db: Tx }, merchant: Merchant, id: string): Promise<EndpointRow> {
   const endpoint = await findEndpoint(app.db, merchant.id, id)
-  if (!endpoint) throw new Refusal('webhook_endpoint_not_found')
+  if (!endpoint) throw new ApiError('webhook_endpoint_not_found')
   return endpoint
 }
 
@@ -73,7 +73,7 @@ async function addEndpoint(
 ): Promise<WithSecret> {
   await lockEndpoints(tx, merchantId)
   const others = await listEndpointRows(tx, merchantId)
-  if (others.length >= MAX_ENDPOINTS) throw new Refusal('too_many_webhook_endpoints')
+  if (others.length >= MAX_ENDPOINTS) throw new ApiError('too_many_webhook_endpoints')
   const secret = newSecret(app.random)
   const endpoint = await insertEndpoint(tx, {
     merchantId,
@@ -118,20 +118,20 @@ export async function changeEndpoint(
     events: events && normalise(events),
     status: enabled === undefined ? undefined : enabled ? 'enabled' : 'disabled',
   })
-  if (!changed) throw new Refusal('webhook_endpoint_not_found')
+  if (!changed) throw new ApiError('webhook_endpoint_not_found')
   return changed
 }
 
 function requireAcceptable(app: WebhooksApp, { url, description }: Partial<EndpointInput>): void {
   if (description !== undefined && containsCardNumber(description))
-    throw new Refusal('card_data_not_allowed', {
+    throw new ApiError('card_data_not_allowed', {
       details: [complain('description', 'card_data_not_allowed')],
     })
-  const complaint = url === undefined ? undefined : app.publicHttp.check(url)
+  const complaint = url === undefined ? undefined : app.publicHttp.validateUrl(url)
   if (complaint === undefined) return
   const message = `url ${complaint}.`
   const details = [complain('url', 'webhook_url_not_allowed', message)]
-  throw new Refusal('webhook_url_not_allowed', { message, details })
+  throw new ApiError('webhook_url_not_allowed', { message, details })
 }
 
 const complain = (field: string, code: string, message = 'must not hold a card number.') => ({
@@ -143,7 +143,7 @@ const complain = (field: string, code: string, message = 'must not hold a card n
 /** What waits for it dies with it; what was delivered can still be read. */
 export async function deleteEndpoint(app: WebhooksApp, merchant: Merchant, id: string): Promise<EndpointRow> {
   const deleted = await deleteEndpointRow(app.db, merchant.id, id, app.clock.now())
-  if (!deleted) throw new Refusal('webhook_endpoint_not_found')
+  if (!deleted) throw new ApiError('webhook_endpoint_not_found')
   return deleted
 }
 
@@ -183,7 +183,7 @@ async function refuseRotation(tx: Tx, merchant: Merchant, id: string): Promise<n
   const { previousSecretUntil } = await requireEndpoint({ db: tx }, merchant, id)
   const until = previousSecretUntil?.toISOString()
   const message = `The secret before this one signs until ${until}. Wait until then, or void it at once with overlapHours 0.`
-  throw new Refusal('invalid_state', { message })
+  throw new ApiError('invalid_state', { message })
 }
 
 /** Writes a test event, which goes the way of every other, to this endpoint alone. */
@@ -198,7 +198,7 @@ export async function testEndpoint(
   return createOnce(app, claim, {
     async make(tx, eventId) {
       const endpoint = await raiseVersion(tx, merchant.id, id)
-      if (!endpoint) throw new Refusal('webhook_endpoint_not_found')
+      if (!endpoint) throw new ApiError('webhook_endpoint_not_found')
       requireEnabled(endpoint)
       const resource = { type: 'webhook_endpoint', uuid: id, version: endpoint.version } as const
       const news = {
@@ -217,5 +217,5 @@ export async function testEndpoint(
 
 export function requireEnabled({ status }: EndpointRow): void {
   if (status === 'enabled') return
-  throw new Refusal('invalid_state', { message: 'This endpoint is disabled. Enable it first.' })
+  throw new ApiError('invalid_state', { message: 'This endpoint is disabled. Enable it first.' })
 }

@@ -1,6 +1,6 @@
 // Events, how they were delivered, and sending them again.
 
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import { wholePage } from '../core/page.ts'
 import { listEvents, requireEvent } from '../events/service.ts'
 import { type Once, REPLAYED } from '../kit/idempotency.ts'
@@ -48,7 +48,7 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
     description: 'Newest first, whether or not an endpoint wanted them; deep pages go by cursor.',
     query: EventsQuery,
     answer: { http: 200, data: EventRecord, list: true },
-    refusals: ['validation_failed', 'invalid_uuid'],
+    errors: ['validation_failed', 'invalid_uuid'],
     examples: { data: [EVENT_EXAMPLE] },
     handle: async ({ merchant, query }) => {
       const { rows, meta } = await listEvents(app, merchant, query)
@@ -64,7 +64,7 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
     description: 'As it is delivered.',
     params: UuidParams,
     answer: { http: 200, data: EventRecord },
-    refusals: ['invalid_uuid', 'event_not_found'],
+    errors: ['invalid_uuid', 'event_not_found'],
     examples: { data: EVENT_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Event retrieved.', (await requireEvent(app, merchant, params.uuid)).body),
@@ -77,7 +77,7 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
     description: `One for each endpoint, with its tries. Kept for ${KEPT_DAYS} days after they ended.`,
     params: UuidParams,
     answer: { http: 200, data: DeliveryRecord, list: true },
-    refusals: ['invalid_uuid', 'event_not_found'],
+    errors: ['invalid_uuid', 'event_not_found'],
     examples: { data: [DELIVERY_EXAMPLE] },
     handle: async ({ merchant, params }) => {
       const deliveries = await listDeliveries(app, merchant, params.uuid)
@@ -98,7 +98,7 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
     params: UuidParams,
     body: ReplayEventBody,
     answer: { http: 201, data: ReplayRecord },
-    refusals: [
+    errors: [
       'validation_failed',
       'invalid_uuid',
       'event_not_found',
@@ -118,7 +118,7 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
     description: `Any number of them, oldest first, little by little: the answer says that it is queued, and its own address how far it is. At most ${MAX_QUEUED_REPLAYS} at once.`,
     body: ReplayRangeBody,
     answer: { http: 201, data: ReplayRecord },
-    refusals: [
+    errors: [
       'validation_failed',
       'invalid_uuid',
       'webhook_endpoint_not_found',
@@ -126,7 +126,7 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
       'idempotency_key_reused',
     ],
     examples: RANGE_EXAMPLE,
-    complaints: (body) => complainOfRange(body, app.clock.now()),
+    issues: (body) => complainOfRange(body, app.clock.now()),
     handle: async ({ merchant, body, idempotencyKey }) =>
       answerReplay(await replayMany(app, merchant, body, idempotencyKey)),
   }),
@@ -138,14 +138,14 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
     description: `Kept for ${KEPT_DAYS} days after it ended.`,
     params: UuidParams,
     answer: { http: 200, data: ReplayRecord },
-    refusals: ['invalid_uuid', 'replay_not_found'],
+    errors: ['invalid_uuid', 'replay_not_found'],
     examples: { data: PROGRESS_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Replay retrieved.', toReplay(await requireReplay(app, merchant, params.uuid))),
   }),
 ]
 
-function complainOfRange({ from, to, onlyUndelivered }: Record<string, unknown>, now: Date): Complaint[] {
+function complainOfRange({ from, to, onlyUndelivered }: Record<string, unknown>, now: Date): Issue[] {
   const [begin, end] = [timeOf(from), timeOf(to)]
   if (begin >= end) return [{ field: 'to', code: 'out_of_range', message: 'to must be later than from.' }]
   if (onlyUndelivered !== true || !(begin < now.getTime() - KEPT_DAYS * DAY_MS)) return []

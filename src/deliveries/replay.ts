@@ -1,7 +1,7 @@
 // Sending events once more: one of them, or all of a time. They carry the id and the body that they had, so a consumer
 // that has taken them before knows it.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { requireEvent } from '../events/service.ts'
@@ -87,12 +87,12 @@ export async function replayMany(
 async function requireFewQueued(tx: Tx, merchant: Merchant): Promise<void> {
   if ((await countQueuedReplays(tx, merchant.id)) < MAX_QUEUED_REPLAYS) return
   const message = `${MAX_QUEUED_REPLAYS} replays are under way. Wait until one of them is done.`
-  throw new Refusal('invalid_state', { message })
+  throw new ApiError('invalid_state', { message })
 }
 
 export async function requireReplay(app: WebhooksApp, merchant: Merchant, id: string): Promise<ReplayRow> {
   const replay = await findReplay(app.db, merchant.id, id)
-  if (!replay) throw new Refusal('replay_not_found')
+  if (!replay) throw new ApiError('replay_not_found')
   return replay
 }
 

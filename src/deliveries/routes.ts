@@ -51,7 +51,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     description: `Every event that matches is sent there from now on, signed as Standard Webhooks has it. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
     body: CreateEndpointBody,
     answer: { http: 201, data: EndpointWithSecret },
-    refusals: [
+    errors: [
       'validation_failed',
       'webhook_url_not_allowed',
       'too_many_webhook_endpoints',
@@ -70,7 +70,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     summary: 'List webhook endpoints',
     description: 'All of them, newest first. Secrets are not shown again.',
     answer: { http: 200, data: EndpointRecord, list: true },
-    refusals: [],
+    errors: [],
     examples: { data: [ENDPOINT_EXAMPLE] },
     handle: async ({ merchant }) => {
       const endpoints = await listEndpoints(app, merchant)
@@ -84,7 +84,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     summary: 'Get a webhook endpoint',
     params: UuidParams,
     answer: { http: 200, data: EndpointRecord },
-    refusals: ['invalid_uuid', 'webhook_endpoint_not_found'],
+    errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
     examples: { data: ENDPOINT_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Webhook endpoint retrieved.', toEndpoint(await requireEndpoint(app, merchant, params.uuid))),
@@ -99,7 +99,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     params: UuidParams,
     body: ChangeEndpointBody,
     answer: { http: 200, data: EndpointRecord },
-    refusals: [
+    errors: [
       'validation_failed',
       'invalid_uuid',
       'webhook_endpoint_not_found',
@@ -119,7 +119,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
       'It is not called any more, its secret is destroyed, and what waits for it is given up. How its deliveries went can still be read with their events.',
     params: UuidParams,
     answer: { http: 200, data: EndpointRecord },
-    refusals: ['invalid_uuid', 'webhook_endpoint_not_found'],
+    errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
     examples: { data: DELETED_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Webhook endpoint deleted.', toEndpoint(await deleteEndpoint(app, merchant, params.uuid))),
@@ -137,7 +137,7 @@ const secretRoutes = (app: WebhooksApp): Route[] => [
     params: UuidParams,
     body: RotateSecretBody,
     answer: { http: 201, data: EndpointWithSecret },
-    refusals: [
+    errors: [
       'validation_failed',
       'invalid_uuid',
       'webhook_endpoint_not_found',
@@ -160,7 +160,7 @@ const secretRoutes = (app: WebhooksApp): Route[] => [
       'Writes a webhook.test event, which is delivered like every other, to this endpoint alone; its deliveries tell how it went.',
     params: UuidParams,
     answer: { http: 201, data: EventRecord },
-    refusals: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
+    errors: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
     examples: { data: TEST_EVENT_EXAMPLE },
     handle: async ({ merchant, params, idempotencyKey }) => {
       const { record, replayed } = await testEndpoint(app, merchant, params.uuid, idempotencyKey)

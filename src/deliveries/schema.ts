@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { RESOURCE_TYPES } from '../events/service.ts'
-import { Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
 import type { DeliveryRow, TryRow } from './delivery-queries.ts'
 import type { EndpointRow } from './endpoint-queries.ts'
 import type { ReplayRow } from './replay-queries.ts'
@@ -32,7 +32,7 @@ const UrlInput = Type.String({
 
 const DescriptionInput = Type.String({ maxLength: 255, 'x-multiline': true })
 
-const EventsInput = Type.Array(Words(['*', ...EVENT_TYPE_NAMES]), {
+const EventsInput = Type.Array(Enum(['*', ...EVENT_TYPE_NAMES]), {
   minItems: 1,
   maxItems: 100,
   description: 'The events to be told; * is all of them, also those added later.',
@@ -71,8 +71,8 @@ const ENDPOINT = {
   url: Type.String(),
   description: Nullable(Type.String()),
   events: Type.Array(Type.String()),
-  status: Words(ENDPOINT_STATUSES, { description: 'Deleted is only in the answer to its deletion.' }),
-  disabled: Nullable(Type.Object({ reason: Words(DISABLED_WORDS), message: Type.String(), at: Timestamp })),
+  status: Enum(ENDPOINT_STATUSES, { description: 'Deleted is only in the answer to its deletion.' }),
+  disabled: Nullable(Type.Object({ reason: Enum(DISABLED_WORDS), message: Type.String(), at: Timestamp })),
   failingSince: Nullable(
     time('Since then it has failed, without a success and without a day in which nothing was tried.'),
   ),
@@ -108,18 +108,18 @@ export function toEndpoint(row: EndpointRow): Static<typeof EndpointRecord> {
 
 export const EventsQuery = Type.Object({
   ...PAGE_QUERY,
-  type: Type.Optional(Words(EVENT_TYPE_NAMES)),
+  type: Type.Optional(Enum(EVENT_TYPE_NAMES)),
   resource: Type.Optional({ ...UuidInput, description: 'The uuid of a payment, refund or other record.' }),
 })
 
 export const EventRecord = Type.Object({
   id: Uuid,
-  type: Words(EVENT_TYPE_NAMES),
+  type: Enum(EVENT_TYPE_NAMES),
   apiVersion: Type.String(),
-  mode: Words(['test', 'live']),
+  mode: Enum(['test', 'live']),
   createdAt: Timestamp,
   resource: Type.Object({
-    type: Words(RESOURCE_TYPES),
+    type: Enum(RESOURCE_TYPES),
     uuid: Uuid,
     version: Type.Integer({
       description: 'Grows by one with every event of the resource: drop what is older.',
@@ -150,8 +150,8 @@ const TryRecord = Type.Object({
 export const DeliveryRecord = Type.Object({
   endpoint: Uuid,
   url: Type.String(),
-  status: Words(DELIVERY_STATUSES),
-  reason: Nullable(Words(DEAD_WORDS, { description: 'Why it was given up.' })),
+  status: Enum(DELIVERY_STATUSES),
+  reason: Nullable(Enum(DEAD_WORDS, { description: 'Why it was given up.' })),
   message: Nullable(Type.String({ description: 'The reason in words.' })),
   nextTryAt: Nullable(time('Null while a try is under way, and when none will be made.')),
   deliveredAt: Nullable(Timestamp),
@@ -190,7 +190,7 @@ export const ReplayEventBody = Type.Object({ endpoint: Type.Optional(ENDPOINT_TO
 export const ReplayRangeBody = Type.Object({
   from: time('From this moment on.'),
   to: time('Before this moment.'),
-  types: Type.Optional(Type.Array(Words(EVENT_TYPE_NAMES), { minItems: 1, maxItems: 100 })),
+  types: Type.Optional(Type.Array(Enum(EVENT_TYPE_NAMES), { minItems: 1, maxItems: 100 })),
   endpoint: Type.Optional(ENDPOINT_TO),
   onlyUndelivered: Type.Optional(
     Type.Boolean({
@@ -203,7 +203,7 @@ export const ReplayRangeBody = Type.Object({
 
 export const ReplayRecord = Type.Object({
   uuid: Uuid,
-  status: Words(REPLAY_STATUSES, { description: 'Queued: more is to come, and the counts go on growing.' }),
+  status: Enum(REPLAY_STATUSES, { description: 'Queued: more is to come, and the counts go on growing.' }),
   events: Type.Integer({ description: 'How many events are sent again, so far.' }),
   deliveries: Type.Integer({ description: 'How many calls that makes, over all endpoints.' }),
   createdAt: Timestamp,

@@ -1,7 +1,7 @@
 // What only a person can end: it is opened once, told to the log once, and listed until somebody says that it is done.
 
 import { isCurrency } from '../core/currency.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Tx } from '../kit/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import { recordEntry } from '../ledger/debit.ts'
@@ -70,7 +70,7 @@ const WAITING: readonly CaseKind[] = [
 /** Somebody has dealt with it. Money that came twice is with the payer then, so our books owe it to nobody any more. */
 export async function closeCase(app: CasesApp, id: string, note: string): Promise<CaseRow> {
   const known = await findCase(app.db, id)
-  if (!known) throw new Refusal('case_not_found')
+  if (!known) throw new ApiError('case_not_found')
   const attempts = await listAttempts(app.db, known.merchantId, known.paymentId)
   const attempt = attempts.find((one) => one.id === known.attemptId)
   if (!attempt) throw new Error(`attempt ${known.attemptId} has vanished`)

@@ -2,20 +2,20 @@
 
 import { Type } from 'typebox'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
-import { Nullable, PAGE_QUERY, Timestamp, Uuid, UuidParams, Words } from '../kit/schema.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidParams } from '../kit/schema.ts'
 import { CASE_KIND_NAMES, CASE_KINDS } from './case-kinds.ts'
 import type { CaseRow } from './case-queries.ts'
 import { type CasesApp, closeCase, listCases } from './cases.ts'
 
 const CaseRecord = Type.Object({
   uuid: Uuid,
-  kind: Words(CASE_KIND_NAMES),
+  kind: Enum(CASE_KIND_NAMES),
   meaning: Type.String(),
   merchantUuid: Uuid,
   paymentUuid: Uuid,
   attemptUuid: Uuid,
   refundUuid: Nullable(Uuid),
-  state: Words(['open', 'closed']),
+  state: Enum(['open', 'closed']),
   note: Nullable(Type.String()),
   openedAt: Timestamp,
   closedAt: Nullable(Timestamp),
@@ -24,7 +24,7 @@ const CaseRecord = Type.Object({
 const { page, limit, cursor } = PAGE_QUERY
 const CasesQuery = Type.Object({
   ...{ page, limit, cursor },
-  state: Type.Optional(Words(['open', 'all'], { default: 'open' })),
+  state: Type.Optional(Enum(['open', 'all'], { default: 'open' })),
 })
 
 const CloseBody = Type.Object({ note: Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' }) })
@@ -37,7 +37,7 @@ export function caseRoutes(app: CasesApp): OperatorRoute[] {
       summary: 'List what needs a person, the oldest first; the open ones unless asked otherwise',
       query: CasesQuery,
       answer: { http: 200, data: CaseRecord, list: true },
-      refusals: ['validation_failed'],
+      errors: ['validation_failed'],
       handle: async ({ query }) => {
         const { rows, meta } = await listCases(app, query.state ?? 'open', query)
         return listed('Cases.', rows.map(toCase), meta)
@@ -50,7 +50,7 @@ export function caseRoutes(app: CasesApp): OperatorRoute[] {
       params: UuidParams,
       body: CloseBody,
       answer: { http: 200, data: CaseRecord },
-      refusals: ['validation_failed', 'invalid_uuid', 'case_not_found'],
+      errors: ['validation_failed', 'invalid_uuid', 'case_not_found'],
       handle: async ({ params, body }) =>
         ok('Case closed.', toCase(await closeCase(app, params.uuid, body.note))),
     }),

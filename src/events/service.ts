@@ -1,7 +1,7 @@
 // The outbox. An event is written in the transaction that makes the move it tells of; payments write theirs inside their
 // own statements, everybody else by recordEvents. Merchants read it back as it was written.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
@@ -91,7 +91,7 @@ export async function recordEvents(
 
 export async function requireEvent(app: { db: Tx }, merchant: Merchant, id: string): Promise<EventRow> {
   const event = await findEvent(app.db, merchant.id, id)
-  if (!event) throw new Refusal('event_not_found')
+  if (!event) throw new ApiError('event_not_found')
   return event
 }
 

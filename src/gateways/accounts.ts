@@ -1,6 +1,6 @@
 // The gateway accounts of single merchants, as operators keep them. Credentials go in and never come out again.
 
-import { Refusal, refusalOf } from '../core/errors.ts'
+import { ApiError, errorFromIssues } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
@@ -36,7 +36,7 @@ export interface SavedAccount {
 
 export function requireDefinition(app: Pick<AccountsApp, 'gateways'>, name: string): GatewayDefinition {
   const supported = app.gateways.supported.find(({ definition }) => definition.name === name)
-  if (!supported) throw new Refusal('gateway_not_found')
+  if (!supported) throw new ApiError('gateway_not_found')
   return supported.definition
 }
 
@@ -55,10 +55,10 @@ export async function saveAccount(
   const definition = requireDefinition(app, name)
   const trimmed = withoutBlanks(credentials)
   const issues = credentialIssues(definition, trimmed, app.mode)
-  if (issues.length > 0) throw refusalOf(issues)
+  if (issues.length > 0) throw errorFromIssues(issues)
   const credentialCheck = isChecked ? await app.gateways.checkCredentials(name, trimmed) : 'unchecked'
   if (credentialCheck === 'refused')
-    throw new Refusal('gateway_credentials_refused', {
+    throw new ApiError('gateway_credentials_refused', {
       message: `${definition.title} refused these credentials; nothing was changed.`,
     })
   const account = await storeAccount(app, merchantId, name, trimmed)
@@ -92,14 +92,14 @@ async function storeAccount(
       : await insertAccount(app.db, { ...accountKey, sealed, createdAt: now })
     if (stored) return stored
   }
-  throw new Refusal('temporarily_unavailable')
+  throw new ApiError('temporarily_unavailable')
 }
 
 /** Nothing new begins with it; what was begun with it is still asked about. */
 export async function revokeAccount(app: AccountsApp, merchantId: string, name: string): Promise<AccountRow> {
   requireDefinition(app, name)
   const revoked = await revokeLiveAccount(app.db, merchantId, name, app.clock.now())
-  if (!revoked) throw new Refusal('gateway_account_not_found')
+  if (!revoked) throw new ApiError('gateway_account_not_found')
   app.gateways.invalidate(merchantId)
   app.log.info('gateway credentials revoked', { merchantId, gateway: name })
   return revoked
@@ -112,7 +112,7 @@ export async function requireAccount(
 ): Promise<AccountRow> {
   requireDefinition(app, name)
   const account = await findLiveAccount(app.db, merchantId, name)
-  if (!account) throw new Refusal('gateway_account_not_found')
+  if (!account) throw new ApiError('gateway_account_not_found')
   return account
 }
 

@@ -1,6 +1,6 @@
 // Credentials as they are sealed in an account, and what is wrong with those that somebody gives.
 
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import type { Vault, VaultContext } from '../kit/crypto.ts'
 import type { AccountRow } from './account-queries.ts'
@@ -25,7 +25,7 @@ export function openCredentials(vault: Vault, account: AccountRow): Credentials 
 }
 
 /** Everything that is wrong with credentials for one gateway; their values are never repeated. */
-export function credentialIssues(definition: GatewayDefinition, given: Credentials, mode: Mode): Complaint[] {
+export function credentialIssues(definition: GatewayDefinition, given: Credentials, mode: Mode): Issue[] {
   const names = definition.credentials.map(({ name }) => name)
   const unknown = Object.keys(given)
     .filter((name) => !names.includes(name))
@@ -39,6 +39,6 @@ export function credentialIssues(definition: GatewayDefinition, given: Credentia
   return [...unknown, ...wrong]
 }
 
-function issue(name: string, code: string, message: string): Complaint {
+function issue(name: string, code: string, message: string): Issue {
   return { field: `credentials.${name}`, code, message }
 }

@@ -1,13 +1,13 @@
 // What operators do with gateways, under /admin/v1: see what the installation has, and keep accounts of single merchants.
 
 import type { Static } from 'typebox'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { wholePage } from '../core/page.ts'
 import { VaultError } from '../kit/crypto.ts'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { variableOf } from '../settings.ts'
+import { envNameOf } from '../settings.ts'
 import type { AccountRow } from './account-queries.ts'
 import {
   type AccountsApp,
@@ -50,7 +50,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/gateways',
     summary: 'List the gateways, and which of them the installation has an account of',
     answer: { http: 200, data: GatewayRecord, list: true },
-    refusals: [],
+    errors: [],
     handle: async () => {
       const records = app.gateways.supported.map((supported) => serializeGateway(app, supported))
       return listed('Gateways.', records, wholePage(records.length))
@@ -62,7 +62,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'List the gateways of a merchant, and whose account serves it',
     params: UuidParams,
     answer: { http: 200, data: MerchantGatewayRecord, list: true },
-    refusals: ['merchant_not_found'],
+    errors: ['merchant_not_found'],
     handle: async ({ params }) => {
       await app.requireMerchant(params.uuid)
       const accounts = await listLiveAccounts(app, params.uuid)
@@ -78,7 +78,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     summary: "Read a merchant's own account at a gateway, without its credentials",
     params: GatewayParams,
     answer: { http: 200, data: AccountRecord },
-    refusals: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
+    errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
     handle: async ({ params: { uuid, gateway } }) => {
       await app.requireMerchant(uuid)
       return ok('Gateway account.', serializeAccount(app, await requireAccount(app, uuid, gateway)))
@@ -95,10 +95,10 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
     query: AccountQuery,
     body: AccountBody,
     answer: { http: 200, data: SavedAccountRecord },
-    refusals: ['merchant_not_found', 'gateway_not_found', 'mode_mismatch', 'gateway_credentials_refused'],
+    errors: ['merchant_not_found', 'gateway_not_found', 'mode_mismatch', 'gateway_credentials_refused'],
     handle: async ({ params: { uuid, gateway }, query, body }) => {
       // A database copied from the other environment: its merchants stay there.
-      if ((await app.requireMerchant(uuid)).mode !== app.mode) throw new Refusal('mode_mismatch')
+      if ((await app.requireMerchant(uuid)).mode !== app.mode) throw new ApiError('mode_mismatch')
       const isChecked = query.probe ?? true
       const saved = await saveAccount(app, uuid, gateway, body.credentials, { isChecked })
       return ok('Gateway account saved.', serializeSavedAccount(app, saved))
@@ -110,7 +110,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
     summary: "End a merchant's own account at a gateway for new payments",
     params: GatewayParams,
     answer: { http: 200, data: AccountRecord },
-    refusals: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
+    errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
     handle: async ({ params: { uuid, gateway } }) => {
       await app.requireMerchant(uuid)
       const revoked = await revokeAccount(app, uuid, gateway)
@@ -132,7 +132,7 @@ function serializeGateway(app: Needs, { definition, isConfigured, baseUrl }: Sup
     webhookUrl: `${app.publicUrl()}${webhookPathOf(name)}`,
     credentials: credentials.map((field) => ({
       name: field.name,
-      variable: variableOf(name, field.name),
+      variable: envNameOf(name, field.name),
       isRequired: field.isRequired,
       meaning: field.meaning,
     })),

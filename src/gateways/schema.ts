@@ -1,7 +1,7 @@
 // What enters and leaves the operators' routes over gateways. Credentials only enter.
 
 import { Type } from 'typebox'
-import { Nullable, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
+import { Enum, Nullable, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
 
 export const GatewayParams = Type.Object({
   uuid: UuidInput,
@@ -35,7 +35,7 @@ export const AccountRecord = Type.Object({
   uuid: Uuid,
   gateway: Type.String(),
   title: Type.String(),
-  status: Words(['active', 'revoked']),
+  status: Enum(['active', 'revoked']),
   credentials: Type.Array(CredentialState),
   /** What to write into the provider's dashboard. */
   webhookUrl: Type.String(),
@@ -47,7 +47,7 @@ export const AccountRecord = Type.Object({
 export const SavedAccountRecord = Type.Object({
   ...AccountRecord.properties,
   /** What the gateway said to the credentials. */
-  probe: Words(['works', 'unreachable', 'unchecked']),
+  probe: Enum(['works', 'unreachable', 'unchecked']),
   warnings: Type.Array(Type.String()),
 })
 
@@ -55,7 +55,7 @@ export const MerchantGatewayRecord = Type.Object({
   gateway: Type.String(),
   title: Type.String(),
   /** Whose account takes the merchant's payments; null when there is none. */
-  servedBy: Nullable(Words(['merchant', 'instance'])),
+  servedBy: Nullable(Enum(['merchant', 'instance'])),
   account: Nullable(AccountRecord),
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { type OperatorRoute, ok } from '../kit/route.ts'
 import { CALLER, fakeShell, MERCHANT, read } from './fake-shell.ts'
 
@@ -137,11 +137,11 @@ describe('wrong keys', () => {
   })
 
   it('do not count when no secret was tried', async () => {
-    const typo = new Refusal('invalid_api_key', { message: 'The check digits of the API key are wrong.' })
+    const typo = new ApiError('invalid_api_key', { message: 'The check digits of the API key are wrong.' })
     const { get, shell } = fakeShell({
       authenticate: async ({ apiKey }) => {
-        if (apiKey === undefined) throw new Refusal('missing_api_key')
-        throw apiKey === 'typo' ? typo : new Refusal('invalid_api_key')
+        if (apiKey === undefined) throw new ApiError('missing_api_key')
+        throw apiKey === 'typo' ? typo : new ApiError('invalid_api_key')
       },
       isWrongSecret: (refusal) => refusal.code === 'invalid_api_key' && refusal !== typo,
     })
@@ -162,7 +162,7 @@ describe('the operator', () => {
       summary: 'Note something',
       body: Type.Object({ text: Type.String() }),
       answer: { http: 200, data: Type.Object({ uuid: Type.String(), text: Type.String() }) },
-      refusals: [],
+      errors: [],
       handle: async ({ params, body }) => ok('Noted.', { uuid: params.uuid, text: body.text }),
     },
   ]

@@ -2,7 +2,7 @@
 // before a byte of the body is read.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Scope } from '../core/merchant.ts'
 import type { Caller, HttpShellOptions } from './options.ts'
 import {
@@ -44,7 +44,7 @@ export function createAuthorization(options: Needs): Authorization {
   const shared = sync && createSharedRateLimiter({ clock, log, sync })
   const limiter = shared ?? createRateLimiter(clock)
   const wrongSecrets = createRateLimiter(options.clock)
-  const isWrongSecret = options.isWrongSecret ?? ((refusal: Refusal) => refusal.code === 'invalid_api_key')
+  const isWrongSecret = options.isWrongSecret ?? ((refusal: ApiError) => refusal.code === 'invalid_api_key')
 
   /**
    * Only the wrong secret is slowed down, never a right one from the same address: behind a proxy many merchants share
@@ -55,7 +55,7 @@ export function createAuthorization(options: Needs): Authorization {
     const result = wrongSecrets.take(addressOwner(ip), WRONG_SECRET_LIMIT)
     if (result.allowed) return
     const message = 'Too many wrong keys from this address; wait as Retry-After says.'
-    throw new Refusal('rate_limited', { message, retryAfterSeconds: result.retryAfterSeconds })
+    throw new ApiError('rate_limited', { message, retryAfterSeconds: result.retryAfterSeconds })
   }
 
   const authenticate = async (request: FastifyRequest): Promise<Caller> => {
@@ -63,7 +63,7 @@ export function createAuthorization(options: Needs): Authorization {
       // The header alone: a key in a URL ends up in logs and histories.
       return await options.authenticate({ apiKey: headerText(request, 'x-api-key'), ip: request.ip })
     } catch (error) {
-      if (error instanceof Refusal && isWrongSecret(error)) limitWrongSecrets(request.ip)
+      if (error instanceof ApiError && isWrongSecret(error)) limitWrongSecrets(request.ip)
       throw error
     }
   }
@@ -75,14 +75,14 @@ export function createAuthorization(options: Needs): Authorization {
     reply
       .header('ratelimit-policy', rateLimitPolicyHeader(limit))
       .header('ratelimit', rateLimitHeader(result))
-    if (!result.allowed) throw new Refusal('rate_limited', { retryAfterSeconds: result.retryAfterSeconds })
+    if (!result.allowed) throw new ApiError('rate_limited', { retryAfterSeconds: result.retryAfterSeconds })
   }
 
   const authorizeToken = (request: FastifyRequest, matches: (token: string) => boolean): void => {
     const token = operatorToken(request)
     if (token !== undefined && matches(token)) return
     if (token !== undefined) limitWrongSecrets(request.ip)
-    throw new Refusal('invalid_admin_token')
+    throw new ApiError('invalid_admin_token')
   }
 
   return {
@@ -93,7 +93,7 @@ export function createAuthorization(options: Needs): Authorization {
       request.requestContext.keyId = caller.keyId
       enforceRateLimit(reply, caller)
       if (!caller.scopes.includes('*') && !caller.scopes.includes(scope))
-        throw new Refusal('insufficient_scope', { message: `The API key lacks the scope ${scope}.` })
+        throw new ApiError('insufficient_scope', { message: `The API key lacks the scope ${scope}.` })
     },
     authorizeOperator: (request) => authorizeToken(request, options.adminTokenMatches),
     authorizeScraper: (request) =>

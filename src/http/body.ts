@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { fieldName } from './characters.ts'
 import { scanJson } from './json-scan.ts'
@@ -40,8 +40,8 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-function unsupported(message?: string): Refusal {
-  return new Refusal('unsupported_media_type', { message })
+function unsupported(message?: string): ApiError {
+  return new ApiError('unsupported_media_type', { message })
 }
 
 /** `mayBeEmpty` where no field is required: no body then says the same as an empty object. */
@@ -64,7 +64,7 @@ function readJsonText(text: string): JsonBody {
   const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const message = 'The body must be a JSON object.'
-    throw new Refusal('validation_failed', {
+    throw new ApiError('validation_failed', {
       message,
       details: [{ field: 'body', code: 'invalid_type', message }],
     })
@@ -73,8 +73,8 @@ function readJsonText(text: string): JsonBody {
   return { value: value as Record<string, unknown>, facts }
 }
 
-function malformed(message: string): Refusal {
-  return new Refusal('malformed_json', {
+function malformed(message: string): ApiError {
+  return new ApiError('malformed_json', {
     message,
     details: [{ field: 'body', code: 'malformed_json', message }],
   })
@@ -83,10 +83,10 @@ function malformed(message: string): Refusal {
 /** Enough to find the fault; a hostile body could name thousands. */
 const MAX_NAMED_KEYS = 20
 
-function duplicateKeys(fields: string[]): Refusal {
+function duplicateKeys(fields: string[]): ApiError {
   const details = fields.slice(0, MAX_NAMED_KEYS).map((path) => {
     const field = fieldName([path])
     return { field, code: 'duplicate_key', message: `${field} is written more than once; send it once.` }
   })
-  return new Refusal('validation_failed', { details })
+  return new ApiError('validation_failed', { details })
 }

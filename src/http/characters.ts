@@ -1,7 +1,7 @@
 // Which characters a text may hold. NUL breaks PostgreSQL's text, lone surrogates break its jsonb, and other control
 // characters break logs, headers and terminals, so they are refused at the door, in every field.
 
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
@@ -13,7 +13,7 @@ const MAX_FIELD_LENGTH = 200
 
 export type Path = readonly (string | number)[]
 
-export function complainOfCharacters(text: string, path: Path, multiline: boolean): Complaint | undefined {
+export function complainOfCharacters(text: string, path: Path, multiline: boolean): Issue | undefined {
   const at = text.search(multiline ? CONTROL_IN_LINES : CONTROL)
   if (at >= 0) {
     const code = text.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0')
@@ -24,7 +24,7 @@ export function complainOfCharacters(text: string, path: Path, multiline: boolea
   return undefined
 }
 
-function invalid(path: Path, reason: string): Complaint {
+function invalid(path: Path, reason: string): Issue {
   const field = fieldName(path)
   return { field, code: 'invalid_characters', message: `${field} ${reason}` }
 }

@@ -2,7 +2,7 @@
 // null for an optional property is the same as absent, names are normalised, and characters that no text may hold are
 // complained of. Each schema is compiled once, at start, into a function.
 
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import { complainOfCharacters } from './characters.ts'
 
 export type JsonSchema = Record<string, unknown>
@@ -10,7 +10,7 @@ export type JsonSchema = Record<string, unknown>
 type Path = (string | number)[]
 
 /** The cleaned value; complaints are added to the list. The path is where the value stands, for their field names. */
-export type Clean = (value: unknown, path: Path, complaints: Complaint[]) => unknown
+export type Clean = (value: unknown, path: Path, complaints: Issue[]) => unknown
 
 export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -110,11 +110,11 @@ function compileUnion(branches: JsonSchema[], multiline: boolean): Clean {
 
 /** Data of the merchant's own shape: kept as it is, only its characters are checked, those of keys too. */
 function compileFreeForm(multiline: boolean): Clean {
-  const check = (text: string, path: Path, complaints: Complaint[]): void => {
+  const check = (text: string, path: Path, complaints: Issue[]): void => {
     const complaint = complainOfCharacters(text, path, multiline)
     if (complaint) complaints.push(complaint)
   }
-  const walk = (value: unknown, path: Path, complaints: Complaint[]): void => {
+  const walk = (value: unknown, path: Path, complaints: Issue[]): void => {
     if (typeof value === 'string') check(value, path, complaints)
     if (typeof value !== 'object' || value === null) return
     for (const [key, member] of Object.entries(value)) {

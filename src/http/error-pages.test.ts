@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { ErrorPage, PageRoute } from '../kit/route.ts'
 import { fakeShell, read } from './fake-shell.ts'
 import type { HttpShellOptions, InjectedRequest } from './options.ts'
@@ -17,7 +17,7 @@ const PAGE_ROUTES: PageRoute[] = [
     method: 'POST',
     path: '/pay/{accessCode}/attempts',
     handle: async () => {
-      throw new Refusal('rate_limited', { retryAfterSeconds: 7 })
+      throw new ApiError('rate_limited', { retryAfterSeconds: 7 })
     },
   },
 ]

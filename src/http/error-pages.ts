@@ -1,7 +1,7 @@
 // What people see when something goes wrong: the page that the service gives us for it, or a small one of our own.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { REFUSALS, Refusal } from '../core/errors.ts'
+import { API_ERRORS, ApiError } from '../core/errors.ts'
 import { errorFields, type Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
 import type { ErrorPage, PageAnswer, PageRoute } from '../kit/route.ts'
@@ -33,14 +33,14 @@ function sectionOf(address: string): string | undefined {
 
 export async function sendErrorPage(
   needs: ErrorPageNeeds,
-  refusal: Refusal,
+  refusal: ApiError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { url = '/' } = request.raw
   const headers = headerTexts(request)
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds)
-  const { http } = REFUSALS[refusal.code]
+  const { http } = API_ERRORS[refusal.code]
   const input = errorInput(needs, { refusal, http, url, headers, requestId: request.id })
   return renderWithFallback(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
 }
@@ -60,7 +60,7 @@ export function renderErrorPage(
 }
 
 interface ErrorPageContext {
-  refusal: Refusal
+  refusal: ApiError
   http: number
   /** Path and query, as they came. */
   url: string
@@ -82,10 +82,10 @@ function errorInput(needs: ErrorPageNeeds, { refusal, http, url, headers, reques
 }
 
 /** The table speaks of JSON there, which is what everybody else sends. */
-function withFormMessage(refusal: Refusal): Refusal {
+function withFormMessage(refusal: ApiError): ApiError {
   if (refusal.code !== 'unsupported_media_type') return refusal
   const message = 'Send the form as application/x-www-form-urlencoded.'
-  return new Refusal(refusal.code, { message, cause: refusal.cause })
+  return new ApiError(refusal.code, { message, cause: refusal.cause })
 }
 
 /** A page about a mistake must not fail over one of its own. The status says what happened, whatever it looks like. */

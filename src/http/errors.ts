@@ -1,7 +1,7 @@
-// From anything thrown to an answer, once, for the whole service: the merchant's mistake by its row of REFUSALS, a
+// From anything thrown to an answer, once, for the whole service: the merchant's mistake by its row of API_ERRORS, a
 // database that does not answer as 503, and everything else as our own mistake, of which only the log learns more.
 
-import { REFUSALS, Refusal } from '../core/errors.ts'
+import { API_ERRORS, ApiError } from '../core/errors.ts'
 import { DbUnavailable } from '../kit/db.ts'
 
 export interface ErrorResponse {
@@ -19,20 +19,20 @@ export interface FailedRequest {
 }
 
 /** The refusal for anything thrown, or undefined when it was our own mistake. The limit is that of the route's body. */
-export function refusalFor(error: unknown, bodyLimit: number): Refusal | undefined {
-  if (error instanceof Refusal) return error
-  if (error instanceof DbUnavailable) return new Refusal('temporarily_unavailable', { cause: error })
+export function refusalFor(error: unknown, bodyLimit: number): ApiError | undefined {
+  if (error instanceof ApiError) return error
+  if (error instanceof DbUnavailable) return new ApiError('temporarily_unavailable', { cause: error })
   return refusalForFramework(error, bodyLimit)
 }
 
 /** The framework finds some faults before we do; they are told in our words. */
-function refusalForFramework(error: unknown, bodyLimit: number): Refusal | undefined {
+function refusalForFramework(error: unknown, bodyLimit: number): ApiError | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Refusal('payload_too_large', { message: `The body is larger than ${bodyLimit / 1024} KB.` })
+      return new ApiError('payload_too_large', { message: `The body is larger than ${bodyLimit / 1024} KB.` })
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new Refusal('unsupported_media_type')
+      return new ApiError('unsupported_media_type')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return badRequest('body', 'The body is not as long as Content-Length says.')
     case 'FST_ERR_BAD_URL':
@@ -52,16 +52,16 @@ function isBodyError(error: Error): boolean {
   return 'statusCode' in error && error.statusCode === 400
 }
 
-export function badRequest(field: string, message: string): Refusal {
-  return new Refusal('validation_failed', { message, details: [{ field, code: 'invalid_format', message }] })
+export function badRequest(field: string, message: string): ApiError {
+  return new ApiError('validation_failed', { message, details: [{ field, code: 'invalid_format', message }] })
 }
 
 /** `http` is for faults below the table, such as 431, which no refusal code has. */
-export function errorResponse(refusal: Refusal, request: FailedRequest, http?: number): ErrorResponse {
+export function errorResponse(refusal: ApiError, request: FailedRequest, http?: number): ErrorResponse {
   const headers: Record<string, string> = {}
   if (refusal.retryAfterSeconds !== undefined) headers['retry-after'] = String(refusal.retryAfterSeconds)
   const isProblem = wantsProblem(request.accept)
-  const status = http ?? REFUSALS[refusal.code].http
+  const status = http ?? API_ERRORS[refusal.code].http
   // HTTP wants every 401 to name the scheme.
   if (status === 401)
     headers['www-authenticate'] =
@@ -74,8 +74,8 @@ export function errorResponse(refusal: Refusal, request: FailedRequest, http?: n
   }
 }
 
-export function envelopeOf(refusal: Refusal, request: Omit<FailedRequest, 'accept'>): object {
-  const { type, retryable } = REFUSALS[refusal.code]
+export function envelopeOf(refusal: ApiError, request: Omit<FailedRequest, 'accept'>): object {
+  const { type, retryable } = API_ERRORS[refusal.code]
   const { code, message, details } = refusal
   const docUrl = docUrlOf(request.publicUrl, code)
   const error = { code, type, retryable, requestId: request.requestId, docUrl, details }
@@ -83,8 +83,8 @@ export function envelopeOf(refusal: Refusal, request: Omit<FailedRequest, 'accep
 }
 
 /** RFC 9457, with our own words as extension members. */
-function problemOf(refusal: Refusal, request: FailedRequest, status: number): object {
-  const { type: errorType, retryable, message: title } = REFUSALS[refusal.code]
+function problemOf(refusal: ApiError, request: FailedRequest, status: number): object {
+  const { type: errorType, retryable, message: title } = API_ERRORS[refusal.code]
   const { code, message: detail, details } = refusal
   const { requestId } = request
   const type = docUrlOf(request.publicUrl, code)

@@ -1,7 +1,7 @@
 // A shell over small routes of its own, with a clock that stands still and a log that is kept, for the tests beside it.
 
 import { Type } from 'typebox'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { addMs, type Clock, systemClock } from '../kit/clock.ts'
 import type { Log, LogFields } from '../kit/log.ts'
 import { systemRandom } from '../kit/random.ts'
@@ -34,8 +34,8 @@ export const CALLER: Caller = { merchant: MERCHANT, keyId: 'key-1', scopes: ['*'
 
 /** Any key is right unless it says otherwise. */
 export async function fakeAuthenticate({ apiKey }: { apiKey: string | undefined }): Promise<Caller> {
-  if (apiKey === undefined) throw new Refusal('missing_api_key')
-  if (apiKey === 'wrong') throw new Refusal('invalid_api_key')
+  if (apiKey === undefined) throw new ApiError('missing_api_key')
+  if (apiKey === 'wrong') throw new ApiError('invalid_api_key')
   return CALLER
 }
 
@@ -101,10 +101,10 @@ export function thingRoutes(seen: FakeShell['seen']): Route[] {
     seen.input = Object.fromEntries(Object.entries(input))
     return input
   }
-  const common: Pick<Route, 'tag' | 'scope' | 'refusals'> = {
+  const common: Pick<Route, 'tag' | 'scope' | 'errors'> = {
     tag: 'Misc',
     scope: 'wallet:read',
-    refusals: [],
+    errors: [],
   }
   return [
     route({
@@ -115,7 +115,7 @@ export function thingRoutes(seen: FakeShell['seen']): Route[] {
       body: ThingBody,
       answer: { http: 201, data: Thing },
       examples: { body: { name: 'A thing', amount: 12.5 }, data: THING },
-      complaints: (body, facts) =>
+      issues: (body, facts) =>
         facts.lossyNumbers.has('amount') || body.name === 'rude'
           ? [
               {

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { REFUSALS, Refusal } from '../core/errors.ts'
+import { API_ERRORS, ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Answer, OperatorRoute, Route } from '../kit/route.ts'
@@ -179,5 +179,5 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   if (IDEMPOTENCY_KEY.test(key)) return key
   const message = 'Idempotency-Key must be 1 to 255 ASCII characters without control characters.'
   const details = [{ field: 'Idempotency-Key', code: 'invalid_format', message }]
-  throw new Refusal('validation_failed', { message: REFUSALS.validation_failed.message, details })
+  throw new ApiError('validation_failed', { message: API_ERRORS.validation_failed.message, details })
 }

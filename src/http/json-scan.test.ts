@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { losesDigits, scanJson } from './json-scan.ts'
 
-const refusalOf = (text: string): Refusal => {
+const refusalOf = (text: string): ApiError => {
   try {
     scanJson(text)
   } catch (error) {
-    if (error instanceof Refusal) return error
+    if (error instanceof ApiError) return error
     throw error
   }
   throw new Error(`not refused: ${text}`)

@@ -2,7 +2,7 @@
 // more: nesting too deep, a key written twice, a number with more digits than a JavaScript number holds, and the
 // place where the text stops being JSON. JSON.parse says none of these, or only in words that repeat the body.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 
 export interface JsonFacts {
   /** Dotted paths of numbers whose written digits a JavaScript number cannot hold. */
@@ -98,7 +98,7 @@ function scanArray(scanner: Scanner): void {
 function enterContainer(scanner: Scanner): void {
   if (scanner.path.length >= MAX_DEPTH) {
     const message = `The body is nested deeper than ${MAX_DEPTH} levels ${positionText(scanner)}.`
-    throw new Refusal('validation_failed', {
+    throw new ApiError('validation_failed', {
       message,
       details: [{ field: 'body', code: 'too_deep', message }],
     })
@@ -163,10 +163,10 @@ function expect(scanner: Scanner, code: number): void {
   scanner.at += 1
 }
 
-function malformed(scanner: Scanner): Refusal {
+function malformed(scanner: Scanner): ApiError {
   const problem = scanner.at < scanner.text.length ? 'Unexpected character' : 'The text ends too early'
   const message = `${problem} ${positionText(scanner)}.`
-  return new Refusal('malformed_json', { details: [{ field: 'body', code: 'malformed_json', message }] })
+  return new ApiError('malformed_json', { details: [{ field: 'body', code: 'malformed_json', message }] })
 }
 
 function positionText(scanner: Scanner): string {

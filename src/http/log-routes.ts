@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import { LINE_LEVELS, type ProcessLines } from '../kit/recent-lines.ts'
 import { type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
-import { Metadata, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
+import { Enum, Metadata, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
 import type { HttpShellOptions } from './options.ts'
 
 export const LOGS_PATH = '/admin/v1/logs'
@@ -17,7 +17,7 @@ const LogsQuery = Type.Object({
   after: Type.Optional(
     Type.String({ pattern: `^${READ_POSITION}(?:,${READ_POSITION})*$`, maxLength: 4_000 }),
   ),
-  level: Type.Optional(Words(LINE_LEVELS, { default: 'debug' })),
+  level: Type.Optional(Enum(LINE_LEVELS, { default: 'debug' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LINES, default: 100 })),
   merchant: Type.Optional(UuidInput),
   requestId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
@@ -40,7 +40,7 @@ const LogsResponse = Type.Object({
       process: Uuid,
       sequence: Type.Integer(),
       at: Timestamp,
-      level: Words(LINE_LEVELS),
+      level: Enum(LINE_LEVELS),
       message: Type.String(),
       fields: Metadata,
     }),
@@ -58,7 +58,7 @@ const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): Operat
     summary: 'Read the last lines of the log of the processes that share this address',
     query: LogsQuery,
     answer: { http: 200, data: LogsResponse },
-    refusals: [],
+    errors: [],
     handle: async ({ query }) => {
       const { level = 'debug', limit = 100, merchant, requestId } = query
       const after = parseReadPositions(query)

@@ -1,6 +1,6 @@
 // The parts of the document that every operation shares: the envelope, errors, headers and their examples.
 
-import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
+import { API_ERRORS, ApiError, type ApiErrorCode } from '../core/errors.ts'
 import type { Route } from '../kit/route.ts'
 import type { JsonSchema } from './clean.ts'
 import { envelopeOf } from './errors.ts'
@@ -26,8 +26,8 @@ const DETAILS: JsonSchema = {
   }),
 }
 
-const TYPES = [...new Set(Object.values(REFUSALS).map((facts) => facts.type))]
-const CODE = text('Never changes; branch on this.', { enum: Object.keys(REFUSALS) })
+const TYPES = [...new Set(Object.values(API_ERRORS).map((facts) => facts.type))]
+const CODE = text('Never changes; branch on this.', { enum: Object.keys(API_ERRORS) })
 const RETRYABLE: JsonSchema = {
   type: 'boolean',
   description: 'Whether the same request may succeed later without being changed.',
@@ -95,7 +95,7 @@ export const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 }
 
-const AUTHENTICATION_ERRORS: RefusalCode[] = [
+const AUTHENTICATION_ERRORS: ApiErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'api_key_expired',
@@ -105,18 +105,18 @@ const AUTHENTICATION_ERRORS: RefusalCode[] = [
   'mode_mismatch',
   'ip_not_allowed',
 ]
-const BODY_ERRORS: RefusalCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type']
-const COMMON_ERRORS: RefusalCode[] = ['rate_limited', 'internal_error', 'temporarily_unavailable']
+const BODY_ERRORS: ApiErrorCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type']
+const COMMON_ERRORS: ApiErrorCode[] = ['rate_limited', 'internal_error', 'temporarily_unavailable']
 
 /** Every code that an operation can answer, those of all operations included. */
-export function refusalsOf(route: Route): RefusalCode[] {
+export function refusalsOf(route: Route): ApiErrorCode[] {
   const takesInput = route.body ?? route.query ?? route.params
   return [
-    ...new Set<RefusalCode>([
+    ...new Set<ApiErrorCode>([
       ...(takesInput || route.method === 'POST' ? (['validation_failed'] as const) : []),
       ...(route.body ? BODY_ERRORS : []),
       ...AUTHENTICATION_ERRORS,
-      ...route.refusals,
+      ...route.errors,
       ...(route.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
       ...COMMON_ERRORS,
     ]),
@@ -125,7 +125,7 @@ export function refusalsOf(route: Route): RefusalCode[] {
 
 export const EXAMPLE_REQUEST_ID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 
-const EXAMPLE_DETAILS: Partial<Record<RefusalCode, Refusal['details']>> = {
+const EXAMPLE_DETAILS: Partial<Record<ApiErrorCode, ApiError['details']>> = {
   validation_failed: [
     { field: 'customer.email', code: 'required', message: 'customer.email is required.' },
     { field: 'reference', code: 'too_long', message: 'reference must be at most 100 characters long.' },
@@ -139,20 +139,20 @@ const EXAMPLE_DETAILS: Partial<Record<RefusalCode, Refusal['details']>> = {
 /** One example per code, shared by all operations. */
 export function errorExamples(publicUrl: string): JsonSchema {
   const request = { requestId: EXAMPLE_REQUEST_ID, publicUrl }
-  const codes = Object.keys(REFUSALS).filter((code) => Object.hasOwn(REFUSALS, code))
+  const codes = Object.keys(API_ERRORS).filter((code) => Object.hasOwn(API_ERRORS, code))
   // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
-  const entries = (codes as RefusalCode[]).map((code) => {
-    const refusal = new Refusal(code, { details: EXAMPLE_DETAILS[code] })
-    return [code, { summary: REFUSALS[code].message, value: envelopeOf(refusal, request) }] as const
+  const entries = (codes as ApiErrorCode[]).map((code) => {
+    const refusal = new ApiError(code, { details: EXAMPLE_DETAILS[code] })
+    return [code, { summary: API_ERRORS[code].message, value: envelopeOf(refusal, request) }] as const
   })
   return Object.fromEntries(entries)
 }
 
 /** The documented answer for all codes with the same HTTP status. */
-export function errorResponseObject(codes: readonly RefusalCode[]): JsonSchema {
-  const isRetryable = codes.some((code) => REFUSALS[code].retryable)
+export function errorResponseObject(codes: readonly ApiErrorCode[]): JsonSchema {
+  const isRetryable = codes.some((code) => API_ERRORS[code].retryable)
   return {
-    description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].message}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${API_ERRORS[code].message}`).join('\n\n'),
     headers: headerRefs(['X-Request-Id', ...(isRetryable ? ['Retry-After'] : [])]),
     content: {
       'application/json': {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Type } from 'typebox'
-import { REFUSALS } from '../core/errors.ts'
+import { API_ERRORS } from '../core/errors.ts'
 import { created, route } from '../kit/route.ts'
 import { fakeShell, thingRoutes } from './fake-shell.ts'
 import { openApiDocument } from './openapi.ts'
@@ -115,14 +115,14 @@ describe('the OpenAPI document', () => {
       500: ['internal_error'],
       503: ['temporarily_unavailable'],
     })
-    assert.deepEqual(Object.keys(documentOf().components.examples).sort(), Object.keys(REFUSALS).sort())
+    assert.deepEqual(Object.keys(documentOf().components.examples).sort(), Object.keys(API_ERRORS).sort())
   })
 
   it('adds the refusals of the route', () => {
     const [first] = thingRoutes({})
     assert.ok(first)
     const document = documentOf([
-      { ...first, refusals: ['duplicate_reference', 'no_route_available', 'invalid_country'] },
+      { ...first, errors: ['duplicate_reference', 'no_route_available', 'invalid_country'] },
     ])
     const responses = document.paths['/api/v1/things']?.post?.responses
     assert.ok(responses?.['409']?.content['application/json']?.examples?.duplicate_reference)
@@ -191,7 +191,7 @@ describe('the OpenAPI document', () => {
         scope: 'wallet:read',
         summary: 'Words',
         answer: { http: 201, data: answer },
-        refusals: [],
+        errors: [],
         handle: async () => created('', {}),
       }),
     ])

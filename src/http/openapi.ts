@@ -1,6 +1,6 @@
 // The OpenAPI document, written from the same route objects that are served, so that it cannot say anything else.
 
-import { REFUSALS, type RefusalCode } from '../core/errors.ts'
+import { API_ERRORS, type ApiErrorCode } from '../core/errors.ts'
 import type { Route, Tag } from '../kit/route.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 import {
@@ -186,8 +186,8 @@ function exampleOf(route: Route, data: unknown): JsonSchema {
   return { ...envelope, data: elements, meta }
 }
 
-function errorsOf(codes: readonly RefusalCode[]): JsonSchema {
-  const byStatus = Object.groupBy(codes, (code) => REFUSALS[code].http)
+function errorsOf(codes: readonly ApiErrorCode[]): JsonSchema {
+  const byStatus = Object.groupBy(codes, (code) => API_ERRORS[code].http)
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, group]) => [status, errorResponseObject(group ?? [])] as const),
   )

@@ -1,7 +1,7 @@
 // What the shell needs from the rest of the service, and what the service gets from it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Refusal } from '../core/errors.ts'
+import type { ApiError } from '../core/errors.ts'
 import type { GrantedScope, Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
@@ -40,7 +40,7 @@ export interface HttpShellOptions {
    * Whether a refusal of authenticate was a try at a secret, which is counted by address. A key that is absent or whose
    * check digits are wrong costs nothing and is none. Without this, every invalid_api_key is one.
    */
-  isWrongSecret?(refusal: Refusal): boolean
+  isWrongSecret?(refusal: ApiError): boolean
   adminTokenMatches(token: string): boolean
   /** The token for those who only read the metrics; absent: the operators' alone. */
   metricsTokenMatches?(token: string): boolean

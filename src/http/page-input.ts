@@ -1,13 +1,13 @@
 // What a page is asked with, as texts: path, query, form, headers and cookies.
 
 import type { FastifyRequest } from 'fastify'
-import { type Complaint, refusalOf } from '../core/errors.ts'
+import { errorFromIssues, type Issue } from '../core/errors.ts'
 import { complainOfCharacters } from './characters.ts'
 import { readCookies } from './cookies.ts'
 import { parsePairs, queryTextOf } from './query.ts'
 
 export function readPageRequest(request: FastifyRequest) {
-  const complaints: Complaint[] = []
+  const complaints: Issue[] = []
   const headers = headerTexts(request)
   const input = {
     // A boundary: the router's parameters are texts by name.
@@ -18,12 +18,12 @@ export function readPageRequest(request: FastifyRequest) {
     cookies: readCookies(headers.cookie),
     requestId: request.id,
   }
-  if (complaints.length > 0) throw refusalOf(complaints)
+  if (complaints.length > 0) throw errorFromIssues(complaints)
   return input
 }
 
 /** Without a prototype, so that a field called __proto__ is a field. A text area may hold lines. */
-function checkedTexts(pairs: [string, string][], complaints: Complaint[]): Record<string, string> {
+function checkedTexts(pairs: [string, string][], complaints: Issue[]): Record<string, string> {
   const texts: Record<string, string> = Object.create(null)
   for (const [name, value] of pairs) {
     const text = value.replaceAll('\r\n', '\n')
@@ -38,7 +38,7 @@ function checkedTexts(pairs: [string, string][], complaints: Complaint[]): Recor
 export function parseQueryLeniently(queryText: string): Record<string, string> {
   const texts: Record<string, string> = Object.create(null)
   for (const piece of queryText.split('&')) {
-    const complaints: Complaint[] = []
+    const complaints: Issue[] = []
     const read = checkedTexts(parsePairsLeniently(piece), complaints)
     if (complaints.length === 0) Object.assign(texts, read)
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
 import { fakeShell } from './fake-shell.ts'
 
@@ -167,7 +167,7 @@ describe('a page', () => {
 
   it('shows a refusal as a page with the same status, and no internals', async () => {
     const refused = await pageShell(async () => {
-      throw new Refusal('payment_not_found', { message: 'No <b>payment</b>.' })
+      throw new ApiError('payment_not_found', { message: 'No <b>payment</b>.' })
     }).get('/pay/abc')
     assert.equal(refused.http, 404)
     assert.match(String(refused.headers['content-type']), /^text\/html/)

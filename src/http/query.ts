@@ -1,10 +1,10 @@
 // The query string, read by its schema: known names only, each at most once, numbers and booleans from their plain
 // text. A name that comes twice is refused, because a proxy and we might each believe in another one.
 
-import { type Complaint, Refusal } from '../core/errors.ts'
+import { ApiError, type Issue } from '../core/errors.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 
-export type ReadQuery = (text: string, complaints: Complaint[]) => Record<string, unknown>
+export type ReadQuery = (text: string, complaints: Issue[]) => Record<string, unknown>
 
 /** The part of a request's URL behind the question mark. */
 export function queryTextOf(url: string | undefined): string {
@@ -44,11 +44,11 @@ function decode(text: string): string {
   } catch (cause) {
     const message = 'The query or form is not well percent-encoded UTF-8.'
     const details = [{ field: 'query', code: 'invalid_format', message }]
-    throw new Refusal('validation_failed', { message, details, cause })
+    throw new ApiError('validation_failed', { message, details, cause })
   }
 }
 
-function repeatedIssue(name: string): Complaint {
+function repeatedIssue(name: string): Issue {
   return { field: name, code: 'repeated', message: `${name} is given more than once; give it once.` }
 }
 

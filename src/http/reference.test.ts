@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { REFUSALS } from '../core/errors.ts'
+import { API_ERRORS } from '../core/errors.ts'
 import { fakeShell } from './fake-shell.ts'
 
 describe('the reference', () => {
@@ -45,7 +45,7 @@ describe('the reference', () => {
 
   it('explains every error under the address that the error names', async () => {
     const { body, headers } = await fakeShell().shell.inject({ url: '/docs/errors' })
-    for (const code of Object.keys(REFUSALS)) assert.ok(body.includes(`<section id="${code}">`), code)
+    for (const code of Object.keys(API_ERRORS)) assert.ok(body.includes(`<section id="${code}">`), code)
     assert.match(String(headers['content-security-policy']), /script-src 'self'/)
     assert.ok(body.includes('The currency is not one of the 28'))
   })

@@ -4,7 +4,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type FastifyInstance, fastify } from 'fastify'
-import { REFUSALS } from '../core/errors.ts'
+import { API_ERRORS } from '../core/errors.ts'
 import type { Random } from '../kit/random.ts'
 import type { SecurityHeaders } from './headers.ts'
 import { escapeHtml, htmlPage } from './html.ts'
@@ -101,7 +101,7 @@ async function loadBundle(): Promise<Bundle> {
 }
 
 function errorsPage(nonce: string): string {
-  const rows = Object.entries(REFUSALS).sort(([, a], [, b]) => a.http - b.http)
+  const rows = Object.entries(API_ERRORS).sort(([, a], [, b]) => a.http - b.http)
   const sections = rows.map(([code, { http, type, message, retryable }]) => {
     const retry = retryable
       ? 'The same request may succeed later.'

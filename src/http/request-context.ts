@@ -2,7 +2,7 @@
 // and the count of those still under way, which a stopping server waits for.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
+import { API_ERRORS, ApiError, type ApiErrorCode } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
@@ -15,7 +15,7 @@ export interface RequestContext {
   readonly startedAtMs: number
   merchant?: Merchant
   keyId?: string
-  refusal?: RefusalCode
+  refusal?: ApiErrorCode
   /** The caller closed before an answer was ready. */
   clientAborted?: boolean
   /** What must still end: the answer on the wire, and the work behind it when the caller has left already. */
@@ -131,7 +131,7 @@ function trace<Result>(
     },
     run,
     () => completed(reply.statusCode),
-    (error) => completed(error instanceof Refusal ? REFUSALS[error.code].http : 500),
+    (error) => completed(error instanceof ApiError ? API_ERRORS[error.code].http : 500),
   )
 }
 

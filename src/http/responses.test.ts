@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
-import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
+import { API_ERRORS, ApiError, type ApiErrorCode } from '../core/errors.ts'
 import { DbUnavailable } from '../kit/db.ts'
 import { ok, type Route, route } from '../kit/route.ts'
 import { fakeShell, read, THING } from './fake-shell.ts'
@@ -17,7 +17,7 @@ function routeThatThrows(error: unknown): Route {
     scope: 'wallet:read',
     summary: 'Throw',
     answer: { http: 200, data: Type.Object({}) },
-    refusals: [],
+    errors: [],
     handle: async () => {
       throw error
     },
@@ -79,7 +79,7 @@ describe('a successful answer', () => {
 describe('a refusal', () => {
   it('is the error envelope of the contract', async () => {
     const details = [{ field: 'a', code: 'b', message: 'c' }]
-    const refusal = new Refusal('duplicate_reference', { message: 'Used by X.', details })
+    const refusal = new ApiError('duplicate_reference', { message: 'Used by X.', details })
     const answer = await fakeShell({ routes: [routeThatThrows(refusal)] }).get('/api/v1/throws')
     assert.equal(answer.http, 409)
     assert.deepEqual(read(answer), {
@@ -105,9 +105,9 @@ describe('a refusal', () => {
     assert.equal(answer.headers['content-type'], 'application/problem+json; charset=utf-8')
     assert.deepEqual(JSON.parse(answer.body), {
       type: 'https://pay.example/docs/errors#missing_api_key',
-      title: REFUSALS.missing_api_key.message,
+      title: API_ERRORS.missing_api_key.message,
       status: 401,
-      detail: REFUSALS.missing_api_key.message,
+      detail: API_ERRORS.missing_api_key.message,
       instance: 'urn:cowry:request:request-17',
       code: 'missing_api_key',
       errorType: 'authentication_error',
@@ -121,16 +121,16 @@ describe('a refusal', () => {
 
   it('has the status of its row, for every code', async () => {
     // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
-    for (const code of Object.keys(REFUSALS) as RefusalCode[]) {
-      const { get } = fakeShell({ routes: [routeThatThrows(new Refusal(code))] })
+    for (const code of Object.keys(API_ERRORS) as ApiErrorCode[]) {
+      const { get } = fakeShell({ routes: [routeThatThrows(new ApiError(code))] })
       const answer = await get('/api/v1/throws')
-      assert.equal(answer.http, REFUSALS[code].http, code)
-      assert.equal(read(answer).error.type, REFUSALS[code].type)
+      assert.equal(answer.http, API_ERRORS[code].http, code)
+      assert.equal(read(answer).error.type, API_ERRORS[code].type)
     }
   })
 
   it('carries Retry-After when it knows', async () => {
-    const refusal = new Refusal('temporarily_unavailable', { retryAfterSeconds: 7 })
+    const refusal = new ApiError('temporarily_unavailable', { retryAfterSeconds: 7 })
     const answer = await fakeShell({ routes: [routeThatThrows(refusal)] }).get('/api/v1/throws')
     assert.equal(answer.headers['retry-after'], '7')
   })

@@ -235,7 +235,7 @@ function slowRoute(work: () => Promise<void>) {
     scope: 'wallet:read',
     summary: 'Be slow',
     answer: { http: 200, data: Type.Object({}) },
-    refusals: [],
+    errors: [],
     handle: async () => {
       await work()
       return ok('Slow.', {})

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import { type Authorization, createAuthorization } from './authorization.ts'
@@ -111,7 +111,7 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
   app.decorateRequest('requestContext')
   app.addHook('onRequest', (request, reply, done) => {
     beginRequest(request, reply)
-    done(request.is404 ? new Refusal('route_not_found') : hostError(request))
+    done(request.is404 ? new ApiError('route_not_found') : hostError(request))
   })
   app.setErrorHandler(sendError)
   return app
@@ -147,16 +147,16 @@ function requestIdOf(request: IncomingMessage): string | undefined {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined
 }
 
-function hostError(request: FastifyRequest): Refusal | undefined {
+function hostError(request: FastifyRequest): ApiError | undefined {
   const { httpVersion, headers } = request.raw
   if (headers.host !== undefined || httpVersion === '1.0') return undefined
   return badRequest('Host', 'HTTP/1.1 requests name their Host.')
 }
 
 /** The refusal to answer with, noted for the log line; what is our own mistake is logged here, once, with its stack. */
-function refuse(options: HttpShellOptions, error: unknown, request: FastifyRequest): Refusal {
+function refuse(options: HttpShellOptions, error: unknown, request: FastifyRequest): ApiError {
   const refusal =
-    refusalFor(error, request.routeOptions.bodyLimit) ?? new Refusal('internal_error', { cause: error })
+    refusalFor(error, request.routeOptions.bodyLimit) ?? new ApiError('internal_error', { cause: error })
   request.requestContext.refusal = refusal.code
   if (refusal.cause !== undefined) {
     const { method, id: requestId } = request
@@ -216,7 +216,7 @@ function registerMethodNotAllowed(
       exposeHeadRoute: false,
       onRequest: (_request, reply, done) => {
         reply.header('allow', allow)
-        done(new Refusal('method_not_allowed'))
+        done(new ApiError('method_not_allowed'))
       },
       handler: () => {
         throw new Error('this method was refused before any handler')

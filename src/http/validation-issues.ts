@@ -2,21 +2,17 @@
 // can give its field a code (x-code) and words (x-message, the rest of a sentence that begins with the field's name).
 
 import type { ErrorObject } from 'ajv'
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import { fieldName } from './characters.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 
 /** `whole` names the value itself, such as body, when a complaint is about no single field of it. */
-export function complaintsOf(
-  schema: JsonSchema,
-  errors: readonly ErrorObject[],
-  rootName: string,
-): Complaint[] {
+export function complaintsOf(schema: JsonSchema, errors: readonly ErrorObject[], rootName: string): Issue[] {
   return withoutBranchErrors(errors).map((error) => complaintOf(schema, error, rootName))
 }
 
-function complaintOf(root: JsonSchema, error: ErrorObject, rootName: string): Complaint {
+function complaintOf(root: JsonSchema, error: ErrorObject, rootName: string): Issue {
   const path = pathOf(error)
   const field = path.length > 0 ? fieldName(path) : rootName
   if (error.keyword === 'required') return { field, code: 'required', message: `${field} is required.` }

@@ -3,7 +3,7 @@
 
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { type Complaint, refusalOf } from '../core/errors.ts'
+import { errorFromIssues, type Issue } from '../core/errors.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import type { JsonBody } from './body.ts'
 import { type Clean, compileClean, isSchema, type JsonSchema } from './clean.ts'
@@ -15,7 +15,7 @@ interface InputSchemas {
   params?: TSchema
   query?: TSchema
   body?: TSchema
-  complaints?: (body: Record<string, unknown>, facts: BodyFacts) => Complaint[]
+  issues?: (body: Record<string, unknown>, facts: BodyFacts) => Issue[]
 }
 
 export interface CheckedInput {
@@ -49,7 +49,7 @@ export function createInputCompiler(): CompileInput {
   return (schemas) => compileCheck(schemas, compilePart)
 }
 
-type CheckPart = (value: Record<string, unknown>, complaints: Complaint[]) => Record<string, unknown>
+type CheckPart = (value: Record<string, unknown>, complaints: Issue[]) => Record<string, unknown>
 
 function checkPart(
   schema: JsonSchema,
@@ -75,19 +75,19 @@ function compileCheck(
   const checkQuery = compilePart(schemas.query, 'query')
   const checkBody = compilePart(schemas.body, 'body')
   return (rawParams, queryText, rawBody) => {
-    const complaints: Complaint[] = []
+    const complaints: Issue[] = []
     const params = checkParams(readParams(rawParams), complaints)
     const query = checkQuery(readQuery(queryText, complaints), complaints)
     const body = rawBody && checkBody(rawBody.value, complaints)
-    if (body && rawBody) complaints.push(...(schemas.complaints?.(body, rawBody.facts) ?? []))
-    if (complaints.length > 0) throw refusalOf(firstPerField(complaints))
+    if (body && rawBody) complaints.push(...(schemas.issues?.(body, rawBody.facts) ?? []))
+    if (complaints.length > 0) throw errorFromIssues(firstPerField(complaints))
     return { params, query, body }
   }
 }
 
 /** A field with two faults is complained of once: mending the first usually mends the second. */
-function firstPerField(complaints: Complaint[]): Complaint[] {
-  const byField = new Map<string, Complaint>()
+function firstPerField(complaints: Issue[]): Issue[] {
+  const byField = new Map<string, Issue>()
   for (const complaint of complaints) {
     if (!byField.has(complaint.field)) byField.set(complaint.field, complaint)
   }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { readCsv } from './csv-reader.ts'
 
-const complaintsOf = (text: string) => {
+const issuesOf = (text: string) => {
   const file = readCsv(text)
   assert.ok('issues' in file, `it is taken: ${JSON.stringify(file)}`)
   return file.issues.map(({ line, message }) => `${line}: ${message}`)
@@ -47,24 +47,24 @@ describe('a file of comma-separated values', () => {
   })
 
   it('is refused with its lines where it is not what it seems', () => {
-    assert.deepEqual(complaintsOf(''), ['1: The file is empty.'])
-    assert.deepEqual(complaintsOf('a,b\n1,2\n1\n1,2,3\n'), [
+    assert.deepEqual(issuesOf(''), ['1: The file is empty.'])
+    assert.deepEqual(issuesOf('a,b\n1,2\n1\n1,2,3\n'), [
       '3: The line has 1 cells, the header 2.',
       '4: The line has 3 cells, the header 2.',
     ])
-    assert.deepEqual(complaintsOf('a,b\n1,"2\n3,4\n'), ['2: A quoted cell has no end.'])
-    assert.deepEqual(complaintsOf('a,b\n1,"2"3\n'), ['2: Something stands behind the end of a quoted cell.'])
-    assert.deepEqual(complaintsOf('a,b\n1,2"3\n'), ['2: A quote stands inside a cell that is not quoted.'])
-    assert.deepEqual(complaintsOf('a,b\n1,2\r3,4\n'), ['2: A lone carriage return stands in the line.'])
-    assert.deepEqual(complaintsOf('a;b\n1;2\n'), [
+    assert.deepEqual(issuesOf('a,b\n1,"2\n3,4\n'), ['2: A quoted cell has no end.'])
+    assert.deepEqual(issuesOf('a,b\n1,"2"3\n'), ['2: Something stands behind the end of a quoted cell.'])
+    assert.deepEqual(issuesOf('a,b\n1,2"3\n'), ['2: A quote stands inside a cell that is not quoted.'])
+    assert.deepEqual(issuesOf('a,b\n1,2\r3,4\n'), ['2: A lone carriage return stands in the line.'])
+    assert.deepEqual(issuesOf('a;b\n1;2\n'), [
       '1: The columns must be separated by commas; export the file so.',
     ])
-    assert.deepEqual(complaintsOf('Key,amount, KEY\n'), ['1: The column "key" is there twice.'])
+    assert.deepEqual(issuesOf('Key,amount, KEY\n'), ['1: The column "key" is there twice.'])
   })
 
   it('tells twenty issues and no more, and never takes long', () => {
-    assert.equal(complaintsOf(`a,b\n${'x\n'.repeat(50_000)}`).length, 20)
-    assert.equal(complaintsOf(`a,b\n"${'""'.repeat(500_000)}`).length, 1)
+    assert.equal(issuesOf(`a,b\n${'x\n'.repeat(50_000)}`).length, 20)
+    assert.equal(issuesOf(`a,b\n"${'""'.repeat(500_000)}`).length, 1)
     assert.equal(cellsOf(`a,b\n${'1,2\n'.repeat(100_000)}`).length, 100_000)
   })
 })

@@ -8,15 +8,15 @@ export interface CsvRow {
   cells: string[]
 }
 
-export interface CsvComplaint {
+export interface CsvIssue {
   line: number
   message: string
 }
 
-export type CsvFile = { header: string[]; rows: CsvRow[] } | { issues: CsvComplaint[] }
+export type CsvFile = { header: string[]; rows: CsvRow[] } | { issues: CsvIssue[] }
 
 // Enough to see what is wrong with a file; all of them would be the file once more.
-const MAX_COMPLAINTS = 20
+const MAX_ISSUES = 20
 const BYTE_ORDER_MARK = '\uFEFF'
 
 export function readCsv(content: string): CsvFile {
@@ -25,21 +25,24 @@ export function readCsv(content: string): CsvFile {
   if ('message' in records) return { issues: [records] }
   const [header, ...rows] = records
   if (!header) return { issues: [{ line: 1, message: 'The file is empty.' }] }
-  const issues = [...headerComplaints(header.cells), ...countComplaints(header.cells, rows)]
-  return issues.length > 0 ? { issues: issues.slice(0, MAX_COMPLAINTS) } : { header: header.cells, rows }
+  const issues = [...headerIssues(header.cells), ...cellCountIssues(header.cells, rows)]
+  return issues.length > 0 ? { issues: issues.slice(0, MAX_ISSUES) } : { header: header.cells, rows }
 }
 
-function headerComplaints(header: string[]): CsvComplaint[] {
+function headerIssues(header: string[]): CsvIssue[] {
   const [only = ''] = header
   if (header.length === 1 && /[;\t]/.test(only)) {
     return [{ line: 1, message: 'The columns must be separated by commas; export the file so.' }]
   }
   const names = header.map((name) => name.trim().toLowerCase())
-  const twice = names.filter((name, index) => name !== '' && names.indexOf(name) !== index)
-  return twice.map((name) => ({ line: 1, message: `The column ${JSON.stringify(name)} is there twice.` }))
+  const duplicates = names.filter((name, index) => name !== '' && names.indexOf(name) !== index)
+  return duplicates.map((name) => ({
+    line: 1,
+    message: `The column ${JSON.stringify(name)} is there twice.`,
+  }))
 }
 
-function countComplaints(header: string[], rows: CsvRow[]): CsvComplaint[] {
+function cellCountIssues(header: string[], rows: CsvRow[]): CsvIssue[] {
   return rows
     .filter(({ cells }) => cells.length !== header.length)
     .map(({ line, cells }) => ({
@@ -49,7 +52,7 @@ function countComplaints(header: string[], rows: CsvRow[]): CsvComplaint[] {
 }
 
 /** Lines without a single character are skipped, as many programs end a file with one. */
-function readRecords(text: string): CsvRow[] | CsvComplaint {
+function readRecords(text: string): CsvRow[] | CsvIssue {
   const rows: CsvRow[] = []
   let position = 0
   let line = 1
@@ -70,11 +73,7 @@ interface Cursor {
   nextLine: number
 }
 
-function readRecord(
-  text: string,
-  start: number,
-  line: number,
-): (Cursor & { cells: string[] }) | CsvComplaint {
+function readRecord(text: string, start: number, line: number): (Cursor & { cells: string[] }) | CsvIssue {
   const cells: string[] = []
   let position = start
   let nextLine = line
@@ -94,7 +93,7 @@ function readRecord(
   }
 }
 
-type Cell = (Cursor & { value: string }) | CsvComplaint
+type Cell = (Cursor & { value: string }) | CsvIssue
 
 const PLAIN_END = /[",\r\n]/g
 

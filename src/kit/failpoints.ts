@@ -43,14 +43,14 @@ export interface Failpoints {
 const NEVER: Failpoints = { pass: () => Promise.resolve() }
 
 /** `charge.after_record=kill,charge.after_call=throw`; what is wrong with the text, or the failpoints it asks for. */
-export function readFailpoints(text: string): { failpoints: Failpoints } | { wrong: string } {
+export function readFailpoints(text: string): { failpoints: Failpoints } | { issue: string } {
   const actions = new Map<string, FailpointAction>()
   for (const part of text.split(',').filter((one) => one !== '')) {
     const [point = '', word = ''] = part.split('=')
     const action = FAILPOINT_ACTIONS.find((one) => one === word)
     if (!FAILPOINTS.some((one) => one === point) || !action) {
       return {
-        wrong: `has ${part}, which is not <point>=<${FAILPOINT_ACTIONS.join('|')}> with one of ${FAILPOINTS.join(', ')}`,
+        issue: `has ${part}, which is not <point>=<${FAILPOINT_ACTIONS.join('|')}> with one of ${FAILPOINTS.join(', ')}`,
       }
     }
     actions.set(point, action)

@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Clock } from './clock.ts'
 import { type Db, sql, type Tx } from './db.ts'
 import type { Random } from './random.ts'
@@ -59,7 +59,7 @@ export async function createOnce<Made>(app: Needs, claim: KeyClaim, work: Work<M
   const record = await work.find(made.earlier)
   // What it made is gone by now, such as an endpoint that was deleted since: nothing can be answered in its place.
   if (record === undefined)
-    throw new Refusal('invalid_state', { message: 'What this Idempotency-Key made is gone.' })
+    throw new ApiError('invalid_state', { message: 'What this Idempotency-Key made is gone.' })
   return { record, replayed: true }
 }
 
@@ -107,9 +107,9 @@ export async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): P
   const claimed = await tx.query(insertKey, [merchantId, key, operation, fingerprint, id, at])
   if (claimed.length > 0) return undefined
   const held = await findKey(tx, merchantId, key)
-  if (!held) throw new Refusal('temporarily_unavailable')
+  if (!held) throw new ApiError('temporarily_unavailable')
   if (held.operation !== operation || !held.fingerprint.equals(fingerprint)) {
-    throw new Refusal('idempotency_key_reused')
+    throw new ApiError('idempotency_key_reused')
   }
   await awaitStandby(tx)
   return held.resource

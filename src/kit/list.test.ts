@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { createSigner } from './crypto.ts'
 import { countGrowing, type ListQuery, pageOf, substringPattern, windowOf } from './list.ts'
 
@@ -15,7 +15,7 @@ const rowsOf = (count: number, from = 0) =>
 const page = (query: ListQuery, rows: ReturnType<typeof rowsOf>, counted: number, scope = SCOPE) =>
   pageOf(signer, scope, windowOf(signer, scope, query), rows, counted)
 const refusedAt = (field: string) => (error: unknown) =>
-  error instanceof Refusal && error.code === 'validation_failed' && error.details[0]?.field === field
+  error instanceof ApiError && error.code === 'validation_failed' && error.details[0]?.field === field
 
 describe('a list', () => {
   it('is by default the first page of 20, the newest first, without bounds in time', () => {

@@ -2,7 +2,7 @@
 // merchant and the list it was made for, so it opens nothing else.
 
 import { createHash } from 'node:crypto'
-import { type Complaint, refusalOf } from '../core/errors.ts'
+import { errorFromIssues, type Issue } from '../core/errors.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
 import type { Signer } from './crypto.ts'
 
@@ -43,7 +43,11 @@ export function windowOf(signer: Signer, scope: string, query: ListQuery): ListW
   const page = query.page ?? 1
   const offset = (page - 1) * limit
   if (offset > COUNT_CAP) {
-    throw refuse('page', 'out_of_range', `Pages end at row ${COUNT_CAP}; go on with cursor=meta.nextCursor.`)
+    throw invalidQuery(
+      'page',
+      'out_of_range',
+      `Pages end at row ${COUNT_CAP}; go on with cursor=meta.nextCursor.`,
+    )
   }
   return { ...common, order, after: null, page, offset }
 }
@@ -108,16 +112,20 @@ function readCursor(signer: Signer, scope: string, cursor: string): Position {
     payload === undefined ? [] : (JSON.parse(payload) as [string, 'asc' | 'desc', number, number, string])
   const [signedDigest, order, page, time, id] = parts
   if (signedDigest !== digestOf(scope) || !order || !page || time === undefined || !id) {
-    throw refuse('cursor', 'invalid_format', 'cursor must be a nextCursor of this very list, unchanged.')
+    throw invalidQuery(
+      'cursor',
+      'invalid_format',
+      'cursor must be a nextCursor of this very list, unchanged.',
+    )
   }
   return { at: new Date(time), id, page, order }
 }
 
 const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text))
 
-function refuse(field: string, code: string, message: string) {
-  const complaint: Complaint = { field, code, message }
-  return refusalOf([complaint])
+function invalidQuery(field: string, code: string, message: string) {
+  const issue: Issue = { field, code, message }
+  return errorFromIssues([issue])
 }
 
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000'

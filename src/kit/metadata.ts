@@ -1,6 +1,6 @@
 // The limits of metadata, the same wherever a merchant can keep some.
 
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import type { BodyFacts } from './route.ts'
 
 const METADATA_MAX_KEYS = 50
@@ -9,36 +9,36 @@ const METADATA_MAX_TEXT_LENGTH = 500
 const METADATA_MAX_BYTES = 16 * 1024
 
 /** What is wrong with the metadata of a request; its shape is the schema's business. */
-export function metadataComplaints(metadata: unknown, facts: BodyFacts): Complaint[] {
+export function metadataIssues(metadata: unknown, facts: BodyFacts): Issue[] {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return []
-  const complaints: Complaint[] = []
-  const complain = (field: string, code: string, message: string) => complaints.push({ field, code, message })
+  const issues: Issue[] = []
+  const addIssue = (field: string, code: string, message: string) => issues.push({ field, code, message })
   if (Object.keys(metadata).length > METADATA_MAX_KEYS) {
-    complain('metadata', 'too_long', `metadata may have at most ${METADATA_MAX_KEYS} keys.`)
+    addIssue('metadata', 'too_long', `metadata may have at most ${METADATA_MAX_KEYS} keys.`)
   }
   if (Buffer.byteLength(JSON.stringify(metadata)) > METADATA_MAX_BYTES) {
-    complain('metadata', 'too_long', 'metadata may have at most 16 KB as JSON.')
+    addIssue('metadata', 'too_long', 'metadata may have at most 16 KB as JSON.')
   }
-  walkMetadata('metadata', metadata, complain)
+  walkMetadata('metadata', metadata, addIssue)
   // Kept, it would come back as another number than the merchant wrote.
   for (const path of [...facts.lossyNumbers].filter((one) => one.startsWith('metadata.'))) {
-    complain(path, 'out_of_range', `${path} has more digits than a JSON number can carry; send it as text.`)
+    addIssue(path, 'out_of_range', `${path} has more digits than a JSON number can carry; send it as text.`)
   }
-  return complaints
+  return issues
 }
 
 function walkMetadata(
   path: string,
   value: unknown,
-  complain: (field: string, code: string, message: string) => void,
+  addIssue: (field: string, code: string, message: string) => void,
 ): void {
   if (typeof value === 'string' && [...value].length > METADATA_MAX_TEXT_LENGTH) {
-    complain(path, 'too_long', `${path} may have at most ${METADATA_MAX_TEXT_LENGTH} characters.`)
+    addIssue(path, 'too_long', `${path} may have at most ${METADATA_MAX_TEXT_LENGTH} characters.`)
   }
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
     if ([...key].length > METADATA_MAX_KEY_LENGTH) {
-      complain(path, 'too_long', `A key of ${path} has more than ${METADATA_MAX_KEY_LENGTH} characters.`)
-    } else walkMetadata(`${path}.${key}`, inner, complain)
+      addIssue(path, 'too_long', `A key of ${path} has more than ${METADATA_MAX_KEY_LENGTH} characters.`)
+    } else walkMetadata(`${path}.${key}`, inner, addIssue)
   }
 }

@@ -49,7 +49,7 @@ const NOT_PUBLIC = [
 ]
 
 // Names that no public directory answers for, under which networks keep their own hosts.
-const LOCAL_ENDINGS = [
+const LOCAL_SUFFIXES = [
   'localhost',
   'local',
   'internal',
@@ -67,46 +67,46 @@ export interface AddressRules {
   /** Whether the operator has listed the host by its name. */
   isListedName(host: string): boolean
   /** What is wrong with a web address, as the rest of a sentence that begins with the field's name. */
-  complain(text: string): string | undefined
+  validate(text: string): string | undefined
 }
 
 export function createAddressRules(allow: AllowList, ports: readonly number[]): AddressRules {
-  const isRefused = within(NOT_PUBLIC)
-  const isAllowed = within(allow.ranges)
+  const isRefused = rangeMatcher(NOT_PUBLIC)
+  const isAllowed = rangeMatcher(allow.ranges)
   const isListedName = (host: string) => allow.names.includes(host)
   const permitsAddress = (address: string) => isAllowed(address) || !isRefused(address)
   const isListed = (host: string) => isListedName(host) || (isIP(host) !== 0 && isAllowed(host))
   return {
     permits: (host, address) => isListedName(host) || permitsAddress(address),
     isListedName,
-    complain: (text) => {
+    validate: (text) => {
       const url = readWebAddress(text)
       if (!url) return 'must be an https address without user name, spaces or backslashes'
       const host = hostOf(url)
-      return isListed(host) ? undefined : (complainOfWay(url, ports) ?? complainOfHost(host, permitsAddress))
+      return isListed(host) ? undefined : (urlIssue(url, ports) ?? hostIssue(host, permitsAddress))
     },
   }
 }
 
 /** Plain http and odd ports are for what the operator has listed: a public host has a certificate. */
-function complainOfWay(url: URL, ports: readonly number[]): string | undefined {
+function urlIssue(url: URL, ports: readonly number[]): string | undefined {
   if (url.protocol !== 'https:') return 'must begin with https'
   const port = url.port === '' ? 443 : Number(url.port)
   return ports.includes(port) ? undefined : `must use port ${ports.join(' or ')}, not ${port}`
 }
 
-const PRIVATE =
+const PRIVATE_HOST_ISSUE =
   'must lead to a public host; one in a private network works only if the operator of this service allows it'
 
-function complainOfHost(host: string, permits: (address: string) => boolean): string | undefined {
+function hostIssue(host: string, permits: (address: string) => boolean): string | undefined {
   // Such a name is no name at all, and would slip through what is said about the last part of one.
   if (host.split('.').includes('')) return 'must name a host without empty parts between its dots'
-  if (isIP(host) !== 0) return permits(host) ? undefined : PRIVATE
-  return isLocalName(host) ? PRIVATE : undefined
+  if (isIP(host) !== 0) return permits(host) ? undefined : PRIVATE_HOST_ISSUE
+  return isLocalName(host) ? PRIVATE_HOST_ISSUE : undefined
 }
 
 function isLocalName(host: string): boolean {
-  return !host.includes('.') || LOCAL_ENDINGS.some((ending) => host.endsWith(`.${ending}`))
+  return !host.includes('.') || LOCAL_SUFFIXES.some((ending) => host.endsWith(`.${ending}`))
 }
 
 /** As the rules compare it: an address without its brackets, a name without the dot that may end it. */
@@ -119,7 +119,7 @@ export function bareHost(hostname: string): string {
 }
 
 /** A list for each version: one for both would find every address of version 4 in ::/3, mapped. */
-function within(ranges: readonly string[]): (address: string) => boolean {
+function rangeMatcher(ranges: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const [address = '', bits] = range.split('/')
@@ -133,7 +133,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /** Addresses, ranges and host names with commas between them, or `none`; or what is wrong with the text. */
-export function readAllowList(text: string): AllowList | { wrong: string } {
+export function readAllowList(text: string): AllowList | { issue: string } {
   if (text === 'none') return ALLOW_NOTHING
   const parts = text.split(',').map((part) => part.trim().toLowerCase())
   const ranges: string[] = []
@@ -142,7 +142,7 @@ export function readAllowList(text: string): AllowList | { wrong: string } {
     const range = readRange(part)
     if (range) ranges.push(range)
     else if (isHostName(part)) names.push(part)
-    else return { wrong: `has "${part}", which is no address, range such as 10.0.0.0/8, or host name` }
+    else return { issue: `has "${part}", which is no address, range such as 10.0.0.0/8, or host name` }
   }
   return { ranges, names }
 }

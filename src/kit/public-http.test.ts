@@ -158,7 +158,7 @@ describe('an address that leads inside (F-71)', () => {
     unsubscribe('net.client.socket', note)
 
     assert.ok(urls.length >= 60)
-    const kept = urls.filter((url) => http.check(url) === undefined)
+    const kept = urls.filter((url) => http.validateUrl(url) === undefined)
     const called = urls.filter((_, n) => failureOf(answers[n] ?? assert.fail()) !== 'refused_address')
     assert.deepEqual({ kept, called, asked, opened }, { kept: [], called: [], asked: [], opened: [] })
     assert.equal(seen.length, 0)
@@ -192,7 +192,7 @@ describe('a name (F-72)', () => {
     const http = client({ ports: [port], resolve: async (host) => found(...(answers[host] ?? [])) })
     for (const host of Object.keys(answers)) {
       const url = `https://${host}:${port}/`
-      assert.equal(http.check(url), undefined, 'only its addresses are wrong')
+      assert.equal(http.validateUrl(url), undefined, 'only its addresses are wrong')
       const answer = await http.post(url, { body: '{}' })
       assert.equal(failureOf(answer), 'refused_address', host)
       // Which address it was, is the operator's own business.

@@ -39,7 +39,7 @@ export interface PublicHttp {
   /** Never throws for what the other side does. */
   post(url: string, request: PublicRequest): Promise<PublicAnswer>
   /** What is wrong with an address that shall be kept, as the rest of a sentence that begins with its name. */
-  check(url: string): string | undefined
+  validateUrl(url: string): string | undefined
   close(): Promise<void>
 }
 
@@ -66,14 +66,14 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttp {
     resolve: resolveChecked(rules, options.resolve),
   })
   return {
-    check: rules.complain,
+    validateUrl: rules.validate,
     close: http.close,
     async post(url, { headers, body, timeoutMs = TIMEOUT_MS, maxBodyBytes = MAX_BODY_BYTES }) {
       const startedAt = performance.now()
       const durationMs = () => Math.round(performance.now() - startedAt)
       // The rules may have changed since the address was kept.
-      const complaint = rules.complain(url)
-      if (complaint !== undefined) return failed('refused_address', `The address ${complaint}.`, durationMs())
+      const issue = rules.validate(url)
+      if (issue !== undefined) return failed('refused_address', `The address ${issue}.`, durationMs())
       const request = { method: 'POST', url, headers, body } as const
       const limits = { totalTimeoutMs: timeoutMs, cutBodyAfterBytes: maxBodyBytes }
       return toPublicAnswer(await http.request({ ...request, ...limits }), durationMs())

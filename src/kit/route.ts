@@ -2,7 +2,7 @@
 // wraps the answer in the envelope and writes the OpenAPI document from the same objects. No web framework in here.
 
 import type { Static, TSchema } from 'typebox'
-import type { Complaint, Refusal, RefusalCode } from '../core/errors.ts'
+import type { ApiError, ApiErrorCode, Issue } from '../core/errors.ts'
 import type { Merchant, Scope } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 
@@ -63,10 +63,10 @@ export interface RouteDefinition<Params, Query, Body> {
    */
   answer: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
   /** The refusals special to this operation; those of every operation are added by the shell. */
-  refusals: RefusalCode[]
+  errors: ApiErrorCode[]
   examples?: { body?: unknown; data: unknown }
   /** Rules that a schema cannot say. Gets the body before or beside schema complaints, so it must bear any shape. */
-  complaints?: (body: Record<string, unknown>, facts: BodyFacts) => Complaint[]
+  issues?: (body: Record<string, unknown>, facts: BodyFacts) => Issue[]
   handle: (input: RouteInput<Params, Query, Body>) => Promise<Answer>
 }
 
@@ -120,7 +120,7 @@ export interface OperatorRoute {
   query?: TSchema
   body?: TSchema
   answer: { http: 200 | 201; data: TSchema; list?: boolean }
-  refusals: RefusalCode[]
+  errors: ApiErrorCode[]
   /** The most bytes of the body, where it is more than the 64 KB of every other. */
   bodyLimit?: number
   handle: (input: {
@@ -199,7 +199,7 @@ export interface PageRoute {
  * not be read is left out, because that may be the very thing that went wrong.
  */
 export type ErrorPage = (input: {
-  refusal: Refusal
+  refusal: ApiError
   http: number
   /** Of the address, as it came: percent-encoded, perhaps wrongly, and as long as the sender liked. */
   path: string

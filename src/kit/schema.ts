@@ -1,5 +1,5 @@
 // The few schema shapes that every slice uses, with the keywords by which the HTTP shell reads them: x-code (the
-// refusal code of any complaint about the field), x-multiline (tab and newline allowed), x-nfc (normalised text),
+// refusal code of any issue about the field), x-multiline (tab and newline allowed), x-nfc (normalised text),
 // x-null: 'refused' (null is not the same as absent).
 
 import { type TSchema, Type } from 'typebox'
@@ -22,8 +22,8 @@ export const UuidInput = Type.String({
 export const UuidParams = Type.Object({ uuid: UuidInput })
 
 /** A literal union that shows as one enum in the document. */
-export const Words = <const Word extends string>(words: readonly Word[], options: object = {}) =>
-  Type.Unsafe<Word>({ type: 'string', enum: [...words], ...options })
+export const Enum = <const Value extends string>(values: readonly Value[], options: object = {}) =>
+  Type.Unsafe<Value>({ type: 'string', enum: [...values], ...options })
 
 export const CurrencyCode = Type.Unsafe<Currency>({ type: 'string', enum: CURRENCY_CODES })
 
@@ -85,7 +85,7 @@ export function isPersonName(text: string): boolean {
   return [...text].length <= LONGEST_NAME && new RegExp(NAME_PATTERN, 'u').test(text)
 }
 
-/** Either case; whether there is such a country is a complaint of its own. */
+/** Either case; whether there is such a country is a issue of its own. */
 export const CountryInput = Type.String({
   pattern: '^[A-Za-z]{2}$',
   'x-message': 'must be an ISO 3166-1 alpha-2 code.',
@@ -100,5 +100,5 @@ export const PAGE_QUERY = {
   createdTo: Type.Optional(
     Type.String({ format: 'date-time', description: 'Up to this moment, and it included.' }),
   ),
-  sort: Type.Optional(Words(['createdAt:desc', 'createdAt:asc'], { default: 'createdAt:desc' })),
+  sort: Type.Optional(Enum(['createdAt:desc', 'createdAt:asc'], { default: 'createdAt:desc' })),
 }

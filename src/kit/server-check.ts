@@ -41,7 +41,7 @@ export async function requireUsableServer(db: Db, mustBeDurable: boolean): Promi
     server.fullPageWrites === 'off' && 'full_page_writes is off',
     ['off', 'local'].includes(server.synchronousCommit) &&
       `synchronous_commit is ${server.synchronousCommit}`,
-  ].filter((complaint) => complaint !== false)
+  ].filter((issue) => issue !== false)
   if (wrong.length === 0) return
   throw new Error(
     `the database server may lose acknowledged payments in a power cut: ${wrong.join(', ')}. Turn it on in postgresql.conf; production does not start without.`,

@@ -4,11 +4,11 @@ import { type Static, Type } from 'typebox'
 import { redirectComplaints } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Currency, DEFAULT_CURRENCY, defaultCountry } from '../core/currency.ts'
-import { type Complaint, REFUSALS, Refusal, refusalOf } from '../core/errors.ts'
+import { API_ERRORS, ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { parseAmount } from '../core/money.ts'
-import { metadataComplaints } from '../kit/metadata.ts'
+import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
-import { CurrencyInput, Metadata, Nullable, VISIBLE, Words } from '../kit/schema.ts'
+import { CurrencyInput, Enum, Metadata, Nullable, VISIBLE } from '../kit/schema.ts'
 import { amountComplaints, countryComplaints } from '../payments/input.ts'
 import type { LinkRow, LinkTerms, LinkUsage, NewLink } from './queries.ts'
 import { LINK_USAGES } from './schema.ts'
@@ -39,7 +39,7 @@ export const CreateLinkBody = Type.Object({
       description: 'Selects the rails of the currency. Required for XAF and XOF.',
     }),
   ),
-  usage: Type.Optional(Words(LINK_USAGES, { default: 'multi', description: 'single: one payment.' })),
+  usage: Type.Optional(Enum(LINK_USAGES, { default: 'multi', description: 'single: one payment.' })),
   maxPayments: Type.Optional(MaxPayments),
   redirectUrl: Type.Optional(RedirectUrl),
   metadata: Type.Optional(Metadata),
@@ -63,20 +63,20 @@ export type ChangeLink = Static<typeof ChangeLinkBody>
 const AMOUNT_FIELDS = ['amount', 'minAmount', 'maxAmount'] as const
 
 export function createLinkIssues(allowHttp: boolean) {
-  return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
+  return (body: Record<string, unknown>, facts: BodyFacts): Issue[] => [
     ...AMOUNT_FIELDS.flatMap((field) => amountComplaints(body, facts, field)),
     ...countryComplaints(body),
     ...boundIssues({ amount: body.amount, minAmount: body.minAmount, maxAmount: body.maxAmount }),
     ...usageIssues(body.usage, body.maxPayments),
-    ...metadataComplaints(body.metadata, facts),
+    ...metadataIssues(body.metadata, facts),
     ...redirectComplaints(body.redirectUrl, allowHttp),
   ]
 }
 
 /** Those that need no look at the link; its currency, amount and usage have theirs in toChangedTerms. */
 export function changeLinkIssues(allowHttp: boolean) {
-  return (body: Record<string, unknown>, facts: BodyFacts): Complaint[] => [
-    ...metadataComplaints(body.metadata, facts),
+  return (body: Record<string, unknown>, facts: BodyFacts): Issue[] => [
+    ...metadataIssues(body.metadata, facts),
     ...redirectComplaints(body.redirectUrl, allowHttp),
     ...['minAmount', 'maxAmount']
       .filter((field) => facts.lossyNumbers.has(field))
@@ -94,7 +94,7 @@ interface Bounds {
   maxAmount: unknown
 }
 
-function boundIssues({ amount, minAmount, maxAmount }: Bounds): Complaint[] {
+function boundIssues({ amount, minAmount, maxAmount }: Bounds): Issue[] {
   if (isGiven(amount)) {
     return Object.entries({ minAmount, maxAmount })
       .filter(([, bound]) => isGiven(bound))
@@ -111,7 +111,7 @@ function boundIssues({ amount, minAmount, maxAmount }: Bounds): Complaint[] {
 const isGiven = (value: unknown): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint'
 
-function usageIssues(usage: unknown, maxPayments: unknown): Complaint[] {
+function usageIssues(usage: unknown, maxPayments: unknown): Issue[] {
   if (usage !== 'single' || maxPayments === undefined || maxPayments === 1) return []
   const message = 'A link for single use takes one payment; leave maxPayments out.'
   return [{ field: 'maxPayments', code: 'not_allowed', message }]
@@ -170,13 +170,13 @@ function mapped<From, To>(value: From | null | undefined, to: (value: From) => T
   return value === null ? null : to(value)
 }
 
-function throwIssues(issues: Complaint[]): void {
-  if (issues.length > 0) throw refusalOf(issues)
+function throwIssues(issues: Issue[]): void {
+  if (issues.length > 0) throw errorFromIssues(issues)
 }
 
 const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
 
-function changedTermsIssues({ currency, usage }: LinkRow, change: ChangeLink): Complaint[] {
+function changedTermsIssues({ currency, usage }: LinkRow, change: ChangeLink): Issue[] {
   return [
     ...['minAmount', 'maxAmount'].flatMap((field) =>
       amountComplaints({ ...change, currency }, NO_FACTS, field),
@@ -198,7 +198,7 @@ function assertNoCardNumbers(body: { title?: string; description?: string | null
     .map(([field]) => ({
       field,
       code: 'card_data_not_allowed',
-      message: REFUSALS.card_data_not_allowed.message,
+      message: API_ERRORS.card_data_not_allowed.message,
     }))
-  if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
+  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { initiatePayment } from '../checkout/initiate.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Money } from '../core/money.ts'
 import type { PaymentRow } from '../payments/payment.ts'
@@ -20,7 +20,7 @@ export interface LinkView {
 /** The link behind an address, and whether it can be paid now. An unknown slug tells nothing. */
 export async function openLink(app: LinksApp, slug: string): Promise<LinkView> {
   const link = await findLinkBySlug(app.db, slug, app.clock.now())
-  if (!link) throw new Refusal('payment_link_not_found')
+  if (!link) throw new ApiError('payment_link_not_found')
   return { link, state: await stateOf(app, link) }
 }
 
@@ -36,7 +36,7 @@ async function hasRoute(app: LinksApp, link: LinkRow): Promise<boolean> {
     await requireRoute(app, link.merchantId, link)
     return true
   } catch (error) {
-    if (error instanceof Refusal) return false
+    if (error instanceof ApiError) return false
     throw error
   }
 }

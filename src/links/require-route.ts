@@ -1,5 +1,5 @@
 import type { Currency } from '../core/currency.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { LinksApp } from './app.ts'
 
 interface Wanted {
@@ -17,5 +17,5 @@ export async function requireRoute(
 ): Promise<void> {
   const wanted = { currency, country, amountMinor: amountMinor ?? minAmountMinor, key: null }
   const { candidates } = await app.gateways.explain(merchantId, wanted)
-  if (candidates.length === 0) throw new Refusal('no_route_available')
+  if (candidates.length === 0) throw new ApiError('no_route_available')
 }

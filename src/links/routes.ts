@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
-import { PAGE_QUERY, UuidParams, Words } from '../kit/schema.ts'
+import { Enum, PAGE_QUERY, UuidParams } from '../kit/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import { listLinkPayments } from '../payments/link-payments.ts'
 import { PaymentRecord } from '../payments/schema.ts'
@@ -25,9 +25,9 @@ export function linkRoutes(app: LinksApp): Route[] {
       description:
         'An address at which people pay without a shop: they give name and e-mail, choose the amount where it is left open, and go on to checkout. It takes one payment, as many as maxPayments says, or any number; whoever would be one too many is not charged.',
       body: CreateLinkBody,
-      complaints: createLinkIssues(allowHttp),
+      issues: createLinkIssues(allowHttp),
       answer: { http: 201, data: LinkRecord },
-      refusals: [
+      errors: [
         'invalid_currency',
         'country_required',
         'invalid_country',
@@ -51,7 +51,7 @@ export function linkRoutes(app: LinksApp): Route[] {
       description: 'Newest first. Searchable by title or slug; deep pages go by cursor.',
       query: LinksQuery,
       answer: { http: 200, data: LinkRecord, list: true },
-      refusals: ['invalid_currency'],
+      errors: ['invalid_currency'],
       examples: { data: [LINK_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listLinks(app, merchant, query)
@@ -76,7 +76,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       summary: 'Get a payment link',
       params: UuidParams,
       answer: { http: 200, data: LinkRecord },
-      refusals: ['invalid_uuid', 'payment_link_not_found'],
+      errors: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: LINK_EXAMPLE },
       handle: async ({ merchant, params }) =>
         ok('Payment link retrieved.', toLink(app, await requireLink(app, merchant, params.uuid))),
@@ -91,9 +91,9 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
         'What is absent stays; null clears what may be empty. Amount, currency, country and usage stay as they are. maxPayments cannot be below what is paid or being paid at this moment.',
       params: UuidParams,
       body: ChangeLinkBody,
-      complaints: changeLinkIssues(allowHttp),
+      issues: changeLinkIssues(allowHttp),
       answer: { http: 200, data: LinkRecord },
-      refusals: [
+      errors: [
         'invalid_uuid',
         'payment_link_not_found',
         'amount_out_of_range',
@@ -115,7 +115,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
         'Nobody new can pay from now on; whoever is approving a payment at this moment may finish. Doing it again changes nothing.',
       params: UuidParams,
       answer: { http: 200, data: LinkRecord },
-      refusals: ['invalid_uuid', 'payment_link_not_found'],
+      errors: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: { ...LINK_EXAMPLE, status: 'inactive' } },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await deactivateLink(app, merchant, params.uuid, idempotencyKey)
@@ -130,9 +130,9 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       summary: 'List the payments of a link',
       description: 'All that were begun at the link, whatever became of them. Newest first.',
       params: UuidParams,
-      query: Type.Object({ ...PAGE_QUERY, status: Type.Optional(Words(PAYMENT_STATUSES)) }),
+      query: Type.Object({ ...PAGE_QUERY, status: Type.Optional(Enum(PAYMENT_STATUSES)) }),
       answer: { http: 200, data: PaymentRecord, list: true },
-      refusals: ['invalid_uuid', 'payment_link_not_found'],
+      errors: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: [{ ...PAYMENT_EXAMPLE, paymentLink: LINK_EXAMPLE.uuid }] },
       handle: async ({ merchant, params, query }) => {
         const { id } = await requireLink(app, merchant, params.uuid)

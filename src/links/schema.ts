@@ -7,12 +7,12 @@ import {
   AmountText,
   CurrencyCode,
   CurrencyFilter,
+  Enum,
   Metadata,
   Nullable,
   PAGE_QUERY,
   Timestamp,
   Uuid,
-  Words,
 } from '../kit/schema.ts'
 import type { LinksApp } from './app.ts'
 import { qrOf } from './qr.ts'
@@ -33,7 +33,7 @@ export const LinkRecord = Type.Object({
   maxAmount: Nullable(AmountText),
   currency: CurrencyCode,
   country: Nullable(Type.String()),
-  usage: Words(LINK_USAGES),
+  usage: Enum(LINK_USAGES),
   maxPayments: Nullable(Type.Integer()),
   paymentsCount: Type.Integer({
     description:
@@ -43,7 +43,7 @@ export const LinkRecord = Type.Object({
     pattern: '^\\d+\\.\\d{2}$',
     description: 'What was collected in all. Refunds are shown by the payments themselves.',
   }),
-  status: Words(LINK_STATUSES, {
+  status: Enum(LINK_STATUSES, {
     description:
       'completed: as many payments as it may have; inactive: you switched it off; expired: its time has passed.',
   }),
@@ -55,9 +55,9 @@ export const LinkRecord = Type.Object({
 
 export const LinksQuery = Type.Object({
   ...PAGE_QUERY,
-  status: Type.Optional(Words(LINK_STATUSES)),
+  status: Type.Optional(Enum(LINK_STATUSES)),
   currency: Type.Optional(CurrencyFilter),
-  usage: Type.Optional(Words(LINK_USAGES)),
+  usage: Type.Optional(Enum(LINK_USAGES)),
   search: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: 'Part of a title or slug.' }),
   ),

@@ -2,7 +2,7 @@
 // is an ordinary one; what a link adds is who may still pay, and the count of who has.
 
 import { requireAllowedReturn } from '../checkout/return-url.ts'
-import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
@@ -58,14 +58,14 @@ async function validationErrorOf(
   app: LinksApp,
   merchant: Merchant,
   wanted: LinkTerms & Pick<NewLink, 'currency' | 'country' | 'amountMinor'>,
-): Promise<Refusal | undefined> {
+): Promise<ApiError | undefined> {
   try {
     requireFuture(app, wanted.expiresAt)
     await requireAllowedReturn(app, merchant, wanted.redirectUrl)
     await requireRoute(app, merchant.id, wanted)
     return undefined
   } catch (error) {
-    if (error instanceof Refusal) return error
+    if (error instanceof ApiError) return error
     throw error
   }
 }
@@ -76,14 +76,14 @@ function requireFuture({ clock }: LinksApp, expiresAt: Date | null): void {
   throw issueError({ field: 'expiresAt', code: 'out_of_range', message })
 }
 
-const issueError = (issue: Complaint) => refusalOf([issue])
+const issueError = (issue: Issue) => errorFromIssues([issue])
 
 export async function requireLink(app: LinksApp, merchant: Merchant, id: string): Promise<LinkRow> {
   return requireLinkRow(await findLink(app.db, merchant.id, app.clock.now(), id))
 }
 
 function requireLinkRow(link: LinkRow | undefined): LinkRow {
-  if (!link) throw new Refusal('payment_link_not_found')
+  if (!link) throw new ApiError('payment_link_not_found')
   return link
 }
 
@@ -138,7 +138,7 @@ export async function changeLink(
 function requireCapacityFor({ paymentsCount, slotsReserved }: LinkRow, { maxPayments }: LinkTerms): void {
   if (maxPayments === null || maxPayments >= slotsReserved) return
   const message = `maxPayments cannot be below what is paid or being paid: ${paymentsCount} paid, ${slotsReserved - paymentsCount} at this moment.`
-  throw new Refusal('invalid_state', {
+  throw new ApiError('invalid_state', {
     message,
     details: [{ field: 'maxPayments', code: 'out_of_range', message }],
   })

@@ -40,7 +40,7 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     description: 'Newest first, also those that have ended. The keys themselves are never shown again.',
     query: SelfServiceKeysQuery,
     answer: { http: 200, data: SelfServiceKeyRecord, list: true },
-    refusals: ['validation_failed'],
+    errors: ['validation_failed'],
     examples: { data: [KEY_EXAMPLE] },
     handle: async ({ merchant, keyId, query }) => {
       const { keys, meta } = await listSelfServiceKeys(app, merchant, query)
@@ -55,7 +55,7 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     summary: 'Get an API key',
     params: KeyParams,
     answer: { http: 200, data: SelfServiceKeyRecord },
-    refusals: ['validation_failed', 'api_key_not_found'],
+    errors: ['validation_failed', 'api_key_not_found'],
     examples: { data: KEY_EXAMPLE },
     handle: async ({ merchant, keyId, params }) => {
       const key = await requireSelfServiceKey(app, merchant, params.keyId)
@@ -73,7 +73,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     description: `The answer is the only place where the key is shown. A key gives only what it has itself: its scopes, its addresses, its time and its pace; what you do not name is taken over from it. There may be ${MAX_LIVE_KEYS} live keys. Sent again with the same \`Idempotency-Key\` it answers the record with \`apiKey\` null: if the key was lost on its way, revoke it and create another.`,
     body: CreateSelfServiceKeyBody,
     answer: { http: 201, data: CreatedSelfServiceKeyRecord },
-    refusals: ['scope_exceeded', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],
+    errors: ['scope_exceeded', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],
     examples: {
       body: {
         name: 'Nightly report',
@@ -98,7 +98,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     params: KeyParams,
     body: RotateKeyBody,
     answer: { http: 201, data: CreatedSelfServiceKeyRecord },
-    refusals: ['api_key_not_found', 'invalid_state', 'scope_exceeded', 'too_many_api_keys'],
+    errors: ['api_key_not_found', 'invalid_state', 'scope_exceeded', 'too_many_api_keys'],
     examples: { body: { overlapHours: 24 }, data: CREATED_KEY_EXAMPLE },
     handle: async ({ params, body, ...caller }) => {
       const { record, replayed } = await rotateSelfServiceKey(app, caller, params.keyId, body?.overlapHours)
@@ -118,7 +118,7 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
     params: KeyParams,
     body: RevokeSelfServiceKeyBody,
     answer: { http: 200, data: SelfServiceKeyRecord },
-    refusals: ['api_key_not_found', 'invalid_state'],
+    errors: ['api_key_not_found', 'invalid_state'],
     examples: { body: { confirmSelf: false }, data: REVOKED_KEY_EXAMPLE },
     handle: async ({ params, body, ...caller }) => {
       const { record, replayed } = await revokeSelfServiceKey(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { Refusal, type RefusalCode } from '../core/errors.ts'
+import { ApiError, type ApiErrorCode } from '../core/errors.ts'
 import { addMs, type Clock, systemClock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
 import { createLog } from '../kit/log.ts'
@@ -57,7 +57,7 @@ async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2
   return { db, admin, merchant, keyId: key.key_id, apiKey }
 }
 
-const failsWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
+const failsWith = (code: ApiErrorCode) => (error: unknown) => error instanceof ApiError && error.code === code
 
 /** Lets the writes that nobody waits for reach the database. */
 const untilWritten = () => systemClock.sleep(150)
@@ -87,7 +87,7 @@ describe('the key check', () => {
       `cowry_test_${'x'.repeat(9000)}`,
     ])
       await assert.rejects(authenticate(app, { apiKey, ip: IP }), (error: unknown) => {
-        assert.ok(error instanceof Refusal && !isSecretGuess(error))
+        assert.ok(error instanceof ApiError && !isSecretGuess(error))
         return error.code === 'invalid_api_key'
       })
     assert.equal(reads(), 0)
@@ -116,7 +116,7 @@ describe('the key check', () => {
       const before = reads()
       for (let repeat = 0; repeat < 3; repeat++)
         await assert.rejects(authenticate(app, { apiKey, ip: IP }), (error: unknown) => {
-          assert.ok(error instanceof Refusal && isSecretGuess(error))
+          assert.ok(error instanceof ApiError && isSecretGuess(error))
           messages.push(`${error.code} ${error.message}`)
           return failsWith('invalid_api_key')(error)
         })
@@ -167,7 +167,7 @@ describe('the cache of the key check', () => {
   })
 
   it('puts a revocation, a suspension and a rotation in force within 5 s in every process', async (t) => {
-    const ends: [RefusalCode, (shop: Awaited<ReturnType<typeof shopWithKey>>) => Promise<unknown>][] = [
+    const ends: [ApiErrorCode, (shop: Awaited<ReturnType<typeof shopWithKey>>) => Promise<unknown>][] = [
       ['api_key_revoked', (shop) => revokeKey(shop.admin, shop.merchant.id, shop.keyId)],
       ['merchant_suspended', (shop) => suspendMerchant(shop.admin, shop.merchant.id)],
       ['api_key_expired', (shop) => rotateKey(shop.admin, shop.merchant.id, shop.keyId, 0)],

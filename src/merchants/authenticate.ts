@@ -3,7 +3,7 @@
 // suspended merchant goes on.
 
 import type { BlockList } from 'node:net'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { GrantedScope, Merchant, Mode } from '../core/merchant.ts'
 import { createBatcher, patienceOf } from '../kit/batch.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
@@ -78,13 +78,13 @@ export async function authenticate(
   app: Needs,
   request: { apiKey: string | undefined; ip: string },
 ): Promise<Authenticated> {
-  if (!request.apiKey) throw new Refusal('missing_api_key')
+  if (!request.apiKey) throw new ApiError('missing_api_key')
   const claimed = claimedMode(request.apiKey)
   if (claimed && claimed !== app.mode)
-    throw new Refusal('mode_mismatch', { message: modeMismatchMessage(claimed) })
+    throw new ApiError('mode_mismatch', { message: modeMismatchMessage(claimed) })
   const presented = parseApiKey(request.apiKey)
   // Anybody can compute the check of a key, so telling a typo apart tells nothing about what keys there are.
-  if (!presented) throw new Refusal('invalid_api_key', { message: MALFORMED_MESSAGE })
+  if (!presented) throw new ApiError('invalid_api_key', { message: MALFORMED_MESSAGE })
 
   const cached = await app.keyCache.get(presented.id)
   // The same work for an id that does not exist, so that the time does not tell which ids do.
@@ -92,7 +92,7 @@ export async function authenticate(
     hashSecret(app.keyPepper, presented.secret),
     cached?.row.secret_hash ?? DUMMY_HASH,
   )
-  if (!cached || !matches) throw new Refusal('invalid_api_key')
+  if (!cached || !matches) throw new ApiError('invalid_api_key')
 
   assertKeyActive(cached, app.clock.now(), request.ip)
   recordUse(app, cached)
@@ -100,7 +100,7 @@ export async function authenticate(
 }
 
 /** Whether a refused key was a try at a secret, rather than a typo that anybody can see offline. */
-export function isSecretGuess(error: Refusal): boolean {
+export function isSecretGuess(error: ApiError): boolean {
   return error.code === 'invalid_api_key' && error.message !== MALFORMED_MESSAGE
 }
 
@@ -116,10 +116,10 @@ function modeMismatchMessage(claimed: Mode): string {
 
 /** Decided anew on every request: an expiry must not wait for a cache. */
 function assertKeyActive({ row, addresses }: CachedKey, now: Date, ip: string): void {
-  if (row.revoked_at) throw new Refusal('api_key_revoked')
-  if (row.expires_at && row.expires_at <= now) throw new Refusal('api_key_expired')
-  if (row.merchant_status === 'suspended') throw new Refusal('merchant_suspended')
-  if (!allowsAddress(addresses, ip)) throw new Refusal('ip_not_allowed')
+  if (row.revoked_at) throw new ApiError('api_key_revoked')
+  if (row.expires_at && row.expires_at <= now) throw new ApiError('api_key_expired')
+  if (row.merchant_status === 'suspended') throw new ApiError('merchant_suspended')
+  if (!allowsAddress(addresses, ip)) throw new ApiError('ip_not_allowed')
 }
 
 function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {

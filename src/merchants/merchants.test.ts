@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { Value } from 'typebox/value'
 import { testDatabase } from '../../test/support/database.ts'
-import { Refusal, type RefusalCode } from '../core/errors.ts'
+import { ApiError, type ApiErrorCode } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import { addMs, systemClock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
@@ -28,7 +28,7 @@ import {
 const random = systemRandom(systemClock)
 const NOW = new Date('2026-03-01T12:00:00.000Z')
 const at = (ms: number): Clock => ({ now: () => addMs(NOW, ms), sleep: async () => undefined })
-const failsWith = (code: RefusalCode) => (error: unknown) => error instanceof Refusal && error.code === code
+const failsWith = (code: ApiErrorCode) => (error: unknown) => error instanceof ApiError && error.code === code
 
 function adminAppOn(db: Db) {
   return { db, clock: at(0), random, mode: 'test' as const, keyPepper: random.bytes(32) }
@@ -50,7 +50,7 @@ async function errorAt(
     await authenticate(process, { apiKey, ip: '127.0.0.1' })
     return undefined
   } catch (error) {
-    return error instanceof Refusal ? error.code : String(error)
+    return error instanceof ApiError ? error.code : String(error)
   }
 }
 
@@ -138,7 +138,7 @@ describe('API keys', () => {
       rateLimit: { perSecond: 5, burst: 1 },
     }
     await assert.rejects(createKey(app, merchant.id, input), (error: unknown) => {
-      if (!(error instanceof Refusal)) return false
+      if (!(error instanceof ApiError)) return false
       assert.deepEqual(
         error.details.map(({ field }) => field),
         ['expiresAt', 'allowedIps.1', 'rateLimit.burst'],

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { frozenClock } from '../../test/support/fake-clock.ts'
 import { dataUriOf, imageOf, SVG } from '../../test/support/images.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { systemClock } from '../kit/clock.ts'
 import { type Db, sql } from '../kit/db.ts'
 import { systemRandom } from '../kit/random.ts'
@@ -105,7 +105,7 @@ describe('the profile of a merchant', () => {
     for (const times of [1, 2]) {
       await assert.rejects(
         profileOf(nobody),
-        (error: unknown) => error instanceof Refusal && error.code === 'merchant_not_found',
+        (error: unknown) => error instanceof ApiError && error.code === 'merchant_not_found',
       )
       assert.equal(asked.length, times)
     }

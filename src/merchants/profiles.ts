@@ -1,6 +1,6 @@
 // What payers see of a merchant, remembered for a while: it stands on every page and in every gateway call.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
 import { createMemory } from '../kit/memory.ts'
@@ -43,7 +43,7 @@ export function createMerchantProfiles(app: {
 
 async function readProfile(db: Db, merchantId: string): Promise<MerchantProfile> {
   const row = await findMerchant(db, merchantId)
-  if (!row) throw new Refusal('merchant_not_found')
+  if (!row) throw new ApiError('merchant_not_found')
   return toProfile(row)
 }
 

@@ -1,14 +1,14 @@
 // What a key may hand on. A key that manages keys never gives what it does not have itself: otherwise one with few rights,
 // once leaked, could make one with all of them.
 
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import { isWithinBlocks } from './addresses.ts'
 import type { KeyRow } from './queries.ts'
 
 export type Rights = Pick<KeyRow, 'scopes' | 'allowed_ips' | 'expires_at' | 'rate_per_second' | 'rate_burst'>
 
 /** Every way in which the requested rights go beyond a key's own. */
-export function excessIssues(caller: Rights, requested: Rights): Complaint[] {
+export function excessIssues(caller: Rights, requested: Rights): Issue[] {
   return [
     ...excessScopes(caller, requested),
     ...excessAddresses(caller, requested),
@@ -18,7 +18,7 @@ export function excessIssues(caller: Rights, requested: Rights): Complaint[] {
 }
 
 /** `*` includes scopes that are added later, so only `*` holds it. */
-function excessScopes(caller: Rights, requested: Rights): Complaint[] {
+function excessScopes(caller: Rights, requested: Rights): Issue[] {
   if (caller.scopes.includes('*')) return []
   return requested.scopes.flatMap((scope, index) =>
     caller.scopes.includes(scope)
@@ -27,7 +27,7 @@ function excessScopes(caller: Rights, requested: Rights): Complaint[] {
   )
 }
 
-function excessAddresses(caller: Rights, requested: Rights): Complaint[] {
+function excessAddresses(caller: Rights, requested: Rights): Issue[] {
   if (caller.allowed_ips.length > 0 && requested.allowed_ips.length === 0)
     return [exceeded('allowedIps', 'the key that asks may not be used from every address.')]
   return requested.allowed_ips.flatMap((block, index) =>
@@ -37,14 +37,14 @@ function excessAddresses(caller: Rights, requested: Rights): Complaint[] {
   )
 }
 
-function excessExpiry(caller: Rights, requested: Rights): Complaint[] {
+function excessExpiry(caller: Rights, requested: Rights): Issue[] {
   const end = caller.expires_at
   if (end === null || (requested.expires_at !== null && requested.expires_at <= end)) return []
   return [exceeded('expiresAt', `the key that asks ends itself at ${end.toISOString()}.`)]
 }
 
 /** The pace of a key is the operator's to set; a key without one has that of the service. */
-function excessRateLimit(caller: Rights, requested: Rights): Complaint[] {
+function excessRateLimit(caller: Rights, requested: Rights): Issue[] {
   const isWithinLimit = (limit: number | null, value: number | null) =>
     limit === null || (value !== null && value <= limit)
   return isWithinLimit(caller.rate_per_second, requested.rate_per_second) &&
@@ -53,4 +53,4 @@ function excessRateLimit(caller: Rights, requested: Rights): Complaint[] {
     : [exceeded('rateLimit', 'the key that asks is held to a slower pace.')]
 }
 
-const exceeded = (field: string, message: string): Complaint => ({ field, code: 'scope_exceeded', message })
+const exceeded = (field: string, message: string): Issue => ({ field, code: 'scope_exceeded', message })

@@ -51,7 +51,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'Create a merchant',
     body: CreateMerchantBody,
     answer: { http: 201, data: MerchantRecord },
-    refusals: [],
+    errors: [],
     handle: async ({ body }) =>
       created('Merchant created.', serializeMerchant(await createMerchant(app, body))),
   }),
@@ -61,7 +61,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'List merchants, newest first',
     query: ListQuery,
     answer: { http: 200, data: MerchantRecord, list: true },
-    refusals: [],
+    errors: [],
     handle: async ({ query }) => {
       const { items, meta } = await listMerchants(app, query)
       return listed('Merchants.', items.map(serializeMerchant), meta)
@@ -73,7 +73,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'Read a merchant',
     params: UuidParams,
     answer: { http: 200, data: MerchantRecord },
-    refusals: ['merchant_not_found'],
+    errors: ['merchant_not_found'],
     handle: async ({ params }) => ok('Merchant.', serializeMerchant(await requireMerchant(app, params.uuid))),
   }),
   operatorRoute({
@@ -83,7 +83,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     params: UuidParams,
     body: UpdateMerchantBody,
     answer: { http: 200, data: MerchantRecord },
-    refusals: ['merchant_not_found'],
+    errors: ['merchant_not_found'],
     handle: async ({ params, body }) =>
       ok('Merchant changed.', serializeMerchant(await updateMerchant(app, params.uuid, body))),
   }),
@@ -93,7 +93,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'Stop all keys of a merchant',
     params: UuidParams,
     answer: { http: 200, data: MerchantRecord },
-    refusals: ['merchant_not_found'],
+    errors: ['merchant_not_found'],
     handle: async ({ params }) =>
       ok('Merchant suspended.', serializeMerchant(await suspendMerchant(app, params.uuid))),
   }),
@@ -103,7 +103,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'Let a suspended merchant work again',
     params: UuidParams,
     answer: { http: 200, data: MerchantRecord },
-    refusals: ['merchant_not_found'],
+    errors: ['merchant_not_found'],
     handle: async ({ params }) =>
       ok('Merchant activated.', serializeMerchant(await activateMerchant(app, params.uuid))),
   }),
@@ -117,7 +117,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     params: UuidParams,
     body: CreateKeyBody,
     answer: { http: 201, data: CreatedKeyRecord },
-    refusals: ['merchant_not_found', 'mode_mismatch'],
+    errors: ['merchant_not_found', 'mode_mismatch'],
     handle: async ({ params, body }) =>
       created(KEY_CREATED_MESSAGE, serializeCreatedKey(await createKey(app, params.uuid, body), app.clock)),
   }),
@@ -128,7 +128,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     params: UuidParams,
     query: ListQuery,
     answer: { http: 200, data: KeyRecord, list: true },
-    refusals: ['merchant_not_found'],
+    errors: ['merchant_not_found'],
     handle: async ({ params, query }) => {
       const { items, meta } = await listKeys(app, params.uuid, query)
       return listed(
@@ -145,7 +145,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     params: KeyParams,
     body: RotateKeyBody,
     answer: { http: 201, data: CreatedKeyRecord },
-    refusals: ['api_key_not_found', 'invalid_state'],
+    errors: ['api_key_not_found', 'invalid_state'],
     handle: async ({ params, body }) => {
       const merchantId = await requireKeyOwner(app, params.keyId)
       const fresh = await rotateKey(app, merchantId, params.keyId, body?.overlapHours)
@@ -158,7 +158,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'End an API key at once and for good',
     params: KeyParams,
     answer: { http: 200, data: KeyRecord },
-    refusals: ['api_key_not_found'],
+    errors: ['api_key_not_found'],
     handle: async ({ params }) => {
       const merchantId = await requireKeyOwner(app, params.keyId)
       return ok('API key revoked.', serializeKey(await revokeKey(app, merchantId, params.keyId), app.clock))
@@ -172,7 +172,7 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
     path: '/admin/v1/invariants',
     summary: 'Check what must always be true of the money; each count should be 0',
     answer: { http: 200, data: Type.Array(InvariantRecord) },
-    refusals: [],
+    errors: [],
     handle: async () => ok('Invariants.', await checkInvariants()),
   })
 

@@ -2,7 +2,7 @@
 // document says.
 
 import { Value } from 'typebox/value'
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import { type MerchantSettings, type RoutingInput, RoutingList } from './schema.ts'
 
 /** Every list is there, so that whoever reads a rule back sees all of it. */
@@ -20,8 +20,8 @@ export function readRules(stored: unknown): MerchantSettings['routing'] {
 }
 
 /** What is wrong with rules beyond their shape. Without names of gateways, any name may be used. */
-export function routingIssues(rules: RoutingInput, gatewayNames?: readonly string[]): Complaint[] {
-  const issues: Complaint[] = []
+export function routingIssues(rules: RoutingInput, gatewayNames?: readonly string[]): Issue[] {
+  const issues: Issue[] = []
   const currencies = rules.map(({ currency }) => currency ?? null)
   for (const [index, rule] of completeRules(rules).entries()) {
     const addIssue = (field: string, message: string) => {

@@ -9,11 +9,11 @@ import {
   CurrencyCode,
   CurrencyFilter,
   CurrencyInput,
+  Enum,
   Nullable,
   PAGE_QUERY,
   Timestamp,
   Uuid,
-  Words,
 } from '../kit/schema.ts'
 import { LOGO_MESSAGE } from './logo.ts'
 
@@ -53,10 +53,7 @@ export const BRANDING = {
   ),
 }
 
-export const Locale = Clearable(
-  Words(LANGUAGE_CODES),
-  `must be one of ${LANGUAGE_CODES.join(', ')}, or null.`,
-)
+export const Locale = Clearable(Enum(LANGUAGE_CODES), `must be one of ${LANGUAGE_CODES.join(', ')}, or null.`)
 
 const GATEWAY_NAME = '^[a-z][a-z0-9_]{0,39}$'
 const GatewayNames = Type.Array(
@@ -100,7 +97,7 @@ const SettingsInput = Type.Partial(
 export type SettingsChanges = Static<typeof SettingsInput>
 
 const SettingsRecord = Type.Object({
-  locale: Nullable(Words(LANGUAGE_CODES)),
+  locale: Nullable(Enum(LANGUAGE_CODES)),
   redirectOrigins: Type.Array(Type.String()),
   routing: Type.Array(
     Type.Object({
@@ -129,9 +126,9 @@ const RateLimit = Type.Object({
 export const MerchantRecord = Type.Object({
   uuid: Uuid,
   name: Type.String(),
-  mode: Words(['test', 'live']),
+  mode: Enum(['test', 'live']),
   baseCurrency: CurrencyCode,
-  status: Words(['active', 'suspended']),
+  status: Enum(['active', 'suspended']),
   settings: SettingsRecord,
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -156,11 +153,11 @@ export const KeyRecord = Type.Object({
   name: Type.String(),
   /** The beginning of the key, by which its owner recognises it. */
   prefix: Type.String(),
-  mode: Words(['test', 'live']),
-  scopes: Type.Array(Words(GRANTED_SCOPES)),
+  mode: Enum(['test', 'live']),
+  scopes: Type.Array(Enum(GRANTED_SCOPES)),
   allowedIps: Type.Array(Type.String()),
   rateLimit: Nullable(RateLimit),
-  status: Words(['active', 'expired', 'revoked']),
+  status: Enum(['active', 'expired', 'revoked']),
   replacedBy: Nullable(Type.String()),
   createdAt: Timestamp,
   expiresAt: Nullable(Timestamp),
@@ -173,7 +170,7 @@ export const CreatedKeyRecord = Type.Object({ ...KeyRecord.properties, apiKey: T
 
 export const CreateKeyBody = Type.Object({
   name: Type.Optional(Name),
-  scopes: Type.Optional(Type.Array(Words(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length })),
+  scopes: Type.Optional(Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length })),
   expiresAt: Type.Optional(Timestamp),
   allowedIps: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 100 })),
   rateLimit: Type.Optional(RateLimit),
@@ -196,7 +193,7 @@ export const CreatedSelfServiceKeyRecord = Type.Object({
 // A name and the scopes are wanted here: a key of which nobody says what it is for can do nothing.
 export const CreateSelfServiceKeyBody = Type.Object({
   name: Name,
-  scopes: Type.Array(Words(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
+  scopes: Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
   expiresAt: Type.Optional(Timestamp),
   allowedIps: CreateKeyBody.properties.allowedIps,
 })

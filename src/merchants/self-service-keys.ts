@@ -2,7 +2,7 @@
 // a key that was revoked a second ago makes no other.
 
 import { containsCardNumber } from '../core/card-number.ts'
-import { REFUSALS, Refusal } from '../core/errors.ts'
+import { API_ERRORS, ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
@@ -72,7 +72,7 @@ export async function requireSelfServiceKey(
   keyId: string,
 ): Promise<KeyRow> {
   const key = await findKey(app.db, merchant.id, keyId)
-  if (!key) throw new Refusal('api_key_not_found')
+  if (!key) throw new ApiError('api_key_not_found')
   return key
 }
 
@@ -99,9 +99,9 @@ export function createSelfServiceKey(
 /** A card number must not be kept anywhere, not even by mistake. */
 function assertNoCardNumber(name: string): void {
   if (!containsCardNumber(name)) return
-  const { message } = REFUSALS.card_data_not_allowed
+  const { message } = API_ERRORS.card_data_not_allowed
   const details = [{ field: 'name', code: 'card_data_not_allowed', message }]
-  throw new Refusal('card_data_not_allowed', { details })
+  throw new ApiError('card_data_not_allowed', { details })
 }
 
 /** What is not named is taken over from the key that asks. Its pace cannot be named: operators set it. */
@@ -142,7 +142,7 @@ export async function revokeSelfServiceKey(
 ): Promise<Once<KeyRow>> {
   if (keyId === callerKeyId && !confirmSelf) {
     const message = 'This is the key that asks. To end it all the same, send {"confirmSelf": true}.'
-    throw new Refusal('invalid_state', { message })
+    throw new ApiError('invalid_state', { message })
   }
   const operation = 'POST /api/v1/api-keys/{keyId}/revoke'
   const claim = { merchantId: merchant.id, key, operation, input: { keyId, confirmSelf } }
@@ -178,14 +178,14 @@ async function issueOnce(
 async function lockCallerKey(app: SelfServiceKeysApp, tx: Tx, { merchant, keyId }: Caller): Promise<KeyRow> {
   await lockKeysOfMerchant(tx, merchant.id)
   const callerKey = await lockKeyForShare(tx, merchant.id, keyId)
-  if (!callerKey || callerKey.revoked_at) throw new Refusal('api_key_revoked')
-  if (callerKey.expires_at && callerKey.expires_at <= app.clock.now()) throw new Refusal('api_key_expired')
+  if (!callerKey || callerKey.revoked_at) throw new ApiError('api_key_revoked')
+  if (callerKey.expires_at && callerKey.expires_at <= app.clock.now()) throw new ApiError('api_key_expired')
   return callerKey
 }
 
 function assertWithinRights(caller: Rights, requested: Rights): void {
   const details = excessIssues(caller, requested)
-  if (details.length > 0) throw new Refusal('scope_exceeded', { details })
+  if (details.length > 0) throw new ApiError('scope_exceeded', { details })
 }
 
 async function assertKeyLimit(
@@ -196,7 +196,7 @@ async function assertKeyLimit(
 ): Promise<void> {
   const live = await countLiveKeys(tx, merchant.id, app.clock.now())
   if (live >= limit)
-    throw new Refusal('too_many_api_keys', {
+    throw new ApiError('too_many_api_keys', {
       message: `There are ${live} live API keys, and ${limit} is the most; revoke one first.`,
     })
 }

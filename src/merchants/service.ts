@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { DEFAULT_CURRENCY } from '../core/currency.ts'
-import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
@@ -117,7 +117,7 @@ function assertValidSettings(
   { settings }: Pick<UpdateMerchant, 'settings'>,
 ): void {
   const issues = settingsIssues(settings, app.mode, app.gatewayNames)
-  if (issues.length > 0) throw refusalOf(issues)
+  if (issues.length > 0) throw errorFromIssues(issues)
 }
 
 /** Its keys stop working in every process as soon as their caches have aged, within seconds. */
@@ -146,10 +146,10 @@ export async function createKey(
 ): Promise<CreatedKey> {
   const now = app.clock.now()
   const issues = keyIssues(input, now)
-  if (issues.length > 0) throw refusalOf(issues)
+  if (issues.length > 0) throw errorFromIssues(issues)
   const merchant = await requireMerchant(app, merchantId)
   // A database copied from the other environment: its merchants stay there.
-  if (merchant.mode !== app.mode) throw new Refusal('mode_mismatch')
+  if (merchant.mode !== app.mode) throw new ApiError('mode_mismatch')
   const fresh = generateApiKey(app.mode, app.random, keyId)
   const key = await insertKey(app.db, merchantId, {
     key_id: fresh.id,
@@ -166,8 +166,8 @@ export async function createKey(
   return { key, apiKey: formatApiKey(fresh) }
 }
 
-function keyIssues(input: CreateKey, now: Date): Complaint[] {
-  const issues: Complaint[] = []
+function keyIssues(input: CreateKey, now: Date): Issue[] {
+  const issues: Issue[] = []
   const addIssue = (field: string, code: string, message: string) => issues.push({ field, code, message })
   const { expiresAt, allowedIps = [], rateLimit } = input
   // Written so that a date that cannot be read is refused as well.
@@ -195,7 +195,7 @@ export async function listKeys(
 /** Whose key it is, for an operator who names only the key. */
 export async function requireKeyOwner(app: Pick<Needs, 'db'>, keyId: string): Promise<string> {
   const key = await findKeyOwner(app.db, keyId)
-  if (!key) throw new Refusal('api_key_not_found')
+  if (!key) throw new ApiError('api_key_not_found')
   return key.merchant_id
 }
 
@@ -229,21 +229,21 @@ export async function rotateKey(
   return { key, apiKey: formatApiKey(fresh) }
 }
 
-async function rotationError(app: Needs, merchantId: string, keyId: string): Promise<Refusal> {
+async function rotationError(app: Needs, merchantId: string, keyId: string): Promise<ApiError> {
   const key = await findKeyOwner(app.db, keyId)
-  if (key?.merchant_id !== merchantId) return new Refusal('api_key_not_found')
+  if (key?.merchant_id !== merchantId) return new ApiError('api_key_not_found')
   const why = key.revoked_at
     ? 'it was revoked'
     : key.replaced_by
       ? `it was replaced by ${key.replaced_by}`
       : 'it has expired'
-  return new Refusal('invalid_state', { message: `The key cannot be rotated: ${why}. Create a new one.` })
+  return new ApiError('invalid_state', { message: `The key cannot be rotated: ${why}. Create a new one.` })
 }
 
 /** For good. A repeat changes nothing and is no error. */
 export async function revokeKey(app: MerchantUpdateApp, merchantId: string, keyId: string): Promise<KeyRow> {
   const key = await revokeKeyRow(app.db, merchantId, keyId, app.clock.now())
-  if (!key) throw new Refusal('api_key_not_found')
+  if (!key) throw new ApiError('api_key_not_found')
   return key
 }
 
@@ -298,7 +298,7 @@ function isUsable(app: Needs, key: KeyOwnerRow, secret: string): boolean {
 }
 
 function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {
-  if (!row) throw new Refusal('merchant_not_found')
+  if (!row) throw new ApiError('merchant_not_found')
   return row
 }
 

@@ -2,7 +2,7 @@
 
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Complaint } from '../core/errors.ts'
+import type { Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
 import { readLogo } from './logo.ts'
@@ -48,7 +48,7 @@ export function settingsIssues(
   changes: SettingsChanges | null | undefined,
   mode: Mode,
   gatewayNames?: readonly string[],
-): Complaint[] {
+): Issue[] {
   const issues = routingIssues(changes?.routing ?? [], gatewayNames)
   const addIssue = (field: string, message: string) =>
     issues.push({

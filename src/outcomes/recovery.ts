@@ -2,7 +2,7 @@
 // checkout to send the customer to.
 
 import { createHash } from 'node:crypto'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -54,6 +54,6 @@ export async function openRecovery(
 
 /** Who was blocked while the charge was under way gets no checkout; the charge has failed all the same. */
 function nothingForBlocked(error: unknown): null {
-  if (error instanceof Refusal && error.code === 'customer_blocked') return null
+  if (error instanceof ApiError && error.code === 'customer_blocked') return null
   throw error
 }

@@ -3,7 +3,7 @@
 
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Currency, defaultCountry, isCurrency } from '../core/currency.ts'
-import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
 import { readPhone } from '../kit/phone.ts'
 import { complaint, countryComplaints } from '../payments/input.ts'
@@ -17,7 +17,7 @@ const REQUIRED_FIELDS: Readonly<Record<AccountChannel, readonly string[]>> = {
   mobile_money: ['network', 'phoneNumber'],
 }
 
-export function accountIssues(body: Record<string, unknown>): Complaint[] {
+export function accountIssues(body: Record<string, unknown>): Issue[] {
   const { channel, currency } = body
   // Without one there is no default, and its absence is the schema's business.
   const country = isCurrency(currency) ? countryComplaints(body) : []
@@ -35,10 +35,10 @@ function walletCountry(country: unknown, currency: Currency): string | null {
   return typeof country === 'string' ? country.toUpperCase() : defaultCountry(currency)
 }
 
-function walletIssues({ network, phoneNumber }: Fields, country: string | null): Complaint[] {
+function walletIssues({ network, phoneNumber }: Fields, country: string | null): Issue[] {
   if (country === null)
     return [complaint('country', 'country_required', 'country is required for mobile_money.')]
-  const issues: Complaint[] = []
+  const issues: Issue[] = []
   const networks = networksOf(country).map(({ code }) => code)
   if (typeof network === 'string' && !networks.includes(network)) {
     const names = networks.join(', ') || 'none'
@@ -76,7 +76,7 @@ export function changeAccount(account: AccountRow, change: AccountChange): Accou
   assertNoCardNumbers(change)
   const { channel, country } = account
   const issues = channel === 'mobile_money' ? walletIssues(change, country) : []
-  if (issues.length > 0) throw refusalOf(issues)
+  if (issues.length > 0) throw errorFromIssues(issues)
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const changed = { ...account, ...given }
   return { ...changed, ...toDestination(channel, country, changed) }
@@ -115,5 +115,5 @@ function assertNoCardNumbers({ accountName, accountNumber, bankName }: Partial<G
   const details = texts
     .filter(([, text]) => typeof text === 'string' && containsCardNumber(text))
     .map(([field]) => complaint(field, 'card_data_not_allowed'))
-  if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
+  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }

@@ -25,9 +25,9 @@ export function accountRoutes(app: P2pApp): Route[] {
       description:
         'A bank or mobile-money account of yours that payers can send money to. It is offered in checkout for its currency and country, and it is what P2P payments are sent to; where several fit, the one of the very country and then the oldest.',
       body: AccountBody,
-      complaints: accountIssues,
+      issues: accountIssues,
       answer: { http: 201, data: AccountRecord },
-      refusals: [
+      errors: [
         'invalid_currency',
         'country_required',
         'invalid_country',
@@ -47,7 +47,7 @@ export function accountRoutes(app: P2pApp): Route[] {
       summary: 'List receiving accounts',
       query: AccountsQuery,
       answer: { http: 200, data: AccountRecord, list: true },
-      refusals: ['validation_failed', 'invalid_currency'],
+      errors: ['validation_failed', 'invalid_currency'],
       examples: { data: [ACCOUNT_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listAccounts(app, merchant, query)
@@ -70,7 +70,7 @@ function singleAccountRoutes(app: P2pApp): Route[] {
       ...common,
       method: 'GET',
       summary: 'Get a receiving account',
-      refusals: ['invalid_uuid', 'p2p_account_not_found'],
+      errors: ['invalid_uuid', 'p2p_account_not_found'],
       examples: { data: ACCOUNT_EXAMPLE },
       handle: async ({ merchant, params }) =>
         ok('Receiving account retrieved.', toAccount(await requireAccount(app, merchant, params.uuid))),
@@ -82,7 +82,7 @@ function singleAccountRoutes(app: P2pApp): Route[] {
       description:
         'What is not named stays. Payers who were told the account before keep what they were told. Channel, currency and country cannot be changed: add another account.',
       body: AccountChanges,
-      refusals: ['invalid_uuid', 'p2p_account_not_found', 'card_data_not_allowed'],
+      errors: ['invalid_uuid', 'p2p_account_not_found', 'card_data_not_allowed'],
       examples: { body: ACCOUNT_CHANGES_EXAMPLE, data: { ...ACCOUNT_EXAMPLE, isActive: false } },
       handle: async ({ merchant, params, body }) => {
         const account = await updateReceivingAccount(app, merchant, params.uuid, body)
@@ -94,7 +94,7 @@ function singleAccountRoutes(app: P2pApp): Route[] {
       method: 'DELETE',
       summary: 'Delete a receiving account',
       description: 'Nobody is sent there any more. Payments that were told this account keep it.',
-      refusals: ['invalid_uuid', 'p2p_account_not_found'],
+      errors: ['invalid_uuid', 'p2p_account_not_found'],
       examples: { data: ACCOUNT_EXAMPLE },
       handle: async ({ merchant, params }) =>
         ok('Receiving account deleted.', toAccount(await deleteAccount(app, merchant, params.uuid))),

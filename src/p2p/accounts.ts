@@ -1,6 +1,6 @@
 // The receiving accounts of a merchant: what it can be sent money to.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { createOnce, type Once } from '../kit/idempotency.ts'
@@ -42,7 +42,7 @@ export async function createAccount(
 
 export async function requireAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
   const account = await findAccountRow(app.db, merchant.id, id)
-  if (!account) throw new Refusal('p2p_account_not_found')
+  if (!account) throw new ApiError('p2p_account_not_found')
   return account
 }
 
@@ -55,7 +55,7 @@ export async function updateReceivingAccount(
 ): Promise<AccountRow> {
   const changed = await app.db.transaction(async (tx) => {
     const account = await lockAccount(tx, merchant.id, id)
-    if (!account) throw new Refusal('p2p_account_not_found')
+    if (!account) throw new ApiError('p2p_account_not_found')
     const next = { ...changeAccount(account, change), updatedAt: app.clock.now() }
     await updateAccount(tx, next)
     return next
@@ -66,7 +66,7 @@ export async function updateReceivingAccount(
 
 export async function deleteAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
   const account = await deleteAccountRow(app.db, merchant.id, id)
-  if (!account) throw new Refusal('p2p_account_not_found')
+  if (!account) throw new ApiError('p2p_account_not_found')
   app.direct.invalidate(merchant.id)
   return account
 }

@@ -1,7 +1,7 @@
 // What somebody's word means for a transfer: a pure function of what is known. Answers the moves to make, in order; none
 // when the same was said before, and a refusal when the state does not allow it.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { canMove, type TransferStatus } from './states.ts'
 import type { TransferRow } from './transfer-queries.ts'
 
@@ -63,6 +63,6 @@ export function planExpiry(transfer: TransferState & Pick<TransferRow, 'dueAt'>,
   return isDue ? [{ to: 'expired', receivedMinor: null }] : []
 }
 
-function invalidStateError({ status }: TransferState, action: string): Refusal {
-  return new Refusal('invalid_state', { message: `This transfer is ${status} and cannot be ${action}.` })
+function invalidStateError({ status }: TransferState, action: string): ApiError {
+  return new ApiError('invalid_state', { message: `This transfer is ${status} and cannot be ${action}.` })
 }

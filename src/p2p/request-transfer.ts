@@ -4,7 +4,7 @@
 import { requireCheckoutPayment, startAttempt } from '../checkout/checkout.ts'
 import { initiatePayment } from '../checkout/initiate.ts'
 import { toInitiateInput } from '../checkout/input.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DirectChannel } from '../gateways/gateway.ts'
 import { requirePayment } from '../payments/find.ts'
@@ -74,9 +74,9 @@ async function startTransferAttempt(
     const channel = await requireChannel(app, merchant.id, input)
     const { attempt } = await startAttempt(app, view, { channel })
     // The account was deleted between the look and the start.
-    if (attempt?.status === 'declined') throw new Refusal('p2p_account_required')
+    if (attempt?.status === 'declined') throw new ApiError('p2p_account_required')
   } catch (error) {
-    if (!replayed || !(error instanceof Refusal)) throw error
+    if (!replayed || !(error instanceof ApiError)) throw error
   }
 }
 
@@ -89,7 +89,7 @@ async function requireChannel(app: P2pApp, merchantId: string, query: ChannelQue
   // Another process may have made the account a moment ago.
   app.direct.invalidate(merchantId)
   const channel = await findChannel(app, merchantId, query)
-  if (!channel) throw new Refusal('p2p_account_required')
+  if (!channel) throw new ApiError('p2p_account_required')
   return channel
 }
 

@@ -1,6 +1,6 @@
 import { initiateComplaints } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
-import { type Complaint, Refusal } from '../core/errors.ts'
+import { ApiError, type Issue } from '../core/errors.ts'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { type Answer, type BodyFacts, created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
@@ -52,9 +52,9 @@ function paymentRoutes(app: P2pApp): Route[] {
       description:
         'A payment like any other, whose payer sends the money to a receiving account of yours. The answer has the instructions for the payer; checkoutUrl shows them too. You confirm what arrives. The money is recorded and not credited to your wallet: you have it already. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
       body: P2pPaymentBody,
-      complaints: initiateComplaints(app.settings.mode === 'test'),
+      issues: initiateComplaints(app.settings.mode === 'test'),
       answer: { http: 201, data: RequestedP2pPayment },
-      refusals: [
+      errors: [
         'invalid_currency',
         'country_required',
         'invalid_country',
@@ -81,7 +81,7 @@ function paymentRoutes(app: P2pApp): Route[] {
         'Also those whose payers chose to send you the money in a checkout. Find the one that money on your account belongs to by its narration.',
       query: P2pPaymentsQuery,
       answer: { http: 200, data: P2pPaymentRecord, list: true },
-      refusals: ['validation_failed', 'invalid_currency'],
+      errors: ['validation_failed', 'invalid_currency'],
       examples: { data: [P2P_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { records, meta } = await listP2pPayments(app, merchant, query)
@@ -95,7 +95,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       summary: 'Get a P2P payment',
       params: UuidParams,
       answer: { http: 200, data: P2pPaymentRecord },
-      refusals: ['invalid_uuid', 'p2p_payment_not_found'],
+      errors: ['invalid_uuid', 'p2p_payment_not_found'],
       examples: { data: P2P_EXAMPLE },
       handle: async ({ merchant, params }) => {
         const found = await requireP2pPayment(app, merchant, params.uuid)
@@ -120,7 +120,7 @@ function confirmRoutes(app: P2pApp): Route[] {
       summary: 'Say that the transfer was sent',
       description:
         'As the payer does on the page. From then on you have seven days to look for the money before the payment expires. A payment whose payer is paying another way at this moment stays as it is.',
-      refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
+      errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_MARKED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const marked = await markPaid(app, merchant, { id: params.uuid, key: idempotencyKey })
@@ -134,8 +134,8 @@ function confirmRoutes(app: P2pApp): Route[] {
       description:
         'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid (or expired, if its time was up): confirm the new total when the rest has come, or reject. Until then the payer can neither cancel nor pay another way. It also works before anybody said that the money was sent, and after the time was up. The same amount again answers the record.',
       body: ConfirmBody,
-      complaints: receivedAmountIssues,
-      refusals: [
+      issues: receivedAmountIssues,
+      errors: [
         'invalid_uuid',
         'amount_out_of_range',
         'amount_precision',
@@ -160,7 +160,7 @@ function endRoutes(app: P2pApp): Route[] {
       summary: 'Say that the transfer, or the rest of it, did not arrive',
       description: 'The payment fails. What arrived of an underpaid transfer is yours to give back.',
       body: RejectBody,
-      refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state', 'card_data_not_allowed'],
+      errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state', 'card_data_not_allowed'],
       examples: { body: REJECT_BODY_EXAMPLE, data: P2P_REJECTED_EXAMPLE },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const reason = body.reason ?? null
@@ -174,7 +174,7 @@ function endRoutes(app: P2pApp): Route[] {
       path: `${PATH}/{uuid}/cancel`,
       summary: 'Call a transfer off',
       description: 'While nobody has said that the money was sent. The payment fails.',
-      refusals: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
+      errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_CANCELLED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const action = { id: params.uuid, key: idempotencyKey }
@@ -193,12 +193,12 @@ async function answer(
 }
 
 /** The currency is the payment's, so how many decimals there may be is known only then. */
-function receivedAmountIssues(_body: Record<string, unknown>, { lossyNumbers }: BodyFacts): Complaint[] {
+function receivedAmountIssues(_body: Record<string, unknown>, { lossyNumbers }: BodyFacts): Issue[] {
   if (!lossyNumbers.has('receivedAmount')) return []
   const message = 'receivedAmount has more digits than a JSON number can carry exactly.'
   return [complaint('receivedAmount', 'amount_precision', message)]
 }
 
-function cardDataError(): Refusal {
-  return new Refusal('card_data_not_allowed', { details: [complaint('reason', 'card_data_not_allowed')] })
+function cardDataError(): ApiError {
+  return new ApiError('card_data_not_allowed', { details: [complaint('reason', 'card_data_not_allowed')] })
 }

@@ -9,12 +9,12 @@ import {
   CountryInput,
   CurrencyCode,
   CurrencyFilter,
+  Enum,
   Nullable,
   PAGE_QUERY,
   Timestamp,
   Uuid,
   VISIBLE,
-  Words,
 } from '../kit/schema.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import type { AccountRow } from './account-queries.ts'
@@ -56,7 +56,7 @@ const ACCOUNT_FIELDS = {
 }
 
 export const AccountBody = Type.Object({
-  channel: Words(ACCOUNT_CHANNELS),
+  channel: Enum(ACCOUNT_CHANNELS),
   currency: CurrencyFilter,
   country: Type.Optional(
     Type.Unsafe<string>({
@@ -76,7 +76,7 @@ export type AccountChange = Static<typeof AccountChanges>
 
 export const AccountRecord = Type.Object({
   uuid: Uuid,
-  channel: Words(ACCOUNT_CHANNELS),
+  channel: Enum(ACCOUNT_CHANNELS),
   currency: CurrencyCode,
   country: Nullable(Type.String()),
   accountName: Type.String(),
@@ -92,7 +92,7 @@ export const AccountRecord = Type.Object({
 export const AccountsQuery = Type.Object({
   ...PAGE_QUERY,
   currency: Type.Optional(CurrencyFilter),
-  channel: Type.Optional(Words(ACCOUNT_CHANNELS)),
+  channel: Type.Optional(Enum(ACCOUNT_CHANNELS)),
 })
 
 export function toAccount(row: AccountRow) {
@@ -122,7 +122,7 @@ const { isRecurring: _, ...INITIATE_FIELDS } = InitiateBody.properties
 export const P2pPaymentBody = Type.Object({
   ...INITIATE_FIELDS,
   channel: Type.Optional(
-    Words(ACCOUNT_CHANNELS, { description: 'Absent: that of your oldest account that fits.' }),
+    Enum(ACCOUNT_CHANNELS, { description: 'Absent: that of your oldest account that fits.' }),
   ),
   expiresInMinutes: Type.Optional(
     Type.Integer({
@@ -145,9 +145,9 @@ export const RejectBody = Type.Object({
 
 export const P2pPaymentRecord = Type.Object({
   ...PaymentRecord.properties,
-  transferStatus: Words(TRANSFER_STATUSES),
+  transferStatus: Enum(TRANSFER_STATUSES),
   instructions: Type.Object({
-    channel: Words(ACCOUNT_CHANNELS),
+    channel: Enum(ACCOUNT_CHANNELS),
     accountName: Type.String(),
     accountNumber: Nullable(Type.String()),
     bankName: Nullable(Type.String()),
@@ -182,7 +182,7 @@ export const RequestedP2pPayment = Type.Object({
 
 export const P2pPaymentsQuery = Type.Object({
   ...PAGE_QUERY,
-  transferStatus: Type.Optional(Words(TRANSFER_STATUSES)),
+  transferStatus: Type.Optional(Enum(TRANSFER_STATUSES)),
   currency: Type.Optional(CurrencyFilter),
   narration: Type.Optional(
     Type.String({ minLength: 1, maxLength: 20, description: 'In either case, with or without spaces.' }),

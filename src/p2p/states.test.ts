@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { testDatabase } from '../../test/support/database.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { isEventType } from '../core/event-types.ts'
 import { sql } from '../kit/db.ts'
 import { planCancel, planConfirm, planExpiry, planMark, planReject, type Step } from './plan.ts'
@@ -91,7 +91,7 @@ describe('whatever is said of a transfer', () => {
           try {
             steps = planAction(known, word)
           } catch (error) {
-            if (!(error instanceof Refusal)) throw error
+            if (!(error instanceof ApiError)) throw error
             continue
           }
           known = applySteps(known, steps)

@@ -3,7 +3,7 @@
 
 import type { CheckoutView } from '../checkout/checkout.ts'
 import { CURRENCIES } from '../core/currency.ts'
-import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { parseAmount } from '../core/money.ts'
 import type { KeyClaim } from '../kit/idempotency.ts'
@@ -32,7 +32,7 @@ export async function requireP2pPayment(
   id: string,
 ): Promise<P2pPayment> {
   const transfer = await findTransferRow(app.db, merchant.id, id)
-  if (!transfer) throw new Refusal('p2p_payment_not_found')
+  if (!transfer) throw new ApiError('p2p_payment_not_found')
   return withPayment(app, transfer)
 }
 
@@ -110,11 +110,11 @@ function parseReceivedAmount(receivedAmount: number, { currency }: TransferRow):
   if (typeof amount !== 'string') return amount.minor
   const { decimals } = CURRENCIES[currency]
   const message = `receivedAmount has more than the ${decimals} decimals of ${currency}; it is never rounded.`
-  const issue: Complaint =
+  const issue: Issue =
     amount === 'amount_precision'
       ? complaint('receivedAmount', amount, message)
       : complaint('receivedAmount', amount)
-  throw refusalOf([issue])
+  throw errorFromIssues([issue])
 }
 
 /** The merchant says that it did not arrive. */

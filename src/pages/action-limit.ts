@@ -1,7 +1,7 @@
 // How often something may be done on a page in a minute. Per process: it keeps a flood away from gateways and tables, and
 // no person gets there.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
 
 const WINDOW_MS = 60_000
@@ -20,7 +20,7 @@ export function createActionLimit(
     const window = isOver ? { startedAt: now, actions: 0 } : existing
     if (window.actions >= actionsPerWindow) {
       const retryAfterSeconds = Math.ceil((window.startedAt + WINDOW_MS - now) / 1_000)
-      throw new Refusal('rate_limited', { retryAfterSeconds })
+      throw new ApiError('rate_limited', { retryAfterSeconds })
     }
     window.actions += 1
     if (windows.size >= MAX_OWNERS) windows.clear()

@@ -1,7 +1,7 @@
 // The addresses of our pages. Every step of the payer is a form: POST, 303, GET.
 
 import { mayGiveUp, refreshCheckout } from '../checkout/checkout.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { labelOf } from '../customers/schema.ts'
 import { findSavedMethod } from '../customers/service.ts'
@@ -107,7 +107,7 @@ function json(body: unknown): PageAnswer {
 async function showLogo(app: PaymentsApp, { params }: PageRequest): Promise<PageAnswer> {
   const { merchant = '', digest } = params
   const logo = isUuid(merchant) ? (await app.merchantProfile(merchant)).logo : null
-  if (logo?.digest !== digest || !logo) throw new Refusal('route_not_found')
+  if (logo?.digest !== digest || !logo) throw new ApiError('route_not_found')
   return {
     http: 200,
     cache: 'immutable',

@@ -1,4 +1,4 @@
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from './app.ts'
 import type { PaymentRow } from './payment.ts'
@@ -15,13 +15,13 @@ export async function requirePayment(
     'uuid' in name
       ? await findPayment(app.db, merchant.id, name.uuid)
       : await findPaymentByReference(app.db, merchant.id, name.reference)
-  if (!payment) throw new Refusal('payment_not_found')
+  if (!payment) throw new ApiError('payment_not_found')
   return payment
 }
 
 export async function requireCharge(app: PaymentsApp, merchant: Merchant, uuid: string): Promise<PaymentRow> {
   const charge = await findPayment(app.db, merchant.id, uuid)
-  if (charge?.kind !== 'charge') throw new Refusal('charge_not_found')
+  if (charge?.kind !== 'charge') throw new ApiError('charge_not_found')
   return charge
 }
 

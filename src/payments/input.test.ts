@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { chargeComplaints, toChargeInput } from '../charges/input.ts'
 import { initiateComplaints, toInitiateInput } from '../checkout/input.ts'
 import { CURRENCIES, CURRENCY_CODES } from '../core/currency.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { fingerprintOf } from './input.ts'
 
 const customer = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
@@ -129,7 +129,7 @@ describe('the fingerprint of a request (F-48)', () => {
 
 describe('a card number', () => {
   const refusedAt = (fields: string[]) => (error: unknown) => {
-    assert.ok(error instanceof Refusal)
+    assert.ok(error instanceof ApiError)
     assert.equal(error.code, 'card_data_not_allowed')
     assert.deepEqual(
       error.details.map(({ field }) => field),
@@ -155,7 +155,7 @@ describe('a card number', () => {
       toInitiateInput({ ...body, description: '4242424242424242' })
       assert.fail('a card number passed')
     } catch (error) {
-      assert.ok(error instanceof Refusal)
+      assert.ok(error instanceof ApiError)
       assert.doesNotMatch(`${error.message} ${JSON.stringify(error.details)}`, /4242/)
     }
   })

@@ -7,7 +7,7 @@ import { canonicalJson } from '../core/canonical.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
 import { CURRENCIES, type Currency, DEFAULT_CURRENCY, isCurrency, usesCurrency } from '../core/currency.ts'
-import { type Complaint, REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
+import { API_ERRORS, ApiError, type ApiErrorCode, type Issue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CountryInput, Email, PersonName } from '../kit/schema.ts'
@@ -83,7 +83,7 @@ function refuseCardNumbers(body: {
   const details = texts
     .filter(([, text]) => text !== undefined && containsCardNumber(text))
     .map(([field]) => complaint(field, 'card_data_not_allowed'))
-  if (details.length > 0) throw new Refusal('card_data_not_allowed', { details })
+  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }
 
 /** The same request has the same fingerprint, whatever the order of its keys; null and absent are the same. */
@@ -98,18 +98,14 @@ export function fingerprintOf(operation: string, input: CommonInput): string {
 
 export function complaint(
   field: string,
-  code: RefusalCode,
-  message: string = REFUSALS[code].message,
-): Complaint {
+  code: ApiErrorCode,
+  message: string = API_ERRORS[code].message,
+): Issue {
   return { field, code, message }
 }
 
 /** About an amount in the body's currency, in whichever field it stands. */
-export function amountComplaints(
-  body: Record<string, unknown>,
-  facts: BodyFacts,
-  field = 'amount',
-): Complaint[] {
+export function amountComplaints(body: Record<string, unknown>, facts: BodyFacts, field = 'amount'): Issue[] {
   const value = body[field]
   const currency = body.currency ?? DEFAULT_CURRENCY
   if (typeof value !== 'number' || !isCurrency(currency)) return []
@@ -125,7 +121,7 @@ export function amountComplaints(
   return [complaint(field, 'amount_precision', message)]
 }
 
-export function countryComplaints(body: Record<string, unknown>): Complaint[] {
+export function countryComplaints(body: Record<string, unknown>): Issue[] {
   const currency = body.currency ?? DEFAULT_CURRENCY
   if (!isCurrency(currency)) return []
   if (body.country === undefined) {
@@ -139,7 +135,7 @@ export function countryComplaints(body: Record<string, unknown>): Complaint[] {
   return [complaint('country', 'invalid_country', `${body.country.toUpperCase()} does not use ${currency}.`)]
 }
 
-export function customerComplaints(body: Record<string, unknown>): Complaint[] {
+export function customerComplaints(body: Record<string, unknown>): Issue[] {
   const customer = body.customer
   if (typeof customer !== 'object' || customer === null || !('country' in customer)) return []
   if (typeof customer.country !== 'string' || isCountry(customer.country)) return []

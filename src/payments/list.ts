@@ -5,7 +5,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { requireCustomer } from '../customers/service.ts'
 import { pageOf, windowOf } from '../kit/list.ts'
-import { CurrencyFilter, PAGE_QUERY, UuidInput, Words } from '../kit/schema.ts'
+import { CurrencyFilter, Enum, PAGE_QUERY, UuidInput } from '../kit/schema.ts'
 import type { PaymentsApp } from './app.ts'
 import { listPaymentRows, type PaymentFilter } from './list-queries.ts'
 import type { PaymentRow } from './payment.ts'
@@ -13,7 +13,7 @@ import { PAYMENT_STATUSES } from './states.ts'
 
 const FILTER_QUERY = {
   ...PAGE_QUERY,
-  status: Type.Optional(Words(PAYMENT_STATUSES)),
+  status: Type.Optional(Enum(PAYMENT_STATUSES)),
   currency: Type.Optional(CurrencyFilter),
   paymentGateway: Type.Optional(
     Type.String({ pattern: '^[a-z][a-z0-9_]{0,39}$', 'x-message': 'must be the name of a gateway.' }),

@@ -2,7 +2,7 @@
 // that N identical requests over several processes come to one execution.
 
 import { createHash } from 'node:crypto'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Money } from '../core/money.ts'
 import { searchTextOf } from '../core/search-text.ts'
@@ -64,7 +64,7 @@ export async function recordPayment(
       return { payment: await replay(app, merchantId, claim, draft.payment.id), replayed: true }
     case 'blocked':
     case 'inactive': {
-      const refusal = new Refusal(REFUSED[recording.kind])
+      const refusal = new ApiError(REFUSED[recording.kind])
       return { payment: await replayInsteadOf(app, merchantId, claim, refusal), replayed: true }
     }
   }
@@ -95,7 +95,7 @@ export async function replayInsteadOf(
   claim: Claim,
   refusal: unknown,
 ): Promise<PaymentRow> {
-  if (!(refusal instanceof Refusal)) throw refusal
+  if (!(refusal instanceof ApiError)) throw refusal
   const payment = await findReplay(app, merchantId, claim)
   if (!payment) throw refusal
   return payment
@@ -110,10 +110,10 @@ async function replay(
   try {
     const payment = await findReplay(app, merchantId, claim)
     // The claim was lost to a request that has not shown its record: only a lost answer of the database does that.
-    if (!payment) throw new Refusal('temporarily_unavailable')
+    if (!payment) throw new ApiError('temporarily_unavailable')
     return payment
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'duplicate_reference' && claim.idempotencyKey !== null) {
+    if (error instanceof ApiError && error.code === 'duplicate_reference' && claim.idempotencyKey !== null) {
       await releaseIdempotencyKey(app.db, merchantId, claim.idempotencyKey, claimedBy)
     }
     throw error
@@ -125,12 +125,12 @@ async function refuseReusedKey(app: PaymentsApp, merchantId: string, claim: Clai
   const held = await findKey(app.db, merchantId, claim.idempotencyKey)
   if (!held) return
   const same = held.operation === claim.operation && held.fingerprint.toString('hex') === claim.fingerprint
-  if (!same) throw new Refusal('idempotency_key_reused')
+  if (!same) throw new ApiError('idempotency_key_reused')
 }
 
-function duplicateReference(payment: PaymentRow): Refusal {
+function duplicateReference(payment: PaymentRow): ApiError {
   const message = `The reference ${JSON.stringify(payment.reference)} was used with another body: it names ${payment.kind === 'charge' ? 'charge' : 'payment'} ${payment.id}, which is ${payment.status}.`
-  return new Refusal('duplicate_reference', {
+  return new ApiError('duplicate_reference', {
     message,
     details: [{ field: 'reference', code: 'duplicate_reference', message }],
   })

@@ -20,7 +20,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       description: FILTERS,
       query: PaymentsQuery,
       answer: { http: 200, data: PaymentRecord, list: true },
-      refusals: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
+      errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
       examples: { data: [PAYMENT_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listPayments(app, merchant, 'checkout', query)
@@ -36,7 +36,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       description: FILTERS,
       query: PaymentsQuery,
       answer: { http: 200, data: ChargeRecord, list: true },
-      refusals: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
+      errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
       examples: { data: [CHARGE_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listPayments(app, merchant, 'charge', query)
@@ -54,7 +54,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       params: UuidParams,
       query: CustomerPaymentsQuery,
       answer: { http: 200, data: PaymentRecord, list: true },
-      refusals: ['validation_failed', 'invalid_currency', 'invalid_uuid', 'customer_not_found'],
+      errors: ['validation_failed', 'invalid_currency', 'invalid_uuid', 'customer_not_found'],
       examples: { data: [PAYMENT_EXAMPLE] },
       handle: async ({ merchant, params, query }) => {
         const { rows, meta } = await listCustomerPayments(app, merchant, params.uuid, query)

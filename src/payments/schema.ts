@@ -6,7 +6,7 @@ import type { Currency } from '../core/currency.ts'
 import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { SavedMethodRecord, type SavedMethodView } from '../customers/schema.ts'
-import { AmountText, CurrencyCode, Metadata, Nullable, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import { AmountText, CurrencyCode, Enum, Metadata, Nullable, Timestamp, Uuid } from '../kit/schema.ts'
 import type { AttemptRow } from './attempt.ts'
 import type { PaymentRow } from './payment.ts'
 import { PAYMENT_STATUSES } from './states.ts'
@@ -22,16 +22,16 @@ const CustomerSummary = Type.Object({
 const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
 
 const Failure = Type.Object({
-  code: Words(FAILURE_CODES),
+  code: Enum(FAILURE_CODES),
   message: Type.String(),
-  category: Words(['soft', 'hard', 'technical']),
+  category: Enum(['soft', 'hard', 'technical']),
   retryable: Type.Boolean(),
 })
 
 const INITIATED = {
   uuid: Uuid,
   reference: Type.String(),
-  status: Words(PAYMENT_STATUSES),
+  status: Enum(PAYMENT_STATUSES),
   sourceAmount: AmountText,
   sourceCurrency: CurrencyCode,
   country: Nullable(Type.String()),
@@ -54,7 +54,7 @@ const AttemptRecord = Type.Object({
   paymentGateway: Type.String(),
   channel: Type.String(),
   status: Type.String(),
-  failureCode: Nullable(Words(FAILURE_CODES)),
+  failureCode: Nullable(Enum(FAILURE_CODES)),
   startedAt: Timestamp,
   endedAt: Nullable(Timestamp),
   refundedAmount: Type.Unsafe<string>({
@@ -82,7 +82,7 @@ export const PaymentRecord = Type.Object({
 export const ChargeRecord = Type.Object({
   uuid: Uuid,
   reference: Type.String(),
-  status: Words(PAYMENT_STATUSES),
+  status: Enum(PAYMENT_STATUSES),
   sourceAmount: AmountText,
   sourceCurrency: CurrencyCode,
   paymentGateway: Type.String(),

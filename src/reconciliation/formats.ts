@@ -3,7 +3,7 @@
 
 import { isCurrency } from '../core/currency.ts'
 import { type Money, readDecimal } from '../core/money.ts'
-import { type CsvComplaint, type CsvRow, readCsv } from '../kit/csv-reader.ts'
+import { type CsvIssue, type CsvRow, readCsv } from '../kit/csv-reader.ts'
 
 export const FORMATS = ['neutral', 'paystack', 'stripe'] as const
 export type Format = (typeof FORMATS)[number]
@@ -28,7 +28,7 @@ export interface FileRow {
 
 export type SettlementFile =
   /** `ignored` lines are about something else than payments and refunds, such as a payout. */
-  { rows: FileRow[]; ignored: number } | { issues: CsvComplaint[] }
+  { rows: FileRow[]; ignored: number } | { issues: CsvIssue[] }
 
 type Field =
   | 'type'
@@ -117,7 +117,7 @@ export function readSettlementFile(format: Format, content: string): SettlementF
   return { rows, ignored: read.length - rows.length }
 }
 
-function missingColumns(format: Format, header: readonly string[]): CsvComplaint[] {
+function missingColumns(format: Format, header: readonly string[]): CsvIssue[] {
   const { columns, required } = FORMAT_SPECS[format]
   const has = (field: Field) => (columns[field] ?? []).some((name) => header.includes(name))
   const issues = required
@@ -128,7 +128,7 @@ function missingColumns(format: Format, header: readonly string[]): CsvComplaint
 }
 
 /** Null for a line about something else. */
-function readRow(spec: FormatSpec, header: readonly string[], row: CsvRow): FileRow | CsvComplaint | null {
+function readRow(spec: FormatSpec, header: readonly string[], row: CsvRow): FileRow | CsvIssue | null {
   const cell: Cells = (name) => row.cells[header.indexOf(name)]?.trim() ?? ''
   const field = (wanted: Field): string =>
     cell((spec.columns[wanted] ?? []).find((name) => header.includes(name)) ?? '')
@@ -179,7 +179,7 @@ function toFileRow(
   names: { key: string; reference: string },
   money: { amount: string; currency: string; fee: string },
   status: string,
-): FileRow | CsvComplaint {
+): FileRow | CsvIssue {
   if (names.key === '' && names.reference === '') return { line, message: `The ${type} has no name.` }
   const tooLong = [names.key, names.reference, status].some((text) => text.length > MAX_NAME_LENGTH)
   if (tooLong || !isPlain(names.key + names.reference + status)) {

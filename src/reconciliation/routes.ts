@@ -43,7 +43,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
       answer: { http: 201, data: ReconciliationRecord },
-      refusals: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
+      errors: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
       handle: async ({ body }) =>
         created(
           'File reconciled.',
@@ -57,7 +57,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
       answer: { http: 200, data: PreviewRecord },
-      refusals: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
+      errors: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
       handle: async ({ body }) => {
         const file = await parseUploadedFile(app, body)
         const { counts, breaks } = await previewFile(app, file, PREVIEWED_BREAKS)
@@ -76,7 +76,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary: 'List the files that were read, newest first',
       query: ReconciliationsQuery,
       answer: { http: 200, data: ReconciliationRecord, list: true },
-      refusals: ['validation_failed'],
+      errors: ['validation_failed'],
       handle: async ({ query }) => {
         const { rows, meta } = await listReconciliations(app, query)
         return listed('Reconciliations.', rows.map(toReconciliation), meta)
@@ -88,7 +88,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary: 'Read what a file came to',
       params: UuidParams,
       answer: { http: 200, data: ReconciliationRecord },
-      refusals: ['invalid_uuid', 'reconciliation_not_found'],
+      errors: ['invalid_uuid', 'reconciliation_not_found'],
       handle: async ({ params }) =>
         ok('Reconciliation.', toReconciliation(await requireReconciliation(app, params.uuid))),
     }),
@@ -105,7 +105,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
         'List breaks between the files and our books, the oldest first; the open ones unless asked otherwise',
       query: BreaksQuery,
       answer: { http: 200, data: BreakRecord, list: true },
-      refusals: ['validation_failed', 'invalid_uuid'],
+      errors: ['validation_failed', 'invalid_uuid'],
       handle: async ({ query }) => {
         const { state = 'open', gateway, kind, reconciliation } = query
         const filter = {
@@ -124,7 +124,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary: 'Read a break',
       params: UuidParams,
       answer: { http: 200, data: BreakRecord },
-      refusals: ['invalid_uuid', 'reconciliation_break_not_found'],
+      errors: ['invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params }) => ok('Break.', serialize(await requireBreak(app, params.uuid))),
     }),
     operatorRoute({
@@ -134,7 +134,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       params: UuidParams,
       body: CloseBody,
       answer: { http: 200, data: BreakRecord },
-      refusals: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
+      errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params, body }) =>
         ok('Break closed.', serialize(await closeBreak(app, params.uuid, body.note))),
     }),
@@ -145,7 +145,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       params: UuidParams,
       body: AssignBody,
       answer: { http: 200, data: BreakRecord },
-      refusals: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
+      errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params, body }) =>
         ok('Break assigned.', serialize(await assignBreak(app, params.uuid, body.owner, body.note ?? null))),
     }),

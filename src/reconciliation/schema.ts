@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput, Words } from '../kit/schema.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
 import type { BreakRow } from './break-queries.ts'
 import { BREAK_KIND_NAMES } from './compare.ts'
 import { FORMATS } from './formats.ts'
@@ -21,7 +21,7 @@ const Content = Type.String({
 export const ReconcileBody = Type.Object({
   gateway: GatewayName,
   merchant: Type.Optional(UuidInput),
-  format: Type.Optional(Words(FORMATS, { default: 'neutral' })),
+  format: Type.Optional(Enum(FORMATS, { default: 'neutral' })),
   fileName: Type.Optional(LineText(200)),
   content: Content,
   coversFrom: Type.Optional(Timestamp),
@@ -40,11 +40,11 @@ export const ReconciliationRecord = Type.Object({
   uuid: Uuid,
   gateway: Type.String(),
   merchantUuid: Nullable(Uuid),
-  format: Words(FORMATS),
+  format: Enum(FORMATS),
   fileName: Nullable(Type.String()),
   coversFrom: Nullable(Timestamp),
   coversTo: Nullable(Timestamp),
-  status: Words(['unfinished', 'finished']),
+  status: Enum(['unfinished', 'finished']),
   ...Counts,
   createdAt: Timestamp,
   finishedAt: Nullable(Timestamp),
@@ -62,7 +62,7 @@ const Side = Nullable(
 )
 
 const BREAK_FIELDS = {
-  kind: Words(BREAK_KIND_NAMES),
+  kind: Enum(BREAK_KIND_NAMES),
   subject: Type.String(),
   line: Nullable(Type.Integer()),
   merchantUuid: Nullable(Uuid),
@@ -77,10 +77,10 @@ export const BreakRecord = Type.Object({
   ...BREAK_FIELDS,
   gateway: Type.String(),
   reconciliationUuid: Uuid,
-  state: Words(['open', 'closed']),
+  state: Enum(['open', 'closed']),
   owner: Nullable(Type.String()),
   note: Nullable(Type.String()),
-  closedBy: Nullable(Words(['file', 'operator'])),
+  closedBy: Nullable(Enum(['file', 'operator'])),
   openedAt: Timestamp,
   closedAt: Nullable(Timestamp),
   ageDays: Type.Integer(),
@@ -94,9 +94,9 @@ export const ReconciliationsQuery = Type.Object({ ...PAGE, gateway: Type.Optiona
 
 export const BreaksQuery = Type.Object({
   ...PAGE,
-  state: Type.Optional(Words(['open', 'closed', 'all'], { default: 'open' })),
+  state: Type.Optional(Enum(['open', 'closed', 'all'], { default: 'open' })),
   gateway: Type.Optional(GatewayName),
-  kind: Type.Optional(Words(BREAK_KIND_NAMES)),
+  kind: Type.Optional(Enum(BREAK_KIND_NAMES)),
   reconciliation: Type.Optional(UuidInput),
 })
 

@@ -1,6 +1,6 @@
 // The face of this slice: read a file, hold it against the books, and what an operator does with the breaks.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { pageOf, windowOf } from '../kit/list.ts'
 import { requireMerchant } from '../merchants/service.ts'
 import {
@@ -27,14 +27,14 @@ export interface UploadedFile {
 
 /** The file as it was sent, read and checked; refused with the lines that are wrong. */
 export async function parseUploadedFile(app: ReconciliationApp, uploaded: UploadedFile): Promise<ParsedFile> {
-  if (!app.gatewayNames.includes(uploaded.gateway)) throw new Refusal('gateway_not_found')
+  if (!app.gatewayNames.includes(uploaded.gateway)) throw new ApiError('gateway_not_found')
   if (uploaded.merchant !== undefined) await requireMerchant(app, uploaded.merchant)
   const period = periodOf(uploaded)
   const bytes = Buffer.from(uploaded.content, 'base64')
   const format = uploaded.format ?? 'neutral'
   const file = readSettlementFile(format, decode(bytes))
   if ('issues' in file) {
-    throw new Refusal('validation_failed', {
+    throw new ApiError('validation_failed', {
       message: 'The file cannot be read; details names its lines.',
       details: file.issues.map(({ line, message }) => ({
         field: 'content',
@@ -68,14 +68,14 @@ function periodOf({ coversFrom, coversTo }: UploadedFile): ParsedFile['period'] 
   return period
 }
 
-function invalidFieldError(field: string, message: string, cause?: unknown): Refusal {
+function invalidFieldError(field: string, message: string, cause?: unknown): ApiError {
   const details = [{ field, code: 'invalid_format', message }]
-  return new Refusal('validation_failed', { message, details, cause })
+  return new ApiError('validation_failed', { message, details, cause })
 }
 
 export async function requireReconciliation(app: ReconciliationApp, id: string): Promise<ReconciliationRow> {
   const row = await findReconciliation(app.db, id)
-  if (!row) throw new Refusal('reconciliation_not_found')
+  if (!row) throw new ApiError('reconciliation_not_found')
   return row
 }
 
@@ -119,6 +119,6 @@ export async function closeBreak(app: ReconciliationApp, id: string, note: strin
 }
 
 function requireBreakRow(row: BreakRow | undefined): BreakRow {
-  if (!row) throw new Refusal('reconciliation_break_not_found')
+  if (!row) throw new ApiError('reconciliation_break_not_found')
   return row
 }

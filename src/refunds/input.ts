@@ -2,9 +2,9 @@
 
 import { containsCardNumber } from '../core/card-number.ts'
 import type { Currency } from '../core/currency.ts'
-import { type Complaint, Refusal, refusalOf } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
-import { metadataComplaints } from '../kit/metadata.ts'
+import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { amountComplaints, complaint } from '../payments/input.ts'
 import type { RefundBody } from './schema.ts'
@@ -18,7 +18,7 @@ export interface RefundInput {
   metadata: Record<string, unknown>
 }
 
-export function refundIssues(body: Record<string, unknown>, facts: BodyFacts): Complaint[] {
+export function refundIssues(body: Record<string, unknown>, facts: BodyFacts): Issue[] {
   const isLossy = facts.lossyNumbers.has('amount')
   const message = 'amount has more digits than a JSON number can carry exactly.'
   return [
@@ -26,14 +26,14 @@ export function refundIssues(body: Record<string, unknown>, facts: BodyFacts): C
       ? [complaint('reference', 'missing_reference')]
       : []),
     ...(isLossy ? [complaint('amount', 'amount_precision', message)] : []),
-    ...metadataComplaints(body.metadata, facts),
+    ...metadataIssues(body.metadata, facts),
   ]
 }
 
 export function toRefundInput({ reference, uuid, amount, reason, metadata }: RefundBody): RefundInput {
   if (reason !== undefined && containsCardNumber(reason)) {
     const details = [complaint('reason', 'card_data_not_allowed')]
-    throw new Refusal('card_data_not_allowed', { details })
+    throw new ApiError('card_data_not_allowed', { details })
   }
   return {
     payment: toPaymentSelector(uuid, reference),
@@ -52,7 +52,7 @@ function toPaymentSelector(uuid: string | undefined, reference: string | undefin
 export function requireSamePayment({ payment: selector }: RefundInput, reference: string): void {
   if (selector.reference === undefined || selector.reference === reference) return
   const message = 'uuid and reference name different payments; send one of them.'
-  throw refusalOf([complaint('reference', 'validation_failed', message)])
+  throw errorFromIssues([complaint('reference', 'validation_failed', message)])
 }
 
 const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
@@ -61,6 +61,6 @@ const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
 export function toRefundAmount(amount: number | null, currency: Currency): Money | null {
   if (amount === null) return null
   const read = parseAmount(amount, currency)
-  if (typeof read === 'string') throw refusalOf(amountComplaints({ amount, currency }, NO_FACTS))
+  if (typeof read === 'string') throw errorFromIssues(amountComplaints({ amount, currency }, NO_FACTS))
   return read
 }

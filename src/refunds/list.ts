@@ -1,6 +1,6 @@
 // Refunds as they are stored, one or many.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { pageOf, substringPattern, windowOf } from '../kit/list.ts'
@@ -11,7 +11,7 @@ import type { RefundsQuery } from './schema.ts'
 
 export async function requireRefund(app: PaymentsApp, merchant: Merchant, id: string): Promise<RefundRow> {
   const refund = await findRefund(app.db, merchant.id, id)
-  if (!refund) throw new Refusal('refund_not_found')
+  if (!refund) throw new ApiError('refund_not_found')
   return refund
 }
 

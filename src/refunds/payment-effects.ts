@@ -4,7 +4,7 @@
 // The first part that goes back makes a payment partially_refunded, the last one refunded. A part in between is no move:
 // its own refund.successful tells it, and refundedAmount says how much it is by now.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
 import { takeClaimedRest } from '../disputes/dispute.ts'
@@ -31,7 +31,7 @@ const REFUNDABLE: readonly PaymentStatus[] = ['successful', 'partially_refunded'
 
 export function requireRefundable(payment: PaymentRow): void {
   if (REFUNDABLE.includes(payment.status)) return
-  throw new Refusal('invalid_state', {
+  throw new ApiError('invalid_state', {
     message: `This payment is ${payment.status}; only what is successful or partially_refunded can be refunded.`,
   })
 }
@@ -47,7 +47,7 @@ export async function reserveRefund(
   const left = money(leftMinor(payment), payment.currency)
   const reserved = amount ?? left
   if (reserved.minor > left.minor || reserved.minor === 0n) {
-    throw new Refusal('refund_exceeds_amount', {
+    throw new ApiError('refund_exceeds_amount', {
       message: `${formatAmount(left)} ${left.currency} of this payment can still be refunded.`,
     })
   }

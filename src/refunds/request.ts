@@ -1,7 +1,7 @@
 // Asking for a refund: record, call, settle. The refund with its key at the gateway is on disk, and its amount set aside,
 // before any call is made.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Money } from '../core/money.ts'
 import { recordEvents } from '../events/service.ts'
@@ -64,12 +64,12 @@ async function validateRefund(
   requireRefundable(payment)
   const attempt = await findPaidAttempt(app, payment)
   const gateway = attempt && (await app.gateways.find(merchant.id, attempt.gateway, attempt.accountId))
-  if (!attempt || !gateway?.refund) throw new Refusal('refund_not_supported')
+  if (!attempt || !gateway?.refund) throw new ApiError('refund_not_supported')
   return { payment, attempt, amount }
 }
 
-function catchApiError(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
+function catchApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
   throw error
 }
 
@@ -77,10 +77,10 @@ async function recordValidated(
   app: PaymentsApp,
   tx: Tx,
   id: string,
-  validated: ValidatedRefund | Refusal,
+  validated: ValidatedRefund | ApiError,
   { reason, metadata }: RefundInput,
 ): Promise<RefundRow> {
-  if (validated instanceof Refusal) throw validated
+  if (validated instanceof ApiError) throw validated
   const { payment, reserved } = await reserveRefund(tx, validated.payment, validated.amount)
   const isFull = reserved.minor === payment.amountPaidMinor
   const facts = { id, amount: reserved, isFull, isDuplicate: false, reason, metadata }

@@ -20,9 +20,9 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       description:
         'Gives back a part, or without an amount all that is left. Refunds together never exceed what was paid. A gateway that refuses is an answer: 201 with status failed, and the money stays. What the gateway has not proven yet is pending; it is resolved by asking, never by giving twice. The whole amount is taken from your wallet, available money first, then pending; fees are not given back, so available can go below zero. Each part is told by its own refund.successful; the payment moves, and tells so, with the first and the last.',
       body: RefundBody,
-      complaints: refundIssues,
+      issues: refundIssues,
       answer: { http: 201, data: RefundRecord },
-      refusals: [
+      errors: [
         'missing_reference',
         'invalid_uuid',
         'amount_out_of_range',
@@ -48,7 +48,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       description: 'Newest first, those that give back a second payment of one checkout among them.',
       query: RefundsQuery,
       answer: { http: 200, data: RefundRecord, list: true },
-      refusals: ['validation_failed', 'invalid_uuid', 'invalid_currency'],
+      errors: ['validation_failed', 'invalid_uuid', 'invalid_currency'],
       examples: { data: [REFUND_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listRefunds(app, merchant, query)
@@ -63,7 +63,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       summary: 'Get a refund as it is stored',
       params: UuidParams,
       answer: { http: 200, data: RefundRecord },
-      refusals: ['invalid_uuid', 'refund_not_found'],
+      errors: ['invalid_uuid', 'refund_not_found'],
       examples: { data: REFUND_EXAMPLE },
       handle: async ({ merchant, params }) =>
         ok('Refund retrieved.', toRefund(await requireRefund(app, merchant, params.uuid))),

@@ -6,13 +6,13 @@ import {
   AmountText,
   CurrencyCode,
   CurrencyFilter,
+  Enum,
   Metadata,
   Nullable,
   PAGE_QUERY,
   Timestamp,
   Uuid,
   UuidInput,
-  Words,
 } from '../kit/schema.ts'
 import type { RefundRow } from './queries.ts'
 import { REFUND_REASONS, REFUND_STATUSES } from './states.ts'
@@ -44,9 +44,9 @@ const REASONS = Object.entries(REFUND_REASONS).map(([name, meaning]) => `${name}
 
 export const RefundRecord = Type.Object({
   uuid: Uuid,
-  status: Words(REFUND_STATUSES),
+  status: Enum(REFUND_STATUSES),
   statusReason: Nullable(
-    Words(Object.keys(REFUND_REASONS), {
+    Enum(Object.keys(REFUND_REASONS), {
       description: `Why it is still pending, or needs a person. ${REASONS.join(' ')} Null while the gateway is at work.`,
     }),
   ),
@@ -63,7 +63,7 @@ export const RefundRecord = Type.Object({
   }),
   failure: Nullable(
     Type.Object({
-      code: Words(['refused_by_gateway']),
+      code: Enum(['refused_by_gateway']),
       message: Type.String({ description: 'The gateway’s own words.' }),
     }),
   ),
@@ -73,7 +73,7 @@ export const RefundRecord = Type.Object({
 
 export const RefundsQuery = Type.Object({
   ...PAGE_QUERY,
-  status: Type.Optional(Words(REFUND_STATUSES)),
+  status: Type.Optional(Enum(REFUND_STATUSES)),
   payment: Type.Optional(UuidInput),
   currency: Type.Optional(CurrencyFilter),
   search: Type.Optional(

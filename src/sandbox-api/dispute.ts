@@ -1,6 +1,6 @@
 // Somebody who plays the payer's bank: opens and decides disputes, and takes money back without asking.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 import { verifyAttempt } from '../outcomes/status-check.ts'
@@ -20,15 +20,15 @@ export async function simulateDispute(
   const attempt = await findPaidAttempt(app, payment)
   if (attempt?.gateway !== app.sandbox.name) throw disputeStateError(payment)
   const report = await app.sandbox.dispute(attempt.gatewayKey, outcome)
-  if (report.kind === 'unknown') throw new Refusal('temporarily_unavailable')
+  if (report.kind === 'unknown') throw new ApiError('temporarily_unavailable')
   // What the bank cannot do the provider leaves as it is.
   if (report.kind !== 'succeeded' || report.disputes?.[0]?.status !== outcome)
     throw disputeStateError(payment)
   return (await verifyAttempt(app, { payment, attempt }, 'webhook')).payment
 }
 
-function disputeStateError({ status }: PaymentRow): Refusal {
-  return new Refusal('invalid_state', {
+function disputeStateError({ status }: PaymentRow): ApiError {
+  return new ApiError('invalid_state', {
     message: `This payment is ${status}; a dispute can be opened about what was paid in the sandbox, and decided once.`,
   })
 }

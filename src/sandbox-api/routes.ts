@@ -3,7 +3,7 @@ import { wholePage } from '../core/page.ts'
 import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
 import { type Once, REPLAYED } from '../kit/idempotency.ts'
 import { type Answer, listed, ok, type Route, route } from '../kit/route.ts'
-import { AmountText, CurrencyCode, Timestamp, Uuid, Words } from '../kit/schema.ts'
+import { AmountText, CurrencyCode, Enum, Timestamp, Uuid } from '../kit/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { PaymentRecord } from '../payments/schema.ts'
@@ -37,9 +37,9 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       summary: 'Play the customer (staging only)',
       description: 'Pays the checkout with a test instrument, from opening the page to the end.',
       params: REFERENCE,
-      body: Type.Object({ instrument: Words(INSTRUMENT_NAMES) }),
+      body: Type.Object({ instrument: Enum(INSTRUMENT_NAMES) }),
       answer: { http: 200, data: PaymentRecord },
-      refusals: [
+      errors: [
         'payment_not_found',
         'invalid_state',
         'customer_blocked',
@@ -70,9 +70,9 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       description:
         'Opens a chargeback about a payment or charge that was paid in the sandbox (`open`), and decides it: for you (`won`) or for the customer (`lost`).',
       params: REFERENCE,
-      body: Type.Object({ outcome: Words(['open', 'won', 'lost']) }),
+      body: Type.Object({ outcome: Enum(['open', 'won', 'lost']) }),
       answer: { http: 200, data: PaymentRecord },
-      refusals: ['payment_not_found', 'invalid_state'],
+      errors: ['payment_not_found', 'invalid_state'],
       examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
         const simulation = {
@@ -95,7 +95,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       description: 'What a provider does when it takes money back without asking anybody.',
       params: REFERENCE,
       answer: { http: 200, data: PaymentRecord },
-      refusals: ['payment_not_found', 'invalid_state'],
+      errors: ['payment_not_found', 'invalid_state'],
       examples: { data: { ...PAYMENT_EXAMPLE, status: 'reversed' } },
       handle: async ({ merchant, params: { reference }, idempotencyKey: key }) => {
         const simulation = {
@@ -119,7 +119,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         'The truth against which double charges are counted: each time that money was really taken.',
       query: REFERENCE,
       answer: { http: 200, data: ExecutionRecord, list: true },
-      refusals: ['payment_not_found'],
+      errors: ['payment_not_found'],
       examples: {
         data: [
           {

@@ -2,7 +2,7 @@
 // executed.
 
 import { type CheckoutView, requireCheckoutPayment, startAttempt, stopAttempt } from '../checkout/checkout.ts'
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { CheckoutChoice } from '../gateways/gateway.ts'
 import type { Execution, SandboxGateway } from '../gateways/sandbox/index.ts'
@@ -42,7 +42,7 @@ async function readyToPay(app: SandboxApiApp, current: CheckoutView): Promise<Ch
   // Played at once, so nobody is typing a PIN, however fresh the prompt.
   const { view } = await stopAttempt(app, current)
   if (view.payment.status !== 'pending') {
-    throw new Refusal('invalid_state', {
+    throw new ApiError('invalid_state', {
       message: `This payment is ${view.payment.status}; it cannot be paid.`,
     })
   }

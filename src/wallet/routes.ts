@@ -5,11 +5,11 @@ import {
   AmountText,
   CurrencyCode,
   CurrencyFilter,
+  Enum,
   PAGE_QUERY,
   Timestamp,
   Uuid,
   UuidInput,
-  Words,
 } from '../kit/schema.ts'
 import { LINE_KIND_NAMES, LINE_KINDS } from '../ledger/statement.ts'
 import { walletBalance } from './service.ts'
@@ -34,8 +34,8 @@ const WalletTransaction = Type.Object({
     minimum: 1,
     description: 'Of the line, counted in each currency from 1 without gaps.',
   }),
-  type: Words(LINE_KIND_NAMES, { description: KINDS }),
-  balance: Words(['available', 'pending'], { description: 'Which of the two balances the line changed.' }),
+  type: Enum(LINE_KIND_NAMES, { description: KINDS }),
+  balance: Enum(['available', 'pending'], { description: 'Which of the two balances the line changed.' }),
   amount: amountText('What the line added to the balance; below zero it took.'),
   currency: CurrencyCode,
   availableBalance: amountText(
@@ -51,7 +51,7 @@ const WalletTransaction = Type.Object({
 
 const STATEMENT_FILTER = {
   currency: Type.Optional(CurrencyFilter),
-  type: Type.Optional(Words(LINE_KIND_NAMES)),
+  type: Type.Optional(Enum(LINE_KIND_NAMES)),
   payment: Type.Optional(UuidInput),
 }
 
@@ -67,7 +67,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
         'Pending is collected and not settled yet, available is settled. The top level is your base currency, or the one asked for; currencies are never added together. Refunds and chargebacks may take more than is there: then available is below zero until what comes next makes up for it.',
       query: Type.Object({ currency: Type.Optional(CurrencyFilter) }),
       answer: { http: 200, data: WalletBalance },
-      refusals: ['invalid_currency'],
+      errors: ['invalid_currency'],
       examples: {
         data: {
           currency: 'KES',
@@ -90,7 +90,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
         'Every line that changed a balance, with the balances of its currency after it: the last line of a currency is its balance. Lines are never changed; times do not go back from one number to the next.',
       query: Type.Object({ ...PAGE_QUERY, ...STATEMENT_FILTER }),
       answer: { http: 200, data: WalletTransaction, list: true },
-      refusals: ['invalid_currency', 'invalid_uuid'],
+      errors: ['invalid_currency', 'invalid_uuid'],
       examples: {
         data: {
           number: 42,
@@ -122,7 +122,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
         createdTo: PAGE_QUERY.createdTo,
       }),
       answer: { http: 200, data: Type.String(), file: 'text/csv' },
-      refusals: ['invalid_currency', 'invalid_uuid', 'export_too_large'],
+      errors: ['invalid_currency', 'invalid_uuid', 'export_too_large'],
       examples: {
         data: [
           'number,createdAt,type,balance,amount,currency,availableBalance,pendingBalance,payment,reference',

@@ -1,6 +1,6 @@
 // The statement as a merchant reads it: as a list, or as a file for a spreadsheet.
 
-import { Refusal } from '../core/errors.ts'
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import type { PageMeta } from '../core/page.ts'
@@ -73,7 +73,7 @@ export async function exportTransactions(
   query: LineQuery,
 ): Promise<AsyncIterable<string>> {
   const lines = await countLines(app, merchant.id, query, MAX_EXPORTED_LINES)
-  if (lines > MAX_EXPORTED_LINES) throw new Refusal('export_too_large')
+  if (lines > MAX_EXPORTED_LINES) throw new ApiError('export_too_large')
   return writeCsv(app, merchant, query)
 }
 

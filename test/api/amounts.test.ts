@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { REFUSALS, type RefusalCode } from '../../src/core/errors.ts'
+import { API_ERRORS, type ApiErrorCode } from '../../src/core/errors.ts'
 import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
@@ -26,11 +26,11 @@ async function postAmount(literal: string, changes: object = { currency: 'USD' }
 }
 
 /** What is wrong with the literal; both operations say the same and store nothing. */
-async function refused(literal: string, code: RefusalCode, detail: string = code, changes?: object) {
+async function refused(literal: string, code: ApiErrorCode, detail: string = code, changes?: object) {
   await assertNothingStored(service.db, async () => {
     for (const answer of await postAmount(literal, changes)) {
       assert.deepEqual(assertApiError(answer, code), [`amount: ${detail}`], literal)
-      assert.equal(REFUSALS[code].http, 400)
+      assert.equal(API_ERRORS[code].http, 400)
     }
   })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { RefusalCode } from '../../src/core/errors.ts'
+import type { ApiErrorCode } from '../../src/core/errors.ts'
 import { sql } from '../../src/kit/db.ts'
 import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
@@ -25,7 +25,7 @@ set
   currencies = coalesce($3::text[], currencies)
 where id = $1`
 
-async function refused(body: object, code: RefusalCode) {
+async function refused(body: object, code: ApiErrorCode) {
   let message = ''
   await assertNothingStored(service.db, async () => {
     const answer = await api.post(PATH, body)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { REFUSALS } from '../../src/core/errors.ts'
+import { API_ERRORS } from '../../src/core/errors.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { assertApiError, UUID_V7 } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
@@ -52,9 +52,9 @@ describe('an error', () => {
     const requestId = answer.headers.get('x-request-id')
     assert.deepEqual(answer.body, {
       type: `${service.publicUrl}/docs/errors#validation_failed`,
-      title: REFUSALS.validation_failed.message,
+      title: API_ERRORS.validation_failed.message,
       status: 400,
-      detail: REFUSALS.validation_failed.message,
+      detail: API_ERRORS.validation_failed.message,
       instance: `urn:cowry:request:${requestId}`,
       code: 'validation_failed',
       errorType: 'validation_error',
@@ -95,7 +95,7 @@ describe('an error', () => {
     assert.equal(answer.http, 200)
     assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
     assert.ok(answer.text.includes(`id="${anchor}"`))
-    for (const [code, { http, type, message }] of Object.entries(REFUSALS)) {
+    for (const [code, { http, type, message }] of Object.entries(API_ERRORS)) {
       const [, section = ''] = answer.text.split(`<section id="${code}">`)
       const text = section.split('</section>')[0] ?? ''
       assert.ok(text.includes(`<code>${code}</code>`), code)

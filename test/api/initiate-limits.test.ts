@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { RefusalCode } from '../../src/core/errors.ts'
+import type { ApiErrorCode } from '../../src/core/errors.ts'
 import { assertApiError, assertNothingStored } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
@@ -27,7 +27,7 @@ async function taken(changes: Record<string, unknown>) {
 async function refused(
   changes: Record<string, unknown>,
   wanted: string[],
-  code: RefusalCode = 'validation_failed',
+  code: ApiErrorCode = 'validation_failed',
 ) {
   await assertNothingStored(service.db, async () => {
     for (const answer of await eachWith(changes)) assert.deepEqual(assertApiError(answer, code), wanted)

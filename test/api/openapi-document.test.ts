@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { REFUSALS } from '../../src/core/errors.ts'
+import { API_ERRORS } from '../../src/core/errors.ts'
 import { codesOf, createResponseValidator, type Document, operationsOf } from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
@@ -130,7 +130,8 @@ describe('the OpenAPI document', () => {
     for (const operation of operations) {
       const codes = codesOf(operation)
       for (const [status, group] of Object.entries(codes))
-        for (const code of group) assert.equal(REFUSALS[code as keyof typeof REFUSALS].http, Number(status))
+        for (const code of group)
+          assert.equal(API_ERRORS[code as keyof typeof API_ERRORS].http, Number(status))
       const all = Object.values(codes).flat()
       assert.equal(new Set(all).size, all.length, operation.name)
     }
@@ -189,7 +190,7 @@ describe('the OpenAPI document', () => {
     }
     for (const [code, { value }] of Object.entries<{ value: unknown }>(document.components.examples))
       assert.deepEqual(schemaErrors(['components', 'schemas', 'Error'], value), [], code)
-    assert.deepEqual(Object.keys(document.components.examples).sort(), Object.keys(REFUSALS).sort())
+    assert.deepEqual(Object.keys(document.components.examples).sort(), Object.keys(API_ERRORS).sort())
   })
 
   it('refers to nothing that is not there, and shows none of our own keywords', () => {

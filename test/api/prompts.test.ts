@@ -14,7 +14,7 @@ import {
   startAttempt,
 } from '../../src/checkout/checkout.ts'
 import { checkoutJobs } from '../../src/checkout/jobs.ts'
-import { Refusal } from '../../src/core/errors.ts'
+import { ApiError } from '../../src/core/errors.ts'
 import type { CheckoutChoice, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { addMs } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db.ts'
@@ -79,12 +79,12 @@ async function decline(view: CheckoutView): Promise<CheckoutView> {
   return left
 }
 
-async function refusalOf(starting: Promise<unknown>): Promise<Refusal> {
+async function refusalOf(starting: Promise<unknown>): Promise<ApiError> {
   const error = await starting.then(
     () => assert.fail('nothing was refused'),
     (reason: unknown) => reason,
   )
-  assert(error instanceof Refusal)
+  assert(error instanceof ApiError)
   return error
 }
 
@@ -110,7 +110,7 @@ describe('asking one phone', () => {
     const refused = results.filter((result) => result.status === 'rejected')
     assert.equal(results.length - refused.length, LIMIT)
     for (const { reason } of refused) {
-      assert(reason instanceof Refusal)
+      assert(reason instanceof ApiError)
       assert.equal(reason.code, 'rate_limited')
       assert.equal(reason.retryAfterSeconds, 15 * 60)
       assert.match(reason.message, /asked too often/)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { REFUSALS } from '../../src/core/errors.ts'
+import type { API_ERRORS } from '../../src/core/errors.ts'
 import type { Api } from '../support/api.ts'
 import {
   assertApiError,
@@ -167,7 +167,7 @@ describe('POST /api/v1/refunds', () => {
       amount: 500,
       country: 'SN',
     })
-    const refusals: [object, keyof typeof REFUSALS][] = [
+    const refusals: [object, keyof typeof API_ERRORS][] = [
       [{}, 'missing_reference'],
       [{ reference: null, uuid: null }, 'missing_reference'],
       [{ uuid: 'nonsense' }, 'invalid_uuid'],

@@ -10,7 +10,7 @@ import {
   startAttempt,
 } from '../../src/checkout/checkout.ts'
 import { initiatePayment } from '../../src/checkout/initiate.ts'
-import { Refusal } from '../../src/core/errors.ts'
+import { ApiError } from '../../src/core/errors.ts'
 import { money } from '../../src/core/money.ts'
 import { sql } from '../../src/kit/db.ts'
 import type { LinksApp } from '../../src/links/app.ts'
@@ -77,7 +77,7 @@ async function press(payment: PaymentRow, by: LinksApp = app): Promise<string> {
   try {
     return (await startAttempt(by, await look(payment), { channel: 'card' })).payment.status
   } catch (error) {
-    if (error instanceof Refusal) return error.code
+    if (error instanceof ApiError) return error.code
     throw error
   }
 }

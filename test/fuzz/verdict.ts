@@ -1,6 +1,6 @@
 // What is wrong with an answer, if anything: by the document, by what was sent, and by what no answer may ever be.
 
-import { REFUSALS } from '../../src/core/errors.ts'
+import { API_ERRORS } from '../../src/core/errors.ts'
 import type { Document, ResponseValidator } from '../support/openapi.ts'
 import type { Plan } from './plan.ts'
 import type { Answered, Sent } from './sending.ts'
@@ -42,7 +42,7 @@ export function createVerdicts(
     const isProblem = headers.get('content-type')?.startsWith('application/problem+json')
     const wrong = schemaErrors(['components', 'schemas', isProblem ? 'Problem' : 'Error'], body)
     if (wrong.length > 0) return `no error envelope: ${wrong.join('; ')} in ${text}`
-    const facts = REFUSALS[(body.error?.code ?? body.code) as keyof typeof REFUSALS]
+    const facts = API_ERRORS[(body.error?.code ?? body.code) as keyof typeof API_ERRORS]
     return facts.http === http || OF_HTTP.includes(http)
       ? undefined
       : `${http} with the code of ${facts.http}`

@@ -1,7 +1,7 @@
 // What tests say about answers, in one place.
 
 import assert from 'node:assert/strict'
-import { REFUSALS, type RefusalCode } from '../../src/core/errors.ts'
+import { API_ERRORS, type ApiErrorCode } from '../../src/core/errors.ts'
 import { type Db, sql } from '../../src/kit/db.ts'
 import type { ApiResponse } from './api.ts'
 
@@ -22,8 +22,8 @@ export function withoutRequestId(answer: ApiResponse): unknown {
 }
 
 /** Refused with this code, and every part of the error envelope is as promised; answers "field: code" per complaint. */
-export function assertApiError(answer: ApiResponse, code: RefusalCode): string[] {
-  const { http, type, retryable } = REFUSALS[code]
+export function assertApiError(answer: ApiResponse, code: ApiErrorCode): string[] {
+  const { http, type, retryable } = API_ERRORS[code]
   const { body } = answer
   assertErrorCode(answer, http, code)
   assertKeys(body, ['status', 'message', 'data', 'error'])
@@ -42,7 +42,7 @@ export function assertApiError(answer: ApiResponse, code: RefusalCode): string[]
 }
 
 /** Two answers that cannot be told apart, but for the id of the request. */
-export function assertSameApiError(one: ApiResponse, other: ApiResponse, code: RefusalCode): void {
+export function assertSameApiError(one: ApiResponse, other: ApiResponse, code: ApiErrorCode): void {
   assertApiError(one, code)
   assertApiError(other, code)
   assert.deepEqual(withoutRequestId(one), withoutRequestId(other))

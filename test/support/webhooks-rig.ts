@@ -154,7 +154,7 @@ function createTestApp(db: Db): WebhooksApp & { clock: FakeClock } {
   const clock = frozenClock()
   const random = systemRandom(clock)
   const failpoints = readFailpoints('')
-  if ('wrong' in failpoints) throw new Error(failpoints.wrong)
+  if ('issue' in failpoints) throw new Error(failpoints.issue)
   return {
     db,
     clock,

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import { sameBytes } from '../../kit/crypto.ts'
-import { Nullable, Words } from '../../kit/schema.ts'
+import { Enum, Nullable } from '../../kit/schema.ts'
 import type { ProviderChannel } from '../gateway.ts'
 import { brokenReply, type Fault, FaultBody, type FaultSwitches, notFoundReply, spoil } from './faults.ts'
 import { type ChargedAgain, factsOf, INSTRUMENT_NAMES, isInstrumentName } from './instruments.ts'
@@ -35,7 +35,7 @@ export interface ApiNeeds extends ProviderNeeds {
 const readCheckout = reader(CheckoutBody)
 const readCharge = reader(ChargeBody)
 const readRefund = reader(RefundBody)
-const readPlay = reader(Type.Object({ instrument: Nullable(Words(INSTRUMENT_NAMES)) }))
+const readPlay = reader(Type.Object({ instrument: Nullable(Enum(INSTRUMENT_NAMES)) }))
 const readDispute = reader(NewDisputeBody)
 const readFault = reader(FaultBody)
 

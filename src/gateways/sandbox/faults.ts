@@ -2,12 +2,12 @@
 // memory of one process and are gone when it restarts.
 
 import { type Static, Type } from 'typebox'
-import { Words } from '../../kit/schema.ts'
+import { Enum } from '../../kit/schema.ts'
 import { errorReply, type Reply } from './router.ts'
 import type { RecordBody } from './wire.ts'
 
 export const FaultBody = Type.Object({
-  kind: Words([
+  kind: Enum([
     /** Refuses before anything is done. */
     '500_before',
     /** Does it, then says that it failed. */
@@ -26,7 +26,7 @@ export const FaultBody = Type.Object({
     /** Does not find a record younger than `ms`. */
     'not_found_ms',
   ]),
-  on: Words(['charge', 'checkout', 'verify', 'refund']),
+  on: Enum(['charge', 'checkout', 'verify', 'refund']),
   times: Type.Integer({ minimum: 1 }),
   ms: Type.Optional(Type.Integer({ minimum: 0 })),
 })

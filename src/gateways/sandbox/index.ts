@@ -3,7 +3,7 @@
 
 import { Type } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
-import { Refusal } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { HttpAnswer, HttpClient } from '../../kit/http-client.ts'
 import type { DisputeReport, Gateway, Outcome } from '../gateway.ts'
@@ -100,7 +100,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
     async executions(paymentId) {
       const answer = await ask('GET', `/executions?order=${encodeURIComponent(paymentId)}`)
       const executions = answer.kind === 'answered' ? readExecutions(answer.body.toString()) : undefined
-      if (!executions) throw new Refusal('temporarily_unavailable')
+      if (!executions) throw new ApiError('temporarily_unavailable')
       return executions
     },
 

@@ -6,7 +6,7 @@ import { CURRENCY_CODES, type Currency, isCurrency } from '../../core/currency.t
 import { FAILURES, type FailureCode } from '../../core/failures.ts'
 import { money } from '../../core/money.ts'
 import type { HttpAnswer } from '../../kit/http-client.ts'
-import { CurrencyCode, Nullable, Words } from '../../kit/schema.ts'
+import { CurrencyCode, Enum, Nullable } from '../../kit/schema.ts'
 import {
   type Attempt,
   type CheckoutChoice,
@@ -41,7 +41,7 @@ const REQUEST = {
 export const CheckoutBody = Type.Object({
   ...REQUEST,
   merchantName: Text(200),
-  channel: Words(['card', 'mobile_money', 'bank_transfer']),
+  channel: Enum(['card', 'mobile_money', 'bank_transfer']),
   instrument: Nullable(Text(50)),
   phone: Nullable(Phone),
   network: Nullable(NetworkCode),
@@ -85,10 +85,10 @@ const CardBody = Type.Object({
 
 const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const
 
-const DisputeBody = Type.Object({ uuid: Identity, status: Words(DISPUTE_STATUSES), amount: MinorUnits })
+const DisputeBody = Type.Object({ uuid: Identity, status: Enum(DISPUTE_STATUSES), amount: MinorUnits })
 
 /** What somebody who plays the payer's bank asks for. */
-export const NewDisputeBody = Type.Object({ outcome: Words(DISPUTE_STATUSES) })
+export const NewDisputeBody = Type.Object({ outcome: Enum(DISPUTE_STATUSES) })
 
 /** A checkout, a charge or a refund as the provider shows it. Status is any text here: what we do not know is for the switch. */
 export const RecordBody = Type.Object({
@@ -115,10 +115,10 @@ export type RecordBody = Static<typeof RecordBody>
 
 export const ExecutionBody = Type.Object({
   uuid: Text(100),
-  kind: Words(['checkout', 'charge', 'refund']),
+  kind: Enum(['checkout', 'charge', 'refund']),
   amount: Text(50),
   currency: CurrencyCode,
-  status: Words(['successful']),
+  status: Enum(['successful']),
   executedAt: Instant,
 })
 export type ExecutionBody = Static<typeof ExecutionBody>

@@ -9,7 +9,7 @@ import {
   refreshCheckout,
   startAttempt,
 } from '../../checkout/checkout.ts'
-import { Refusal } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import type { PageAnswer, PageRoute } from '../../kit/route.ts'
 import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
@@ -86,7 +86,7 @@ async function startPayment(app: PaymentsApp, view: CheckoutView, request: PageR
     const started = await startAttempt(app, view, choice)
     return redirectToCheckout(request, redirectOf(started) ? '/continue' : '')
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof ApiError)) throw error
     // Somebody else moved the payment on, its time is up, or its link has no place: the page shows how it stands.
     if (SHOWN_BY_PAGE.has(error.code)) return redirectToCheckout(request)
     if (error.code === 'customer_blocked')

@@ -1,6 +1,6 @@
 // The address of a link: a form, and the payment that it begins.
 
-import { Refusal } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import { base62 } from '../../core/ids.ts'
 import type { PageAnswer, PageRoute } from '../../kit/route.ts'
 import type { LinksApp } from '../../links/app.ts'
@@ -104,7 +104,7 @@ async function startPayment(app: LinksApp, request: PageRequest, limits: Limits)
     if (!accessCode) return { http: 303, redirectTo: path, cookies: [clearTypedCookie(path)] }
     return { http: 303, redirectTo: checkoutPath(accessCode, request), cookies: [clearTypedCookie(path)] }
   } catch (error) {
-    const problem = error instanceof Refusal ? PROBLEM_OF[error.code] : undefined
+    const problem = error instanceof ApiError ? PROBLEM_OF[error.code] : undefined
     if (!problem) throw error
     return redirectWithProblem(path, request.form, [problem])
   }

@@ -1,6 +1,6 @@
 // Requests from outside to a process: they find it dead, it dies over them, or nobody hears the answer.
 
-import { Refusal } from '../../../src/core/errors.ts'
+import { ApiError } from '../../../src/core/errors.ts'
 import { DbUnavailable } from '../../../src/kit/db.ts'
 import type { Machine } from './machine.ts'
 import type { Host, Sim } from './sim.ts'
@@ -72,7 +72,7 @@ export function createSwitchboard(sim: Sim): Switchboard {
 const ARRIVALS_MS = [1, 1, 2, 5]
 
 function readError<Value>(sim: Sim, label: string, error: unknown): Reply<Value> {
-  if (error instanceof Refusal) {
+  if (error instanceof ApiError) {
     return error.code === 'temporarily_unavailable'
       ? { kind: 'unavailable' }
       : { kind: 'refused', code: error.code }
