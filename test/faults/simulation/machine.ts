@@ -17,15 +17,15 @@ import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/ap
 import { wakeRefunds } from '../../../src/refunds/advance.ts'
 import { refundJobs } from '../../../src/refunds/jobs.ts'
 import { resolverJobs } from '../../../src/resolver/jobs.ts'
-import { randomOf } from './chance.ts'
-import { type Alarm, takesPart } from './due.ts'
+import { isSimulatedJob, type JobTimer } from './job-timer.ts'
 import type { Store } from './model/store.ts'
+import { randomOf } from './prng.ts'
+import { PLAINTEXT_VAULT } from './seed-data.ts'
 import type { Server } from './server.ts'
 import type { Host, Sim } from './sim.ts'
-import { GLASS_VAULT } from './town-books.ts'
 
 /** What a planted mistake changes of a process. */
-export interface Composition {
+export interface ProcessOverrides {
   gateway?: (gateway: Gateway, sim: Sim) => Gateway
   db?: (db: Db) => Db
   app?: (app: PaymentsApp) => PaymentsApp
@@ -40,17 +40,17 @@ export interface Machine extends Host {
   kill(): void
 }
 
-export interface MachineNeeds {
+export interface MachineOptions {
   sim: Sim
   store: Store
   server: Server
-  alarm: Alarm
+  jobTimer: JobTimer
   merchant: Merchant
   /** The gateways as this machine reaches them. */
   gateways: (host: Host) => Gateway[]
-  composition: Composition
+  overrides: ProcessOverrides
   /** Somebody waits for an answer of this machine and will not get one. */
-  onDeath: (host: Host) => void
+  onCrash: (host: Host) => void
 }
 
 export const SETTINGS = {
@@ -65,48 +65,48 @@ export const SETTINGS = {
 
 const KEY = new Uint8Array(32).fill(7)
 
-export function createMachine(needs: MachineNeeds, name: string): Machine {
-  const { sim, server } = needs
+export function createMachine(options: MachineOptions, name: string): Machine {
+  const { sim, server } = options
   const host = { name, epoch: 0, isUp: false, pausedUntilMs: 0 }
   const machine = Object.assign(host, {
     start() {
       machine.epoch += 1
       machine.isUp = true
       machine.pausedUntilMs = 0
-      machine.app = compose(needs, machine)
-      const { hooks = (all) => all } = needs.composition
-      machine.hooks = hooks(gatewayHooks(machine.app), machine.app, needs.store)
-      startBackground(needs, machine)
+      machine.app = compose(options, machine)
+      const { hooks = (all) => all } = options.overrides
+      machine.hooks = hooks(gatewayHooks(machine.app), machine.app, options.store)
+      startBackgroundJobs(options, machine)
     },
     kill() {
       if (!machine.isUp) return
       machine.isUp = false
       machine.epoch += 1
-      server.hangUp(machine)
-      needs.onDeath(machine)
-      sim.scheduler.after(sim.chance.between(200, 4_000), `${name} starts`, () => machine.start())
+      server.dropConnections(machine)
+      options.onCrash(machine)
+      sim.scheduler.after(sim.prng.between(200, 4_000), `${name} starts`, () => machine.start())
     },
   }) as Machine
   return machine
 }
 
 function compose(
-  { sim, server, gateways, composition, merchant }: MachineNeeds,
+  { sim, server, gateways, overrides, merchant }: MachineOptions,
   machine: Machine,
 ): PaymentsApp {
   const clock = clockOf(sim, machine)
-  const random = randomOf(sim.chance, clock)
-  const db = composition.db?.(server.connect(machine)) ?? server.connect(machine)
-  const reached = gateways(machine).map((one) => composition.gateway?.(one, sim) ?? one)
+  const random = randomOf(sim.prng, clock)
+  const db = overrides.db?.(server.connect(machine)) ?? server.connect(machine)
+  const connected = gateways(machine).map((one) => overrides.gateway?.(one, sim) ?? one)
   const app: PaymentsApp = {
     db,
     clock,
     random,
     log: logOf(sim, machine),
-    vault: GLASS_VAULT,
+    vault: PLAINTEXT_VAULT,
     cursors: createSigner(KEY),
     mode: 'test',
-    gateways: fixedGateways(reached),
+    gateways: fixedGateways(connected),
     writers: createPaymentWriters(db),
     failpoints: { pass: () => Promise.resolve() },
     counters: createCounters(),
@@ -115,25 +115,25 @@ function compose(
     rang: (ring) => wakeRefunds({ db, clock }, ring),
     settings: SETTINGS,
   }
-  return composition.app?.(app) ?? app
+  return overrides.app?.(app) ?? app
 }
 
 function clockOf(sim: Sim, host: Host): Clock {
   const { epoch } = host
   return {
     now: () => sim.now(),
-    sleep: (ms) => new Promise((resolve) => sim.reach(host, epoch, ms, 'slept', resolve)),
+    sleep: (ms) => new Promise((resolve) => sim.runOnHost(host, epoch, ms, 'slept', resolve)),
   }
 }
 
-function startBackground({ sim, alarm, composition }: MachineNeeds, machine: Machine): void {
+function startBackgroundJobs({ sim, jobTimer, overrides }: MachineOptions, machine: Machine): void {
   const { app, epoch } = machine
   const all = [...resolverJobs(app), ...refundJobs(app), ...ledgerJobs(app)]
-  const jobs = composition.jobs?.(all, app) ?? all
-  for (const job of jobs.filter(({ name }) => takesPart(name, machine.name))) {
+  const jobs = overrides.jobs?.(all, app) ?? all
+  for (const job of jobs.filter(({ name }) => isSimulatedJob(name, machine.name))) {
     const sleep: Clock['sleep'] = (ms) =>
       new Promise((resolve) =>
-        alarm.sleep(job.name, ms, () => sim.reach(machine, epoch, 0, `${job.name} looks`, resolve)),
+        jobTimer.sleep(job.name, ms, () => sim.runOnHost(machine, epoch, 0, `${job.name} looks`, resolve)),
       )
     // The first look waits for something to see, as every other does.
     void sleep(0).then(() => startJobs({ ...app, clock: { ...app.clock, sleep } }, [job]))
@@ -141,13 +141,13 @@ function startBackground({ sim, alarm, composition }: MachineNeeds, machine: Mac
 }
 
 // What the service may find wrong with the world. Anything else that it calls an error is an error of its own.
-const EXPECTED = /^the database did not answer/
+const EXPECTED_ERRORS = /^the database did not answer/
 
 function logOf(sim: Sim, host: Host): Log {
   const silent = () => undefined
   const error = (message: string, fields: LogFields = {}) => {
-    if (fields.error === undefined || EXPECTED.test(String(fields.error))) return
-    sim.violate(`${host.name} says: ${message}: ${fields.error} ${fields.stack ?? ''}`)
+    if (fields.error === undefined || EXPECTED_ERRORS.test(String(fields.error))) return
+    sim.reportViolation(`${host.name} says: ${message}: ${fields.error} ${fields.stack ?? ''}`)
   }
   return { debug: silent, info: silent, warn: silent, error }
 }

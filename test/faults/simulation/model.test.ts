@@ -6,13 +6,13 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import type { Statement } from '../../../src/kit/db.ts'
 import { testDatabase } from '../../support/database.ts'
-import { type Chance, createChance } from './chance.ts'
+import { createDifferentialDb, type DifferentialTransaction } from './differential-db.ts'
 import { STATEMENTS } from './model/statements.ts'
 import type { Row, Session } from './model/store.ts'
 import { moneyTables } from './model/tables.ts'
+import { createPrng, type Prng } from './prng.ts'
 import { runSchedule } from './schedule.ts'
 import type { Executed } from './server.ts'
-import { createTwins, type TwinTransaction } from './twins.ts'
 
 const TABLES = Object.keys(moneyTables())
 
@@ -21,7 +21,7 @@ const FIRST_SEEDS = 10
 const LAST_SEED = 3_000
 
 const db = await testDatabase({ after })
-const twins = createTwins(db)
+const differentialDb = createDifferentialDb(db)
 
 type Step = Executed | { session: Session; ends: 'commit' | 'abort' }
 
@@ -36,7 +36,7 @@ async function record(seed: number): Promise<{ start: Map<string, Row[]>; steps:
   const start = new Map<string, Row[]>()
   const steps: Step[] = []
   await runSchedule(seed, {
-    tellStatements: (step) => void steps.push(step),
+    onStatement: (step) => void steps.push(step),
     onStart: (store) => {
       for (const table of TABLES) start.set(table, store.rows(table))
     },
@@ -56,8 +56,8 @@ function alone(statement: Statement<unknown>, values: readonly unknown[]): reado
   return place === undefined ? values : values.with(place, limit)
 }
 
-async function replay(steps: readonly Step[], chance: Chance): Promise<void> {
-  const open = new Map<Session, TwinTransaction>()
+async function replay(steps: readonly Step[], prng: Prng): Promise<void> {
+  const open = new Map<Session, DifferentialTransaction>()
   const broken = new Set<Session>()
   const earlier: Executed[] = []
   for (const step of steps) {
@@ -70,18 +70,18 @@ async function replay(steps: readonly Step[], chance: Chance): Promise<void> {
     if ('error' in step.outcome || broken.has(step.session)) continue
     await runStep(step, open, broken)
     earlier.push(step)
-    if (open.size === 0 && chance.happens(0.5)) await repeat(chance.pick(earlier), chance)
+    if (open.size === 0 && prng.nextBool(0.5)) await repeat(prng.pick(earlier), prng)
   }
 }
 
 async function runStep(
-  { session, isAlone, statement, values }: Executed,
-  open: Map<Session, TwinTransaction>,
+  { session, isAutocommit, statement, values }: Executed,
+  open: Map<Session, DifferentialTransaction>,
   broken: Set<Session>,
 ): Promise<void> {
   seen.add(nameOf(statement))
-  if (isAlone) return twins.query(statement, alone(statement, values))
-  const transaction = open.get(session) ?? (await twins.begin())
+  if (isAutocommit) return differentialDb.query(statement, alone(statement, values))
+  const transaction = open.get(session) ?? (await differentialDb.begin())
   open.set(session, transaction)
   try {
     await transaction.query(statement, alone(statement, values))
@@ -92,18 +92,18 @@ async function runStep(
   }
 }
 
-async function repeat({ statement, values }: Executed, chance: Chance): Promise<void> {
-  await twins.query(statement, alone(statement, changed(values, chance)))
+async function repeat({ statement, values }: Executed, prng: Prng): Promise<void> {
+  await differentialDb.query(statement, alone(statement, changed(values, prng)))
 }
 
 /** The same values, or some of them as another writer at another time would have them. */
-function changed(values: readonly unknown[], chance: Chance): readonly unknown[] {
-  if (chance.happens(0.3)) return values
+function changed(values: readonly unknown[], prng: Prng): readonly unknown[] {
+  if (prng.nextBool(0.3)) return values
   const [json] = values
-  if (typeof json === 'string' && json.startsWith('[{"n":')) return [changedRows(json, chance)]
+  if (typeof json === 'string' && json.startsWith('[{"n":')) return [changedRows(json, prng)]
   return values.map((value) => {
-    if (value instanceof Date) return new Date(value.getTime() + chance.pick([0, 0, -3_000, 1_000, 60_000]))
-    return typeof value === 'number' && value < 20 ? value + chance.below(2) : value
+    if (value instanceof Date) return new Date(value.getTime() + prng.pick([0, 0, -3_000, 1_000, 60_000]))
+    return typeof value === 'number' && value < 20 ? value + prng.nextInt(2) : value
   })
 }
 
@@ -111,40 +111,40 @@ const FRESH = [
   ...['payment_id', 'customer_id', 'customer_event_id', 'attempt_id', 'attempt_key', 'event_id', 'entry_id'],
 ]
 
-function changedRows(json: string, chance: Chance): string {
+function changedRows(json: string, prng: Prng): string {
   const rows: Row[] = JSON.parse(json)
   const isMove = rows.some((row) => 'expected_version' in row)
-  const again = rows.map((row) => (isMove ? changedMove(row, chance) : changedRecord(row, chance)))
-  const all = isMove ? again : [...rows, ...again, ...again.map((row) => changedRecord(row, chance))]
+  const again = rows.map((row) => (isMove ? changedMove(row, prng) : changedRecord(row, prng)))
+  const all = isMove ? again : [...rows, ...again, ...again.map((row) => changedRecord(row, prng))]
   return JSON.stringify(all.map((row, n) => ({ ...row, n })))
 }
 
-function changedMove(row: Row, chance: Chance): Row {
-  const version = Number(row.expected_version) + chance.below(2)
+function changedMove(row: Row, prng: Prng): Row {
+  const version = Number(row.expected_version) + prng.nextInt(2)
   const isOn = version !== row.expected_version
   const begun = row.new_attempt as Row | null
   return {
     ...row,
-    ...fresh(row, chance, ['event_id', 'entry_id']),
+    ...fresh(row, prng, ['event_id', 'entry_id']),
     expected_version: version,
     from_status: isOn ? row.to_status : row.from_status,
-    expected_fence: chance.pick([row.expected_fence, 1, 2]),
-    new_attempt: begun && { ...begun, id: uuid(chance), gateway_key: uuid(chance) },
+    expected_fence: prng.pick([row.expected_fence, 1, 2]),
+    new_attempt: begun && { ...begun, id: uuid(prng), gateway_key: uuid(prng) },
   }
 }
 
-function changedRecord(row: Row, chance: Chance): Row {
-  const access_hash = row.access_hash && Buffer.from(chance.bytes(32)).toString('hex')
-  const reference = chance.pick([row.reference, `${row.reference}-${chance.below(9)}`])
-  const idempotency_key = chance.pick([row.idempotency_key, null, `again-${chance.below(9)}`])
-  const email_key = chance.pick([row.email_key, `other-${chance.below(4)}@example.com`])
+function changedRecord(row: Row, prng: Prng): Row {
+  const access_hash = row.access_hash && Buffer.from(prng.bytes(32)).toString('hex')
+  const reference = prng.pick([row.reference, `${row.reference}-${prng.nextInt(9)}`])
+  const idempotency_key = prng.pick([row.idempotency_key, null, `again-${prng.nextInt(9)}`])
+  const email_key = prng.pick([row.email_key, `other-${prng.nextInt(4)}@example.com`])
   const names = {
-    lastname: chance.pick([row.lastname, 'Otieno']),
-    customer_country: chance.pick([null, 'KE']),
+    lastname: prng.pick([row.lastname, 'Otieno']),
+    customer_country: prng.pick([null, 'KE']),
   }
   return {
     ...row,
-    ...fresh(row, chance, FRESH),
+    ...fresh(row, prng, FRESH),
     access_hash,
     reference,
     idempotency_key,
@@ -153,13 +153,13 @@ function changedRecord(row: Row, chance: Chance): Row {
   }
 }
 
-const uuid = (chance: Chance) => {
-  const hex = Buffer.from(chance.bytes(16)).toString('hex')
+const uuid = (prng: Prng) => {
+  const hex = Buffer.from(prng.bytes(16)).toString('hex')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-const fresh = (row: Row, chance: Chance, names: readonly string[]): Row =>
-  Object.fromEntries(names.filter((name) => row[name] != null).map((name) => [name, uuid(chance)]))
+const fresh = (row: Row, prng: Prng, names: readonly string[]): Row =>
+  Object.fromEntries(names.filter((name) => row[name] != null).map((name) => [name, uuid(prng)]))
 
 it('has the columns that the migrations have made', async () => {
   const text = `select table_name, column_name from information_schema.columns where table_schema = current_schema()`
@@ -175,9 +175,9 @@ it('answers and writes what PostgreSQL answers and writes', async () => {
     const { start, steps } = await record(seed)
     const isWanted = steps.some((step) => 'statement' in step && unseen().includes(nameOf(step.statement)))
     if (seed > FIRST_SEEDS && !isWanted) continue
-    for (const [table, rows] of start) await twins.plant(table, rows)
-    await replay(steps, createChance(seed))
-    await twins.compareTables()
+    for (const [table, rows] of start) await differentialDb.insertRows(table, rows)
+    await replay(steps, createPrng(seed))
+    await differentialDb.compareTables()
   }
   assert.deepEqual(unseen(), [], 'every statement was held against the server')
 })

@@ -13,13 +13,13 @@ import type {
   SavedMethod,
   StartedCheckout,
 } from '../../../src/gateways/gateway.ts'
-import type { Chance } from './chance.ts'
+import type { Prng } from './prng.ts'
 import type { Sim } from './sim.ts'
 
-type DealStatus = 'begun' | 'open' | 'succeeded' | 'declined' | 'cancelled'
+type ProviderPaymentStatus = 'received' | 'open' | 'succeeded' | 'declined' | 'cancelled'
 
 /** What the provider knows of one of our keys. */
-export interface Deal {
+export interface ProviderPayment {
   key: string
   operation: 'checkout' | 'charge'
   paymentId: string
@@ -27,11 +27,11 @@ export interface Deal {
   paid: Money
   reference: string
   firstSeenMs: number
-  status: DealStatus
+  status: ProviderPaymentStatus
   code: FailureCode
   savedMethod: SavedMethod | null
   /** What it says when it is asked, and since when. */
-  told: { atMs: number; status: DealStatus }[]
+  reportedStatuses: { atMs: number; status: ProviderPaymentStatus }[]
 }
 
 export interface Execution {
@@ -41,15 +41,15 @@ export interface Execution {
   atMs: number
 }
 
-export interface Given {
+export interface ExecutedRefund {
   key: string
   attemptKey: string
   amountMinor: bigint
   /** The payer's bank could not take it, and a person has to find another way. */
-  cameBack: boolean
+  wasReturned: boolean
 }
 
-interface RefundDeal {
+interface ProviderRefund {
   status: 'pending' | 'succeeded' | 'failed'
   /** Until then it says that it does not know it. */
   knownAtMs: number
@@ -58,19 +58,19 @@ interface RefundDeal {
 export interface Provider {
   readonly name: string
   readonly recovery: RecoveryProperties
-  readonly deals: ReadonlyMap<string, Deal>
+  readonly payments: ReadonlyMap<string, ProviderPayment>
   /** Money that was collected, in the order in which it was. */
   readonly executions: readonly Execution[]
-  readonly given: readonly Given[]
+  readonly executedRefunds: readonly ExecutedRefund[]
   /** Whether it can close a page that nobody has paid. */
   readonly cancels: boolean
-  hasRefused(key: string): boolean
-  charge(attempt: Attempt): Outcome | 'silence'
-  openPage(attempt: Attempt): StartedCheckout | Outcome | 'silence'
-  ask(key: string): Outcome
+  hasRejected(key: string): boolean
+  charge(attempt: Attempt): Outcome | 'no_response'
+  openPage(attempt: Attempt): StartedCheckout | Outcome | 'no_response'
+  checkStatus(key: string): Outcome
   cancel(key: string): Outcome
-  refund(request: RefundRequest): RefundOutcome | 'silence'
-  askRefund(key: string): RefundOutcome
+  refund(request: RefundRequest): RefundOutcome | 'no_response'
+  checkRefundStatus(key: string): RefundOutcome
   /** The payer acts on the provider's page; false when there is no page to act on. */
   pay(key: string): boolean
   decline(key: string): boolean
@@ -80,9 +80,9 @@ export interface ProviderOptions {
   name: string
   recovery: RecoveryProperties
   /** How long it really keeps keys. */
-  keepsKeysMs: number
+  keyRetentionMs: number
   /** Something has changed about the attempt with this key. */
-  ring: (key: string) => void
+  notify: (key: string) => void
 }
 
 const HOUR_MS = 3_600_000
@@ -90,48 +90,48 @@ const HOUR_MS = 3_600_000
 const NOT_FOUND = { kind: 'unknown', reason: 'not_found', message: 'unknown key' } as const
 
 export function createProvider(sim: Sim, options: ProviderOptions): Provider {
-  const { chance, scheduler } = sim
-  const deals = new Map<string, Deal>()
+  const { prng, scheduler } = sim
+  const payments = new Map<string, ProviderPayment>()
   const executions: Execution[] = []
-  const given: Given[] = []
-  const refunds = new Map<string, RefundDeal>()
+  const executedRefunds: ExecutedRefund[] = []
+  const refunds = new Map<string, ProviderRefund>()
   // Whoever is refused is refused again, as long as the reason is there.
-  const refusedKeys = new Set<string>()
-  const cancels = chance.happens(0.5)
+  const rejectedKeys = new Set<string>()
+  const cancels = prng.nextBool(0.5)
 
-  const tell = (deal: Deal, status: DealStatus) => {
-    deal.status = status
-    deal.told.push({ atMs: scheduler.now(), status })
-    options.ring(deal.key)
+  const setStatus = (payment: ProviderPayment, status: ProviderPaymentStatus) => {
+    payment.status = status
+    payment.reportedStatuses.push({ atMs: scheduler.now(), status })
+    options.notify(payment.key)
   }
-  const collect = (deal: Deal) => {
-    const { key, paymentId, paid } = deal
+  const collect = (payment: ProviderPayment) => {
+    const { key, paymentId, paid } = payment
     executions.push({ key, paymentId, amountMinor: paid.minor, atMs: scheduler.now() })
-    tell(deal, 'succeeded')
+    setStatus(payment, 'succeeded')
   }
-  const begin = (attempt: Attempt): Deal => {
+  const receive = (attempt: Attempt): ProviderPayment => {
     const { key, operation, paymentId, amount } = attempt
-    const isOdd = operation === 'checkout' && sim.suffers('collectsAnotherAmount')
-    const deal: Deal = {
+    const isOdd = operation === 'checkout' && sim.injects('wrongAmount')
+    const payment: ProviderPayment = {
       ...{ key, operation, paymentId, amount },
       paid: isOdd ? money(amount.minor - 1n, amount.currency) : amount,
-      reference: `${options.name}-${deals.size + 1}`,
+      reference: `${options.name}-${payments.size + 1}`,
       firstSeenMs: scheduler.now(),
-      status: 'begun',
-      code: chance.happens(0.15) ? 'authentication_required' : 'insufficient_funds',
-      savedMethod: operation === 'checkout' && chance.happens(0.3) ? savedCard(chance, attempt) : null,
-      told: [],
+      status: 'received',
+      code: prng.nextBool(0.15) ? 'authentication_required' : 'insufficient_funds',
+      savedMethod: operation === 'checkout' && prng.nextBool(0.3) ? savedCard(prng, attempt) : null,
+      reportedStatuses: [],
     }
-    deals.set(key, deal)
-    return deal
+    payments.set(key, payment)
+    return payment
   }
-  const known = (key: string): Deal | undefined => {
-    const deal = deals.get(key)
-    return deal && scheduler.now() - deal.firstSeenMs < options.keepsKeysMs ? deal : undefined
+  const findUnexpired = (key: string): ProviderPayment | undefined => {
+    const payment = payments.get(key)
+    return payment && scheduler.now() - payment.firstSeenMs < options.keyRetentionMs ? payment : undefined
   }
-  const refused = (key: string): Outcome | undefined => {
-    if (sim.isCalm() || !(refusedKeys.has(key) || sim.suffers('refuses'))) return undefined
-    refusedKeys.add(key)
+  const rejectionOf = (key: string): Outcome | undefined => {
+    if (sim.isFaultFree() || !(rejectedKeys.has(key) || sim.injects('rejects'))) return undefined
+    rejectedKeys.add(key)
     return {
       kind: 'declined',
       code: 'provider_unavailable',
@@ -142,118 +142,121 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
   }
 
   /** What was asked for happens, at once or a while later. */
-  const decideCharge = (deal: Deal): Outcome | 'silence' => {
-    const isPaid = chance.happens(0.7)
-    const end = () => (isPaid ? collect(deal) : tell(deal, 'declined'))
-    if (sim.suffers('executesLate')) {
-      const delayMs = chance.between(0, 40_000)
-      sim.lasts(delayMs)
+  const decideCharge = (payment: ProviderPayment): Outcome | 'no_response' => {
+    const isPaid = prng.nextBool(0.7)
+    const end = () => (isPaid ? collect(payment) : setStatus(payment, 'declined'))
+    if (sim.injects('executionDelayed')) {
+      const delayMs = prng.between(0, 40_000)
+      sim.extendFaultWindow(delayMs)
       scheduler.after(delayMs, `${options.name} executes late`, end)
-      return 'silence'
+      return 'no_response'
     }
-    if (chance.happens(0.2)) {
-      tell(deal, 'open')
-      scheduler.after(chance.between(100, 8_000), `${options.name} executes`, end)
-      return toOutcome(deal, 'open')
+    if (prng.nextBool(0.2)) {
+      setStatus(payment, 'open')
+      scheduler.after(prng.between(100, 8_000), `${options.name} executes`, end)
+      return toOutcome(payment, 'open')
     }
     end()
-    return toOutcome(deal, deal.status)
+    return toOutcome(payment, payment.status)
   }
 
-  const giveBack = (request: RefundRequest): RefundOutcome | 'silence' => {
+  const executeRefund = (request: RefundRequest): RefundOutcome | 'no_response' => {
     const { key, attemptKey, amount } = request
-    const isGiven = chance.happens(0.85)
-    const comesBack = chance.happens(0.1)
-    const gift: Given = { key, attemptKey, amountMinor: amount.minor, cameBack: false }
-    const deal: RefundDeal = { status: 'pending', knownAtMs: scheduler.now() }
-    refunds.set(key, deal)
+    const isGiven = prng.nextBool(0.85)
+    const willBeReturned = prng.nextBool(0.1)
+    const executed: ExecutedRefund = { key, attemptKey, amountMinor: amount.minor, wasReturned: false }
+    const refund: ProviderRefund = { status: 'pending', knownAtMs: scheduler.now() }
+    refunds.set(key, refund)
     const fail = () => {
-      deal.status = 'failed'
-      gift.cameBack = true
-      options.ring(attemptKey)
+      refund.status = 'failed'
+      executed.wasReturned = true
+      options.notify(attemptKey)
     }
     const end = () => {
-      deal.status = isGiven ? 'succeeded' : 'failed'
-      deal.knownAtMs = Math.min(deal.knownAtMs, scheduler.now())
-      if (isGiven) given.push(gift)
-      options.ring(attemptKey)
-      if (isGiven && comesBack) scheduler.after(chance.between(5_000, 60_000), 'refund comes back', fail)
+      refund.status = isGiven ? 'succeeded' : 'failed'
+      refund.knownAtMs = Math.min(refund.knownAtMs, scheduler.now())
+      if (isGiven) executedRefunds.push(executed)
+      options.notify(attemptKey)
+      if (isGiven && willBeReturned) scheduler.after(prng.between(5_000, 60_000), 'refund comes back', fail)
     }
-    if (sim.suffers('executesLate')) {
-      deal.knownAtMs = Number.POSITIVE_INFINITY
-      const delayMs = chance.between(0, 30_000)
-      sim.lasts(delayMs)
+    if (sim.injects('executionDelayed')) {
+      refund.knownAtMs = Number.POSITIVE_INFINITY
+      const delayMs = prng.between(0, 30_000)
+      sim.extendFaultWindow(delayMs)
       scheduler.after(delayMs, `${options.name} refunds late`, end)
-      return 'silence'
+      return 'no_response'
     }
-    if (chance.happens(0.4)) scheduler.after(chance.between(100, 8_000), `${options.name} refunds`, end)
+    if (prng.nextBool(0.4)) scheduler.after(prng.between(100, 8_000), `${options.name} refunds`, end)
     else end()
-    return toRefundOutcome(key, deal)
+    return toRefundOutcome(key, refund)
   }
 
-  const ofRefund = (key: string): RefundOutcome => {
-    const deal = refunds.get(key)
-    const isKnown = deal !== undefined && deal.knownAtMs <= scheduler.now() && !sim.suffers('tellsOldNews')
-    return isKnown ? toRefundOutcome(key, deal) : NOT_FOUND
+  const refundStatusOf = (key: string): RefundOutcome => {
+    const refund = refunds.get(key)
+    const isKnown = refund !== undefined && refund.knownAtMs <= scheduler.now() && !sim.injects('staleRead')
+    return isKnown ? toRefundOutcome(key, refund) : NOT_FOUND
   }
 
-  const onPage = (key: string, act: (deal: Deal) => void): boolean => {
-    const deal = deals.get(key)
-    const isRetried = deal?.status === 'declined' && options.recovery.paysAfterDecline === true
-    if (deal?.operation !== 'checkout' || !(deal.status === 'open' || isRetried)) return false
-    act(deal)
+  const actOnOpenPage = (key: string, act: (payment: ProviderPayment) => void): boolean => {
+    const payment = payments.get(key)
+    const isRetried = payment?.status === 'declined' && options.recovery.paysAfterDecline === true
+    if (payment?.operation !== 'checkout' || !(payment.status === 'open' || isRetried)) return false
+    act(payment)
     return true
   }
 
   return {
     name: options.name,
     recovery: options.recovery,
-    deals,
+    payments,
     executions,
-    given,
+    executedRefunds,
     cancels,
-    hasRefused: (key) => refusedKeys.has(key),
+    hasRejected: (key) => rejectedKeys.has(key),
     charge(attempt) {
-      const again = known(attempt.key)
-      if (again) return again.told.length === 0 ? 'silence' : toOutcome(again, again.status)
-      return refused(attempt.key) ?? decideCharge(begin(attempt))
+      const existing = findUnexpired(attempt.key)
+      if (existing)
+        return existing.reportedStatuses.length === 0 ? 'no_response' : toOutcome(existing, existing.status)
+      return rejectionOf(attempt.key) ?? decideCharge(receive(attempt))
     },
     openPage(attempt) {
-      const again = known(attempt.key)
-      if (again) return again.status === 'open' ? toStarted(again) : toOutcome(again, again.status)
-      const no = refused(attempt.key)
-      if (no) return no
-      const deal = begin(attempt)
-      tell(deal, 'open')
-      return toStarted(deal)
+      const existing = findUnexpired(attempt.key)
+      if (existing)
+        return existing.status === 'open' ? toStarted(existing) : toOutcome(existing, existing.status)
+      const rejection = rejectionOf(attempt.key)
+      if (rejection) return rejection
+      const payment = receive(attempt)
+      setStatus(payment, 'open')
+      return toStarted(payment)
     },
-    ask(key) {
-      const deal = deals.get(key)
-      const lagMs = sim.suffers('tellsOldNews') ? chance.between(0, 20_000) : 0
-      const told = deal?.told.findLast(({ atMs }) => atMs <= scheduler.now() - lagMs)
-      return deal && told ? toOutcome(deal, told.status) : NOT_FOUND
+    checkStatus(key) {
+      const payment = payments.get(key)
+      const lagMs = sim.injects('staleRead') ? prng.between(0, 20_000) : 0
+      const reported = payment?.reportedStatuses.findLast(({ atMs }) => atMs <= scheduler.now() - lagMs)
+      return payment && reported ? toOutcome(payment, reported.status) : NOT_FOUND
     },
     cancel(key) {
-      const deal = deals.get(key)
-      if (!deal) return NOT_FOUND
-      if (deal.status === 'open' && deal.operation === 'checkout') tell(deal, 'cancelled')
-      return toOutcome(deal, deal.status)
+      const payment = payments.get(key)
+      if (!payment) return NOT_FOUND
+      if (payment.status === 'open' && payment.operation === 'checkout') setStatus(payment, 'cancelled')
+      return toOutcome(payment, payment.status)
     },
     refund(request) {
-      const again = options.recovery.nonIdempotentRefunds ? undefined : refunds.get(request.key)
-      if (again) return again.knownAtMs <= scheduler.now() ? toRefundOutcome(request.key, again) : 'silence'
-      return giveBack(request)
+      const existing = options.recovery.nonIdempotentRefunds ? undefined : refunds.get(request.key)
+      if (existing)
+        return existing.knownAtMs <= scheduler.now() ? toRefundOutcome(request.key, existing) : 'no_response'
+      return executeRefund(request)
     },
-    askRefund: ofRefund,
-    pay: (key) => onPage(key, collect),
-    decline: (key) => onPage(key, (deal) => tell(deal, 'declined')),
+    checkRefundStatus: refundStatusOf,
+    pay: (key) => actOnOpenPage(key, collect),
+    decline: (key) => actOnOpenPage(key, (payment) => setStatus(payment, 'declined')),
   }
 }
 
-function savedCard(chance: Chance, { customer: { email } }: Attempt): SavedMethod {
+function savedCard(prng: Prng, { customer: { email } }: Attempt): SavedMethod {
   return {
     type: 'card',
-    credential: `credential-${chance.below(3)}`,
+    credential: `credential-${prng.nextInt(3)}`,
     fingerprint: `card of ${email}`,
     card: { brand: 'Visa', last4: '4242', expiryMonth: 12, expiryYear: 2099, country: 'KE' },
     mobileMoney: null,
@@ -261,29 +264,31 @@ function savedCard(chance: Chance, { customer: { email } }: Attempt): SavedMetho
   }
 }
 
-function toStarted(deal: Deal): StartedCheckout {
-  const url = `https://provider.example/${deal.key}`
-  return { kind: 'started', gatewayReference: deal.reference, next: { kind: 'redirect', url } }
+function toStarted(payment: ProviderPayment): StartedCheckout {
+  const url = `https://provider.example/${payment.key}`
+  return { kind: 'started', gatewayReference: payment.reference, next: { kind: 'redirect', url } }
 }
 
-function toOutcome(deal: Deal, status: DealStatus): Outcome {
-  const { reference: gatewayReference, key, paid, savedMethod } = deal
+function toOutcome(payment: ProviderPayment, status: ProviderPaymentStatus): Outcome {
+  const { reference: gatewayReference, key, paid, savedMethod } = payment
   switch (status) {
     case 'succeeded': {
-      const paidAt = new Date(Math.floor(deal.told.findLast((one) => one.status === status)?.atMs ?? 0))
+      const paidAt = new Date(
+        Math.floor(payment.reportedStatuses.findLast((one) => one.status === status)?.atMs ?? 0),
+      )
       return { kind: 'succeeded', gatewayReference, paid, key, savedMethod, paidAt }
     }
     case 'declined':
-      return { kind: 'declined', code: deal.code, message: 'declined', gatewayReference }
+      return { kind: 'declined', code: payment.code, message: 'declined', gatewayReference }
     case 'cancelled':
       return { kind: 'declined', code: 'customer_cancelled', message: 'cancelled', gatewayReference }
-    case 'begun':
+    case 'received':
     case 'open':
       return { kind: 'pending', gatewayReference }
   }
 }
 
-function toRefundOutcome(key: string, { status }: RefundDeal): RefundOutcome {
+function toRefundOutcome(key: string, { status }: ProviderRefund): RefundOutcome {
   const gatewayReference = `refund-${key}`
   if (status === 'failed') return { kind: 'failed', message: 'not possible', gatewayReference }
   return { kind: status, gatewayReference }
@@ -292,16 +297,16 @@ function toRefundOutcome(key: string, { status }: RefundDeal): RefundOutcome {
 /** What a provider promises; some of it is different from schedule to schedule. */
 export function drawRecovery(
   sim: Sim,
-  isHasty: boolean,
-): { recovery: RecoveryProperties; keepsKeysMs: number } {
-  const { chance } = sim
+  hasShortKeyRetention: boolean,
+): { recovery: RecoveryProperties; keyRetentionMs: number } {
+  const { prng } = sim
   // A key that is kept for seconds only makes the end of its time part of the schedule.
-  const keyRetentionHours = isHasty ? 25_000 / HOUR_MS : 24
+  const keyRetentionHours = hasShortKeyRetention ? 25_000 / HOUR_MS : 24
   const recovery: RecoveryProperties = {
     ...{ keyRetentionHours, cachesErrors: true, lookupByReference: true },
-    ...(chance.happens(0.3) && { paysAfterDecline: true }),
-    ...(chance.happens(0.2) && { sequentialRefunds: true }),
-    ...(chance.happens(0.2) && { nonIdempotentRefunds: true }),
+    ...(prng.nextBool(0.3) && { paysAfterDecline: true }),
+    ...(prng.nextBool(0.2) && { sequentialRefunds: true }),
+    ...(prng.nextBool(0.2) && { nonIdempotentRefunds: true }),
   }
-  return { recovery, keepsKeysMs: keyRetentionHours * HOUR_MS }
+  return { recovery, keyRetentionMs: keyRetentionHours * HOUR_MS }
 }

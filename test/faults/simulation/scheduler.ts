@@ -22,23 +22,23 @@ interface Event {
 export interface SchedulerOptions {
   startMs: number
   /** Hears of every event, for whoever wants to read what happened. */
-  tell?: (timeMs: number, label: string) => void
+  onEvent?: (timeMs: number, label: string) => void
 }
 
-export function createScheduler({ startMs, tell }: SchedulerOptions): Scheduler {
+export function createScheduler({ startMs, onEvent }: SchedulerOptions): Scheduler {
   const heap: Event[] = []
   let nowMs = startMs
   let order = 0
   let events = 0
   let hash = 0x811c9dc5
 
-  const note = (event: Event) => {
+  const record = (event: Event) => {
     events += 1
     hash = Math.imul(hash ^ (event.timeMs * 1_000), 0x01000193)
     for (let n = 0; n < event.label.length; n += 1) {
       hash = Math.imul(hash ^ event.label.charCodeAt(n), 0x01000193)
     }
-    tell?.(event.timeMs, event.label)
+    onEvent?.(event.timeMs, event.label)
   }
   const at = (timeMs: number, label: string, run: () => void) => {
     order += 1
@@ -52,9 +52,9 @@ export function createScheduler({ startMs, tell }: SchedulerOptions): Scheduler 
       for (let first = heap[0]; first && first.timeMs <= timeMs && !isOver(); first = heap[0]) {
         pop(heap)
         nowMs = first.timeMs
-        note(first)
+        record(first)
         first.run()
-        await everyPromise()
+        await drainMicrotasks()
       }
       nowMs = Math.max(nowMs, timeMs)
     },
@@ -63,37 +63,37 @@ export function createScheduler({ startMs, tell }: SchedulerOptions): Scheduler 
 }
 
 /** Node runs a tick when no promise is left that could go on. */
-function everyPromise(): Promise<void> {
+function drainMicrotasks(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }
 
 const isBefore = (a: Event, b: Event) => a.timeMs < b.timeMs || (a.timeMs === b.timeMs && a.order < b.order)
 
 function push(heap: Event[], event: Event): void {
-  let place = heap.length
+  let index = heap.length
   heap.push(event)
-  while (place > 0) {
-    const above = (place - 1) >> 1
+  while (index > 0) {
+    const above = (index - 1) >> 1
     const parent = heap[above]
     if (!parent || isBefore(parent, event)) break
-    heap[place] = parent
+    heap[index] = parent
     heap[above] = event
-    place = above
+    index = above
   }
 }
 
 function pop(heap: Event[]): void {
   const last = heap.pop()
   if (!last || heap.length === 0) return
-  let place = 0
+  let index = 0
   for (;;) {
-    const left = 2 * place + 1
+    const left = 2 * index + 1
     const [a, b] = [heap[left], heap[left + 1]]
     if (!a) break
     const [least, at] = b && isBefore(b, a) ? [b, left + 1] : [a, left]
     if (isBefore(last, least)) break
-    heap[place] = least
-    place = at
+    heap[index] = least
+    index = at
   }
-  heap[place] = last
+  heap[index] = last
 }

@@ -1,7 +1,7 @@
 // Schedules that the service once failed, with what was wrong. Each is played again in every run. A seed is good for the
 // world as it is: whoever changes the world looks for them anew, and what was mended has a test of its own besides.
 
-export const ONCE_FAILED: readonly { seed: number; was: string }[] = [
+export const REGRESSION_SEEDS: readonly { seed: number; was: string }[] = [
   {
     seed: 17,
     was: 'Two presses at once on a way to pay that is given time to act: the second moved what the first had moved, and broke.',

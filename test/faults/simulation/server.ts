@@ -2,87 +2,87 @@
 // arrive or after they were done. To the service it is a Db like any other.
 
 import { type Db, DbUnavailable, retryDeadlocks, type Statement, type Tx } from '../../../src/kit/db.ts'
-import type { Modelled } from './model/statement.ts'
+import type { ModelledStatement } from './model/statement.ts'
 import { Blocked, type Row, type Session, type Store, sqlError } from './model/store.ts'
 import type { Host, Sim } from './sim.ts'
 
 export interface Server {
   connect(host: Host): Db
   /** The connections of a process that died: what it had not committed is undone. */
-  hangUp(host: Host): void
+  dropConnections(host: Host): void
   /** Somebody from outside holds the row for a while. */
-  holdRow(table: string, row: Row, forMs: number): void
+  lockRow(table: string, row: Row, forMs: number): void
 }
 
 export interface Executed {
   session: Session
-  isAlone: boolean
+  isAutocommit: boolean
   statement: Statement<unknown>
   values: readonly unknown[]
   outcome: { rows: Row[] } | { error: unknown }
 }
 
 export interface ServerOptions {
-  statements: ReadonlyMap<string, Modelled>
+  statements: ReadonlyMap<string, ModelledStatement>
   /** Hears of everything that was done, in its order, for whoever does it again elsewhere. */
-  tell?: (step: Executed | { session: Session; ends: 'commit' | 'abort' }) => void
+  onStep?: (step: Executed | { session: Session; ends: 'commit' | 'abort' }) => void
 }
 
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_MS = 15_000
 
-const broken = () => new Error('Connection terminated unexpectedly')
+const connectionError = () => new Error('Connection terminated unexpectedly')
 
 type Done = (outcome: { rows: Row[] } | { error: unknown }) => void
 
-export function createServer(sim: Sim, store: Store, { statements, tell }: ServerOptions): Server {
-  const { chance, scheduler } = sim
+export function createServer(sim: Sim, store: Store, { statements, onStep }: ServerOptions): Server {
+  const { prng, scheduler } = sim
   const waiting = new Map<Session, (() => void)[]>()
   const open = new Map<Host, Set<Session>>()
   store.onEnd((session) => {
-    const woken = waiting.get(session) ?? []
+    const waiters = waiting.get(session) ?? []
     waiting.delete(session)
-    for (const retry of woken) scheduler.after(chance.between(0, 0.2), 'lock is free', retry)
+    for (const retry of waiters) scheduler.after(prng.between(0, 0.2), 'lock is free', retry)
   })
 
-  const delay = () => (sim.suffers('databaseSlow') ? chance.between(1, 400) : chance.between(0.05, 0.6))
+  const delay = () => (sim.injects('databaseSlow') ? prng.between(1, 400) : prng.between(0.05, 0.6))
 
   const finish = (session: Session, ends: 'commit' | 'abort') => {
-    if (session.isOver) return
-    tell?.({ session, ends })
+    if (session.isEnded) return
+    onStep?.({ session, ends })
     if (ends === 'commit') store.commit(session)
     else store.abort(session)
   }
 
   const execute = (
     session: Session,
-    isAlone: boolean,
+    isAutocommit: boolean,
     statement: Statement<unknown>,
     values: readonly unknown[],
     done: Done,
   ) => {
-    const giveUpAtMs = scheduler.now() + LOCK_TIMEOUT_MS
+    const lockTimeoutAtMs = scheduler.now() + LOCK_TIMEOUT_MS
     let isDone = false
-    const conclude = (outcome: { rows: Row[] } | { error: unknown }) => {
+    const finishStatement = (outcome: { rows: Row[] } | { error: unknown }) => {
       isDone = true
       session.waitsFor = null
-      tell?.({ session, isAlone, statement, values, outcome })
+      onStep?.({ session, isAutocommit, statement, values, outcome })
       done(outcome)
     }
     const attempt = () => {
       if (isDone) return
-      if (session.isOver) return conclude({ error: broken() })
+      if (session.isEnded) return finishStatement({ error: connectionError() })
       session.waitsFor = null
       try {
-        conclude({ rows: runStatement(store, session, statements, statement, values) })
+        finishStatement({ rows: runStatement(store, session, statements, statement, values) })
       } catch (error) {
-        if (!(error instanceof Blocked)) return conclude({ error })
-        if (store.isCircle(session, error.holder)) return conclude({ error: deadlock() })
+        if (!(error instanceof Blocked)) return finishStatement({ error })
+        if (store.isDeadlock(session, error.holder)) return finishStatement({ error: deadlock() })
         session.waitsFor = error.holder
         const others = waiting.get(error.holder) ?? []
         waiting.set(error.holder, [...others, attempt])
-        scheduler.at(giveUpAtMs, 'lock timeout', () => {
-          if (!isDone && session.waitsFor) conclude({ error: lockTimeout(values) })
+        scheduler.at(lockTimeoutAtMs, 'lock timeout', () => {
+          if (!isDone && session.waitsFor) finishStatement({ error: lockTimeout(values) })
         })
       }
     }
@@ -90,7 +90,7 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
   }
 
   /** There and back again: `work` is done at the server, and its end told to the process. */
-  const travel = <Result>(
+  const roundTrip = <Result>(
     host: Host,
     label: string,
     work: (done: (outcome: { rows: Result } | { error: unknown }) => void) => void,
@@ -99,20 +99,20 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
     const { epoch } = host
     return new Promise((resolve, reject) => {
       const answer = (error: unknown) =>
-        sim.reach(host, epoch, delay(), `${label} broke`, () => reject(error))
-      if (sim.suffers('statementLost')) {
+        sim.runOnHost(host, epoch, delay(), `${label} broke`, () => reject(error))
+      if (sim.injects('statementLost')) {
         onLost()
-        return answer(broken())
+        return answer(connectionError())
       }
       scheduler.after(delay(), `${label} arrives`, () => {
         // What a dying process had just written may not have left its machine.
-        if (host.epoch !== epoch && chance.happens(0.5)) return onLost()
+        if (host.epoch !== epoch && prng.nextBool(0.5)) return onLost()
         work((outcome) => {
-          if (sim.suffers('resultLost')) {
+          if (sim.injects('resultLost')) {
             onLost()
-            return answer(broken())
+            return answer(connectionError())
           }
-          sim.reach(host, epoch, delay(), `${label} answers`, () =>
+          sim.runOnHost(host, epoch, delay(), `${label} answers`, () =>
             'rows' in outcome ? resolve(outcome.rows) : reject(outcome.error),
           )
         })
@@ -122,15 +122,15 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
 
   const nameOf = (statement: Statement<unknown>) => statements.get(statement.name)?.name ?? statement.name
 
-  const queryAlone = (host: Host, statement: Statement<unknown>, values: readonly unknown[]) =>
-    travel<Row[]>(host, nameOf(statement), (done) => {
-      if (sim.isGivenUp()) return done({ error: deadlock() })
+  const queryAutocommit = (host: Host, statement: Statement<unknown>, values: readonly unknown[]) =>
+    roundTrip<Row[]>(host, nameOf(statement), (done) => {
+      if (sim.isDeadlockVictim()) return done({ error: deadlock() })
       const session = store.begin()
       execute(session, true, statement, values, (outcome) => {
         finish(session, 'rows' in outcome ? 'commit' : 'abort')
         done(outcome)
       })
-    }).catch((error) => Promise.reject(translate(error)))
+    }).catch((error) => Promise.reject(toDbError(error)))
 
   const sessionsOf = (host: Host) => {
     const sessions = open.get(host) ?? new Set<Session>()
@@ -138,27 +138,27 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
     return sessions
   }
 
-  const txOver = (host: Host, session: Session): Tx => {
-    let asked = 0
+  const transactionOn = (host: Host, session: Session): Tx => {
+    let statementCount = 0
     const endIfIdle = (seen: number) =>
       scheduler.after(IDLE_IN_TRANSACTION_MS, 'idle transaction', () => {
-        if (asked === seen) finish(session, 'abort')
+        if (statementCount === seen) finish(session, 'abort')
       })
     const abort = () => finish(session, 'abort')
     return {
       query: async <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) => {
-        asked += 1
-        const rows = await travel<Row[]>(
+        statementCount += 1
+        const rows = await roundTrip<Row[]>(
           host,
           nameOf(statement),
           (done) => {
-            if (sim.isGivenUp()) {
+            if (sim.isDeadlockVictim()) {
               abort()
               return done({ error: deadlock() })
             }
             execute(session, false, statement, values, (outcome) => {
               if ('error' in outcome) abort()
-              endIfIdle(asked)
+              endIfIdle(statementCount)
               done(outcome)
             })
           },
@@ -172,15 +172,15 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
   }
 
   const transact = async <Result>(host: Host, work: (tx: Tx) => Promise<Result>): Promise<Result> => {
-    const session = await travel<Session>(host, 'begin', (done) => {
+    const session = await roundTrip<Session>(host, 'begin', (done) => {
       const begun = store.begin()
       sessionsOf(host).add(begun)
       done({ rows: begun })
     })
     try {
-      const result = await work(txOver(host, session))
-      await travel(host, 'commit', (done) => {
-        if (session.isOver) return done({ error: broken() })
+      const result = await work(transactionOn(host, session))
+      await roundTrip(host, 'commit', (done) => {
+        if (session.isEnded) return done({ error: connectionError() })
         finish(session, 'commit')
         done({ rows: [] })
       })
@@ -198,22 +198,22 @@ export function createServer(sim: Sim, store: Store, { statements, tell }: Serve
     connect: (host) => ({
       query: <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) =>
         // A boundary, as above.
-        retryDeadlocks(() => queryAlone(host, statement, values)) as Promise<Answer[]>,
+        retryDeadlocks(() => queryAutocommit(host, statement, values)) as Promise<Answer[]>,
       script: () => Promise.reject(new Error('the model runs no scripts')),
       transaction: (work) =>
-        retryDeadlocks(() => transact(host, work).catch((error) => Promise.reject(translate(error)))),
+        retryDeadlocks(() => transact(host, work).catch((error) => Promise.reject(toDbError(error)))),
       close: () => Promise.resolve(),
     }),
-    hangUp(host) {
+    dropConnections(host) {
       for (const session of sessionsOf(host)) {
-        scheduler.after(chance.between(0, 50), 'hung up', () => finish(session, 'abort'))
+        scheduler.after(prng.between(0, 50), 'hung up', () => finish(session, 'abort'))
       }
       open.delete(host)
     },
-    holdRow(table, row, forMs) {
+    lockRow(table, row, forMs) {
       const session = store.begin()
       try {
-        store.run(session, (hands) => hands.lock(table, row))
+        store.run(session, (access) => access.lock(table, row))
       } catch {
         // Somebody else was quicker, so there is nothing to hold.
       }
@@ -233,17 +233,17 @@ function lockTimeout([json]: readonly unknown[]): Error {
 function runStatement(
   store: Store,
   session: Session,
-  statements: ReadonlyMap<string, Modelled>,
+  statements: ReadonlyMap<string, ModelledStatement>,
   statement: Statement<unknown>,
   values: readonly unknown[],
 ): Row[] {
   const known = statements.get(statement.name)
   if (!known) throw new Error(`the model does not know the statement ${statement.text.slice(0, 80)}`)
-  return store.run(session, (hands) => known.run(hands, values))
+  return store.run(session, (access) => known.run(access, values))
 }
 
 /** As kit/db.ts tells it: the server gave up for a lock, or nobody knows. */
-function translate(error: unknown): unknown {
+function toDbError(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === '55P03') return new DbUnavailable(error, true)
   const isBroken = error instanceof Error && error.message.startsWith('Connection terminated')

@@ -1,8 +1,8 @@
-// What everything in a simulated world shares: its time, its chance, its weather, and where it says what is wrong.
+// What everything in a simulated world shares: its time, its prng, its profile, and where it says what is wrong.
 
-import type { Chance } from './chance.ts'
+import { type FaultKind, type FaultProfile, NO_FAULTS } from './fault-profile.ts'
+import type { Prng } from './prng.ts'
 import type { Scheduler } from './scheduler.ts'
-import { CALM, type Trouble, type Weather } from './weather.ts'
 
 /** A machine with a process of the service. What waits inside when it dies never goes on. */
 export interface Host {
@@ -16,68 +16,74 @@ export interface Host {
 
 export interface Sim {
   readonly scheduler: Scheduler
-  readonly chance: Chance
+  readonly prng: Prng
   now(): Date
   /** Whether this goes wrong now. */
-  suffers(trouble: Trouble): boolean
+  injects(fault: FaultKind): boolean
   /** Whether the server gives a statement up for the sake of another. */
-  isGivenUp(): boolean
-  isCalm(): boolean
-  clearUp(): void
+  isDeadlockVictim(): boolean
+  isFaultFree(): boolean
+  stopFaults(): void
   /** What goes wrong now has its effect so much later. */
-  lasts(delayMs: number): void
-  /** When the last trouble has had its effect. */
-  lastTroubleMs(): number
+  extendFaultWindow(delayMs: number): void
+  /** When the last fault has had its effect. */
+  lastFaultMs(): number
   /** For so long nothing passes between the service and any provider. */
-  cutOff(forMs: number): void
-  isCutOff(): boolean
-  violate(what: string): void
+  partition(forMs: number): void
+  isPartitioned(): boolean
+  reportViolation(what: string): void
   readonly violations: readonly string[]
   /** Something reaches the process that was running when it was asked for, if that one is still there. */
-  reach(host: Host, epoch: number, delayMs: number, label: string, run: () => void): void
+  runOnHost(host: Host, epoch: number, delayMs: number, label: string, run: () => void): void
 }
 
 // More than one is rarely of use, and a broken world could tell of millions.
-const MOST_VIOLATIONS = 5
+const MAX_VIOLATIONS = 5
 
-const GIVEN_UP = [0, 0, 0, 0.03, 0.15]
+const DEADLOCK_PROBABILITIES = [0, 0, 0, 0.03, 0.15]
 
-/** Rivals are who else is at the database: their chance is their own, so that most schedules know nothing of them. */
-export function createSim(scheduler: Scheduler, chance: Chance, rivals: Chance, drawn: Weather): Sim {
-  let weather = drawn
-  const givenUp = rivals.pick(GIVEN_UP)
-  let lastTroubleMs = scheduler.now()
-  let cutOffUntilMs = 0
+/** Rivals are who else is at the database: their prng is their own, so that most schedules know nothing of them. */
+export function createSim(
+  scheduler: Scheduler,
+  prng: Prng,
+  deadlockPrng: Prng,
+  drawnProfile: FaultProfile,
+): Sim {
+  let profile = drawnProfile
+  const deadlockProbability = deadlockPrng.pick(DEADLOCK_PROBABILITIES)
+  let lastFaultMs = scheduler.now()
+  let partitionedUntilMs = 0
   const violations: string[] = []
-  const reach: Sim['reach'] = (host, epoch, delayMs, label, run) => {
+  const runOnHost: Sim['runOnHost'] = (host, epoch, delayMs, label, run) => {
     scheduler.after(delayMs, `${host.name} ${label}`, () => {
       if (host.epoch !== epoch || !host.isUp) return
       const pauseMs = host.pausedUntilMs - scheduler.now()
-      if (pauseMs > 0) reach(host, epoch, pauseMs, label, run)
+      if (pauseMs > 0) runOnHost(host, epoch, pauseMs, label, run)
       else run()
     })
   }
   return {
     scheduler,
-    chance,
+    prng,
     now: () => new Date(Math.floor(scheduler.now())),
-    suffers: (trouble) => chance.happens(weather[trouble]),
-    isGivenUp: () => weather !== CALM && givenUp > 0 && rivals.happens(givenUp),
-    isCalm: () => weather === CALM,
-    clearUp: () => {
-      weather = CALM
-      lastTroubleMs = Math.max(lastTroubleMs, scheduler.now())
+    injects: (fault) => prng.nextBool(profile[fault]),
+    isDeadlockVictim: () =>
+      profile !== NO_FAULTS && deadlockProbability > 0 && deadlockPrng.nextBool(deadlockProbability),
+    isFaultFree: () => profile === NO_FAULTS,
+    stopFaults: () => {
+      profile = NO_FAULTS
+      lastFaultMs = Math.max(lastFaultMs, scheduler.now())
     },
-    cutOff: (forMs) => {
-      cutOffUntilMs = scheduler.now() + forMs
+    partition: (forMs) => {
+      partitionedUntilMs = scheduler.now() + forMs
     },
-    isCutOff: () => scheduler.now() < cutOffUntilMs && weather !== CALM,
-    lasts: (delayMs) => {
-      lastTroubleMs = Math.max(lastTroubleMs, scheduler.now() + delayMs)
+    isPartitioned: () => scheduler.now() < partitionedUntilMs && profile !== NO_FAULTS,
+    extendFaultWindow: (delayMs) => {
+      lastFaultMs = Math.max(lastFaultMs, scheduler.now() + delayMs)
     },
-    lastTroubleMs: () => lastTroubleMs,
-    violate: (what) => void (violations.length < MOST_VIOLATIONS && violations.push(what)),
+    lastFaultMs: () => lastFaultMs,
+    reportViolation: (what) => void (violations.length < MAX_VIOLATIONS && violations.push(what)),
     violations,
-    reach,
+    runOnHost,
   }
 }

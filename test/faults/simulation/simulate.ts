@@ -1,19 +1,19 @@
-// npm run simulate: plays schedules of the money path in simulated time, as many as one likes, and then every planted
+// npm run simulate: plays schedules of the money path in simulated time, as many as one likes, and then every mutant
 // mistake until it is noticed. Prints the seed of whatever fails.
 
 import { parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
-import { PLANTED } from './planted.ts'
+import { MUTANTS } from './mutants.ts'
 import { runSchedule } from './schedule.ts'
 
-const HELP = `npm run simulate [-- --schedules 100000] [-- --seed N] [-- --tell] [-- --no-planted] [-- --json]
+const HELP = `npm run simulate [-- --schedules 100000] [-- --seed N] [-- --verbose] [-- --no-mutants] [-- --json]
 
 Plays schedules: the real money path over a simulated database, simulated gateways and simulated time, with everything
 going wrong that can. Each is made of its seed alone; the first seed is random unless it is given.
 
   --schedules N  how many; 10,000 unless given
   --seed N       the seed of the first one; the others follow
-  --tell         print every event, for one schedule that failed
-  --no-planted   leave the planted mistakes out
+  --verbose      print every event, for one schedule that failed
+  --no-mutants   leave the mutants out
   --json         one JSON document instead of the lines
   --help         this text
 `
@@ -21,12 +21,12 @@ going wrong that can. Each is made of its seed alone; the first seed is random u
 const options = parseOptions(HELP, {
   schedules: { type: 'string', default: '10000' },
   seed: { type: 'string' },
-  tell: { type: 'boolean', default: false },
-  planted: { type: 'boolean', default: true },
+  verbose: { type: 'boolean', default: false },
+  mutants: { type: 'boolean', default: true },
   json: { type: 'boolean', default: false },
 })
 
-const MOST_PLANTED_SCHEDULES = 50_000
+const MAX_SCHEDULES_PER_MUTANT = 50_000
 // A terminal shows one line that is written anew, a file all of them.
 const REPORT_EVERY_MS = process.stderr.isTTY ? 2_000 : 15_000
 
@@ -43,12 +43,12 @@ function readSeed(): number {
 
 async function simulate(schedules: number, firstSeed: number): Promise<void> {
   show(`${schedules.toLocaleString('en')} schedules from seed ${firstSeed}`)
-  const played = await playAll(schedules, firstSeed)
-  const planted = options.planted && !options.tell ? await findPlanted(firstSeed) : []
-  const document = { schedules, firstSeed, ...played, planted }
+  const results = await runSchedules(schedules, firstSeed)
+  const mutants = options.mutants && !options.verbose ? await runMutants(firstSeed) : []
+  const document = { schedules, firstSeed, ...results, mutants }
   if (options.json) process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
-  const isMissed = planted.some((one) => one.noticedAfter === null)
-  if (played.failures.length > 0 || isMissed) process.exitCode = 1
+  const isUndetected = mutants.some((one) => one.detectedAfter === null)
+  if (results.failures.length > 0 || isUndetected) process.exitCode = 1
 }
 
 interface Failure {
@@ -56,12 +56,12 @@ interface Failure {
   violations: readonly string[]
 }
 
-async function playAll(schedules: number, firstSeed: number) {
+async function runSchedules(schedules: number, firstSeed: number) {
   const totals = { events: 0, payments: 0, executions: 0, kills: 0 }
   const failures: Failure[] = []
-  const tellProgress = createProgress(schedules)
+  const reportProgress = createProgress(schedules)
   for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
-    const result = await runSchedule(seed, options.tell ? { tell: printEvent } : {})
+    const result = await runSchedule(seed, options.verbose ? { onEvent: printEvent } : {})
     totals.events += result.events
     totals.payments += result.payments
     totals.executions += result.executions
@@ -70,7 +70,7 @@ async function playAll(schedules: number, firstSeed: number) {
       failures.push({ seed, violations: result.violations })
       show(`\nseed ${seed}: ${result.violations.join('\n  ')}`)
     }
-    await tellProgress(seed - firstSeed + 1, failures.length)
+    await reportProgress(seed - firstSeed + 1, failures.length)
   }
   const { events, payments, executions, kills } = totals
   const count = (number: number) => number.toLocaleString('en')
@@ -87,11 +87,11 @@ function printEvent(atMs: number, label: string): void {
 /** How far it is, and the time that is left. */
 function createProgress(total: number): (done: number, failures: number) => Promise<void> {
   const startedAt = performance.now()
-  let toldAt = startedAt
+  let reportedAtMs = startedAt
   return async (done, failures) => {
     const now = performance.now()
-    if (now - toldAt < REPORT_EVERY_MS && done < total) return
-    toldAt = now
+    if (now - reportedAtMs < REPORT_EVERY_MS && done < total) return
+    reportedAtMs = now
     const leftSeconds = Math.round((((now - startedAt) / done) * (total - done)) / 1_000)
     const share = Math.floor((done / total) * 100)
     const line = `${share} % · ${done} of ${total} · ${failures} failed · ${leftSeconds} s left`
@@ -103,21 +103,21 @@ function createProgress(total: number): (done: number, failures: number) => Prom
 }
 
 /** After how many schedules each was noticed; null when it was not. */
-async function findPlanted(firstSeed: number) {
-  show(`\n${PLANTED.length} planted mistakes, each until it is noticed:`)
-  const planted: { name: string; noticedAfter: number | null }[] = []
-  for (const { name, plant } of PLANTED) {
-    const found = await findOne(plant, firstSeed)
-    planted.push({ name, noticedAfter: found?.schedules ?? null })
+async function runMutants(firstSeed: number) {
+  show(`\n${MUTANTS.length} mutants, each until it is noticed:`)
+  const mutants: { name: string; detectedAfter: number | null }[] = []
+  for (const { name, mutation } of MUTANTS) {
+    const found = await detectMutant(mutation, firstSeed)
+    mutants.push({ name, detectedAfter: found?.schedules ?? null })
     const words = found ? `${found.schedules} schedules: ${found.violation}` : 'NOT NOTICED'
     show(`  ${name.padEnd(34)} ${words}`)
   }
-  return planted
+  return mutants
 }
 
-async function findOne(plant: (typeof PLANTED)[number]['plant'], firstSeed: number) {
-  for (let schedules = 1; schedules <= MOST_PLANTED_SCHEDULES; schedules += 1) {
-    const { violations } = await runSchedule(firstSeed + schedules - 1, { plant })
+async function detectMutant(mutation: (typeof MUTANTS)[number]['mutation'], firstSeed: number) {
+  for (let schedules = 1; schedules <= MAX_SCHEDULES_PER_MUTANT; schedules += 1) {
+    const { violations } = await runSchedule(firstSeed + schedules - 1, { mutation })
     const [violation] = violations
     if (violation !== undefined) return { schedules, violation: violation.split('\n')[0]?.slice(0, 90) }
   }

@@ -4,16 +4,16 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PLANTED } from './planted.ts'
+import { MUTANTS } from './mutants.ts'
 import { runSchedule } from './schedule.ts'
-import { ONCE_FAILED } from './seeds.ts'
+import { REGRESSION_SEEDS } from './seeds.ts'
 
 const SCHEDULES = 10_000
 const PARTS = 5
 
 async function requireHeld(seed: number): Promise<void> {
   const { violations } = await runSchedule(seed)
-  assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed} --schedules 1 --tell`)
+  assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed} --schedules 1 --verbose`)
 }
 
 describe('in simulated time', () => {
@@ -26,13 +26,13 @@ describe('in simulated time', () => {
   }
 
   it('everything holds in the schedules that failed once', async () => {
-    for (const { seed } of ONCE_FAILED) await requireHeld(seed)
+    for (const { seed } of REGRESSION_SEEDS) await requireHeld(seed)
   })
 
   it('a seed plays the same schedule again', async () => {
     const play = async (seed: number) => {
       const lines: string[] = []
-      const { hash } = await runSchedule(seed, { tell: (atMs, label) => lines.push(`${atMs} ${label}`) })
+      const { hash } = await runSchedule(seed, { onEvent: (atMs, label) => lines.push(`${atMs} ${label}`) })
       return { hash, lines }
     }
     for (const seed of [1, 2, 3, 89, 9_007_199_254]) {
@@ -46,21 +46,21 @@ describe('in simulated time', () => {
 
 describe('a planted mistake is noticed', () => {
   // The rarest needs an interleaving that one schedule in a thousand has.
-  const MOST_SCHEDULES = 6_000
+  const MAX_SCHEDULES = 6_000
 
   it('of which there are at least twenty', () => {
-    assert.ok(PLANTED.length >= 20)
-    assert.equal(new Set(PLANTED.map(({ name }) => name)).size, PLANTED.length)
+    assert.ok(MUTANTS.length >= 20)
+    assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length)
   })
 
-  for (const { name, plant, noticedIn } of PLANTED) {
+  for (const { name, mutation, detectedBySeed } of MUTANTS) {
     it(`when it is: ${name}`, async (t) => {
-      const notice = async (seed: number) => (await runSchedule(seed, { plant })).violations[0]
-      let violation = noticedIn === undefined ? undefined : await notice(noticedIn)
-      for (let seed = 1; violation === undefined && seed <= MOST_SCHEDULES; seed += 1) {
+      const notice = async (seed: number) => (await runSchedule(seed, { mutation })).violations[0]
+      let violation = detectedBySeed === undefined ? undefined : await notice(detectedBySeed)
+      for (let seed = 1; violation === undefined && seed <= MAX_SCHEDULES; seed += 1) {
         violation = await notice(seed)
       }
-      assert.ok(violation, `not in ${MOST_SCHEDULES} schedules`)
+      assert.ok(violation, `not in ${MAX_SCHEDULES} schedules`)
       t.diagnostic(violation.split('\n')[0] ?? '')
     })
   }

@@ -7,16 +7,16 @@ import {
   upsertMethod,
 } from '../../../../src/customers/method-queries.ts'
 import { findCustomer } from '../../../../src/customers/queries.ts'
-import { own } from './payments.ts'
-import { modelled, picking, timeOf } from './statement.ts'
-import type { Hands, Row } from './store.ts'
+import { findOwned } from './payments.ts'
+import { modelStatement, pickColumns, timeOf } from './statement.ts'
+import type { Row, TableAccess } from './store.ts'
 
-const pickCustomer = picking(
+const pickCustomer = pickColumns(
   ...['id', 'email', 'firstname', 'lastname', 'country', 'phone', 'metadata', 'status', 'status_reason'],
   ...['successful_payments', 'last_payment_at', 'created_at', 'updated_at'],
 )
 
-const pickMethod = picking(
+const pickMethod = pickColumns(
   ...['merchant_id', 'id', 'customer_id', 'type', 'status', 'version', 'gateway', 'account_id'],
   ...['token_sealed', 'credential_sealed', 'currencies', 'card', 'mobile_money', 'is_default'],
   ...['is_recurring_intent', 'expires_at', 'last_used_at', 'created_at'],
@@ -30,10 +30,10 @@ const SAVED = [
 
 const json = (text: unknown) => (text === null ? null : JSON.parse(text as string))
 
-function save(hands: Hands, values: readonly unknown[]): Row[] {
+function save(access: TableAccess, values: readonly unknown[]): Row[] {
   const given: Row = Object.fromEntries(SAVED.map((column, index) => [column, values[index]]))
   const wanted: Row = { ...given, card: json(given.card), mobile_money: json(given.mobile_money) }
-  const ofCustomer = hands
+  const ofCustomer = access
     .all('payment_methods')
     .filter((row) => row.merchant_id === wanted.merchant_id && row.customer_id === wanted.customer_id)
   const is_default = !ofCustomer.some((row) => row.is_default)
@@ -44,16 +44,16 @@ function save(hands: Hands, values: readonly unknown[]): Row[] {
     row.fingerprint === wanted.fingerprint
   const known = ofCustomer.find(isSameCard)
   const row = known
-    ? renew(hands, known, { ...wanted, is_default })
-    : hands.insert('payment_methods', { ...wanted, is_default, last_used_at: wanted.created_at })
+    ? renew(access, known, { ...wanted, is_default })
+    : access.insert('payment_methods', { ...wanted, is_default, last_used_at: wanted.created_at })
   return [{ ...pickMethod(row), saveId: row.save_id }]
 }
 
-function renew(hands: Hands, known: Row, wanted: Row): Row {
+function renew(access: TableAccess, known: Row, wanted: Row): Row {
   const { card, currencies, expires_at } = wanted
   const isRevived =
     known.status === 'expired' && (expires_at === null || timeOf(expires_at) > timeOf(wanted.created_at))
-  return hands.update('payment_methods', known, {
+  return access.update('payment_methods', known, {
     ...{ card, currencies, expires_at },
     is_recurring_intent: known.is_recurring_intent || wanted.is_recurring_intent,
     ...(isRevived && {
@@ -66,42 +66,42 @@ function renew(hands: Hands, known: Row, wanted: Row): Row {
 }
 
 export const CUSTOMER_STATEMENTS = [
-  modelled(
+  modelStatement(
     'findCustomer',
     (db) => findCustomer(db, '', ''),
-    (hands, [merchantId, id]) => {
-      const row = own(hands, 'customers', merchantId, id)
+    (access, [merchantId, id]) => {
+      const row = findOwned(access, 'customers', merchantId, id)
       return row ? [pickCustomer(row)] : []
     },
   ),
-  modelled(
+  modelStatement(
     'findMethod',
     (db) => findMethod(db, '', ''),
-    (hands, [merchantId, id]) => {
-      const row = own(hands, 'payment_methods', merchantId, id)
+    (access, [merchantId, id]) => {
+      const row = findOwned(access, 'payment_methods', merchantId, id)
       return row ? [pickMethod(row)] : []
     },
   ),
-  modelled(
+  modelStatement(
     'findMethodsByToken',
     (db) => findMethodsByToken(db, []),
-    (hands, [merchantIds, hashes]) =>
+    (access, [merchantIds, hashes]) =>
       (merchantIds as string[]).flatMap((merchantId, index) => {
         const hash = (hashes as Buffer[])[index] as Buffer
         const isMeant = (row: Row) =>
           row.merchant_id === merchantId && (row.token_hash as Buffer).equals(hash)
-        const row = hands.all('payment_methods').find(isMeant)
-        const customer = row && hands.get('customers', String(row.customer_id))
+        const row = access.all('payment_methods').find(isMeant)
+        const customer = row && access.get('customers', String(row.customer_id))
         return row && customer ? [{ n: index + 1, ...pickMethod(row), emailKey: customer.email_key }] : []
       }),
   ),
-  modelled('upsertMethod', (db) => upsertMethod(db, { card: null, mobileMoney: null } as never), save),
-  modelled(
+  modelStatement('upsertMethod', (db) => upsertMethod(db, { card: null, mobileMoney: null } as never), save),
+  modelStatement(
     'replaceCredential',
     (db) => replaceCredential(db, '', '', ''),
-    (hands, [merchantId, id, credential_sealed]) => {
-      const row = own(hands, 'payment_methods', merchantId, id)
-      return row ? [pickMethod(hands.update('payment_methods', row, { credential_sealed }))] : []
+    (access, [merchantId, id, credential_sealed]) => {
+      const row = findOwned(access, 'payment_methods', merchantId, id)
+      return row ? [pickMethod(access.update('payment_methods', row, { credential_sealed }))] : []
     },
   ),
 ]

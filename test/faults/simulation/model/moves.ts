@@ -1,8 +1,8 @@
 // The moves of payments and the closing of attempts.
 
 import { applyMoves, closeAttempt } from '../../../../src/payments/move-queries.ts'
-import { isSame, type Kind, latest, modelled, readRows, timeOf } from './statement.ts'
-import { type Hands, type Row, sqlError } from './store.ts'
+import { isSame, type Kind, latest, modelStatement, readRows, timeOf } from './statement.ts'
+import { type Row, sqlError, type TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
   paid_minor: 'minor',
@@ -26,52 +26,59 @@ export interface Guards {
 
 export const EVERY_GUARD: Guards = { version: true, fence: true, event: true, ledger: true }
 
-export function move(hands: Hands, [json]: readonly unknown[], guards = EVERY_GUARD): Row[] {
+export function move(access: TableAccess, [json]: readonly unknown[], guards = EVERY_GUARD): Row[] {
   const inputs = readRows(json, KINDS)
-  const held = holdAttempts(hands, inputs, guards)
+  const locked = lockAttempts(access, inputs, guards)
   const done: [Row, Row][] = []
   for (const input of inputs) {
-    const payment = hands.get('payments', String(input.payment_id))
-    if (!payment || !isAsSeen(hands, payment, input, held, guards)) continue
-    done.push([input, movePayment(hands, payment, input)])
+    const payment = access.get('payments', String(input.payment_id))
+    if (!payment || !matchesExpected(access, payment, input, locked, guards)) continue
+    done.push([input, movePayment(access, payment, input)])
   }
-  for (const [input, payment] of done) writeMove(hands, input, payment, guards)
-  for (const [input, payment] of done) noteCapture(hands, input, payment)
+  for (const [input, payment] of done) writeMove(access, input, payment, guards)
+  for (const [input, payment] of done) recordCapture(access, input, payment)
   return done.map(([input]) => ({ n: input.n }))
 }
 
 /** The numbers of those whose attempt is still theirs. */
-function holdAttempts(hands: Hands, inputs: readonly Row[], guards: Guards): Set<unknown> {
-  const held = new Set<unknown>()
+function lockAttempts(access: TableAccess, inputs: readonly Row[], guards: Guards): Set<unknown> {
+  const locked = new Set<unknown>()
   const named = inputs.filter(({ attempt_id: id }) => id !== null)
   for (const input of named.toSorted((a, b) => (String(a.attempt_id) < String(b.attempt_id) ? -1 : 1))) {
-    const attempt = hands.get('attempts', String(input.attempt_id))
-    const isTheirs = !guards.fence || input.expected_fence === null || attempt?.fence === input.expected_fence
-    if (!attempt || !isTheirs) continue
-    hands.lock('attempts', attempt)
-    held.add(input.n)
+    const attempt = access.get('attempts', String(input.attempt_id))
+    const ownsFence =
+      !guards.fence || input.expected_fence === null || attempt?.fence === input.expected_fence
+    if (!attempt || !ownsFence) continue
+    access.lock('attempts', attempt)
+    locked.add(input.n)
   }
-  return held
+  return locked
 }
 
-function isAsSeen(hands: Hands, payment: Row, input: Row, held: Set<unknown>, guards: Guards): boolean {
+function matchesExpected(
+  access: TableAccess,
+  payment: Row,
+  input: Row,
+  locked: Set<unknown>,
+  guards: Guards,
+): boolean {
   const isSameState = payment.version === input.expected_version && payment.status === input.from_status
   const isSameTime =
     input.expected_expires_at === null || isSame(payment.expires_at, input.expected_expires_at)
-  const isHeld = input.attempt_id === null || held.has(input.n)
-  return (isSameState || !guards.version) && isSameTime && isHeld && isWelcome(hands, payment, input)
+  const isHeld = input.attempt_id === null || locked.has(input.n)
+  return (isSameState || !guards.version) && isSameTime && isHeld && isCustomerAllowed(access, payment, input)
 }
 
-function isWelcome(hands: Hands, payment: Row, input: Row): boolean {
+function isCustomerAllowed(access: TableAccess, payment: Row, input: Row): boolean {
   return (
-    input.new_attempt === null || hands.get('customers', String(payment.customer_id))?.status !== 'blocked'
+    input.new_attempt === null || access.get('customers', String(payment.customer_id))?.status !== 'blocked'
   )
 }
 
 const OPEN: unknown[] = ['pending', 'processing']
 
-function movePayment(hands: Hands, payment: Row, input: Row): Row {
-  return hands.update('payments', payment, {
+function movePayment(access: TableAccess, payment: Row, input: Row): Row {
+  return access.update('payments', payment, {
     status: input.to_status,
     status_reason: input.status_reason,
     version: Number(payment.version) + 1,
@@ -89,31 +96,31 @@ function movePayment(hands: Hands, payment: Row, input: Row): Row {
   })
 }
 
-function writeMove(hands: Hands, input: Row, payment: Row, guards: Guards): void {
+function writeMove(access: TableAccess, input: Row, payment: Row, guards: Guards): void {
   const { merchant_id, payment_id, from_status, to_status, status_reason: reason, proof, source, at } = input
   const { version } = payment
   // A boundary: the service makes both.
-  const begun = input.new_attempt as Row | null
+  const newAttempt = input.new_attempt as Row | null
   const body = input.event_body as { resource: { type: string } }
-  if (input.attempt_id !== null) endAttempt(hands, input)
-  if (begun) beginAttempt(hands, input, begun)
-  const attempt_id = input.attempt_id ?? begun?.id ?? null
+  if (input.attempt_id !== null) endAttempt(access, input)
+  if (newAttempt) insertAttempt(access, input, newAttempt)
+  const attempt_id = input.attempt_id ?? newAttempt?.id ?? null
   const facts = { merchant_id, payment_id, version, from_status, to_status, reason, proof, source }
-  hands.insert('moves', { ...facts, attempt_id, at })
+  access.insert('moves', { ...facts, attempt_id, at })
   const { event_id: id, event_type: type } = input
   const resource = { resource_type: body.resource.type, resource_id: payment_id, version }
-  if (guards.event) hands.insert('events', { merchant_id, id, type, ...resource, body, created_at: at })
-  if (input.entry_id !== null && guards.ledger) credit(hands, input, payment)
+  if (guards.event) access.insert('events', { merchant_id, id, type, ...resource, body, created_at: at })
+  if (input.entry_id !== null && guards.ledger) credit(access, input, payment)
 }
 
-function endAttempt(hands: Hands, input: Row): void {
-  const attempt = hands.get('attempts', String(input.attempt_id))
+function endAttempt(access: TableAccess, input: Row): void {
+  const attempt = access.get('attempts', String(input.attempt_id))
   if (!attempt) return
-  const isRung =
+  const wasWoken =
     input.attempt_status === 'declined' &&
     attempt.due_at !== null &&
     timeOf(attempt.due_at) < timeOf(input.attempt_due_at)
-  hands.update('attempts', attempt, {
+  access.update('attempts', attempt, {
     status: input.attempt_status,
     gateway_reference: input.gateway_reference ?? attempt.gateway_reference,
     failure_code: input.attempt_failure_code,
@@ -121,14 +128,14 @@ function endAttempt(hands: Hands, input: Row): void {
     paid_minor: input.paid_minor,
     paid_currency: input.paid_currency,
     ended_at: input.at,
-    due_at: isRung ? attempt.due_at : input.attempt_next_poll_at,
+    due_at: wasWoken ? attempt.due_at : input.attempt_next_poll_at,
   })
 }
 
-function beginAttempt(hands: Hands, input: Row, begun: Row): void {
+function insertAttempt(access: TableAccess, input: Row, newAttempt: Row): void {
   const { merchant_id, payment_id, at: started_at } = input
-  const due_at = begun.due_at === null ? null : new Date(begun.due_at as string)
-  hands.insert('attempts', { ...begun, merchant_id, payment_id, status: 'started', started_at, due_at })
+  const due_at = newAttempt.due_at === null ? null : new Date(newAttempt.due_at as string)
+  access.insert('attempts', { ...newAttempt, merchant_id, payment_id, status: 'started', started_at, due_at })
 }
 
 export interface Line {
@@ -136,19 +143,23 @@ export interface Line {
   amount_minor: string
 }
 
-function credit(hands: Hands, input: Row, payment: Row): void {
+function credit(access: TableAccess, input: Row, payment: Row): void {
   const { merchant_id, entry_id: id, entry_kind: kind, payment_id, attempt_id, at } = input
-  hands.insert('ledger_entries', { merchant_id, id, kind, payment_id, attempt_id, at })
+  access.insert('ledger_entries', { merchant_id, id, kind, payment_id, attempt_id, at })
   // A boundary: the service makes the lines.
-  post(hands, { merchant_id, id, kind, payment_id, currency: payment.currency, at }, input.postings as Line[])
+  post(
+    access,
+    { merchant_id, id, kind, payment_id, currency: payment.currency, at },
+    input.postings as Line[],
+  )
   const { settle_minor: amount_minor, settle_due_at: due_at } = input
   if (amount_minor === null || (amount_minor as bigint) <= 0n) return
   const { currency } = payment
-  hands.insert('pending_settlements', { merchant_id, payment_id, currency, amount_minor, due_at })
+  access.insert('pending_settlements', { merchant_id, payment_id, currency, amount_minor, due_at })
 }
 
 /** The lines of an entry, and what they do to the balances. */
-export function post(hands: Hands, entry: Row, lines: readonly Line[], writesDeltas = true): void {
+export function post(access: TableAccess, entry: Row, lines: readonly Line[], writesDeltas = true): void {
   const { merchant_id, id: entry_id, kind, payment_id, currency, at } = entry
   let sum = 0n
   for (const [index, { account, amount_minor: text }] of lines.entries()) {
@@ -156,66 +167,66 @@ export function post(hands: Hands, entry: Row, lines: readonly Line[], writesDel
     const position = index + 1
     sum += amount_minor
     const line = { merchant_id, entry_id, position, account, currency, amount_minor }
-    hands.insert('postings', line)
+    access.insert('postings', line)
     if (!writesDeltas || (account !== 'available' && account !== 'pending')) continue
-    hands.insert('balance_deltas', { ...line, id: hands.serial(), at, kind, payment_id })
+    access.insert('balance_deltas', { ...line, id: access.nextSerial(), at, kind, payment_id })
   }
   if (sum !== 0n) throw sqlError('23514', 'the postings of an entry must sum to zero')
 }
 
-function noteCapture(hands: Hands, input: Row, payment: Row): void {
+function recordCapture(access: TableAccess, input: Row, payment: Row): void {
   if (input.entry_kind !== 'capture') return
-  const customer = hands.get('customers', String(payment.customer_id))
+  const customer = access.get('customers', String(payment.customer_id))
   const at = input.paid_at ?? input.at
   if (customer) {
-    hands.update('customers', customer, {
+    access.update('customers', customer, {
       successful_payments: (customer.successful_payments as bigint) + 1n,
       last_payment_at: latest(customer.last_payment_at, at),
     })
   }
-  const method = hands.get('payment_methods', String(input.payment_method_id))
+  const method = access.get('payment_methods', String(input.payment_method_id))
   if (method) {
-    hands.update('payment_methods', method, { last_used_at: latest(method.last_used_at, input.at) })
+    access.update('payment_methods', method, { last_used_at: latest(method.last_used_at, input.at) })
   }
 }
 
 const FINAL: unknown[] = ['succeeded', 'amount_mismatch', 'duplicate_success']
 
-export function close(hands: Hands, values: readonly unknown[]): Row[] {
+export function close(access: TableAccess, values: readonly unknown[]): Row[] {
   const [merchant_id, id, status, failure_code, failure_message, paid_minor, paid_currency, reference] =
     values
   const [reason, entryId, lines, at, seenDueAt, watchAt] = values.slice(8)
-  const attempt = hands.get('attempts', String(id))
+  const attempt = access.get('attempts', String(id))
   if (!attempt || FINAL.includes(attempt.status) || attempt.status === status) return []
-  const isRung =
+  const wasWoken =
     (status === 'declined' || status === 'requires_review') &&
     attempt.due_at !== null &&
     timeOf(attempt.due_at) < timeOf(seenDueAt)
-  hands.update('attempts', attempt, {
+  access.update('attempts', attempt, {
     ...{ status, failure_code, failure_message, paid_minor, paid_currency },
     gateway_reference: reference ?? attempt.gateway_reference,
     ended_at: at,
     refund_due_at: status === 'duplicate_success' ? at : null,
-    due_at: isRung ? attempt.due_at : watchAt,
+    due_at: wasWoken ? attempt.due_at : watchAt,
   })
-  const payment = hands.get('payments', String(attempt.payment_id))
+  const payment = access.get('payments', String(attempt.payment_id))
   const isCurrent =
     payment && OPEN.includes(payment.status) && payment.attempts_used === attempt.number && reason !== null
-  if (isCurrent) hands.update('payments', payment, { status_reason: reason, due_at: null })
+  if (isCurrent) access.update('payments', payment, { status_reason: reason, due_at: null })
   if (entryId !== null) {
     const kind = 'duplicate_capture'
     const entry = { merchant_id, id: entryId, kind, payment_id: attempt.payment_id, at }
-    hands.insert('ledger_entries', { ...entry, attempt_id: id })
-    post(hands, { ...entry, currency: paid_currency }, JSON.parse(lines as string), false)
+    access.insert('ledger_entries', { ...entry, attempt_id: id })
+    post(access, { ...entry, currency: paid_currency }, JSON.parse(lines as string), false)
   }
   return [{ id }]
 }
 
 export const MOVE_STATEMENTS = [
-  modelled(
+  modelStatement(
     'applyMoves',
     (db) => applyMoves(db, []),
-    (hands, values) => move(hands, values),
+    (access, values) => move(access, values),
   ),
-  modelled('closeAttempt', (db) => closeAttempt(db, { postings: [] } as never), close),
+  modelStatement('closeAttempt', (db) => closeAttempt(db, { postings: [] } as never), close),
 ]

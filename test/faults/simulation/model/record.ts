@@ -4,8 +4,8 @@ import { createOnce, findKey } from '../../../../src/kit/idempotency.ts'
 import { awaitStandby } from '../../../../src/kit/standby.ts'
 import { findReference, releaseIdempotencyKey } from '../../../../src/payments/queries.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'
-import { by, isDue, type Kind, modelled, picking, readRows } from './statement.ts'
-import type { Hands, Row } from './store.ts'
+import { isDue, type Kind, modelStatement, orderBy, pickColumns, readRows } from './statement.ts'
+import type { Row, TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
   amount_minor: 'minor',
@@ -16,21 +16,21 @@ const KINDS: Record<string, Kind> = {
 
 const hex = (text: unknown) => (text === null ? null : Buffer.from(text as string, 'hex'))
 
-function record(hands: Hands, [json]: readonly unknown[]): Row[] {
+function record(access: TableAccess, [json]: readonly unknown[]): Row[] {
   const inputs = readRows(json, KINDS, ['idempotency_key', 'attempt_id'])
-  const blocked = inputs.filter((input) => isBlocked(hands, input))
-  const inactive = inputs.filter((input) => isInactive(hands, input))
-  const welcome = inputs.filter((input) => !blocked.includes(input) && !inactive.includes(input))
-  const keyed = welcome.filter(({ idempotency_key: key }) => key !== null)
+  const blocked = inputs.filter((input) => isBlocked(access, input))
+  const inactive = inputs.filter((input) => isInactive(access, input))
+  const accepted = inputs.filter((input) => !blocked.includes(input) && !inactive.includes(input))
+  const keyed = accepted.filter(({ idempotency_key: key }) => key !== null)
   const claimedKeys = new Set(
-    keyed.sort(by('merchant_id', 'idempotency_key', 'n')).filter((input) => claimKey(hands, input)),
+    keyed.sort(orderBy('merchant_id', 'idempotency_key', 'n')).filter((input) => claimKey(access, input)),
   )
-  const fresh = welcome
+  const fresh = accepted
     .filter((input) => input.idempotency_key === null || claimedKeys.has(input))
-    .sort(by('merchant_id', 'reference', 'n'))
-    .filter((input) => claimReference(hands, input))
-  const customers = upsertCustomers(hands, fresh)
-  const recorded = fresh.map((input) => write(hands, input, customers.get(customerKey(input)) as string))
+    .sort(orderBy('merchant_id', 'reference', 'n'))
+    .filter((input) => claimReference(access, input))
+  const customers = upsertCustomers(access, fresh)
+  const recorded = fresh.map((input) => write(access, input, customers.get(customerKey(input)) as string))
   const refused = (refusal: string) => (input: Row) => {
     return { paymentId: input.payment_id, customerId: null, refusal }
   }
@@ -39,58 +39,58 @@ function record(hands: Hands, [json]: readonly unknown[]): Row[] {
 
 const customerKey = (input: Row) => `${input.merchant_id}|${input.email_key}`
 
-function findCustomer(hands: Hands, input: Row): Row | undefined {
-  return hands
+function findCustomer(access: TableAccess, input: Row): Row | undefined {
+  return access
     .all('customers')
     .find((row) => row.merchant_id === input.merchant_id && row.email_key === input.email_key)
 }
 
-function isBlocked(hands: Hands, input: Row): boolean {
-  const customer = findCustomer(hands, input)
-  if (customer) hands.lock('customers', customer)
+function isBlocked(access: TableAccess, input: Row): boolean {
+  const customer = findCustomer(access, input)
+  if (customer) access.lock('customers', customer)
   return customer?.status === 'blocked'
 }
 
-function isInactive(hands: Hands, input: Row): boolean {
-  const method = hands.get('payment_methods', String(input.payment_method_id))
+function isInactive(access: TableAccess, input: Row): boolean {
+  const method = access.get('payment_methods', String(input.payment_method_id))
   if (!method) return false
-  hands.share('payment_methods', method)
+  access.lockShared('payment_methods', method)
   const isOver = method.expires_at !== null && isDue(method.expires_at, input.at)
   return method.status !== 'active' || isOver
 }
 
-function claimKey(hands: Hands, input: Row): boolean {
+function claimKey(access: TableAccess, input: Row): boolean {
   const { merchant_id, idempotency_key: key, operation, reference, payment_id, at } = input
   const fingerprint = hex(input.fingerprint)
   const claimed_by = payment_id
   const row = { merchant_id, key, operation, fingerprint, resource: reference, claimed_by, created_at: at }
-  return hands.insertNew('idempotency_keys', row) !== undefined
+  return access.insertIfAbsent('idempotency_keys', row) !== undefined
 }
 
-function claimReference(hands: Hands, input: Row): boolean {
+function claimReference(access: TableAccess, input: Row): boolean {
   const { merchant_id, reference, payment_id, at } = input
   const row = { merchant_id, reference, payment_id, fingerprint: hex(input.fingerprint), created_at: at }
-  return hands.insertNew('payment_references', row) !== undefined
+  return access.insertIfAbsent('payment_references', row) !== undefined
 }
 
 /** The id of each customer; the latest of several payments says how they are called. */
-function upsertCustomers(hands: Hands, fresh: readonly Row[]): Map<string, string> {
+function upsertCustomers(access: TableAccess, fresh: readonly Row[]): Map<string, string> {
   const wanted = new Map<string, Row>()
   for (const input of fresh) {
     const other = wanted.get(customerKey(input))
     if (!other || Number(other.n) < Number(input.n)) wanted.set(customerKey(input), input)
   }
-  return new Map([...wanted].map(([key, input]) => [key, String(upsertCustomer(hands, input).id)]))
+  return new Map([...wanted].map(([key, input]) => [key, String(upsertCustomer(access, input).id)]))
 }
 
-function upsertCustomer(hands: Hands, input: Row): Row {
+function upsertCustomer(access: TableAccess, input: Row): Row {
   const { merchant_id, email, email_key, firstname, lastname, search_text, at } = input
-  const known = findCustomer(hands, input)
+  const known = findCustomer(access, input)
   if (!known) {
     const country = input.customer_country
     const facts = { merchant_id, id: input.customer_id, email, email_key, firstname, lastname, country }
-    tellOfCustomer(hands, input)
-    return hands.insert('customers', { ...facts, search_text, created_at: at, updated_at: at })
+    insertCustomerEvent(access, input)
+    return access.insert('customers', { ...facts, search_text, created_at: at, updated_at: at })
   }
   const country = input.customer_country ?? known.country
   const isSame =
@@ -99,10 +99,10 @@ function upsertCustomer(hands: Hands, input: Row): Row {
     known.lastname === lastname &&
     known.country === country
   const updated_at = isSame ? known.updated_at : at
-  return hands.update('customers', known, { email, firstname, lastname, country, search_text, updated_at })
+  return access.update('customers', known, { email, firstname, lastname, country, search_text, updated_at })
 }
 
-function tellOfCustomer(hands: Hands, input: Row): void {
+function insertCustomerEvent(access: TableAccess, input: Row): void {
   const { merchant_id, customer_event_id: id, customer_id: uuid, at } = input
   // A boundary: the service makes the body.
   const base = input.event_body as Row
@@ -115,7 +115,7 @@ function tellOfCustomer(hands: Hands, input: Row): void {
   }
   const body = { ...base, id, type: 'customer.created', resource, data }
   const facts = { merchant_id, id, type: 'customer.created', resource_type: 'customer', resource_id: uuid }
-  hands.insert('events', { ...facts, version: 1, body, created_at: at })
+  access.insert('events', { ...facts, version: 1, body, created_at: at })
 }
 
 const PAYMENT_FACTS = [
@@ -124,10 +124,10 @@ const PAYMENT_FACTS = [
   ...['payment_method_id', 'link_id', 'expires_at'],
 ]
 
-function write(hands: Hands, input: Row, customerId: string): Row {
+function write(access: TableAccess, input: Row, customerId: string): Row {
   const { merchant_id, payment_id, attempt_id, status, status_reason: reason, source, at } = input
   const facts = Object.fromEntries(PAYMENT_FACTS.map((name) => [name, input[name] ?? null]))
-  hands.insert('payments', {
+  access.insert('payments', {
     ...facts,
     id: payment_id,
     version: 1,
@@ -140,16 +140,16 @@ function write(hands: Hands, input: Row, customerId: string): Row {
     due_at: input.expires_at,
     created_at: at,
   })
-  if (attempt_id !== null) writeAttempt(hands, input)
+  if (attempt_id !== null) writeAttempt(access, input)
   const move = { merchant_id, payment_id, version: 1, to_status: status, reason, source, attempt_id, at }
-  hands.insert('moves', move)
-  writeEvent(hands, input, customerId)
+  access.insert('moves', move)
+  writeEvent(access, input, customerId)
   return { paymentId: payment_id, customerId, refusal: null }
 }
 
-function writeAttempt(hands: Hands, input: Row): void {
+function writeAttempt(access: TableAccess, input: Row): void {
   const { merchant_id, payment_id, kind: operation, gateway, account_id = null, at: started_at } = input
-  hands.insert('attempts', {
+  access.insert('attempts', {
     ...{
       merchant_id,
       id: input.attempt_id,
@@ -164,14 +164,14 @@ function writeAttempt(hands: Hands, input: Row): void {
   })
 }
 
-function writeEvent(hands: Hands, input: Row, customerId: string): void {
+function writeEvent(access: TableAccess, input: Row, customerId: string): void {
   // A boundary: the service makes the body, and a payment in it has a customer.
   const base = input.event_body as { resource: { type: string }; data: { customer: Row } }
   const customer = { ...base.data.customer, uuid: customerId }
   const body = { ...base, data: { ...base.data, customer } }
   const { merchant_id, event_id: id, event_type: type, payment_id: resource_id, at: created_at } = input
   const resource_type = base.resource.type
-  hands.insert('events', { merchant_id, id, type, resource_type, resource_id, version: 1, body, created_at })
+  access.insert('events', { merchant_id, id, type, resource_type, resource_id, version: 1, body, created_at })
 }
 
 const once = (db: Parameters<typeof findKey>[0]) =>
@@ -184,35 +184,35 @@ const once = (db: Parameters<typeof findKey>[0]) =>
 
 export const RECORD_STATEMENTS = [
   // There is no standby here.
-  modelled('awaitStandby', awaitStandby, () => [{ place: null }]),
-  modelled('recordPayments', (db) => recordPayments(db, []), record),
-  modelled(
+  modelStatement('awaitStandby', awaitStandby, () => [{ place: null }]),
+  modelStatement('recordPayments', (db) => recordPayments(db, []), record),
+  modelStatement(
     'findReference',
     (db) => findReference(db, '', ''),
-    (hands, [merchantId, reference]) => {
-      const row = hands.get('payment_references', `${merchantId}|${reference}`)
-      return row ? [picking('payment_id', 'fingerprint')(row)] : []
+    (access, [merchantId, reference]) => {
+      const row = access.get('payment_references', `${merchantId}|${reference}`)
+      return row ? [pickColumns('payment_id', 'fingerprint')(row)] : []
     },
   ),
-  modelled('claimKey', once, (hands, values) => {
+  modelStatement('claimKey', once, (access, values) => {
     const [merchant_id, key, operation, fingerprint, resource, created_at] = values
     const row = { merchant_id, key, operation, fingerprint, resource, claimed_by: resource, created_at }
-    return hands.insertNew('idempotency_keys', row) ? [{ key }] : []
+    return access.insertIfAbsent('idempotency_keys', row) ? [{ key }] : []
   }),
-  modelled(
+  modelStatement(
     'findKey',
     (db) => findKey(db, '', ''),
-    (hands, [merchantId, key]) => {
-      const row = hands.get('idempotency_keys', `${merchantId}|${key}`)
-      return row ? [picking('operation', 'fingerprint', 'resource')(row)] : []
+    (access, [merchantId, key]) => {
+      const row = access.get('idempotency_keys', `${merchantId}|${key}`)
+      return row ? [pickColumns('operation', 'fingerprint', 'resource')(row)] : []
     },
   ),
-  modelled(
+  modelStatement(
     'releaseIdempotencyKey',
     (db) => releaseIdempotencyKey(db, '', '', ''),
-    (hands, [merchantId, key, claimedBy]) => {
-      const row = hands.get('idempotency_keys', `${merchantId}|${key}`)
-      if (row && row.claimed_by === claimedBy) hands.remove('idempotency_keys', row)
+    (access, [merchantId, key, claimedBy]) => {
+      const row = access.get('idempotency_keys', `${merchantId}|${key}`)
+      if (row && row.claimed_by === claimedBy) access.remove('idempotency_keys', row)
       return []
     },
   ),

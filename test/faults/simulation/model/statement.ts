@@ -2,11 +2,11 @@
 // so that no text of SQL has to be repeated here and none can go stale unseen.
 
 import type { Db, Statement } from '../../../../src/kit/db.ts'
-import type { Hands, Row } from './store.ts'
+import type { Row, TableAccess } from './store.ts'
 
-export type Run = (hands: Hands, values: readonly unknown[]) => Row[]
+export type Run = (access: TableAccess, values: readonly unknown[]) => Row[]
 
-export interface Modelled {
+export interface ModelledStatement {
   /** The function of the service that runs the statement. */
   name: string
   statement: Statement<unknown>
@@ -14,11 +14,11 @@ export interface Modelled {
 }
 
 /** What the statements that a piece of code runs are; it hears no rows. */
-function listenTo(work: (db: Db) => Promise<unknown>): Statement<unknown>[] {
-  const heard: Statement<unknown>[] = []
+function captureStatements(work: (db: Db) => Promise<unknown>): Statement<unknown>[] {
+  const captured: Statement<unknown>[] = []
   const db: Db = {
     query: (statement) => {
-      heard.push(statement)
+      captured.push(statement)
       return Promise.resolve([])
     },
     script: () => Promise.resolve(),
@@ -27,11 +27,15 @@ function listenTo(work: (db: Db) => Promise<unknown>): Statement<unknown>[] {
   }
   // It asks for rows that nobody has: what it says about that is of no interest.
   void work(db).catch(() => undefined)
-  return heard
+  return captured
 }
 
-export function modelled(name: string, work: (db: Db) => Promise<unknown>, run: Run): Modelled {
-  const [statement] = listenTo(work)
+export function modelStatement(
+  name: string,
+  work: (db: Db) => Promise<unknown>,
+  run: Run,
+): ModelledStatement {
+  const [statement] = captureStatements(work)
   if (!statement) throw new Error(`${name} runs no statement`)
   return { name, statement, run }
 }
@@ -39,7 +43,7 @@ export function modelled(name: string, work: (db: Db) => Promise<unknown>, run: 
 const camel = (column: string) => column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Columns under the names that rows have in the service. */
-export function picking(...columns: string[]): (row: Row) => Row {
+export function pickColumns(...columns: string[]): (row: Row) => Row {
   const names = columns.map((column) => [column, camel(column)] as const)
   return (row) => {
     const picked: Row = {}
@@ -85,7 +89,7 @@ export const latest = (a: unknown, b: unknown): unknown => {
   return b === null || timeOf(a) >= timeOf(b) ? a : b
 }
 
-export const by =
+export const orderBy =
   (...columns: string[]) =>
   (a: Row, b: Row): number => {
     for (const column of columns) {
@@ -98,9 +102,15 @@ export const by =
 export const byTime = (column: string) => (a: Row, b: Row) => timeOf(a[column]) - timeOf(b[column])
 
 /** Rows that are due and nobody holds, the earliest first, locked. */
-export function claim(hands: Hands, table: string, column: string, now: unknown, limit: unknown): Row[] {
-  const due = hands.all(table).filter((row) => isDue(row[column], now) && hands.isFree(table, row))
+export function claim(
+  access: TableAccess,
+  table: string,
+  column: string,
+  now: unknown,
+  limit: unknown,
+): Row[] {
+  const due = access.all(table).filter((row) => isDue(row[column], now) && access.isUnlocked(table, row))
   const claimed = due.sort(byTime(column)).slice(0, Number(limit))
-  for (const row of claimed) hands.lock(table, row)
+  for (const row of claimed) access.lock(table, row)
   return claimed
 }

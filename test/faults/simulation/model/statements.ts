@@ -6,9 +6,9 @@ import { MOVE_STATEMENTS } from './moves.ts'
 import { PAYMENT_STATEMENTS } from './payments.ts'
 import { RECORD_STATEMENTS } from './record.ts'
 import { REFUND_STATEMENTS } from './refunds.ts'
-import type { Modelled, Run } from './statement.ts'
+import type { ModelledStatement, Run } from './statement.ts'
 
-export const STATEMENTS: readonly Modelled[] = [
+export const STATEMENTS: readonly ModelledStatement[] = [
   ...RECORD_STATEMENTS,
   ...MOVE_STATEMENTS,
   ...PAYMENT_STATEMENTS,
@@ -21,13 +21,15 @@ export const STATEMENTS: readonly Modelled[] = [
 export type Changes = Readonly<Record<string, (run: Run) => Run>>
 
 /** By the name that the statement has at the server. */
-export function knownStatements(changes: Changes = {}): ReadonlyMap<string, Modelled> {
+export function knownStatements(changes: Changes = {}): ReadonlyMap<string, ModelledStatement> {
   return Object.keys(changes).length === 0 ? UNCHANGED : changedStatements(changes)
 }
 
-const UNCHANGED: ReadonlyMap<string, Modelled> = new Map(STATEMENTS.map((one) => [one.statement.name, one]))
+const UNCHANGED: ReadonlyMap<string, ModelledStatement> = new Map(
+  STATEMENTS.map((one) => [one.statement.name, one]),
+)
 
-function changedStatements(changes: Changes): Map<string, Modelled> {
+function changedStatements(changes: Changes): Map<string, ModelledStatement> {
   const unknown = Object.keys(changes).filter((name) => !STATEMENTS.some((one) => one.name === name))
   if (unknown.length > 0) throw new Error(`the model has no statement ${unknown.join(', ')}`)
   return new Map(

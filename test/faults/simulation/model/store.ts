@@ -26,7 +26,7 @@ export interface Session {
   readonly written: Map<string, Map<string, Row | null>>
   readonly locks: Set<string>
   waitsFor: Session | null
-  isOver: boolean
+  isEnded: boolean
 }
 
 /** Somebody else holds what the statement wants. */
@@ -55,11 +55,11 @@ export interface Change {
 export interface Store {
   begin(): Session
   /** Runs a statement: it is done as a whole, or not at all. */
-  run<Result>(session: Session, work: (hands: Hands) => Result): Result
+  run<Result>(session: Session, work: (access: TableAccess) => Result): Result
   commit(session: Session): void
   abort(session: Session): void
   /** Whether waiting for this session would wait for oneself. */
-  isCircle(session: Session, holder: Session): boolean
+  isDeadlock(session: Session, holder: Session): boolean
   /** What is committed. */
   rows(table: string): Row[]
   find(table: string, key: string): Row | undefined
@@ -68,23 +68,23 @@ export interface Store {
 }
 
 /** What a statement works with. */
-export interface Hands {
+export interface TableAccess {
   get(table: string, key: string): Row | undefined
   all(table: string): Row[]
   /** Locks the row, or says that somebody else has it. */
   lock(table: string, row: Row): void
   /** Waits for whoever has the row, and leaves it to others. */
-  share(table: string, row: Row): void
-  isFree(table: string, row: Row): boolean
+  lockShared(table: string, row: Row): void
+  isUnlocked(table: string, row: Row): boolean
   /** An advisory lock. */
   lockName(name: string): void
   insert(table: string, values: Row): Row
   /** Undefined where a row with the same key stands already. */
-  insertNew(table: string, values: Row): Row | undefined
+  insertIfAbsent(table: string, values: Row): Row | undefined
   update(table: string, row: Row, values: Row): Row
   remove(table: string, row: Row): void
   /** The next number of an identity column. */
-  serial(): bigint
+  nextSerial(): bigint
 }
 
 export function createStore(rules: Rules): Store {
@@ -104,7 +104,7 @@ export function createStore(rules: Rules): Store {
   }
   const rulesOf = (name: string) => rules[name] as TableRules
 
-  const hold = (session: Session, name: string) => {
+  const acquireLock = (session: Session, name: string) => {
     const holder = holders.get(name)
     if (holder && holder !== session) throw new Blocked(holder)
     holders.set(name, session)
@@ -130,14 +130,14 @@ export function createStore(rules: Rules): Store {
   const ownerOf = (session: Session, name: string, unique: string, text: string): string | undefined => {
     const key = unique === PRIMARY ? text : indexes.get(`${name}/${unique}`)?.get(text)
     const textOf = unique === PRIMARY ? rulesOf(name).primaryKey : rulesOf(name).uniques[unique]
-    const stands = key === undefined ? undefined : get(session, name, key)
-    if (key !== undefined && stands && textOf?.(stands) === text) return key
+    const existing = key === undefined ? undefined : get(session, name, key)
+    if (key !== undefined && existing && textOf?.(existing) === text) return key
     for (const [other, row] of session.written.get(name) ?? []) {
       if (row && textOf?.(row) === text) return other
     }
     return undefined
   }
-  const textsOf = (name: string, row: Row, before: Row | undefined): [string, string][] => {
+  const uniqueKeysOf = (name: string, row: Row, before: Row | undefined): [string, string][] => {
     const { primaryKey, uniques } = rulesOf(name)
     const texts: [string, string][] = before ? [] : [[PRIMARY, primaryKey(row)]]
     for (const [unique, textOf] of Object.entries(uniques)) {
@@ -146,66 +146,67 @@ export function createStore(rules: Rules): Store {
     }
     return texts
   }
-  const requireChecks = (name: string, row: Row) => {
+  const assertChecks = (name: string, row: Row) => {
     for (const [check, holds] of Object.entries(rulesOf(name).checks)) {
       if (!holds(row)) throw sqlError('23514', `${name}: ${check}`)
     }
   }
   /** Whether another row stands in the way, in a unique key that this one did not have before. */
-  const isTaken = (session: Session, name: string, row: Row, before: Row | undefined): boolean => {
+  const violatesUnique = (session: Session, name: string, row: Row, before: Row | undefined): boolean => {
     const own = before && rulesOf(name).primaryKey(before)
-    for (const [unique, text] of textsOf(name, row, before)) {
+    for (const [unique, text] of uniqueKeysOf(name, row, before)) {
       const owner = ownerOf(session, name, unique, text)
       if (owner !== undefined && owner !== own) return true
-      hold(session, `${name}/${unique}=${text}`)
+      acquireLock(session, `${name}/${unique}=${text}`)
     }
     return false
   }
 
-  const handsOf = (session: Session): Hands => {
+  const accessFor = (session: Session): TableAccess => {
     const keyOf = (name: string, row: Row) => rulesOf(name).primaryKey(row)
-    const insertNew: Hands['insertNew'] = (name, values) => {
+    const insertIfAbsent: TableAccess['insertIfAbsent'] = (name, values) => {
       const row = { ...rulesOf(name).columns, ...values }
       // The server checks a row before it looks for another one with the same key.
-      requireChecks(name, row)
-      if (isTaken(session, name, row, undefined)) return undefined
+      assertChecks(name, row)
+      if (violatesUnique(session, name, row, undefined)) return undefined
       write(session, name, keyOf(name, row), row)
       return row
     }
     return {
       get: (name, key) => get(session, name, key),
       all: (name) => all(session, name),
-      lock: (name, row) => hold(session, `${name}#${keyOf(name, row)}`),
-      share: (name, row) => {
+      lock: (name, row) => acquireLock(session, `${name}#${keyOf(name, row)}`),
+      lockShared: (name, row) => {
         const holder = holders.get(`${name}#${keyOf(name, row)}`)
         if (holder && holder !== session) throw new Blocked(holder)
       },
-      isFree: (name, row) => {
+      isUnlocked: (name, row) => {
         const holder = holders.get(`${name}#${keyOf(name, row)}`)
         return holder === undefined || holder === session
       },
-      lockName: (name) => hold(session, `advisory:${name}`),
-      insertNew,
+      lockName: (name) => acquireLock(session, `advisory:${name}`),
+      insertIfAbsent,
       insert(name, values) {
-        const row = insertNew(name, values)
+        const row = insertIfAbsent(name, values)
         if (!row) throw sqlError('23505', `a unique key of ${name} is taken`)
         return row
       },
       update(name, row, values) {
         const key = keyOf(name, row)
-        hold(session, `${name}#${key}`)
+        acquireLock(session, `${name}#${key}`)
         const next = { ...row, ...values }
-        requireChecks(name, next)
-        if (isTaken(session, name, next, row)) throw sqlError('23505', `a unique key of ${name} is taken`)
+        assertChecks(name, next)
+        if (violatesUnique(session, name, next, row))
+          throw sqlError('23505', `a unique key of ${name} is taken`)
         write(session, name, key, next)
         return next
       },
       remove(name, row) {
         const key = keyOf(name, row)
-        hold(session, `${name}#${key}`)
+        acquireLock(session, `${name}#${key}`)
         write(session, name, key, null)
       },
-      serial: () => {
+      nextSerial: () => {
         serials += 1n
         return serials
       },
@@ -213,7 +214,7 @@ export function createStore(rules: Rules): Store {
   }
 
   const end = (session: Session) => {
-    session.isOver = true
+    session.isEnded = true
     for (const lock of session.locks) holders.delete(lock)
     session.locks.clear()
     for (const listen of endListeners) listen(session)
@@ -236,13 +237,13 @@ export function createStore(rules: Rules): Store {
   return {
     begin() {
       sessions += 1
-      return { id: sessions, written: new Map(), locks: new Set(), waitsFor: null, isOver: false }
+      return { id: sessions, written: new Map(), locks: new Set(), waitsFor: null, isEnded: false }
     },
     run(session, work) {
       // Most sessions are a single statement: what it has written is thrown away with the session.
       const kept = session.written.size === 0 ? [] : [...session.written].map(copied)
       try {
-        return work(handsOf(session))
+        return work(accessFor(session))
       } catch (error) {
         session.written.clear()
         for (const [name, rows] of kept) session.written.set(name, rows)
@@ -258,7 +259,7 @@ export function createStore(rules: Rules): Store {
       if (changes.length > 0) for (const listen of commitListeners) listen(changes)
     },
     abort: end,
-    isCircle(session, holder) {
+    isDeadlock(session, holder) {
       for (let next: Session | null = holder; next; next = next.waitsFor) if (next === session) return true
       return false
     },

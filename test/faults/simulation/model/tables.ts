@@ -4,9 +4,9 @@
 import { PAYMENT_MOVES, type PaymentStatus } from '../../../../src/payments/states.ts'
 import type { Row, Rules, TableRules } from './store.ts'
 
-const nothing = (...names: string[]): Row => Object.fromEntries(names.map((name) => [name, null]))
+const nullColumns = (...names: string[]): Row => Object.fromEntries(names.map((name) => [name, null]))
 
-const text = (...parts: unknown[]) => parts.map((part) => String(part)).join('|')
+const compositeKey = (...parts: unknown[]) => parts.map((part) => String(part)).join('|')
 
 const id = (row: Row) => String(row.id)
 
@@ -26,26 +26,42 @@ export function moneyTables(): Rules {
   return {
     merchants: table({
       columns: {
-        ...nothing('id', 'name', 'mode', 'base_currency', 'created_at', 'updated_at'),
+        ...nullColumns('id', 'name', 'mode', 'base_currency', 'created_at', 'updated_at'),
         status: 'active',
         settings: {},
       },
     }),
     customers: table({
       columns: {
-        ...nothing('merchant_id', 'id', 'email', 'email_key', 'firstname', 'lastname', 'country', 'phone'),
-        ...nothing('search_text', 'last_payment_at', 'created_at', 'updated_at', 'status_reason'),
+        ...nullColumns(
+          'merchant_id',
+          'id',
+          'email',
+          'email_key',
+          'firstname',
+          'lastname',
+          'country',
+          'phone',
+        ),
+        ...nullColumns('search_text', 'last_payment_at', 'created_at', 'updated_at', 'status_reason'),
         metadata: {},
         status: 'active',
         successful_payments: 0n,
       },
-      uniques: { email: (row) => text(row.merchant_id, row.email_key) },
+      uniques: { email: (row) => compositeKey(row.merchant_id, row.email_key) },
     }),
     payment_methods: table({
       columns: {
-        ...nothing('merchant_id', 'id', 'customer_id', 'type', 'gateway', 'fingerprint', 'token_hash'),
-        ...nothing('token_sealed', 'credential_sealed', 'currencies', 'card', 'mobile_money', 'expires_at'),
-        ...nothing('last_used_at', 'created_at', 'account_id', 'save_id'),
+        ...nullColumns('merchant_id', 'id', 'customer_id', 'type', 'gateway', 'fingerprint', 'token_hash'),
+        ...nullColumns(
+          'token_sealed',
+          'credential_sealed',
+          'currencies',
+          'card',
+          'mobile_money',
+          'expires_at',
+        ),
+        ...nullColumns('last_used_at', 'created_at', 'account_id', 'save_id'),
         status: 'active',
         version: 1,
         is_default: false,
@@ -53,32 +69,40 @@ export function moneyTables(): Rules {
       },
       uniques: {
         token_hash: (row) => (row.token_hash as Buffer).toString('hex'),
-        one_default_method: (row) => (row.is_default ? text(row.merchant_id, row.customer_id) : null),
+        one_default_method: (row) => (row.is_default ? compositeKey(row.merchant_id, row.customer_id) : null),
         one_method_per_card: (row) =>
           row.status === 'revoked'
             ? null
-            : text(row.merchant_id, row.customer_id, row.gateway, row.account_id, row.fingerprint),
+            : compositeKey(row.merchant_id, row.customer_id, row.gateway, row.account_id, row.fingerprint),
       },
       checks: { default_is_active: (row) => row.status === 'active' || !row.is_default },
     }),
     payment_references: table({
-      columns: nothing('merchant_id', 'reference', 'payment_id', 'fingerprint', 'created_at'),
-      primaryKey: (row) => text(row.merchant_id, row.reference),
+      columns: nullColumns('merchant_id', 'reference', 'payment_id', 'fingerprint', 'created_at'),
+      primaryKey: (row) => compositeKey(row.merchant_id, row.reference),
     }),
     idempotency_keys: table({
       columns: {
-        ...nothing('merchant_id', 'key', 'operation', 'fingerprint', 'resource', 'claimed_by', 'created_at'),
+        ...nullColumns(
+          'merchant_id',
+          'key',
+          'operation',
+          'fingerprint',
+          'resource',
+          'claimed_by',
+          'created_at',
+        ),
       },
-      primaryKey: (row) => text(row.merchant_id, row.key),
+      primaryKey: (row) => compositeKey(row.merchant_id, row.key),
     }),
     payments: payments(),
     attempts: attempts(),
     moves: table({
       columns: {
-        ...nothing('merchant_id', 'payment_id', 'version', 'from_status', 'to_status', 'reason', 'proof'),
-        ...nothing('source', 'attempt_id', 'at'),
+        ...nullColumns('merchant_id', 'payment_id', 'version', 'from_status', 'to_status', 'reason', 'proof'),
+        ...nullColumns('source', 'attempt_id', 'at'),
       },
-      primaryKey: (row) => text(row.payment_id, row.version),
+      primaryKey: (row) => compositeKey(row.payment_id, row.version),
       checks: {
         moves_check: (row) => (row.from_status === null) === (row.version === 1),
         legal: isLegal,
@@ -89,25 +113,35 @@ export function moneyTables(): Rules {
     }),
     gateway_webhooks: table({
       columns: {
-        ...nothing('gateway', 'event_id', 'account_id', 'gateway_key', 'received_at', 'handled_at', 'due_at'),
+        ...nullColumns(
+          'gateway',
+          'event_id',
+          'account_id',
+          'gateway_key',
+          'received_at',
+          'handled_at',
+          'due_at',
+        ),
         is_dispute: false,
       },
-      primaryKey: (row) => text(row.gateway, row.event_id, row.account_id),
+      primaryKey: (row) => compositeKey(row.gateway, row.event_id, row.account_id),
     }),
     events: table({
       columns: {
-        ...nothing('merchant_id', 'id', 'type', 'resource_type', 'resource_id', 'version', 'body'),
+        ...nullColumns('merchant_id', 'id', 'type', 'resource_type', 'resource_id', 'version', 'body'),
         created_at: null,
       },
-      uniques: { version: (row) => text(row.merchant_id, row.resource_type, row.resource_id, row.version) },
+      uniques: {
+        version: (row) => compositeKey(row.merchant_id, row.resource_type, row.resource_id, row.version),
+      },
     }),
     refunds: refunds(),
     cases: table({
       columns: {
-        ...nothing('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'refund_id', 'note'),
-        ...nothing('opened_at', 'closed_at'),
+        ...nullColumns('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'refund_id', 'note'),
+        ...nullColumns('opened_at', 'closed_at'),
       },
-      uniques: { once: (row) => text(row.merchant_id, row.attempt_id, row.kind, row.refund_id) },
+      uniques: { once: (row) => compositeKey(row.merchant_id, row.attempt_id, row.kind, row.refund_id) },
       checks: { note: (row) => row.closed_at === null || row.note !== null },
     }),
     ...ledger(),
@@ -117,12 +151,19 @@ export function moneyTables(): Rules {
 function payments(): TableRules {
   return table({
     columns: {
-      ...nothing('merchant_id', 'id', 'kind', 'reference', 'status', 'status_reason', 'version'),
-      ...nothing('amount_minor', 'currency', 'amount_paid_minor', 'fee_minor', 'gateway', 'country'),
-      ...nothing('description', 'redirect_url', 'customer_id', 'customer_email', 'customer_firstname'),
-      ...nothing('customer_lastname', 'access_hash', 'access_sealed', 'payment_method_id'),
-      ...nothing('recovery_payment_id', 'failure_code', 'failure_message', 'expires_at', 'due_at', 'paid_at'),
-      ...nothing('created_at', 'link_id'),
+      ...nullColumns('merchant_id', 'id', 'kind', 'reference', 'status', 'status_reason', 'version'),
+      ...nullColumns('amount_minor', 'currency', 'amount_paid_minor', 'fee_minor', 'gateway', 'country'),
+      ...nullColumns('description', 'redirect_url', 'customer_id', 'customer_email', 'customer_firstname'),
+      ...nullColumns('customer_lastname', 'access_hash', 'access_sealed', 'payment_method_id'),
+      ...nullColumns(
+        'recovery_payment_id',
+        'failure_code',
+        'failure_message',
+        'expires_at',
+        'due_at',
+        'paid_at',
+      ),
+      ...nullColumns('created_at', 'link_id'),
       metadata: {},
       is_recurring: false,
       refunded_minor: 0n,
@@ -144,7 +185,7 @@ function payments(): TableRules {
 function attempts(): TableRules {
   return table({
     columns: {
-      ...nothing(
+      ...nullColumns(
         'merchant_id',
         'id',
         'payment_id',
@@ -154,15 +195,15 @@ function attempts(): TableRules {
         'account_id',
         'channel',
       ),
-      ...nothing('status', 'gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code'),
-      ...nothing('failure_message', 'paid_minor', 'paid_currency', 'started_at', 'ended_at', 'polled_at'),
-      ...nothing('due_at', 'sent_at', 'returned_at', 'refund_due_at'),
+      ...nullColumns('status', 'gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code'),
+      ...nullColumns('failure_message', 'paid_minor', 'paid_currency', 'started_at', 'ended_at', 'polled_at'),
+      ...nullColumns('due_at', 'sent_at', 'returned_at', 'refund_due_at'),
       polls: 0,
       fence: 1,
       refunded_minor: 0n,
     },
     uniques: {
-      number: (row) => text(row.payment_id, row.number),
+      number: (row) => compositeKey(row.payment_id, row.number),
       gateway_key: (row) => String(row.gateway_key),
     },
   })
@@ -172,10 +213,10 @@ function refunds(): TableRules {
   const isPending = (row: Row) => row.status === 'pending'
   return table({
     columns: {
-      ...nothing('merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'),
-      ...nothing('attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version'),
-      ...nothing('amount_minor', 'currency', 'is_full', 'reason', 'gateway_key', 'gateway_reference'),
-      ...nothing('failure_message', 'submitted_at', 'due_at', 'created_at', 'updated_at'),
+      ...nullColumns('merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'),
+      ...nullColumns('attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version'),
+      ...nullColumns('amount_minor', 'currency', 'is_full', 'reason', 'gateway_key', 'gateway_reference'),
+      ...nullColumns('failure_message', 'submitted_at', 'due_at', 'created_at', 'updated_at'),
       is_duplicate: false,
       metadata: {},
       is_blocking: false,
@@ -185,8 +226,9 @@ function refunds(): TableRules {
     uniques: {
       gateway_key: (row) => String(row.gateway_key),
       one_blocking_refund_per_payment: (row) =>
-        row.is_blocking ? text(row.merchant_id, row.payment_id) : null,
-      one_refund_per_duplicate: (row) => (row.is_duplicate ? text(row.merchant_id, row.attempt_id) : null),
+        row.is_blocking ? compositeKey(row.merchant_id, row.payment_id) : null,
+      one_refund_per_duplicate: (row) =>
+        row.is_duplicate ? compositeKey(row.merchant_id, row.attempt_id) : null,
     },
     checks: {
       due: (row) => !isPending(row) || row.due_at !== null,
@@ -201,7 +243,7 @@ function refunds(): TableRules {
 function ledger(): Rules {
   return {
     ledger_entries: table({
-      columns: nothing('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'at', 'refund_id'),
+      columns: nullColumns('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'at', 'refund_id'),
       uniques: {
         one_capture: (row) => (row.kind === 'capture' ? String(row.payment_id) : null),
         one_settlement: (row) => (row.kind === 'settlement' ? String(row.payment_id) : null),
@@ -213,32 +255,49 @@ function ledger(): Rules {
       },
     }),
     postings: table({
-      columns: nothing('merchant_id', 'entry_id', 'position', 'account', 'currency', 'amount_minor'),
-      primaryKey: (row) => text(row.entry_id, row.position),
+      columns: nullColumns('merchant_id', 'entry_id', 'position', 'account', 'currency', 'amount_minor'),
+      primaryKey: (row) => compositeKey(row.entry_id, row.position),
       checks: { amount: (row) => row.amount_minor !== 0n },
     }),
     balances: table({
       columns: {
-        ...nothing('merchant_id', 'currency', 'available_minor', 'pending_minor', 'lines', 'updated_at'),
+        ...nullColumns('merchant_id', 'currency', 'available_minor', 'pending_minor', 'lines', 'updated_at'),
         previous_at: null,
       },
-      primaryKey: (row) => text(row.merchant_id, row.currency),
+      primaryKey: (row) => compositeKey(row.merchant_id, row.currency),
     }),
     balance_deltas: table({
       columns: {
-        ...nothing('id', 'merchant_id', 'currency', 'account', 'amount_minor', 'at', 'entry_id', 'position'),
-        ...nothing('kind', 'payment_id'),
+        ...nullColumns(
+          'id',
+          'merchant_id',
+          'currency',
+          'account',
+          'amount_minor',
+          'at',
+          'entry_id',
+          'position',
+        ),
+        ...nullColumns('kind', 'payment_id'),
       },
     }),
     wallet_lines: table({
       columns: {
-        ...nothing('merchant_id', 'currency', 'number', 'kind', 'account', 'amount_minor', 'available_minor'),
-        ...nothing('pending_minor', 'payment_id', 'entry_id', 'position', 'created_at'),
+        ...nullColumns(
+          'merchant_id',
+          'currency',
+          'number',
+          'kind',
+          'account',
+          'amount_minor',
+          'available_minor',
+        ),
+        ...nullColumns('pending_minor', 'payment_id', 'entry_id', 'position', 'created_at'),
       },
-      primaryKey: (row) => text(row.merchant_id, row.currency, row.number),
+      primaryKey: (row) => compositeKey(row.merchant_id, row.currency, row.number),
     }),
     pending_settlements: table({
-      columns: nothing('merchant_id', 'payment_id', 'currency', 'amount_minor', 'due_at'),
+      columns: nullColumns('merchant_id', 'payment_id', 'currency', 'amount_minor', 'due_at'),
       primaryKey: (row) => String(row.payment_id),
       checks: { amount: (row) => minor(row.amount_minor) > 0n },
     }),

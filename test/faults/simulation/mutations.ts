@@ -24,7 +24,7 @@ import { claimDueCheckouts } from '../../../src/resolver/queries.ts'
 import { EVERY_GUARD, type Guards, move } from './model/moves.ts'
 import type { Run } from './model/statement.ts'
 import { STATEMENTS } from './model/statements.ts'
-import type { Hands, Row, Rules, Store } from './model/store.ts'
+import type { Row, Rules, Store, TableAccess } from './model/store.ts'
 
 export const declined = (words: string): Outcome => ({
   kind: 'declined',
@@ -36,7 +36,10 @@ export const declined = (words: string): Outcome => ({
 type Change = (outcome: Outcome, asked: Pick<Attempt, 'key' | 'amount' | 'expiresAt'>) => Outcome
 
 /** Reads what a gateway answers in another way, wherever it is asked. */
-export const reading = (change: Change, verbs: readonly ('submit' | 'verify')[] = ['submit', 'verify']) => ({
+export const withOutcomeReading = (
+  change: Change,
+  verbs: readonly ('submit' | 'verify')[] = ['submit', 'verify'],
+) => ({
   gateway: (gateway: Gateway): Gateway => {
     const { chargeSaved } = gateway
     const isSubmitted = verbs.includes('submit')
@@ -60,7 +63,7 @@ export const reading = (change: Change, verbs: readonly ('submit' | 'verify')[] 
   },
 })
 
-export const readingRefunds = (change: (outcome: RefundOutcome) => RefundOutcome) => ({
+export const withRefundReading = (change: (outcome: RefundOutcome) => RefundOutcome) => ({
   gateway: (gateway: Gateway): Gateway => ({
     ...gateway,
     refund: async (request: RefundRequest) =>
@@ -71,7 +74,7 @@ export const readingRefunds = (change: (outcome: RefundOutcome) => RefundOutcome
 export const isUnknown = (outcome: Outcome | RefundOutcome, ...reasons: string[]) =>
   outcome.kind === 'unknown' && reasons.includes(outcome.reason)
 
-export const promising = (recovery: Partial<Gateway['recovery']>) => ({
+export const withRecoveryPromise = (recovery: Partial<Gateway['recovery']>) => ({
   gateway: (gateway: Gateway): Gateway => ({
     ...gateway,
     recovery: { ...gateway.recovery, ...recovery },
@@ -81,11 +84,11 @@ export const promising = (recovery: Partial<Gateway['recovery']>) => ({
 /** The moves without one of the things that they look at, or write. */
 export const movesWithout = (...guards: (keyof Guards)[]) => {
   const left: Guards = { ...EVERY_GUARD, ...Object.fromEntries(guards.map((guard) => [guard, false])) }
-  return { applyMoves: (): Run => (hands, values) => move(hands, values, left) }
+  return { applyMoves: (): Run => (access, values) => move(access, values, left) }
 }
 
 /** Constraints that nobody has written. */
-export const without =
+export const withoutConstraints =
   (table: string, ...names: string[]) =>
   (rules: Rules) => {
     for (const name of names) {
@@ -101,7 +104,7 @@ const statementOf = (name: string): Statement<unknown> => {
 }
 
 /** Does something else, or something more, where the service runs this statement by itself. */
-export const instead =
+export const replacingStatement =
   (name: string, work: (db: Db, values: readonly unknown[], query: () => Promise<Row[]>) => Promise<Row[]>) =>
   (db: Db): Db => {
     const { name: wanted } = statementOf(name)
@@ -115,12 +118,14 @@ export const instead =
     }
   }
 
-export const omitting = (name: string) => ({ jobs: (jobs: Job[]) => jobs.filter((job) => job.name !== name) })
+export const withoutJob = (name: string) => ({
+  jobs: (jobs: Job[]) => jobs.filter((job) => job.name !== name),
+})
 
 // A boundary: what is planted reads the text that the service has made.
 const inputsOf = ([json]: readonly unknown[]) => JSON.parse(json as string) as Row[]
 
-export async function tellAfterwards(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
+export async function emitEventsAfterCommit(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
   const rows = await query()
   const applied = inputsOf(values).filter(({ n }) => rows.some((row) => row.n === n))
   const events = applied.map((input) => ({
@@ -135,7 +140,7 @@ export async function tellAfterwards(db: Db, values: readonly unknown[], query: 
   return rows
 }
 
-export async function bookAfterwards(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
+export async function bookAfterCommit(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
   const rows = await query()
   for (const input of inputsOf(values)) {
     if (input.entry_id === null || !rows.some(({ n }) => n === input.n)) continue
@@ -147,7 +152,7 @@ export async function bookAfterwards(db: Db, values: readonly unknown[], query: 
 }
 
 /** Looks whether the reference is free, and then writes. */
-export async function lookAndWrite(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
+export async function checkThenInsert(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
   for (const { merchant_id, reference } of inputsOf(values)) {
     if ((await db.query(statementOf('findReference'), [merchant_id, reference])).length > 0) return []
   }
@@ -156,8 +161,8 @@ export async function lookAndWrite(db: Db, values: readonly unknown[], query: ()
 
 export const findByScan =
   (): Run =>
-  (hands: Hands, [merchantId, reference]) =>
-    hands
+  (access: TableAccess, [merchantId, reference]) =>
+    access
       .all('payment_references')
       .filter((row) => row.merchant_id === merchantId && row.reference === reference)
       .slice(0, 1)
@@ -173,7 +178,7 @@ export async function writeBehind(_db: Db, values: readonly unknown[], query: ()
 }
 
 /** A webhook whose body is believed. */
-export function believeHooks(hooks: HookRoute[], app: PaymentsApp, store: Store): HookRoute[] {
+export function believeWebhooks(hooks: HookRoute[], app: PaymentsApp, store: Store): HookRoute[] {
   return hooks.map((hook) => ({
     ...hook,
     handle: async (visit) => {
@@ -197,7 +202,7 @@ async function creditAsClaimed(app: PaymentsApp, store: Store, key: string): Pro
   }
 }
 
-export function expireByTheClock(jobs: Job[], app: PaymentsApp): Job[] {
+export function expireWithoutStatusCheck(jobs: Job[], app: PaymentsApp): Job[] {
   const claim = async (limit: number) => {
     const now = app.clock.now()
     const due = await claimDueCheckouts(app.db, now, new Date(now.getTime() + 30_000), limit)
@@ -210,7 +215,7 @@ export function expireByTheClock(jobs: Job[], app: PaymentsApp): Job[] {
   )
 }
 
-export function batchTogether(app: PaymentsApp): PaymentsApp {
+export function batchWithoutIsolation(app: PaymentsApp): PaymentsApp {
   const options = { maxSize: 64, concurrency: 4, isolates: () => false }
   return {
     ...app,
@@ -222,7 +227,7 @@ export function batchTogether(app: PaymentsApp): PaymentsApp {
   }
 }
 
-export function answerInDisorder(app: PaymentsApp): PaymentsApp {
+export function shuffleBatchResults(app: PaymentsApp): PaymentsApp {
   const record = async (inputs: Parameters<typeof recordPayments>[1]) =>
     (await recordPayments(app.db, inputs)).toReversed()
   const options = { maxSize: 64, concurrency: 4, isolates: () => false }
@@ -232,7 +237,7 @@ export function answerInDisorder(app: PaymentsApp): PaymentsApp {
 const AS_IF_OPEN: Row = { succeeded: 'started', successful: 'processing' }
 
 /** The background sees what has succeeded as if it had not. */
-export function settleAgain(jobs: Job[], app: PaymentsApp): Job[] {
+export function reapplySuccess(jobs: Job[], app: PaymentsApp): Job[] {
   const names = ['findPayment', 'listAttempts'].map((name) => statementOf(name).name)
   const db: Db = {
     ...app.db,
@@ -251,7 +256,7 @@ export function settleAgain(jobs: Job[], app: PaymentsApp): Job[] {
 }
 
 /** A key of its own for every try. */
-export function freshKeys(gateway: Gateway): Gateway {
+export function newKeyPerAttempt(gateway: Gateway): Gateway {
   let tries = 0
   const fresh = (attempt: Attempt): Attempt => {
     tries += 1

@@ -6,49 +6,49 @@ import type { Vault, VaultContext } from '../../../src/kit/crypto.ts'
 import type { Random } from '../../../src/kit/random.ts'
 import type { Row, Store } from './model/store.ts'
 
-export interface Regular {
+export interface ReturningCustomer {
   email: string
   recurringToken: string
 }
 
-const placeOf = ({ table, column, rowId, merchantId }: VaultContext) =>
+const contextKeyOf = ({ table, column, rowId, merchantId }: VaultContext) =>
   Buffer.from([table, column, rowId, merchantId].join('|')).toString('base64url')
 
 /** Ciphers are tested elsewhere and cost more than all else here: a text opens where it was sealed, and anybody can read it. */
-export const GLASS_VAULT: Vault = {
-  seal: (text, context) => `v1.${placeOf(context)}.${text}`,
+export const PLAINTEXT_VAULT: Vault = {
+  seal: (text, context) => `v1.${contextKeyOf(context)}.${text}`,
   open: (sealed, context) => {
-    const place = `v1.${placeOf(context)}.`
-    if (!sealed.startsWith(place)) throw new Error('this was sealed for another place')
-    return sealed.slice(place.length)
+    const prefix = `v1.${contextKeyOf(context)}.`
+    if (!sealed.startsWith(prefix)) throw new Error('this was sealed for another place')
+    return sealed.slice(prefix.length)
   },
   isStale: () => false,
 }
 
-export function seedTown(
+export function seedWorld(
   store: Store,
   random: Random,
   at: Date,
-): { merchant: Merchant; regulars: Regular[] } {
+): { merchant: Merchant; returningCustomers: ReturningCustomer[] } {
   const merchant: Merchant = { id: random.uuid(), name: 'Shop', mode: 'test', baseCurrency: 'KES' }
   const session = store.begin()
   const times = { created_at: at, updated_at: at }
-  const regulars = store.run(session, (hands) => {
+  const returningCustomers = store.run(session, (access) => {
     const { id, name, mode } = merchant
-    hands.insert('merchants', { id, name, mode, base_currency: 'KES', ...times })
+    access.insert('merchants', { id, name, mode, base_currency: 'KES', ...times })
     return ['amina', 'brian'].map((firstname) => {
       const email = `${firstname}@example.com`
-      const customer = hands.insert('customers', {
+      const customer = access.insert('customers', {
         ...{ merchant_id: id, id: random.uuid(), email, email_key: email, firstname, lastname: 'Odhiambo' },
         ...{ search_text: `${firstname} odhiambo ${email}`, ...times },
       })
       const recurringToken = `rtk_${random.uuid()}`
-      hands.insert('payment_methods', methodOf(random, customer, recurringToken, at))
+      access.insert('payment_methods', methodOf(random, customer, recurringToken, at))
       return { email, recurringToken }
     })
   })
   store.commit(session)
-  return { merchant, regulars }
+  return { merchant, returningCustomers }
 }
 
 function methodOf(random: Random, customer: Row, token: string, at: Date) {
@@ -56,7 +56,7 @@ function methodOf(random: Random, customer: Row, token: string, at: Date) {
   const { merchant_id, id: customer_id, email } = customer
   const merchantId = String(merchant_id)
   const seal = (text: string, column: string) =>
-    GLASS_VAULT.seal(text, { table: 'payment_methods', column, rowId: id, merchantId })
+    PLAINTEXT_VAULT.seal(text, { table: 'payment_methods', column, rowId: id, merchantId })
   return {
     ...{ merchant_id, id, customer_id, type: 'card', gateway: 'alpha' },
     // Paid with once more at a checkout it is the same card.

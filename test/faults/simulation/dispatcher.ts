@@ -13,23 +13,23 @@ export type Reply<Value> =
   /** Nobody knows what became of it. */
   | { kind: 'lost' }
 
-export interface Switchboard {
+export interface Dispatcher {
   call<Value>(
     machine: Machine,
     label: string,
     work: (machine: Machine) => Promise<Value>,
   ): Promise<Reply<Value>>
   /** Everybody who waits for this machine hears that it is gone. */
-  drop(host: Host): void
+  failPending(host: Host): void
 }
 
-const PATIENCE_MS = 35_000
+const CLIENT_TIMEOUT_MS = 35_000
 
-export function createSwitchboard(sim: Sim): Switchboard {
-  const { chance, scheduler } = sim
+export function createDispatcher(sim: Sim): Dispatcher {
+  const { prng, scheduler } = sim
   const waiting = new Map<Host, Set<() => void>>()
 
-  const call: Switchboard['call'] = <Value>(
+  const call: Dispatcher['call'] = <Value>(
     machine: Machine,
     label: string,
     work: (machine: Machine) => Promise<Value>,
@@ -38,40 +38,40 @@ export function createSwitchboard(sim: Sim): Switchboard {
       let isOver = false
       const waiters = waiting.get(machine) ?? new Set()
       waiting.set(machine, waiters)
-      const hear = (reply: Reply<Value>) => {
+      const complete = (reply: Reply<Value>) => {
         if (isOver) return
         isOver = true
-        waiters.delete(lose)
-        const heard: Reply<Value> = sim.suffers('replyLost') ? { kind: 'lost' } : reply
-        scheduler.after(chance.between(0.1, 5), `${label} is ${heard.kind}`, () => resolve(heard))
+        waiters.delete(loseReply)
+        const delivered: Reply<Value> = sim.injects('replyLost') ? { kind: 'lost' } : reply
+        scheduler.after(prng.between(0.1, 5), `${label} is ${delivered.kind}`, () => resolve(delivered))
       }
-      const lose = () => hear({ kind: 'lost' })
-      scheduler.after(chance.pick(ARRIVALS_MS), label, () => {
-        if (!machine.isUp) return lose()
-        waiters.add(lose)
-        scheduler.after(PATIENCE_MS, `${label} gives up`, lose)
-        sim.reach(machine, machine.epoch, 0, label, () => {
+      const loseReply = () => complete({ kind: 'lost' })
+      scheduler.after(prng.pick(LATENCIES_MS), label, () => {
+        if (!machine.isUp) return loseReply()
+        waiters.add(loseReply)
+        scheduler.after(CLIENT_TIMEOUT_MS, `${label} gives up`, loseReply)
+        sim.runOnHost(machine, machine.epoch, 0, label, () => {
           void work(machine).then(
-            (value) => hear({ kind: 'answered', value }),
-            (error: unknown) => hear(readError(sim, label, error)),
+            (value) => complete({ kind: 'answered', value }),
+            (error: unknown) => complete(toReply(sim, label, error)),
           )
         })
       })
     })
   return {
     call,
-    drop(host) {
+    failPending(host) {
       const waiters = [...(waiting.get(host) ?? [])]
       waiting.delete(host)
-      for (const lose of waiters) lose()
+      for (const loseReply of waiters) loseReply()
     },
   }
 }
 
 // A few fixed times, so that requests often arrive at the very same moment.
-const ARRIVALS_MS = [1, 1, 2, 5]
+const LATENCIES_MS = [1, 1, 2, 5]
 
-function readError<Value>(sim: Sim, label: string, error: unknown): Reply<Value> {
+function toReply<Value>(sim: Sim, label: string, error: unknown): Reply<Value> {
   if (error instanceof ApiError) {
     return error.code === 'temporarily_unavailable'
       ? { kind: 'unavailable' }
@@ -79,10 +79,11 @@ function readError<Value>(sim: Sim, label: string, error: unknown): Reply<Value>
   }
   if (error instanceof DbUnavailable) {
     const rows = rowsOf(error.cause)
-    if (error.isRolledBack && rows > 1) sim.violate(`${label} fails for the sake of ${rows - 1} others`)
+    if (error.isRolledBack && rows > 1)
+      sim.reportViolation(`${label} fails for the sake of ${rows - 1} others`)
     return { kind: 'unavailable' }
   }
-  sim.violate(`${label} breaks: ${error instanceof Error ? error.stack : String(error)}`)
+  sim.reportViolation(`${label} breaks: ${error instanceof Error ? error.stack : String(error)}`)
   return { kind: 'unavailable' }
 }
 

@@ -18,7 +18,7 @@ type Reason = Extract<Outcome, { kind: 'unknown' }>['reason']
 
 const unknown = (reason: Reason) => ({ kind: 'unknown', reason, message: reason }) as const
 
-export interface LineOptions {
+export interface NetworkOptions {
   timeoutMs: number
   /** How long a request may be under way at most. */
   longestMs: number
@@ -27,49 +27,50 @@ export interface LineOptions {
   /** Somebody calls. */
   onCall: (host: Host) => void
   /** A call has left us, and will arrive. */
-  onLeaving: (key: string) => void
+  onSent: (key: string) => void
 }
 
 /** The provider as one process sees it. */
-export function createLine(sim: Sim, host: Host, provider: Provider, options: LineOptions): Gateway {
-  const { chance, scheduler } = sim
+export function connectGateway(sim: Sim, host: Host, provider: Provider, options: NetworkOptions): Gateway {
+  const { prng, scheduler } = sim
 
   const call = <Answer>(
     label: string,
-    act: () => Answer | 'silence',
-    isDelivery = false,
+    act: () => Answer | 'no_response',
+    isSubmission = false,
   ): Promise<Answer | ReturnType<typeof unknown>> => {
     const { epoch } = host
     options.onCall(host)
     return new Promise((resolve) => {
       const answer = (delayMs: number, value: Answer | ReturnType<typeof unknown>) =>
-        sim.reach(host, epoch, delayMs, `${label} answered`, () => resolve(value))
-      if (sim.suffers('notSent')) return answer(chance.between(0, 20), unknown('not_sent'))
-      const endsAtMs = scheduler.now() + options.timeoutMs
-      if (sim.isCutOff() || sim.suffers('requestLost')) return answer(options.timeoutMs, unknown('no_answer'))
-      const travelMs = sim.suffers('requestLate')
-        ? chance.between(0, options.longestMs)
-        : chance.between(1, 60)
-      if (isDelivery && sim.suffers('requestTwice')) repeat(label, travelMs, act)
-      if (isDelivery) options.onLeaving(label.split(' ').at(-1) ?? '')
-      sim.lasts(travelMs)
-      scheduler.after(travelMs, label, () => {
+        sim.runOnHost(host, epoch, delayMs, `${label} answered`, () => resolve(value))
+      if (sim.injects('notSent')) return answer(prng.between(0, 20), unknown('not_sent'))
+      const deadlineMs = scheduler.now() + options.timeoutMs
+      if (sim.isPartitioned() || sim.injects('requestLost'))
+        return answer(options.timeoutMs, unknown('no_answer'))
+      const latencyMs = sim.injects('requestDelayed')
+        ? prng.between(0, options.longestMs)
+        : prng.between(1, 60)
+      if (isSubmission && sim.injects('requestDuplicated')) duplicate(label, latencyMs, act)
+      if (isSubmission) options.onSent(label.split(' ').at(-1) ?? '')
+      sim.extendFaultWindow(latencyMs)
+      scheduler.after(latencyMs, label, () => {
         const value = act()
-        const leftMs = endsAtMs - scheduler.now()
-        const backMs = sim.suffers('requestLate') ? chance.between(0, 20_000) : chance.between(1, 60)
-        const isHeard = value !== 'silence' && backMs < leftMs && !sim.suffers('answerLost')
-        if (!isHeard) return answer(Math.max(leftMs, 0), unknown('no_answer'))
-        answer(backMs, sim.suffers('answerGarbled') ? unknown('unreadable') : value)
+        const leftMs = deadlineMs - scheduler.now()
+        const responseMs = sim.injects('requestDelayed') ? prng.between(0, 20_000) : prng.between(1, 60)
+        const isReceived = value !== 'no_response' && responseMs < leftMs && !sim.injects('responseLost')
+        if (!isReceived) return answer(Math.max(leftMs, 0), unknown('no_answer'))
+        answer(responseMs, sim.injects('responseGarbled') ? unknown('unreadable') : value)
       })
     })
   }
 
   /** Somebody on the way sends it once more. */
-  const repeat = (label: string, travelMs: number, act: () => unknown) => {
-    const delayMs = travelMs + chance.between(0, options.longestMs)
-    sim.lasts(delayMs)
+  const duplicate = (label: string, latencyMs: number, act: () => unknown) => {
+    const delayMs = latencyMs + prng.between(0, options.longestMs)
+    sim.extendFaultWindow(delayMs)
     scheduler.after(delayMs, `${label} again`, () => {
-      if (!provider.hasRefused(label.split(' ').at(-1) ?? '')) act()
+      if (!provider.hasRejected(label.split(' ').at(-1) ?? '')) act()
     })
   }
 
@@ -96,7 +97,8 @@ export function createLine(sim: Sim, host: Host, provider: Provider, options: Li
         arrive('charge', attempt.key, () => provider.charge(attempt)),
         true,
       ),
-    verify: ({ key }: StatusQuery) => call<Outcome>(`${provider.name} looks`, () => provider.ask(key)),
+    verify: ({ key }: StatusQuery) =>
+      call<Outcome>(`${provider.name} looks`, () => provider.checkStatus(key)),
     ...(provider.cancels && {
       cancel: ({ key }: StatusQuery) => call<Outcome>(`${provider.name} cancels`, () => provider.cancel(key)),
     }),
@@ -107,7 +109,7 @@ export function createLine(sim: Sim, host: Host, provider: Provider, options: Li
         provider.recovery.nonIdempotentRefunds !== true,
       ),
     verifyRefund: ({ key }: RefundRequest) =>
-      call<RefundOutcome>(`${provider.name} looks for a refund`, () => provider.askRefund(key)),
+      call<RefundOutcome>(`${provider.name} looks for a refund`, () => provider.checkRefundStatus(key)),
     parseWebhook: (_headers, rawBody) => {
       // A boundary: the only webhooks here are our provider's own.
       const { key, eventId } = JSON.parse(rawBody.toString()) as { key: string; eventId: string }

@@ -1,27 +1,27 @@
-// All chance of a schedule comes from its seed: what the service draws, and what the world does to it.
+// All prng of a schedule comes from its seed: what the service draws, and what the world does to it.
 
 import type { Clock } from '../../../src/kit/clock.ts'
 import type { Random } from '../../../src/kit/random.ts'
 
-export interface Chance {
+export interface Prng {
   /** In [0, 1). */
   fraction(): number
   /** In [from, to). */
   between(from: number, to: number): number
   /** A whole number below the limit. */
-  below(limit: number): number
+  nextInt(limit: number): number
   /** True so often. */
-  happens(probability: number): boolean
+  nextBool(probability: number): boolean
   pick<Item>(items: readonly Item[]): Item
   bytes(count: number): Uint8Array
   /** Another text at every call, twelve hexadecimal digits in no order. */
-  mark(): string
+  nextHexId(): string
 }
 
 const FOUR_DIGITS = Array.from({ length: 0x10000 }, (_, n) => n.toString(16).padStart(4, '0'))
 
 /** The generator sfc32: small, quick, and without a pattern that a schedule could see. */
-export function createChance(seed: number): Chance {
+export function createPrng(seed: number): Prng {
   let a = seed | 0
   let b = (seed / 2 ** 32) | 0
   let c = 0x9e3779b9 | 0
@@ -42,8 +42,8 @@ export function createChance(seed: number): Chance {
   return {
     fraction,
     between: (from, to) => from + fraction() * (to - from),
-    below: (limit) => Math.floor(fraction() * limit),
-    happens: (probability) => fraction() < probability,
+    nextInt: (limit) => Math.floor(fraction() * limit),
+    nextBool: (probability) => fraction() < probability,
     pick: (items) => {
       const item = items[Math.floor(fraction() * items.length)]
       if (item === undefined) throw new Error('there is nothing to pick from')
@@ -54,7 +54,7 @@ export function createChance(seed: number): Chance {
       for (let n = 0; n < count; n += 1) bytes[n] = next() & 0xff
       return bytes
     },
-    mark: () => {
+    nextHexId: () => {
       marks += 1
       const spread = Math.imul(marks, 0x9e3779b1) >>> 0
       return `${FOUR_DIGITS[spread >>> 16]}${FOUR_DIGITS[spread & 0xffff]}${prefix}`
@@ -62,19 +62,19 @@ export function createChance(seed: number): Chance {
   }
 }
 
-/** The same chance, as the service wants it. */
-export function randomOf(chance: Chance, clock: Pick<Clock, 'now'>): Random {
+/** The same prng, as the service wants it. */
+export function randomOf(prng: Prng, clock: Pick<Clock, 'now'>): Random {
   let latestMs = 0
   let time = ''
   return {
-    bytes: (count) => chance.bytes(count),
-    fraction: () => chance.fraction(),
-    // A UUIDv7. The service draws hundreds at a time for what is settled, so chance is asked for none of them.
+    bytes: (count) => prng.bytes(count),
+    fraction: () => prng.fraction(),
+    // A UUIDv7. The service draws hundreds at a time for what is settled, so prng is asked for none of them.
     uuid: () => {
       const nowMs = clock.now().getTime()
       if (nowMs !== latestMs) time = timePart(nowMs)
       latestMs = nowMs
-      return `${time}-7000-8000-${chance.mark()}`
+      return `${time}-7000-8000-${prng.nextHexId()}`
     },
   }
 }

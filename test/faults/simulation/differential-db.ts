@@ -6,18 +6,18 @@ import { knownStatements } from './model/statements.ts'
 import { Blocked, createStore, type Row, type Session, type Store, sqlError } from './model/store.ts'
 import { moneyTables } from './model/tables.ts'
 
-export interface Twins {
+export interface DifferentialDb {
   readonly store: Store
   /** Puts rows into both that no statement of the service writes. */
-  plant(table: string, rows: readonly Row[]): Promise<void>
+  insertRows(table: string, rows: readonly Row[]): Promise<void>
   /** Runs a statement by itself on both. */
   query(statement: Statement<unknown>, values: readonly unknown[]): Promise<void>
-  begin(): Promise<TwinTransaction>
+  begin(): Promise<DifferentialTransaction>
   /** Every table has the same rows on both sides. */
   compareTables(): Promise<void>
 }
 
-export interface TwinTransaction {
+export interface DifferentialTransaction {
   /** Throws what both say is wrong. */
   query(statement: Statement<unknown>, values: readonly unknown[]): Promise<void>
   end(how: 'commit' | 'abort'): Promise<void>
@@ -26,13 +26,13 @@ export interface TwinTransaction {
 const TABLES = Object.keys(moneyTables())
 const KNOWN = knownStatements()
 
-export function createTwins(db: Db): Twins {
+export function createDifferentialDb(db: Db): DifferentialDb {
   const store = createStore(moneyTables())
 
   const runModel = (session: Session, statement: Statement<unknown>, values: readonly unknown[]) => {
     const known = KNOWN.get(statement.name)
     if (!known) throw new Error(`the model does not know ${statement.text}`)
-    return store.run(session, (hands) => known.run(hands, values))
+    return store.run(session, (access) => known.run(access, values))
   }
   const compare = async (
     session: Session,
@@ -49,10 +49,10 @@ export function createTwins(db: Db): Twins {
 
   return {
     store,
-    async plant(table, rows) {
+    async insertRows(table, rows) {
       const session = store.begin()
-      store.run(session, (hands) => {
-        for (const row of rows) hands.insert(table, row)
+      store.run(session, (access) => {
+        for (const row of rows) access.insert(table, row)
       })
       store.commit(session)
       for (const row of rows) await insertRow(db, table, row)

@@ -1,8 +1,8 @@
 // The end of a schedule: the faults have stopped long ago, so everything must have come to an end, and the books of the
 // service must say what the books of the providers say.
 
+import { MANUAL_REVIEW_STATES } from './invariants.ts'
 import type { Row, Store } from './model/store.ts'
-import { LEFT_TO_A_PERSON } from './oracle.ts'
 import type { Provider } from './provider.ts'
 import type { Sim } from './sim.ts'
 
@@ -10,7 +10,7 @@ import type { Sim } from './sim.ts'
 export function checkLiveness(sim: Sim, store: Store): void {
   for (const payment of store.rows('payments')) {
     const isWaiting = payment.status === 'processing' && payment.status_reason === 'outcome_unknown'
-    if (isWaiting) sim.violate(`I22: ${payment.kind} ${payment.id} is still processing`)
+    if (isWaiting) sim.reportViolation(`I22: ${payment.kind} ${payment.id} is still processing`)
   }
 }
 
@@ -18,24 +18,24 @@ export function checkLiveness(sim: Sim, store: Store): void {
 export function checkEnd(sim: Sim, store: Store, providers: readonly Provider[]): void {
   for (const payment of store.rows('payments')) {
     const isOpen = payment.status === 'pending' || payment.status === 'processing'
-    if (isOpen && !LEFT_TO_A_PERSON.includes(payment.status_reason))
-      sim.violate(`I22: ${payment.kind} ${payment.id} is ${payment.status} in the end`)
+    if (isOpen && !MANUAL_REVIEW_STATES.includes(payment.status_reason))
+      sim.reportViolation(`I22: ${payment.kind} ${payment.id} is ${payment.status} in the end`)
   }
   for (const refund of store.rows('refunds')) {
-    if (refund.status === 'pending' && !isLeft(store, refund))
-      sim.violate(`I22: refund ${refund.id} is pending in the end`)
+    if (refund.status === 'pending' && !needsManualReview(store, refund))
+      sim.reportViolation(`I22: refund ${refund.id} is pending in the end`)
   }
   for (const provider of providers) checkProvider(sim, store, provider)
   checkBalances(sim, store)
 }
 
 /** What must not be sent twice and got lost on its way stays unknown, and so does what waits for it. */
-function isLeft(store: Store, { payment_id: paymentId, status_reason: reason }: Row): boolean {
+function needsManualReview(store: Store, { payment_id: paymentId, status_reason: reason }: Row): boolean {
   const others = store
     .rows('refunds')
     .filter((one) => one.payment_id === paymentId && one.status === 'pending')
   const reasons = reason === 'queued' ? others.map((one) => one.status_reason) : [reason]
-  return reasons.some((one) => LEFT_TO_A_PERSON.includes(one))
+  return reasons.some((one) => MANUAL_REVIEW_STATES.includes(one))
 }
 
 const sum = (rows: readonly Row[], column = 'amount_minor') =>
@@ -43,37 +43,37 @@ const sum = (rows: readonly Row[], column = 'amount_minor') =>
 
 /** I6 and I21: what the provider has done is what the books say. */
 function checkProvider(sim: Sim, store: Store, provider: Provider): void {
-  const { violate } = sim
+  const { reportViolation } = sim
   let expected = 0n
   const paidCharges = new Set<string>()
   const keys = new Set<string>()
   for (const { key, paymentId, amountMinor } of provider.executions) {
     const attempt = store.rows('attempts').find((row) => row.gateway_key === key)
-    if (keys.has(key)) violate(`I6: ${key} was executed twice`)
+    if (keys.has(key)) reportViolation(`I6: ${key} was executed twice`)
     keys.add(key)
     if (store.find('payments', paymentId)?.kind === 'charge') {
-      if (paidCharges.has(paymentId)) violate(`I6: charge ${paymentId} was executed twice`)
+      if (paidCharges.has(paymentId)) reportViolation(`I6: charge ${paymentId} was executed twice`)
       paidCharges.add(paymentId)
     }
-    const back = provider.given.filter((one) => one.attemptKey === key && !one.cameBack)
+    const back = provider.executedRefunds.filter((one) => one.attemptKey === key && !one.wasReturned)
     if (back.reduce((total, one) => total + one.amountMinor, 0n) > amountMinor)
-      violate(`I4: more was given back of ${paymentId} than was collected`)
+      reportViolation(`I4: more was given back of ${paymentId} than was collected`)
     const isCounted = attempt?.status === 'succeeded' || attempt?.status === 'duplicate_success'
     if (isCounted) expected -= amountMinor
-    else if (!LEFT_TO_A_PERSON.includes(attempt?.status))
-      violate(`I21: ${paymentId} was paid, but its attempt is ${attempt?.status}`)
+    else if (!MANUAL_REVIEW_STATES.includes(attempt?.status))
+      reportViolation(`I21: ${paymentId} was paid, but its attempt is ${attempt?.status}`)
   }
   for (const refund of store.rows('refunds').filter(({ gateway }) => gateway === provider.name)) {
-    const given = provider.given.filter(({ key }) => key === refund.gateway_key)
-    const kept = refund.status === 'successful' ? given : given.filter(({ cameBack }) => !cameBack)
-    if (given.length > 1) violate(`I6: refund ${refund.id} was given ${given.length} times`)
+    const given = provider.executedRefunds.filter(({ key }) => key === refund.gateway_key)
+    const kept = refund.status === 'successful' ? given : given.filter(({ wasReturned }) => !wasReturned)
+    if (given.length > 1) reportViolation(`I6: refund ${refund.id} was given ${given.length} times`)
     if (kept.length !== (refund.status === 'successful' ? 1 : 0))
-      violate(`I21: refund ${refund.id} is ${refund.status} and was given ${kept.length} times`)
+      reportViolation(`I21: refund ${refund.id} is ${refund.status} and was given ${kept.length} times`)
     expected += kept.reduce((total, { amountMinor }) => total + amountMinor, 0n)
   }
   const postings = store.rows('postings').filter(({ account }) => account === `gateway:${provider.name}`)
   if (sum(postings) !== expected)
-    violate(`I21: the books have ${sum(postings)} at ${provider.name}, which has ${expected}`)
+    reportViolation(`I21: the books have ${sum(postings)} at ${provider.name}, which has ${expected}`)
 }
 
 /** I3: balances, settlements to come and the statement follow the postings. */
@@ -83,9 +83,10 @@ function checkBalances(sim: Sim, store: Store): void {
   const available = (balance?.available_minor ?? 0n) as bigint
   const pending = (balance?.pending_minor ?? 0n) as bigint
   if (available !== posted('available') || pending !== posted('pending'))
-    sim.violate(`I3: the balances are ${available} and ${pending}, which the postings do not say`)
+    sim.reportViolation(`I3: the balances are ${available} and ${pending}, which the postings do not say`)
   if (sum(store.rows('pending_settlements')) !== pending)
-    sim.violate('I3: the settlements to come are not what is pending')
+    sim.reportViolation('I3: the settlements to come are not what is pending')
   const lines = store.rows('wallet_lines')
-  if (BigInt(lines.length) !== ((balance?.lines ?? 0n) as bigint)) sim.violate('I3: the statement has gaps')
+  if (BigInt(lines.length) !== ((balance?.lines ?? 0n) as bigint))
+    sim.reportViolation('I3: the statement has gaps')
 }

@@ -1,15 +1,15 @@
 // When the background has something to do. A job that would look and find nothing need not look: it sleeps on until the
 // books say that something is due, which is what makes an hour of simulated time cheap.
 
-import type { Chance } from './chance.ts'
 import { timeOf } from './model/statement.ts'
 import type { Row, Store } from './model/store.ts'
+import type { Prng } from './prng.ts'
 
 const earliest = (rows: readonly Row[], column: string) =>
   rows.reduce((least, row) => Math.min(least, timeOf(row[column])), Number.POSITIVE_INFINITY)
 
 /** By the name of the job: from when on it finds something. */
-const DUE: Record<string, (store: Store) => number> = {
+const NEXT_DUE_BY_JOB: Record<string, (store: Store) => number> = {
   'resolve-attempts': (store) => earliest(store.rows('attempts'), 'due_at'),
   'expire-checkouts': (store) => earliest(store.rows('payments'), 'due_at'),
   'retry-gateway-webhooks': (store) => earliest(store.rows('gateway_webhooks'), 'due_at'),
@@ -19,71 +19,71 @@ const DUE: Record<string, (store: Store) => number> = {
   'fold-balances': (store) => (store.rows('balance_deltas').length > 0 ? 0 : Number.POSITIVE_INFINITY),
 }
 
-const dueOf = (store: Store, job: string) => DUE[job]?.(store) ?? Number.POSITIVE_INFINITY
+const nextDueMs = (store: Store, job: string) => NEXT_DUE_BY_JOB[job]?.(store) ?? Number.POSITIVE_INFINITY
 
 /**
  * The jobs that take part; the others only tidy up after weeks. Settling draws hundreds of ids whatever is due, and
  * folding is no risk to anybody, so one machine does both for all.
  */
-export function takesPart(job: string, machine: string): boolean {
-  return job in DUE && (machine === 'one' || !['settle-money', 'fold-balances'].includes(job))
+export function isSimulatedJob(job: string, machine: string): boolean {
+  return job in NEXT_DUE_BY_JOB && (machine === 'one' || !['settle-money', 'fold-balances'].includes(job))
 }
 
-export interface Alarm {
+export interface JobTimer {
   /** Resolves after the time, and not before this job has something to do. */
   sleep(job: string, ms: number, wake: () => void): void
 }
 
-interface Sleeper {
+interface WaitingJob {
   job: string
   notBeforeMs: number
   /** How long after something is due it looks. */
-  lateMs: number
+  jitterMs: number
   wake: () => void
 }
 
-export interface AlarmClock {
+export interface TimerClock {
   now(): number
   at(timeMs: number, label: string, run: () => void): void
 }
 
-export function createAlarm(store: Store, clock: AlarmClock, chance: Chance): Alarm {
-  const asleep = new Set<Sleeper>()
-  const planned = new Map<Sleeper, number>()
+export function createJobTimer(store: Store, clock: TimerClock, prng: Prng): JobTimer {
+  const waitingJobs = new Set<WaitingJob>()
+  const planned = new Map<WaitingJob, number>()
 
-  const ring = (sleeper: Sleeper) => {
-    if (planned.get(sleeper) !== clock.now()) return
-    planned.delete(sleeper)
-    asleep.delete(sleeper)
-    sleeper.wake()
+  const fire = (waitingJob: WaitingJob) => {
+    if (planned.get(waitingJob) !== clock.now()) return
+    planned.delete(waitingJob)
+    waitingJobs.delete(waitingJob)
+    waitingJob.wake()
   }
-  const plan = (sleeper: Sleeper, due: number) => {
-    const atMs = Math.max(sleeper.notBeforeMs, due + sleeper.lateMs, clock.now())
-    if (planned.get(sleeper) === atMs) return
-    planned.set(sleeper, atMs)
-    if (atMs < Number.POSITIVE_INFINITY) clock.at(atMs, `${sleeper.job} wakes`, () => ring(sleeper))
+  const plan = (waitingJob: WaitingJob, due: number) => {
+    const atMs = Math.max(waitingJob.notBeforeMs, due + waitingJob.jitterMs, clock.now())
+    if (planned.get(waitingJob) === atMs) return
+    planned.set(waitingJob, atMs)
+    if (atMs < Number.POSITIVE_INFINITY) clock.at(atMs, `${waitingJob.job} wakes`, () => fire(waitingJob))
   }
   store.onCommit((changes) => {
     const tables = new Set(changes.map(({ table }) => table))
-    if (!WATCHED.some((table) => tables.has(table))) return
+    if (!WATCHED_TABLES.some((table) => tables.has(table))) return
     const dues = new Map<string, number>()
-    for (const sleeper of asleep) {
-      const due = dues.get(sleeper.job) ?? dueOf(store, sleeper.job)
-      dues.set(sleeper.job, due)
-      plan(sleeper, due)
+    for (const waitingJob of waitingJobs) {
+      const due = dues.get(waitingJob.job) ?? nextDueMs(store, waitingJob.job)
+      dues.set(waitingJob.job, due)
+      plan(waitingJob, due)
     }
   })
   return {
     sleep(job, ms, wake) {
       // Machines rarely look in the very same moment, but they may.
-      const lateMs = chance.happens(0.3) ? 0 : chance.between(0, 500)
-      const sleeper = { job, notBeforeMs: clock.now() + ms, lateMs, wake }
-      asleep.add(sleeper)
-      plan(sleeper, dueOf(store, job))
+      const jitterMs = prng.nextBool(0.3) ? 0 : prng.between(0, 500)
+      const waitingJob = { job, notBeforeMs: clock.now() + ms, jitterMs, wake }
+      waitingJobs.add(waitingJob)
+      plan(waitingJob, nextDueMs(store, job))
     },
   }
 }
 
-const WATCHED = [
+const WATCHED_TABLES = [
   ...['attempts', 'payments', 'gateway_webhooks', 'refunds', 'pending_settlements', 'balance_deltas'],
 ]

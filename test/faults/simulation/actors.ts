@@ -1,0 +1,228 @@
+// The people of the simulated world. Merchants ask again until they are answered, several at once, and always for the same
+// thing; payers press twice, leave, come back, pay late or on two pages.
+
+import { chargeSavedMethod } from '../../../src/charges/charge.ts'
+import type { ChargeInput } from '../../../src/charges/input.ts'
+import {
+  type CheckoutView,
+  cancelCheckout,
+  giveUpAttempt,
+  refreshCheckout,
+  requireCheckout,
+  startAttempt,
+} from '../../../src/checkout/checkout.ts'
+import { initiatePayment } from '../../../src/checkout/initiate.ts'
+import type { Merchant } from '../../../src/core/merchant.ts'
+import { money } from '../../../src/core/money.ts'
+import { verifyPayment } from '../../../src/outcomes/verify.ts'
+import type { PaymentRow } from '../../../src/payments/payment.ts'
+import { openAccessCode } from '../../../src/payments/views.ts'
+import { requestRefund } from '../../../src/refunds/request.ts'
+import type { Dispatcher, Reply } from './dispatcher.ts'
+import type { InvariantChecker } from './invariants.ts'
+import type { Machine } from './machine.ts'
+import type { Provider } from './provider.ts'
+import type { Sim } from './sim.ts'
+
+export interface World {
+  sim: Sim
+  machines: readonly Machine[]
+  providers: readonly Provider[]
+  dispatcher: Dispatcher
+  invariants: InvariantChecker
+  merchant: Merchant
+  /** Customers with a saved method: their e-mail and token. */
+  returningCustomers: readonly { email: string; recurringToken: string }[]
+}
+
+const AMOUNT_MINOR = 10_000n
+
+const pause = ({ sim }: World, ms: number) =>
+  new Promise<void>((resolve) => sim.scheduler.after(ms, 'pause', resolve))
+
+function anyMachine({ sim, machines }: World): Machine {
+  return sim.prng.pick(machines)
+}
+
+// In calm weather the first or second try is answered.
+const MAX_FAULT_FREE_ATTEMPTS = 12
+
+/** Asks until somebody answers. Undefined when the answer is no. */
+async function retryUntilAnswered<Value>(
+  world: World,
+  label: string,
+  work: (machine: Machine) => Promise<Value>,
+): Promise<Value | undefined> {
+  const { sim, dispatcher } = world
+  for (
+    let faultFreeAttempts = 0;
+    faultFreeAttempts < MAX_FAULT_FREE_ATTEMPTS;
+    faultFreeAttempts += sim.isFaultFree() ? 1 : 0
+  ) {
+    const reply: Reply<Value> = await dispatcher.call(anyMachine(world), label, work)
+    if (reply.kind === 'answered') return reply.value
+    if (reply.kind === 'refused') return undefined
+    await pause(world, sim.prng.between(100, 4_000))
+  }
+  sim.reportViolation(`${label} is not answered although nothing is wrong any more`)
+  return undefined
+}
+
+/** How many ask for the same at the same moment. */
+const concurrentCopies = ({ sim }: World) => (sim.prng.nextBool(0.4) ? 2 + sim.prng.nextInt(2) : 1)
+
+export async function chargeReturningCustomer(world: World, number: number): Promise<void> {
+  const { sim, invariants, merchant } = world
+  const { email, recurringToken } = sim.prng.pick(world.returningCustomers)
+  const input = { ...inputOf(number, email), recurringToken }
+  const key = sim.prng.nextBool(0.5) ? `key-${number}` : null
+  const ask = async () => {
+    const recorded = await retryUntilAnswered(world, `charge ${number}`, ({ app }) =>
+      chargeSavedMethod(app, merchant, input, key),
+    )
+    if (recorded) invariants.observePayment(recorded.payment)
+    return recorded?.payment
+  }
+  if (sim.prng.nextBool(0.1)) void reuseReference(world, input, `other-${number}`)
+  const [payment] = await Promise.all(Array.from({ length: concurrentCopies(world) }, ask))
+  if (payment) await verifyAndRefund(world, payment)
+}
+
+/** The same reference for something else: one of the two is refused. */
+async function reuseReference(world: World, input: ChargeInput, key: string): Promise<void> {
+  const { invariants, merchant } = world
+  const more = { ...input, amount: money(AMOUNT_MINOR + 1n, 'KES') }
+  const recorded = await retryUntilAnswered(world, 'another charge', ({ app }) =>
+    chargeSavedMethod(app, merchant, more, key),
+  )
+  if (recorded) invariants.observePayment(recorded.payment)
+}
+
+function inputOf(number: number, email: string) {
+  return {
+    reference: `ref-${number}`,
+    amount: money(AMOUNT_MINOR, 'KES'),
+    description: null,
+    metadata: {},
+    customer: { email, firstname: 'Amina', lastname: 'Odhiambo', country: null },
+  }
+}
+
+/** The merchant looks what became of it, and may want to give the money back. */
+async function verifyAndRefund(world: World, payment: PaymentRow): Promise<void> {
+  const { sim, invariants, merchant } = world
+  const { id: uuid, reference } = payment
+  const name = sim.prng.nextBool(0.5) ? { uuid } : { reference }
+  let current = payment
+  for (let looks = sim.prng.nextInt(3); looks > 0 && current.status !== 'successful'; looks -= 1) {
+    await pause(world, sim.prng.between(500, 15_000))
+    const seen = await retryUntilAnswered(world, 'verify', ({ app }) => verifyPayment(app, merchant, name))
+    if (seen) invariants.observePayment(seen)
+    current = seen ?? current
+  }
+  if (current.status !== 'successful' || !sim.prng.nextBool(0.5)) return
+  const refunds = 1 + sim.prng.nextInt(3)
+  await Promise.all(Array.from({ length: refunds }, (_, n) => requestConcurrentRefund(world, payment, n)))
+}
+
+async function requestConcurrentRefund(world: World, payment: PaymentRow, number: number): Promise<void> {
+  const { sim, invariants, merchant } = world
+  const amount = sim.prng.pick([null, 30, 50, 70])
+  const input = { payment: { uuid: payment.id }, amount, reason: null, metadata: {} }
+  const key = `refund-${payment.id}-${number}`
+  const ask = async () => {
+    const once = await retryUntilAnswered(world, 'refund', ({ app }) =>
+      requestRefund(app, merchant, input, key),
+    )
+    if (once) invariants.observeRefund(key, once.record)
+  }
+  await Promise.all(Array.from({ length: concurrentCopies(world) }, ask))
+}
+
+export async function runCheckout(world: World, number: number): Promise<void> {
+  const { sim, invariants, merchant } = world
+  const email = sim.prng.nextBool(0.5) ? `payer-${number}@example.com` : 'amina@example.com'
+  const openForMs = sim.prng.nextBool(0.5) ? sim.prng.between(30_000, 90_000) : undefined
+  const input = {
+    ...inputOf(number, email),
+    ...{ country: 'KE', redirectUrl: null, isRecurring: sim.prng.nextBool(0.5) },
+    ...(openForMs !== undefined && { openForMs: Math.floor(openForMs) }),
+  }
+  const key = sim.prng.nextBool(0.5) ? `key-${number}` : null
+  const ask = async () => {
+    const opened = await retryUntilAnswered(world, `checkout ${number}`, async ({ app }) => {
+      const { payment } = await initiatePayment(app, merchant, input, key)
+      return { payment, accessCode: openAccessCode(app, payment) }
+    })
+    if (opened) invariants.observePayment(opened.payment)
+    return opened
+  }
+  const [opened] = await Promise.all(Array.from({ length: concurrentCopies(world) }, ask))
+  if (!opened?.accessCode) return
+  await payAtCheckout(world, opened.accessCode)
+  await verifyAndRefund(world, opened.payment)
+}
+
+async function payAtCheckout(world: World, accessCode: string): Promise<void> {
+  const { sim } = world
+  for (let ways = 1 + sim.prng.nextInt(3); ways > 0; ways -= 1) {
+    await pause(world, sim.prng.between(200, 4_000))
+    const view = await pressPay(world, accessCode)
+    if (view?.payment.status !== 'processing') return
+    const key = view.attempt?.gatewayKey
+    const page = world.providers.find(({ name }) => name === view.attempt?.gateway)
+    const isSent = view.attempt?.nextStep?.kind === 'redirect'
+    if (key === undefined || !page) return
+    const isAbandoned = isSent ? await actOnProviderPage(world, page, key) : true
+    await returnToCheckout(world, accessCode, isAbandoned)
+  }
+}
+
+/** One press of the payer, or two from two windows. */
+async function pressPay(world: World, accessCode: string): Promise<CheckoutView | undefined> {
+  const { sim, dispatcher } = world
+  const channel = sim.prng.nextBool(0.8) ? 'card' : 'bank_transfer'
+  const once = async () => {
+    const reply = await dispatcher.call(anyMachine(world), 'press', async ({ app }) => {
+      const view = await requireCheckout(app, accessCode)
+      return startAttempt(app, view, { channel })
+    })
+    return reply.kind === 'answered' ? reply.value : undefined
+  }
+  const presses = sim.prng.nextBool(0.2) ? 2 : 1
+  const [first, second] = await Promise.all(Array.from({ length: presses }, once))
+  return first ?? second
+}
+
+/** What the payer does on the provider's page; true when they leave it open and go. */
+async function actOnProviderPage(world: World, page: Provider, key: string): Promise<boolean> {
+  const { sim } = world
+  const { prng, scheduler } = sim
+  await pause(world, prng.between(300, 12_000))
+  const roll = prng.fraction()
+  if (roll < 0.5) return !page.pay(key)
+  if (roll < 0.7) {
+    page.decline(key)
+    if (prng.nextBool(0.5))
+      scheduler.after(prng.between(500, 60_000), 'payer tries again', () => page.pay(key))
+    return false
+  }
+  // The page stays open in some window, and is paid there later, or never.
+  const laterMs = prng.nextBool(0.3) ? prng.between(60_000, 500_000) : prng.between(1_000, 30_000)
+  if (prng.nextBool(0.8)) scheduler.after(laterMs, 'payer pays late', () => page.pay(key))
+  return true
+}
+
+async function returnToCheckout(world: World, accessCode: string, isUnpaid: boolean): Promise<void> {
+  const { sim, dispatcher } = world
+  const roll = sim.prng.fraction()
+  if (roll < 0.2) return
+  const work = async ({ app }: Machine) => {
+    const view = await requireCheckout(app, accessCode)
+    if (isUnpaid && roll < 0.6) return giveUpAttempt(app, view)
+    if (isUnpaid && roll < 0.7) return cancelCheckout(app, view)
+    return refreshCheckout(app, view, 'return')
+  }
+  const reply = await dispatcher.call(anyMachine(world), 'comes back', work)
+  if (reply.kind === 'answered') world.invariants.observePayment(reply.value.payment)
+}

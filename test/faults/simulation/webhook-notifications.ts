@@ -1,0 +1,36 @@
+// The webhooks of a provider on their way to whichever process takes them: lost, late, repeated, and sometimes about
+// something that never happened. A provider rings again until it hears a 2xx, a few times.
+
+import type { Dispatcher } from './dispatcher.ts'
+import type { Machine } from './machine.ts'
+import type { Sim } from './sim.ts'
+
+const MAX_WEBHOOK_RETRIES = 6
+
+export function deliverWebhook(
+  sim: Sim,
+  dispatcher: Dispatcher,
+  machines: readonly Machine[],
+  gateway: string,
+  key: string,
+): void {
+  const { prng, scheduler } = sim
+  const eventId = `evt-${Math.floor(prng.fraction() * 2 ** 40)}`
+  const claims = sim.injects('webhookMisleading') ? prng.pick(['succeeded', 'declined']) : 'changed'
+  const rawBody = Buffer.from(JSON.stringify({ key, eventId, claims }))
+  const send = async (left: number): Promise<void> => {
+    const reply = await dispatcher.call(prng.pick(machines), 'webhook', async ({ hooks }) => {
+      const route = hooks.find(({ path }) => path === '/hooks/{gateway}')
+      return route?.handle({ params: { gateway }, headers: {}, rawBody })
+    })
+    const isTaken = reply.kind === 'answered' && reply.value?.http === 200
+    if (isTaken || left === 0) return
+    scheduler.after(prng.between(500, 8_000), 'webhook again', () => void send(left - 1))
+  }
+  const copies = sim.injects('webhookDuplicated') ? 2 : 1
+  for (let copy = 0; copy < copies; copy += 1) {
+    const delayMs = sim.injects('webhookDelayed') ? prng.between(0, 30_000) : prng.between(0, 200)
+    if (!sim.isPartitioned() && !sim.injects('webhookLost'))
+      scheduler.after(delayMs, `${gateway} rings`, () => void send(MAX_WEBHOOK_RETRIES))
+  }
+}
