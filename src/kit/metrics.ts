@@ -1,5 +1,5 @@
 // What a process counts and measures, in the words of Prometheus: counters, histograms and gauges, and their text. By
-// hand, because it is a page of code (docs/decisions/0015-metrics-and-traces-by-hand.md). Label values are few and our
+// hand, because it is a page of code (docs/decisions/0015-metrics-and-traces.md). Label values are few and our
 // own, such as the pattern of a route; a value that a caller chooses would be a way to fill our memory.
 
 export interface Sample {
