@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { readLogo, toLogoUri } from '../merchants/logo.ts'
 import type { MerchantSettings } from '../merchants/schema.ts'
-import { type JsonOption, withJson, wordList } from './options.ts'
+import { commaSeparated, type JsonOption, withJson } from './options.ts'
 import type { Shell } from './shell.ts'
 import { CommandError, renderRecord } from './terminal.ts'
 
@@ -57,9 +57,13 @@ export function addBrandCommand(merchants: Command, shell: Shell): void {
     .option(
       '--redirect-origins <list>',
       'the origins a redirectUrl may have, such as https://shop.example, separated by commas; while there are none, any https address is taken',
-      wordList,
+      commaSeparated,
     )
-    .option('--clear <list>', `what to take away, separated by commas: ${CLEARABLE.join(', ')}`, wordList)
+    .option(
+      '--clear <list>',
+      `what to take away, separated by commas: ${CLEARABLE.join(', ')}`,
+      commaSeparated,
+    )
     .action((uuid: string, options: BrandOptions) => brand(shell, uuid, options))
 }
 

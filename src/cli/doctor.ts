@@ -20,7 +20,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     .action(async (options: JsonOption) => {
       const { url, checks } = await shell.withOperator(async (operator) => ({
         url: operator.url,
-        checks: await examine(operator, shell.clock.now()),
+        checks: await runChecks(operator, shell.clock.now()),
       }))
       const bad = checks.filter(({ ok }) => !ok)
       const message =
@@ -37,7 +37,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     })
 }
 
-async function examine(operator: OperatorClient, now: Date): Promise<Check[]> {
+async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> {
   const { ready, reasons } = await operator.isReady()
   const readiness = { name: 'ready', ok: ready, detail: reasons.join(' ') }
   const { data } = await operator.call('GET', '/admin/v1/invariants')
@@ -48,9 +48,9 @@ async function examine(operator: OperatorClient, now: Date): Promise<Check[]> {
   const state = jobs.data as State
   return [
     readiness,
-    casesOf(state.openCases),
-    ...state.work.map((one) => workOf(one, now)),
-    eventsOf(state.events, now),
+    casesCheck(state.openCases),
+    ...state.work.map((one) => jobCheck(one, now)),
+    eventsCheck(state.events, now),
     ...invariants.map(({ name, violations }) => ({
       name,
       ok: violations === 0,
@@ -72,16 +72,19 @@ interface State {
 }
 
 // Work is looked for every few seconds. What has been due for so long is done by nobody, or by too few.
-const LATE_SECONDS = 300
+const OVERDUE_SECONDS = 300
 
-function workOf({ name, due, oldestDueAt }: Due, now: Date): Check {
+function jobCheck({ name, due, oldestDueAt }: Due, now: Date): Check {
   const seconds = secondsSince(oldestDueAt, now)
   const detail = due === 0 ? '' : `${due} due, the oldest for ${seconds} s`
-  return { name: `work ${name}`, ok: seconds < LATE_SECONDS, detail }
+  return { name: `work ${name}`, ok: seconds < OVERDUE_SECONDS, detail }
 }
 
 /** Endpoints are the merchants' own: that some of them fail is worth knowing, and no fault of the service. */
-function eventsOf({ undelivered, oldestUndeliveredAt, failingEndpoints }: State['events'], now: Date): Check {
+function eventsCheck(
+  { undelivered, oldestUndeliveredAt, failingEndpoints }: State['events'],
+  now: Date,
+): Check {
   const waiting = `${undelivered} undelivered, the oldest for ${secondsSince(oldestUndeliveredAt, now)} s`
   const failing = `${failingEndpoints} endpoints fail`
   const detail = [undelivered > 0 && waiting, failingEndpoints > 0 && failing].filter(Boolean).join('; ')
@@ -93,10 +96,10 @@ function secondsSince(at: string | null, now: Date): number {
 }
 
 /** What waits for a person is nothing wrong with the service, but nothing to forget either. */
-function casesOf(total: number): Check {
+function casesCheck(total: number): Check {
   return { name: 'cases', ok: true, detail: total === 0 ? '' : `${total} need a person: GET /admin/v1/cases` }
 }
 
-function failed(words: string, envelope: Envelope): CommandError {
-  return new CommandError('checks_failed', words, { ...envelope, error: { code: 'checks_failed' } })
+function failed(message: string, envelope: Envelope): CommandError {
+  return new CommandError('checks_failed', message, { ...envelope, error: { code: 'checks_failed' } })
 }

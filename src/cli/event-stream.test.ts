@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type AskForEvents, createEventStream, type StreamedEvent } from './event-stream.ts'
+import { createEventStream, type RequestEvents, type StreamedEvent } from './event-stream.ts'
 
 const START = Date.parse('2026-03-14T09:00:00.000Z')
 
@@ -20,10 +20,10 @@ function event(
 
 /** The list of events as the API has it, over an array; two of them a page. */
 function fakeApi(events: StreamedEvent[]) {
-  const asked: URLSearchParams[] = []
-  const ask: AskForEvents = async (_method, path) => {
+  const requests: URLSearchParams[] = []
+  const requestEvents: RequestEvents = async (_method, path) => {
     const query = new URLSearchParams(path.split('?')[1])
-    asked.push(query)
+    requests.push(query)
     const from = query.get('createdFrom') ?? ''
     const rows = events
       .filter(({ createdAt }) => createdAt >= from)
@@ -33,7 +33,7 @@ function fakeApi(events: StreamedEvent[]) {
     const nextCursor = offset + 2 < rows.length ? String(offset + 2) : null
     return { status: 'success', message: '', data: rows.slice(offset, offset + 2), meta: { nextCursor } }
   }
-  return { asked, ask, stream: createEventStream(() => ask) }
+  return { requests, requestEvents, stream: createEventStream(() => requestEvents) }
 }
 
 const ids = (events: StreamedEvent[]) => events.map(({ id }) => id)
@@ -71,22 +71,22 @@ describe('the stream of events', () => {
 
   it('tells the first events of a merchant that had none', async () => {
     const events: StreamedEvent[] = []
-    const { stream, asked } = fakeApi(events)
+    const { stream, requests } = fakeApi(events)
     await stream.begin()
     assert.deepEqual(await stream.next(), [])
     events.push(event('first', 0))
     assert.deepEqual(ids(await stream.next()), ['first'])
     await stream.next()
-    assert.equal(asked.at(-1)?.get('createdFrom'), '2026-03-14T08:59:40.000Z', 'later looks are short')
+    assert.equal(requests.at(-1)?.get('createdFrom'), '2026-03-14T08:59:40.000Z', 'later looks are short')
   })
 
   it('loses nothing to a look that failed half way', async () => {
     const events = [event('a', 0)]
-    const { ask } = fakeApi(events)
+    const { requestEvents } = fakeApi(events)
     let isBroken = false
     const stream = createEventStream(() => async (method, path) => {
       if (isBroken && path.includes('cursor')) throw new Error('away')
-      return ask(method, path)
+      return requestEvents(method, path)
     })
     await stream.begin()
     events.push(...['b', 'c', 'd'].map((id, index) => event(id, index + 1)))

@@ -18,42 +18,44 @@ export interface EventStream {
   next(): Promise<StreamedEvent[]>
 }
 
-export type AskForEvents = Pick<MerchantClient, 'call'>['call']
+export type RequestEvents = Pick<MerchantClient, 'call'>['call']
 
 // The transactions of the service end after 15 s at the latest, and its machines agree on the time.
 const OVERLAP_MS = 20_000
 
-export function createEventStream(ask: () => AskForEvents): EventStream {
+export function createEventStream(requestEvents: () => RequestEvents): EventStream {
   const seen = new Map<string, number>()
   let newestMs: number | undefined
-  const look = async (): Promise<StreamedEvent[]> => {
+  const poll = async (): Promise<StreamedEvent[]> => {
     const from = newestMs === undefined ? undefined : new Date(newestMs - OVERLAP_MS)
-    const fresh = (await readFrom(ask(), from)).filter(({ id }) => !seen.has(id))
+    const fresh = (await readFrom(requestEvents(), from)).filter(({ id }) => !seen.has(id))
     for (const { id, createdAt } of fresh) {
       const at = Date.parse(createdAt)
       seen.set(id, at)
       newestMs = Math.max(newestMs ?? at, at)
     }
-    forget(seen, (newestMs ?? 0) - OVERLAP_MS)
-    return fresh.sort(inOrder)
+    evictBefore(seen, (newestMs ?? 0) - OVERLAP_MS)
+    return fresh.sort(compareEvents)
   }
   return {
     async begin() {
-      const [newest] = await readPage(ask(), { sort: 'createdAt:desc', limit: '1' }).then(({ data }) => data)
+      const [newest] = await readPage(requestEvents(), { sort: 'createdAt:desc', limit: '1' }).then(
+        ({ data }) => data,
+      )
       if (newest) newestMs = Date.parse(newest.createdAt)
-      if (newest) await look()
+      if (newest) await poll()
     },
-    next: look,
+    next: poll,
   }
 }
 
 /** What no look goes back to any more. */
-function forget(seen: Map<string, number>, beforeMs: number): void {
+function evictBefore(seen: Map<string, number>, beforeMs: number): void {
   for (const [id, at] of seen) if (at < beforeMs) seen.delete(id)
 }
 
 /** Moves of one resource in the same millisecond are told apart by their versions. */
-function inOrder(one: StreamedEvent, other: StreamedEvent): number {
+function compareEvents(one: StreamedEvent, other: StreamedEvent): number {
   return (
     compare(one.createdAt, other.createdAt) ||
     compare(one.resource.uuid, other.resource.uuid) ||
@@ -63,12 +65,12 @@ function inOrder(one: StreamedEvent, other: StreamedEvent): number {
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
-async function readFrom(ask: AskForEvents, from: Date | undefined): Promise<StreamedEvent[]> {
+async function readFrom(requestEvents: RequestEvents, from: Date | undefined): Promise<StreamedEvent[]> {
   const events: StreamedEvent[] = []
   const window = { sort: 'createdAt:asc', limit: '100', ...(from && { createdFrom: from.toISOString() }) }
   let cursor: string | null = null
   do {
-    const page: EventPage = await readPage(ask, { ...window, ...(cursor && { cursor }) })
+    const page: EventPage = await readPage(requestEvents, { ...window, ...(cursor && { cursor }) })
     events.push(...page.data)
     cursor = page.nextCursor
   } while (cursor !== null)
@@ -80,8 +82,8 @@ interface EventPage {
   nextCursor: string | null
 }
 
-async function readPage(ask: AskForEvents, query: Record<string, string>): Promise<EventPage> {
-  const { data, meta } = await ask('GET', `/api/v1/events?${new URLSearchParams(query)}`)
+async function readPage(requestEvents: RequestEvents, query: Record<string, string>): Promise<EventPage> {
+  const { data, meta } = await requestEvents('GET', `/api/v1/events?${new URLSearchParams(query)}`)
   // A boundary: the merchants' API describes its records in src/deliveries/schema.ts.
   return { data: data as StreamedEvent[], nextCursor: (meta as { nextCursor: string | null }).nextCursor }
 }

@@ -4,11 +4,11 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { isEventType } from '../core/event-types.ts'
 import type { StreamedEvent } from './event-stream.ts'
 import type { KeyOption, MerchantClient } from './merchant-client.ts'
-import { type JsonOption, type WindowOptions, withJson, withKey, withWindow } from './options.ts'
+import { type JsonOption, type PaginationOptions, withJson, withKey, withPagination } from './options.ts'
 import type { Shell } from './shell.ts'
 import { CommandError, type Envelope, renderTable } from './terminal.ts'
 
-interface ListOptions extends WindowOptions, KeyOption {
+interface ListOptions extends PaginationOptions, KeyOption {
   type?: string
   resource?: string
   from?: string
@@ -30,7 +30,7 @@ export function addEventCommands(program: Command, shell: Shell): void {
 }
 
 function addList(events: Command, shell: Shell): void {
-  withKey(withJson(withWindow(events.command('list'))))
+  withKey(withJson(withPagination(events.command('list'))))
     .description('List events, newest first.')
     .option('--type <type>', 'only events of this type, such as payment.successful', eventType)
     .option('--resource <uuid>', 'only events of this payment, refund or other record')
@@ -97,7 +97,7 @@ interface Replay {
   deliveries: number
 }
 
-const REPLAY_LOOK_MS = 500
+const REPLAY_POLL_MS = 500
 
 /** Asks for it, and waits until all of it is on its way. */
 async function replay(
@@ -112,7 +112,7 @@ async function replay(
       : await merchant.call('POST', `/api/v1/events/${encodeURIComponent(uuid)}/replay`, { endpoint })
   // A boundary, as above.
   for (let made = answer.data as Replay; made.status === 'queued'; made = answer.data as Replay) {
-    await shell.clock.sleep(REPLAY_LOOK_MS)
+    await shell.clock.sleep(REPLAY_POLL_MS)
     answer = await merchant.call('GET', `/api/v1/webhooks/replays/${made.uuid}`)
   }
   return answer
@@ -158,18 +158,18 @@ function renderDeliveries(deliveries: Delivery[]): string {
   const rows = deliveries.map(({ url, status, tries, nextTryAt, message }) => [
     ...[url, status, tries.length, nextTryAt, message],
   ])
-  const overview = renderTable(['ENDPOINT', 'STATUS', 'TRIES', 'NEXT TRY', 'WHY'], rows)
-  return [overview, ...deliveries.filter(({ tries }) => tries.length > 0).map(renderTries)].join('\n')
+  const overview = renderTable(['ENDPOINT', 'STATUS', 'ATTEMPTS', 'NEXT ATTEMPT', 'REASON'], rows)
+  return [overview, ...deliveries.filter(({ tries }) => tries.length > 0).map(renderAttempts)].join('\n')
 }
 
-function renderTries({ url, tries }: Delivery): string {
+function renderAttempts({ url, tries }: Delivery): string {
   const rows = tries.map(({ at, http, error, answer, durationMs }) => [
-    ...[at, http ?? error, durationMs, answer && inOneLine(answer)],
+    ...[at, http ?? error, durationMs, answer && toOneLine(answer)],
   ])
-  return `${url}\n${renderTable(['TRIED AT', 'ANSWER', 'MS', 'WHAT IT SAID'], rows)}`
+  return `${url}\n${renderTable(['ATTEMPTED AT', 'ANSWER', 'MS', 'BODY'], rows)}`
 }
 
-const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
+const toOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
 function eventType(text: string): string {
   if (!isEventType(text)) throw new InvalidArgumentError('docs/generated/events.md lists the types.')

@@ -41,7 +41,7 @@ export async function ensureListenSecret(dataDir: string, random: Random): Promi
 const TIMEOUT_MS = 15_000
 
 /** A consumer that restarts is back by then, and what comes behind does not wait much longer. */
-const WAITS_MS = [500, 1_000, 2_000, 4_000]
+const BACKOFF_MS = [500, 1_000, 2_000, 4_000]
 
 /** Sends one event after the other: what nobody answers is tried a few times before the next one is sent. */
 export function createForwarder({ http, clock, url, secret, onChange }: Forwarding) {
@@ -67,7 +67,7 @@ export function createForwarder({ http, clock, url, secret, onChange }: Forwardi
   }
   return async (event: StreamedEvent, signal: AbortSignal): Promise<Forwarded> => {
     let result = await send(event)
-    for (const waitMs of WAITS_MS) {
+    for (const waitMs of BACKOFF_MS) {
       if (result.http !== null || signal.aborted) break
       await clock.sleep(waitMs, signal)
       if (!signal.aborted) result = await send(event)

@@ -119,8 +119,8 @@ const accountPath = (merchant: string, gateway: string) =>
 async function readCredentials(file: string): Promise<Record<string, string>> {
   const text = await (file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')).catch(
     (error: unknown) => {
-      const words = error instanceof Error ? error.message : String(error)
-      throw new CommandError('unreadable_credentials', `${file} cannot be read: ${words}.`)
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new CommandError('unreadable_credentials', `${file} cannot be read: ${reason}.`)
     },
   )
   const credentials = parseObject(text)

@@ -3,13 +3,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { SCOPES } from '../core/merchant.ts'
 import {
+  commaSeparated,
   type JsonOption,
-  type WindowOptions,
-  wholeNumber,
-  windowQuery,
+  type PaginationOptions,
+  paginationQuery,
+  parseInteger,
   withJson,
-  withWindow,
-  wordList,
+  withPagination,
 } from './options.ts'
 import type { Shell } from './shell.ts'
 import { type Envelope, renderRecord, renderTable } from './terminal.ts'
@@ -49,13 +49,13 @@ function addCreate(keys: Command, shell: Shell): void {
     .option(
       '--scopes <list>',
       `what it may do, separated by commas: ${SCOPES.join(', ')}, or * for all (by default all but keys:write)`,
-      wordList,
+      commaSeparated,
     )
     .option('--expires-at <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
     .option(
       '--allow-ips <list>',
       'from where it may be used: addresses or blocks, separated by commas',
-      wordList,
+      commaSeparated,
     )
     .option('--rate-limit <limit>', 'requests per second, as N or N:BURST', rateLimit)
     .action(async (options: CreateOptions) => {
@@ -67,11 +67,11 @@ function addCreate(keys: Command, shell: Shell): void {
 }
 
 function addList(keys: Command, shell: Shell): void {
-  withJson(withWindow(keys.command('list')))
+  withJson(withPagination(keys.command('list')))
     .description('List the API keys of a merchant, newest first.')
     .requiredOption('--merchant <uuid>', 'the merchant')
-    .action(async (options: WindowOptions & { merchant: string }) => {
-      const path = `/admin/v1/merchants/${encodeURIComponent(options.merchant)}/keys${windowQuery(options)}`
+    .action(async (options: PaginationOptions & { merchant: string }) => {
+      const path = `/admin/v1/merchants/${encodeURIComponent(options.merchant)}/keys${paginationQuery(options)}`
       const answer = await shell.withOperator((operator) => operator.call('GET', path))
       // A boundary: the operators' API describes its records in src/merchants/schema.ts.
       shell.show(answer, options, () => renderKeys(answer.data as Key[]))
@@ -82,7 +82,11 @@ function addRotate(keys: Command, shell: Shell): void {
   withJson(keys.command('rotate'))
     .description('Replace an API key; the old one works until the overlap is over.')
     .argument('<key>', 'its id, or the beginning that "keys list" shows', keyIdOf)
-    .option('--overlap-hours <hours>', 'how long the old key lives on, 0 to 168 (24 by default)', wholeNumber)
+    .option(
+      '--overlap-hours <hours>',
+      'how long the old key lives on, 0 to 168 (24 by default)',
+      parseInteger,
+    )
     .action(async (keyId: string, options: JsonOption & { overlapHours?: number }) => {
       const { overlapHours } = options
       const path = `/admin/v1/keys/${keyId}/rotate`

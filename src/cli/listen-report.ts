@@ -3,9 +3,9 @@
 import type { Clock } from '../kit/clock.ts'
 import type { StreamedEvent } from './event-stream.ts'
 import type { Forwarded } from './forward.ts'
-import { paint, type Terminal } from './terminal.ts'
+import { colorize, type Terminal } from './terminal.ts'
 
-export interface Beginning {
+export interface ListenStart {
   /** Of the service. */
   url: string
   merchantKey: string
@@ -22,10 +22,10 @@ export interface Totals {
 }
 
 export interface ListenReport {
-  begin(facts: Beginning): void
+  begin(facts: ListenStart): void
   event(event: StreamedEvent, forwarded: Forwarded | null): void
   /** Something about the connections, which a person wants to know once. */
-  note(words: string): void
+  notice(message: string): void
   end(totals: Totals): void
 }
 
@@ -33,7 +33,7 @@ export const isAccepted = ({ http }: Forwarded): boolean => http !== null && htt
 
 const COLUMNS = { time: 8, event: 26, resource: 55, answer: 9, ms: 6 }
 
-export function reportToPeople(terminal: Terminal, clock: Clock, printJson: boolean): ListenReport {
+export function textReport(terminal: Terminal, clock: Clock, printJson: boolean): ListenReport {
   const line = (...cells: string[]) => terminal.out(`${cells.join('  ').trimEnd()}\n`)
   return {
     begin({ url, merchantKey, forwardTo, secret }) {
@@ -41,33 +41,36 @@ export function reportToPeople(terminal: Terminal, clock: Clock, printJson: bool
       line(
         forwardTo === null ? 'They are printed only; --forward-to sends them on.' : `They go to ${forwardTo}`,
       )
-      if (secret !== null) line(`Signing secret: ${paint(terminal, 'bold', secret)}`)
+      if (secret !== null) line(`Signing secret: ${colorize(terminal, 'bold', secret)}`)
       if (secret !== null) line('It stays the same for this data folder, so it is set once in your consumer.')
       line('Ctrl-C ends it.')
       line()
-      line(paint(terminal, 'bold', heads(forwardTo !== null)))
+      line(colorize(terminal, 'bold', headings(forwardTo !== null)))
     },
     event(event, forwarded) {
       const { type, resource } = event
       const cells = [
-        paint(terminal, 'gray', timeOf(event.createdAt)),
-        paint(terminal, 'cyan', type.padEnd(COLUMNS.event)),
+        colorize(terminal, 'gray', timeOf(event.createdAt)),
+        colorize(terminal, 'cyan', type.padEnd(COLUMNS.event)),
         `${resource.type} ${resource.uuid} v${resource.version}`.padEnd(COLUMNS.resource),
       ]
       line(...cells, ...(forwarded ? answerCells(terminal, forwarded) : []))
       if (printJson) line(JSON.stringify(event, null, 2))
     },
-    note(words) {
-      line(paint(terminal, 'gray', timeOf(clock.now().toISOString())), paint(terminal, 'yellow', words))
+    notice(message) {
+      line(
+        colorize(terminal, 'gray', timeOf(clock.now().toISOString())),
+        colorize(terminal, 'yellow', message),
+      )
     },
     end(totals) {
       line()
-      line(wordsFor(totals))
+      line(totalsText(totals))
     },
   }
 }
 
-function heads(isForwarding: boolean): string {
+function headings(isForwarding: boolean): string {
   const names = ['TIME', 'EVENT', 'RESOURCE', ...(isForwarding ? ['ANSWER', 'MS'] : [])]
   return names
     .map((name, index) => name.padEnd(Object.values(COLUMNS)[index] ?? 0))
@@ -77,7 +80,7 @@ function heads(isForwarding: boolean): string {
 
 function answerCells(terminal: Terminal, forwarded: Forwarded): string[] {
   const text = (forwarded.http === null ? 'no answer' : String(forwarded.http)).padEnd(COLUMNS.answer)
-  return [paint(terminal, isAccepted(forwarded) ? 'green' : 'red', text), String(forwarded.durationMs)]
+  return [colorize(terminal, isAccepted(forwarded) ? 'green' : 'red', text), String(forwarded.durationMs)]
 }
 
 /** By the clock on the wall of who watches. */
@@ -85,17 +88,17 @@ function timeOf(iso: string): string {
   return new Date(iso).toTimeString().slice(0, COLUMNS.time)
 }
 
-function wordsFor({ events, accepted, refused }: Totals): string {
+function totalsText({ events, accepted, refused }: Totals): string {
   const count = `${events} ${events === 1 ? 'event' : 'events'}`
   return accepted + refused === 0 ? `${count}.` : `${count}: ${accepted} accepted, ${refused} not.`
 }
 
-export function reportToScripts(terminal: Terminal): ListenReport {
+export function jsonReport(terminal: Terminal): ListenReport {
   const line = (kind: string, facts: object) => terminal.out(`${JSON.stringify({ kind, ...facts })}\n`)
   return {
     begin: (facts) => line('listening', facts),
     event: (event, forwarded) => line('event', { event, answer: forwarded }),
-    note: (words) => line('note', { words }),
+    notice: (message) => line('notice', { message }),
     end: (totals) => line('ended', totals),
   }
 }

@@ -4,17 +4,11 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { createEventStream, type StreamedEvent } from './event-stream.ts'
 import { createForwarder, ensureListenSecret } from './forward.ts'
-import {
-  isAccepted,
-  type ListenReport,
-  reportToPeople,
-  reportToScripts,
-  type Totals,
-} from './listen-report.ts'
+import { isAccepted, jsonReport, type ListenReport, type Totals, textReport } from './listen-report.ts'
 import type { KeyOption, MerchantClient } from './merchant-client.ts'
-import { type JsonOption, withKey, wordList } from './options.ts'
-import { isPassing } from './service-client.ts'
-import type { Near, Shell } from './shell.ts'
+import { commaSeparated, type JsonOption, withKey } from './options.ts'
+import { isTransient } from './service-client.ts'
+import type { ClientContext, Shell } from './shell.ts'
 import { CommandError } from './terminal.ts'
 
 interface ListenOptions extends JsonOption, KeyOption {
@@ -30,11 +24,11 @@ export function addListenCommand(program: Command, shell: Shell): void {
     .description(
       'Show the events of a test merchant as they happen, and send them to an address of yours. An event that nobody answers there is tried a few times; what is answered with an error is not tried again.',
     )
-    .option('--forward-to <url>', 'where to send them, such as http://localhost:3000/hook', webAddress)
+    .option('--forward-to <url>', 'where to send them, such as http://localhost:3000/hook', parseUrl)
     .option(
       '--events <list>',
       'only these, separated by commas: payment.successful,refund.* and so on',
-      eventPatterns,
+      parseEventPatterns,
     )
     .option('--print-json', 'print each event in full')
     .option('--json', 'print one JSON document a line')
@@ -43,18 +37,17 @@ export function addListenCommand(program: Command, shell: Shell): void {
 
 async function listen(shell: Shell, options: ListenOptions): Promise<void> {
   const { terminal, clock } = shell
-  const report = options.json
-    ? reportToScripts(terminal)
-    : reportToPeople(terminal, clock, options.printJson ?? false)
+  const report = options.json ? jsonReport(terminal) : textReport(terminal, clock, options.printJson ?? false)
   const signal = shell.untilInterrupted()
-  await shell.withMerchant(options, async (merchant, near) => {
+  await shell.withMerchant(options, async (merchant, context) => {
     requireTestKey(merchant)
-    const next = await openStream(merchant, near, report)
-    const forward = await openForward(shell, merchant, near, options, report)
+    const next = await openStream(merchant, context, report)
+    const forward = await openForward(shell, merchant, context, options, report)
     const totals: Totals = { events: 0, accepted: 0, refused: 0 }
     while (!signal.aborted) {
       const events = (await next()).filter(({ type }) => isWanted(type, options.events))
-      for (const event of events) if (!signal.aborted) await tell(event, forward, report, totals, signal)
+      for (const event of events)
+        if (!signal.aborted) await processEvent(event, forward, report, totals, signal)
       await clock.sleep(POLL_MS, signal)
     }
     report.end(totals)
@@ -63,7 +56,7 @@ async function listen(shell: Shell, options: ListenOptions): Promise<void> {
 
 type Forward = ReturnType<typeof createForwarder> | undefined
 
-async function tell(
+async function processEvent(
   event: StreamedEvent,
   forward: Forward,
   report: ListenReport,
@@ -79,24 +72,24 @@ async function tell(
 /** A service that is away for a while, as it is when it restarts, is waited for. */
 async function openStream(
   merchant: MerchantClient,
-  near: Near,
+  context: ClientContext,
   report: ListenReport,
 ): Promise<() => Promise<StreamedEvent[]>> {
   let client = merchant
-  let isAway = false
+  let isDisconnected = false
   const stream = createEventStream(() => client.call)
   await stream.begin()
   return async () => {
     try {
       const events = await stream.next()
-      if (isAway) report.note('The service answers again.')
-      isAway = false
+      if (isDisconnected) report.notice('The service answers again.')
+      isDisconnected = false
       return events
     } catch (error) {
-      if (!isPassing(error)) throw error
-      if (!isAway) report.note('The service does not answer; waiting for it.')
-      isAway = true
-      client = await near.reconnect().catch(() => client)
+      if (!isTransient(error)) throw error
+      if (!isDisconnected) report.notice('The service does not answer; waiting for it.')
+      isDisconnected = true
+      client = await context.reconnect().catch(() => client)
       return []
     }
   }
@@ -105,7 +98,7 @@ async function openStream(
 async function openForward(
   { clock, random }: Shell,
   { url, prefix }: MerchantClient,
-  { http, config }: Near,
+  { http, config }: ClientContext,
   options: ListenOptions,
   report: ListenReport,
 ): Promise<Forward> {
@@ -114,7 +107,7 @@ async function openForward(
   report.begin({ url, merchantKey: prefix, forwardTo: forwardTo ?? null, secret })
   if (forwardTo === undefined || secret === null) return undefined
   const onChange = (isAnswering: boolean, error: string | null) =>
-    report.note(
+    report.notice(
       isAnswering
         ? `${forwardTo} answers again.`
         : `Nobody answers at ${forwardTo} (${error}); trying again.`,
@@ -138,15 +131,15 @@ function matches(type: string, pattern: string): boolean {
   )
 }
 
-function eventPatterns(text: string): string[] {
-  const patterns = wordList(text)
+function parseEventPatterns(text: string): string[] {
+  const patterns = commaSeparated(text)
   const unknown = patterns.find((pattern) => !EVENT_TYPE_NAMES.some((type) => matches(type, pattern)))
   if (unknown !== undefined)
     throw new InvalidArgumentError(`"${unknown}" is no event. There are: ${EVENT_TYPE_NAMES.join(', ')}.`)
   return patterns
 }
 
-function webAddress(text: string): string {
+function parseUrl(text: string): string {
   const url = URL.parse(/^\d+$/.test(text) ? `http://localhost:${text}` : text)
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw new InvalidArgumentError('It must be an address such as http://localhost:3000/hook.')

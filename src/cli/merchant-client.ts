@@ -4,13 +4,13 @@
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
 import { readDemoKey } from '../merchants/service.ts'
-import { connectService, isHere, type Method, refused, type ServiceClient } from './service-client.ts'
+import { commandErrorOf, connectService, isLocal, type Method, type ServiceClient } from './service-client.ts'
 import { CommandError, type Envelope } from './terminal.ts'
 
 export interface MerchantClient extends Pick<ServiceClient, 'url' | 'postForm'> {
   /** What may be shown of the key. */
   readonly prefix: string
-  /** The answer of a success. A refusal is a CommandError with the service's own words. */
+  /** The answer of a success. A refusal is a CommandError with the service's own reason. */
   call(method: Method, path: string, body?: object): Promise<Envelope>
 }
 
@@ -27,32 +27,32 @@ export async function connectMerchant(
   const { url, postForm } = service
   const apiKey = merchantKey ?? config.apiKey ?? (await findDemoKey(config, url))
   // A header cannot carry every text, and none of those that it cannot is a key.
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw wrongKey(url)
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw invalidKey(url)
   return {
     url,
     postForm,
     prefix: /^cowry_(?:test|live)_[0-9A-Za-z]{12}_/.exec(apiKey)?.[0].concat('…') ?? 'a key of unknown form',
     async call(method, path, body) {
       const headers = { 'x-api-key': apiKey }
-      const { status, envelope } = await service.askForEnvelope({ method, path, headers, body })
+      const { status, envelope } = await service.callForEnvelope({ method, path, headers, body })
       if (envelope.status === 'success') return envelope
-      throw status === 401 ? wrongKey(url, envelope) : refused(envelope)
+      throw status === 401 ? invalidKey(url, envelope) : commandErrorOf(envelope)
     },
   }
 }
 
-function wrongKey(url: string, envelope?: Envelope): CommandError {
-  const words = envelope?.message ?? 'This is not an API key.'
+function invalidKey(url: string, envelope?: Envelope): CommandError {
+  const reason = envelope?.message ?? 'This is not an API key.'
   const advice = `It must be a key of the service at ${url}: --merchant-key, COWRY_API_KEY, or the demo key in the data folder.`
-  return new CommandError('wrong_merchant_key', `${words} ${advice}`, envelope)
+  return new CommandError('wrong_merchant_key', `${reason} ${advice}`, envelope)
 }
 
 async function findDemoKey(config: ClientConfig, url: string): Promise<string> {
-  const key = isHere(url) ? await readDemoKey(config.dataDir).catch(() => undefined) : undefined
+  const key = isLocal(url) ? await readDemoKey(config.dataDir).catch(() => undefined) : undefined
   if (key) return key
   throw new CommandError(
     'no_merchant_key',
-    isHere(url)
+    isLocal(url)
       ? `There is no demo key that can be read in ${config.dataDir}. Start a staging service there with "npm start", set COWRY_DATA_DIR to its data folder, or name a key with --merchant-key or COWRY_API_KEY.`
       : `Name a key of ${url} with --merchant-key or COWRY_API_KEY.`,
   )

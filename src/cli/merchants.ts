@@ -2,7 +2,13 @@
 
 import type { Command } from 'commander'
 import { addBrandCommand } from './brand.ts'
-import { type JsonOption, type WindowOptions, windowQuery, withJson, withWindow } from './options.ts'
+import {
+  type JsonOption,
+  type PaginationOptions,
+  paginationQuery,
+  withJson,
+  withPagination,
+} from './options.ts'
 import type { Shell } from './shell.ts'
 import { renderRecord, renderTable } from './terminal.ts'
 
@@ -30,11 +36,11 @@ export function addMerchantCommands(program: Command, shell: Shell): void {
 
   addBrandCommand(merchants, shell)
 
-  withJson(withWindow(merchants.command('list')))
+  withJson(withPagination(merchants.command('list')))
     .description('List merchants, newest first.')
-    .action(async (options: WindowOptions) => {
+    .action(async (options: PaginationOptions) => {
       const answer = await shell.withOperator((operator) =>
-        operator.call('GET', `/admin/v1/merchants${windowQuery(options)}`),
+        operator.call('GET', `/admin/v1/merchants${paginationQuery(options)}`),
       )
       // A boundary: the operators' API describes its records in src/merchants/schema.ts.
       shell.show(answer, options, () => renderMerchants(answer.data as Merchant[]))

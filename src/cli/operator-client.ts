@@ -4,7 +4,7 @@
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
 import { readAdminToken } from '../merchants/admin-token.ts'
-import { connectService, isHere, type Method, refused } from './service-client.ts'
+import { commandErrorOf, connectService, isLocal, type Method } from './service-client.ts'
 import { CommandError, type Envelope } from './terminal.ts'
 
 export interface OperatorClient {
@@ -22,12 +22,12 @@ export async function connectOperator(config: ClientConfig, http: HttpClient): P
     url,
     async call(method, path, body, timeoutMs) {
       const headers = { authorization: `Bearer ${await findToken(config, url)}` }
-      const { status, envelope } = await service.askForEnvelope({ method, path, headers, body, timeoutMs })
+      const { status, envelope } = await service.callForEnvelope({ method, path, headers, body, timeoutMs })
       if (envelope.status === 'success') return envelope
-      throw status === 401 ? wrongToken(config, url) : refused(envelope)
+      throw status === 401 ? wrongToken(config, url) : commandErrorOf(envelope)
     },
     async isReady() {
-      const { status, body } = await service.ask({ method: 'GET', path: '/readyz' })
+      const { status, body } = await service.call({ method: 'GET', path: '/readyz' })
       const reasons = typeof body === 'object' && body !== null && 'reasons' in body ? body.reasons : []
       return { ready: status === 200, reasons: Array.isArray(reasons) ? reasons.map(String) : [] }
     },
@@ -54,11 +54,11 @@ async function readToken(dataDir: string): Promise<string | undefined> {
 }
 
 async function findToken(config: ClientConfig, url: string): Promise<string> {
-  const token = config.adminToken ?? (isHere(url) ? await readToken(config.dataDir) : undefined)
+  const token = config.adminToken ?? (isLocal(url) ? await readToken(config.dataDir) : undefined)
   if (token) return token
   throw new CommandError(
     'no_admin_token',
-    isHere(url)
+    isLocal(url)
       ? `There is no operator token in ${config.dataDir}: no service was started there. Start it with "npm start", set COWRY_DATA_DIR to the data folder of the service, or set COWRY_URL and COWRY_ADMIN_TOKEN.`
       : `Set COWRY_ADMIN_TOKEN to the operator token of ${url}.`,
   )

@@ -6,7 +6,7 @@ export interface JsonOption {
   json?: boolean
 }
 
-export interface WindowOptions extends JsonOption {
+export interface PaginationOptions extends JsonOption {
   page?: number
   limit?: number
 }
@@ -23,26 +23,26 @@ export function withKey(command: Command): Command {
   )
 }
 
-export function withWindow(command: Command): Command {
+export function withPagination(command: Command): Command {
   return command
-    .option('--page <number>', 'which page', wholeNumber)
-    .option('--limit <number>', 'how many per page, up to 100', wholeNumber)
+    .option('--page <number>', 'which page', parseInteger)
+    .option('--limit <number>', 'how many per page, up to 100', parseInteger)
 }
 
-export function windowQuery({ page, limit }: WindowOptions): string {
+export function paginationQuery({ page, limit }: PaginationOptions): string {
   const query = new URLSearchParams()
   if (page !== undefined) query.set('page', String(page))
   if (limit !== undefined) query.set('limit', String(limit))
   return query.size > 0 ? `?${query}` : ''
 }
 
-export function wholeNumber(text: string): number {
+export function parseInteger(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)
 }
 
 /** Words separated by commas. */
-export function wordList(text: string): string[] {
+export function commaSeparated(text: string): string[] {
   return text
     .split(',')
     .map((word) => word.trim())

@@ -20,7 +20,7 @@ import { addReconcileCommands } from './reconcile.ts'
 import { addSandboxCommand } from './sandbox.ts'
 import { addServeCommand } from './serve.ts'
 import type { Env, Shell } from './shell.ts'
-import { CommandError, type Envelope, endWithoutReader, systemTerminal, type Terminal } from './terminal.ts'
+import { CommandError, type Envelope, handleEpipe, systemTerminal, type Terminal } from './terminal.ts'
 import { addTriggerCommand } from './trigger.ts'
 
 /** Runs one command and gives the exit code of the process. */
@@ -30,14 +30,14 @@ export async function runCommandLine(
   env?: Env,
   interruption?: AbortSignal,
 ): Promise<number> {
-  if (terminal === systemTerminal) endWithoutReader(argv)
+  if (terminal === systemTerminal) handleEpipe(argv)
   const json = argv.includes('--json')
   const shell = makeShell(terminal, env, interruption)
   try {
     await buildProgram(terminal, json, shell).parseAsync(argv, { from: 'user' })
     return shell.exitCode
   } catch (error) {
-    return tellEnd(error, terminal, json)
+    return reportError(error, terminal, json)
   }
 }
 
@@ -45,9 +45,9 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   const program = new Command('cowry')
     .description('Self-hosted payment collection: the service and its operator commands.')
     .version(packageFacts.version)
-    .addHelpText('after', WHERE)
+    .addHelpText('after', HELP_FOOTER)
     .exitOverride()
-    // With --json there is one document on the output and nothing beside it, so commander's own words wait for tellEnd.
+    // With --json there is one document on the output and nothing beside it, so commander's own words wait for reportError.
     .configureOutput({ writeOut: terminal.out, writeErr: json ? () => undefined : terminal.err })
     .showHelpAfterError('Add --help for the options.')
   addServeCommand(program, shell)
@@ -65,7 +65,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   return program
 }
 
-const WHERE = `
+const HELP_FOOTER = `
 The commands speak to a running service. On its machine they find it by the data folder (COWRY_DATA_DIR); from
 elsewhere set COWRY_URL, and COWRY_ADMIN_TOKEN for those of operators. Listen, trigger and events speak for a
 merchant: the demo merchant of the data folder, or that of COWRY_API_KEY.`
@@ -86,8 +86,8 @@ function makeShell(terminal: Terminal, env: Env | undefined, interruption: Abort
     terminal,
     clock: systemClock,
     random: systemRandom(systemClock),
-    show(envelope, options, forPeople) {
-      terminal.out(options.json ? `${JSON.stringify(envelope, null, 2)}\n` : forPeople())
+    show(envelope, options, renderText) {
+      terminal.out(options.json ? `${JSON.stringify(envelope, null, 2)}\n` : renderText())
     },
     withOperator: (work) => withService(async (config, http) => work(await connectOperator(config, http))),
     withMerchant: (options, work) =>
@@ -104,28 +104,28 @@ function makeShell(terminal: Terminal, env: Env | undefined, interruption: Abort
 const MAX_ANSWER_BYTES = 8_388_608
 
 // One Ctrl-C comes twice under npm, which passes on what the terminal has sent us already.
-const INSIST_AFTER_MS = 1_000
+const FORCE_EXIT_AFTER_MS = 1_000
 
 function processInterruption(): AbortSignal {
   const controller = new AbortController()
-  let askedAt = 0
+  let interruptedAt = 0
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       const now = systemClock.now().getTime()
       // Who asks again does not want to wait for what is under way.
-      if (controller.signal.aborted && now - askedAt > INSIST_AFTER_MS) process.exit(130)
-      if (!controller.signal.aborted) askedAt = now
+      if (controller.signal.aborted && now - interruptedAt > FORCE_EXIT_AFTER_MS) process.exit(130)
+      if (!controller.signal.aborted) interruptedAt = now
       controller.abort()
     })
   }
   return controller.signal
 }
 
-function tellEnd(error: unknown, terminal: Terminal, json: boolean): number {
+function reportError(error: unknown, terminal: Terminal, json: boolean): number {
   // Help that was asked for ends this way too, with 0. Commander has printed its words already, except for scripts.
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return error.exitCode
   if (json) terminal.out(`${JSON.stringify(envelopeOf(error), null, 2)}\n`)
-  else terminal.err(`${mainTextOf(error)}\n`)
+  else terminal.err(`${errorText(error)}\n`)
   return 1
 }
 
@@ -138,7 +138,7 @@ function envelopeOf(error: unknown): Envelope {
 }
 
 /** What a user can act on in its own words; what is our fault with the place where it happened. */
-function mainTextOf(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof CommandError || error instanceof ConfigError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Command, OptionValues } from 'commander'
-import { type JsonOption, type WindowOptions, withJson, withWindow } from './options.ts'
+import { type JsonOption, type PaginationOptions, withJson, withPagination } from './options.ts'
 import type { Shell } from './shell.ts'
 import { CommandError, renderRecord, renderTable } from './terminal.ts'
 
@@ -17,7 +17,7 @@ interface FileOptions extends JsonOption {
   dryRun?: boolean
 }
 
-interface BreakOptions extends WindowOptions {
+interface BreakOptions extends PaginationOptions {
   state?: string
   gateway?: string
   reconciliation?: string
@@ -102,8 +102,8 @@ async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
 
 async function readBytes(file: string): Promise<Buffer> {
   return readFile(file).catch((error: unknown) => {
-    const words = error instanceof Error ? error.message : String(error)
-    throw new CommandError('unreadable_file', `${file} cannot be read: ${words}.`)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CommandError('unreadable_file', `${file} cannot be read: ${reason}.`)
   })
 }
 
@@ -111,7 +111,7 @@ async function readBytes(file: string): Promise<Buffer> {
 const allOptions = <Options extends OptionValues>(command: Command) => command.optsWithGlobals<Options>()
 
 function addBreaks(reconcile: Command, shell: Shell): void {
-  withJson(withWindow(reconcile.command('breaks')))
+  withJson(withPagination(reconcile.command('breaks')))
     .description('List breaks, the oldest first.')
     .option('--state <state>', 'open, closed or all (open by default)')
     .option('--gateway <name>', 'of one gateway')
@@ -164,7 +164,7 @@ async function change(
   // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
   const { ours, theirs, ...record } = answer.data as Break & Record<string, unknown>
   shell.show(answer, options, () =>
-    renderRecord({ ...record, ours: sideWords(ours), theirs: sideWords(theirs) }),
+    renderRecord({ ...record, ours: sideText(ours), theirs: sideText(theirs) }),
   )
 }
 
@@ -173,8 +173,8 @@ function renderBreaks(breaks: Break[]): string {
     one.uuid ?? (one.line === null ? null : `line ${one.line}`),
     one.kind,
     one.subject,
-    sideWords(one.ours),
-    sideWords(one.theirs),
+    sideText(one.ours),
+    sideText(one.theirs),
     one.ageDays === undefined ? null : `${one.ageDays} d`,
     one.state,
     one.owner,
@@ -182,7 +182,7 @@ function renderBreaks(breaks: Break[]): string {
   return renderTable(['BREAK', 'KIND', 'ABOUT', 'OURS', 'THEIRS', 'AGE', 'STATE', 'OWNER'], rows)
 }
 
-function sideWords(side: Side | null): string {
+function sideText(side: Side | null): string {
   if (side === null) return 'nothing'
   const fee = side.fee === null ? '' : ` (fee ${side.fee})`
   return [side.amount, side.currency, side.status].filter((word) => word !== null).join(' ') + fee

@@ -7,7 +7,7 @@ import { systemClock } from '../kit/clock.ts'
 import { createLog } from '../kit/log.ts'
 import { systemRandom } from '../kit/random.ts'
 import { sandboxWebhookSecretOf } from '../merchants/secrets.ts'
-import { type JsonOption, wholeNumber, withJson } from './options.ts'
+import { type JsonOption, parseInteger, withJson } from './options.ts'
 import type { Shell } from './shell.ts'
 import { CommandError } from './terminal.ts'
 
@@ -23,7 +23,7 @@ export function addSandboxCommand(program: Command, shell: Shell): void {
       'Run the sandbox gateway alone. Give the service COWRY_SANDBOX_URL and the same COWRY_SANDBOX_SECRET.',
     )
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--port <number>', 'the port to listen on; 0 takes a free one', wholeNumber, 8090)
+    .option('--port <number>', 'the port to listen on; 0 takes a free one', parseInteger, 8090)
     .option('--data-dir <folder>', 'where it keeps what it executed (COWRY_DATA_DIR by default)')
     .action(async (options: SandboxOptions) => {
       const sandbox = await start(shell, options)

@@ -17,26 +17,26 @@ export function addServeCommand(program: Command, shell: Shell): void {
         .choices(ROLES)
         .default('all'),
     )
-    .option('--workers <count>', 'how many processes share the port', readWorkers, 1)
+    .option('--workers <count>', 'how many processes share the port', parseWorkers, 1)
     .action(async ({ role, workers, json }: JsonOption & { role: Role; workers: number }) => {
       // Only here, so that the other commands start without loading the whole service.
       const [{ serve }, { GATEWAYS }] = await Promise.all([import('../serve.ts'), import('../app.ts')])
       const config = readConfig(shell.env, GATEWAYS)
-      shell.exitCode = await serve(config, { role, workers, json: json ?? false }).catch(explainStart)
+      shell.exitCode = await serve(config, { role, workers, json: json ?? false }).catch(explainStartFailure)
     })
 }
 
 // Each is a process with connections of its own: beyond this a machine has too few processors, or PostgreSQL too little room.
-const MOST_WORKERS = 64
+const MAX_WORKERS = 64
 
-function readWorkers(text: string): number {
+function parseWorkers(text: string): number {
   const count = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (count >= 1 && count <= MOST_WORKERS) return count
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST_WORKERS}.`)
+  if (count >= 1 && count <= MAX_WORKERS) return count
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_WORKERS}.`)
 }
 
 /** A start fails for reasons of the machine or the settings, which their own words explain; a bug keeps its stack. */
-function explainStart(error: unknown): never {
+function explainStartFailure(error: unknown): never {
   const isBug = error instanceof TypeError || error instanceof ReferenceError || !(error instanceof Error)
   if (isBug || error instanceof ConfigError || error instanceof CommandError) throw error
   throw new CommandError('start_failed', `The service did not start: ${error.message}`)

@@ -19,9 +19,9 @@ export interface ServiceRequest {
 export interface ServiceClient {
   readonly url: string
   /** Any JSON. What is on the network, or is not there, is a CommandError that says what to do. */
-  ask(request: ServiceRequest): Promise<{ status: number; body: unknown }>
+  call(request: ServiceRequest): Promise<{ status: number; body: unknown }>
   /** The envelope of a success or of a refusal. */
-  askForEnvelope(request: ServiceRequest): Promise<{ status: number; envelope: Envelope }>
+  callForEnvelope(request: ServiceRequest): Promise<{ status: number; envelope: Envelope }>
   /** A form, sent as a browser would; answers where it leads, if anywhere. */
   postForm(path: string, fields: Record<string, string>): Promise<{ status: number; location: string | null }>
 }
@@ -34,7 +34,7 @@ export async function connectService(config: ClientConfig, http: HttpClient): Pr
     if (answer.kind === 'unknown') throw unanswered(url, answer.error)
     return answer
   }
-  const ask = async ({ method, path, headers, body, timeoutMs }: ServiceRequest) => {
+  const call = async ({ method, path, headers, body, timeoutMs }: ServiceRequest) => {
     const json = body && { 'content-type': 'application/json' }
     const answer = await send({
       method,
@@ -47,10 +47,10 @@ export async function connectService(config: ClientConfig, http: HttpClient): Pr
   }
   return {
     url,
-    ask,
-    async askForEnvelope(request) {
-      const { status, body } = await ask(request)
-      if (!isEnvelope(body)) throw notCowry(url, status)
+    call,
+    async callForEnvelope(request) {
+      const { status, body } = await call(request)
+      if (!isEnvelope(body)) throw unexpectedAnswer(url, status)
       return { status, envelope: body }
     },
     async postForm(path, fields) {
@@ -72,25 +72,25 @@ async function findUrl(config: ClientConfig): Promise<string> {
 }
 
 /** What lies in the data folder is for the service on this machine, so it is never sent anywhere else. */
-export function isHere(url: string): boolean {
+export function isLocal(url: string): boolean {
   return ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)
 }
 
 /** The service's own words, and below them what is wrong with each field. */
-export function refused(envelope: Envelope): CommandError {
+export function commandErrorOf(envelope: Envelope): CommandError {
   return new CommandError('refused', explain(envelope), envelope)
 }
 
 /** What ends by itself: nobody answers, or the answer itself says that it may be asked again. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof CommandError)) return false
-  const told = error.envelope.error
-  if (typeof told !== 'object' || told === null) return false
-  const isAway = 'code' in told && AWAY.includes(String(told.code))
-  return isAway || ('retryable' in told && told.retryable === true)
+  const details = error.envelope.error
+  if (typeof details !== 'object' || details === null) return false
+  const isUnreachable = 'code' in details && TRANSIENT_CODES.includes(String(details.code))
+  return isUnreachable || ('retryable' in details && details.retryable === true)
 }
 
-const AWAY: readonly string[] = ['service_unreachable', 'outcome_unknown', 'unexpected_answer']
+const TRANSIENT_CODES: readonly string[] = ['service_unreachable', 'outcome_unknown', 'unexpected_answer']
 
 function unreachable(url: string, config: ClientConfig, error: string): CommandError {
   const advice = config.url
@@ -106,7 +106,7 @@ function unanswered(url: string, error: string): CommandError {
   )
 }
 
-function notCowry(url: string, status: number): CommandError {
+function unexpectedAnswer(url: string, status: number): CommandError {
   return new CommandError(
     'unexpected_answer',
     `What answers at ${url} (HTTP ${status}) does not speak Cowry's API. Check COWRY_URL.`,
@@ -117,7 +117,7 @@ function parseJson(body: Buffer, url: string, status: number): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {
-    throw notCowry(url, status)
+    throw unexpectedAnswer(url, status)
   }
 }
 

@@ -18,19 +18,19 @@ export interface Shell {
   clock: Clock
   random: Random
   /** Prints an envelope for scripts, or what people read. */
-  show(envelope: Envelope, options: { json?: boolean }, forPeople: () => string): void
+  show(envelope: Envelope, options: { json?: boolean }, renderText: () => string): void
   /** Does some work with the service, and lets the connections go afterwards. */
   withOperator<Result>(work: (operator: OperatorClient) => Promise<Result>): Promise<Result>
   withMerchant<Result>(
     options: KeyOption,
-    work: (merchant: MerchantClient, near: Near) => Promise<Result>,
+    work: (merchant: MerchantClient, context: ClientContext) => Promise<Result>,
   ): Promise<Result>
   /** Aborts when the person at the terminal wants to end a command that runs by itself until then. */
   untilInterrupted(): AbortSignal
 }
 
 /** What a command has beside the service. */
-export interface Near {
+export interface ClientContext {
   http: HttpClient
   config: ClientConfig
   /** The same merchant, at the address that the service has now. */

@@ -21,7 +21,7 @@ export const systemTerminal: Terminal = {
 const SERVICES = ['serve', 'sandbox']
 
 /** Whoever reads us may leave before the end, as `head` does. A command has nobody left to tell then, and ends quietly. */
-export function endWithoutReader(argv: readonly string[]): void {
+export function handleEpipe(argv: readonly string[]): void {
   const isService = SERVICES.includes(argv[0] ?? '')
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -34,7 +34,7 @@ export function endWithoutReader(argv: readonly string[]): void {
 type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'gray' | 'bold'
 
 /** The text in a colour for a person, and as it is for everybody else. */
-export function paint(terminal: Pick<Terminal, 'hasColours'>, colour: Colour, text: string): string {
+export function colorize(terminal: Pick<Terminal, 'hasColours'>, colour: Colour, text: string): string {
   return terminal.hasColours === true ? styleText(colour, text, { validateStream: false }) : text
 }
 

@@ -5,10 +5,10 @@ import { EVENT_TYPE_NAMES, type EventType, isEventType } from '../core/event-typ
 import { requireTestKey } from './listen.ts'
 import type { KeyOption } from './merchant-client.ts'
 import { type JsonOption, withJson, withKey } from './options.ts'
-import { type PlayedStep, play } from './play.ts'
-import { PLAYABLE, recipeOf } from './recipes.ts'
+import { type CompletedStep, runScenario } from './run-scenario.ts'
+import { scenarioOf, TRIGGERABLE } from './scenarios.ts'
 import type { Shell } from './shell.ts'
-import { CommandError, paint, renderTable } from './terminal.ts'
+import { CommandError, colorize, renderTable } from './terminal.ts'
 
 export function addTriggerCommand(program: Command, shell: Shell): void {
   withKey(withJson(program.command('trigger')))
@@ -21,49 +21,49 @@ export function addTriggerCommand(program: Command, shell: Shell): void {
 
 async function trigger(shell: Shell, type: EventType, options: JsonOption & KeyOption): Promise<void> {
   const { terminal, clock, random } = shell
-  const recipe = recipeOf(type)
-  if ('why' in recipe)
+  const scenario = scenarioOf(type)
+  if ('reason' in scenario)
     throw new CommandError(
-      'not_playable',
-      `${type} cannot be triggered: ${recipe.why}\nThese can: ${PLAYABLE.join(', ')}.`,
+      'not_triggerable',
+      `${type} cannot be triggered: ${scenario.reason}\nThese can: ${TRIGGERABLE.join(', ')}.`,
     )
-  const steps: PlayedStep[] = []
-  const onStep = (step: PlayedStep) => {
+  const steps: CompletedStep[] = []
+  const onStep = (step: CompletedStep) => {
     steps.push(step)
-    const time = paint(terminal, 'gray', `${step.durationMs} ms`)
-    if (!options.json) terminal.out(`${paint(terminal, 'green', '✓')} ${step.words}  ${time}\n`)
+    const time = colorize(terminal, 'gray', `${step.durationMs} ms`)
+    if (!options.json) terminal.out(`${colorize(terminal, 'green', '✓')} ${step.description}  ${time}\n`)
   }
   const event = await shell.withMerchant(options, (merchant) => {
     requireTestKey(merchant)
-    return play({ merchant, clock, random, onStep }, type, recipe)
+    return runScenario({ merchant, clock, random, onStep }, type, scenario)
   })
   const { id, resource } = event
   const message = `${type} happened to ${resource.type} ${resource.uuid}.`
-  const words = `\n${paint(terminal, 'cyan', type)}  ${resource.type} ${resource.uuid} v${resource.version}\n`
-  const advice = paint(terminal, 'gray', `cowry events show ${id}`)
+  const text = `\n${colorize(terminal, 'cyan', type)}  ${resource.type} ${resource.uuid} v${resource.version}\n`
+  const advice = colorize(terminal, 'gray', `cowry events show ${id}`)
   shell.show(
     { status: 'success', message, data: { type, steps, event } },
     options,
-    () => `${words}${advice}\n`,
+    () => `${text}${advice}\n`,
   )
 }
 
 async function list(shell: Shell, options: JsonOption): Promise<void> {
   const rows = EVENT_TYPE_NAMES.map((type) => {
-    const recipe = recipeOf(type)
+    const scenario = scenarioOf(type)
     return {
       type,
-      steps: 'why' in recipe ? null : recipe.steps.length,
-      why: 'why' in recipe ? recipe.why : null,
+      steps: 'reason' in scenario ? null : scenario.steps.length,
+      reason: 'reason' in scenario ? scenario.reason : null,
     }
   })
-  const message = `${PLAYABLE.length} events can be triggered.`
+  const message = `${TRIGGERABLE.length} events can be triggered.`
   shell.show({ status: 'success', message, data: rows }, options, () =>
     renderTable(
       ['EVENT', 'HOW'],
-      rows.map(({ type, steps, why }) => [
+      rows.map(({ type, steps, reason }) => [
         type,
-        why === null ? `in ${steps} ${steps === 1 ? 'step' : 'steps'}` : `not by asking: ${why}`,
+        reason === null ? `in ${steps} ${steps === 1 ? 'step' : 'steps'}` : `not by asking: ${reason}`,
       ]),
     ),
   )
@@ -71,5 +71,5 @@ async function list(shell: Shell, options: JsonOption): Promise<void> {
 
 function eventType(text: string): EventType {
   if (isEventType(text)) return text
-  throw new InvalidArgumentError(`It is no event. These can be triggered: ${PLAYABLE.join(', ')}.`)
+  throw new InvalidArgumentError(`It is no event. These can be triggered: ${TRIGGERABLE.join(', ')}.`)
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { after, describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { runCommandLine } from '../../src/cli/program.ts'
-import { PLAYABLE } from '../../src/cli/recipes.ts'
+import { TRIGGERABLE } from '../../src/cli/scenarios.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
 import { eventually, tempFolder } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
@@ -85,7 +85,7 @@ describe('cowry listen and cowry trigger', () => {
     ;({ secret } = beginning as unknown as { secret: string })
     assert.match(secret, /^whsec_/)
     const triggered = new Map<string, string>()
-    for (const type of PLAYABLE) {
+    for (const type of TRIGGERABLE) {
       const { code, out } = await run('trigger', type, '--json')
       assert.equal(code, 0, `${type}: ${out}`)
       const { data } = JSON.parse(out)
@@ -162,7 +162,7 @@ describe('cowry listen and cowry trigger', () => {
     const { id } = JSON.parse(out).data.event
     await eventually(listening.output, (text) => text.includes(id), 15_000)
     await listening.stop()
-    const notes = listening.lines().filter(({ kind }) => kind === 'note')
+    const notes = listening.lines().filter(({ kind }) => kind === 'notice')
     assert.equal(notes.length, 2, 'told once that it is away, and once that it is back')
   })
 

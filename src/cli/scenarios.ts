@@ -5,94 +5,94 @@ import { EVENT_TYPE_NAMES, type EventType } from '../core/event-types.ts'
 
 export interface Step {
   /** What a person reads while it happens. */
-  words: string
+  description: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   body?: object
   /** A form of a payer's page instead of an operation: no key, and no record in the answer. */
   isForm?: boolean
   /** What later steps need of the answer: a name, and where it stands in the record. */
-  keep?: Readonly<Record<string, string>>
+  capture?: Readonly<Record<string, string>>
 }
 
-export interface Recipe {
+export interface Scenario {
   steps: readonly Step[]
   /** The name of the kept uuid to which the event happens. */
   resource: string
 }
 
 /** Why an event cannot be made to happen by asking. */
-export interface Unplayable {
-  why: string
+export interface Unsupported {
+  reason: string
 }
 
 const CUSTOMER = { email: '{email}', firstname: 'Amina', lastname: 'Odhiambo' }
-const WISH = { amount: 1250.5, currency: 'KES', customer: CUSTOMER, description: 'Made by cowry trigger' }
+const PAYMENT = { amount: 1250.5, currency: 'KES', customer: CUSTOMER, description: 'Made by cowry trigger' }
 
 const START: Step = {
-  words: 'A customer begins to pay 1250.50 KES',
+  description: 'A customer begins to pay 1250.50 KES',
   method: 'POST',
   path: '/api/v1/checkout/initiate-payment',
-  body: { ...WISH, reference: '{reference}' },
-  keep: { payment: 'uuid', accessCode: 'accessCode', customer: 'customer.uuid' },
+  body: { ...PAYMENT, reference: '{reference}' },
+  capture: { payment: 'uuid', accessCode: 'accessCode', customer: 'customer.uuid' },
 }
 
-const payWith = (instrument: string, words = `The customer pays with ${instrument}`): Step => ({
-  words,
+const payWith = (instrument: string, description = `The customer pays with ${instrument}`): Step => ({
+  description,
   method: 'POST',
   path: '/api/v1/sandbox/payments/{reference}/complete',
   body: { instrument },
 })
 
 const saveWith = (instrument: string): readonly Step[] => [
-  { ...START, body: { ...WISH, reference: '{reference}', isRecurring: true } },
+  { ...START, body: { ...PAYMENT, reference: '{reference}', isRecurring: true } },
   {
     ...payWith(instrument),
-    keep: { token: 'paymentMethod.recurringToken', method: 'paymentMethod.uuid' },
+    capture: { token: 'paymentMethod.recurringToken', method: 'paymentMethod.uuid' },
   },
 ]
 
 const CHARGE: Step = {
-  words: 'The saved card is charged 300.00 KES',
+  description: 'The saved card is charged 300.00 KES',
   method: 'POST',
   path: '/api/v1/charges/recurring',
   body: {
-    ...WISH,
+    ...PAYMENT,
     amount: 300,
     reference: '{chargeReference}',
     recurringToken: '{token}',
     metadata: {},
   },
-  keep: { charge: 'uuid' },
+  capture: { charge: 'uuid' },
 }
 
 const refundOf = (reference: string): Step => ({
-  words: 'All of it is given back',
+  description: 'All of it is given back',
   method: 'POST',
   path: '/api/v1/refunds',
   body: { reference },
-  keep: { refund: 'uuid' },
+  capture: { refund: 'uuid' },
 })
 
 const disputeOf = (reference: string): Step => ({
-  words: "The customer's bank opens a chargeback",
+  description: "The customer's bank opens a chargeback",
   method: 'POST',
   path: `/api/v1/sandbox/payments/${reference}/dispute`,
   body: { outcome: 'open' },
 })
 
 const reverse = (reference: string): Step => ({
-  words: 'The provider takes the money back',
+  description: 'The provider takes the money back',
   method: 'POST',
   path: `/api/v1/sandbox/payments/${reference}/reverse`,
 })
 
-const payment = (...steps: Step[]): Recipe => ({ steps: [START, ...steps], resource: 'payment' })
-const charge = (instrument: string, ...steps: Step[]): Recipe => ({
+const payment = (...steps: Step[]): Scenario => ({ steps: [START, ...steps], resource: 'payment' })
+const charge = (instrument: string, ...steps: Step[]): Scenario => ({
   steps: [...saveWith(instrument), CHARGE, ...steps],
   resource: 'charge',
 })
-const refund = (instrument: string): Recipe => ({
+const refund = (instrument: string): Scenario => ({
   steps: [START, payWith(instrument), refundOf('{reference}')],
   resource: 'refund',
 })
@@ -103,33 +103,33 @@ const FIVE_DECLINES = ['first', 'second', 'third', 'fourth', 'fifth'].map((which
 )
 
 const LINK: Step = {
-  words: 'A payment link over 1250.50 KES, for one payment',
+  description: 'A payment link over 1250.50 KES, for one payment',
   method: 'POST',
   path: '/api/v1/payment-links',
   body: { title: 'Made by cowry trigger', amount: 1250.5, currency: 'KES', usage: 'single' },
-  keep: { link: 'uuid', slug: 'slug' },
+  capture: { link: 'uuid', slug: 'slug' },
 }
 
 const PAY_LINK: readonly Step[] = [
   {
-    words: 'Somebody opens the link and begins to pay',
+    description: 'Somebody opens the link and begins to pay',
     method: 'POST',
     path: '/l/{slug}',
     body: { ...CUSTOMER, token: '{formToken}' },
     isForm: true,
   },
   {
-    words: 'The payment at the link is looked up',
+    description: 'The payment at the link is looked up',
     method: 'GET',
     path: '/api/v1/payment-links/{link}/payments',
-    keep: { reference: '0.reference' },
+    capture: { reference: '0.reference' },
   },
   payWith('card_success'),
 ]
 
 // South Sudan: a currency that no gateway serves.
 const ACCOUNT: Step = {
-  words: 'An account that receives transfers in SSP',
+  description: 'An account that receives transfers in SSP',
   method: 'POST',
   path: '/api/v1/p2p/accounts',
   body: {
@@ -142,23 +142,23 @@ const ACCOUNT: Step = {
   },
 }
 
-const p2p = (...steps: Step[]): Recipe => ({
+const p2p = (...steps: Step[]): Scenario => ({
   steps: [
     ACCOUNT,
     {
-      words: 'A customer is asked to transfer 5000.00 SSP',
+      description: 'A customer is asked to transfer 5000.00 SSP',
       method: 'POST',
       path: '/api/v1/p2p/payments',
-      body: { ...WISH, amount: 5000, currency: 'SSP', country: 'SS', reference: '{reference}' },
-      keep: { p2p: 'uuid' },
+      body: { ...PAYMENT, amount: 5000, currency: 'SSP', country: 'SS', reference: '{reference}' },
+      capture: { p2p: 'uuid' },
     },
     ...steps,
   ],
   resource: 'p2p',
 })
 
-const onP2p = (words: string, verb: string, body?: object): Step => ({
-  words,
+const onP2p = (description: string, verb: string, body?: object): Step => ({
+  description,
   method: 'POST',
   path: `/api/v1/p2p/payments/{p2p}/${verb}`,
   body,
@@ -168,13 +168,13 @@ const SENT = onP2p('The customer says that it was sent', 'mark-paid')
 const received = (receivedAmount: number) =>
   onP2p(`The merchant says that ${receivedAmount}.00 SSP arrived`, 'confirm', { receivedAmount })
 
-const RECIPES: Readonly<Partial<Record<EventType, Recipe>>> = {
+const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
   'payment.pending': payment(),
   'payment.processing': payment(payWith('card_success')),
   'payment.successful': payment(payWith('card_success')),
   'payment.failed': payment(...FIVE_DECLINES),
   'payment.abandoned': payment({
-    words: 'The customer cancels on the page',
+    description: 'The customer cancels on the page',
     method: 'POST',
     path: '/pay/{accessCode}/cancel',
     body: {},
@@ -199,7 +199,7 @@ const RECIPES: Readonly<Partial<Record<EventType, Recipe>>> = {
     steps: [
       ...saveWith('card_success'),
       {
-        words: 'The saved card is revoked',
+        description: 'The saved card is revoked',
         method: 'DELETE',
         path: '/api/v1/customers/{customer}/payment-methods/{method}',
       },
@@ -217,7 +217,7 @@ const RECIPES: Readonly<Partial<Record<EventType, Recipe>>> = {
   'p2p.cancelled': p2p(onP2p('The merchant calls it off', 'cancel')),
 }
 
-const UNPLAYABLE: Readonly<Partial<Record<EventType, string>>> = {
+const UNSUPPORTED: Readonly<Partial<Record<EventType, string>>> = {
   'payment_method.expired': 'it comes when the month of a saved card has passed.',
   'payment_link.expired': 'it comes when the expiresAt of a link has passed; create one that ends soon.',
   'p2p.expired': 'it comes when the time for a transfer has passed, ten minutes at the least.',
@@ -227,8 +227,10 @@ const UNPLAYABLE: Readonly<Partial<Record<EventType, string>>> = {
   'webhook.test': 'it goes to one endpoint: POST /api/v1/webhooks/endpoints/{uuid}/test.',
 }
 
-export const PLAYABLE: readonly EventType[] = EVENT_TYPE_NAMES.filter((type) => RECIPES[type] !== undefined)
+export const TRIGGERABLE: readonly EventType[] = EVENT_TYPE_NAMES.filter(
+  (type) => SCENARIOS[type] !== undefined,
+)
 
-export function recipeOf(type: EventType): Recipe | Unplayable {
-  return RECIPES[type] ?? { why: UNPLAYABLE[type] ?? 'nobody has written down how.' }
+export function scenarioOf(type: EventType): Scenario | Unsupported {
+  return SCENARIOS[type] ?? { reason: UNSUPPORTED[type] ?? 'nobody has written down how.' }
 }

@@ -2,36 +2,36 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
-import { PLAYABLE, recipeOf } from './recipes.ts'
+import { scenarioOf, TRIGGERABLE } from './scenarios.ts'
 
 const INSTRUMENTS: readonly string[] = SANDBOX_INSTRUMENTS.map(({ name }) => name)
 
-/** What a recipe has before its first step. */
+/** What a scenario has before its first step. */
 const GIVEN = ['reference', 'chargeReference', 'email', 'formToken']
 
 const namesIn = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 
-describe('the recipes of cowry trigger', () => {
+describe('the scenarios of cowry trigger', () => {
   it('know every event: how it is made to happen, or why it cannot be', () => {
     for (const type of EVENT_TYPE_NAMES) {
-      const recipe = recipeOf(type)
-      if ('why' in recipe) assert.match(recipe.why, /^it .{20}/, type)
-      else assert.ok(recipe.steps.length > 0 && PLAYABLE.includes(type), type)
+      const scenario = scenarioOf(type)
+      if ('reason' in scenario) assert.match(scenario.reason, /^it .{20}/, type)
+      else assert.ok(scenario.steps.length > 0 && TRIGGERABLE.includes(type), type)
     }
-    assert.ok(PLAYABLE.length > EVENT_TYPE_NAMES.length * 0.75)
+    assert.ok(TRIGGERABLE.length > EVENT_TYPE_NAMES.length * 0.75)
   })
 
-  for (const type of PLAYABLE)
+  for (const type of TRIGGERABLE)
     it(`need for ${type} only what the steps before have kept`, () => {
-      const recipe = recipeOf(type)
-      assert.ok(!('why' in recipe))
+      const scenario = scenarioOf(type)
+      assert.ok(!('reason' in scenario))
       const known = new Set(GIVEN)
-      for (const { path, body, keep } of recipe.steps) {
+      for (const { path, body, capture } of scenario.steps) {
         // The braces of JSON itself are not around a word alone.
         for (const name of namesIn(path + JSON.stringify(body ?? {}))) assert.ok(known.has(name), name)
-        for (const name of Object.keys(keep ?? {})) known.add(name)
+        for (const name of Object.keys(capture ?? {})) known.add(name)
         if (body && 'instrument' in body) assert.ok(INSTRUMENTS.includes(String(body.instrument)))
       }
-      assert.ok(known.has(recipe.resource), 'the event is looked for by what it happens to')
+      assert.ok(known.has(scenario.resource), 'the event is looked for by what it happens to')
     })
 })

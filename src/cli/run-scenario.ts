@@ -1,15 +1,15 @@
-// Plays a recipe: asks the steps one after the other, and waits until the event is there.
+// Plays a scenario: asks the steps one after the other, and waits until the event is there.
 
 import type { EventType } from '../core/event-types.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Random } from '../kit/random.ts'
 import type { StreamedEvent } from './event-stream.ts'
 import type { MerchantClient } from './merchant-client.ts'
-import type { Recipe, Step } from './recipes.ts'
+import type { Scenario, Step } from './scenarios.ts'
 import { CommandError } from './terminal.ts'
 
-export interface PlayedStep {
-  words: string
+export interface CompletedStep {
+  description: string
   method: string
   path: string
   durationMs: number
@@ -19,27 +19,28 @@ interface Needs {
   merchant: Pick<MerchantClient, 'call' | 'postForm'>
   clock: Clock
   random: Random
-  onStep(step: PlayedStep): void
+  onStep(step: CompletedStep): void
 }
 
-type Memory = Record<string, string>
+type Variables = Record<string, string>
 
 /** Plays the steps and answers the event that they made happen. */
-export async function play(app: Needs, type: EventType, recipe: Recipe): Promise<StreamedEvent> {
-  const memory = newMemory(app.random)
-  for (const step of recipe.steps) {
+export async function runScenario(app: Needs, type: EventType, scenario: Scenario): Promise<StreamedEvent> {
+  const variables = createVariables(app.random)
+  for (const step of scenario.steps) {
     const startedAt = app.clock.now().getTime()
-    const path = fill(step.path, memory)
-    const record = await ask(app, step, path, memory)
-    for (const [name, at] of Object.entries(step.keep ?? {})) memory[name] = requireText(record, at, step)
+    const path = fill(step.path, variables)
+    const record = await sendStep(app, step, path, variables)
+    for (const [name, at] of Object.entries(step.capture ?? {}))
+      variables[name] = requireText(record, at, step)
     const durationMs = app.clock.now().getTime() - startedAt
-    app.onStep({ words: step.words, method: step.method, path, durationMs })
+    app.onStep({ description: step.description, method: step.method, path, durationMs })
   }
-  return awaitEvent(app, type, memory[recipe.resource] ?? '')
+  return awaitEvent(app, type, variables[scenario.resource] ?? '')
 }
 
 /** New names every time, so that nothing was seen before. */
-function newMemory(random: Random): Memory {
+function createVariables(random: Random): Variables {
   const mark = random.uuid().slice(-12)
   return {
     reference: `trigger-${mark}`,
@@ -49,29 +50,37 @@ function newMemory(random: Random): Memory {
   }
 }
 
-async function ask({ merchant }: Needs, step: Step, path: string, memory: Memory): Promise<unknown> {
-  const body = step.body && fillBody(step.body, memory)
+async function sendStep(
+  { merchant }: Needs,
+  step: Step,
+  path: string,
+  variables: Variables,
+): Promise<unknown> {
+  const body = step.body && fillBody(step.body, variables)
   if (!step.isForm) return (await merchant.call(step.method, path, body)).data
   const { status } = await merchant.postForm(path, Object.fromEntries(Object.entries(body ?? {})))
   // A page that has taken a form leads on; one that has not shows what is wrong with it.
   if (status !== 303)
-    throw new CommandError('step_failed', `"${step.words}" did not work: the page answered HTTP ${status}.`)
+    throw new CommandError(
+      'step_failed',
+      `"${step.description}" did not work: the page answered HTTP ${status}.`,
+    )
   return null
 }
 
-function fill(text: string, memory: Memory): string {
-  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => memory[name] ?? '')
+function fill(text: string, variables: Variables): string {
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => variables[name] ?? '')
 }
 
-function fillBody(body: object, memory: Memory): Record<string, string> {
-  // A boundary: filling in texts leaves the shape of the body as the recipe has it.
+function fillBody(body: object, variables: Variables): Record<string, string> {
+  // A boundary: filling in texts leaves the shape of the body as the scenario has it.
   return JSON.parse(JSON.stringify(body), (_, value: unknown) =>
-    typeof value === 'string' ? fill(value, memory) : value,
+    typeof value === 'string' ? fill(value, variables) : value,
   ) as Record<string, string>
 }
 
 /** A text somewhere in a record, such as customer.uuid. */
-function requireText(record: unknown, at: string, { words }: Step): string {
+function requireText(record: unknown, at: string, { description }: Step): string {
   const found = at
     .split('.')
     .reduce<unknown>(
@@ -82,24 +91,24 @@ function requireText(record: unknown, at: string, { words }: Step): string {
       record,
     )
   if (typeof found === 'string') return found
-  throw new CommandError('step_failed', `"${words}" did not work: the answer has no ${at}.`)
+  throw new CommandError('step_failed', `"${description}" did not work: the answer has no ${at}.`)
 }
 
 // Some events are written by background work, which looks every second or so.
-const WAIT_MS = 15_000
-const LOOK_EVERY_MS = 250
+const EVENT_TIMEOUT_MS = 15_000
+const POLL_INTERVAL_MS = 250
 
 async function awaitEvent(app: Needs, type: EventType, resource: string): Promise<StreamedEvent> {
-  const until = app.clock.now().getTime() + WAIT_MS
+  const until = app.clock.now().getTime() + EVENT_TIMEOUT_MS
   const path = `/api/v1/events?${new URLSearchParams({ type, resource, limit: '1' })}`
   do {
     // A boundary: the merchants' API describes its records in src/deliveries/schema.ts.
     const [event] = (await app.merchant.call('GET', path)).data as StreamedEvent[]
     if (event) return event
-    await app.clock.sleep(LOOK_EVERY_MS)
+    await app.clock.sleep(POLL_INTERVAL_MS)
   } while (app.clock.now().getTime() < until)
   throw new CommandError(
     'no_event',
-    `Everything was played, but ${type} has not come in ${WAIT_MS / 1_000} s. Does a process do the background work (cowry serve --role worker)?`,
+    `Everything was played, but ${type} has not come in ${EVENT_TIMEOUT_MS / 1_000} s. Does a process do the background work (cowry serve --role worker)?`,
   )
 }
