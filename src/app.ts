@@ -13,7 +13,7 @@ import { webhookJobs } from './deliveries/jobs.ts'
 import { webhookRoutes } from './deliveries/routes.ts'
 import { caseRoutes } from './disputes/routes.ts'
 import { gatewayWebhookJobs } from './gateway-webhooks/jobs.ts'
-import { gatewayHooks } from './gateway-webhooks/receive.ts'
+import { gatewayWebhookRoutes } from './gateway-webhooks/receive.ts'
 import type { GatewayDefinition } from './gateways/definition.ts'
 import { FLUTTERWAVE } from './gateways/flutterwave/index.ts'
 import { createGatewayMeasure } from './gateways/measure.ts'
@@ -311,9 +311,9 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     cappedLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
-    rang: (ring: RefundWake) => wakeRefunds({ db, clock }, ring),
+    wakeRefunds: (ring: RefundWake) => wakeRefunds({ db, clock }, ring),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
-    admit: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
+    checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     publicHttp,
     finishDelivery: createDeliveryWriter(unscopedDb),
     failpoints: config.failpoints,
@@ -390,7 +390,7 @@ async function composeShell(
     ],
     pageRoutes: pageRoutes(app),
     errorPage: errorPage({ isTest: app.mode === 'test' }),
-    gatewayWebhookRoutes: gatewayHooks(app),
+    gatewayWebhookRoutes: gatewayWebhookRoutes(app),
     mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
     authenticate: (request) => authenticate(app, request),
     isWrongSecret: isSecretGuess,

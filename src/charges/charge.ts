@@ -7,16 +7,16 @@ import type { MethodRow } from '../customers/method-queries.ts'
 import { openCredential, requireMethodByToken } from '../customers/methods.ts'
 import { statusOf } from '../customers/schema.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
-import { settle } from '../outcomes/apply.ts'
-import { firstLeaseEnd, scheduleQuestion } from '../outcomes/schedule.ts'
+import { applyOutcome } from '../outcomes/apply.ts'
+import { firstLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { newAttempt } from '../payments/attempt.ts'
 import { newGatewayKey, toGatewayAttempt } from '../payments/gateway-request.ts'
 import { fingerprintOf } from '../payments/input.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { type Claim, emailKey, type Recorded, recordPayment, replayInsteadOf } from '../payments/record.ts'
-import { showAtRest } from '../payments/views.ts'
+import { type Claim, emailKey, type Recorded, recordPayment, replayOrRethrow } from '../payments/record.ts'
+import { serializeRedacted } from '../payments/views.ts'
 import type { ChargeInput } from './input.ts'
 
 export const CHARGE = 'POST /api/v1/charges/recurring'
@@ -38,8 +38,8 @@ export async function chargeSavedMethod(
   try {
     method = await requireChargeable(app, merchant, input)
     gateway = await requireGatewayOf(app, method)
-  } catch (refusal) {
-    return { payment: await replayInsteadOf(app, merchant.id, claim, refusal), replayed: true }
+  } catch (error) {
+    return { payment: await replayOrRethrow(app, merchant.id, claim, error), replayed: true }
   }
   return chargeOnce(app, merchant, claim, input, method, gateway)
 }
@@ -81,7 +81,7 @@ async function chargeOnce(
       openForMs: null,
       attempt: first,
     },
-    (payment) => showAtRest(app, payment, [], method),
+    (payment) => serializeRedacted(app, payment, [], method),
   )
   if (recorded.replayed) return { ...recorded, method }
 
@@ -97,12 +97,12 @@ async function chargeOnce(
   })
   const outcome = await submitCharge(app, gateway, recorded.payment, attempt, method)
   await app.failpoints.pass('charge.after_call')
-  const known = await settle(app, { payment: recorded.payment, attempt, method }, outcome, {
+  const applied = await applyOutcome(app, { payment: recorded.payment, attempt, method }, outcome, {
     source: 'api',
     firstCall: true,
   })
-  await scheduleQuestion(app, known, outcome)
-  return { payment: known.payment, replayed: false, method }
+  await schedulePoll(app, applied, outcome)
+  return { payment: applied.payment, replayed: false, method }
 }
 
 /** The one place where a saved method is charged: the first time, and when the resolver submits the same key again. */

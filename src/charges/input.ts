@@ -5,9 +5,9 @@ import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata } from '../kit/schema.ts'
 import {
-  amountComplaints,
+  amountIssues,
   type CommonInput,
-  customerComplaints,
+  customerIssues,
   Description,
   PaymentCustomer,
   Reference,
@@ -31,10 +31,6 @@ export function toChargeInput(body: Static<typeof RecurringChargeBody>): ChargeI
   return { ...toCommonInput(body), recurringToken: body.recurringToken }
 }
 
-export function chargeComplaints(body: Record<string, unknown>, facts: BodyFacts): Issue[] {
-  return [
-    ...amountComplaints(body, facts),
-    ...customerComplaints(body),
-    ...metadataIssues(body.metadata, facts),
-  ]
+export function chargeIssues(body: Record<string, unknown>, facts: BodyFacts): Issue[] {
+  return [...amountIssues(body, facts), ...customerIssues(body), ...metadataIssues(body.metadata, facts)]
 }

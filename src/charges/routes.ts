@@ -5,9 +5,9 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { CHARGE_BODY_EXAMPLE, CHARGE_EXAMPLE } from '../payments/examples.ts'
 import { requireCharge } from '../payments/find.ts'
 import { ChargeRecord } from '../payments/schema.ts'
-import { showCharge } from '../payments/views.ts'
+import { serializeCharge } from '../payments/views.ts'
 import { chargeSavedMethod } from './charge.ts'
-import { chargeComplaints, RecurringChargeBody, toChargeInput } from './input.ts'
+import { chargeIssues, RecurringChargeBody, toChargeInput } from './input.ts'
 
 export function chargeRoutes(app: PaymentsApp): Route[] {
   return [
@@ -20,7 +20,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       description:
         'A decline is an answer: 201 with status failed and its failure. An outcome that is not known yet is 201 with status processing; it is resolved by asking the gateway, never by charging again.',
       body: RecurringChargeBody,
-      issues: chargeComplaints,
+      issues: chargeIssues,
       answer: { http: 201, data: ChargeRecord },
       errors: [
         'invalid_currency',
@@ -45,7 +45,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
         )
         return created(
           messageOf(payment.status),
-          await showCharge(app, payment, method),
+          await serializeCharge(app, payment, method),
           replayed ? REPLAYED : undefined,
         )
       },
@@ -61,7 +61,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       errors: ['invalid_uuid', 'charge_not_found'],
       examples: { data: CHARGE_EXAMPLE },
       handle: async ({ merchant, params }) =>
-        ok('Charge retrieved.', await showCharge(app, await requireCharge(app, merchant, params.uuid))),
+        ok('Charge retrieved.', await serializeCharge(app, await requireCharge(app, merchant, params.uuid))),
     }),
   ]
 }

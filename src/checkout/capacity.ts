@@ -9,21 +9,21 @@ import type { PaymentRow } from '../payments/payment.ts'
 /** Why a payment is over that its link does not let through. */
 export const LINK_ENDED = 'payment_link_ended'
 
-export async function requireAdmission(app: PaymentsApp, payment: PaymentRow): Promise<void> {
+export async function requireCapacity(app: PaymentsApp, payment: PaymentRow): Promise<void> {
   if (payment.linkId === null) return
-  const admission = await app.admit?.(payment)
-  if (admission === 'admitted') return
+  const capacity = await app.checkCapacity?.(payment)
+  if (capacity === 'available') return
   // The others may still fail, and then this payer is welcome: the checkout stays open as long as it would.
-  if (admission === 'busy') throw new ApiError('payment_link_busy', { retryAfterSeconds: RETRY_SECONDS })
-  await endUnpaid(app, payment)
+  if (capacity === 'busy') throw new ApiError('payment_link_busy', { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  await expireForEndedLink(app, payment)
   throw new ApiError('payment_link_ended')
 }
 
 // Most payers have approved or refused by then.
-const RETRY_SECONDS = 60
+const RETRY_AFTER_SECONDS = 60
 
 /** There is nothing left to wait for, so nobody is asked to pay here any more. */
-async function endUnpaid(app: PaymentsApp, payment: PaymentRow): Promise<void> {
+async function expireForEndedLink(app: PaymentsApp, payment: PaymentRow): Promise<void> {
   const ended = { ...plainMove(payment, 'expired'), statusReason: LINK_ENDED }
   await movePayment(app, payment, ended, { proof: 'time', source: 'checkout' })
 }

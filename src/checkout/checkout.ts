@@ -15,25 +15,31 @@ import {
 } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
-import { settle } from '../outcomes/apply.ts'
-import { hasUsedAllAttempts, isUnbegun } from '../outcomes/decide.ts'
-import { firstLeaseEnd, isUnsettled, nextQuestionAt, scheduleQuestion } from '../outcomes/schedule.ts'
-import { askAbout } from '../outcomes/status-check.ts'
+import { applyOutcome } from '../outcomes/apply.ts'
+import { hasUsedAllAttempts, isNotSubmitted } from '../outcomes/decide.ts'
+import { firstLeaseEnd, isOpenAttempt, nextPollAt, schedulePoll } from '../outcomes/schedule.ts'
+import { checkStatus } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { Known } from '../payments/attempt.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { type AttemptRow, newAttempt } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
 import { requirePayment } from '../payments/find.ts'
-import { gatewayOf, newGatewayKey, toGatewayAttempt, toQuestion } from '../payments/gateway-request.ts'
+import { gatewayOf, newGatewayKey, toGatewayAttempt, toStatusQuery } from '../payments/gateway-request.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { findPayment, findPaymentByAccess } from '../payments/queries.ts'
+import { findPayment, findPaymentByAccessHash } from '../payments/queries.ts'
 import { hashAccessCode } from '../payments/record.ts'
 import { isOpen, type MoveSource } from '../payments/states.ts'
 import { checkoutUrl, openAccessCode } from '../payments/views.ts'
-import { requireAdmission } from './capacity.ts'
-import { isFreshPrompt, isPromptable, requirePromptable, requireRestedPhone, takePrompt } from './prompts.ts'
-import { extendExpiry, markAwaiting, notePayer } from './queries.ts'
+import { requireCapacity } from './capacity.ts'
+import {
+  assertPromptCooldown,
+  consumePromptQuota,
+  isPromptable,
+  isRecentPrompt,
+  requirePromptable,
+} from './phone-prompts.ts'
+import { extendExpiry, markSentOrReturned, updateAwaitingCustomer } from './queries.ts'
 
 export interface CheckoutView {
   payment: PaymentRow
@@ -45,7 +51,7 @@ export interface CheckoutView {
 
 /** The payment behind a payer's address. An unknown code tells nothing. */
 export async function requireCheckout(app: PaymentsApp, accessCode: string): Promise<CheckoutView> {
-  const payment = await findPaymentByAccess(app.db, hashAccessCode(accessCode))
+  const payment = await findPaymentByAccessHash(app.db, hashAccessCode(accessCode))
   if (!payment) throw new ApiError('payment_not_found')
   return withAttempt(app, payment)
 }
@@ -75,13 +81,13 @@ interface CheckoutOffer {
 export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutOffer> {
   const candidates = await listCandidates(app, payment)
   return {
-    collected: candidates.find((one) => !isOwn(one)),
-    direct: candidates.find(isOwn),
+    collected: candidates.find((one) => !isDirectGateway(one)),
+    direct: candidates.find(isDirectGateway),
   }
 }
 
 /** What is collected this way is the merchant's own already. */
-const isOwn = ({ gateway }: Candidate) => gateway.settlesDirectly === true
+const isDirectGateway = ({ gateway }: Candidate) => gateway.settlesDirectly === true
 
 /**
  * The gateway that was chosen when the checkout was opened or that had the last attempt, then the others; they alone when
@@ -94,7 +100,7 @@ async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Ca
   return [...candidates.filter(isChosen), ...candidates.filter((one) => !isChosen(one))]
 }
 
-const starts = new WeakMap<PaymentsApp['db'], Map<string, Promise<CheckoutView>>>()
+const inFlightStarts = new WeakMap<PaymentsApp['db'], Map<string, Promise<CheckoutView>>>()
 
 /**
  * Starts an attempt, or answers the one that is under way: the same payer is never prompted twice. Who presses again while
@@ -105,13 +111,13 @@ export async function startAttempt(
   view: CheckoutView,
   choice: CheckoutChoice,
 ): Promise<CheckoutView> {
-  const underWay = starts.get(app.db) ?? new Map<string, Promise<CheckoutView>>()
-  starts.set(app.db, underWay)
+  const inFlight = inFlightStarts.get(app.db) ?? new Map<string, Promise<CheckoutView>>()
+  inFlightStarts.set(app.db, inFlight)
   const { id } = view.payment
-  const running = underWay.get(id)
+  const running = inFlight.get(id)
   if (running) return running
-  const start = startOnce(app, view, choice).finally(() => underWay.delete(id))
-  underWay.set(id, start)
+  const start = startOnce(app, view, choice).finally(() => inFlight.delete(id))
+  inFlight.set(id, start)
   return start
 }
 
@@ -122,44 +128,44 @@ async function startOnce(
 ): Promise<CheckoutView> {
   if (view.payment.status === 'processing') return view
   requireStartable(app, view)
-  await requireWelcome(app, view.payment)
-  const payment = await withTimeToAct(app, view.payment, choice)
+  await assertNotBlocked(app, view.payment)
+  const payment = await extendForPayerAction(app, view.payment, choice)
   // Looked at again, it may have moved on: somebody pressed in another window.
   if (payment.status !== 'pending') return withAttempt(app, payment)
   const candidates = await requireOffered(app, payment, choice)
-  requireRestedPhone(view.attempts, choice, app.clock.now())
-  await requireAdmission(app, payment)
-  await takePrompt(app, choice)
+  assertPromptCooldown(view.attempts, choice, app.clock.now())
+  await requireCapacity(app, payment)
+  await consumePromptQuota(app, choice)
   await app.failpoints.pass('checkout.before_start')
   // One press of the payer: whoever provably begins nothing is followed by the next, and nobody else ever is.
-  let unbegun: PaymentRow | undefined = payment
+  let retryable: PaymentRow | undefined = payment
   for (const [index, candidate] of candidates.entries()) {
-    const press = { failovers: index, isLast: index === candidates.length - 1 }
+    const action = { failovers: index, isLast: index === candidates.length - 1 }
     // The decline has given the place back.
-    if (index > 0) await requireAdmission(app, unbegun)
-    unbegun = await tryCandidate(app, unbegun, candidate, choice, press)
-    if (!unbegun) break
+    if (index > 0) await requireCapacity(app, retryable)
+    retryable = await submitToCandidate(app, retryable, candidate, choice, action)
+    if (!retryable) break
   }
   return refresh(app, payment)
 }
 
 // More than operators give for the PIN, so that our limit never ends a request that still waits on the phone.
-const TIME_TO_ACT_MS = 360_000
+const PAYER_ACTION_MS = 360_000
 
 /** Whoever is to act elsewhere and begins in the last minutes gets the time to finish. */
-async function withTimeToAct(
+async function extendForPayerAction(
   app: PaymentsApp,
   payment: PaymentRow,
   { channel }: CheckoutChoice,
 ): Promise<PaymentRow> {
   const now = app.clock.now()
-  const wanted = addMs(now, TIME_TO_ACT_MS)
+  const wanted = addMs(now, PAYER_ACTION_MS)
   if (channel === 'card' || payment.expiresAt === null || payment.expiresAt >= wanted) return payment
   await extendExpiry(app.db, payment.merchantId, payment.id, now, wanted)
   return (await findPayment(app.db, payment.merchantId, payment.id)) ?? payment
 }
 
-interface Press {
+interface PayerAction {
   /** How many gateways have provably begun nothing since the payer pressed. */
   failovers: number
   /** Nobody is left to try after this one. */
@@ -167,12 +173,12 @@ interface Press {
 }
 
 /** Record, call, settle. Answers the payment as it then is when another gateway may take over, and only then. */
-async function tryCandidate(
+async function submitToCandidate(
   app: PaymentsApp,
   payment: PaymentRow,
   { gateway, accountId }: Candidate,
   choice: CheckoutChoice,
-  press: Press,
+  action: PayerAction,
 ): Promise<PaymentRow | undefined> {
   const now = app.clock.now()
   const attempt = newAttempt(payment, {
@@ -192,7 +198,7 @@ async function tryCandidate(
     statusReason: 'outcome_unknown',
     gateway: gateway.name,
     attemptsUsed: attempt.number,
-    failovers: payment.failovers + (press.failovers > 0 ? 1 : 0),
+    failovers: payment.failovers + (action.failovers > 0 ? 1 : 0),
   }
   const moved = await movePayment(app, payment, next, {
     proof: null,
@@ -202,25 +208,29 @@ async function tryCandidate(
   if (!moved) return undefined
 
   await app.failpoints.pass('checkout.after_start')
-  const known: Known = { payment: next, attempt }
-  const outcome = await submitCheckout(app, gateway, known)
+  const current: PaymentWithAttempt = { payment: next, attempt }
+  const outcome = await submitCheckout(app, gateway, current)
   await app.failpoints.pass('checkout.after_call')
-  const failsOver = !press.isLast && isUnbegun(outcome)
-  const settled = await settle(app, known, outcome, { source: 'checkout', firstCall: true, failsOver })
-  if (outcome.kind !== 'pending') await scheduleQuestion(app, settled, outcome)
+  const canFailOver = !action.isLast && isNotSubmitted(outcome)
+  const applied = await applyOutcome(app, current, outcome, {
+    source: 'checkout',
+    firstCall: true,
+    canFailOver,
+  })
+  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome)
   // Whoever took the attempt over meanwhile has settled it, or will: then nothing is known to be free.
-  const isFree = settled.attempt.status === 'declined' && settled.payment.status === 'pending'
-  if (!failsOver || !isFree) return undefined
+  const isFree = applied.attempt.status === 'declined' && applied.payment.status === 'pending'
+  if (!canFailOver || !isFree) return undefined
   const { merchantId, id: paymentId } = payment
   app.log.info('another gateway takes over', { merchantId, paymentId, gateway: gateway.name })
-  return settled.payment
+  return applied.payment
 }
 
 /** The one place where a checkout attempt is sent to its gateway, the first time and again under the same key. */
 export async function submitCheckout(
   app: PaymentsApp,
   gateway: Gateway,
-  { payment, attempt }: Known,
+  { payment, attempt }: PaymentWithAttempt,
 ): Promise<Outcome> {
   const accessCode = openAccessCode(app, payment)
   if (attempt.choice === null || accessCode === null)
@@ -233,40 +243,40 @@ export async function submitCheckout(
   )
   if (started.kind === 'pending') {
     // The gateway has the attempt and shows its page only once: nothing is left but to ask how it ends.
-    await markUnderWay(app, { payment, attempt }, started, null, gateway.recovery)
+    await markAwaitingCustomer(app, { payment, attempt }, started, null, gateway.recovery)
   }
   if (started.kind !== 'started') return started
   await app.failpoints.pass('checkout.after_answer')
   // What a provider writes is kept, so it must be text that can be kept.
   const { gatewayReference, next } = plainTexts(started)
   const outcome: Pending = { kind: 'pending', gatewayReference }
-  await markUnderWay(app, { payment, attempt }, outcome, next, gateway.recovery)
+  await markAwaitingCustomer(app, { payment, attempt }, outcome, next, gateway.recovery)
   return outcome
 }
 
 type Pending = Extract<Outcome, { kind: 'pending' }>
 
 /** The gateway has taken the attempt on, and the payer is to act; without a step we do not know where. */
-export async function markUnderWay(
+export async function markAwaitingCustomer(
   app: PaymentsApp,
-  { payment, attempt }: Known,
+  { payment, attempt }: PaymentWithAttempt,
   pending: Pending,
   next: NextStep | null,
   recovery: RecoveryProperties,
 ): Promise<void> {
-  const awaiting: Known = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
-  const dueAt = nextQuestionAt(app, awaiting, pending, recovery)
-  await markAwaiting(app.db, attempt, pending.gatewayReference, next, dueAt)
+  const awaiting: PaymentWithAttempt = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
+  const dueAt = nextPollAt(app, awaiting, pending, recovery)
+  await updateAwaitingCustomer(app.db, attempt, pending.gatewayReference, next, dueAt)
 }
 
 /** Whether the payer may leave the current attempt for another way to pay. */
-export function mayGiveUp({ payment, attempt }: CheckoutView, now: Date): boolean {
-  const isUnderWay = payment.status === 'processing' && attempt !== undefined && isUnsettled(attempt)
-  return isUnderWay && !isFreshPrompt(attempt, now) && !isSentDirectly(attempt)
+export function canCancelAttempt({ payment, attempt }: CheckoutView, now: Date): boolean {
+  const isInProgress = payment.status === 'processing' && attempt !== undefined && isOpenAttempt(attempt)
+  return isInProgress && !isRecentPrompt(attempt, now) && !isDirectTransferSent(attempt)
 }
 
 /** The payer says that the merchant has the money: only the merchant can tell that it has not. */
-function isSentDirectly({ choice, sentAt }: AttemptRow): boolean {
+function isDirectTransferSent({ choice, sentAt }: AttemptRow): boolean {
   return sentAt !== null && choice !== null && isDirect(choice.channel)
 }
 
@@ -274,26 +284,26 @@ function isSentDirectly({ choice, sentAt }: AttemptRow): boolean {
  * Gives the current attempt up, so that another way can be tried. What was paid meanwhile counts. Nothing happens while
  * the payer may be typing the PIN.
  */
-export async function giveUpAttempt(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
-  if (!mayGiveUp(view, app.clock.now())) return view
+export async function cancelAttempt(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
+  if (!canCancelAttempt(view, app.clock.now())) return view
   const stopped = await stopAttempt(app, view)
   const { payment, attempt } = stopped.view
-  const isLeftOpen =
+  const isStillAwaiting =
     stopped.answered && payment.status === 'processing' && attempt?.status === 'awaiting_customer'
-  if (!isLeftOpen || hasUsedAllAttempts(payment)) return stopped.view
+  if (!isStillAwaiting || hasUsedAllAttempts(payment)) return stopped.view
   // The gateway cannot close its page. The payer goes on without it; if it is paid all the same, the first success counts
   // and a second one is kept apart.
-  return leave(app, view, payment, 'pending')
+  return applyPayerMove(app, view, payment, 'pending')
 }
 
 // However often it is extended: the merchant's shelf is not held for longer than the longest checkout.
-const LONGEST_MS = 24 * 3_600_000
+const MAX_CHECKOUT_MS = 24 * 3_600_000
 
 /** One tap gives the payer the whole time again. An open checkout only gets longer, and one that is over stays over. */
 export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
   const { payment } = view
   const now = app.clock.now()
-  const latest = addMs(payment.createdAt, LONGEST_MS)
+  const latest = addMs(payment.createdAt, MAX_CHECKOUT_MS)
   const wanted = addMs(now, app.settings.checkoutMs)
   await extendExpiry(app.db, payment.merchantId, payment.id, now, wanted < latest ? wanted : latest)
   return refresh(app, payment)
@@ -306,17 +316,17 @@ export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Prom
   const mayBePaid =
     payment.status === 'processing' && (!stopped.answered || attempt?.status !== 'awaiting_customer')
   if (!isOpen(payment.status) || mayBePaid) return stopped.view
-  return leave(app, view, payment, 'abandoned')
+  return applyPayerMove(app, view, payment, 'abandoned')
 }
 
 /** The payer's own move. It is none when somebody has said since the payer's view that money is on its way. */
-async function leave(
+async function applyPayerMove(
   app: PaymentsApp,
-  seen: CheckoutView,
+  previous: CheckoutView,
   payment: PaymentRow,
   to: 'pending' | 'abandoned',
 ): Promise<CheckoutView> {
-  const { expiresAt: endsAt } = seen.payment
+  const { expiresAt: endsAt } = previous.payment
   const facts = { proof: 'customer', source: 'checkout', endsAt } as const
   await movePayment(app, payment, plainMove(payment, to), facts)
   return refresh(app, payment)
@@ -330,17 +340,17 @@ export async function stopAttempt(
   view: CheckoutView,
 ): Promise<{ view: CheckoutView; answered: boolean }> {
   const { payment, attempt } = view
-  if (payment.status !== 'processing' || !attempt || !isUnsettled(attempt)) return { view, answered: false }
+  if (payment.status !== 'processing' || !attempt || !isOpenAttempt(attempt)) return { view, answered: false }
   const gateway = await gatewayOf(app, attempt)
   const stop = gateway.cancel ?? gateway.verify
-  const outcome = await stop(toQuestion(payment, attempt), attempt.gatewayReference)
-  await settle(app, { payment, attempt }, outcome, { source: 'checkout' })
+  const outcome = await stop(toStatusQuery(payment, attempt), attempt.gatewayReference)
+  await applyOutcome(app, { payment, attempt }, outcome, { source: 'checkout' })
   return { view: await refresh(app, payment), answered: outcome.kind !== 'unknown' }
 }
 
 /** The payer says that the money was sent. It changes what the page says, and nothing else. */
-export async function noteSent(app: PaymentsApp, { attempt }: CheckoutView): Promise<void> {
-  if (attempt && isUnsettled(attempt)) await notePayer(app.db, attempt, 'sent', app.clock.now())
+export async function markPayerSent(app: PaymentsApp, { attempt }: CheckoutView): Promise<void> {
+  if (attempt && isOpenAttempt(attempt)) await markSentOrReturned(app.db, attempt, 'sent', app.clock.now())
 }
 
 /** The payer came back from the gateway's page, or asks whether it is done. */
@@ -350,9 +360,9 @@ export async function refreshCheckout(
   source: MoveSource,
 ): Promise<CheckoutView> {
   const { attempt } = view
-  if (source === 'return' && attempt && isUnsettled(attempt))
-    await notePayer(app.db, attempt, 'returned', app.clock.now())
-  return withAttempt(app, await askAbout(app, view.payment, source))
+  if (source === 'return' && attempt && isOpenAttempt(attempt))
+    await markSentOrReturned(app.db, attempt, 'returned', app.clock.now())
+  return withAttempt(app, await checkStatus(app, view.payment, source))
 }
 
 async function refresh(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutView> {
@@ -362,10 +372,10 @@ async function refresh(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutV
 }
 
 function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView): void {
-  const isOver = payment.expiresAt !== null && payment.expiresAt <= app.clock.now()
-  if (payment.status !== 'pending' || isOver) {
+  const isExpired = payment.expiresAt !== null && payment.expiresAt <= app.clock.now()
+  if (payment.status !== 'pending' || isExpired) {
     throw new ApiError('invalid_state', {
-      message: isOver ? 'This checkout has expired.' : `This payment is ${payment.status}.`,
+      message: isExpired ? 'This checkout has expired.' : `This payment is ${payment.status}.`,
     })
   }
   if (hasUsedAllAttempts(payment)) throw new ApiError('invalid_state')
@@ -374,7 +384,7 @@ function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView)
 }
 
 /** The move itself asks once more, for who is blocked at this very moment. */
-async function requireWelcome(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
+async function assertNotBlocked(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
   if (await isBlocked(app, merchantId, customerId)) throw new ApiError('customer_blocked')
 }
 
@@ -386,10 +396,10 @@ async function requireOffered(
 ): Promise<Candidate[]> {
   // Who wants a gateway is not sent to the merchant's own account, nor the other way round.
   const listed = await listCandidates(app, payment)
-  const candidates = listed.filter((one) => isOwn(one) === isDirect(choice.channel))
+  const candidates = listed.filter((one) => isDirectGateway(one) === isDirect(choice.channel))
   // A test instrument is the sandbox's own: who plays with one means no other gateway.
-  const played = candidates.filter(({ gateway }) => choice.instrument !== undefined && gateway.instruments)
-  const [first, ...others] = played.length > 0 ? played : candidates
+  const sandboxed = candidates.filter(({ gateway }) => choice.instrument !== undefined && gateway.instruments)
+  const [first, ...others] = sandboxed.length > 0 ? sandboxed : candidates
   const offers = ({ channels }: Candidate) => channels.includes(choice.channel)
   if (!first || !offers(first)) {
     throw new ApiError('validation_failed', {

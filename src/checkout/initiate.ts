@@ -7,7 +7,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { fingerprintOf, type InitiateInput } from '../payments/input.ts'
 import { openCheckout } from '../payments/open-checkout.ts'
-import { type Claim, type Recorded, replayInsteadOf } from '../payments/record.ts'
+import { type Claim, type Recorded, replayOrRethrow } from '../payments/record.ts'
 import { requireAllowedReturn } from './return-url.ts'
 
 export const INITIATE = 'POST /api/v1/checkout/initiate-payment'
@@ -38,7 +38,7 @@ export async function initiatePayment(
     gateway = (await initiation?.chooseGateway(input)) ?? (await chooseGateway(app, merchant.id, input))
   } catch (error) {
     // What is configured may have changed since this very request was accepted, and a retry is never an error.
-    return { payment: await replayInsteadOf(app, merchant.id, claim, error), replayed: true }
+    return { payment: await replayOrRethrow(app, merchant.id, claim, error), replayed: true }
   }
   return openCheckout(app, merchant.id, claim, input, gateway)
 }
@@ -46,8 +46,8 @@ export async function initiatePayment(
 async function chooseGateway(app: PaymentsApp, merchantId: string, input: InitiateInput): Promise<string> {
   const { currency, minor: amountMinor } = input.amount
   const country = input.country ?? defaultCountry(currency)
-  const wanted = { currency, country, amountMinor, key: input.reference }
-  const [first] = await app.gateways.candidates(merchantId, wanted)
+  const criteria = { currency, country, amountMinor, key: input.reference }
+  const [first] = await app.gateways.candidates(merchantId, criteria)
   if (!first) throw new ApiError('no_route_available')
   return first.gateway.name
 }

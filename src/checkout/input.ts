@@ -5,9 +5,9 @@ import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata } from '../kit/schema.ts'
 import {
-  amountComplaints,
-  countryComplaints,
-  customerComplaints,
+  amountIssues,
+  countryIssues,
+  customerIssues,
   Description,
   type InitiateInput,
   PaymentCustomer,
@@ -55,17 +55,17 @@ export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInpu
   }
 }
 
-export function initiateComplaints(allowHttp: boolean) {
+export function initiateIssues(allowHttp: boolean) {
   return (body: Record<string, unknown>, facts: BodyFacts): Issue[] => [
-    ...amountComplaints(body, facts),
-    ...countryComplaints(body),
-    ...customerComplaints(body),
+    ...amountIssues(body, facts),
+    ...countryIssues(body),
+    ...customerIssues(body),
     ...metadataIssues(body.metadata, facts),
-    ...redirectComplaints(body.redirectUrl, allowHttp),
+    ...redirectIssues(body.redirectUrl, allowHttp),
   ]
 }
 
-export function redirectComplaints(redirectUrl: unknown, allowHttp: boolean): Issue[] {
+export function redirectIssues(redirectUrl: unknown, allowHttp: boolean): Issue[] {
   if (typeof redirectUrl !== 'string') return []
   const wanted = allowHttp ? 'an https or http address' : 'an https address'
   const message = `redirectUrl must be ${wanted} without user name, spaces or backslashes.`

@@ -1,13 +1,13 @@
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { forgetPromptWindows } from './prompt-queries.ts'
+import { purgePromptWindows } from './phone-prompt-queries.ts'
 
 export function checkoutJobs(app: PaymentsApp): Job[] {
   return [
     {
       name: 'purge-prompt-windows',
       everyMs: 600_000,
-      run: () => forgetPromptWindows(app.db, app.clock.now()),
+      run: () => purgePromptWindows(app.db, app.clock.now()),
     },
   ]
 }

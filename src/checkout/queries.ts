@@ -2,7 +2,7 @@ import type { NextStep } from '../gateways/gateway.ts'
 import { type Db, sql } from '../kit/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 
-const markAwaitingStatement = sql<{ id: string }>`
+const updateAwaitingCustomerStatement = sql<{ id: string }>`
 with awaiting as (
   update attempts
   set
@@ -20,14 +20,14 @@ where p.merchant_id = $1 and p.id = a.payment_id and p.status = 'processing'
 returning a.id`
 
 /** The gateway has taken the attempt on and the payer is to act. */
-export async function markAwaiting(
+export async function updateAwaitingCustomer(
   db: Db,
   attempt: AttemptRow,
   gatewayReference: string | null,
   nextStep: NextStep | null,
   dueAt: Date | null,
 ): Promise<void> {
-  await db.query(markAwaitingStatement, [
+  await db.query(updateAwaitingCustomerStatement, [
     attempt.merchantId,
     attempt.id,
     attempt.fence,
@@ -37,7 +37,7 @@ export async function markAwaiting(
   ])
 }
 
-const notePayerStatement = sql<unknown>`
+const markSentOrReturnedStatement = sql<unknown>`
 update attempts
 set
   sent_at = case when $3 = 'sent' then coalesce(sent_at, $4) else sent_at end,
@@ -45,13 +45,13 @@ set
 where merchant_id = $1 and id = $2`
 
 /** Keeps what the payer said or did, the first time. */
-export async function notePayer(
+export async function markSentOrReturned(
   db: Db,
   { merchantId, id }: AttemptRow,
-  what: 'sent' | 'returned',
+  event: 'sent' | 'returned',
   at: Date,
 ): Promise<void> {
-  await db.query(notePayerStatement, [merchantId, id, what, at])
+  await db.query(markSentOrReturnedStatement, [merchantId, id, event, at])
 }
 
 // The version stays, because nothing has moved: it counts moves, and each has its event. Whoever ends a checkout for time

@@ -8,9 +8,9 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { INITIATE_BODY_EXAMPLE, INITIATED_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import { requirePayment } from '../payments/find.ts'
 import { InitiatedPayment, PaymentRecord } from '../payments/schema.ts'
-import { showInitiated, showPayment } from '../payments/views.ts'
+import { serializeInitiated, serializePayment } from '../payments/views.ts'
 import { initiatePayment } from './initiate.ts'
-import { InitiateBody, initiateComplaints, toInitiateInput } from './input.ts'
+import { InitiateBody, initiateIssues, toInitiateInput } from './input.ts'
 
 export function checkoutRoutes(app: PaymentsApp): Route[] {
   return [
@@ -23,7 +23,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       description:
         'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
       body: InitiateBody,
-      issues: initiateComplaints(app.settings.mode === 'test'),
+      issues: initiateIssues(app.settings.mode === 'test'),
       answer: { http: 201, data: InitiatedPayment },
       errors: [
         'invalid_currency',
@@ -40,7 +40,11 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       handle: async ({ merchant, body, idempotencyKey }) => {
         const input = toInitiateInput(body)
         const { payment, replayed } = await initiatePayment(app, merchant, input, idempotencyKey ?? null)
-        return created('Payment initiated.', showInitiated(app, payment), replayed ? REPLAYED : undefined)
+        return created(
+          'Payment initiated.',
+          serializeInitiated(app, payment),
+          replayed ? REPLAYED : undefined,
+        )
       },
     }),
     route({
@@ -59,8 +63,8 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       errors: ['missing_reference', 'invalid_uuid', 'payment_not_found'],
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, query }) => {
-        const name = nameOf(query.reference, query.uuid)
-        return ok('Payment verified.', await showPayment(app, await verifyPayment(app, merchant, name)))
+        const name = identifierOf(query.reference, query.uuid)
+        return ok('Payment verified.', await serializePayment(app, await verifyPayment(app, merchant, name)))
       },
     }),
     route({
@@ -76,13 +80,13 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       handle: async ({ merchant, params }) => {
         const payment = await requirePayment(app, merchant, { uuid: params.uuid })
         if (payment.kind !== 'checkout') throw new ApiError('payment_not_found')
-        return ok('Payment retrieved.', await showPayment(app, payment))
+        return ok('Payment retrieved.', await serializePayment(app, payment))
       },
     }),
   ]
 }
 
-function nameOf(reference: string | undefined, uuid: string | undefined) {
+function identifierOf(reference: string | undefined, uuid: string | undefined) {
   if (uuid !== undefined) return { uuid }
   if (reference !== undefined) return { reference }
   const message = 'Name the payment by reference or by uuid.'

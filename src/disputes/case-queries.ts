@@ -50,20 +50,20 @@ export async function listCasesOfAttempt(tx: Tx, merchantId: string, attemptId: 
   return tx.query(selectCasesOfAttempt, [merchantId, attemptId])
 }
 
-const endCaseStatement = sql<{ id: string }>`
+const closeCaseRowStatement = sql<{ id: string }>`
 update cases
 set closed_at = $3, note = $4
 where merchant_id = $1 and id = $2 and closed_at is null
 returning id`
 
 /** False when it was closed before. */
-export async function endCase(
+export async function closeCaseRow(
   tx: Tx,
   { merchantId, id }: Pick<CaseRow, 'merchantId' | 'id'>,
   note: string,
   at: Date,
 ): Promise<boolean> {
-  return (await tx.query(endCaseStatement, [merchantId, id, at, note])).length > 0
+  return (await tx.query(closeCaseRowStatement, [merchantId, id, at, note])).length > 0
 }
 
 const selectCase = sql<CaseRow>`

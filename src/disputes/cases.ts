@@ -11,13 +11,13 @@ import { listAttempts } from '../payments/attempt-queries.ts'
 import type { CaseKind } from './case-kinds.ts'
 import {
   type CaseRow,
-  endCase,
+  closeCaseRow,
   findCase,
   insertCase,
   listCaseRows,
   listCasesOfAttempt,
 } from './case-queries.ts'
-import { lockDuplicate, takeDuplicate } from './duplicate-queries.ts'
+import { lockAttempt, unscheduleDuplicateRefund } from './duplicate-queries.ts'
 
 export type CasesApp = Pick<PaymentsApp, 'db' | 'clock' | 'random' | 'cursors' | 'gateways'>
 
@@ -33,10 +33,10 @@ export interface NewCase {
 export function openCase(
   app: Pick<PaymentsApp, 'clock' | 'random'>,
   tx: Tx,
-  wanted: NewCase,
+  newCase: NewCase,
   { reopens = false } = {},
 ): Promise<boolean> {
-  const row = { refundId: null, ...wanted, id: app.random.uuid(), openedAt: app.clock.now() }
+  const row = { refundId: null, ...newCase, id: app.random.uuid(), openedAt: app.clock.now() }
   return insertCase(tx, row, reopens)
 }
 
@@ -49,7 +49,7 @@ export async function resolveCase(
 ): Promise<boolean> {
   const cases = await listCasesOfAttempt(tx, merchantId, attemptId)
   const found = cases.find((one) => one.kind === kind)
-  return found !== undefined && endCase(tx, found, note, app.clock.now())
+  return found !== undefined && closeCaseRow(tx, found, note, app.clock.now())
 }
 
 export async function listCases(app: CasesApp, state: 'open' | 'all', query: ListQuery) {
@@ -61,7 +61,7 @@ export async function listCases(app: CasesApp, state: 'open' | 'all', query: Lis
 }
 
 // Where the money waits with us until a person has sent it back.
-const WAITING: readonly CaseKind[] = [
+const UNREFUNDED_DUPLICATE_KINDS: readonly CaseKind[] = [
   'duplicate_not_refundable',
   'duplicate_refund_failed',
   'duplicate_disputed',
@@ -69,23 +69,23 @@ const WAITING: readonly CaseKind[] = [
 
 /** Somebody has dealt with it. Money that came twice is with the payer then, so our books owe it to nobody any more. */
 export async function closeCase(app: CasesApp, id: string, note: string): Promise<CaseRow> {
-  const known = await findCase(app.db, id)
-  if (!known) throw new ApiError('case_not_found')
-  const attempts = await listAttempts(app.db, known.merchantId, known.paymentId)
-  const attempt = attempts.find((one) => one.id === known.attemptId)
-  if (!attempt) throw new Error(`attempt ${known.attemptId} has vanished`)
+  const existing = await findCase(app.db, id)
+  if (!existing) throw new ApiError('case_not_found')
+  const attempts = await listAttempts(app.db, existing.merchantId, existing.paymentId)
+  const attempt = attempts.find((one) => one.id === existing.attemptId)
+  if (!attempt) throw new Error(`attempt ${existing.attemptId} has vanished`)
   await app.db.transaction(async (tx) => {
-    await lockDuplicate(tx, attempt.merchantId, attempt.id)
-    const isClosed = await endCase(tx, known, note, app.clock.now())
-    if (!isClosed || !WAITING.includes(known.kind)) return
-    await takeDuplicate(tx, attempt.merchantId, attempt.id)
-    await bookDuplicateGone(app, tx, attempt)
+    await lockAttempt(tx, attempt.merchantId, attempt.id)
+    const isClosed = await closeCaseRow(tx, existing, note, app.clock.now())
+    if (!isClosed || !UNREFUNDED_DUPLICATE_KINDS.includes(existing.kind)) return
+    await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id)
+    await recordDuplicateReversal(app, tx, attempt)
   })
-  return (await findCase(app.db, id)) ?? known
+  return (await findCase(app.db, id)) ?? existing
 }
 
 /** What came twice has left us otherwise than by a refund of ours; what went to the merchant itself never was with us. */
-export async function bookDuplicateGone(app: CasesApp, tx: Tx, attempt: AttemptRow): Promise<void> {
+export async function recordDuplicateReversal(app: CasesApp, tx: Tx, attempt: AttemptRow): Promise<void> {
   const { merchantId, paymentId, id: attemptId, gateway: name, accountId, paidCurrency: currency } = attempt
   const heldMinor = (attempt.paidMinor ?? 0n) - attempt.refundedMinor
   const gateway = await app.gateways.find(merchantId, name, accountId)

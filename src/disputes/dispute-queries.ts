@@ -69,7 +69,7 @@ export async function updateDispute(tx: Tx, dispute: DisputeRow): Promise<void> 
 }
 
 // Refunds write to the payment's row too, so what is left is read under the lock that the move has taken.
-const selectLeftStatement = sql<{ leftMinor: bigint }>`
+const selectRemainingStatement = sql<{ remainingMinor: bigint }>`
 select
   (
     coalesce(p.amount_paid_minor, 0) - p.refunded_minor - p.refund_reserved_minor
@@ -78,29 +78,29 @@ select
       from disputes d
       where d.merchant_id = p.merchant_id and d.payment_id = p.id and d.status = 'lost'
     )
-  )::bigint as "leftMinor"
+  )::bigint as "remainingMinor"
 from payments p
 where p.merchant_id = $1 and p.id = $2`
 
 /** What of a payment has not gone back, and is not about to. */
-export async function readLeft(tx: Tx, merchantId: string, paymentId: string): Promise<bigint> {
-  const [row] = await tx.query(selectLeftStatement, [merchantId, paymentId])
-  return row?.leftMinor ?? 0n
+export async function readRemainingMinor(tx: Tx, merchantId: string, paymentId: string): Promise<bigint> {
+  const [row] = await tx.query(selectRemainingStatement, [merchantId, paymentId])
+  return row?.remainingMinor ?? 0n
 }
 
 // A doorbell that has rung since keeps its time.
-const watchAttemptStatement = sql<unknown>`
+const scheduleDisputePollStatement = sql<unknown>`
 update attempts
 set due_at = $4, polls = 0
 where merchant_id = $1 and id = $2 and (due_at is null or due_at > $3)`
 
 /** Lets the resolver ask about an attempt that has succeeded, at that time. */
-export async function watchAttempt(
+export async function scheduleDisputePoll(
   tx: Tx,
   merchantId: string,
   attemptId: string,
   now: Date,
   dueAt: Date,
 ): Promise<void> {
-  await tx.query(watchAttemptStatement, [merchantId, attemptId, now, dueAt])
+  await tx.query(scheduleDisputePollStatement, [merchantId, attemptId, now, dueAt])
 }

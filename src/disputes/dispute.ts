@@ -7,7 +7,7 @@ import { addMs } from '../kit/clock.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { Known } from '../payments/attempt.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { lockPayment } from '../payments/queries.ts'
@@ -17,9 +17,9 @@ import {
   type DisputeRow,
   insertDispute,
   listDisputes,
-  readLeft,
+  readRemainingMinor,
+  scheduleDisputePoll,
   updateDispute,
-  watchAttempt,
 } from './dispute-queries.ts'
 
 /** The gateway takes money back, or gives back what it took. */
@@ -33,76 +33,85 @@ export interface DisputeDecision {
 }
 
 // Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
-export const DISPUTE_DELAY_MS = 24 * 3_600_000
+export const DISPUTE_POLL_DELAY_MS = 24 * 3_600_000
 
 const UNIQUE_VIOLATION = '23505'
 
 /** The payment after the decision, or undefined when somebody else has moved it or noted the same dispute. */
 export async function applyDispute(
   app: PaymentsApp,
-  known: Known,
+  current: PaymentWithAttempt,
   { to, report, open }: DisputeDecision,
   source: MoveSource,
-): Promise<Known | undefined> {
-  const { payment } = known
-  const method = known.method ?? (await methodOf(app, payment))
+): Promise<PaymentWithAttempt | undefined> {
+  const { payment } = current
+  const method = current.method ?? (await methodOf(app, payment))
   const next = to === null ? payment : plainMove(payment, to)
   const move = (tx: Tx) => movePayment(app, payment, next, { proof: 'gateway', source, method }, tx)
   const write = async (tx: Tx) => {
     if (to !== null && !(await move(tx))) return false
-    await book(app, tx, known, report, { to, open })
+    await recordDispute(app, tx, current, report, { to, open })
     return true
   }
   try {
     const isDone = await app.db.transaction(write)
-    return isDone ? { ...known, payment: next, method } : undefined
+    return isDone ? { ...current, payment: next, method } : undefined
   } catch (error) {
     if (sqlStateOf(error) === UNIQUE_VIOLATION) return undefined
     throw error
   }
 }
 
-async function book(
+async function recordDispute(
   app: PaymentsApp,
   tx: Tx,
-  known: Known,
+  current: PaymentWithAttempt,
   report: DisputeReport,
   { to, open }: Pick<DisputeDecision, 'to' | 'open'>,
 ): Promise<void> {
-  const { payment, attempt } = known
+  const { payment, attempt } = current
   const now = app.clock.now()
   // A move has locked the row; where there is none, a refund may be writing to it.
   if (to === null) await lockPayment(tx, payment.merchantId, payment.id)
-  const left = await readLeft(tx, payment.merchantId, payment.id)
-  const wanted = smaller(report.amount.minor, left)
+  const remainingMinor = await readRemainingMinor(tx, payment.merchantId, payment.id)
+  const debitMinor = min(report.amount.minor, remainingMinor)
   if (to === 'disputed') {
-    await take(app, tx, payment, { kind: 'dispute', to: 'disputed', amountMinor: wanted })
-    await insertDispute(tx, newDispute(app, known, report, { status: 'open', amountMinor: wanted }))
-    await watchAttempt(tx, payment.merchantId, attempt.id, now, addMs(now, DISPUTE_DELAY_MS))
+    await debitForDispute(app, tx, payment, { kind: 'dispute', to: 'disputed', amountMinor: debitMinor })
+    await insertDispute(tx, newDispute(app, current, report, { status: 'open', amountMinor: debitMinor }))
+    await scheduleDisputePoll(tx, payment.merchantId, attempt.id, now, addMs(now, DISPUTE_POLL_DELAY_MS))
   } else if (open) {
-    const amountMinor = to === 'reversed' ? wanted : 0n
-    await release(app, tx, known, open, amountMinor)
+    const amountMinor = to === 'reversed' ? debitMinor : 0n
+    await releaseDispute(app, tx, current, open, amountMinor)
     const claimedMinor = report.amount.minor
     await updateDispute(tx, { ...open, status: report.status, claimedMinor, amountMinor, closedAt: now })
   } else {
-    const amountMinor = report.status === 'lost' ? wanted : 0n
-    await take(app, tx, payment, { kind: 'reversal', to: `gateway:${attempt.gateway}`, amountMinor })
-    await insertDispute(tx, newDispute(app, known, report, { status: report.status, amountMinor }))
+    const amountMinor = report.status === 'lost' ? debitMinor : 0n
+    await debitForDispute(app, tx, payment, {
+      kind: 'reversal',
+      to: `gateway:${attempt.gateway}`,
+      amountMinor,
+    })
+    await insertDispute(tx, newDispute(app, current, report, { status: report.status, amountMinor }))
   }
 }
 
-interface Taking {
+interface DisputeDebit {
   kind: 'dispute' | 'reversal'
   to: string
   amountMinor: bigint
 }
 
-async function take(app: PaymentsApp, tx: Tx, payment: PaymentRow, taking: Taking): Promise<void> {
+async function debitForDispute(
+  app: PaymentsApp,
+  tx: Tx,
+  payment: PaymentRow,
+  debit: DisputeDebit,
+): Promise<void> {
   const { merchantId, id: paymentId, currency } = payment
   // All of it went back before: there is nothing left to hold.
-  if (taking.amountMinor === 0n) return
-  const { kind, to } = taking
-  const amount = money(taking.amountMinor, currency)
+  if (debit.amountMinor === 0n) return
+  const { kind, to } = debit
+  const amount = money(debit.amountMinor, currency)
   await debitMerchant(app, tx, {
     merchantId,
     kind,
@@ -121,56 +130,64 @@ async function take(app: PaymentsApp, tx: Tx, payment: PaymentRow, taking: Takin
  * What is given back is available at once, also where it was taken from pending: disputes are decided weeks after any
  * settlement, and a payment is settled once, so that nothing could be put back behind a settlement that is over.
  */
-async function release(
+async function releaseDispute(
   app: PaymentsApp,
   tx: Tx,
-  { payment, attempt }: Known,
-  { amountMinor: held }: DisputeRow,
+  { payment, attempt }: PaymentWithAttempt,
+  { amountMinor: heldMinor }: DisputeRow,
   lostMinor: bigint,
 ): Promise<void> {
   const { merchantId, id: paymentId, currency } = payment
   const gatewayAccount = `gateway:${attempt.gateway}`
   const kind = lostMinor > 0n ? 'reversal' : 'dispute_won'
-  const fromHeld = smaller(held, lostMinor)
-  if (held > 0n) {
+  const fromHeldMinor = min(heldMinor, lostMinor)
+  if (heldMinor > 0n) {
     const facts = { merchantId, kind, paymentId, attemptId: null, refundId: null, currency } as const
     await recordEntry(app, tx, {
       ...facts,
       at: app.clock.now(),
       lines: [
-        ['disputed', -held],
-        [gatewayAccount, fromHeld],
-        ['available', held - fromHeld],
+        ['disputed', -heldMinor],
+        [gatewayAccount, fromHeldMinor],
+        ['available', heldMinor - fromHeldMinor],
       ],
     })
   }
-  await take(app, tx, payment, { kind: 'reversal', to: gatewayAccount, amountMinor: lostMinor - fromHeld })
+  await debitForDispute(app, tx, payment, {
+    kind: 'reversal',
+    to: gatewayAccount,
+    amountMinor: lostMinor - fromHeldMinor,
+  })
 }
 
 /**
  * A refund has failed, in the transaction that says so: what it had set aside is not safe from a dispute that was lost
  * meanwhile and claims more than was left at the time.
  */
-export async function takeClaimedRest(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
+export async function debitRemainingClaims(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
   const disputes = await listDisputes(tx, payment.merchantId, payment.id)
   for (const lost of disputes.filter(({ status }) => status === 'lost')) {
-    const left = await readLeft(tx, payment.merchantId, payment.id)
-    const amountMinor = smaller(lost.claimedMinor - lost.amountMinor, left)
-    await take(app, tx, payment, { kind: 'reversal', to: `gateway:${payment.gateway}`, amountMinor })
+    const remainingMinor = await readRemainingMinor(tx, payment.merchantId, payment.id)
+    const amountMinor = min(lost.claimedMinor - lost.amountMinor, remainingMinor)
+    await debitForDispute(app, tx, payment, {
+      kind: 'reversal',
+      to: `gateway:${payment.gateway}`,
+      amountMinor,
+    })
     await updateDispute(tx, { ...lost, amountMinor: lost.amountMinor + amountMinor })
   }
 }
 
 /** What the gateway tells of and our books have no place for is not lost without a word. */
-export function tellOfUnbooked(
+export function logUnrecordedDisputes(
   app: PaymentsApp,
-  { payment, attempt }: Known,
+  { payment, attempt }: PaymentWithAttempt,
   reports: readonly DisputeReport[],
-  known: readonly DisputeRow[],
+  recorded: readonly DisputeRow[],
 ): void {
   // While one is open the others wait for their turn.
   if (payment.status === 'disputed') return
-  const references = new Set(known.map(({ gatewayReference }) => gatewayReference))
+  const references = new Set(recorded.map(({ gatewayReference }) => gatewayReference))
   for (const { reference, status } of reports) {
     if (references.has(reference)) continue
     const { merchantId, id: attemptId, gateway } = attempt
@@ -181,7 +198,7 @@ export function tellOfUnbooked(
 
 function newDispute(
   app: PaymentsApp,
-  { payment, attempt }: Known,
+  { payment, attempt }: PaymentWithAttempt,
   report: DisputeReport,
   { status, amountMinor }: Pick<DisputeRow, 'status' | 'amountMinor'>,
 ): DisputeRow {
@@ -201,4 +218,4 @@ function newDispute(
   }
 }
 
-const smaller = (a: bigint, b: bigint) => (a < b ? a : b)
+const min = (a: bigint, b: bigint) => (a < b ? a : b)

@@ -7,69 +7,78 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import type { CaseKind } from './case-kinds.ts'
 import { type CaseRow, listCasesOfAttempt } from './case-queries.ts'
-import { bookDuplicateGone, openCase, resolveCase } from './cases.ts'
-import { lockDuplicate, releaseDuplicate, takeDuplicate } from './duplicate-queries.ts'
+import { openCase, recordDuplicateReversal, resolveCase } from './cases.ts'
+import { lockAttempt, scheduleDuplicateRefund, unscheduleDuplicateRefund } from './duplicate-queries.ts'
 
 /** Writes down what the gateway tells; told again it changes nothing. */
-export async function noteDuplicateDisputes(
+export async function recordDuplicateDisputes(
   app: PaymentsApp,
   attempt: AttemptRow,
   reports: readonly DisputeReport[],
 ): Promise<void> {
-  const news = await app.db.transaction(async (tx) => {
-    await lockDuplicate(tx, attempt.merchantId, attempt.id)
+  const newCaseKind = await app.db.transaction(async (tx) => {
+    await lockAttempt(tx, attempt.merchantId, attempt.id)
     const cases = await listCasesOfAttempt(tx, attempt.merchantId, attempt.id)
-    const known = cases.find(({ kind }) => kind === 'duplicate_disputed')
-    return note(app, tx, attempt, reports, known)
+    const existing = cases.find(({ kind }) => kind === 'duplicate_disputed')
+    return applyReports(app, tx, attempt, reports, existing)
   })
-  if (!news) return
+  if (!newCaseKind) return
   const { merchantId, paymentId, id: attemptId, gateway } = attempt
-  const facts = { merchantId, paymentId, attemptId, gateway, reason: news }
+  const facts = { merchantId, paymentId, attemptId, gateway, reason: newCaseKind }
   app.log.error('a chargeback about money that came twice needs a person', facts)
 }
 
 /** The kind of the case that is new, if one is. */
-async function note(
+async function applyReports(
   app: PaymentsApp,
   tx: Tx,
   attempt: AttemptRow,
   reports: readonly DisputeReport[],
-  known: CaseRow | undefined,
+  existing: CaseRow | undefined,
 ): Promise<CaseKind | undefined> {
-  const isHeld = known !== undefined && known.closedAt === null
-  const told = (status: DisputeReport['status']) => reports.filter((report) => report.status === status)
-  if (told('open').length > 0) return isHeld ? undefined : hold(app, tx, attempt, known)
-  const lost = told('lost')
+  const isCaseOpen = existing !== undefined && existing.closedAt === null
+  const reportsWith = (status: DisputeReport['status']) =>
+    reports.filter((report) => report.status === status)
+  if (reportsWith('open').length > 0)
+    return isCaseOpen ? undefined : holdDuplicateRefund(app, tx, attempt, existing)
+  const lost = reportsWith('lost')
   if (lost.length === 0) {
-    if (isHeld) await giveFree(app, tx, attempt)
+    if (isCaseOpen) await resumeDuplicateRefund(app, tx, attempt)
     return undefined
   }
-  const isAll = lost.some(({ amount }) => amount.minor === attempt.paidMinor)
-  const wasWaiting = isHeld || (await takeDuplicate(tx, attempt.merchantId, attempt.id))
-  if (wasWaiting && isAll) return endLost(app, tx, attempt)
-  return isHeld || !known ? open(app, tx, attempt, 'duplicate_disputed_after_refund') : undefined
+  const isFullAmount = lost.some(({ amount }) => amount.minor === attempt.paidMinor)
+  const wasRefundScheduled =
+    isCaseOpen || (await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))
+  if (wasRefundScheduled && isFullAmount) return closeLostDispute(app, tx, attempt)
+  return isCaseOpen || !existing
+    ? openDuplicateCase(app, tx, attempt, 'duplicate_disputed_after_refund')
+    : undefined
 }
 
 /** What waits to be sent back waits on; what was sent already is claimed twice. */
-async function hold(
+async function holdDuplicateRefund(
   app: PaymentsApp,
   tx: Tx,
   attempt: AttemptRow,
-  known: CaseRow | undefined,
+  existing: CaseRow | undefined,
 ): Promise<CaseKind | undefined> {
-  if (await takeDuplicate(tx, attempt.merchantId, attempt.id))
-    return open(app, tx, attempt, 'duplicate_disputed')
-  return known ? undefined : open(app, tx, attempt, 'duplicate_disputed_after_refund')
+  if (await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))
+    return openDuplicateCase(app, tx, attempt, 'duplicate_disputed')
+  return existing ? undefined : openDuplicateCase(app, tx, attempt, 'duplicate_disputed_after_refund')
 }
 
-async function giveFree(app: PaymentsApp, tx: Tx, { merchantId, id: attemptId }: AttemptRow): Promise<void> {
+async function resumeDuplicateRefund(
+  app: PaymentsApp,
+  tx: Tx,
+  { merchantId, id: attemptId }: AttemptRow,
+): Promise<void> {
   await resolveCase(app, tx, { merchantId, attemptId, kind: 'duplicate_disputed' }, 'The chargeback was won.')
-  await releaseDuplicate(tx, merchantId, attemptId, app.clock.now())
+  await scheduleDuplicateRefund(tx, merchantId, attemptId, app.clock.now())
 }
 
-async function endLost(app: PaymentsApp, tx: Tx, attempt: AttemptRow): Promise<undefined> {
+async function closeLostDispute(app: PaymentsApp, tx: Tx, attempt: AttemptRow): Promise<undefined> {
   const { merchantId, id: attemptId } = attempt
-  await open(app, tx, attempt, 'duplicate_disputed')
+  await openDuplicateCase(app, tx, attempt, 'duplicate_disputed')
   const kind = 'duplicate_disputed'
   await resolveCase(
     app,
@@ -77,16 +86,16 @@ async function endLost(app: PaymentsApp, tx: Tx, attempt: AttemptRow): Promise<u
     { merchantId, attemptId, kind },
     'The bank has sent the money back to the payer.',
   )
-  await bookDuplicateGone(app, tx, attempt)
+  await recordDuplicateReversal(app, tx, attempt)
 }
 
-async function open(
+async function openDuplicateCase(
   app: PaymentsApp,
   tx: Tx,
   { merchantId, paymentId, id: attemptId }: AttemptRow,
   kind: CaseKind,
 ): Promise<CaseKind | undefined> {
   const reopens = kind === 'duplicate_disputed'
-  const isNews = await openCase(app, tx, { merchantId, kind, paymentId, attemptId }, { reopens })
-  return isNews ? kind : undefined
+  const isNew = await openCase(app, tx, { merchantId, kind, paymentId, attemptId }, { reopens })
+  return isNew ? kind : undefined
 }

@@ -8,7 +8,7 @@ export interface DuplicateRow {
   hasOpenCase: boolean
 }
 
-const claimDuplicatesStatement = sql<DuplicateRow>`
+const claimDueDuplicatesStatement = sql<DuplicateRow>`
 with due as (
   select merchant_id, id
   from attempts
@@ -32,62 +32,66 @@ returning
       and c.closed_at is null
   ) as "hasOpenCase"`
 /** Money that came twice and is still here; whoever dies over it gives it back by `leaseUntil`. */
-export async function claimDuplicates(
+export async function claimDueDuplicates(
   db: Tx,
   now: Date,
   leaseUntil: Date,
   limit: number,
 ): Promise<DuplicateRow[]> {
-  return db.query(claimDuplicatesStatement, [now, leaseUntil, limit])
+  return db.query(claimDueDuplicatesStatement, [now, leaseUntil, limit])
 }
 
-const takeDuplicateStatement = sql<{ id: string }>`
+const unscheduleDuplicateRefundStatement = sql<{ id: string }>`
 update attempts
 set refund_due_at = null
 where merchant_id = $1 and id = $2 and status = 'duplicate_success' and refund_due_at is not null
 returning id`
 
 /** Whether its refund is this transaction's to record. */
-export async function takeDuplicate(tx: Tx, merchantId: string, attemptId: string): Promise<boolean> {
-  return (await tx.query(takeDuplicateStatement, [merchantId, attemptId])).length > 0
+export async function unscheduleDuplicateRefund(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+): Promise<boolean> {
+  return (await tx.query(unscheduleDuplicateRefundStatement, [merchantId, attemptId])).length > 0
 }
 
-const releaseDuplicateStatement = sql<unknown>`
+const scheduleDuplicateRefundStatement = sql<unknown>`
 update attempts
 set refund_due_at = $3
 where merchant_id = $1 and id = $2 and status = 'duplicate_success'`
 
 /** Lets it be sent back from then on. */
-export async function releaseDuplicate(
+export async function scheduleDuplicateRefund(
   tx: Tx,
   merchantId: string,
   attemptId: string,
   at: Date,
 ): Promise<void> {
-  await tx.query(releaseDuplicateStatement, [merchantId, attemptId, at])
+  await tx.query(scheduleDuplicateRefundStatement, [merchantId, attemptId, at])
 }
 
-const lockDuplicateStatement = sql<unknown>`
+const lockAttemptStatement = sql<unknown>`
 select id
 from attempts
 where merchant_id = $1 and id = $2
 for no key update`
 
 /** One at a time decides what becomes of it, to the end of the transaction. */
-export async function lockDuplicate(tx: Tx, merchantId: string, attemptId: string): Promise<void> {
-  await tx.query(lockDuplicateStatement, [merchantId, attemptId])
+export async function lockAttempt(tx: Tx, merchantId: string, attemptId: string): Promise<void> {
+  await tx.query(lockAttemptStatement, [merchantId, attemptId])
 }
 
-const noteDuplicateRefundStatement = sql<unknown>`
+const updateDuplicateRefundTotalStatement = sql<unknown>`
 update attempts
 set refunded_minor = refunded_minor + $3
 where merchant_id = $1 and id = $2 and status = 'duplicate_success'`
 
-export async function noteDuplicateRefund(
+export async function updateDuplicateRefundTotal(
   tx: Tx,
   merchantId: string,
   attemptId: string,
   amountMinor: bigint,
 ): Promise<void> {
-  await tx.query(noteDuplicateRefundStatement, [merchantId, attemptId, amountMinor])
+  await tx.query(updateDuplicateRefundTotalStatement, [merchantId, attemptId, amountMinor])
 }

@@ -1,18 +1,18 @@
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { forgetWebhooks, retryWebhooks } from './receive.ts'
+import { purgeGatewayWebhooks, retryGatewayWebhooks } from './receive.ts'
 
 export function gatewayWebhookJobs(app: PaymentsApp): Job[] {
   return [
     {
       name: 'retry-gateway-webhooks',
       everyMs: 15_000,
-      run: () => retryWebhooks(app),
+      run: () => retryGatewayWebhooks(app),
     },
     {
       name: 'purge-gateway-webhooks',
       everyMs: 600_000,
-      run: () => forgetWebhooks(app),
+      run: () => purgeGatewayWebhooks(app),
     },
   ]
 }

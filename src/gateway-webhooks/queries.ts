@@ -3,7 +3,7 @@
 import { type Db, sql } from '../kit/db.ts'
 
 /** A webhook as it is kept: how it is known again, at whose address it came, and what it is about. */
-export interface Ring {
+export interface GatewayWebhook {
   gateway: string
   accountId: string | null
   eventId: string
@@ -15,51 +15,56 @@ export interface Ring {
 
 // Late money is money: an attempt that was over is asked about as well. Of one that has succeeded there is nothing new to
 // learn but a dispute, and a gateway that repeats its good news costs no question.
-const ringsAt = (isDispute: string) => `(
+const wakeCondition = (isDispute: string) => `(
     a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')
     or (a.status in ('succeeded', 'duplicate_success') and ${isDispute})
   )`
 
 // Only attempts of the very account that the webhook was signed for: nobody rings about another merchant's payment.
-const ringDoorbellStatement = sql<unknown>`
-with known as (
+const saveGatewayWebhookStatement = sql<unknown>`
+with matched as (
   select merchant_id, id
   from attempts
   where gateway_key = $4 and gateway = $1 and account_id is not distinct from $2
 ),
-noted as (
+inserted as (
   insert into gateway_webhooks (
     gateway, account_id, event_id, gateway_key, received_at, handled_at, due_at, is_dispute
   )
   select
     $1, $2, $3, $4, $5::timestamptz,
-    case when exists (select from known) then $5::timestamptz end,
-    case when not exists (select from known) then $6::timestamptz end,
+    case when exists (select from matched) then $5::timestamptz end,
+    case when not exists (select from matched) then $6::timestamptz end,
     $7::boolean
   on conflict (gateway, event_id, account_id) do nothing
   returning event_id
 )
 update attempts a
 set due_at = $5, polls = 0
-from known k
+from matched k
 where a.merchant_id = k.merchant_id
   and a.id = k.id
-  and ${ringsAt('$7::boolean')}
+  and ${wakeCondition('$7::boolean')}
   and (a.due_at is null or a.due_at > $5)
-  and exists (select from noted)`
+  and exists (select from inserted)`
 
 /**
  * A webhook rang: it is noted, and the resolver looks at once. One statement, so that what is noted was also acted upon;
  * the same webhook again does nothing. One about a key that nobody knows is looked at again later.
  */
-export async function ringDoorbell(db: Db, ring: Ring, now: Date, retryAt: Date): Promise<void> {
-  const { gateway, accountId, eventId, key, isDispute = false } = ring
-  await db.query(ringDoorbellStatement, [gateway, accountId, eventId, key, now, retryAt, isDispute])
+export async function saveGatewayWebhook(
+  db: Db,
+  webhook: GatewayWebhook,
+  now: Date,
+  retryAt: Date,
+): Promise<void> {
+  const { gateway, accountId, eventId, key, isDispute = false } = webhook
+  await db.query(saveGatewayWebhookStatement, [gateway, accountId, eventId, key, now, retryAt, isDispute])
 }
 
 // The wait grows with the age: a webhook that was a minute early and one after a restored backup are both served, and
 // those that are about somebody else's payments cost a dozen looks.
-const retryRingsStatement = sql<{ isHandled: boolean }>`
+const retryUnmatchedWebhooksStatement = sql<{ isHandled: boolean }>`
 with due as (
   select gateway, account_id, event_id, gateway_key, is_dispute
   from gateway_webhooks
@@ -68,7 +73,7 @@ with due as (
   limit $3
   for update skip locked
 ),
-known as (
+matched as (
   select d.gateway, d.account_id, d.event_id, d.is_dispute, a.merchant_id, a.id
   from due d
   join attempts a
@@ -76,13 +81,13 @@ known as (
     and a.gateway = d.gateway
     and a.account_id is not distinct from d.account_id
 ),
-rung as (
+woken as (
   update attempts a
   set due_at = $1, polls = 0
-  from known k
+  from matched k
   where a.merchant_id = k.merchant_id
     and a.id = k.id
-    and ${ringsAt('k.is_dispute')}
+    and ${wakeCondition('k.is_dispute')}
     and (a.due_at is null or a.due_at > $1)
 )
 update gateway_webhooks e
@@ -92,17 +97,22 @@ set
     when k.id is null and e.received_at > $2 then $1 + greatest($1 - e.received_at, interval '1 minute')
   end
 from due d
-left join known k
+left join matched k
   on k.gateway = d.gateway and k.event_id = d.event_id and k.account_id is not distinct from d.account_id
 where e.gateway = d.gateway and e.event_id = d.event_id and e.account_id is not distinct from d.account_id
 returning e.handled_at is not null as "isHandled"`
 
 /** Looks again for the keys of webhooks that came too early; those from before `giveUpBefore` are let go. */
-export async function retryRings(db: Db, now: Date, giveUpBefore: Date, limit: number): Promise<number> {
-  return (await db.query(retryRingsStatement, [now, giveUpBefore, limit])).length
+export async function retryUnmatchedWebhooks(
+  db: Db,
+  now: Date,
+  expiredBefore: Date,
+  limit: number,
+): Promise<number> {
+  return (await db.query(retryUnmatchedWebhooksStatement, [now, expiredBefore, limit])).length
 }
 
-const forgetRingsStatement = sql<unknown>`
+const purgeWebhooksBeforeStatement = sql<unknown>`
 with old as materialized (
   select gateway, account_id, event_id
   from gateway_webhooks
@@ -116,6 +126,6 @@ where e.gateway = old.gateway
   and e.account_id is not distinct from old.account_id
 returning 1`
 
-export async function forgetRings(db: Db, before: Date): Promise<number> {
-  return (await db.query(forgetRingsStatement, [before])).length
+export async function purgeWebhooksBefore(db: Db, before: Date): Promise<number> {
+  return (await db.query(purgeWebhooksBeforeStatement, [before])).length
 }

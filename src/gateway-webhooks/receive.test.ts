@@ -5,7 +5,7 @@ import { fixedGateways } from '../gateways/registry.ts'
 import { createCounters } from '../kit/counters.ts'
 import type { LogFields } from '../kit/log.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { gatewayHooks } from './receive.ts'
+import { gatewayWebhookRoutes } from './receive.ts'
 
 function rig() {
   let nowMs = 1_000_000
@@ -27,7 +27,7 @@ function rig() {
     clock: { now: () => new Date(nowMs) },
     log: { warn: (_message: string, fields: LogFields) => void told.push(fields) },
   } as unknown as PaymentsApp
-  const [hook] = gatewayHooks(app)
+  const [hook] = gatewayWebhookRoutes(app)
   return {
     told,
     counters,

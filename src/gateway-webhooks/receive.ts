@@ -8,46 +8,46 @@ import type { Gateway, ParsedWebhook } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { HookRoute } from '../kit/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { forgetRings, retryRings, ringDoorbell } from './queries.ts'
+import { purgeWebhooksBefore, retryUnmatchedWebhooks, saveGatewayWebhook } from './queries.ts'
 
-type Visit = Parameters<HookRoute['handle']>[0]
+type WebhookRequest = Parameters<HookRoute['handle']>[0]
 
 /** At the first address the installation's own accounts ring, at the second those of one merchant. */
-export function gatewayHooks(app: PaymentsApp): HookRoute[] {
-  const tellOfForgery = createForgeryReport(app)
-  const answer = async (visit: Visit, merchantId: string | null) => {
-    const name = visit.params.gateway ?? ''
-    const heard = await hear(app, name, merchantId, visit)
-    if (heard === undefined) return { http: 404 }
-    if (heard.reading.kind === 'forged') {
-      tellOfForgery(name)
+export function gatewayWebhookRoutes(app: PaymentsApp): HookRoute[] {
+  const reportForgery = createForgeryLogger(app)
+  const handle = async (request: WebhookRequest, merchantId: string | null) => {
+    const name = request.params.gateway ?? ''
+    const received = await verifySender(app, name, merchantId, request)
+    if (received === undefined) return { http: 404 }
+    if (received.reading.kind === 'forged') {
+      reportForgery(name)
       return { http: 401 }
     }
-    const reading = await identified(heard)
+    const reading = await resolveKey(received)
     if (reading === undefined) return { http: 503 }
-    if (reading.kind === 'payment') await note(app, name, heard.accountId, reading)
+    if (reading.kind === 'payment') await saveWebhook(app, name, received.accountId, reading)
     return { http: 200 }
   }
   return [
-    { path: '/hooks/{gateway}', handle: (visit) => answer(visit, null) },
+    { path: '/hooks/{gateway}', handle: (request) => handle(request, null) },
     {
       path: '/hooks/{gateway}/{merchant}',
-      handle: async (visit) => {
-        const { merchant } = visit.params
-        return isUuid(merchant) ? answer(visit, merchant) : { http: 404 }
+      handle: async (request) => {
+        const { merchant } = request.params
+        return isUuid(merchant) ? handle(request, merchant) : { http: 404 }
       },
     },
   ]
 }
 
-interface Heard {
+interface ReceivedWebhook {
   accountId: string | null
   gateway: Gateway | null
   reading: ParsedWebhook
 }
 
 /** Finds our key where the webhook has only the gateway's own id. Undefined: nobody answered, so it must come again. */
-async function identified({ gateway, reading }: Heard): Promise<ParsedWebhook | undefined> {
+async function resolveKey({ gateway, reading }: ReceivedWebhook): Promise<ParsedWebhook | undefined> {
   if (reading.kind !== 'dispute') return reading
   const found = await gateway?.findKey?.(reading.gatewayPaymentId)
   if (found?.kind === 'unknown' && found.reason !== 'not_found') return undefined
@@ -57,15 +57,15 @@ async function identified({ gateway, reading }: Heard): Promise<ParsedWebhook | 
 }
 
 /** What the webhook says to whom it was meant for; undefined at an address where nobody listens. */
-async function hear(
+async function verifySender(
   app: PaymentsApp,
   name: string,
   merchantId: string | null,
-  { headers, rawBody }: Visit,
-): Promise<Heard | undefined> {
-  const listeners = await app.gateways.findWebhookGateways(name, merchantId)
-  if (listeners.length === 0) return undefined
-  for (const { gateway, accountId } of listeners) {
+  { headers, rawBody }: WebhookRequest,
+): Promise<ReceivedWebhook | undefined> {
+  const accounts = await app.gateways.findWebhookGateways(name, merchantId)
+  if (accounts.length === 0) return undefined
+  for (const { gateway, accountId } of accounts) {
     const reading = gateway.parseWebhook(headers, rawBody)
     if (reading.kind !== 'forged') return { accountId, gateway, reading }
   }
@@ -76,7 +76,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** Before the 2xx: what was noted is acted upon, and what was not noted the provider sends again. */
-async function note(
+async function saveWebhook(
   app: PaymentsApp,
   gateway: string,
   accountId: string | null,
@@ -85,11 +85,11 @@ async function note(
   // Our keys are UUIDs; any other is of a system that shares the account with us.
   if (!isUuid(key)) return
   const now = app.clock.now()
-  const ring = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
+  const webhook = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
   await app.failpoints.pass('gateway_webhook.before_save')
-  await ringDoorbell(app.db, ring, now, addMs(now, MINUTE_MS))
+  await saveGatewayWebhook(app.db, webhook, now, addMs(now, MINUTE_MS))
   await app.failpoints.pass('gateway_webhook.after_save')
-  await app.rang?.(ring)
+  await app.wakeRefunds?.(webhook)
 }
 
 const MAX_ID_LENGTH = 200
@@ -100,38 +100,38 @@ function storableId(eventId: string): string {
   return isStorable ? eventId : `sha256:${createHash('sha256').update(eventId).digest('hex')}`
 }
 
-const RETRIED_AT_ONCE = 200
+const RETRY_BATCH_SIZE = 200
 
 // A provider repeats a webhook for about as long, so whoever could still be early has come again by then.
-const RETRIED_MS = 3 * DAY_MS
+const RETRY_PERIOD_MS = 3 * DAY_MS
 
-export function retryWebhooks(app: PaymentsApp): Promise<number> {
+export function retryGatewayWebhooks(app: PaymentsApp): Promise<number> {
   const now = app.clock.now()
-  return retryRings(app.db, now, addMs(now, -RETRIED_MS), RETRIED_AT_ONCE)
+  return retryUnmatchedWebhooks(app.db, now, addMs(now, -RETRY_PERIOD_MS), RETRY_BATCH_SIZE)
 }
 
 // Some providers' signatures carry no time, so a recorded webhook can be replayed for ever: for more than a year it has no
 // effect at all, and after that it makes us ask about a payment that was settled long ago.
-const REMEMBERED_MS = 400 * DAY_MS
+const RETENTION_MS = 400 * DAY_MS
 
-export function forgetWebhooks(app: PaymentsApp): Promise<number> {
-  return forgetRings(app.db, addMs(app.clock.now(), -REMEMBERED_MS))
+export function purgeGatewayWebhooks(app: PaymentsApp): Promise<number> {
+  return purgeWebhooksBefore(app.db, addMs(app.clock.now(), -RETENTION_MS))
 }
 
-const REPORT_EVERY_MS = 20_000
+const LOG_INTERVAL_MS = 20_000
 
 /** Every forgery is counted; the log hears of them three times a minute, however many there are. */
-function createForgeryReport(app: PaymentsApp): (gateway: string) => void {
-  const reports = new Map<string, { toldAtMs: number; untold: number }>()
+function createForgeryLogger(app: PaymentsApp): (gateway: string) => void {
+  const reports = new Map<string, { loggedAtMs: number; unlogged: number }>()
   return (gateway) => {
     app.counters.add('gateway_webhook_signature_failures', gateway)
     const nowMs = app.clock.now().getTime()
-    const report = reports.get(gateway) ?? { toldAtMs: Number.NEGATIVE_INFINITY, untold: 0 }
+    const report = reports.get(gateway) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
     reports.set(gateway, report)
-    report.untold += 1
-    if (Math.abs(nowMs - report.toldAtMs) < REPORT_EVERY_MS) return
-    app.log.warn('webhooks were forged', { gateway, count: report.untold })
-    report.toldAtMs = nowMs
-    report.untold = 0
+    report.unlogged += 1
+    if (Math.abs(nowMs - report.loggedAtMs) < LOG_INTERVAL_MS) return
+    app.log.warn('webhooks were forged', { gateway, count: report.unlogged })
+    report.loggedAtMs = nowMs
+    report.unlogged = 0
   }
 }

@@ -1,7 +1,7 @@
 // What a merchant sends to make or change a link: the shapes, and the rules that a shape cannot say.
 
 import { type Static, Type } from 'typebox'
-import { redirectComplaints } from '../checkout/input.ts'
+import { redirectIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Currency, DEFAULT_CURRENCY, defaultCountry } from '../core/currency.ts'
 import { API_ERRORS, ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
@@ -9,7 +9,7 @@ import { parseAmount } from '../core/money.ts'
 import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Enum, Metadata, Nullable, VISIBLE } from '../kit/schema.ts'
-import { amountComplaints, countryComplaints } from '../payments/input.ts'
+import { amountIssues, countryIssues } from '../payments/input.ts'
 import type { LinkRow, LinkTerms, LinkUsage, NewLink } from './queries.ts'
 import { LINK_USAGES } from './schema.ts'
 
@@ -64,12 +64,12 @@ const AMOUNT_FIELDS = ['amount', 'minAmount', 'maxAmount'] as const
 
 export function createLinkIssues(allowHttp: boolean) {
   return (body: Record<string, unknown>, facts: BodyFacts): Issue[] => [
-    ...AMOUNT_FIELDS.flatMap((field) => amountComplaints(body, facts, field)),
-    ...countryComplaints(body),
+    ...AMOUNT_FIELDS.flatMap((field) => amountIssues(body, facts, field)),
+    ...countryIssues(body),
     ...boundIssues({ amount: body.amount, minAmount: body.minAmount, maxAmount: body.maxAmount }),
     ...usageIssues(body.usage, body.maxPayments),
     ...metadataIssues(body.metadata, facts),
-    ...redirectComplaints(body.redirectUrl, allowHttp),
+    ...redirectIssues(body.redirectUrl, allowHttp),
   ]
 }
 
@@ -77,7 +77,7 @@ export function createLinkIssues(allowHttp: boolean) {
 export function changeLinkIssues(allowHttp: boolean) {
   return (body: Record<string, unknown>, facts: BodyFacts): Issue[] => [
     ...metadataIssues(body.metadata, facts),
-    ...redirectComplaints(body.redirectUrl, allowHttp),
+    ...redirectIssues(body.redirectUrl, allowHttp),
     ...['minAmount', 'maxAmount']
       .filter((field) => facts.lossyNumbers.has(field))
       .map((field) => ({
@@ -178,9 +178,7 @@ const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
 
 function changedTermsIssues({ currency, usage }: LinkRow, change: ChangeLink): Issue[] {
   return [
-    ...['minAmount', 'maxAmount'].flatMap((field) =>
-      amountComplaints({ ...change, currency }, NO_FACTS, field),
-    ),
+    ...['minAmount', 'maxAmount'].flatMap((field) => amountIssues({ ...change, currency }, NO_FACTS, field)),
     ...usageIssues(usage, change.maxPayments ?? undefined),
   ]
 }

@@ -6,7 +6,7 @@ import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import { listLinkPayments } from '../payments/link-payments.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import { PAYMENT_STATUSES } from '../payments/states.ts'
-import { showPayments } from '../payments/views.ts'
+import { serializePayments } from '../payments/views.ts'
 import type { LinksApp } from './app.ts'
 import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE } from './examples.ts'
 import { ChangeLinkBody, CreateLinkBody, changeLinkIssues, createLinkIssues } from './input.ts'
@@ -137,7 +137,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       handle: async ({ merchant, params, query }) => {
         const { id } = await requireLink(app, merchant, params.uuid)
         const { rows, meta } = await listLinkPayments(app, merchant, id, query)
-        return listed('Payments retrieved.', await showPayments(app, rows), meta)
+        return listed('Payments retrieved.', await serializePayments(app, rows), meta)
       },
     }),
   ]

@@ -17,16 +17,16 @@ const slotUsage = (changes: Partial<SlotUsage>): SlotUsage => ({
 describe('whether a payment is let through', () => {
   it('depends on who has paid, who is paying and what the merchant wants', () => {
     const cases: [Partial<SlotUsage>, string][] = [
-      [{}, 'admitted'],
-      [{ reserved: 1n, paid: 1n }, 'admitted'],
+      [{}, 'available'],
+      [{ reserved: 1n, paid: 1n }, 'available'],
       [{ reserved: 2n, paid: 1n }, 'busy'],
       [{ reserved: 2n }, 'busy'],
       [{ reserved: 2n, paid: 2n }, 'ended'],
       [{ reserved: 3n, paid: 3n }, 'ended'],
-      [{ reserved: 2n, hasSlot: true }, 'admitted'],
-      [{ maxPayments: null, reserved: 1_000n, paid: 900n }, 'admitted'],
+      [{ reserved: 2n, hasSlot: true }, 'available'],
+      [{ maxPayments: null, reserved: 1_000n, paid: 900n }, 'available'],
       [{ isClosed: true }, 'ended'],
-      [{ isClosed: true, hasSlot: true, reserved: 1n }, 'admitted'],
+      [{ isClosed: true, hasSlot: true, reserved: 1n }, 'available'],
     ]
     for (const [changes, admission] of cases)
       assert.equal(capacityOf(slotUsage(changes)), admission, JSON.stringify(Object.keys(changes)))

@@ -6,13 +6,13 @@ import { type Money, money } from '../core/money.ts'
 import { plainText, plainTexts } from '../core/plain-text.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
 import { saveMethod } from '../customers/methods.ts'
-import { applyDispute, tellOfUnbooked } from '../disputes/dispute.ts'
+import { applyDispute, logUnrecordedDisputes } from '../disputes/dispute.ts'
 import { listDisputes } from '../disputes/dispute-queries.ts'
-import { noteDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
+import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import type { Outcome, SavedMethod } from '../gateways/gateway.ts'
 import { capturePostings, directPostings, duplicatePostings, feeOf, type Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { AttemptRow, Known } from '../payments/attempt.ts'
+import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
 import { movePayment } from '../payments/move.ts'
 import { closeAttempt } from '../payments/move-queries.ts'
@@ -22,48 +22,53 @@ import { isOpen, type MoveSource } from '../payments/states.ts'
 import { methodOf } from '../payments/views.ts'
 import { type Decision, decide } from './decide.ts'
 import { openRecovery } from './recovery.ts'
-import { watchAt } from './schedule.ts'
+import { declinedPollAt } from './schedule.ts'
 
-export interface SettleHow {
+export interface OutcomeContext {
   source: MoveSource
   /** The outcome is of the very first call of this attempt. */
   firstCall?: boolean
   /** Another gateway takes over at once if this one provably began nothing. */
-  failsOver?: boolean
+  canFailOver?: boolean
 }
 
 // Each round lost means that another writer has moved the payment on; a payment has far fewer moves than this.
 const MAX_ROUNDS = 10
 
-export async function settle(app: PaymentsApp, known: Known, told: Outcome, how: SettleHow): Promise<Known> {
-  let current = known
-  const { merchantId, id: paymentId } = known.payment
-  const outcome = cleaned(told)
+export async function applyOutcome(
+  app: PaymentsApp,
+  initial: PaymentWithAttempt,
+  reported: Outcome,
+  context: OutcomeContext,
+): Promise<PaymentWithAttempt> {
+  let current = initial
+  const { merchantId, id: paymentId } = initial.payment
+  const outcome = sanitized(reported)
   const reports = disputesOf(outcome)
   const rounds = MAX_ROUNDS + MOVES_PER_DISPUTE * reports.length
   for (let round = 0; round < rounds; round += 1) {
     // Who lost the attempt to the resolver meanwhile does not speak for the first call any more.
-    const firstCall = (how.firstCall ?? false) && current.attempt.fence === known.attempt.fence
+    const firstCall = (context.firstCall ?? false) && current.attempt.fence === initial.attempt.fence
     const disputes = reports.length > 0 ? await listDisputes(app.db, merchantId, paymentId) : []
     const decision = decide(current.payment, current.attempt, outcome, {
       firstCall,
-      failsOver: how.failsOver ?? false,
+      canFailOver: context.canFailOver ?? false,
       disputes,
     })
     if (decision.kind === 'nothing') {
-      tellOfUnbooked(app, current, reports, disputes)
+      logUnrecordedDisputes(app, current, reports, disputes)
       return current
     }
     if (decision.kind === 'duplicate_dispute') {
-      await noteDuplicateDisputes(app, current.attempt, decision.reports)
+      await recordDuplicateDisputes(app, current.attempt, decision.reports)
       return current
     }
-    const settled = await apply(app, current, decision, outcome, how)
+    const applied = await applyDecision(app, current, decision, outcome, context)
     // What was paid and is disputed makes two moves: the money came before it was taken back.
-    if (settled && reports.length === 0) return settled
-    current = settled ?? (await reload(app, current))
+    if (applied && reports.length === 0) return applied
+    current = applied ?? (await reload(app, current))
   }
-  throw new Error(`payment ${known.payment.id} moved ${rounds} times while one outcome was settled`)
+  throw new Error(`payment ${initial.payment.id} moved ${rounds} times while one outcome was settled`)
 }
 
 // One that was never seen open may be opened and closed.
@@ -71,25 +76,25 @@ const MOVES_PER_DISPUTE = 2
 
 const disputesOf = (outcome: Outcome) => (outcome.kind === 'succeeded' ? (outcome.disputes ?? []) : [])
 
-function apply(
+function applyDecision(
   app: PaymentsApp,
-  known: Known,
+  current: PaymentWithAttempt,
   decision: Extract<Decision, { kind: 'move' | 'close' | 'dispute' }>,
   outcome: Outcome,
-  how: SettleHow,
-): Promise<Known | undefined> {
+  context: OutcomeContext,
+): Promise<PaymentWithAttempt | undefined> {
   switch (decision.kind) {
     case 'move':
-      return applyDecision(app, known, decision, outcome, how)
+      return applyMove(app, current, decision, outcome, context)
     case 'close':
-      return applyClosing(app, known, decision)
+      return applyClose(app, current, decision)
     case 'dispute':
-      return applyDispute(app, known, decision, how.source)
+      return applyDispute(app, current, decision, context.source)
   }
 }
 
 /** What a provider says of itself is kept, so it must be text that can be kept. */
-function cleaned(outcome: Outcome): Outcome {
+function sanitized(outcome: Outcome): Outcome {
   if (outcome.kind === 'unknown') return { ...outcome, message: plainText(outcome.message) }
   const gatewayReference = outcome.gatewayReference === null ? null : plainText(outcome.gatewayReference)
   switch (outcome.kind) {
@@ -97,7 +102,7 @@ function cleaned(outcome: Outcome): Outcome {
       return {
         ...outcome,
         gatewayReference: gatewayReference ?? '',
-        savedMethod: outcome.savedMethod && cleanedMethod(outcome.savedMethod),
+        savedMethod: outcome.savedMethod && sanitizedMethod(outcome.savedMethod),
         ...(outcome.disputes && {
           disputes: outcome.disputes.map((one) => ({ ...one, reference: plainText(one.reference) })),
         }),
@@ -110,39 +115,39 @@ function cleaned(outcome: Outcome): Outcome {
 }
 
 /** The credential alone stays as it came: it is sealed, and the provider wants it back to the letter. */
-function cleanedMethod(method: SavedMethod): SavedMethod {
+function sanitizedMethod(method: SavedMethod): SavedMethod {
   return { ...plainTexts(method), credential: method.credential }
 }
 
-export async function reload(app: PaymentsApp, known: Known): Promise<Known> {
-  const { merchantId, id } = known.payment
+export async function reload(app: PaymentsApp, stale: PaymentWithAttempt): Promise<PaymentWithAttempt> {
+  const { merchantId, id } = stale.payment
   const [payment, attempts] = await Promise.all([
     findPayment(app.db, merchantId, id),
     listAttempts(app.db, merchantId, id),
   ])
-  const attempt = attempts.find((one) => one.id === known.attempt.id)
+  const attempt = attempts.find((one) => one.id === stale.attempt.id)
   if (!payment || !attempt) throw new Error(`payment ${id} has vanished`)
   // The lease stays the caller's own: who rang since then has not been answered by the caller's question.
-  return { payment, attempt: { ...attempt, dueAt: attempt.dueAt && known.attempt.dueAt } }
+  return { payment, attempt: { ...attempt, dueAt: attempt.dueAt && stale.attempt.dueAt } }
 }
 
-async function applyDecision(
+async function applyMove(
   app: PaymentsApp,
-  known: Known,
+  current: PaymentWithAttempt,
   decision: Extract<Decision, { kind: 'move' }>,
   outcome: Outcome,
-  how: SettleHow,
-): Promise<Known | undefined> {
-  const { payment, attempt } = known
+  context: OutcomeContext,
+): Promise<PaymentWithAttempt | undefined> {
+  const { payment, attempt } = current
   const now = app.clock.now()
   const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
   // The method is kept before the move, so that the move can name it; keeping it twice is keeping it once.
   const { merchantId, customerId } = payment
   const owner = { merchantId, customerId, gateway: attempt.gateway, accountId: attempt.accountId }
-  const kept = savedMethod
+  const saved = savedMethod
     ? await saveMethod(app, { ...owner, isRecurring: payment.isRecurring }, savedMethod)
-    : (known.method ?? (await methodOf(app, payment)))
-  const method = kept && decision.paid ? usedAt(kept, now) : kept
+    : (current.method ?? (await methodOf(app, payment)))
+  const method = saved && decision.paid ? withLastUse(saved, now) : saved
   const recovery = await openRecovery(app, payment, decision, method)
   const credit = decision.paid === null ? null : await creditOf(app, attempt, decision.paid)
 
@@ -171,11 +176,11 @@ async function applyDecision(
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
     endedAt: now,
-    dueAt: decision.proof === 'declined' ? await watchTime(app, known) : null,
+    dueAt: decision.proof === 'declined' ? await findDeclinedPollAt(app, current) : null,
   }
   const moved = await movePayment(app, payment, next, {
     proof: decision.proof,
-    source: how.source,
+    source: context.source,
     method,
     attempt: nextAttempt,
     expectedFence: decision.fenced ? attempt.fence : null,
@@ -209,30 +214,30 @@ async function creditOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Pro
 }
 
 /** What came twice is owed to the payer: by us, or by the merchant where it went there without us. */
-async function duplicateOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Promise<Posting[]> {
+async function postingsOfDuplicate(app: PaymentsApp, attempt: AttemptRow, paid: Money): Promise<Posting[]> {
   const { merchantId, gateway: name, accountId } = attempt
   const gateway = await app.gateways.find(merchantId, name, accountId)
   return gateway?.settlesDirectly ? directPostings(name, paid) : duplicatePostings(name, paid)
 }
 
-async function watchTime(app: PaymentsApp, known: Known): Promise<Date | null> {
-  const { merchantId, gateway: name, accountId } = known.attempt
+async function findDeclinedPollAt(app: PaymentsApp, current: PaymentWithAttempt): Promise<Date | null> {
+  const { merchantId, gateway: name, accountId } = current.attempt
   const gateway = await app.gateways.find(merchantId, name, accountId)
-  return watchAt(app, known, gateway?.recovery)
+  return declinedPollAt(app, current, gateway?.recovery)
 }
 
 /** The method as the move leaves it: a capture is a use. */
-function usedAt(method: MethodRow, now: Date): MethodRow {
+function withLastUse(method: MethodRow, now: Date): MethodRow {
   const isLater = method.lastUsedAt === null || method.lastUsedAt < now
   return isLater ? { ...method, lastUsedAt: now } : method
 }
 
-async function applyClosing(
+async function applyClose(
   app: PaymentsApp,
-  known: Known,
+  current: PaymentWithAttempt,
   decision: Extract<Decision, { kind: 'close' }>,
-): Promise<Known | undefined> {
-  const { payment, attempt } = known
+): Promise<PaymentWithAttempt | undefined> {
+  const { payment, attempt } = current
   const isDuplicate = decision.attemptStatus === 'duplicate_success' && decision.paid !== null
   const paid = decision.paid ?? money(0n, payment.currency)
   const closed = await closeAttempt(app.db, {
@@ -245,10 +250,10 @@ async function applyClosing(
     paidCurrency: decision.paid?.currency ?? null,
     gatewayReference: decision.gatewayReference,
     dueAt: attempt.dueAt,
-    watchAt: decision.attemptStatus === 'declined' ? await watchTime(app, known) : null,
+    nextPollAt: decision.attemptStatus === 'declined' ? await findDeclinedPollAt(app, current) : null,
     statusReason: decision.statusReason,
     entryId: isDuplicate ? app.random.uuid() : null,
-    postings: isDuplicate ? await duplicateOf(app, attempt, paid) : [],
+    postings: isDuplicate ? await postingsOfDuplicate(app, attempt, paid) : [],
     at: app.clock.now(),
   })
   if (!closed) return undefined
@@ -261,5 +266,5 @@ async function applyClosing(
       reason: decision.attemptStatus,
     })
   }
-  return reload(app, known)
+  return reload(app, current)
 }

@@ -64,14 +64,14 @@ export function decide(
   payment: PaymentRow,
   attempt: AttemptRow,
   outcome: Outcome,
-  how: { firstCall: boolean; failsOver?: boolean; disputes?: readonly DisputeRow[] },
+  context: { firstCall: boolean; canFailOver?: boolean; disputes?: readonly DisputeRow[] },
 ): Decision {
-  const { failsOver } = how
+  const { canFailOver } = context
   switch (outcome.kind) {
     case 'succeeded': {
       const { disputes: reports } = outcome
       if (reports && attempt.status === 'succeeded')
-        return decideDisputes(payment, reports, how.disputes ?? [])
+        return decideDisputes(payment, reports, context.disputes ?? [])
       return reports && attempt.status === 'duplicate_success'
         ? { kind: 'duplicate_dispute', reports }
         : decideSuccess(payment, attempt, outcome)
@@ -79,18 +79,18 @@ export function decide(
     case 'declined': {
       const { code, message: words, gatewayReference, refused = false, final: isFinal } = outcome
       // That a gateway would not even begin says something about this one call: an earlier one may have got through.
-      if (refused && !how.firstCall) return NOTHING
+      if (refused && !context.firstCall) return NOTHING
       return refused
-        ? decideDecline(payment, attempt, code, words, gatewayReference, 'not_sent', { failsOver })
+        ? decideDecline(payment, attempt, code, words, gatewayReference, 'not_sent', { canFailOver })
         : decideDecline(payment, attempt, code, words, gatewayReference, 'declined', { isFinal })
     }
     case 'pending':
       return NOTHING
     case 'unknown':
       // No byte of the one call that was ever made has left us, so the gateway cannot have acted.
-      if (outcome.reason !== 'not_sent' || !how.firstCall) return NOTHING
+      if (outcome.reason !== 'not_sent' || !context.firstCall) return NOTHING
       return decideDecline(payment, attempt, 'provider_unavailable', outcome.message, null, 'not_sent', {
-        failsOver,
+        canFailOver,
       })
   }
 }
@@ -125,12 +125,12 @@ function decideSuccess(
 function decideDisputes(
   payment: PaymentRow,
   reports: readonly DisputeReport[],
-  known: readonly DisputeRow[],
+  recorded: readonly DisputeRow[],
 ): Decision {
-  const isOpenStill = ({ status }: DisputeReport) => status === 'open'
-  const endedFirst = [...reports.filter((one) => !isOpenStill(one)), ...reports.filter(isOpenStill)]
-  for (const report of endedFirst) {
-    const decision = decideDispute(payment, report, known)
+  const isStillOpen = ({ status }: DisputeReport) => status === 'open'
+  const closedFirst = [...reports.filter((one) => !isStillOpen(one)), ...reports.filter(isStillOpen)]
+  for (const report of closedFirst) {
+    const decision = decideDispute(payment, report, recorded)
     if (decision.kind !== 'nothing') return decision
   }
   return NOTHING
@@ -140,20 +140,24 @@ function decideDisputes(
  * A dispute is opened and closed once, in whatever order its news arrives: one that has ended does not open again, and one
  * that was never seen open has taken nothing if it was won.
  */
-function decideDispute(payment: PaymentRow, report: DisputeReport, known: readonly DisputeRow[]): Decision {
-  const same = known.find(({ gatewayReference }) => gatewayReference === report.reference) ?? null
-  const isOver = same !== null && same.status !== 'open'
+function decideDispute(
+  payment: PaymentRow,
+  report: DisputeReport,
+  recorded: readonly DisputeRow[],
+): Decision {
+  const existing = recorded.find(({ gatewayReference }) => gatewayReference === report.reference) ?? null
+  const isOver = existing !== null && existing.status !== 'open'
   if (isOver || report.amount.currency !== payment.currency) return NOTHING
-  const note = { kind: 'dispute', to: null, report, open: same } as const
+  const recordOnly = { kind: 'dispute', to: null, report, open: existing } as const
   const move = (to: 'disputed' | 'successful' | 'reversed') =>
-    canMove(payment.status, to) ? ({ ...note, to } as const) : NOTHING
-  if (report.status === 'won') return same ? move('successful') : note
+    canMove(payment.status, to) ? ({ ...recordOnly, to } as const) : NOTHING
+  if (report.status === 'won') return existing ? move('successful') : recordOnly
   // One at a time holds the money: the next one's turn comes when that has been decided.
-  const isWaiting = known.some((one) => one !== same && one.status === 'open')
-  if (isWaiting || (same && report.status === 'open')) return NOTHING
+  const hasOtherOpen = recorded.some((one) => one !== existing && one.status === 'open')
+  if (hasOtherOpen || (existing && report.status === 'open')) return NOTHING
   if (report.status === 'open') return move('disputed')
   // A second loss takes what the first has left.
-  if (payment.status === 'reversed') return note
+  if (payment.status === 'reversed') return recordOnly
   // Where something was refunded the way leads through the dispute.
   return canMove(payment.status, 'reversed') ? move('reversed') : move('disputed')
 }
@@ -168,12 +172,12 @@ function decideDecline(
   words: string,
   gatewayReference: string | null,
   proof: 'declined' | 'not_sent',
-  next: Next,
+  context: DeclineContext,
 ): Decision {
   if (!DECLINABLE.includes(attempt.status)) return NOTHING
   const failure = { code, words }
   const isCurrent = isOpen(payment.status) && attempt.number === payment.attemptsUsed
-  const to = nextAfterDecline(payment, next)
+  const to = nextAfterDecline(payment, context)
   if (!isCurrent || !canMove(payment.status, to)) {
     return {
       kind: 'close',
@@ -197,20 +201,20 @@ function decideDecline(
   }
 }
 
-interface Next {
-  failsOver?: boolean
+interface DeclineContext {
+  canFailOver?: boolean
   /** The decline is about the payment, not about this way to pay. */
   isFinal?: boolean
 }
 
 /** A checkout may be tried again until its attempts are used up; a charge has one attempt. */
-function nextAfterDecline(payment: PaymentRow, { failsOver, isFinal }: Next): PaymentStatus {
+function nextAfterDecline(payment: PaymentRow, { canFailOver, isFinal }: DeclineContext): PaymentStatus {
   if (payment.kind === 'charge' || isFinal) return 'failed'
-  return failsOver || !hasUsedAllAttempts(payment) ? 'pending' : 'failed'
+  return canFailOver || !hasUsedAllAttempts(payment) ? 'pending' : 'failed'
 }
 
 /** Nothing was begun, by proof: no byte left us, or the gateway refused the request itself. */
-export function isUnbegun(outcome: Outcome): boolean {
+export function isNotSubmitted(outcome: Outcome): boolean {
   if (outcome.kind === 'unknown') return outcome.reason === 'not_sent'
   return outcome.kind === 'declined' && outcome.refused === true
 }

@@ -1,7 +1,7 @@
 import { type Db, sql } from '../kit/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 
-const postponeAttemptStatement = sql<unknown>`
+const rescheduleAttemptStatement = sql<unknown>`
 update attempts
 set
   due_at = case when due_at = $4 then $5 else due_at end,
@@ -12,29 +12,29 @@ where merchant_id = $1 and id = $2 and fence = $3`
  * When to ask again, or null for no more, and by which reference. A no-op when another process has claimed the attempt
  * meanwhile; when a doorbell has rung since we looked its time stays, because it may be about what came after our question.
  */
-export async function postponeAttempt(
+export async function rescheduleAttempt(
   db: Db,
   attempt: AttemptRow,
   dueAt: Date | null,
   gatewayReference: string | null,
 ): Promise<void> {
   const { merchantId, id, fence, dueAt: leasedUntil } = attempt
-  await db.query(postponeAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt, gatewayReference])
+  await db.query(rescheduleAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt, gatewayReference])
 }
 
-const claimQuestionStatement = sql<{ id: string }>`
+const claimPollStatement = sql<{ id: string }>`
 update attempts
 set polled_at = $3
 where merchant_id = $1 and id = $2 and (polled_at is null or polled_at <= $4)
 returning id`
 
 /** Whether this caller may ask the gateway now; over all processes only one may in the window. */
-export async function claimQuestion(
+export async function claimPoll(
   db: Db,
   attempt: AttemptRow,
   now: Date,
-  notSince: Date,
+  polledBefore: Date,
 ): Promise<boolean> {
-  const rows = await db.query(claimQuestionStatement, [attempt.merchantId, attempt.id, now, notSince])
+  const rows = await db.query(claimPollStatement, [attempt.merchantId, attempt.id, now, polledBefore])
   return rows.length > 0
 }

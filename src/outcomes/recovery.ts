@@ -48,12 +48,12 @@ export async function openRecovery(
       isRecurring: true,
     },
     method.gateway,
-  ).catch(nothingForBlocked)
+  ).catch(nullIfBlocked)
   return recorded?.payment ?? null
 }
 
 /** Who was blocked while the charge was under way gets no checkout; the charge has failed all the same. */
-function nothingForBlocked(error: unknown): null {
+function nullIfBlocked(error: unknown): null {
   if (error instanceof ApiError && error.code === 'customer_blocked') return null
   throw error
 }

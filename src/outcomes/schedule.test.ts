@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { unknownDelayMs } from './schedule.ts'
+import { unknownBackoffMs } from './schedule.ts'
 
 const HOUR_MS = 3_600_000
 // The longest that a call waits, and how far a delay is spread.
@@ -11,7 +11,7 @@ it('asks again within a minute of the end of an outage that lasted for an hour (
   let askedForMs = 0
   let polls = 0
   while (askedForMs < HOUR_MS) {
-    const delayMs = unknownDelayMs(polls)
+    const delayMs = unknownBackoffMs(polls)
     assert.ok(CALL_MS + SPREAD * delayMs < 60_000, `after ${polls} questions it waits ${delayMs} ms`)
     askedForMs += delayMs
     polls += 1
@@ -19,5 +19,5 @@ it('asks again within a minute of the end of an outage that lasted for an hour (
 })
 
 it('asks once an hour in the end, and never stops asking', () => {
-  assert.equal(unknownDelayMs(10_000), HOUR_MS)
+  assert.equal(unknownBackoffMs(10_000), HOUR_MS)
 })

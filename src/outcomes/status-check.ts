@@ -5,56 +5,60 @@ import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { Known } from '../payments/attempt.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
-import { gatewayOf, toQuestion } from '../payments/gateway-request.ts'
+import { gatewayOf, toStatusQuery } from '../payments/gateway-request.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { findPayment } from '../payments/queries.ts'
 import { isUnpaid, type MoveSource } from '../payments/states.ts'
-import { settle } from './apply.ts'
-import { claimQuestion } from './queries.ts'
-import { isUnsettled, isWatched } from './schedule.ts'
+import { applyOutcome } from './apply.ts'
+import { claimPoll } from './queries.ts'
+import { isOpenAttempt, isPolledAfterDecline } from './schedule.ts'
 
-const QUESTION_WINDOW_MS = 3_000
+const STATUS_CHECK_WINDOW_MS = 3_000
 
-const questions = new WeakMap<PaymentsApp['db'], Map<string, Promise<PaymentRow>>>()
+const inFlightChecks = new WeakMap<PaymentsApp['db'], Map<string, Promise<PaymentRow>>>()
 
 /** The payment after its gateway was asked, or as it is stored when there is nothing to ask or nobody to answer. */
-export async function askAbout(
+export async function checkStatus(
   app: PaymentsApp,
   payment: PaymentRow,
   source: MoveSource,
 ): Promise<PaymentRow> {
   if (!isUnpaid(payment.status)) return payment
-  const underWay = questions.get(app.db) ?? new Map<string, Promise<PaymentRow>>()
-  questions.set(app.db, underWay)
-  const running = underWay.get(payment.id)
+  const inFlight = inFlightChecks.get(app.db) ?? new Map<string, Promise<PaymentRow>>()
+  inFlightChecks.set(app.db, inFlight)
+  const running = inFlight.get(payment.id)
   if (running) return running
-  const question = askOnce(app, payment, source).finally(() => underWay.delete(payment.id))
-  underWay.set(payment.id, question)
-  return question
+  const check = checkStatusOnce(app, payment, source).finally(() => inFlight.delete(payment.id))
+  inFlight.set(payment.id, check)
+  return check
 }
 
-async function askOnce(app: PaymentsApp, payment: PaymentRow, source: MoveSource): Promise<PaymentRow> {
+async function checkStatusOnce(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  source: MoveSource,
+): Promise<PaymentRow> {
   const { merchantId, id } = payment
   const attempts = await listAttempts(app.db, merchantId, id)
-  const attempt = attempts.findLast(isUnsettled) ?? attempts.findLast(isWatched)
+  const attempt = attempts.findLast(isOpenAttempt) ?? attempts.findLast(isPolledAfterDecline)
   const now = app.clock.now()
-  if (attempt && (await claimQuestion(app.db, attempt, now, addMs(now, -QUESTION_WINDOW_MS)))) {
+  if (attempt && (await claimPoll(app.db, attempt, now, addMs(now, -STATUS_CHECK_WINDOW_MS)))) {
     return (await verifyAttempt(app, { payment, attempt }, source)).payment
   }
   // Somebody else asked, and may have settled it since we looked.
   const stored = (await findPayment(app.db, merchantId, id)) ?? payment
-  return source === 'return' && attempt ? awaitAnswer(app, stored) : stored
+  return source === 'return' && attempt ? awaitConcurrentCheck(app, stored) : stored
 }
 
-const PATIENCE_MS = 1_500
-const LOOK_EVERY_MS = 150
+const AWAIT_TIMEOUT_MS = 1_500
+const REREAD_INTERVAL_MS = 150
 
 /** A payer who comes back should see the end: whoever is asking the gateway at this moment is given time to settle it. */
-async function awaitAnswer(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
-  for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
-    await app.clock.sleep(LOOK_EVERY_MS)
+async function awaitConcurrentCheck(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
+  for (let waitedMs = 0; waitedMs < AWAIT_TIMEOUT_MS; waitedMs += REREAD_INTERVAL_MS) {
+    await app.clock.sleep(REREAD_INTERVAL_MS)
     const stored = await findPayment(app.db, payment.merchantId, payment.id)
     if (stored && stored.version !== payment.version) return stored
   }
@@ -64,14 +68,14 @@ async function awaitAnswer(app: PaymentsApp, payment: PaymentRow): Promise<Payme
 /** Asks now, whatever was asked before, and settles what the gateway says; `answered` when it said anything at all. */
 export async function verifyAttempt(
   app: PaymentsApp,
-  known: Known,
+  current: PaymentWithAttempt,
   source: MoveSource,
-): Promise<Known & { answered: boolean }> {
-  const { payment, attempt } = known
+): Promise<PaymentWithAttempt & { answered: boolean }> {
+  const { payment, attempt } = current
   try {
     const gateway = await gatewayOf(app, attempt)
-    const outcome = await gateway.verify(toQuestion(payment, attempt), attempt.gatewayReference)
-    return { ...(await settle(app, known, outcome, { source })), answered: isAnswer(outcome) }
+    const outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
+    return { ...(await applyOutcome(app, current, outcome, { source })), answered: isAnswer(outcome) }
   } catch (error) {
     // A connector that breaks is our own fault, not the caller's: they get what is stored.
     app.log.error('asking the gateway failed', {
@@ -79,7 +83,7 @@ export async function verifyAttempt(
       gateway: attempt.gateway,
       ...errorFields(error),
     })
-    return { ...known, answered: false }
+    return { ...current, answered: false }
   }
 }
 

@@ -2,15 +2,15 @@
 
 import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { type PaymentName, requirePayment } from '../payments/find.ts'
+import { type PaymentIdentifier, requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { askAbout } from './status-check.ts'
+import { checkStatus } from './status-check.ts'
 
 /** Asks the gateway when the payment is not final; answers what is stored when the gateway cannot be reached. */
 export async function verifyPayment(
   app: PaymentsApp,
   merchant: Merchant,
-  name: PaymentName,
+  name: PaymentIdentifier,
 ): Promise<PaymentRow> {
-  return askAbout(app, await requirePayment(app, merchant, name), 'verify')
+  return checkStatus(app, await requirePayment(app, merchant, name), 'verify')
 }

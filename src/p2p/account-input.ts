@@ -6,7 +6,7 @@ import { type Currency, defaultCountry, isCurrency } from '../core/currency.ts'
 import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
 import { readPhone } from '../kit/phone.ts'
-import { complaint, countryComplaints } from '../payments/input.ts'
+import { countryIssues, newIssue } from '../payments/input.ts'
 import type { AccountChannel, AccountRow, Destination } from './account-queries.ts'
 import type { AccountChange, AccountInput } from './schema.ts'
 
@@ -20,7 +20,7 @@ const REQUIRED_FIELDS: Readonly<Record<AccountChannel, readonly string[]>> = {
 export function accountIssues(body: Record<string, unknown>): Issue[] {
   const { channel, currency } = body
   // Without one there is no default, and its absence is the schema's business.
-  const country = isCurrency(currency) ? countryComplaints(body) : []
+  const country = isCurrency(currency) ? countryIssues(body) : []
   if (channel !== 'bank_transfer' && channel !== 'mobile_money') return country
   const missing = REQUIRED_FIELDS[channel]
     .filter((field) => body[field] === undefined)
@@ -37,7 +37,7 @@ function walletCountry(country: unknown, currency: Currency): string | null {
 
 function walletIssues({ network, phoneNumber }: Fields, country: string | null): Issue[] {
   if (country === null)
-    return [complaint('country', 'country_required', 'country is required for mobile_money.')]
+    return [newIssue('country', 'country_required', 'country is required for mobile_money.')]
   const issues: Issue[] = []
   const networks = networksOf(country).map(({ code }) => code)
   if (typeof network === 'string' && !networks.includes(network)) {
@@ -114,6 +114,6 @@ function assertNoCardNumbers({ accountName, accountNumber, bankName }: Partial<G
   ]
   const details = texts
     .filter(([, text]) => typeof text === 'string' && containsCardNumber(text))
-    .map(([field]) => complaint(field, 'card_data_not_allowed'))
+    .map(([field]) => newIssue(field, 'card_data_not_allowed'))
   if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }

@@ -3,7 +3,7 @@ import type { PageMeta } from '../core/page.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { findPayments } from '../payments/queries.ts'
-import { showPayment, showPayments } from '../payments/views.ts'
+import { serializePayment, serializePayments } from '../payments/views.ts'
 
 import { readNarration } from './narration.ts'
 import type { RequestedPayment } from './request-transfer.ts'
@@ -12,7 +12,7 @@ import { countTransfers, listTransferRows } from './transfer-queries.ts'
 
 /** The record of the payment, and what its transfer adds. */
 export async function serializeP2pPayment(app: PaymentsApp, { payment, transfer }: RequestedPayment) {
-  const record = await showPayment(app, payment)
+  const record = await serializePayment(app, payment)
   return { ...record, ...(transfer ? toTransfer(transfer, record) : withoutTransfer(record)) }
 }
 
@@ -42,7 +42,7 @@ export async function listP2pPayments(
     merchant.id,
     rows.map(({ id }) => id),
   )
-  const records = new Map((await showPayments(app, payments)).map((record) => [record.uuid, record]))
+  const records = new Map((await serializePayments(app, payments)).map((record) => [record.uuid, record]))
   const serialized = rows.flatMap((row) => {
     const record = records.get(row.id)
     return record ? [{ ...record, ...toTransfer(row, record) }] : []

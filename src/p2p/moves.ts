@@ -9,9 +9,9 @@ import type { Tx } from '../kit/db.ts'
 import { isRepeat, type KeyClaim } from '../kit/idempotency.ts'
 import type { Random } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { ringAttempt } from '../payments/attempt-queries.ts'
-import { holdOpen } from '../payments/queries.ts'
-import { showStored } from '../payments/views.ts'
+import { wakeAttempt } from '../payments/attempt-queries.ts'
+import { keepCheckoutOpen } from '../payments/queries.ts'
+import { loadRedactedPayment } from '../payments/views.ts'
 
 import type { Step } from './plan.ts'
 import { toTransfer } from './schema.ts'
@@ -111,10 +111,10 @@ export async function notifyPayment(
     const until = addMs(now, CONFIRMATION_WINDOW_MS)
     const untilAtLink = source === 'merchant' ? until : addMs(now, LINK_CONFIRMATION_WINDOW_MS)
     const hold = { merchantId, paymentId, gatewayKey: attemptKey, at: now, until, untilAtLink }
-    await holdOpen(tx, { ...hold, reason: status })
+    await keepCheckoutOpen(tx, { ...hold, reason: status })
   }
   if (PAYMENT_EFFECTS[status] === 'wake')
-    await ringAttempt(tx, merchantId, attemptKey, addMs(now, WAKE_DELAY_MS))
+    await wakeAttempt(tx, merchantId, attemptKey, addMs(now, WAKE_DELAY_MS))
 }
 
 interface EventsApp {
@@ -132,7 +132,7 @@ export async function emitMoveEvents(
 ): Promise<void> {
   const [first] = moved
   if (!first) return
-  const payment = await showStored(app, tx, first, method)
+  const payment = await loadRedactedPayment(app, tx, first, method)
   const events = moved.map((transfer) => ({
     merchantId: transfer.merchantId,
     type: eventOf(transfer.status),

@@ -6,7 +6,7 @@ import type { Attempt } from '../gateways/gateway.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
-import { ringAttempt } from '../payments/attempt-queries.ts'
+import { wakeAttempt } from '../payments/attempt-queries.ts'
 import { type AccountChannel, type AccountRow, findMatchingAccount } from './account-queries.ts'
 import { emitMoveEvents, notifyPayment } from './moves.ts'
 import { newNarration } from './narration.ts'
@@ -107,7 +107,7 @@ async function resumeTransfer(
     Object.assign(resumed, { status: 'awaiting_payment', version: existing.version + 1 })
   await updateTransfer(tx, resumed)
   // The attempt that had it is over, and is told so.
-  await ringAttempt(tx, existing.merchantId, existing.attemptKey, now)
+  await wakeAttempt(tx, existing.merchantId, existing.attemptKey, now)
   // Money that is said to be sent holds the new attempt as it held the old one.
   await notifyPayment(tx, resumed, now, 'payer')
   if (resumed.version !== existing.version) await recordMove(app, tx, existing, resumed)

@@ -1,10 +1,10 @@
-import { initiateComplaints } from '../checkout/input.ts'
+import { initiateIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, type Issue } from '../core/errors.ts'
 import { REPLAYED } from '../kit/idempotency.ts'
 import { type Answer, type BodyFacts, created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { complaint } from '../payments/input.ts'
+import { newIssue } from '../payments/input.ts'
 import { accountRoutes } from './account-routes.ts'
 import type { P2pApp } from './app.ts'
 import {
@@ -52,7 +52,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       description:
         'A payment like any other, whose payer sends the money to a receiving account of yours. The answer has the instructions for the payer; checkoutUrl shows them too. You confirm what arrives. The money is recorded and not credited to your wallet: you have it already. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
       body: P2pPaymentBody,
-      issues: initiateComplaints(app.settings.mode === 'test'),
+      issues: initiateIssues(app.settings.mode === 'test'),
       answer: { http: 201, data: RequestedP2pPayment },
       errors: [
         'invalid_currency',
@@ -196,9 +196,9 @@ async function answer(
 function receivedAmountIssues(_body: Record<string, unknown>, { lossyNumbers }: BodyFacts): Issue[] {
   if (!lossyNumbers.has('receivedAmount')) return []
   const message = 'receivedAmount has more digits than a JSON number can carry exactly.'
-  return [complaint('receivedAmount', 'amount_precision', message)]
+  return [newIssue('receivedAmount', 'amount_precision', message)]
 }
 
 function cardDataError(): ApiError {
-  return new ApiError('card_data_not_allowed', { details: [complaint('reason', 'card_data_not_allowed')] })
+  return new ApiError('card_data_not_allowed', { details: [newIssue('reason', 'card_data_not_allowed')] })
 }

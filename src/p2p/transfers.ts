@@ -11,7 +11,7 @@ import { errorFields } from '../kit/log.ts'
 import { verifyAttempt } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
-import { complaint } from '../payments/input.ts'
+import { newIssue } from '../payments/input.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { findPayments } from '../payments/queries.ts'
 import { methodOf } from '../payments/views.ts'
@@ -112,8 +112,8 @@ function parseReceivedAmount(receivedAmount: number, { currency }: TransferRow):
   const message = `receivedAmount has more than the ${decimals} decimals of ${currency}; it is never rounded.`
   const issue: Issue =
     amount === 'amount_precision'
-      ? complaint('receivedAmount', amount, message)
-      : complaint('receivedAmount', amount)
+      ? newIssue('receivedAmount', amount, message)
+      : newIssue('receivedAmount', amount)
   throw errorFromIssues([issue])
 }
 

@@ -1,6 +1,6 @@
 // The addresses of our pages. Every step of the payer is a form: POST, 303, GET.
 
-import { mayGiveUp, refreshCheckout } from '../checkout/checkout.ts'
+import { canCancelAttempt, refreshCheckout } from '../checkout/checkout.ts'
 import { ApiError } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { labelOf } from '../customers/schema.ts'
@@ -8,7 +8,7 @@ import { findSavedMethod } from '../customers/service.ts'
 import type { PageAnswer, PageRoute } from '../kit/route.ts'
 import type { LinksApp } from '../links/app.ts'
 import { checkSlot } from '../links/slots.ts'
-import type { Admission, PaymentsApp } from '../payments/app.ts'
+import type { Capacity, PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { SCRIPT } from './assets.ts'
 import type { Screen } from './checkout/components.ts'
@@ -141,7 +141,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
     methodLabel: await methodLabelOf(app, payment),
     path: pathOf(request),
     returnUrl: await returnUrlOf(app, payment),
-    canCancelAttempt: mayGiveUp(view, now),
+    canCancelAttempt: canCancelAttempt(view, now),
     capacity: await capacityOf(app, payment),
     isTest: app.settings.mode === 'test',
     form: readFormState(offer.channels, request.query, request.cookies, now),
@@ -151,9 +151,9 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
 }
 
 /** Before anybody presses in vain; who is at a gateway has a place. */
-async function capacityOf(app: PaymentsApp, payment: PaymentRow): Promise<Admission> {
+async function capacityOf(app: PaymentsApp, payment: PaymentRow): Promise<Capacity> {
   const needsCheck = payment.linkId !== null && payment.status === 'pending'
-  return needsCheck ? checkSlot(app, payment) : 'admitted'
+  return needsCheck ? checkSlot(app, payment) : 'available'
 }
 
 async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {

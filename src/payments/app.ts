@@ -17,7 +17,7 @@ import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
-import { type RecordInput, type Recording, recordPayments } from './record-queries.ts'
+import { type RecordInput, type RecordResult, recordPayments } from './record-queries.ts'
 
 export interface PaymentSettings {
   mode: Mode
@@ -33,14 +33,14 @@ export interface PaymentSettings {
 }
 
 export interface PaymentWriters extends MethodFinder {
-  record(input: RecordInput): Promise<Recording>
+  record(input: RecordInput): Promise<RecordResult>
   /** False when the payment has moved on since the caller looked. */
   move(input: MoveInput): Promise<boolean>
 }
 
 /** What a slice above says before a payment of its own goes to a gateway. */
-export type Admission =
-  | 'admitted'
+export type Capacity =
+  | 'available'
   /** Others are paying at this moment; the payment may be let through when they have not. */
   | 'busy'
   /** It will never be let through any more. */
@@ -58,25 +58,25 @@ export interface PaymentsApp extends CustomersApp {
   /** What payers see of a merchant; at most half a minute old. */
   merchantProfile(merchantId: string): Promise<MerchantProfile>
   /** A webhook rang about an attempt: what a slice above has under way there is looked at as well. */
-  rang?(ring: { gateway: string; accountId: string | null; key: string }): Promise<void>
+  wakeRefunds?(wake: { gateway: string; accountId: string | null; key: string }): Promise<void>
   /** Asked about every attempt of a payment that was begun at a link. */
-  admit?(payment: PaymentRow): Promise<Admission>
+  checkCapacity?(payment: PaymentRow): Promise<Capacity>
 }
 
 // A statement costs as much as several of its rows before it has touched one, most of it for reading the checks of its tables,
 // so that few and large batches are cheap.
 const BATCH_SIZE = 64
-const BATCHES_AT_ONCE = 2
+const MAX_CONCURRENT_BATCHES = 2
 
 export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
   // When the connection broke, each row alone would fare no better; any other error may be one row's own, such as a wait
   // for a lock that somebody holds.
   const isolates = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
   const patience = clock && patienceOf(clock)
-  const options = { maxSize: BATCH_SIZE, concurrency: BATCHES_AT_ONCE, isolates, patience }
+  const options = { maxSize: BATCH_SIZE, concurrency: MAX_CONCURRENT_BATCHES, isolates, patience }
   return {
     findMethod: assertSameTenant(
-      createBatcher({ ...options, run: (asked) => findMethodsByToken(db, asked) }),
+      createBatcher({ ...options, run: (inputs) => findMethodsByToken(db, inputs) }),
     ),
     record: assertSameTenant(
       createBatcher({

@@ -20,22 +20,22 @@ export async function listAttempts(db: Tx, merchantId: string, paymentId: string
   return db.query(selectAttempts, [merchantId, paymentId])
 }
 
-const selectAttemptsOfMany = sql<AttemptRow>`
+const selectAttemptsOfPayments = sql<AttemptRow>`
 select ${ATTEMPT_COLUMNS}
 from attempts a
 where a.merchant_id = $1 and a.payment_id = any ($2::uuid[])
 order by a.payment_id, a.number`
 
 /** The attempts of several payments, each payment's in order. */
-export async function listAttemptsOfMany(
+export async function listAttemptsOfPayments(
   db: Db,
   merchantId: string,
   paymentIds: readonly string[],
 ): Promise<AttemptRow[]> {
-  return db.query(selectAttemptsOfMany, [merchantId, paymentIds])
+  return db.query(selectAttemptsOfPayments, [merchantId, paymentIds])
 }
 
-const ringAttemptStatement = sql<unknown>`
+const wakeAttemptStatement = sql<unknown>`
 update attempts
 set due_at = $3, polls = 0
 where merchant_id = $1
@@ -44,6 +44,6 @@ where merchant_id = $1
   and (due_at is null or due_at > $3)`
 
 /** Makes an attempt due, in the transaction of what it is to be asked about. */
-export async function ringAttempt(tx: Tx, merchantId: string, gatewayKey: string, at: Date): Promise<void> {
-  await tx.query(ringAttemptStatement, [merchantId, gatewayKey, at])
+export async function wakeAttempt(tx: Tx, merchantId: string, gatewayKey: string, at: Date): Promise<void> {
+  await tx.query(wakeAttemptStatement, [merchantId, gatewayKey, at])
 }

@@ -4,7 +4,7 @@ import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
 import type { PaymentRow } from './payment.ts'
 import type { AttemptStatus } from './states.ts'
 
-type FirstFacts =
+type InitialField =
   | 'id'
   | 'number'
   | 'operation'
@@ -17,7 +17,7 @@ type FirstFacts =
   | 'dueAt'
 
 /** An attempt as its first row has it. */
-export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, FirstFacts>): AttemptRow {
+export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, InitialField>): AttemptRow {
   return {
     ...facts,
     merchantId: payment.merchantId,
@@ -71,7 +71,7 @@ export interface AttemptRow {
 }
 
 /** A payment with the attempt in question, as last seen. */
-export interface Known {
+export interface PaymentWithAttempt {
   payment: PaymentRow
   attempt: AttemptRow
   method?: MethodRow | null

@@ -4,12 +4,12 @@ import type { PaymentsApp } from './app.ts'
 import type { PaymentRow } from './payment.ts'
 import { findPayment, findPaymentByReference } from './queries.ts'
 
-export type PaymentName = { reference: string } | { uuid: string }
+export type PaymentIdentifier = { reference: string } | { uuid: string }
 
 export async function requirePayment(
   app: PaymentsApp,
   merchant: Merchant,
-  name: PaymentName,
+  name: PaymentIdentifier,
 ): Promise<PaymentRow> {
   const payment =
     'uuid' in name
@@ -26,7 +26,7 @@ export async function requireCharge(app: PaymentsApp, merchant: Merchant, uuid: 
 }
 
 /** The payment that something of it names. */
-export async function paymentOf(
+export async function getPayment(
   app: PaymentsApp,
   { merchantId, paymentId }: { merchantId: string; paymentId: string },
 ): Promise<PaymentRow> {

@@ -29,12 +29,12 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
 }
 
 /** What a gateway is asked about. */
-export function toQuestion(payment: PaymentRow, attempt: AttemptRow): StatusQuery {
+export function toStatusQuery(payment: PaymentRow, attempt: AttemptRow): StatusQuery {
   const { gatewayKey: key, operation, startedAt } = attempt
   const { amountMinor, currency, expiresAt } = payment
-  const question = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
+  const query = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
   const isPaid = attempt.status === 'succeeded' || attempt.status === 'duplicate_success'
-  return isPaid ? { ...question, isPaid } : question
+  return isPaid ? { ...query, isPaid } : query
 }
 
 /** The gateway that has the attempt, with the account that it was begun with. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { chargeComplaints, toChargeInput } from '../charges/input.ts'
-import { initiateComplaints, toInitiateInput } from '../checkout/input.ts'
+import { chargeIssues, toChargeInput } from '../charges/input.ts'
+import { initiateIssues, toInitiateInput } from '../checkout/input.ts'
 import { CURRENCIES, CURRENCY_CODES } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import { fingerprintOf } from './input.ts'
@@ -12,7 +12,7 @@ const charge = { ...body, metadata: {}, recurringToken: 'rtk_1', description: 'A
 const exact = { lossyNumbers: new Set<string>() }
 
 const complaintsOf = (changes: Record<string, unknown>, allowHttp = true) =>
-  initiateComplaints(allowHttp)({ ...body, ...changes }, exact).map(({ field, code }) => `${field}: ${code}`)
+  initiateIssues(allowHttp)({ ...body, ...changes }, exact).map(({ field, code }) => `${field}: ${code}`)
 
 describe('a request to initiate', () => {
   it('is brought to one form: codes in upper case, defaults written out, money in minor units', () => {
@@ -66,8 +66,8 @@ describe('a request to initiate', () => {
   it('bears any shape: complaints about types are the schema’s', () => {
     for (const value of [null, undefined, 7, 'text', [], {}, true]) {
       const odd = { amount: value, currency: value, country: value, customer: value, metadata: value }
-      assert.ok(Array.isArray(initiateComplaints(true)({ ...odd, redirectUrl: value }, exact)))
-      assert.ok(Array.isArray(chargeComplaints(odd, exact)))
+      assert.ok(Array.isArray(initiateIssues(true)({ ...odd, redirectUrl: value }, exact)))
+      assert.ok(Array.isArray(chargeIssues(odd, exact)))
     }
   })
 })

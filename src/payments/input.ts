@@ -58,7 +58,7 @@ interface CommonBody {
 }
 
 export function toCommonInput(body: CommonBody): CommonInput {
-  refuseCardNumbers(body)
+  rejectCardNumbers(body)
   const amount = parseAmount(body.amount, body.currency ?? DEFAULT_CURRENCY)
   if (typeof amount === 'string')
     throw new Error('an amount passed the complaints and is still not acceptable')
@@ -71,7 +71,7 @@ export function toCommonInput(body: CommonBody): CommonInput {
   }
 }
 
-function refuseCardNumbers(body: {
+function rejectCardNumbers(body: {
   description?: string
   customer: { firstname: string; lastname: string }
 }): void {
@@ -82,7 +82,7 @@ function refuseCardNumbers(body: {
   ]
   const details = texts
     .filter(([, text]) => text !== undefined && containsCardNumber(text))
-    .map(([field]) => complaint(field, 'card_data_not_allowed'))
+    .map(([field]) => newIssue(field, 'card_data_not_allowed'))
   if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }
 
@@ -96,7 +96,7 @@ export function fingerprintOf(operation: string, input: CommonInput): string {
     .digest('hex')
 }
 
-export function complaint(
+export function newIssue(
   field: string,
   code: ApiErrorCode,
   message: string = API_ERRORS[code].message,
@@ -105,37 +105,37 @@ export function complaint(
 }
 
 /** About an amount in the body's currency, in whichever field it stands. */
-export function amountComplaints(body: Record<string, unknown>, facts: BodyFacts, field = 'amount'): Issue[] {
+export function amountIssues(body: Record<string, unknown>, facts: BodyFacts, field = 'amount'): Issue[] {
   const value = body[field]
   const currency = body.currency ?? DEFAULT_CURRENCY
   if (typeof value !== 'number' || !isCurrency(currency)) return []
   const amount = parseAmount(value, currency)
-  if (amount === 'amount_out_of_range') return [complaint(field, amount)]
+  if (amount === 'amount_out_of_range') return [newIssue(field, amount)]
   if (amount === 'amount_precision') {
     const { decimals } = CURRENCIES[currency]
     const message = `${field} has more than the ${decimals} decimals of ${currency}; it is never rounded.`
-    return [complaint(field, amount, message)]
+    return [newIssue(field, amount, message)]
   }
   if (!facts.lossyNumbers.has(field)) return []
   const message = `${field} has more digits than a JSON number can carry exactly.`
-  return [complaint(field, 'amount_precision', message)]
+  return [newIssue(field, 'amount_precision', message)]
 }
 
-export function countryComplaints(body: Record<string, unknown>): Issue[] {
+export function countryIssues(body: Record<string, unknown>): Issue[] {
   const currency = body.currency ?? DEFAULT_CURRENCY
   if (!isCurrency(currency)) return []
   if (body.country === undefined) {
     if (!CURRENCIES[currency].countryRequired) return []
     const countries = CURRENCIES[currency].countries.join(', ')
     return [
-      complaint('country', 'country_required', `country is required for ${currency}: one of ${countries}.`),
+      newIssue('country', 'country_required', `country is required for ${currency}: one of ${countries}.`),
     ]
   }
   if (typeof body.country !== 'string' || usesCurrency(body.country.toUpperCase(), currency)) return []
-  return [complaint('country', 'invalid_country', `${body.country.toUpperCase()} does not use ${currency}.`)]
+  return [newIssue('country', 'invalid_country', `${body.country.toUpperCase()} does not use ${currency}.`)]
 }
 
-export function customerComplaints(body: Record<string, unknown>): Issue[] {
+export function customerIssues(body: Record<string, unknown>): Issue[] {
   const customer = body.customer
   if (typeof customer !== 'object' || customer === null || !('country' in customer)) return []
   if (typeof customer.country !== 'string' || isCountry(customer.country)) return []

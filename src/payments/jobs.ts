@@ -1,16 +1,16 @@
 import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from './app.ts'
-import { forgetIdempotencyKeys } from './queries.ts'
+import { purgeIdempotencyKeys } from './queries.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-export function paymentJobs(app: PaymentsApp, keysKeptDays: number): Job[] {
+export function paymentJobs(app: PaymentsApp, keyRetentionDays: number): Job[] {
   return [
     {
       name: 'purge-idempotency-keys',
       everyMs: 600_000,
-      run: () => forgetIdempotencyKeys(app.db, addMs(app.clock.now(), -keysKeptDays * DAY_MS)),
+      run: () => purgeIdempotencyKeys(app.db, addMs(app.clock.now(), -keyRetentionDays * DAY_MS)),
     },
   ]
 }

@@ -43,13 +43,13 @@ export async function listPaymentRows(
     return row?.total ?? 0
   }
   // Payments are never deleted, and never change their kind; those of a time or a state may be few.
-  const isWhole = source.count === countAll && window.createdFrom === null && window.createdTo === null
+  const isUnbounded = source.count === countAll && window.createdFrom === null && window.createdTo === null
   const [rows, counted] = await Promise.all([
     db.query(statement, [
       ...[merchantId, from, to, ...positionOf(window)],
       ...[window.limit + 1, window.offset, ...source.values],
     ]),
-    isWhole ? countGrowing(cappedLists, `payments:${filter.kind}:${merchantId}`, count) : count(),
+    isUnbounded ? countGrowing(cappedLists, `payments:${filter.kind}:${merchantId}`, count) : count(),
   ])
   return { rows, counted }
 }
@@ -60,9 +60,9 @@ async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
   const values = [kind, status, currency, gateway, pattern]
   if (customerId !== null) return { ...OF_CUSTOMER, values: [...values, customerId] }
   if (search !== null && HAS_TRIGRAM.test(search)) {
-    const wanted = [substringPattern(tellingPart(search)), searchQueryOf(merchantId, search)]
-    if (await isRare(db, merchantId, [pattern, ...wanted]))
-      return { ...FOUND, values: [...values, ...wanted] }
+    const patterns = [substringPattern(selectivePart(search)), searchQueryOf(merchantId, search)]
+    if (await isSelective(db, merchantId, [pattern, ...patterns]))
+      return { ...FOUND, values: [...values, ...patterns] }
   }
   const isPlain = status === null && currency === null && gateway === null && pattern === null
   return isPlain ? { ...ALL, values: [kind] } : { ...FILTERED, values }
@@ -70,19 +70,19 @@ async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter) {
 
 // What is found more rarely than this is found by its trigrams and then sorted. What is more frequent is met soon enough
 // by whoever reads in the order of time.
-const RARE = 10_000
+const MAX_SELECTIVE_MATCHES = 10_000
 // Other texts have no trigram of their own.
 const HAS_TRIGRAM = /[\p{L}\p{N}]{3}/u
 
 // References mostly begin alike and are told apart by their ends, whose trigrams are the rare ones. Longer ends often hold the
 // beginning of a word, and how many words begin alike is much to read.
-const TELLING_LENGTH = 6
+const SELECTIVE_LENGTH = 6
 // In other letters a database with plain collation sees no trigram.
-const TELLING = /[a-z0-9]{3}/
+const SELECTIVE = /[a-z0-9]{3}/
 
-function tellingPart(search: string): string {
-  const end = Array.from(search).slice(-TELLING_LENGTH).join('')
-  return TELLING.test(end) ? end : search
+function selectivePart(search: string): string {
+  const end = Array.from(search).slice(-SELECTIVE_LENGTH).join('')
+  return SELECTIVE.test(end) ? end : search
 }
 
 const hasReference = (pattern: string, part: string) =>
@@ -95,7 +95,7 @@ const hasReference = (pattern: string, part: string) =>
 const hasEmail = (pattern: string, grams: string) =>
   `search_ngrams(c.merchant_id, c.search_text) @@ ${grams}::tsquery and (c.merchant_id = $1 and c.email_key like ${pattern}) is true`
 
-const countFinds = sql<{ finds: number }>`
+const countMatches = sql<{ matches: number }>`
 select
   (
     select count(*)::integer
@@ -103,7 +103,7 @@ select
       select 1
       from searched_references r
       where ${hasReference('$2', '$3')}
-      limit ${String(RARE + 1)}
+      limit ${String(MAX_SELECTIVE_MATCHES + 1)}
     ) r
   )
   + (
@@ -113,14 +113,14 @@ select
       from searched_customers c
       join payments p on p.merchant_id = $1 and p.customer_id = c.id
       where ${hasEmail('$2', '$4')}
-      limit ${String(RARE + 1)}
+      limit ${String(MAX_SELECTIVE_MATCHES + 1)}
     ) c
-  ) as finds`
+  ) as matches`
 
 /** What is wanted: the pattern, its telling part, and its pieces. */
-async function isRare(db: Db, merchantId: string, wanted: readonly unknown[]): Promise<boolean> {
-  const [counted] = await db.query(countFinds, [merchantId, ...wanted])
-  return counted !== undefined && counted.finds <= RARE
+async function isSelective(db: Db, merchantId: string, patterns: readonly unknown[]): Promise<boolean> {
+  const [counted] = await db.query(countMatches, [merchantId, ...patterns])
+  return counted !== undefined && counted.matches <= MAX_SELECTIVE_MATCHES
 }
 
 // A page has the parameters 1 merchant, 2 from, 3 to, 4 and 5 the position, 6 limit, 7 offset, and from 8 on the filter;

@@ -97,7 +97,7 @@ with input as (
   )
   limit (select jsonb_array_length($1::jsonb))
 ),
-held as (
+locked as (
   select i.n
   from input i
   join attempts a on a.merchant_id = i.merchant_id and a.id = i.attempt_id
@@ -128,7 +128,7 @@ moved as (
     and p.version = i.expected_version
     and p.status = i.from_status
     and (i.expected_expires_at is null or p.expires_at = i.expected_expires_at)
-    and (i.attempt_id is null or i.n in (select n from held))
+    and (i.attempt_id is null or i.n in (select n from locked))
     and (
       i.new_attempt is null
       or not exists (
@@ -276,7 +276,7 @@ export async function applyMoves(db: Tx, inputs: readonly MoveInput[]): Promise<
 }
 
 /** The attempt alone changes: the payment is already where it belongs. */
-export interface AttemptClosing {
+export interface ClosedAttempt {
   merchantId: string
   attemptId: string
   status: 'declined' | 'amount_mismatch' | 'duplicate_success' | 'requires_review'
@@ -288,7 +288,7 @@ export interface AttemptClosing {
   /** When it was due as the caller saw it: an earlier time is a doorbell that rang since. */
   dueAt: Date | null
   /** When it is looked at again; null for never. */
-  watchAt: Date | null
+  nextPollAt: Date | null
   statusReason: string | null
   entryId: string | null
   postings: PostingInput[]
@@ -344,7 +344,7 @@ posted as (
 select id
 from closed`
 
-export async function closeAttempt(db: Db, closing: AttemptClosing): Promise<boolean> {
+export async function closeAttempt(db: Db, closing: ClosedAttempt): Promise<boolean> {
   const rows = await db.query(closeAttemptStatement, [
     closing.merchantId,
     closing.attemptId,
@@ -359,7 +359,7 @@ export async function closeAttempt(db: Db, closing: AttemptClosing): Promise<boo
     JSON.stringify(closing.postings),
     closing.at,
     closing.dueAt,
-    closing.watchAt,
+    closing.nextPollAt,
   ])
   return rows.length > 0
 }

@@ -11,7 +11,7 @@ import { listAttempts } from './attempt-queries.ts'
 import { type AttemptInput, applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
 import { eventType, isOpen, type MoveSource, type PaymentStatus, type Proof } from './states.ts'
-import { showAtRest } from './views.ts'
+import { serializeRedacted } from './views.ts'
 
 export interface MoveFacts {
   proof: Proof | null
@@ -41,8 +41,8 @@ export async function movePayment(
   // The very moment in which its attempt ends or begins, so that the event and the record tell the same time.
   const now = facts.attempt?.endedAt ?? facts.newAttempt?.startedAt ?? app.clock.now()
   const attempts = from.kind === 'charge' ? [] : await listAttempts(tx ?? app.db, from.merchantId, from.id)
-  const shownAttempts = attempts.map((one) => (one.id === facts.attempt?.id ? facts.attempt : one))
-  if (facts.newAttempt) shownAttempts.push(facts.newAttempt)
+  const attemptsAfter = attempts.map((one) => (one.id === facts.attempt?.id ? facts.attempt : one))
+  if (facts.newAttempt) attemptsAfter.push(facts.newAttempt)
   const eventId = app.random.uuid()
   const type = eventType(to.kind, to.status)
   const input: MoveInput = {
@@ -87,7 +87,7 @@ export async function movePayment(
       mode: app.settings.mode,
       createdAt: now,
       resource: { type: to.kind === 'charge' ? 'charge' : 'payment', uuid: to.id, version: to.version },
-      data: showAtRest(app, to, shownAttempts, facts.method ?? null),
+      data: serializeRedacted(app, to, attemptsAfter, facts.method ?? null),
     }),
     at: now,
   }

@@ -3,7 +3,7 @@ import type { PaymentsApp } from './app.ts'
 import type { InitiateInput } from './input.ts'
 import type { PaymentRow } from './payment.ts'
 import { type Claim, type NewPayment, type Recorded, recordPayment } from './record.ts'
-import { showAtRest } from './views.ts'
+import { serializeRedacted } from './views.ts'
 
 /** Records an open checkout on a gateway that was chosen already. */
 export async function openCheckout(
@@ -13,7 +13,7 @@ export async function openCheckout(
   input: InitiateInput,
   gateway: string,
 ): Promise<Recorded> {
-  const wanted: NewPayment = {
+  const newPayment: NewPayment = {
     kind: 'checkout',
     status: 'pending',
     statusReason: null,
@@ -31,6 +31,6 @@ export async function openCheckout(
     attempt: null,
   }
   await app.failpoints.pass('initiate.before_record')
-  const show = (payment: PaymentRow) => showAtRest(app, payment, [], null)
-  return recordPayment(app, merchantId, claim, wanted, show)
+  const serialize = (payment: PaymentRow) => serializeRedacted(app, payment, [], null)
+  return recordPayment(app, merchantId, claim, newPayment, serialize)
 }

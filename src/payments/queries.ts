@@ -37,7 +37,7 @@ export async function releaseIdempotencyKey(
   await db.query(deleteIdempotencyKey, [merchantId, key, claimedBy])
 }
 
-const forgetIdempotencyKeysStatement = sql<{ key: string }>`
+const purgeIdempotencyKeysStatement = sql<{ key: string }>`
 with old as materialized (
   select merchant_id, key
   from idempotency_keys
@@ -49,8 +49,8 @@ using old
 where k.merchant_id = old.merchant_id and k.key = old.key
 returning k.key`
 
-export async function forgetIdempotencyKeys(db: Db, before: Date): Promise<number> {
-  return (await db.query(forgetIdempotencyKeysStatement, [before])).length
+export async function purgeIdempotencyKeys(db: Db, before: Date): Promise<number> {
+  return (await db.query(purgeIdempotencyKeysStatement, [before])).length
 }
 
 const selectPayment = sql<PaymentRow>`
@@ -93,17 +93,17 @@ export async function findPaymentByReference(
 }
 
 // The access code is a capability that stands for merchant and payment together, so no merchant is asked for here.
-const selectPaymentByAccess = sql<PaymentRow>`
+const selectPaymentByAccessHash = sql<PaymentRow>`
 select ${PAYMENT_COLUMNS}
 from payments p
 where p.access_hash = $1`
 
-export async function findPaymentByAccess(db: Db, accessHash: Buffer): Promise<PaymentRow | undefined> {
-  const [row] = await db.query(selectPaymentByAccess, [accessHash])
+export async function findPaymentByAccessHash(db: Db, accessHash: Buffer): Promise<PaymentRow | undefined> {
+  const [row] = await db.query(selectPaymentByAccessHash, [accessHash])
   return row
 }
 
-export interface Hold {
+export interface CheckoutExtension {
   merchantId: string
   paymentId: string
   /** Of the attempt by which the money is said to come. */
@@ -117,7 +117,7 @@ export interface Hold {
 
 // As above the version stays, and who ends the checkout for the payer compares the time as well. Whoever has said that
 // money is under way is given the time to find it. The attempt goes first, as in every statement that writes both.
-const holdOpenStatement = sql<unknown>`
+const keepCheckoutOpenStatement = sql<unknown>`
 with sent as (
   update attempts
   set sent_at = coalesce(sent_at, $5)
@@ -143,9 +143,17 @@ where p.merchant_id = $1
  * Notes that the money of an attempt is said to be sent, and keeps its checkout open for it. A checkout that is over, or
  * that another attempt has under way, stays as it is.
  */
-export async function holdOpen(tx: Tx, hold: Hold): Promise<void> {
-  const { merchantId, paymentId, gatewayKey, reason, at, until, untilAtLink } = hold
-  await tx.query(holdOpenStatement, [merchantId, paymentId, gatewayKey, reason, at, until, untilAtLink])
+export async function keepCheckoutOpen(tx: Tx, extension: CheckoutExtension): Promise<void> {
+  const { merchantId, paymentId, gatewayKey, reason, at, until, untilAtLink } = extension
+  await tx.query(keepCheckoutOpenStatement, [
+    merchantId,
+    paymentId,
+    gatewayKey,
+    reason,
+    at,
+    until,
+    untilAtLink,
+  ])
 }
 
 const lockPaymentStatement = sql<LockedPayment>`

@@ -61,13 +61,13 @@ interface RecordedRow {
   paymentId: string
   /** Null when it was refused. */
   customerId: string | null
-  refusal: 'blocked' | 'inactive' | null
+  rejection: 'blocked' | 'inactive' | null
 }
 
-export type Recording =
+export type RecordResult =
   | { kind: 'recorded'; customerId: string }
   /** The key or the reference names another payment. */
-  | { kind: 'taken' }
+  | { kind: 'conflict' }
   /** The customer is blocked. */
   | { kind: 'blocked' }
   /** The saved method was revoked or has expired. */
@@ -86,7 +86,7 @@ with input as (
   )
   limit (select jsonb_array_length($1::jsonb))
 ),
-known as (
+existing_customer as (
   select i.payment_id, c.status, c.email, c.firstname, c.lastname, c.country, c.search_text
   from input i
   join customers c on c.merchant_id = i.merchant_id and c.email_key = i.email_key
@@ -100,9 +100,9 @@ charged as (
   order by m.merchant_id, m.id
   for share of m
 ),
-refused as (
-  select payment_id, 'blocked' as refusal
-  from known
+rejected as (
+  select payment_id, 'blocked' as rejection
+  from existing_customer
   where status = 'blocked'
   union all
   select payment_id, 'inactive'
@@ -113,7 +113,7 @@ claimed_keys as (
   insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
   select merchant_id, idempotency_key, operation, decode(fingerprint, 'hex'), reference, payment_id, at
   from input
-  where idempotency_key is not null and payment_id not in (select payment_id from refused)
+  where idempotency_key is not null and payment_id not in (select payment_id from rejected)
   order by merchant_id, idempotency_key, n
   on conflict (merchant_id, key) do nothing
   returning claimed_by
@@ -123,7 +123,7 @@ claimed as (
   select merchant_id, reference, payment_id, decode(fingerprint, 'hex'), at
   from input
   where (idempotency_key is null or payment_id in (select claimed_by from claimed_keys))
-    and payment_id not in (select payment_id from refused)
+    and payment_id not in (select payment_id from rejected)
   order by merchant_id, reference, n
   on conflict (merchant_id, reference) do nothing
   returning payment_id
@@ -143,7 +143,7 @@ customer as (
     coalesce(k.lastname, f.lastname), coalesce(k.country, f.customer_country), coalesce(k.search_text, f.search_text),
     f.at, f.at
   from fresh f
-  left join known k on k.payment_id = f.payment_id and f.link_id is not null
+  left join existing_customer k on k.payment_id = f.payment_id and f.link_id is not null
   order by f.merchant_id, f.email_key, f.n desc
   on conflict (merchant_id, email_key) do update
   set
@@ -219,22 +219,22 @@ event as (
   from fresh f
   join payment p on p.payment_id = f.payment_id
 )
-select payment_id as "paymentId", customer_id as "customerId", null as refusal
+select payment_id as "paymentId", customer_id as "customerId", null as rejection
 from payment
 union all
-select payment_id, null, refusal
-from refused`
+select payment_id, null, rejection
+from rejected`
 
 /** For each input what became of it. */
-export async function recordPayments(db: Db, inputs: readonly RecordInput[]): Promise<Recording[]> {
+export async function recordPayments(db: Db, inputs: readonly RecordInput[]): Promise<RecordResult[]> {
   const rows = await db.query(recordPaymentsStatement, [
     JSON.stringify(inputs.map((input, n) => ({ n, ...input }))),
   ])
   const answers = new Map(rows.map((row) => [row.paymentId, row]))
-  return inputs.map((input): Recording => {
+  return inputs.map((input): RecordResult => {
     const answer = answers.get(input.payment_id)
-    if (!answer) return { kind: 'taken' }
-    const { customerId, refusal } = answer
-    return customerId === null ? { kind: refusal ?? 'blocked' } : { kind: 'recorded', customerId }
+    if (!answer) return { kind: 'conflict' }
+    const { customerId, rejection } = answer
+    return customerId === null ? { kind: rejection ?? 'blocked' } : { kind: 'recorded', customerId }
   })
 }

@@ -52,25 +52,27 @@ export async function recordPayment(
   app: PaymentsApp,
   merchantId: string,
   claim: Claim,
-  wanted: NewPayment,
-  show: (payment: PaymentRow) => unknown,
+  newPayment: NewPayment,
+  serialize: (payment: PaymentRow) => unknown,
 ): Promise<Recorded> {
-  const draft = draftPayment(app, merchantId, claim.reference, wanted)
-  const recording = await app.writers.record(toRecordInput(app, claim, wanted, draft, show(draft.payment)))
-  switch (recording.kind) {
+  const draft = draftPayment(app, merchantId, claim.reference, newPayment)
+  const result = await app.writers.record(
+    toRecordInput(app, claim, newPayment, draft, serialize(draft.payment)),
+  )
+  switch (result.kind) {
     case 'recorded':
-      return { payment: { ...draft.payment, customerId: recording.customerId }, replayed: false }
-    case 'taken':
+      return { payment: { ...draft.payment, customerId: result.customerId }, replayed: false }
+    case 'conflict':
       return { payment: await replay(app, merchantId, claim, draft.payment.id), replayed: true }
     case 'blocked':
     case 'inactive': {
-      const refusal = new ApiError(REFUSED[recording.kind])
-      return { payment: await replayInsteadOf(app, merchantId, claim, refusal), replayed: true }
+      const error = new ApiError(REJECTION_CODES[result.kind])
+      return { payment: await replayOrRethrow(app, merchantId, claim, error), replayed: true }
     }
   }
 }
 
-const REFUSED = { blocked: 'customer_blocked', inactive: 'recurring_token_inactive' } as const
+const REJECTION_CODES = { blocked: 'customer_blocked', inactive: 'recurring_token_inactive' } as const
 
 /** What an earlier request with this claim made, if there was one. Refuses when it said something else. */
 export async function findReplay(
@@ -78,26 +80,26 @@ export async function findReplay(
   merchantId: string,
   claim: Claim,
 ): Promise<PaymentRow | undefined> {
-  await refuseReusedKey(app, merchantId, claim)
-  const held = await findReference(app.db, merchantId, claim.reference)
-  if (!held) return undefined
-  const payment = await findPayment(app.db, merchantId, held.paymentId)
+  await rejectReusedKey(app, merchantId, claim)
+  const existing = await findReference(app.db, merchantId, claim.reference)
+  if (!existing) return undefined
+  const payment = await findPayment(app.db, merchantId, existing.paymentId)
   if (!payment) throw new Error('a reference is claimed together with its payment')
-  if (held.fingerprint.toString('hex') !== claim.fingerprint) throw duplicateReference(payment)
+  if (existing.fingerprint.toString('hex') !== claim.fingerprint) throw duplicateReference(payment)
   await awaitStandby(app.db)
   return payment
 }
 
 /** Gives the answer of an earlier request where this one would be refused: a retry is never an error. */
-export async function replayInsteadOf(
+export async function replayOrRethrow(
   app: PaymentsApp,
   merchantId: string,
   claim: Claim,
-  refusal: unknown,
+  error: unknown,
 ): Promise<PaymentRow> {
-  if (!(refusal instanceof ApiError)) throw refusal
+  if (!(error instanceof ApiError)) throw error
   const payment = await findReplay(app, merchantId, claim)
-  if (!payment) throw refusal
+  if (!payment) throw error
   return payment
 }
 
@@ -120,11 +122,12 @@ async function replay(
   }
 }
 
-async function refuseReusedKey(app: PaymentsApp, merchantId: string, claim: Claim): Promise<void> {
+async function rejectReusedKey(app: PaymentsApp, merchantId: string, claim: Claim): Promise<void> {
   if (claim.idempotencyKey === null) return
-  const held = await findKey(app.db, merchantId, claim.idempotencyKey)
-  if (!held) return
-  const same = held.operation === claim.operation && held.fingerprint.toString('hex') === claim.fingerprint
+  const existing = await findKey(app.db, merchantId, claim.idempotencyKey)
+  if (!existing) return
+  const same =
+    existing.operation === claim.operation && existing.fingerprint.toString('hex') === claim.fingerprint
   if (!same) throw new ApiError('idempotency_key_reused')
 }
 
@@ -152,12 +155,17 @@ export function accessContext(payment: { merchantId: string; id: string }) {
   return { table: 'payments', column: 'access_sealed', rowId: payment.id, merchantId: payment.merchantId }
 }
 
-function draftPayment(app: PaymentsApp, merchantId: string, reference: string, wanted: NewPayment): Draft {
+function draftPayment(
+  app: PaymentsApp,
+  merchantId: string,
+  reference: string,
+  newPayment: NewPayment,
+): Draft {
   const id = app.random.uuid()
   const createdAt = app.clock.now()
-  const expiresAt = wanted.openForMs === null ? null : addMs(createdAt, wanted.openForMs)
+  const expiresAt = newPayment.openForMs === null ? null : addMs(createdAt, newPayment.openForMs)
   const accessCode =
-    wanted.kind === 'checkout' ? base62(app.random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS) : null
+    newPayment.kind === 'checkout' ? base62(app.random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS) : null
   const accessSealed =
     accessCode === null ? null : app.vault.seal(accessCode, accessContext({ merchantId, id }))
   return {
@@ -165,33 +173,33 @@ function draftPayment(app: PaymentsApp, merchantId: string, reference: string, w
     payment: {
       merchantId,
       id,
-      kind: wanted.kind,
+      kind: newPayment.kind,
       reference,
-      status: wanted.status,
-      statusReason: wanted.statusReason,
+      status: newPayment.status,
+      statusReason: newPayment.statusReason,
       version: 1,
-      amountMinor: wanted.amount.minor,
-      currency: wanted.amount.currency,
+      amountMinor: newPayment.amount.minor,
+      currency: newPayment.amount.currency,
       amountPaidMinor: null,
       feeMinor: null,
       refundedMinor: 0n,
-      gateway: wanted.gateway,
-      country: wanted.country,
-      description: wanted.description,
-      metadata: wanted.metadata,
-      redirectUrl: wanted.redirectUrl,
-      isRecurring: wanted.isRecurring,
+      gateway: newPayment.gateway,
+      country: newPayment.country,
+      description: newPayment.description,
+      metadata: newPayment.metadata,
+      redirectUrl: newPayment.redirectUrl,
+      isRecurring: newPayment.isRecurring,
       // A candidate: a customer who is known already keeps the id of their first payment.
       customerId: app.random.uuid(),
-      customerEmail: wanted.customer.email,
-      customerFirstname: wanted.customer.firstname,
-      customerLastname: wanted.customer.lastname,
+      customerEmail: newPayment.customer.email,
+      customerFirstname: newPayment.customer.firstname,
+      customerLastname: newPayment.customer.lastname,
       accessSealed,
-      attemptsUsed: wanted.attempt === null ? 0 : 1,
+      attemptsUsed: newPayment.attempt === null ? 0 : 1,
       failovers: 0,
-      paymentMethodId: wanted.paymentMethodId,
+      paymentMethodId: newPayment.paymentMethodId,
       recoveryPaymentId: null,
-      linkId: wanted.linkId ?? null,
+      linkId: newPayment.linkId ?? null,
       failureCode: null,
       failureMessage: null,
       expiresAt,
@@ -205,9 +213,9 @@ function draftPayment(app: PaymentsApp, merchantId: string, reference: string, w
 function toRecordInput(
   app: PaymentsApp,
   claim: Claim,
-  wanted: NewPayment,
+  newPayment: NewPayment,
   { payment, accessHash }: Draft,
-  shown: unknown,
+  serialized: unknown,
 ): RecordInput {
   const eventId = app.random.uuid()
   const type = eventType(payment.kind, payment.status)
@@ -234,18 +242,18 @@ function toRecordInput(
     email_key: emailKey(payment.customerEmail),
     firstname: payment.customerFirstname,
     lastname: payment.customerLastname,
-    customer_country: wanted.customer.country,
-    search_text: searchTextOf(wanted.customer),
+    customer_country: newPayment.customer.country,
+    search_text: searchTextOf(newPayment.customer),
     customer_event_id: app.random.uuid(),
     access_hash: accessHash,
     access_sealed: payment.accessSealed,
     expires_at: payment.expiresAt,
     payment_method_id: payment.paymentMethodId,
     link_id: payment.linkId,
-    attempt_id: wanted.attempt?.id ?? null,
-    attempt_key: wanted.attempt?.gatewayKey ?? null,
-    account_id: wanted.attempt?.accountId ?? null,
-    attempt_due_at: wanted.attempt?.dueAt ?? null,
+    attempt_id: newPayment.attempt?.id ?? null,
+    attempt_key: newPayment.attempt?.gatewayKey ?? null,
+    account_id: newPayment.attempt?.accountId ?? null,
+    attempt_due_at: newPayment.attempt?.dueAt ?? null,
     event_id: eventId,
     event_type: type,
     event_body: toEventBody({
@@ -254,7 +262,7 @@ function toRecordInput(
       mode: app.settings.mode,
       createdAt: payment.createdAt,
       resource: { type: payment.kind === 'charge' ? 'charge' : 'payment', uuid: payment.id, version: 1 },
-      data: shown,
+      data: serialized,
     }),
     source: 'api',
     at: payment.createdAt,

@@ -4,7 +4,7 @@ import type { PaymentsApp } from './app.ts'
 import { CHARGE_EXAMPLE, PAYMENT_EXAMPLE } from './examples.ts'
 import { CustomerPaymentsQuery, listCustomerPayments, listPayments, PaymentsQuery } from './list.ts'
 import { ChargeRecord, PaymentRecord } from './schema.ts'
-import { showCharges, showPayments } from './views.ts'
+import { serializeCharges, serializePayments } from './views.ts'
 
 const FILTERS =
   'Newest first. Filters narrow together; search finds a part of the reference or of the e-mail. Deep pages go by cursor. Each item is the record as reading it alone answers it.'
@@ -24,7 +24,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       examples: { data: [PAYMENT_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listPayments(app, merchant, 'checkout', query)
-        return listed('Payments retrieved.', await showPayments(app, rows), meta)
+        return listed('Payments retrieved.', await serializePayments(app, rows), meta)
       },
     }),
     route({
@@ -40,7 +40,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       examples: { data: [CHARGE_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listPayments(app, merchant, 'charge', query)
-        return listed('Charges retrieved.', await showCharges(app, rows), meta)
+        return listed('Charges retrieved.', await serializeCharges(app, rows), meta)
       },
     }),
     route({
@@ -58,7 +58,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       examples: { data: [PAYMENT_EXAMPLE] },
       handle: async ({ merchant, params, query }) => {
         const { rows, meta } = await listCustomerPayments(app, merchant, params.uuid, query)
-        return listed('Payments retrieved.', await showPayments(app, rows), meta)
+        return listed('Payments retrieved.', await serializePayments(app, rows), meta)
       },
     }),
   ]

@@ -7,7 +7,7 @@ import { findSavedMethod, findSavedMethods } from '../customers/service.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt.ts'
-import { listAttempts, listAttemptsOfMany } from './attempt-queries.ts'
+import { listAttempts, listAttemptsOfPayments } from './attempt-queries.ts'
 import type { PaymentRow } from './payment.ts'
 import { findPayment, findPayments } from './queries.ts'
 import { accessContext } from './record.ts'
@@ -26,11 +26,11 @@ function secretsOf(app: PaymentsApp, payment: PaymentRow): PaymentSecrets | null
   return accessCode === null ? null : { accessCode, checkoutUrl: checkoutUrl(app, accessCode) }
 }
 
-export function showInitiated(app: PaymentsApp, payment: PaymentRow) {
+export function serializeInitiated(app: PaymentsApp, payment: PaymentRow) {
   return toInitiatedPayment(payment, secretsOf(app, payment))
 }
 
-export async function showPayment(app: PaymentsApp, payment: PaymentRow) {
+export async function serializePayment(app: PaymentsApp, payment: PaymentRow) {
   const [attempts, method] = await Promise.all([
     listAttempts(app.db, payment.merchantId, payment.id),
     methodOf(app, payment),
@@ -43,13 +43,13 @@ export async function showPayment(app: PaymentsApp, payment: PaymentRow) {
   )
 }
 
-export async function showCharge(app: PaymentsApp, charge: PaymentRow, method?: MethodRow) {
+export async function serializeCharge(app: PaymentsApp, charge: PaymentRow, method?: MethodRow) {
   const used = method ?? (await methodOf(app, charge))
   return toChargeRecord(charge, used ? summarise(used) : null, await recoveryOf(app, charge))
 }
 
 /** The same as a stored event tells it, read in the transaction of what the event is about. */
-export async function showStored(
+export async function loadRedactedPayment(
   app: Pick<PaymentsApp, 'clock'>,
   tx: Tx,
   { merchantId, id }: { merchantId: string; id: string },
@@ -57,16 +57,16 @@ export async function showStored(
 ) {
   const payment = await findPayment(tx, merchantId, id)
   if (!payment) throw new Error(`payment ${id} has vanished`)
-  return showAtRest(app, payment, await listAttempts(tx, merchantId, id), method)
+  return serializeRedacted(app, payment, await listAttempts(tx, merchantId, id), method)
 }
 
 /** The records of a page, of one merchant, with one question for all their attempts and one for all their methods. */
-export async function showPayments(app: PaymentsApp, payments: readonly PaymentRow[]) {
+export async function serializePayments(app: PaymentsApp, payments: readonly PaymentRow[]) {
   const [first] = payments
   if (!first) return []
   const ids = payments.map(({ id }) => id)
   const [attempts, methods] = await Promise.all([
-    listAttemptsOfMany(app.db, first.merchantId, ids),
+    listAttemptsOfPayments(app.db, first.merchantId, ids),
     methodsOf(app, payments),
   ])
   const attemptsOf = Map.groupBy(attempts, ({ paymentId }) => paymentId)
@@ -77,7 +77,7 @@ export async function showPayments(app: PaymentsApp, payments: readonly PaymentR
   })
 }
 
-export async function showCharges(app: PaymentsApp, charges: readonly PaymentRow[]) {
+export async function serializeCharges(app: PaymentsApp, charges: readonly PaymentRow[]) {
   const [first] = charges
   if (!first) return []
   const recoveryIds = charges.flatMap(({ recoveryPaymentId }) => recoveryPaymentId ?? [])
@@ -98,7 +98,7 @@ function methodsOf(app: PaymentsApp, payments: readonly PaymentRow[]): Promise<M
 }
 
 /** The record as a stored event tells it: nothing in it opens anything. */
-export function showAtRest(
+export function serializeRedacted(
   app: Pick<PaymentsApp, 'clock'>,
   payment: PaymentRow,
   attempts: AttemptRow[],

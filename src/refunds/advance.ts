@@ -8,7 +8,7 @@ import { addMs } from '../kit/clock.ts'
 import { sqlStateOf } from '../kit/db.ts'
 import { errorFields } from '../kit/log.ts'
 import { jittered } from '../kit/random.ts'
-import { isKeyTrusted, resolverLeaseEnd, unknownDelayMs } from '../outcomes/schedule.ts'
+import { isKeyRetained, resolverLeaseEnd, unknownBackoffMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { applyRefundOutcome } from './apply-outcome.ts'
 import {
@@ -77,7 +77,7 @@ async function takeStep(app: PaymentsApp, gateway: Gateway, refund: RefundRow): 
 }
 
 function mayResubmit(app: PaymentsApp, { recovery }: Gateway, submittedAt: Date): boolean {
-  return recovery.nonIdempotentRefunds !== true && isKeyTrusted(recovery, submittedAt, app.clock.now())
+  return recovery.nonIdempotentRefunds !== true && isKeyRetained(recovery, submittedAt, app.clock.now())
 }
 
 /** The one place where money is sent back. That it may have been is on disk before. */
@@ -133,7 +133,7 @@ async function saveProgress(app: PaymentsApp, { refund, result, isFirst = false 
     statusReason,
     gatewayReference:
       isPending && result.gatewayReference !== null ? plainText(result.gatewayReference) : null,
-    dueAt: addMs(now, jittered(app.random, unknownDelayMs(refund.polls))),
+    dueAt: addMs(now, jittered(app.random, unknownBackoffMs(refund.polls))),
     isUnsent,
     stopsBlocking: isPending || isUnsent,
     at: now,

@@ -4,13 +4,13 @@
 import { money } from '../core/money.ts'
 import { plainText } from '../core/plain-text.ts'
 import { openCase } from '../disputes/cases.ts'
-import { noteDuplicateRefund } from '../disputes/duplicate-queries.ts'
+import { updateDuplicateRefundTotal } from '../disputes/duplicate-queries.ts'
 import { recordEvents } from '../events/service.ts'
 import type { RefundOutcome } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db.ts'
 import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { paymentOf } from '../payments/find.ts'
+import { getPayment } from '../payments/find.ts'
 import { methodOf } from '../payments/views.ts'
 import { applyRefund, releaseRefund } from './payment-effects.ts'
 import { completeRefund, findRefund, type RefundRow } from './queries.ts'
@@ -25,7 +25,7 @@ export async function applyRefundOutcome(
   outcome: FinalOutcome,
   source: Source,
 ): Promise<RefundRow> {
-  const method = await methodOf(app, await paymentOf(app, refund))
+  const method = await methodOf(app, await getPayment(app, refund))
   const completed = await app.db.transaction(async (tx) => {
     const row = await completeRefund(tx, refund, toCompletion(app, outcome))
     if (!row) return undefined
@@ -71,7 +71,7 @@ async function recordRefundEntry(app: PaymentsApp, tx: Tx, refund: RefundRow): P
 /** It never was the merchant's, so it is taken from the account in which it waited. */
 async function recordDuplicateEntry(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   const { merchantId, paymentId, attemptId, id: refundId, amountMinor, currency, gateway } = refund
-  await noteDuplicateRefund(tx, merchantId, attemptId, amountMinor)
+  await updateDuplicateRefundTotal(tx, merchantId, attemptId, amountMinor)
   await recordEntry(app, tx, {
     merchantId,
     kind: 'refund',

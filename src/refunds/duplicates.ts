@@ -3,13 +3,17 @@
 
 import { money } from '../core/money.ts'
 import { openCase, resolveCase } from '../disputes/cases.ts'
-import { claimDuplicates, type DuplicateRow, takeDuplicate } from '../disputes/duplicate-queries.ts'
+import {
+  claimDueDuplicates,
+  type DuplicateRow,
+  unscheduleDuplicateRefund,
+} from '../disputes/duplicate-queries.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
-import { paymentOf } from '../payments/find.ts'
+import { getPayment } from '../payments/find.ts'
 import { advanceRefund } from './advance.ts'
 import type { RefundRow } from './queries.ts'
 import { recordRefund } from './request.ts'
@@ -22,7 +26,7 @@ const BATCH_SIZE = 20
 /** Records a refund for each duplicate that has none, and sends it; the background of refunds takes it from there. */
 export async function refundDuplicates(app: PaymentsApp): Promise<number> {
   const now = app.clock.now()
-  const claimed = await claimDuplicates(app.db, now, addMs(now, LEASE_MS), BATCH_SIZE)
+  const claimed = await claimDueDuplicates(app.db, now, addMs(now, LEASE_MS), BATCH_SIZE)
   for (const duplicate of claimed) {
     try {
       await refundDuplicate(app, duplicate)
@@ -67,9 +71,9 @@ async function recordDuplicateRefund(
   duplicate: DuplicateRow,
   attempt: AttemptRow,
 ): Promise<RefundRow | undefined> {
-  const payment = await paymentOf(app, duplicate)
+  const payment = await getPayment(app, duplicate)
   return app.db.transaction(async (tx) => {
-    if (!(await takeDuplicate(tx, attempt.merchantId, attempt.id))) return undefined
+    if (!(await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))) return undefined
     const stuck = { ...duplicate, kind: 'duplicate_not_refundable' } as const
     if (duplicate.hasOpenCase) await resolveCase(app, tx, stuck, 'It is sent back after all.')
     return recordRefund(app, tx, payment, attempt, {

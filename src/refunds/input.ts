@@ -6,7 +6,7 @@ import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
-import { amountComplaints, complaint } from '../payments/input.ts'
+import { amountIssues, newIssue } from '../payments/input.ts'
 import type { RefundBody } from './schema.ts'
 
 export interface RefundInput {
@@ -23,16 +23,16 @@ export function refundIssues(body: Record<string, unknown>, facts: BodyFacts): I
   const message = 'amount has more digits than a JSON number can carry exactly.'
   return [
     ...(body.reference === undefined && body.uuid === undefined
-      ? [complaint('reference', 'missing_reference')]
+      ? [newIssue('reference', 'missing_reference')]
       : []),
-    ...(isLossy ? [complaint('amount', 'amount_precision', message)] : []),
+    ...(isLossy ? [newIssue('amount', 'amount_precision', message)] : []),
     ...metadataIssues(body.metadata, facts),
   ]
 }
 
 export function toRefundInput({ reference, uuid, amount, reason, metadata }: RefundBody): RefundInput {
   if (reason !== undefined && containsCardNumber(reason)) {
-    const details = [complaint('reason', 'card_data_not_allowed')]
+    const details = [newIssue('reason', 'card_data_not_allowed')]
     throw new ApiError('card_data_not_allowed', { details })
   }
   return {
@@ -52,7 +52,7 @@ function toPaymentSelector(uuid: string | undefined, reference: string | undefin
 export function requireSamePayment({ payment: selector }: RefundInput, reference: string): void {
   if (selector.reference === undefined || selector.reference === reference) return
   const message = 'uuid and reference name different payments; send one of them.'
-  throw errorFromIssues([complaint('reference', 'validation_failed', message)])
+  throw errorFromIssues([newIssue('reference', 'validation_failed', message)])
 }
 
 const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
@@ -61,6 +61,6 @@ const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
 export function toRefundAmount(amount: number | null, currency: Currency): Money | null {
   if (amount === null) return null
   const read = parseAmount(amount, currency)
-  if (typeof read === 'string') throw errorFromIssues(amountComplaints({ amount, currency }, NO_FACTS))
+  if (typeof read === 'string') throw errorFromIssues(amountIssues({ amount, currency }, NO_FACTS))
   return read
 }

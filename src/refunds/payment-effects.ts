@@ -7,7 +7,7 @@
 import { ApiError } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
-import { takeClaimedRest } from '../disputes/dispute.ts'
+import { debitRemainingClaims } from '../disputes/dispute.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
@@ -16,7 +16,7 @@ import { movePayment, plainMove } from '../payments/move.ts'
 import type { LockedPayment, PaymentRow } from '../payments/payment.ts'
 import { lockPayment } from '../payments/queries.ts'
 import { canMove, type MoveSource, type PaymentStatus } from '../payments/states.ts'
-import { changeRefunds } from './payment-queries.ts'
+import { updateRefundTotals } from './payment-queries.ts'
 
 /** The attempt that was paid, if any was. */
 export async function findPaidAttempt(
@@ -51,7 +51,7 @@ export async function reserveRefund(
       message: `${formatAmount(left)} ${left.currency} of this payment can still be refunded.`,
     })
   }
-  await changeRefunds(tx, merchantId, id, { refundedMinor: 0n, reservedMinor: reserved.minor })
+  await updateRefundTotals(tx, merchantId, id, { refundedMinor: 0n, reservedMinor: reserved.minor })
   return { payment, reserved }
 }
 
@@ -68,8 +68,8 @@ export async function releaseRefund(
   amountMinor: bigint,
 ): Promise<void> {
   const payment = await lockPayment(tx, merchantId, paymentId)
-  await changeRefunds(tx, merchantId, paymentId, { refundedMinor: 0n, reservedMinor: -amountMinor })
-  if (payment.status === 'reversed') await takeClaimedRest(app, tx, payment)
+  await updateRefundTotals(tx, merchantId, paymentId, { refundedMinor: 0n, reservedMinor: -amountMinor })
+  if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
 }
 
 export interface RefundProof {
@@ -85,7 +85,10 @@ export interface RefundProof {
 export async function applyRefund(app: PaymentsApp, tx: Tx, proof: RefundProof): Promise<void> {
   const { merchantId, paymentId, amountMinor, source, method } = proof
   const payment = await lockPayment(tx, merchantId, paymentId)
-  await changeRefunds(tx, merchantId, paymentId, { refundedMinor: amountMinor, reservedMinor: -amountMinor })
+  await updateRefundTotals(tx, merchantId, paymentId, {
+    refundedMinor: amountMinor,
+    reservedMinor: -amountMinor,
+  })
   const refundedMinor = payment.refundedMinor + amountMinor
   const status: PaymentStatus = refundedMinor === payment.amountPaidMinor ? 'refunded' : 'partially_refunded'
   // A further part moves nothing; nor does a refund that ends while the money is disputed or was taken back.

@@ -5,7 +5,7 @@ import { openCase } from '../disputes/cases.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
-import { unknownDelayMs } from '../outcomes/schedule.ts'
+import { unknownBackoffMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type RefundRow, saveRecheck } from './queries.ts'
 import { checkRefundStatus } from './status-check.ts'
@@ -30,7 +30,7 @@ const isInconclusive = ({ kind, ...rest }: RefundOutcome) =>
 const MAX_RECHECKS = 100
 
 function nextRecheckAt(app: PaymentsApp, { polls }: RefundRow, now: Date): Date | null {
-  return polls >= MAX_RECHECKS ? null : addMs(now, jittered(app.random, unknownDelayMs(polls)))
+  return polls >= MAX_RECHECKS ? null : addMs(now, jittered(app.random, unknownBackoffMs(polls)))
 }
 
 async function recordLateFailure(app: PaymentsApp, refund: RefundRow): Promise<RefundRow> {

@@ -3,7 +3,7 @@
 
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
-import { isUnsettled, isWatched } from '../outcomes/schedule.ts'
+import { isOpenAttempt, isPolledAfterDecline } from '../outcomes/schedule.ts'
 import { verifyAttempt } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
@@ -34,7 +34,7 @@ async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<voi
 
 /** Ends a checkout for time, unless it was paid or nobody knows. The attempt stays open for money that comes late. */
 export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
-  const current = await askBeforeExpiry(app, payment)
+  const current = await checkBeforeExpiry(app, payment)
   if (!current || !isOpen(current.status)) return current ?? payment
   const next = plainMove(current, 'expired')
   const moved = await movePayment(app, current, next, {
@@ -48,21 +48,21 @@ export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Pro
  * The payment as the gateways leave it, or undefined while it must not expire. Also a page that was left or has declined may
  * have been paid after all, so every attempt that is not over is asked about, and one that nobody answers for is waited for.
  */
-async function askBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
+async function checkBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
   const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
-  const isUnderWay = payment.status === 'processing'
+  const isProcessing = payment.status === 'processing'
   const latest = attempts.at(-1)
-  if (isUnderWay && !(latest && isUnsettled(latest))) return undefined
+  if (isProcessing && !(latest && isOpenAttempt(latest))) return undefined
   let current = payment
   // One that was begun and that the gateway has not taken yet is the resolver's.
-  let isKnown = !isUnderWay || latest?.status === 'awaiting_customer'
-  for (const attempt of attempts.filter((one) => isUnsettled(one) || isWatched(one))) {
-    const { payment: asked, answered } = await verifyAttempt(app, { payment: current, attempt }, 'expiry')
-    if (!isOpen(asked.status)) return asked
+  let isConclusive = !isProcessing || latest?.status === 'awaiting_customer'
+  for (const attempt of attempts.filter((one) => isOpenAttempt(one) || isPolledAfterDecline(one))) {
+    const { payment: checked, answered } = await verifyAttempt(app, { payment: current, attempt }, 'expiry')
+    if (!isOpen(checked.status)) return checked
     // Another amount came: a person decides, not the time.
-    if (asked.statusReason === 'amount_mismatch') return undefined
-    if (!answered) isKnown = false
-    current = asked
+    if (checked.statusReason === 'amount_mismatch') return undefined
+    if (!answered) isConclusive = false
+    current = checked
   }
-  return isKnown ? current : undefined
+  return isConclusive ? current : undefined
 }

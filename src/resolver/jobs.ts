@@ -7,13 +7,13 @@ import { claimResolutions } from './resolve.ts'
 const CONCURRENCY = 100
 
 export function resolverJobs(app: PaymentsApp): Job[] {
-  const questions = new Map<string, number>()
+  const inFlight = new Map<string, number>()
   return [
     {
       name: 'resolve-attempts',
       everyMs: 500,
       concurrency: CONCURRENCY,
-      claim: (limit) => claimResolutions(app, limit, questions),
+      claim: (limit) => claimResolutions(app, limit, inFlight),
     },
     {
       name: 'expire-checkouts',

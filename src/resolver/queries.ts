@@ -55,7 +55,7 @@ export async function claimDueAttempts(
   leaseUntil: Date,
   limit: number,
   /** Those that have enough to answer already. */
-  busyGateways: readonly string[],
+  saturatedGateways: readonly string[],
 ): Promise<ClaimedAttempt[]> {
-  return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit, busyGateways])
+  return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit, saturatedGateways])
 }

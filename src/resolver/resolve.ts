@@ -4,18 +4,18 @@
 // the record may be under way already, so it is asked about, but it is not begun any more.
 
 import { submitCharge } from '../charges/charge.ts'
-import { markUnderWay, submitCheckout } from '../checkout/checkout.ts'
+import { markAwaitingCustomer, submitCheckout } from '../checkout/checkout.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
 import { statusOf } from '../customers/schema.ts'
 import { isBlocked } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { errorFields } from '../kit/log.ts'
-import { settle } from '../outcomes/apply.ts'
-import { isKeyTrusted, resolverLeaseEnd, scheduleQuestion } from '../outcomes/schedule.ts'
+import { applyOutcome } from '../outcomes/apply.ts'
+import { isKeyRetained, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { AttemptRow, Known } from '../payments/attempt.ts'
+import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/attempt-queries.ts'
-import { toQuestion } from '../payments/gateway-request.ts'
+import { toStatusQuery } from '../payments/gateway-request.ts'
 import { closeAttempt } from '../payments/move-queries.ts'
 import { findPayment } from '../payments/queries.ts'
 import { methodOf } from '../payments/views.ts'
@@ -25,21 +25,21 @@ import { type ClaimedAttempt, claimDueAttempts } from './queries.ts'
 export async function claimResolutions(
   app: PaymentsApp,
   limit: number,
-  underWay: Map<string, number> = new Map(),
+  inFlight: Map<string, number> = new Map(),
 ): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
-  const busy = [...underWay].filter(([, count]) => count >= PER_GATEWAY).map(([gateway]) => gateway)
-  const room = Math.min(limit, PER_GATEWAY)
-  const claimed = await claimDueAttempts(app.db, now, resolverLeaseEnd(app, now), room, busy)
-  for (const { gateway } of claimed) underWay.set(gateway, (underWay.get(gateway) ?? 0) + 1)
+  const saturated = [...inFlight].filter(([, count]) => count >= MAX_PER_GATEWAY).map(([gateway]) => gateway)
+  const claimLimit = Math.min(limit, MAX_PER_GATEWAY)
+  const claimed = await claimDueAttempts(app.db, now, resolverLeaseEnd(app, now), claimLimit, saturated)
+  for (const { gateway } of claimed) inFlight.set(gateway, (inFlight.get(gateway) ?? 0) + 1)
   return claimed.map((attempt) => async () => {
     await resolveClaimed(app, attempt)
-    underWay.set(attempt.gateway, (underWay.get(attempt.gateway) ?? 1) - 1)
+    inFlight.set(attempt.gateway, (inFlight.get(attempt.gateway) ?? 1) - 1)
   })
 }
 
 // A gateway that answers slowly holds up its own questions and nobody else's.
-const PER_GATEWAY = 25
+const MAX_PER_GATEWAY = 25
 
 async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promise<void> {
   try {
@@ -57,32 +57,32 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
   }
 }
 
-async function resolveAttempt(app: PaymentsApp, known: Known): Promise<void> {
-  const { payment, attempt } = known
+async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Promise<void> {
+  const { payment, attempt } = current
   const gateway = await app.gateways.find(attempt.merchantId, attempt.gateway, attempt.accountId)
   // Its credentials were taken away: nobody can be asked until they are back.
-  if (!gateway) return scheduleQuestion(app, known, NOT_CONFIGURED)
-  let outcome = await gateway.verify(toQuestion(payment, attempt), attempt.gatewayReference)
-  if (isNotTaken(attempt, outcome)) {
-    if (!mayResubmit(app, gateway, known)) return parkForReview(app, known)
-    outcome = (await resubmit(app, gateway, known)) ?? outcome
-  } else if (isStartLost(attempt, outcome)) {
-    outcome = await recoverStart(app, gateway, known, outcome)
+  if (!gateway) return schedulePoll(app, current, NOT_CONFIGURED)
+  let outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
+  if (isUnknownToGateway(attempt, outcome)) {
+    if (!canResubmit(app, gateway, current)) return markRequiresReview(app, current)
+    outcome = (await resubmit(app, gateway, current)) ?? outcome
+  } else if (isSubmissionLost(attempt, outcome)) {
+    outcome = await recoverSubmission(app, gateway, current, outcome)
   }
   await app.failpoints.pass('resolver.after_poll')
-  const settled = await settle(app, known, outcome, { source: 'resolver' })
-  await scheduleQuestion(app, settled, outcome, gateway.recovery)
+  const applied = await applyOutcome(app, current, outcome, { source: 'resolver' })
+  await schedulePoll(app, applied, outcome, gateway.recovery)
 }
 
 const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', message: 'not configured' }
 
 /** The gateway does not know the attempt, so the submission is still to be made (or on its way). */
-function isNotTaken(attempt: AttemptRow, outcome: Outcome): boolean {
+function isUnknownToGateway(attempt: AttemptRow, outcome: Outcome): boolean {
   return attempt.status === 'started' && outcome.kind === 'unknown' && outcome.reason === 'not_found'
 }
 
 /** The gateway waits for the payer, but its answer that says where to send them never reached us. */
-function isStartLost(
+function isSubmissionLost(
   attempt: AttemptRow,
   outcome: Outcome,
 ): outcome is Extract<Outcome, { kind: 'pending' }> {
@@ -90,33 +90,37 @@ function isStartLost(
 }
 
 /** The same key again brings the same answer; past the key's time the payer has to choose another way. */
-async function recoverStart(
+async function recoverSubmission(
   app: PaymentsApp,
   gateway: Gateway,
-  known: Known,
+  current: PaymentWithAttempt,
   pending: Extract<Outcome, { kind: 'pending' }>,
 ): Promise<Outcome> {
-  if (mayResubmit(app, gateway, known)) return submitCheckout(app, gateway, known)
-  await markUnderWay(app, known, pending, null, gateway.recovery)
+  if (canResubmit(app, gateway, current)) return submitCheckout(app, gateway, current)
+  await markAwaitingCustomer(app, current, pending, null, gateway.recovery)
   return pending
 }
 
-function mayResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: Known): boolean {
+function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: PaymentWithAttempt): boolean {
   const now = app.clock.now()
-  const isTrusted = isKeyTrusted(gateway.recovery, attempt.startedAt, now)
+  const isRetained = isKeyRetained(gateway.recovery, attempt.startedAt, now)
   // Nobody's phone rings for a checkout that is over.
   const isLatePrompt =
     gateway.promptsPhone === true &&
     attempt.channel === 'mobile_money' &&
     payment.expiresAt !== null &&
     payment.expiresAt <= now
-  return isTrusted && !isLatePrompt
+  return isRetained && !isLatePrompt
 }
 
 /** Undefined when it must not be begun any more. */
-async function resubmit(app: PaymentsApp, gateway: Gateway, known: Known): Promise<Outcome | undefined> {
-  const { payment, attempt } = known
-  if (attempt.operation === 'checkout') return submitCheckout(app, gateway, known)
+async function resubmit(
+  app: PaymentsApp,
+  gateway: Gateway,
+  current: PaymentWithAttempt,
+): Promise<Outcome | undefined> {
+  const { payment, attempt } = current
+  if (attempt.operation === 'checkout') return submitCheckout(app, gateway, current)
   const method = await methodOf(app, payment)
   if (!method) throw new Error(`charge ${payment.id} has no saved method`)
   if (!(await isChargeable(app, method))) return undefined
@@ -128,7 +132,7 @@ async function isChargeable(app: PaymentsApp, method: MethodRow): Promise<boolea
   return isActive && !(await isBlocked(app, method.merchantId, method.customerId))
 }
 
-async function parkForReview(app: PaymentsApp, { payment, attempt }: Known): Promise<void> {
+async function markRequiresReview(app: PaymentsApp, { payment, attempt }: PaymentWithAttempt): Promise<void> {
   await closeAttempt(app.db, {
     merchantId: attempt.merchantId,
     attemptId: attempt.id,
@@ -139,7 +143,7 @@ async function parkForReview(app: PaymentsApp, { payment, attempt }: Known): Pro
     paidCurrency: null,
     gatewayReference: null,
     dueAt: attempt.dueAt,
-    watchAt: null,
+    nextPollAt: null,
     statusReason: 'requires_review',
     entryId: null,
     postings: [],

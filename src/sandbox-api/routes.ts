@@ -7,7 +7,7 @@ import { AmountText, CurrencyCode, Enum, Timestamp, Uuid } from '../kit/schema.t
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { PaymentRecord } from '../payments/schema.ts'
-import { showPayment } from '../payments/views.ts'
+import { serializePayment } from '../payments/views.ts'
 import { simulateDispute } from './dispute.ts'
 import { completePayment, listExecutions, type SandboxApiApp } from './service.ts'
 import { simulateOnce } from './simulate-once.ts'
@@ -145,5 +145,5 @@ async function answer(
   message: string,
   { record, replayed }: Once<PaymentRow>,
 ): Promise<Answer> {
-  return ok(message, await showPayment(app, record), replayed ? REPLAYED : undefined)
+  return ok(message, await serializePayment(app, record), replayed ? REPLAYED : undefined)
 }

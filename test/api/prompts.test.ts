@@ -7,9 +7,9 @@ import { after, afterEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   type CheckoutView,
+  canCancelAttempt,
+  cancelAttempt,
   extendCheckout,
-  giveUpAttempt,
-  mayGiveUp,
   requireCheckoutPayment,
   startAttempt,
 } from '../../src/checkout/checkout.ts'
@@ -74,7 +74,7 @@ async function askAgain(view: CheckoutView, phone: string): Promise<CheckoutView
 async function decline(view: CheckoutView): Promise<CheckoutView> {
   clock.advance(MINUTE)
   gateway.answers('cancel', CANCELLED)
-  const left = await giveUpAttempt(app, await look(view.payment))
+  const left = await cancelAttempt(app, await look(view.payment))
   assert.equal(left.payment.status, 'pending')
   return left
 }
@@ -307,15 +307,15 @@ describe('leaving an attempt for another way to pay', () => {
   it('is not possible in the first minute of a prompt, while the payer may be typing the PIN', async () => {
     const view = await ask(newPhone())
     const calls = gateway.calls.length
-    assert.equal(mayGiveUp(view, clock.now()), false)
-    assert.equal(mayGiveUp(view, addMs(clock.now(), MINUTE - 1)), false)
-    assert.deepEqual(await giveUpAttempt(app, view), view)
+    assert.equal(canCancelAttempt(view, clock.now()), false)
+    assert.equal(canCancelAttempt(view, addMs(clock.now(), MINUTE - 1)), false)
+    assert.deepEqual(await cancelAttempt(app, view), view)
     assert.equal(gateway.calls.length, calls, 'the gateway heard nothing')
 
     clock.advance(MINUTE)
-    assert.equal(mayGiveUp(view, clock.now()), true)
+    assert.equal(canCancelAttempt(view, clock.now()), true)
     gateway.answers('cancel', CANCELLED)
-    assert.equal((await giveUpAttempt(app, view)).payment.status, 'pending')
+    assert.equal((await cancelAttempt(app, view)).payment.status, 'pending')
   })
 
   it('is not possible either when nobody knows whether the phone rang', async () => {
@@ -323,8 +323,8 @@ describe('leaving an attempt for another way to pay', () => {
     gateway.answers('startCheckout', NO_ANSWER)
     const view = await startAttempt(app, await look(payment), prompt(newPhone()))
     assert.equal(view.attempt?.status, 'started')
-    assert.equal(mayGiveUp(view, clock.now()), false)
-    assert.equal(mayGiveUp(view, addMs(clock.now(), MINUTE)), true)
+    assert.equal(canCancelAttempt(view, clock.now()), false)
+    assert.equal(canCancelAttempt(view, addMs(clock.now(), MINUTE)), true)
   })
 
   it('is possible when the prompt has lapsed, and at once when there is none', async () => {
@@ -332,23 +332,23 @@ describe('leaving an attempt for another way to pay', () => {
     const phone = newPhone()
     gateway.answers('startCheckout', prompted(phone, 30 * SECOND))
     const short = await startAttempt(app, await look(payment), prompt(phone))
-    assert.equal(mayGiveUp(short, addMs(clock.now(), 30 * SECOND - 1)), false)
-    assert.equal(mayGiveUp(short, addMs(clock.now(), 30 * SECOND)), true)
+    assert.equal(canCancelAttempt(short, addMs(clock.now(), 30 * SECOND - 1)), false)
+    assert.equal(canCancelAttempt(short, addMs(clock.now(), 30 * SECOND)), true)
 
     gateway.answers('startCheckout', STARTED)
     const byCard = await startAttempt(app, await look(await rig.checkout()), { channel: 'card' })
-    assert.equal(mayGiveUp(byCard, clock.now()), true)
+    assert.equal(canCancelAttempt(byCard, clock.now()), true)
     gateway.answers('startCheckout', STARTED)
     const byWave = await startAttempt(app, await look(await rig.checkout()), prompt(newPhone()))
-    assert.equal(mayGiveUp(byWave, clock.now()), true, 'a wallet that is paid on its own page')
+    assert.equal(canCancelAttempt(byWave, clock.now()), true, 'a wallet that is paid on its own page')
   })
 
   it('is nothing to do where no attempt is under way', async () => {
     const opened = await look(await rig.checkout())
-    assert.equal(mayGiveUp(opened, clock.now()), false)
-    assert.deepEqual(await giveUpAttempt(app, opened), opened)
+    assert.equal(canCancelAttempt(opened, clock.now()), false)
+    assert.deepEqual(await cancelAttempt(app, opened), opened)
     const over = await decline(await ask(newPhone()))
-    assert.equal(mayGiveUp(over, clock.now()), false)
+    assert.equal(canCancelAttempt(over, clock.now()), false)
   })
 })
 

@@ -175,7 +175,7 @@ describe('one checkout', () => {
       paidCurrency: 'KES',
       gatewayReference: null,
       dueAt: null,
-      watchAt: null,
+      nextPollAt: null,
       statusReason: null,
       entryId: declined.attempts[0].uuid,
       postings: duplicatePostings('sandbox', money(125_050n, 'KES')),

@@ -6,7 +6,7 @@ import { after, afterEach, describe, it } from 'node:test'
 import { money } from '../../src/core/money.ts'
 import type { DisputeReport, Outcome, RefundOutcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db.ts'
-import { settle } from '../../src/outcomes/apply.ts'
+import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { claimRefunds } from '../../src/refunds/advance.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
 import { pathOf } from '../support/payment-records.ts'
@@ -30,7 +30,7 @@ async function hear(paymentId: string, news: News, app = rig.app, reference = 'd
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
   const { key, amount } = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
   const disputes = news === 'paid' ? {} : { disputes: [{ status: news, amount, reference }] }
-  await settle(app, known, paid(disputes)({ key, amount }), { source: 'webhook' })
+  await applyOutcome(app, known, paid(disputes)({ key, amount }), { source: 'webhook' })
 }
 
 /** A part goes back, where the payment allows it at this moment. */
@@ -167,7 +167,7 @@ describe('F-36: two disputes about one payment', () => {
       return { status: stand[reference] ?? 'open', amount, reference }
     })
     const asked = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
-    await settle(app, known, paid({ disputes })(asked), { source: 'webhook' })
+    await applyOutcome(app, known, paid({ disputes })(asked), { source: 'webhook' })
   }
 
   /** What may be seen between nothing and the end. */

@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { giveUpAttempt, requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
+import { cancelAttempt, requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
 import { money } from '../../src/core/money.ts'
 import { serializeMethod } from '../../src/customers/methods.ts'
-import { ringDoorbell } from '../../src/gateway-webhooks/queries.ts'
-import { gatewayHooks } from '../../src/gateway-webhooks/receive.ts'
+import { saveGatewayWebhook } from '../../src/gateway-webhooks/queries.ts'
+import { gatewayWebhookRoutes } from '../../src/gateway-webhooks/receive.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
@@ -43,7 +43,7 @@ async function start(payment: PaymentRow): Promise<void> {
 
 async function giveUp(payment: PaymentRow): Promise<void> {
   gateway.answers('cancel', CANCELLED)
-  await giveUpAttempt(app, await look(payment))
+  await cancelAttempt(app, await look(payment))
 }
 
 /** A checkout whose first attempt the payer gave up. */
@@ -191,7 +191,7 @@ describe('the note of a doorbell', () => {
   it('is not kept when nothing came of it, so that the second delivery still counts (F-41)', async () => {
     const payment = await givenUp()
     const { gatewayKey: key } = await rig.attempt(payment.id)
-    const [hook] = gatewayHooks(app)
+    const [hook] = gatewayWebhookRoutes(app)
     assert.ok(hook)
     const rawBody = Buffer.from(JSON.stringify({ key, eventId: 'evt-1' }))
     const deliver = () => hook.handle({ params: { gateway: NAME }, headers: {}, rawBody })
@@ -214,7 +214,12 @@ describe('the note of a doorbell', () => {
     const payment = await givenUp()
     const { gatewayKey: key } = await rig.attempt(payment.id)
     const ring = () =>
-      ringDoorbell(db, { gateway: NAME, accountId: null, eventId: 'evt-2', key }, clock.now(), clock.now())
+      saveGatewayWebhook(
+        db,
+        { gateway: NAME, accountId: null, eventId: 'evt-2', key },
+        clock.now(),
+        clock.now(),
+      )
     await ring()
     await askLater(CANCELLED)
     await ring()

@@ -4,12 +4,12 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { giveUpAttempt, startAttempt } from '../../src/checkout/checkout.ts'
+import { cancelAttempt, startAttempt } from '../../src/checkout/checkout.ts'
 import { money } from '../../src/core/money.ts'
 import { closeCase, listCases } from '../../src/disputes/cases.ts'
 import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts'
 import type { LogFields } from '../../src/kit/log.ts'
-import { settle } from '../../src/outcomes/apply.ts'
+import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { listAttempts } from '../../src/payments/attempt-queries.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
@@ -56,7 +56,7 @@ afterEach(async () => {
 async function say(paymentId: string, number: number, disputes?: DisputeReport[], by = app): Promise<void> {
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId, number) }
   const outcome = paid(disputes && { disputes })({ key: known.attempt.gatewayKey, amount: PAID })
-  await settle(by, known, outcome, { source: 'webhook' })
+  await applyOutcome(by, known, outcome, { source: 'webhook' })
 }
 
 /** A checkout that was paid by its second attempt and then by its first. */
@@ -68,7 +68,7 @@ async function paidTwice(beforePaying = () => {}): Promise<string> {
   const attempts = await listAttempts(rig.db, merchant.id, payment.id)
   clock.advance(30_000)
   const view = { payment: await rig.payment(payment.id), attempts, attempt: attempts.at(-1) }
-  await startAttempt(app, await giveUpAttempt(app, view), { channel: 'card' })
+  await startAttempt(app, await cancelAttempt(app, view), { channel: 'card' })
   beforePaying()
   await say(payment.id, 2)
   await say(payment.id, 1)

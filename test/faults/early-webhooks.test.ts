@@ -3,7 +3,11 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
-import { forgetWebhooks, gatewayHooks, retryWebhooks } from '../../src/gateway-webhooks/receive.ts'
+import {
+  gatewayWebhookRoutes,
+  purgeGatewayWebhooks,
+  retryGatewayWebhooks,
+} from '../../src/gateway-webhooks/receive.ts'
 import { sql } from '../../src/kit/db.ts'
 import { NAME, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 
@@ -28,7 +32,7 @@ where event_id = $1`
 const eventOf = async (eventId: string) => (await db.query(selectEvent, [eventId]))[0]
 
 async function deliver(key: string, eventId: string): Promise<void> {
-  const [hook] = gatewayHooks(app)
+  const [hook] = gatewayWebhookRoutes(app)
   const rawBody = Buffer.from(JSON.stringify({ key, eventId }))
   assert.deepEqual(await hook?.handle({ params: { gateway: NAME }, headers: {}, rawBody }), { http: 200 })
 }
@@ -52,17 +56,17 @@ describe('a webhook about a payment that is not known', () => {
     await db.query(setKey, [id, 'another', tomorrow])
     await deliver(key, 'early-1')
     assert.equal((await eventOf('early-1'))?.isHandled, false)
-    assert.equal(await retryWebhooks(app), 0, 'not at once')
+    assert.equal(await retryGatewayWebhooks(app), 0, 'not at once')
     clock.advance(MINUTE_MS)
-    assert.equal(await retryWebhooks(app), 1)
+    assert.equal(await retryGatewayWebhooks(app), 1)
     assert.equal((await eventOf('early-1'))?.isHandled, false)
     assert.equal(await rig.resolve(), 0)
 
     await db.query(setKey, [id, key, tomorrow])
     clock.advance(MINUTE_MS)
-    assert.equal(await retryWebhooks(app), 1)
+    assert.equal(await retryGatewayWebhooks(app), 1)
     assert.deepEqual(await eventOf('early-1'), { isHandled: true, dueAt: null })
-    assert.equal(await retryWebhooks(app), 0)
+    assert.equal(await retryGatewayWebhooks(app), 0)
     gateway.answers('verify', paid())
     assert.equal(await rig.resolve(), 1)
     assert.equal((await rig.payment(id)).status, 'successful')
@@ -77,7 +81,7 @@ describe('a webhook about a payment that is not known', () => {
       insert into gateway_webhooks (gateway, event_id, gateway_key, received_at, due_at)
       values ('elsewhere', 'early-2', $1, $2, $2)`
     await db.query(insert, [key, clock.now()])
-    assert.equal(await retryWebhooks(app), 1)
+    assert.equal(await retryGatewayWebhooks(app), 1)
     assert.equal((await eventOf('early-2'))?.isHandled, false)
     assert.equal(await rig.resolve(), 0)
   })
@@ -90,7 +94,7 @@ describe('a webhook about a payment that is not known', () => {
       const dueAt = (await eventOf('early-3'))?.dueAt
       if (!dueAt) break
       clock.advance(dueAt.getTime() - clock.now().getTime())
-      await retryWebhooks(app)
+      await retryGatewayWebhooks(app)
       looks += 1
       assert.ok(looks < 30)
     }
@@ -104,10 +108,10 @@ describe('a webhook about a payment that is not known', () => {
     const { key } = await underWay()
     await deliver(key, 'old-1')
     clock.advance(399 * DAY_MS)
-    await forgetWebhooks(app)
+    await purgeGatewayWebhooks(app)
     assert.ok(await eventOf('old-1'))
     clock.advance(2 * DAY_MS)
-    assert.ok((await forgetWebhooks(app)) >= 1)
+    assert.ok((await purgeGatewayWebhooks(app)) >= 1)
     assert.equal(await eventOf('old-1'), undefined)
   })
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import {
-  giveUpAttempt,
+  cancelAttempt,
   refreshCheckout,
   requireCheckoutPayment,
   startAttempt,
@@ -39,7 +39,7 @@ const { gateway, merchant, clock } = rig
 const withLinks = (app: typeof rig.app): LinksApp => ({
   ...app,
   requireMerchant: (id) => requireMerchant(app, id),
-  admit: (payment) => reserveSlot(app, payment),
+  checkCapacity: (payment) => reserveSlot(app, payment),
 })
 const app = withLinks(rig.app)
 const otherProcess = withLinks(rig.anotherApp())
@@ -134,7 +134,7 @@ describe('a slot at a link', () => {
     const [one, another] = [await begin(link), await begin(link)]
     await started(one)
     gateway.answers('cancel', PENDING)
-    assert.equal((await giveUpAttempt(app, await look(one))).payment.status, 'pending')
+    assert.equal((await cancelAttempt(app, await look(one))).payment.status, 'pending')
     assert.equal(await press(another), 'payment_link_busy')
     await started(one)
     gateway.answers('verify', paid())
@@ -192,7 +192,7 @@ describe('a slot at a link', () => {
     const one = await begin(link)
     await declinedWithRing(one)
     clock.advance(1_000)
-    assert.equal(await reserveSlot(app, one), 'admitted')
+    assert.equal(await reserveSlot(app, one), 'available')
     gateway.answers('verify', CANCELLED)
     await rig.resolve()
     assert.equal(await stateOf(link), '0 paid, 1 taken, active', 'the next attempt is about to start')
@@ -205,7 +205,7 @@ describe('a slot at a link', () => {
     gateway.answers('startCheckout', NOT_SENT)
     assert.equal(await press(one), 'pending')
     await started(another)
-    const careless: LinksApp = { ...app, admit: async () => 'admitted' }
+    const careless: LinksApp = { ...app, checkCapacity: async () => 'available' }
     const sent = startAttempt(careless, await look(one), { channel: 'card' })
     await assert.rejects(sent, /has no slot at its link/)
     assert.equal((await rig.payment(one.id)).status, 'pending')
@@ -214,7 +214,7 @@ describe('a slot at a link', () => {
   it('that was taken by a process which died before the attempt is given back after a while', async () => {
     const link = await newLink(1)
     const [one, another] = [await begin(link), await begin(link)]
-    assert.equal(await reserveSlot(app, one), 'admitted')
+    assert.equal(await reserveSlot(app, one), 'available')
     assert.equal(await press(another), 'payment_link_busy')
     assert.equal(await releaseIdleSlots(app), 0, 'it may be on its way to the attempt')
     clock.advance(180_000)
@@ -227,9 +227,9 @@ describe('a slot at a link', () => {
   it('that is taken again is fresh again: it is not dropped between the press and the attempt', async () => {
     const link = await newLink(1)
     const one = await begin(link)
-    assert.equal(await reserveSlot(app, one), 'admitted')
+    assert.equal(await reserveSlot(app, one), 'available')
     clock.advance(180_000)
-    assert.equal(await reserveSlot(app, one), 'admitted')
+    assert.equal(await reserveSlot(app, one), 'available')
     assert.equal(await releaseIdleSlots(app), 0)
     await started(one)
   })

@@ -4,15 +4,15 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it, type TestContext } from 'node:test'
 import {
+  cancelAttempt,
   cancelCheckout,
-  giveUpAttempt,
   requireCheckoutPayment,
   startAttempt,
 } from '../../src/checkout/checkout.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
 import { pageRoutes } from '../../src/pages/routes.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
-import { holdOpen } from '../../src/payments/queries.ts'
+import { keepCheckoutOpen } from '../../src/payments/queries.ts'
 import { openAccessCode } from '../../src/payments/views.ts'
 import { pathOf } from '../support/payment-records.ts'
 import {
@@ -133,7 +133,7 @@ describe('leaving a page that the gateway cannot close', () => {
   it('opens the checkout again; the first success counts and the second is kept apart', async () => {
     const payment = await started()
     gateway.answers('cancel', PENDING)
-    await giveUpAttempt(app, await look(payment))
+    await cancelAttempt(app, await look(payment))
     assert.equal((await rig.payment(payment.id)).status, 'pending')
     gateway.answers('startCheckout', STARTED)
     await startAttempt(app, await look(payment), { channel: 'card' })
@@ -152,7 +152,7 @@ describe('leaving a page that the gateway cannot close', () => {
   it('does nothing while nobody knows what became of it', async () => {
     const payment = await started()
     gateway.answers('cancel', NO_ANSWER)
-    await giveUpAttempt(app, await look(payment))
+    await cancelAttempt(app, await look(payment))
     assert.equal((await rig.payment(payment.id)).status, 'processing')
   })
 })
@@ -205,12 +205,12 @@ describe('leaving while somebody says that the money was sent', () => {
     const until = new Date(at.getTime() + 24 * HOUR_MS)
     const hold = { merchantId: payment.merchantId, paymentId: payment.id, gatewayKey, at }
     await rig.db.transaction((tx) =>
-      holdOpen(tx, { ...hold, reason: 'marked_paid', until, untilAtLink: until }),
+      keepCheckoutOpen(tx, { ...hold, reason: 'marked_paid', until, untilAtLink: until }),
     )
     return PENDING
   }
 
-  for (const [name, leave] of Object.entries({ giveUpAttempt, cancelCheckout })) {
+  for (const [name, leave] of Object.entries({ cancelAttempt, cancelCheckout })) {
     it(`is none: ${name} (F-28)`, async () => {
       const payment = await started()
       gateway.answers('cancel', () => saidMeanwhile(payment))
@@ -258,7 +258,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
   it('does not end for time while nobody knows about a way that the payer left before (F-35)', async () => {
     const payment = await started()
     gateway.answers('cancel', PENDING)
-    await giveUpAttempt(app, await look(payment))
+    await cancelAttempt(app, await look(payment))
     gateway.answers('startCheckout', STARTED)
     await startAttempt(app, await look(payment), { channel: 'card' })
     const left = await rig.attempt(payment.id, 1)

@@ -251,7 +251,7 @@ describe('money that came twice', () => {
       paidCurrency: 'KES',
       gatewayReference: 'gw-2',
       dueAt: null,
-      watchAt: null,
+      nextPollAt: null,
       statusReason: 'requires_review',
       entryId: rig.app.random.uuid(),
       postings: duplicatePostings(NAME, money(10_000n, 'KES')),

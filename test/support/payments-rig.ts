@@ -7,7 +7,7 @@ import { initiatePayment } from '../../src/checkout/initiate.ts'
 import type { Merchant } from '../../src/core/merchant.ts'
 import { money } from '../../src/core/money.ts'
 import { saveMethod, serializeMethod } from '../../src/customers/methods.ts'
-import { ringDoorbell } from '../../src/gateway-webhooks/queries.ts'
+import { saveGatewayWebhook } from '../../src/gateway-webhooks/queries.ts'
 import type { Attempt, Gateway, Outcome, SavedMethod, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createCounters } from '../../src/kit/counters.ts'
@@ -268,7 +268,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
     expire: async () => runAll(await claimExpiries(app, LIMIT)),
     deliverWebhook: ({ gatewayKey, accountId }, about) => {
       const webhook = { gateway: NAME, accountId, eventId: random.uuid(), key: gatewayKey, ...about }
-      return ringDoorbell(db, webhook, clock.now(), clock.now())
+      return saveGatewayWebhook(db, webhook, clock.now(), clock.now())
     },
     credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,
     async endTest() {

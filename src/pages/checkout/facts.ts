@@ -5,7 +5,7 @@ import { LINK_ENDED } from '../../checkout/capacity.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import type { TransferRow } from '../../p2p/transfer-queries.ts'
-import type { Admission } from '../../payments/app.ts'
+import type { Capacity } from '../../payments/app.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { PaymentRow } from '../../payments/payment.ts'
 import type { Translator } from '../translator.ts'
@@ -33,7 +33,7 @@ export interface CheckoutFacts {
   /** Whether the payer may give the attempt that is under way up already. */
   canCancelAttempt: boolean
   /** Whether there is a place at the link where the payment was begun; always, when it was begun at none. */
-  capacity: Admission
+  capacity: Capacity
   isTest: boolean
   now: Date
   form: FormState
@@ -66,7 +66,7 @@ type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'
   Partial<Pick<CheckoutFacts, 'capacity' | 'transfer'>>
 
 export function screenOf(facts: StateFacts): ScreenName {
-  const { payment, attempts, now, capacity = 'admitted' } = facts
+  const { payment, attempts, now, capacity = 'available' } = facts
   // Money of another amount came, by whichever attempt: that is the truth until the right one is proven.
   const isMismatch = payment.paidAt === null && attempts.some(({ status }) => status === 'amount_mismatch')
   if (isMismatch) return 'mismatch'
@@ -86,8 +86,8 @@ export function screenOf(facts: StateFacts): ScreenName {
   }
 }
 
-const OPEN_SCREENS: Readonly<Record<Admission, ScreenName>> = {
-  admitted: 'open',
+const OPEN_SCREENS: Readonly<Record<Capacity, ScreenName>> = {
+  available: 'open',
   busy: 'link_busy',
   ended: 'link_ended',
 }

@@ -2,10 +2,10 @@
 
 import {
   type CheckoutView,
+  cancelAttempt,
   cancelCheckout,
   extendCheckout,
-  giveUpAttempt,
-  noteSent,
+  markPayerSent,
   refreshCheckout,
   startAttempt,
 } from '../../checkout/checkout.ts'
@@ -27,7 +27,7 @@ const STEPS: Readonly<Record<string, Step>> = {
     return redirectToCheckout(request)
   },
   sent: async (app, view, request) => {
-    if (!(await markSent(app, view))) await noteSent(app, view)
+    if (!(await markSent(app, view))) await markPayerSent(app, view)
     await refreshCheckout(app, view, 'checkout')
     return redirectToCheckout(request)
   },
@@ -36,7 +36,7 @@ const STEPS: Readonly<Record<string, Step>> = {
     return redirectToCheckout(request)
   },
   other: async (app, view, request) => {
-    if (!isStale(view, request)) await giveUpAttempt(app, view)
+    if (!isStale(view, request)) await cancelAttempt(app, view)
     return redirectToCheckout(request)
   },
   cancel: async (app, view, request) => {

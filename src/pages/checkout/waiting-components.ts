@@ -1,6 +1,6 @@
 // What the screens of a wait share: the account to send money to, what to copy of it, and the way out.
 
-import { SETTLED_IN_MS } from '../../checkout/prompts.ts'
+import { PROMPT_GRACE_MS } from '../../checkout/phone-prompts.ts'
 import { formatAmount, type Money } from '../../core/money.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
@@ -77,5 +77,5 @@ export function switchMethodForm(
   warning: string,
 ): Html {
   const content = html`<div class="other"><p class="dim">${warning}</p>${postButton(`${facts.path}/other`, label, 'plain', attemptField(facts))}${cancelForm(facts)}</div>`
-  return facts.canCancelAttempt ? content : revealedAfter(facts, attempt, SETTLED_IN_MS, content)
+  return facts.canCancelAttempt ? content : revealedAfter(facts, attempt, PROMPT_GRACE_MS, content)
 }

@@ -5,8 +5,8 @@ import { chargeSavedMethod } from '../../../src/charges/charge.ts'
 import type { ChargeInput } from '../../../src/charges/input.ts'
 import {
   type CheckoutView,
+  cancelAttempt,
   cancelCheckout,
-  giveUpAttempt,
   refreshCheckout,
   requireCheckout,
   startAttempt,
@@ -219,7 +219,7 @@ async function returnToCheckout(world: World, accessCode: string, isUnpaid: bool
   if (roll < 0.2) return
   const work = async ({ app }: Machine) => {
     const view = await requireCheckout(app, accessCode)
-    if (isUnpaid && roll < 0.6) return giveUpAttempt(app, view)
+    if (isUnpaid && roll < 0.6) return cancelAttempt(app, view)
     if (isUnpaid && roll < 0.7) return cancelCheckout(app, view)
     return refreshCheckout(app, view, 'return')
   }

@@ -2,7 +2,7 @@
 // world. It can be killed at any moment and started anew, or stopped for a while without noticing.
 
 import type { Merchant } from '../../../src/core/merchant.ts'
-import { gatewayHooks } from '../../../src/gateway-webhooks/receive.ts'
+import { gatewayWebhookRoutes } from '../../../src/gateway-webhooks/receive.ts'
 import type { Gateway } from '../../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../../src/gateways/registry.ts'
 import type { Clock } from '../../../src/kit/clock.ts'
@@ -75,7 +75,7 @@ export function createMachine(options: MachineOptions, name: string): Machine {
       machine.pausedUntilMs = 0
       machine.app = compose(options, machine)
       const { hooks = (all) => all } = options.overrides
-      machine.hooks = hooks(gatewayHooks(machine.app), machine.app, options.store)
+      machine.hooks = hooks(gatewayWebhookRoutes(machine.app), machine.app, options.store)
       startBackgroundJobs(options, machine)
     },
     kill() {
@@ -112,7 +112,7 @@ function compose(
     counters: createCounters(),
     promptKey: KEY,
     merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,
-    rang: (ring) => wakeRefunds({ db, clock }, ring),
+    wakeRefunds: (ring) => wakeRefunds({ db, clock }, ring),
     settings: SETTINGS,
   }
   return overrides.app?.(app) ?? app

@@ -48,7 +48,7 @@ async function record(seed: number): Promise<{ start: Map<string, Row[]>; steps:
 // gets which id.
 const LIMITS: Record<string, [place: number, limit: number]> = {
   ...{ claimDueAttempts: [2, 10_000], claimDueCheckouts: [2, 10_000], claimDueRefunds: [2, 10_000] },
-  ...{ claimDuplicates: [2, 10_000], retryRings: [2, 10_000], claimDueSettlements: [1, 1] },
+  ...{ claimDueDuplicates: [2, 10_000], retryUnmatchedWebhooks: [2, 10_000], claimDueSettlements: [1, 1] },
 }
 
 function alone(statement: Statement<unknown>, values: readonly unknown[]): readonly unknown[] {

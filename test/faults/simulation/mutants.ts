@@ -152,7 +152,7 @@ export const MUTANTS: readonly Mutant[] = [
       jobs: reapplySuccess,
       statements: {
         ...movesWithout('version'),
-        ringDoorbell: (run) => (access, values) => run(access, values.with(6, true)),
+        saveGatewayWebhook: (run) => (access, values) => run(access, values.with(6, true)),
       },
       rules: (rules) => {
         withoutConstraints('ledger_entries', 'one_capture', 'one_credit_per_attempt')(rules)
@@ -244,7 +244,7 @@ export const MUTANTS: readonly Mutant[] = [
     rationale: 'What was refunded so far says how much is left.',
     mutation: {
       statements: {
-        changeRefunds:
+        updateRefundTotals:
           (run) =>
           (access, [merchantId, id, refunded]) =>
             run(access, [merchantId, id, refunded, 0n]),
@@ -282,7 +282,7 @@ export const MUTANTS: readonly Mutant[] = [
     rationale: 'The job runs once.',
     mutation: {
       statements: {
-        takeDuplicate:
+        unscheduleDuplicateRefund:
           () =>
           (_access, [, id]) => [{ id }],
       },

@@ -12,7 +12,7 @@ import { createBatcher } from '../../../src/kit/batch.ts'
 import type { Db, Statement } from '../../../src/kit/db.ts'
 import type { Job } from '../../../src/kit/jobs.ts'
 import type { HookRoute } from '../../../src/kit/route.ts'
-import { settle } from '../../../src/outcomes/apply.ts'
+import { applyOutcome } from '../../../src/outcomes/apply.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
 import { listAttempts } from '../../../src/payments/attempt-queries.ts'
 import { movePayment, plainMove } from '../../../src/payments/move.ts'
@@ -198,7 +198,7 @@ async function creditAsClaimed(app: PaymentsApp, store: Store, key: string): Pro
     if (!payment || !attempt) continue
     const paid = money(payment.amountMinor, payment.currency)
     const facts = { gatewayReference: 'claimed', paid, key, savedMethod: null, paidAt: app.clock.now() }
-    await settle(app, { payment, attempt }, { kind: 'succeeded', ...facts }, { source: 'webhook' })
+    await applyOutcome(app, { payment, attempt }, { kind: 'succeeded', ...facts }, { source: 'webhook' })
   }
 }
 

@@ -1,10 +1,14 @@
 // What is read and written of payments and attempts beside their record and moves.
 
-import { extendExpiry, markAwaiting, notePayer } from '../../../../src/checkout/queries.ts'
-import { retryRings, ringDoorbell } from '../../../../src/gateway-webhooks/queries.ts'
-import { claimQuestion, postponeAttempt } from '../../../../src/outcomes/queries.ts'
+import { extendExpiry, markSentOrReturned, updateAwaitingCustomer } from '../../../../src/checkout/queries.ts'
+import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
+import { claimPoll, rescheduleAttempt } from '../../../../src/outcomes/queries.ts'
 import { listAttempts } from '../../../../src/payments/attempt-queries.ts'
-import { findPayment, findPaymentByAccess, findPaymentByReference } from '../../../../src/payments/queries.ts'
+import {
+  findPayment,
+  findPaymentByAccessHash,
+  findPaymentByReference,
+} from '../../../../src/payments/queries.ts'
 import { claimDueAttempts, claimDueCheckouts } from '../../../../src/resolver/queries.ts'
 import { claim, isDue, isSame, modelStatement, pickColumns, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
@@ -117,7 +121,7 @@ function recordWebhook(access: TableAccess, values: readonly unknown[]): Row[] {
 
 const MINUTE_MS = 60_000
 
-function retryWebhooks(access: TableAccess, [now, expireBefore, limit]: readonly unknown[]): Row[] {
+function retryGatewayWebhooks(access: TableAccess, [now, expireBefore, limit]: readonly unknown[]): Row[] {
   return claim(access, 'gateway_webhooks', 'due_at', now, limit).map((event) => {
     const known = attemptsAt(access, event)
     wakeAttempts(access, known, event.is_dispute, now)
@@ -165,8 +169,8 @@ export const PAYMENT_STATEMENTS = [
     },
   ),
   modelStatement(
-    'findPaymentByAccess',
-    (db) => findPaymentByAccess(db, Buffer.alloc(0)),
+    'findPaymentByAccessHash',
+    (db) => findPaymentByAccessHash(db, Buffer.alloc(0)),
     (access, [hash]) => rowsOf(access.all('payments').find(isPaymentAt(hash)), pickPayment),
   ),
   modelStatement('extendExpiry', (db) => extendExpiry(db, '', '', new Date(0), new Date(0)), extend),
@@ -188,12 +192,20 @@ export const PAYMENT_STATEMENTS = [
         .sort((a, b) => Number(a.number) - Number(b.number))
         .map(pickAttempt),
   ),
-  modelStatement('markAwaiting', (db) => markAwaiting(db, ANY_ROW, null, null, null), awaitCustomer),
-  modelStatement('notePayer', (db) => notePayer(db, ANY_ROW, 'sent', new Date(0)), recordPayerAction),
-  modelStatement('postponeAttempt', (db) => postponeAttempt(db, ANY_ROW, null, null), postpone),
   modelStatement(
-    'claimQuestion',
-    (db) => claimQuestion(db, ANY_ROW, new Date(0), new Date(0)),
+    'updateAwaitingCustomer',
+    (db) => updateAwaitingCustomer(db, ANY_ROW, null, null, null),
+    awaitCustomer,
+  ),
+  modelStatement(
+    'markSentOrReturned',
+    (db) => markSentOrReturned(db, ANY_ROW, 'sent', new Date(0)),
+    recordPayerAction,
+  ),
+  modelStatement('rescheduleAttempt', (db) => rescheduleAttempt(db, ANY_ROW, null, null), postpone),
+  modelStatement(
+    'claimPoll',
+    (db) => claimPoll(db, ANY_ROW, new Date(0), new Date(0)),
     (access, [merchantId, id, now, notSince]) => {
       const attempt = findOwned(access, 'attempts', merchantId, id)
       if (!attempt || (attempt.polled_at !== null && !isDue(attempt.polled_at, notSince))) return []
@@ -206,6 +218,14 @@ export const PAYMENT_STATEMENTS = [
     (db) => claimDueAttempts(db, new Date(0), new Date(0), 0, []),
     claimAttempts,
   ),
-  modelStatement('ringDoorbell', (db) => ringDoorbell(db, ANY_ROW, new Date(0), new Date(0)), recordWebhook),
-  modelStatement('retryRings', (db) => retryRings(db, new Date(0), new Date(0), 0), retryWebhooks),
+  modelStatement(
+    'saveGatewayWebhook',
+    (db) => saveGatewayWebhook(db, ANY_ROW, new Date(0), new Date(0)),
+    recordWebhook,
+  ),
+  modelStatement(
+    'retryUnmatchedWebhooks',
+    (db) => retryUnmatchedWebhooks(db, new Date(0), new Date(0), 0),
+    retryGatewayWebhooks,
+  ),
 ]

@@ -2,12 +2,12 @@
 
 import { insertCase } from '../../../../src/disputes/case-queries.ts'
 import {
-  claimDuplicates,
-  noteDuplicateRefund,
-  takeDuplicate,
+  claimDueDuplicates,
+  unscheduleDuplicateRefund,
+  updateDuplicateRefundTotal,
 } from '../../../../src/disputes/duplicate-queries.ts'
 import { lockPayment } from '../../../../src/payments/queries.ts'
-import { changeRefunds } from '../../../../src/refunds/payment-queries.ts'
+import { updateRefundTotals } from '../../../../src/refunds/payment-queries.ts'
 import {
   claimDueRefunds,
   completeRefund,
@@ -189,14 +189,18 @@ export const REFUND_STATEMENTS = [
     },
   ),
   modelStatement(
-    'changeRefunds',
-    (db) => changeRefunds(db, '', '', { refundedMinor: 0n, reservedMinor: 0n }),
+    'updateRefundTotals',
+    (db) => updateRefundTotals(db, '', '', { refundedMinor: 0n, reservedMinor: 0n }),
     updatePaymentRefunds,
   ),
-  modelStatement('noteDuplicateRefund', (db) => noteDuplicateRefund(db, '', '', 0n), updateDuplicateRefund),
   modelStatement(
-    'claimDuplicates',
-    (db) => claimDuplicates(db, never, never, 0),
+    'updateDuplicateRefundTotal',
+    (db) => updateDuplicateRefundTotal(db, '', '', 0n),
+    updateDuplicateRefund,
+  ),
+  modelStatement(
+    'claimDueDuplicates',
+    (db) => claimDueDuplicates(db, never, never, 0),
     (access, [now, refund_due_at, limit]) =>
       claim(access, 'attempts', 'refund_due_at', now, limit).map((attempt) => {
         access.update('attempts', attempt, { refund_due_at })
@@ -210,8 +214,8 @@ export const REFUND_STATEMENTS = [
       }),
   ),
   modelStatement(
-    'takeDuplicate',
-    (db) => takeDuplicate(db, '', ''),
+    'unscheduleDuplicateRefund',
+    (db) => unscheduleDuplicateRefund(db, '', ''),
     (access, [merchantId, id]) => {
       const attempt = findOwned(access, 'attempts', merchantId, id)
       if (attempt?.status !== 'duplicate_success' || attempt.refund_due_at === null) return []

@@ -2,36 +2,36 @@
 
 import { type Db, sql } from '../kit/db.ts'
 
-export interface PromptSlot {
-  isTaken: boolean
+export interface PromptQuota {
+  isAllowed: boolean
   windowEndsAt: Date
 }
 
 // A refusal writes too, at most up to one above the limit: so the row is always answered, and the answer is exact also
 // among many who ask at once, which a second look at the row would not be.
-const takePromptSlotStatement = sql<PromptSlot>`
+const countPromptStatement = sql<PromptQuota>`
 insert into phone_prompts as p (phone_hash, window_ends_at, prompts)
 values ($1, $3, 1)
 on conflict (phone_hash) do update
 set
   window_ends_at = case when p.window_ends_at <= $2 then excluded.window_ends_at else p.window_ends_at end,
   prompts = case when p.window_ends_at <= $2 then 1 else least(p.prompts, $4) + 1 end
-returning prompts <= $4 as "isTaken", window_ends_at as "windowEndsAt"`
+returning prompts <= $4 as "isAllowed", window_ends_at as "windowEndsAt"`
 
 /** Takes one of the prompts that a phone may receive in its window, or says when the window ends. */
-export async function takePromptSlot(
+export async function countPrompt(
   db: Db,
   phoneHash: Buffer,
   now: Date,
   newWindowEndsAt: Date,
   limit: number,
-): Promise<PromptSlot> {
-  const [slot] = await db.query(takePromptSlotStatement, [phoneHash, now, newWindowEndsAt, limit])
-  if (!slot) throw new Error('a prompt was neither allowed nor refused')
-  return slot
+): Promise<PromptQuota> {
+  const [quota] = await db.query(countPromptStatement, [phoneHash, now, newWindowEndsAt, limit])
+  if (!quota) throw new Error('a prompt was neither allowed nor refused')
+  return quota
 }
 
-const forgetPromptWindowsStatement = sql<unknown>`
+const purgePromptWindowsStatement = sql<unknown>`
 with old as materialized (
   select phone_hash
   from phone_prompts
@@ -43,6 +43,6 @@ using old
 where p.phone_hash = old.phone_hash and p.window_ends_at <= $1
 returning 1`
 
-export async function forgetPromptWindows(db: Db, before: Date): Promise<number> {
-  return (await db.query(forgetPromptWindowsStatement, [before])).length
+export async function purgePromptWindows(db: Db, before: Date): Promise<number> {
+  return (await db.query(purgePromptWindowsStatement, [before])).length
 }
