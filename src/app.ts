@@ -21,8 +21,8 @@ import { PAWAPAY } from './gateways/pawapay/index.ts'
 import { PAYSTACK } from './gateways/paystack/index.ts'
 import { createGateways } from './gateways/registry.ts'
 import { gatewayRoutes } from './gateways/routes.ts'
-import { openDoor } from './gateways/sandbox/door.ts'
 import { createSandboxGateway } from './gateways/sandbox/index.ts'
+import { openListener } from './gateways/sandbox/listener.ts'
 import { createPostgresStore } from './gateways/sandbox/postgres-store.ts'
 import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { STRIPE } from './gateways/stripe/index.ts'
@@ -360,12 +360,12 @@ async function composeSandbox(
           get publicUrl() {
             return publicUrl()
           },
-          get hookUrl() {
+          get webhookUrl() {
             return role === 'worker' ? undefined : `${localUrl()}/hooks/sandbox`
           },
         })
       : null
-  const door = provider && (await openDoor(provider, { host: '127.0.0.1', port: 0 }))
+  const door = provider && (await openListener(provider, { host: '127.0.0.1', port: 0 }))
   if (door) stops.push(() => door.close())
   const baseUrl = config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : '')
   return { provider, sandbox: createSandboxGateway({ http, clock, secret, webhookSecret, baseUrl }) }

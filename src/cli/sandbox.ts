@@ -50,7 +50,7 @@ async function start(shell: Shell, { host, port, dataDir }: SandboxOptions) {
     dataDir: dataDir ?? config.dataDir,
     secret,
     webhookSecret: sandboxWebhookSecretOf(secret),
-    hookUrl: `${config.publicUrl}/hooks/sandbox`,
+    webhookUrl: `${config.publicUrl}/hooks/sandbox`,
     publicUrl: config.sandboxUrl ?? undefined,
     clock: systemClock,
     random: systemRandom(systemClock),

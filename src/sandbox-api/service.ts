@@ -29,7 +29,7 @@ export async function completePayment(
   const { payment, attempt } = await startAttempt(app, view, choice)
   if (!attempt || !isOpen(payment.status)) return payment
   const expired = choice.instrument === 'mobile_late_success' ? await expireCheckout(app, payment) : payment
-  await app.sandbox.play(attempt.gatewayKey, choice.instrument)
+  await app.sandbox.simulatePayer(attempt.gatewayKey, choice.instrument)
   return (await verifyAttempt(app, { payment: expired, attempt }, 'checkout')).payment
 }
 

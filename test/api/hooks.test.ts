@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { sign } from '../../src/gateways/sandbox/hooks.ts'
 import { serveSandbox } from '../../src/gateways/sandbox/serve.ts'
+import { sign } from '../../src/gateways/sandbox/webhooks.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
@@ -49,7 +49,10 @@ async function paidUnheard() {
   assert.equal((await anonymous.postText(`${page}/attempts`, 'channel=card', form)).http, 303)
   const [attempt] = await service.db.query(postpone, [data.uuid])
   const key = attempt?.key ?? ''
-  assert.equal((await provider.post(`/v1/payments/${key}/play`, { instrument: 'card_success' })).http, 200)
+  assert.equal(
+    (await provider.post(`/v1/payments/${key}/simulate`, { instrument: 'card_success' })).http,
+    200,
+  )
   return { uuid: data.uuid, key }
 }
 

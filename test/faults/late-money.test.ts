@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, it } from 'node:test'
-import { sign } from '../../src/gateways/sandbox/hooks.ts'
+import { sign } from '../../src/gateways/sandbox/webhooks.ts'
 import { sql } from '../../src/kit/db.ts'
 import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sign } from '../../src/gateways/sandbox/hooks.ts'
+import { sign } from '../../src/gateways/sandbox/webhooks.ts'
 import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'

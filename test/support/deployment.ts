@@ -216,7 +216,7 @@ async function startSandbox(t: Cleanup, folder: string): Promise<SandboxProcess>
       return answer.body
     },
     async completeAsPayer(key, instrument) {
-      const answer = await api.post(`/v1/payments/${key}/play`, { instrument })
+      const answer = await api.post(`/v1/payments/${key}/simulate`, { instrument })
       assert.equal(answer.http, 200, answer.text)
     },
     async kill() {

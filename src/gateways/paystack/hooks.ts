@@ -12,7 +12,7 @@ const SIGNATURE_HEADER = 'x-paystack-signature'
 // As Paystack writes it: capitals would be a second way to write the same signature.
 const SIGNATURE = /^[0-9a-f]{128}$/
 
-export function readSignedHook(
+export function parseSignedWebhook(
   secretKey: string,
   headers: Record<string, string>,
   rawBody: Buffer,

@@ -6,7 +6,7 @@ import type { Connection, CredentialField, GatewayDefinition } from '../definiti
 import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { isDuplicate, readAnswer } from './answer.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
-import { readSignedHook } from './hooks.ts'
+import { parseSignedWebhook } from './hooks.ts'
 import { RAILS } from './rails.ts'
 import { type Ask, openRefunds } from './refunds.ts'
 import { fromCharge, fromInitialize, fromVerify, toChargeBody, toInitializeBody } from './wire.ts'
@@ -107,7 +107,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     verify,
 
-    parseWebhook: (headers, rawBody) => readSignedHook(secretKey, headers, rawBody),
+    parseWebhook: (headers, rawBody) => parseSignedWebhook(secretKey, headers, rawBody),
 
     ...openRefunds(ask, clock),
 

@@ -5,23 +5,30 @@ import { Type } from 'typebox'
 import { sameBytes } from '../../kit/crypto.ts'
 import { Enum, Nullable } from '../../kit/schema.ts'
 import type { ProviderChannel } from '../gateway.ts'
-import { brokenReply, type Fault, FaultBody, type FaultSwitches, notFoundReply, spoil } from './faults.ts'
-import { type ChargedAgain, factsOf, INSTRUMENT_NAMES, isInstrumentName } from './instruments.ts'
 import {
-  type Created,
+  applyFault,
+  brokenReply,
+  type Fault,
+  FaultBody,
+  type FaultInjector,
+  notFoundReply,
+} from './faults.ts'
+import { factsOf, INSTRUMENT_NAMES, isInstrumentName, type SavedCardCharge } from './instruments.ts'
+import {
+  type CreateResult,
   cancelByKey,
   createCharge,
   createCheckout,
   disputeByKey,
   listExecutions,
   type ProviderNeeds,
-  playByKey,
   readByKey,
+  simulateByKey,
 } from './provider.ts'
-import { againOf, isFinal, type SandboxRecord } from './record.ts'
+import { isFinal, type SandboxRecord, savedCardChargeOf } from './record.ts'
 import { createRefund, refundMannerOf } from './refund.ts'
 import { errorReply, type ProviderRoute, type Reply, type RouteRequest } from './router.ts'
-import { showRecord } from './show.ts'
+import { serializeRecord } from './serialize.ts'
 import { ChargeBody, CheckoutBody, NewDisputeBody, reader } from './wire.ts'
 import { RefundBody } from './wire-refund.ts'
 
@@ -29,13 +36,13 @@ export interface ApiNeeds extends ProviderNeeds {
   readonly secret: string
   /** Where the payers' pages are, without a slash at the end. */
   readonly pagesUrl: string
-  faults: FaultSwitches
+  faults: FaultInjector
 }
 
 const readCheckout = reader(CheckoutBody)
 const readCharge = reader(ChargeBody)
 const readRefund = reader(RefundBody)
-const readPlay = reader(Type.Object({ instrument: Nullable(Enum(INSTRUMENT_NAMES)) }))
+const readSimulation = reader(Type.Object({ instrument: Nullable(Enum(INSTRUMENT_NAMES)) }))
 const readDispute = reader(NewDisputeBody)
 const readFault = reader(FaultBody)
 
@@ -53,8 +60,8 @@ export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
     },
     {
       method: 'POST',
-      path: /^\/v1\/payments\/([^/]+)\/play$/,
-      handle: (request) => handlePlay(app, request),
+      path: /^\/v1\/payments\/([^/]+)\/simulate$/,
+      handle: (request) => handleSimulate(app, request),
     },
     {
       method: 'POST',
@@ -63,12 +70,12 @@ export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
     },
     { method: 'GET', path: /^\/v1\/executions$/, handle: (request) => handleExecutions(app, request) },
     { method: 'POST', path: /^\/v1\/faults$/, handle: (request) => handleNewFault(app, request) },
-    { method: 'DELETE', path: /^\/v1\/faults$/, handle: () => handleNoFaults(app) },
+    { method: 'DELETE', path: /^\/v1\/faults$/, handle: () => handleClearFaults(app) },
   ]
-  return routes.map((route) => ({ ...route, handle: guarded(app, route.handle) }))
+  return routes.map((route) => ({ ...route, handle: authenticated(app, route.handle) }))
 }
 
-function guarded(app: ApiNeeds, handle: ProviderRoute['handle']): ProviderRoute['handle'] {
+function authenticated(app: ApiNeeds, handle: ProviderRoute['handle']): ProviderRoute['handle'] {
   return async (request) => {
     const given = request.headers.authorization ?? ''
     // Hashed first, so that the comparison takes as long for every length.
@@ -116,12 +123,12 @@ async function handleCancel(app: ApiNeeds, { params: [key = ''] }: RouteRequest)
   return replyAbout(app, await cancelByKey(app, key)).reply
 }
 
-async function handlePlay(app: ApiNeeds, { params: [key = ''], text }: RouteRequest): Promise<Reply> {
-  const body = readPlay(text)
+async function handleSimulate(app: ApiNeeds, { params: [key = ''], text }: RouteRequest): Promise<Reply> {
+  const body = readSimulation(text)
   if (!body) return invalid
   const record = await readByKey(app, key)
   if (record && body.instrument && channelOf(body.instrument) !== record.channel) return wrongInstrument
-  return replyAbout(app, await playByKey(app, key, body.instrument)).reply
+  return replyAbout(app, await simulateByKey(app, key, body.instrument)).reply
 }
 
 async function handleDispute(app: ApiNeeds, { params: [key = ''], text }: RouteRequest): Promise<Reply> {
@@ -140,7 +147,7 @@ async function handleNewFault(app: ApiNeeds, { text }: RouteRequest): Promise<Re
   return json(201, fault)
 }
 
-async function handleNoFaults(app: ApiNeeds): Promise<Reply> {
+async function handleClearFaults(app: ApiNeeds): Promise<Reply> {
   app.faults.clear()
   return json(200, {})
 }
@@ -156,27 +163,27 @@ function channelOf(instrument: string): ProviderChannel | undefined {
   return isInstrumentName(instrument) ? factsOf(instrument).channel : undefined
 }
 
-interface Answered {
+interface RecordReply {
   reply: Reply
   record?: SandboxRecord
 }
 
-function replyAbout(app: ApiNeeds, record: SandboxRecord | undefined, http = 200): Answered {
+function replyAbout(app: ApiNeeds, record: SandboxRecord | undefined, http = 200): RecordReply {
   if (!record) return { reply: notFoundReply }
-  return { reply: json(http, showRecord(record, app.pagesUrl)), record }
+  return { reply: json(http, serializeRecord(record, app.pagesUrl)), record }
 }
 
 const SLOW_ANSWER_MS = 5_000
 
-function replyToCreation(app: ApiNeeds, creation: Created): Answered {
+function replyToCreation(app: ApiNeeds, creation: CreateResult): RecordReply {
   if (creation.kind === 'reused')
     return { reply: errorReply(409, 'key_reused', 'This Idempotency-Key was used with another body.') }
   const { record, created } = creation
   const declined = record.kind !== 'checkout' && record.status === 'declined'
   const { reply } = replyAbout(app, record, declined ? 402 : created ? 201 : 200)
   // Only the first answer gets lost or takes its time: who asks again is told.
-  const travels = created ? travelsHow(record) : 'normal'
-  switch (travels) {
+  const responseMode = created ? responseModeOf(record) : 'normal'
+  switch (responseMode) {
     case 'lost':
       return { reply: { kind: 'drop' }, record }
     case 'slow':
@@ -186,17 +193,17 @@ function replyToCreation(app: ApiNeeds, creation: Created): Answered {
   }
 }
 
-function travelsHow(record: SandboxRecord): ChargedAgain['answer'] {
-  if (record.kind === 'charge') return againOf(record.instrument).answer
-  const isLost = record.kind === 'refund' && refundMannerOf(record) === 'gives and loses the answer'
+function responseModeOf(record: SandboxRecord): SavedCardCharge['response'] {
+  if (record.kind === 'charge') return savedCardChargeOf(record.instrument).response
+  const isLost = record.kind === 'refund' && refundMannerOf(record) === 'succeeds_response_lost'
   return isLost ? 'lost' : 'normal'
 }
 
-// A charge or refund that was answered needs no doorbell. One whose answer got lost rings a little later, when the caller has
+// A charge or refund that was answered needs no webhook. One whose answer got lost sends one a little later, when the caller has
 // noticed the loss.
-const LOST_ANSWER_RINGS_MS = 1_000
+const LOST_ANSWER_WEBHOOK_MS = 1_000
 
-async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<Answered>): Promise<Reply> {
+async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<RecordReply>): Promise<Reply> {
   const fault = app.faults.take(on)
   if (fault?.kind === '500_before') return brokenReply
   if (fault?.kind === 'late_ms') {
@@ -209,9 +216,9 @@ async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<Answ
   }
   const { reply, record } = await act()
   if (!record) return reply
-  const told = spoil(fault, reply, showRecord(record, app.pagesUrl), app.clock.now())
-  const lost = told.kind !== 'json' || told.http >= 500
+  const sent = applyFault(fault, reply, serializeRecord(record, app.pagesUrl), app.clock.now())
+  const lost = sent.kind !== 'json' || sent.http >= 500
   const isAct = on === 'charge' || on === 'refund'
-  if (isAct && lost && isFinal(record)) app.doorbell.ring(record, LOST_ANSWER_RINGS_MS)
-  return told
+  if (isAct && lost && isFinal(record)) app.webhookSender.send(record, LOST_ANSWER_WEBHOOK_MS)
+  return sent
 }

@@ -5,9 +5,9 @@ import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { Cleanup, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
-import { sign } from './hooks.ts'
 import { makeAttempt, type Rig, SECRET, startRig, WEBHOOK_SECRET } from './test-rig.ts'
-import type { HookBody, RecordBody } from './wire.ts'
+import { sign } from './webhooks.ts'
+import type { RecordBody, WebhookBody } from './wire.ts'
 
 const CANCELS = 'cancel'
 const UNKNOWN_CARD = 'unknown card'
@@ -41,7 +41,7 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
     server,
     async finish(key, ending) {
       if (ending.kind === 'pays') misreports.set(key, toMisreport(ending))
-      await play(rig, key, ending, card)
+      await simulate(rig, key, ending, card)
     },
     async executions(key) {
       const submitted = server.requests.find(({ headers }) => headers['idempotency-key'] === key)
@@ -65,10 +65,10 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
       if (manner === 'wants_customer') return tokenOf('card_auth_required_later')
       return tokenOf(manner.declines === UNKNOWN_CARD ? 'card_nobody_saved' : manner.declines)
     },
-    webhook: (key, event = 'checkout.succeeded') => ring(rig, key, event),
+    webhook: (key, event = 'checkout.succeeded') => buildWebhook(rig, key, event),
     async dispute(key, status) {
       await rig.gateway.dispute(key, status)
-      return ring(rig, key, 'checkout.disputed')
+      return buildWebhook(rig, key, 'checkout.disputed')
     },
   }
 }
@@ -105,15 +105,15 @@ function toMisreport({ minor, currency, key }: Cleanup & { kind: 'pays' }): Part
   }
 }
 
-async function play(rig: Rig, key: string, ending: Cleanup, card: string): Promise<void> {
-  if (ending.kind === 'pays') await rig.gateway.play(key, card)
-  else if (ending.kind === 'waits') await press(rig, key, 'card_3ds')
+async function simulate(rig: Rig, key: string, ending: Cleanup, card: string): Promise<void> {
+  if (ending.kind === 'pays') await rig.gateway.simulatePayer(key, card)
+  else if (ending.kind === 'waits') await submitPayForm(rig, key, 'card_3ds')
   else if (ending.how === CANCELS) await rig.gateway.cancel(makeAttempt({ key }), null)
-  else await rig.gateway.play(key, ending.how)
+  else await rig.gateway.simulatePayer(key, ending.how)
 }
 
 /** Presses Pay on the hosted page. */
-async function press(rig: Rig, key: string, instrument: string): Promise<void> {
+async function submitPayForm(rig: Rig, key: string, instrument: string): Promise<void> {
   const headers = { authorization: `Bearer ${SECRET}` }
   const answer = await rig.http.request({ method: 'GET', url: `${rig.url}/v1/payments/${key}`, headers })
   if (answer.kind !== 'answered') throw new Error(answer.error)
@@ -125,9 +125,9 @@ async function press(rig: Rig, key: string, instrument: string): Promise<void> {
   })
 }
 
-function ring(rig: Rig, key: string, event: string): Webhook {
+function buildWebhook(rig: Rig, key: string, event: string): Webhook {
   const createdAt = rig.clock.now()
-  const hook: HookBody = {
+  const hook: WebhookBody = {
     id: randomUUID(),
     type: event,
     key,

@@ -32,14 +32,14 @@ export const FaultBody = Type.Object({
 })
 export type Fault = Static<typeof FaultBody>
 
-export interface FaultSwitches {
+export interface FaultInjector {
   add(fault: Fault): void
   clear(): void
   /** The fault that the next request of this kind must show, if any. */
   take(on: Fault['on']): Fault | undefined
 }
 
-export function createFaultSwitches(): FaultSwitches {
+export function createFaultInjector(): FaultInjector {
   let faults: Fault[] = []
   return {
     add: (fault) => void faults.push({ ...fault }),
@@ -60,7 +60,7 @@ export const brokenReply = errorReply(500, 'internal', 'A fault that a test aske
 export const notFoundReply = errorReply(404, 'not_found', 'There is no such key.')
 
 /** What the fault makes of an answer about a record. */
-export function spoil(fault: Fault | undefined, reply: Reply, body: RecordBody, now: Date): Reply {
+export function applyFault(fault: Fault | undefined, reply: Reply, body: RecordBody, now: Date): Reply {
   switch (fault?.kind) {
     case '500_after':
       return brokenReply

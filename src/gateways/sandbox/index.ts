@@ -7,8 +7,8 @@ import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { HttpAnswer, HttpClient } from '../../kit/http-client.ts'
 import type { DisputeReport, Gateway, Outcome } from '../gateway.ts'
-import { readSignedHook } from './hooks.ts'
 import { SANDBOX_INSTRUMENTS } from './instruments.ts'
+import { parseSignedWebhook } from './webhooks.ts'
 import {
   ExecutionBody,
   fromAnswer,
@@ -37,7 +37,7 @@ export type Execution = ExecutionBody
 /** Everything but a probe; and nothing that it collects is the merchant's at once. */
 export interface SandboxGateway extends Required<Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey'>> {
   /** Plays the payer of the attempt to the end, and time with it. */
-  play(key: string, instrument?: string): Promise<Outcome>
+  simulatePayer(key: string, instrument?: string): Promise<Outcome>
   /** Plays the payer's bank: a dispute that is opened or decided, or money that is taken back without one. */
   dispute(key: string, outcome: DisputeReport['status']): Promise<Outcome>
   /** What the provider executed for a payment, under whatever keys. */
@@ -49,7 +49,7 @@ const readExecutions = reader(Type.Array(ExecutionBody))
 export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGateway {
   const { http, clock } = options
 
-  const ask = (method: 'GET' | 'POST', path: string, body?: unknown, key?: string): Promise<HttpAnswer> =>
+  const call = (method: 'GET' | 'POST', path: string, body?: unknown, key?: string): Promise<HttpAnswer> =>
     http.request({
       method,
       url: `${options.baseUrl}/v1${path}`,
@@ -74,36 +74,37 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
 
     startCheckout: async (attempt, choice, returnUrl) =>
       fromStart(
-        await ask('POST', '/checkouts', toCheckoutBody(attempt, choice, returnUrl), attempt.key),
+        await call('POST', '/checkouts', toCheckoutBody(attempt, choice, returnUrl), attempt.key),
         attempt.key,
       ),
 
     chargeSaved: async (attempt, credential) =>
-      fromCharge(await ask('POST', '/charges', toChargeBody(attempt, credential), attempt.key), attempt.key),
+      fromCharge(await call('POST', '/charges', toChargeBody(attempt, credential), attempt.key), attempt.key),
 
-    verify: async ({ key }) => fromAnswer(await ask('GET', pathOf(key)), key),
+    verify: async ({ key }) => fromAnswer(await call('GET', pathOf(key)), key),
 
     refund: async (request) =>
-      fromRefund(await ask('POST', '/refunds', toRefundBody(request), request.key), request),
+      fromRefund(await call('POST', '/refunds', toRefundBody(request), request.key), request),
 
     verifyRefund: async (request) =>
-      fromRefund(await ask('GET', `/refunds/${encodeURIComponent(request.key)}`), request),
+      fromRefund(await call('GET', `/refunds/${encodeURIComponent(request.key)}`), request),
 
-    cancel: async ({ key }) => fromAnswer(await ask('POST', `${pathOf(key)}/cancel`), key),
+    cancel: async ({ key }) => fromAnswer(await call('POST', `${pathOf(key)}/cancel`), key),
 
-    play: async (key, instrument) =>
-      fromAnswer(await ask('POST', `${pathOf(key)}/play`, { instrument: instrument ?? null }), key),
+    simulatePayer: async (key, instrument) =>
+      fromAnswer(await call('POST', `${pathOf(key)}/simulate`, { instrument: instrument ?? null }), key),
 
     dispute: async (key, outcome) =>
-      fromAnswer(await ask('POST', `${pathOf(key)}/dispute`, { outcome }), key),
+      fromAnswer(await call('POST', `${pathOf(key)}/dispute`, { outcome }), key),
 
     async executions(paymentId) {
-      const answer = await ask('GET', `/executions?order=${encodeURIComponent(paymentId)}`)
+      const answer = await call('GET', `/executions?order=${encodeURIComponent(paymentId)}`)
       const executions = answer.kind === 'answered' ? readExecutions(answer.body.toString()) : undefined
       if (!executions) throw new ApiError('temporarily_unavailable')
       return executions
     },
 
-    parseWebhook: (headers, rawBody) => readSignedHook(options.webhookSecret, clock.now(), headers, rawBody),
+    parseWebhook: (headers, rawBody) =>
+      parseSignedWebhook(options.webhookSecret, clock.now(), headers, rawBody),
   }
 }

@@ -1,4 +1,4 @@
-// Memory plus an append-only file of JSON lines, one full record per change, the last one of a key wins. Nothing is
+// An in-memory index plus an append-only file of JSON lines, one full record per change, the last one of a key wins. Nothing is
 // answered before its line is synced to disk; requests that wait at the same moment share one sync. One process per
 // file.
 
@@ -14,7 +14,7 @@ interface Entry {
   written: Promise<void>
 }
 
-interface Memory {
+interface RecordIndex {
   byKey: Map<string, Entry>
   keyByPage: Map<string, string>
   keysByOrder: Map<string, string[]>
@@ -26,26 +26,26 @@ export async function openJournalStore(file: string): Promise<SandboxStore> {
   await mkdir(path.dirname(file), { recursive: true })
   const handle = await open(file, 'a+', 0o600)
   try {
-    return storeOver(memoryOf(await replay(handle)), handle)
+    return createStore(buildIndex(await replay(handle)), handle)
   } catch (error) {
     await handle.close()
     throw error
   }
 }
 
-function memoryOf(records: SandboxRecord[]): Memory {
-  const memory: Memory = {
+function buildIndex(records: SandboxRecord[]): RecordIndex {
+  const index: RecordIndex = {
     byKey: new Map(),
     keyByPage: new Map(),
     keysByOrder: new Map(),
     planned: new Set(),
   }
   const written = Promise.resolve()
-  for (const record of records) remember(memory, { record, written })
-  return memory
+  for (const record of records) addToIndex(index, { record, written })
+  return index
 }
 
-function storeOver(memory: Memory, handle: FileHandle): SandboxStore {
+function createStore(index: RecordIndex, handle: FileHandle): SandboxStore {
   let broken: unknown
   const write = createBatcher<SandboxRecord, undefined>({
     async run(records) {
@@ -60,7 +60,7 @@ function storeOver(memory: Memory, handle: FileHandle): SandboxStore {
     },
     maxSize: 10_000,
     concurrency: 1,
-    // A line that could not be written leaves memory ahead of the file: everybody who saw it must fail with it.
+    // A line that could not be written leaves the index ahead of the file: everybody who saw it must fail with it.
     isolates: () => false,
   })
 
@@ -68,11 +68,11 @@ function storeOver(memory: Memory, handle: FileHandle): SandboxStore {
     const written = write(record)
     // Readers wait for it too, and hear of its failure; without readers it must not end the process.
     written.catch(() => undefined)
-    remember(memory, { record, written })
+    addToIndex(index, { record, written })
     return written
   }
   const find = async (key: string | undefined): Promise<SandboxRecord | undefined> => {
-    const entry = key === undefined ? undefined : memory.byKey.get(key)
+    const entry = key === undefined ? undefined : index.byKey.get(key)
     // A version that is not on disk yet must not be shown: a crash could still take it back.
     await entry?.written
     return entry?.record
@@ -84,43 +84,43 @@ function storeOver(memory: Memory, handle: FileHandle): SandboxStore {
 
   return {
     async insert(draft) {
-      const kept = memory.byKey.get(draft.key)
+      const kept = index.byKey.get(draft.key)
       await (kept ? kept.written : put(draft))
       return { record: kept?.record ?? draft, created: !kept }
     },
     async replace(next) {
-      if (memory.byKey.get(next.key)?.record.version !== next.version - 1) return false
+      if (index.byKey.get(next.key)?.record.version !== next.version - 1) return false
       await put(next)
       return true
     },
     findByKey: (key) => find(key),
-    findByPage: (pageToken) => find(memory.keyByPage.get(pageToken)),
-    findByOrder: (order) => findAll(memory.keysByOrder.get(order) ?? []),
-    findDue: (now, limit) => findAll(dueKeys(memory, now.toISOString()).slice(0, limit)),
+    findByPage: (pageToken) => find(index.keyByPage.get(pageToken)),
+    findByOrder: (order) => findAll(index.keysByOrder.get(order) ?? []),
+    findDue: (now, limit) => findAll(dueKeys(index, now.toISOString()).slice(0, limit)),
     close: () => handle.close(),
   }
 }
 
-function remember(memory: Memory, entry: Entry): void {
+function addToIndex(index: RecordIndex, entry: Entry): void {
   const { record } = entry
-  if (!memory.byKey.has(record.key)) {
-    const siblings = memory.keysByOrder.get(record.order)
+  if (!index.byKey.has(record.key)) {
+    const siblings = index.keysByOrder.get(record.order)
     if (siblings) siblings.push(record.key)
-    else memory.keysByOrder.set(record.order, [record.key])
-    if (record.checkout) memory.keyByPage.set(record.checkout.pageToken, record.key)
+    else index.keysByOrder.set(record.order, [record.key])
+    if (record.checkout) index.keyByPage.set(record.checkout.pageToken, record.key)
   }
-  memory.byKey.set(record.key, entry)
-  if (dueAt(record)) memory.planned.add(record.key)
-  else memory.planned.delete(record.key)
+  index.byKey.set(record.key, entry)
+  if (dueAt(record)) index.planned.add(record.key)
+  else index.planned.delete(record.key)
 }
 
-function dueKeys(memory: Memory, until: string): string[] {
+function dueKeys(index: RecordIndex, until: string): string[] {
   const isDue = (key: string) => {
-    const entry = memory.byKey.get(key)
+    const entry = index.byKey.get(key)
     const at = entry && dueAt(entry.record)
     return at ? at <= until : false
   }
-  return [...memory.planned].filter(isDue)
+  return [...index.planned].filter(isDue)
 }
 
 async function append(handle: FileHandle, records: readonly SandboxRecord[]): Promise<undefined[]> {
@@ -132,13 +132,13 @@ async function append(handle: FileHandle, records: readonly SandboxRecord[]): Pr
 /** Every line of the file. A last line without its end was never answered to anybody: it is cut off. */
 async function replay(handle: FileHandle): Promise<SandboxRecord[]> {
   const content = await handle.readFile()
-  const whole = content.lastIndexOf(0x0a) + 1
-  if (whole < content.length) {
-    await handle.truncate(whole)
+  const completeLength = content.lastIndexOf(0x0a) + 1
+  if (completeLength < content.length) {
+    await handle.truncate(completeLength)
     await handle.datasync()
   }
   const records: SandboxRecord[] = []
-  for (let from = 0; from < whole; ) {
+  for (let from = 0; from < completeLength; ) {
     const to = content.indexOf(0x0a, from)
     // A boundary: the lines are our own.
     records.push(JSON.parse(content.toString('utf8', from, to)) as SandboxRecord)

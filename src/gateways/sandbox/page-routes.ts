@@ -1,7 +1,7 @@
 // The payer's way through the provider's pages: every step is a form, a 303 and a page, so it needs no JavaScript, and
 // a reload always shows where the payment stands.
 
-import { type Asking, approvalPage, CARD_NAMES, missingPage, overPage, payPage } from './page.ts'
+import { approvalPage, CARD_NAMES, expiredPage, type FormPage, notFoundPage, payPage } from './page.ts'
 import { approveOnPage, cancelOnPage, type ProviderNeeds, payOnPage, readByPage } from './provider.ts'
 import type { SandboxRecord } from './record.ts'
 import type { ProviderRoute, Reply, RouteRequest } from './router.ts'
@@ -15,26 +15,26 @@ const APPROVAL_PATH = /^\/pay\/(\w+)\/approval$/
 
 export function pageRoutes(app: PageNeeds): ProviderRoute[] {
   return [
-    { method: 'GET', path: PAY_PATH, handle: (request) => show(app, 'open', request) },
+    { method: 'GET', path: PAY_PATH, handle: (request) => renderPage(app, 'open', request) },
     { method: 'POST', path: PAY_PATH, handle: (request) => answerPay(app, request) },
-    { method: 'GET', path: APPROVAL_PATH, handle: (request) => show(app, 'authenticating', request) },
+    { method: 'GET', path: APPROVAL_PATH, handle: (request) => renderPage(app, 'authenticating', request) },
     { method: 'POST', path: APPROVAL_PATH, handle: (request) => answerApproval(app, request) },
     // A link that was cut or mistyped is opened by a person too.
-    { method: 'GET', path: /^\/pay(?:\/.*)?$/, handle: async () => missingPage() },
+    { method: 'GET', path: /^\/pay(?:\/.*)?$/, handle: async () => notFoundPage() },
   ]
 }
 
 /** The states in which a page asks the payer something. */
-const ASKING_PAGES = { open: payPage, authenticating: approvalPage } as const
-type AskingStatus = keyof typeof ASKING_PAGES
+const FORM_PAGES = { open: payPage, authenticating: approvalPage } as const
+type FormStatus = keyof typeof FORM_PAGES
 
 /** The page that was asked for, if the payment stands there; otherwise the way to where it stands. */
-async function show(app: PageNeeds, asked: AskingStatus, request: RouteRequest): Promise<Reply> {
+async function renderPage(app: PageNeeds, expected: FormStatus, request: RouteRequest): Promise<Reply> {
   const record = await readByPage(app, tokenOf(request))
-  if (record && isOver(record)) return overPage(record)
-  if (record?.status !== asked) return goOn(app, record)
-  const asking: Asking = { action: placeOf(app, record), hasProblem: request.query.has('problem') }
-  return ASKING_PAGES[asked](record, asking)
+  if (record && isExpired(record)) return expiredPage(record)
+  if (record?.status !== expected) return redirectToCurrentPage(app, record)
+  const formPage: FormPage = { action: currentUrl(app, record), hasError: request.query.has('problem') }
+  return FORM_PAGES[expected](record, formPage)
 }
 
 async function answerPay(app: PageNeeds, request: RouteRequest): Promise<Reply> {
@@ -42,28 +42,28 @@ async function answerPay(app: PageNeeds, request: RouteRequest): Promise<Reply> 
   const form = new URLSearchParams(request.text)
   const action = form.get('action')
   const card = CARD_NAMES.find((name) => name === form.get('instrument'))
-  if (action === 'cancel') return goOn(app, await cancelOnPage(app, token))
-  if (action === 'pay' && card) return goOn(app, await payOnPage(app, token, card))
-  return askAgain(app, 'open', token)
+  if (action === 'cancel') return redirectToCurrentPage(app, await cancelOnPage(app, token))
+  if (action === 'pay' && card) return redirectToCurrentPage(app, await payOnPage(app, token, card))
+  return redirectWithError(app, 'open', token)
 }
 
 async function answerApproval(app: PageNeeds, request: RouteRequest): Promise<Reply> {
   const token = tokenOf(request)
   const action = new URLSearchParams(request.text).get('action')
-  if (action === 'approve') return goOn(app, await approveOnPage(app, token, true))
-  if (action === 'refuse') return goOn(app, await approveOnPage(app, token, false))
-  return askAgain(app, 'authenticating', token)
+  if (action === 'approve') return redirectToCurrentPage(app, await approveOnPage(app, token, true))
+  if (action === 'refuse') return redirectToCurrentPage(app, await approveOnPage(app, token, false))
+  return redirectWithError(app, 'authenticating', token)
 }
 
 /** For an answer that the form does not offer: nothing happens, and the page says what it wants. */
-async function askAgain(app: PageNeeds, asked: AskingStatus, token: string): Promise<Reply> {
+async function redirectWithError(app: PageNeeds, expected: FormStatus, token: string): Promise<Reply> {
   const record = await readByPage(app, token)
-  if (record?.status !== asked) return goOn(app, record)
-  return { kind: 'redirect', url: `${placeOf(app, record)}?problem=choice` }
+  if (record?.status !== expected) return redirectToCurrentPage(app, record)
+  return { kind: 'redirect', url: `${currentUrl(app, record)}?problem=choice` }
 }
 
-function goOn(app: PageNeeds, record: SandboxRecord | undefined): Reply {
-  return record?.checkout ? { kind: 'redirect', url: placeOf(app, record) } : missingPage()
+function redirectToCurrentPage(app: PageNeeds, record: SandboxRecord | undefined): Reply {
+  return record?.checkout ? { kind: 'redirect', url: currentUrl(app, record) } : notFoundPage()
 }
 
 const tokenOf = ({ params: [token = ''] }: RouteRequest): string => token
@@ -72,12 +72,12 @@ const tokenOf = ({ params: [token = ''] }: RouteRequest): string => token
  * Nobody acted in time. Whoever paid, refused or cancelled is sent back at once, because the shop's page knows how it
  * ended; whoever comes too late is told so first.
  */
-function isOver({ declineCode }: SandboxRecord): boolean {
+function isExpired({ declineCode }: SandboxRecord): boolean {
   return declineCode === 'customer_timeout'
 }
 
 /** Where the payer belongs in this state. */
-function placeOf(app: PageNeeds, record: SandboxRecord): string {
+function currentUrl(app: PageNeeds, record: SandboxRecord): string {
   const { pageToken = '', returnUrl = '' } = record.checkout ?? {}
   switch (record.status) {
     case 'open':
@@ -88,6 +88,6 @@ function placeOf(app: PageNeeds, record: SandboxRecord): string {
     case 'succeeded':
       return returnUrl
     case 'declined':
-      return isOver(record) ? `${app.pagesUrl}/${pageToken}` : returnUrl
+      return isExpired(record) ? `${app.pagesUrl}/${pageToken}` : returnUrl
   }
 }

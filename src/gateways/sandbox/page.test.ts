@@ -138,7 +138,7 @@ describe('the hosted page', () => {
       assert.match(headers['content-security-policy'] ?? '', /^default-src 'none'.* frame-ancestors 'none'/)
     }
     const { attempt, url: paid } = await openPage()
-    await rig.gateway.play(attempt.key)
+    await rig.gateway.simulatePayer(attempt.key)
     const back = await get(paid)
     assert.equal(back.headers.location, RETURN_URL)
     assert.equal(back.headers['referrer-policy'], 'no-referrer')

@@ -8,21 +8,21 @@ import type { SandboxRecord } from './record.ts'
 import type { Reply } from './router.ts'
 
 /** A page that asks: where its form leads, and whether the last answer was none. */
-export interface Asking {
+export interface FormPage {
   action: string
-  hasProblem: boolean
+  hasError: boolean
 }
 
 export const CARD_NAMES = INSTRUMENT_NAMES.filter((name) => factsOf(name).channel === 'card')
 
-export function payPage(record: SandboxRecord, { action, hasProblem }: Asking): Reply {
+export function payPage(record: SandboxRecord, { action, hasError }: FormPage): Reply {
   const { merchantName, description } = record.checkout ?? {}
   const amount = amountOf(record)
   // After a problem nothing is chosen for the payer, so that what they are asked for is what they see.
-  const chosen = hasProblem ? null : (record.instrument ?? DEFAULT_INSTRUMENTS.card)
-  return askingPage(record, {
+  const chosen = hasError ? null : (record.instrument ?? DEFAULT_INSTRUMENTS.card)
+  return renderFormPage(record, {
     title: `Pay ${amount} to ${merchantName}`,
-    hasProblem,
+    hasError,
     layout: 'split',
     main: html`<section class="summary">
 <h1>Pay ${merchantName}</h1>
@@ -31,7 +31,7 @@ ${description && html`<p class="for">${description}</p>`}
 </section>
 <section class="choose">
 <form method="post" action="${action}">
-${hasProblem && problem('Choose a card, then press Pay.')}
+${hasError && errorMessage('Choose a card, then press Pay.')}
 <fieldset aria-describedby="hint"><legend>Choose a test card</legend>
 <p class="hint" id="hint">Test cards only. No card number is needed.</p>
 ${CARD_NAMES.map((name) => choice(name, name === chosen))}
@@ -62,14 +62,14 @@ function linesOf(label: string): [card: string, does: string] {
 }
 
 /** The bank's own step, as 3-D Secure shows it: a whole page, never a frame. */
-export function approvalPage(record: SandboxRecord, { action, hasProblem }: Asking): Reply {
+export function approvalPage(record: SandboxRecord, { action, hasError }: FormPage): Reply {
   const [card] = linesOf(record.instrument ? factsOf(record.instrument).label : '')
-  return askingPage(record, {
+  return renderFormPage(record, {
     title: "Your bank is checking it's you",
-    hasProblem,
+    hasError,
     main: html`<section class="sheet issuer">
 <p class="bank">Sandbox Bank <span>Identity check</span></p>
-${hasProblem && problem('Choose Approve or Refuse.')}
+${hasError && errorMessage('Choose Approve or Refuse.')}
 <h1>Your bank is checking it's you</h1>
 <p>Your bank asks whether it is you who pays.</p>
 <dl>
@@ -87,7 +87,7 @@ ${hasProblem && problem('Choose Approve or Refuse.')}
 }
 
 /** For whoever comes when the time to pay has passed. */
-export function overPage(record: SandboxRecord): Reply {
+export function expiredPage(record: SandboxRecord): Reply {
   const { merchantName, returnUrl } = record.checkout ?? {}
   return htmlReply(410, {
     title: 'This session is over',
@@ -99,7 +99,7 @@ export function overPage(record: SandboxRecord): Reply {
   })
 }
 
-export function missingPage(): Reply {
+export function notFoundPage(): Reply {
   return htmlReply(404, {
     title: "We can't find this payment",
     main: html`<section class="sheet">
@@ -110,7 +110,7 @@ export function missingPage(): Reply {
 }
 
 /** Takes the focus, so that a screen reader says it first; there is no script that could move the focus. */
-function problem(message: string): Html {
+function errorMessage(message: string): Html {
   return html`<p class="problem" role="alert" tabindex="-1" autofocus>${message}</p>`
 }
 
@@ -129,11 +129,11 @@ interface Document {
   formAction?: string
 }
 
-function askingPage(record: SandboxRecord, document: Document & { hasProblem: boolean }): Reply {
-  const title = document.hasProblem ? `Problem: ${document.title}` : document.title
+function renderFormPage(record: SandboxRecord, document: Document & { hasError: boolean }): Reply {
+  const title = document.hasError ? `Problem: ${document.title}` : document.title
   // Browsers hold the redirects after a form against this list too, so the way back must be on it.
-  const wayBack = record.checkout ? new URL(record.checkout.returnUrl).origin : ''
-  return htmlReply(200, { ...document, title, formAction: `'self' ${wayBack}`.trim() })
+  const returnOrigin = record.checkout ? new URL(record.checkout.returnUrl).origin : ''
+  return htmlReply(200, { ...document, title, formAction: `'self' ${returnOrigin}`.trim() })
 }
 
 function htmlReply(http: number, { title, main, layout, formAction = "'none'" }: Document): Reply {

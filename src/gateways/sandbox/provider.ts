@@ -5,55 +5,55 @@ import { base62 } from '../../core/ids.ts'
 import { formatAmount, money } from '../../core/money.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Random } from '../../kit/random.ts'
-import type { Doorbell } from './hooks.ts'
 import type { InstrumentName } from './instruments.ts'
 import {
-  approved,
-  cancelled,
-  disputed,
+  applyApproval,
+  applyCancellation,
+  applyDispute,
+  applyPayment,
+  applyPlan,
+  applySimulation,
   draftCharge,
   draftCheckout,
   isFinal,
-  paid,
-  played,
+  isSameRequest,
   type SandboxDispute,
   type SandboxRecord,
-  sameRequest,
-  settled,
 } from './record.ts'
 import type { SandboxStore } from './store.ts'
+import type { WebhookSender } from './webhooks.ts'
 import type { ChargeBody, CheckoutBody, ExecutionBody } from './wire.ts'
 
 export interface ProviderNeeds {
   store: SandboxStore
   clock: Clock
   random: Random
-  doorbell: Doorbell
+  webhookSender: WebhookSender
 }
 
 /** What is kept under the key; `reused` when the key was used before for something else. */
-export type Created = { kind: 'kept'; record: SandboxRecord; created: boolean } | { kind: 'reused' }
+export type CreateResult = { kind: 'stored'; record: SandboxRecord; created: boolean } | { kind: 'reused' }
 
-export function createCheckout(app: ProviderNeeds, key: string, body: CheckoutBody): Promise<Created> {
-  return keep(app, draftCheckout(key, body, fresh(app)))
+export function createCheckout(app: ProviderNeeds, key: string, body: CheckoutBody): Promise<CreateResult> {
+  return storeOnce(app, draftCheckout(key, body, draftContext(app)))
 }
 
-export function createCharge(app: ProviderNeeds, key: string, body: ChargeBody): Promise<Created> {
-  return keep(app, draftCharge(key, body, fresh(app)))
+export function createCharge(app: ProviderNeeds, key: string, body: ChargeBody): Promise<CreateResult> {
+  return storeOnce(app, draftCharge(key, body, draftContext(app)))
 }
 
-export async function keep(app: ProviderNeeds, draft: SandboxRecord): Promise<Created> {
+export async function storeOnce(app: ProviderNeeds, draft: SandboxRecord): Promise<CreateResult> {
   const { record, created } = await app.store.insert(draft)
-  if (created) return { kind: 'kept', record, created }
-  if (!sameRequest(record, draft)) return { kind: 'reused' }
-  return { kind: 'kept', record: (await readByKey(app, draft.key)) ?? record, created }
+  if (created) return { kind: 'stored', record, created }
+  if (!isSameRequest(record, draft)) return { kind: 'reused' }
+  return { kind: 'stored', record: (await readByKey(app, draft.key)) ?? record, created }
 }
 
 // 128 random bits in 22 characters: nobody finds a payer's page by guessing.
 const PAGE_TOKEN_BYTES = 16
 const PAGE_TOKEN_LENGTH = 22
 
-function fresh({ clock, random }: ProviderNeeds) {
+function draftContext({ clock, random }: ProviderNeeds) {
   const pageToken = base62(random.bytes(PAGE_TOKEN_BYTES), PAGE_TOKEN_LENGTH)
   return { uuid: random.uuid(), pageToken, now: clock.now() }
 }
@@ -65,36 +65,36 @@ const byKey = (app: ProviderNeeds, key: string) => () => app.store.findByKey(key
 const byPage = (app: ProviderNeeds, pageToken: string) => () => app.store.findByPage(pageToken)
 
 export function readByKey(app: ProviderNeeds, key: string): Found {
-  return move(app, byKey(app, key), settled)
+  return move(app, byKey(app, key), applyPlan)
 }
 
 export function cancelByKey(app: ProviderNeeds, key: string): Found {
-  return move(app, byKey(app, key), cancelled)
+  return move(app, byKey(app, key), applyCancellation)
 }
 
-export function playByKey(app: ProviderNeeds, key: string, instrument: InstrumentName | null): Found {
-  return move(app, byKey(app, key), (record, now) => played(record, instrument, now))
+export function simulateByKey(app: ProviderNeeds, key: string, instrument: InstrumentName | null): Found {
+  return move(app, byKey(app, key), (record, now) => applySimulation(record, instrument, now))
 }
 
 export function disputeByKey(app: ProviderNeeds, key: string, status: SandboxDispute['status']): Found {
   const uuid = app.random.uuid()
-  return move(app, byKey(app, key), (record, now) => disputed(record, status, uuid, now))
+  return move(app, byKey(app, key), (record, now) => applyDispute(record, status, uuid, now))
 }
 
 export function readByPage(app: ProviderNeeds, pageToken: string): Found {
-  return move(app, byPage(app, pageToken), settled)
+  return move(app, byPage(app, pageToken), applyPlan)
 }
 
 export function payOnPage(app: ProviderNeeds, pageToken: string, instrument: InstrumentName): Found {
-  return move(app, byPage(app, pageToken), (record, now) => paid(record, instrument, now))
+  return move(app, byPage(app, pageToken), (record, now) => applyPayment(record, instrument, now))
 }
 
 export function approveOnPage(app: ProviderNeeds, pageToken: string, approves: boolean): Found {
-  return move(app, byPage(app, pageToken), (record, now) => approved(record, approves, now))
+  return move(app, byPage(app, pageToken), (record, now) => applyApproval(record, approves, now))
 }
 
 export function cancelOnPage(app: ProviderNeeds, pageToken: string): Found {
-  return move(app, byPage(app, pageToken), cancelled)
+  return move(app, byPage(app, pageToken), applyCancellation)
 }
 
 /** Reads, moves, and writes back if nobody else did in between; otherwise looks again. */
@@ -106,7 +106,7 @@ async function move(app: ProviderNeeds, find: () => Found, change: Move): Found 
     if (changed === record) return record
     const next = { ...changed, version: record.version + 1 }
     if (await app.store.replace(next)) {
-      if (isFinal(next)) app.doorbell.ring(next)
+      if (isFinal(next)) app.webhookSender.send(next)
       return next
     }
   }
@@ -115,7 +115,7 @@ async function move(app: ProviderNeeds, find: () => Found, change: Move): Found 
 const SWEEP_LIMIT = 100
 
 /** Lets what was planned for a time that has come happen, so that its webhook leaves although nobody asks. */
-export async function settleDue(app: ProviderNeeds): Promise<void> {
+export async function applyDuePlans(app: ProviderNeeds): Promise<void> {
   const due = await app.store.findDue(app.clock.now(), SWEEP_LIMIT)
   await Promise.all(due.map((record) => readByKey(app, record.key)))
 }
@@ -123,7 +123,7 @@ export async function settleDue(app: ProviderNeeds): Promise<void> {
 /** Where money was really taken or given back for an order, under whatever keys. */
 export async function listExecutions(app: ProviderNeeds, order: string): Promise<ExecutionBody[]> {
   const now = app.clock.now()
-  const records = (await app.store.findByOrder(order)).map((record) => settled(record, now))
+  const records = (await app.store.findByOrder(order)).map((record) => applyPlan(record, now))
   return records.flatMap((record) => {
     const { uuid, kind, currency, endedAt } = record
     const minor = kind === 'refund' && record.status === 'succeeded' ? record.amount : record.paid

@@ -8,12 +8,12 @@ import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { ProviderChannel } from '../gateway.ts'
 import {
-  type ChargedAgain,
-  type Cleanup,
   DEFAULT_INSTRUMENTS,
   factsOf,
+  type InstrumentEnding,
   type InstrumentName,
   isInstrumentName,
+  type SavedCardCharge,
 } from './instruments.ts'
 import type { ChargeBody, CheckoutBody } from './wire.ts'
 
@@ -38,7 +38,7 @@ export interface SandboxRecord {
   /** What a charge was made with. */
   token: string | null
   checkout: CheckoutFacts | null
-  plan: { at: string; ending: Cleanup } | null
+  plan: { at: string; ending: InstrumentEnding } | null
   status: Status
   paid: string | null
   declineCode: FailureCode | null
@@ -74,7 +74,7 @@ export interface CheckoutFacts {
   closesAt: string
 }
 
-interface Fresh {
+interface DraftContext {
   uuid: string
   pageToken: string
   now: Date
@@ -84,19 +84,19 @@ interface Fresh {
 const PROMPT_MS = 5 * 60_000
 const PAGE_MS = 24 * 60 * 60_000
 
-export function draftCheckout(key: string, body: CheckoutBody, fresh: Fresh): SandboxRecord {
+export function draftCheckout(key: string, body: CheckoutBody, context: DraftContext): SandboxRecord {
   const chosen = isInstrumentName(body.instrument) ? body.instrument : null
   const instrument = chosen ?? (body.channel === 'card' ? null : DEFAULT_INSTRUMENTS[body.channel])
   const expiresAt = body.expiresAt === null ? null : new Date(body.expiresAt)
-  const promptEndsAt = addMs(fresh.now, PROMPT_MS)
-  const closesAt = body.channel === 'mobile_money' ? promptEndsAt : (expiresAt ?? addMs(fresh.now, PAGE_MS))
+  const promptEndsAt = addMs(context.now, PROMPT_MS)
+  const closesAt = body.channel === 'mobile_money' ? promptEndsAt : (expiresAt ?? addMs(context.now, PAGE_MS))
   return {
-    ...draft('checkout', key, body, fresh),
+    ...draft('checkout', key, body, context),
     channel: body.channel,
     instrument,
     token: null,
     checkout: {
-      pageToken: fresh.pageToken,
+      pageToken: context.pageToken,
       // As URL writes it: only ASCII, so that it can stand in a header.
       returnUrl: new URL(body.returnUrl).href,
       merchantName: body.merchantName,
@@ -106,14 +106,14 @@ export function draftCheckout(key: string, body: CheckoutBody, fresh: Fresh): Sa
       closesAt: closesAt.toISOString(),
     },
     status: body.channel === 'card' ? 'open' : 'pending',
-    plan: planOf(instrument, { now: fresh.now, promptEndsAt, closesAt, expiresAt }),
+    plan: planOf(instrument, { now: context.now, promptEndsAt, closesAt, expiresAt }),
   }
 }
 
-export function draftCharge(key: string, body: ChargeBody, fresh: Fresh): SandboxRecord {
+export function draftCharge(key: string, body: ChargeBody, context: DraftContext): SandboxRecord {
   const instrument = instrumentOfToken(body.token)
   const charge: SandboxRecord = {
-    ...draft('charge', key, body, fresh),
+    ...draft('charge', key, body, context),
     channel: 'card',
     instrument,
     token: body.token,
@@ -121,12 +121,17 @@ export function draftCharge(key: string, body: ChargeBody, fresh: Fresh): Sandbo
     status: 'pending',
     plan: null,
   }
-  return end(charge, againOf(instrument).ending, fresh.now.toISOString())
+  return finish(charge, savedCardChargeOf(instrument).ending, context.now.toISOString())
 }
 
-function draft(kind: SandboxRecord['kind'], key: string, body: CheckoutBody | ChargeBody, fresh: Fresh) {
+function draft(
+  kind: SandboxRecord['kind'],
+  key: string,
+  body: CheckoutBody | ChargeBody,
+  context: DraftContext,
+) {
   return {
-    uuid: fresh.uuid,
+    uuid: context.uuid,
     key,
     kind,
     order: body.order,
@@ -137,7 +142,7 @@ function draft(kind: SandboxRecord['kind'], key: string, body: CheckoutBody | Ch
     payer: hashOf(body.email.toLowerCase()),
     paid: null,
     declineCode: null,
-    createdAt: fresh.now.toISOString(),
+    createdAt: context.now.toISOString(),
     endedAt: null,
   }
 }
@@ -152,7 +157,7 @@ interface Deadlines {
 function planOf(instrument: InstrumentName | null, deadlines: Deadlines): SandboxRecord['plan'] {
   const { now, promptEndsAt, closesAt, expiresAt } = deadlines
   const timing = instrument ? factsOf(instrument).timing : ({ on: 'page' } as const)
-  const plan = (at: Date, ending: Cleanup) => ({ at: at.toISOString(), ending })
+  const plan = (at: Date, ending: InstrumentEnding) => ({ at: at.toISOString(), ending })
   if (!instrument || timing.on === 'page' || timing.on === 'approval')
     return plan(closesAt, { declines: 'customer_timeout' })
   const { ending } = factsOf(instrument)
@@ -167,7 +172,7 @@ function planOf(instrument: InstrumentName | null, deadlines: Deadlines): Sandbo
 }
 
 /** Whether a repeated key comes with what it came with first. Names and texts may have changed since; money may not. */
-export function sameRequest(a: SandboxRecord, b: SandboxRecord): boolean {
+export function isSameRequest(a: SandboxRecord, b: SandboxRecord): boolean {
   const fields = ['kind', 'order', 'amount', 'currency', 'channel', 'payer', 'token', 'refundOf'] as const
   return fields.every((field) => a[field] === b[field])
 }
@@ -182,48 +187,56 @@ export function dueAt(record: SandboxRecord): string | null {
 }
 
 /** The record as it stands now: what was planned for a time that has come, has happened at that time. */
-export function settled(record: SandboxRecord, now: Date): SandboxRecord {
+export function applyPlan(record: SandboxRecord, now: Date): SandboxRecord {
   if (isFinal(record) || !record.plan || new Date(record.plan.at) > now) return record
-  return end(record, record.plan.ending, record.plan.at)
+  return finish(record, record.plan.ending, record.plan.at)
 }
 
 /** The payer presses Pay on the page. */
-export function paid(record: SandboxRecord, instrument: InstrumentName, now: Date): SandboxRecord {
-  const current = settled(record, now)
+export function applyPayment(record: SandboxRecord, instrument: InstrumentName, now: Date): SandboxRecord {
+  const current = applyPlan(record, now)
   if (current.status !== 'open') return current
   const { timing, ending } = factsOf(instrument)
   if (timing.on === 'approval') return { ...current, instrument, status: 'authenticating' }
-  return end({ ...current, instrument }, ending, now.toISOString())
+  return finish({ ...current, instrument }, ending, now.toISOString())
 }
 
 /** The payer answers the bank's query. */
-export function approved(record: SandboxRecord, approves: boolean, now: Date): SandboxRecord {
-  const current = settled(record, now)
+export function applyApproval(record: SandboxRecord, approves: boolean, now: Date): SandboxRecord {
+  const current = applyPlan(record, now)
   if (current.status !== 'authenticating') return current
-  return end(current, approves ? { pays: 'all' } : { declines: 'authentication_failed' }, now.toISOString())
+  return finish(
+    current,
+    approves ? { pays: 'all' } : { declines: 'authentication_failed' },
+    now.toISOString(),
+  )
 }
 
-export function cancelled(record: SandboxRecord, now: Date): SandboxRecord {
-  const current = settled(record, now)
-  return isFinal(current) ? current : end(current, { declines: 'customer_cancelled' }, now.toISOString())
+export function applyCancellation(record: SandboxRecord, now: Date): SandboxRecord {
+  const current = applyPlan(record, now)
+  return isFinal(current) ? current : finish(current, { declines: 'customer_cancelled' }, now.toISOString())
 }
 
 /** Plays the payer and the time to the end, for automated tests. */
-export function played(record: SandboxRecord, instrument: InstrumentName | null, now: Date): SandboxRecord {
-  const current = settled(record, now)
+export function applySimulation(
+  record: SandboxRecord,
+  instrument: InstrumentName | null,
+  now: Date,
+): SandboxRecord {
+  const current = applyPlan(record, now)
   if (isFinal(current)) return current
   const used = instrument ?? current.instrument ?? DEFAULT_INSTRUMENTS[current.channel]
-  return end({ ...current, instrument: used }, factsOf(used).ending, now.toISOString())
+  return finish({ ...current, instrument: used }, factsOf(used).ending, now.toISOString())
 }
 
 /** The payer's bank opens a dispute, or decides one; the record as it is when there is none to open or decide. */
-export function disputed(
+export function applyDispute(
   record: SandboxRecord,
   status: SandboxDispute['status'],
   uuid: string,
   now: Date,
 ): SandboxRecord {
-  const current = settled(record, now)
+  const current = applyPlan(record, now)
   const { dispute, pastDisputes = [], paid: amount } = current
   if (current.status !== 'succeeded' || amount === null || dispute?.status === 'lost') return current
   if (dispute?.status === 'open')
@@ -233,16 +246,16 @@ export function disputed(
   return { ...current, dispute: { uuid, status, amount }, pastDisputes: past }
 }
 
-function end(record: SandboxRecord, ending: Cleanup, at: string): SandboxRecord {
+function finish(record: SandboxRecord, ending: InstrumentEnding, at: string): SandboxRecord {
   if ('declines' in ending)
     return { ...record, status: 'declined', declineCode: ending.declines, endedAt: at }
   if (record.kind === 'refund') return { ...record, status: 'succeeded', endedAt: at }
-  const paid = ending.pays === 'all' ? record.amount : shortOf(record.amount)
+  const paid = ending.pays === 'all' ? record.amount : underpaidAmount(record.amount)
   return { ...record, status: 'succeeded', paid, endedAt: at }
 }
 
 /** Nine tenths, and always at least one minor unit less. */
-function shortOf(amount: string): string {
+function underpaidAmount(amount: string): string {
   return String((BigInt(amount) * 9n) / 10n)
 }
 
@@ -255,13 +268,13 @@ export function tokenOf(record: SandboxRecord): string {
 
 function instrumentOfToken(token: string): InstrumentName | null {
   const name = TOKEN.exec(token)?.[1]
-  return isInstrumentName(name) && factsOf(name).again ? name : null
+  return isInstrumentName(name) && factsOf(name).savedCardCharge ? name : null
 }
 
 /** How a charge with the instrument goes; a token that we never gave is an invalid card. */
-export function againOf(instrument: InstrumentName | null): ChargedAgain {
-  const again = instrument && factsOf(instrument).again
-  return again || { ending: { declines: 'invalid_card' }, answer: 'normal' }
+export function savedCardChargeOf(instrument: InstrumentName | null): SavedCardCharge {
+  const savedCardCharge = instrument && factsOf(instrument).savedCardCharge
+  return savedCardCharge || { ending: { declines: 'invalid_card' }, response: 'normal' }
 }
 
 /** The same card of the same payer has the same fingerprint, however often it is saved. */

@@ -4,7 +4,7 @@
 
 import { addMs } from '../../kit/clock.ts'
 import { factsOf, type RefundManner } from './instruments.ts'
-import { type Created, keep, type ProviderNeeds, readByKey } from './provider.ts'
+import { type CreateResult, type ProviderNeeds, readByKey, storeOnce } from './provider.ts'
 import type { SandboxRecord } from './record.ts'
 import type { RefundBody } from './wire-refund.ts'
 
@@ -16,24 +16,24 @@ export async function createRefund(
   app: ProviderNeeds,
   key: string,
   body: RefundBody,
-): Promise<Created | { kind: 'refused'; message: string }> {
+): Promise<CreateResult | { kind: 'refused'; message: string }> {
   const payment = await readByKey(app, body.payment)
   if (!payment || payment.kind === 'refund' || payment.status !== 'succeeded')
     return { kind: 'refused', message: 'There is no such payment that was paid.' }
   if (payment.currency !== body.currency)
     return { kind: 'refused', message: 'The payment has another currency.' }
   const manner = refundMannerOf(payment)
-  if (manner !== 'declines' && !(await takeOn(app, payment.key, key, body.amount)))
+  if (manner !== 'declines' && !(await reserveRefund(app, payment.key, key, body.amount)))
     return { kind: 'refused', message: 'Refunds cannot exceed what was paid.' }
-  return keep(app, draftRefund(app, key, payment, body, manner))
+  return storeOnce(app, draftRefund(app, key, payment, body, manner))
 }
 
 export function refundMannerOf({ instrument }: SandboxRecord): RefundManner {
-  return instrument === null ? 'gives' : factsOf(instrument).refund
+  return instrument === null ? 'succeeds' : factsOf(instrument).refund
 }
 
 /** False when it would be more than was paid. The same key again is the same refund. */
-async function takeOn(
+async function reserveRefund(
   app: ProviderNeeds,
   paymentKey: string,
   refundKey: string,
@@ -80,10 +80,10 @@ function draftRefund(
     endedAt: null,
   }
   switch (manner) {
-    case 'gives':
-    case 'gives and loses the answer':
+    case 'succeeds':
+    case 'succeeds_response_lost':
       return { ...draft, status: 'succeeded', endedAt: draft.createdAt }
-    case 'gives later':
+    case 'succeeds_later':
       return { ...draft, plan: { at: addMs(now, PENDING_MS).toISOString(), ending: { pays: 'all' } } }
     case 'declines':
       return { ...draft, status: 'declined', declineCode: 'do_not_honor', endedAt: draft.createdAt }

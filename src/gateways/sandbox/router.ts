@@ -32,7 +32,7 @@ export function errorReply(http: number, code: string, message: string): Reply {
 }
 
 /** Finds the route of a request and asks it. */
-export async function answer(
+export async function dispatch(
   routes: readonly ProviderRoute[],
   basePath: string,
   req: IncomingMessage,
@@ -81,7 +81,7 @@ export async function send(res: ServerResponse, reply: Reply, clock: Clock): Pro
       return
     case 'redirect':
       // The page that led here has a secret in its address, which is nobody else's business.
-      res.writeHead(303, { ...CAREFUL, location: reply.url, 'content-length': 0 })
+      res.writeHead(303, { ...SECURITY_HEADERS, location: reply.url, 'content-length': 0 })
       res.end()
       return
     case 'json':
@@ -92,13 +92,13 @@ export async function send(res: ServerResponse, reply: Reply, clock: Clock): Pro
   }
 }
 
-const CAREFUL = {
+const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 }
 
-const zip = promisify(gzip)
+const gzipAsync = promisify(gzip)
 
 /**
  * Smaller for slow networks, and gzip alone is enough: browsers take nothing better without TLS, as a test provider is
@@ -106,7 +106,7 @@ const zip = promisify(gzip)
  */
 async function writeText(res: ServerResponse, reply: Reply & { kind: 'text' }): Promise<void> {
   const isZipped = acceptsGzip(res.req)
-  const body = isZipped ? await zip(reply.text) : Buffer.from(reply.text)
+  const body = isZipped ? await gzipAsync(reply.text) : Buffer.from(reply.text)
   const headers: Record<string, string> = { ...reply.headers, vary: 'accept-encoding' }
   if (isZipped) headers['content-encoding'] = 'gzip'
   write(res, reply.http, reply.type, body, headers)
@@ -127,7 +127,7 @@ function write(
   res.writeHead(http, {
     'content-type': `${type}; charset=utf-8`,
     'content-length': body.length,
-    ...CAREFUL,
+    ...SECURITY_HEADERS,
     ...headers,
   })
   res.end(body)

@@ -48,7 +48,7 @@ describe('a card in checkout', () => {
       assert(started.kind === 'started' && started.next.kind === 'redirect')
       assert.match(started.next.url, /^http:\/\/127\.0\.0\.1:\d+\/pay\/\w{22}$/)
       assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'pending')
-      assert.equal(sumOf(await rig.gateway.play(attempt.key)), ending)
+      assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), ending)
       const outcome = await rig.gateway.verify(attempt, null)
       assert.equal(sumOf(outcome), ending)
       const saved = outcome.kind === 'succeeded' ? outcome.savedMethod : null
@@ -63,7 +63,7 @@ describe('a card in checkout', () => {
     const save = async (instrument: string, email: string) => {
       const attempt = makeAttempt({ customer: { email, firstname: 'A', lastname: 'B' } })
       await rig.gateway.startCheckout(attempt, { channel: 'card', instrument }, RETURN_URL)
-      const outcome = await rig.gateway.play(attempt.key)
+      const outcome = await rig.gateway.simulatePayer(attempt.key)
       assert(outcome.kind === 'succeeded' && outcome.savedMethod)
       return outcome.savedMethod
     }
@@ -78,16 +78,16 @@ describe('a card in checkout', () => {
 
   it('may be played with another instrument than was remembered, of the same channel only', async () => {
     const { attempt } = await startWith('card_success')
-    assert.equal(sumOf(await rig.gateway.play(attempt.key, 'mobile_success')), 'unreadable')
-    assert.equal(sumOf(await rig.gateway.play(attempt.key, 'card_declined')), 'do_not_honor')
-    assert.equal(sumOf(await rig.gateway.play(attempt.key, 'card_success')), 'do_not_honor')
+    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key, 'mobile_success')), 'unreadable')
+    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key, 'card_declined')), 'do_not_honor')
+    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key, 'card_success')), 'do_not_honor')
   })
 
   it('closes with the checkout', async () => {
     const { attempt } = await startWith('card_success')
     rig.clock.move(3_600_000)
     assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'customer_timeout')
-    assert.equal(sumOf(await rig.gateway.play(attempt.key)), 'customer_timeout')
+    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), 'customer_timeout')
   })
 })
 
@@ -116,7 +116,7 @@ describe('what happens away from the page happens by the clock', () => {
 
     it(`${instrument} ends at once when it is played`, async () => {
       const { attempt } = await startWith(instrument)
-      assert.equal(sumOf(await rig.gateway.play(attempt.key)), ending)
+      assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), ending)
     })
   }
 
@@ -160,7 +160,7 @@ describe('what happens away from the page happens by the clock', () => {
     const attempt = makeAttempt({ amount: money(5n, 'XOF') })
     const choice = { channel: 'bank_transfer' as const, instrument: 'transfer_underpaid' }
     await rig.gateway.startCheckout(attempt, choice, RETURN_URL)
-    assert.equal(sumOf(await rig.gateway.play(attempt.key)), 'paid 4 XOF')
+    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), 'paid 4 XOF')
     const [execution] = await rig.gateway.executions(attempt.paymentId)
     assert.equal(execution?.amount, '4.00')
   })
@@ -268,7 +268,7 @@ describe('the key', () => {
     const attempt = makeAttempt()
     const first = await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
     assert.deepEqual(await rig.gateway.startCheckout(attempt, CARD, RETURN_URL), first)
-    await rig.gateway.play(attempt.key)
+    await rig.gateway.simulatePayer(attempt.key)
     assert.equal(sumOf(await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)), 'paid 125050 KES')
   })
 
@@ -279,14 +279,14 @@ describe('the key', () => {
 
 describe('the API', () => {
   it('takes nothing without the right secret', async () => {
-    const stranger = rig.connect('wrong')
+    const otherAccount = rig.connect('wrong')
     const attempt = makeAttempt()
-    const refused = await stranger.startCheckout(attempt, CARD, RETURN_URL)
+    const refused = await otherAccount.startCheckout(attempt, CARD, RETURN_URL)
     assert(refused.kind === 'declined' && refused.refused)
     assert.match(refused.message, /COWRY_SANDBOX_SECRET/)
-    assert.equal((await stranger.verify(attempt, null)).kind, 'unknown')
+    assert.equal((await otherAccount.verify(attempt, null)).kind, 'unknown')
     assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'not_found')
-    await assert.rejects(stranger.executions(attempt.paymentId))
+    await assert.rejects(otherAccount.executions(attempt.paymentId))
   })
 
   it('F-32 refuses what is not a request', async () => {

@@ -6,15 +6,15 @@ import type { Clock } from '../../kit/clock.ts'
 import { createHttpClient } from '../../kit/http-client.ts'
 import type { Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
-import { type Door, type DoorAddress, openDoor } from './door.ts'
 import { openJournalStore } from './journal-store.ts'
+import { type ListenAddress, type Listener, openListener } from './listener.ts'
 import { createSandboxProvider } from './server.ts'
 
-export interface ServeSandboxOptions extends DoorAddress {
+export interface ServeSandboxOptions extends ListenAddress {
   dataDir: string
   secret: string
   webhookSecret: string
-  hookUrl?: string
+  webhookUrl?: string
   /** Where payers reach it; absent: the address it listens on. */
   publicUrl?: string
   clock: Clock
@@ -30,17 +30,17 @@ export interface ServedSandbox {
 export async function serveSandbox(options: ServeSandboxOptions): Promise<ServedSandbox> {
   const store = await openJournalStore(path.join(options.dataDir, 'sandbox.jsonl'))
   const http = createHttpClient()
-  let door: Door | undefined
+  let listener: Listener | undefined
   const provider = createSandboxProvider({
     ...options,
     store,
     http,
     get publicUrl() {
-      return options.publicUrl ?? door?.url ?? ''
+      return options.publicUrl ?? listener?.url ?? ''
     },
   })
-  const opened = await openDoor(provider, options)
-  door = opened
+  const opened = await openListener(provider, options)
+  listener = opened
   provider.start()
   return {
     url: opened.url,

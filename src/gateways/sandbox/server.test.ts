@@ -91,7 +91,7 @@ describe('the provider mounted in several processes', () => {
     const attempt = makeAttempt()
     await one.gateway.startCheckout(attempt, { channel: 'mobile_money' }, RETURN_URL)
     assert.equal((await two.gateway.verify(attempt, null)).kind, 'pending')
-    assert.equal((await two.gateway.play(attempt.key)).kind, 'succeeded')
+    assert.equal((await two.gateway.simulatePayer(attempt.key)).kind, 'succeeded')
     assert.equal((await one.gateway.verify(attempt, null)).kind, 'succeeded')
   })
 })

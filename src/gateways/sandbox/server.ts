@@ -6,12 +6,12 @@ import type { HttpClient } from '../../kit/http-client.ts'
 import { errorFields, type Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
 import { apiRoutes } from './api.ts'
-import { createFaultSwitches } from './faults.ts'
-import { createDoorbell } from './hooks.ts'
+import { createFaultInjector } from './faults.ts'
 import { pageRoutes } from './page-routes.ts'
-import { type ProviderNeeds, settleDue } from './provider.ts'
-import { answer, send } from './router.ts'
+import { applyDuePlans, type ProviderNeeds } from './provider.ts'
+import { dispatch, send } from './router.ts'
 import type { SandboxStore } from './store.ts'
+import { createWebhookSender } from './webhooks.ts'
 
 /** Read when they are needed, not when the provider is made: a port may be known only after listening. */
 export interface SandboxProviderOptions {
@@ -26,7 +26,7 @@ export interface SandboxProviderOptions {
   /** Where payers reach the server that the provider is mounted in, without the base path. */
   readonly publicUrl: string
   /** Absent: no webhooks. */
-  readonly hookUrl?: string
+  readonly webhookUrl?: string
   /** Such as /sandbox; absent when it is served alone. */
   basePath?: string
 }
@@ -40,13 +40,13 @@ export interface SandboxProvider {
 
 export function createSandboxProvider(options: SandboxProviderOptions): SandboxProvider {
   const { store, clock, random, log, basePath = '' } = options
-  const doorbell = createDoorbell(options)
+  const webhookSender = createWebhookSender(options)
   const app = {
     store,
     clock,
     random,
-    doorbell,
-    faults: createFaultSwitches(),
+    webhookSender,
+    faults: createFaultInjector(),
     get secret() {
       return options.secret
     },
@@ -60,7 +60,7 @@ export function createSandboxProvider(options: SandboxProviderOptions): SandboxP
 
   return {
     handle(req, res) {
-      void answer(routes, basePath, req)
+      void dispatch(routes, basePath, req)
         .then((reply) => send(res, reply, clock))
         .catch((error: unknown) => fail(log, res, error))
     },
@@ -69,7 +69,7 @@ export function createSandboxProvider(options: SandboxProviderOptions): SandboxP
     },
     async stop() {
       stopping.abort()
-      doorbell.stop()
+      webhookSender.stop()
       await sweeping
     },
   }
@@ -89,7 +89,7 @@ const SWEEP_MS = 500
 async function sweep(app: ProviderNeeds, log: Log, stopped: AbortSignal): Promise<void> {
   while (!stopped.aborted) {
     try {
-      await settleDue(app)
+      await applyDuePlans(app)
     } catch (error) {
       log.warn('the sandbox could not look for what is due', { gateway: 'sandbox', ...errorFields(error) })
     }

@@ -12,7 +12,7 @@ import { systemRandom } from '../../kit/random.ts'
 import { createSandboxGateway } from './index.ts'
 import { openJournalStore } from './journal-store.ts'
 import { createPostgresStore } from './postgres-store.ts'
-import { cancelled, draftCharge, draftCheckout, type SandboxRecord } from './record.ts'
+import { applyCancellation, draftCharge, draftCheckout, type SandboxRecord } from './record.ts'
 import type { SandboxStore } from './store.ts'
 import {
   callApi,
@@ -26,19 +26,19 @@ import {
 import { toChargeBody, toCheckoutBody } from './wire.ts'
 
 const random = systemRandom(systemClock)
-const fresh = () => ({ uuid: random.uuid(), pageToken: random.uuid(), now: systemClock.now() })
+const draftContext = () => ({ uuid: random.uuid(), pageToken: random.uuid(), now: systemClock.now() })
 const TOKEN = `tok_${'0'.repeat(32)}.card_success`
 
 function makeCheckout(attempt = makeAttempt()): SandboxRecord {
   const body = toCheckoutBody(attempt, { channel: 'mobile_money' }, RETURN_URL)
-  return draftCheckout(attempt.key, body, fresh())
+  return draftCheckout(attempt.key, body, draftContext())
 }
 
 const makeCharge = (attempt = makeAttempt()) =>
-  draftCharge(attempt.key, toChargeBody(attempt, TOKEN), fresh())
+  draftCharge(attempt.key, toChargeBody(attempt, TOKEN), draftContext())
 
 const nextOf = (record: SandboxRecord) => ({
-  ...cancelled(record, systemClock.now()),
+  ...applyCancellation(record, systemClock.now()),
   version: record.version + 1,
 })
 

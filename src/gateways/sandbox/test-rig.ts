@@ -54,7 +54,7 @@ export async function makeTempDir(cleanups: Cleanup[]): Promise<string> {
   return dataDir
 }
 
-export async function startRig(cleanups: Cleanup[], options: { hookUrl?: string; dataDir?: string } = {}) {
+export async function startRig(cleanups: Cleanup[], options: { webhookUrl?: string; dataDir?: string } = {}) {
   const clock = createTestClock()
   const dataDir = options.dataDir ?? (await makeTempDir(cleanups))
   const sandbox = await serveSandbox({
@@ -63,7 +63,7 @@ export async function startRig(cleanups: Cleanup[], options: { hookUrl?: string;
     dataDir,
     secret: SECRET,
     webhookSecret: WEBHOOK_SECRET,
-    hookUrl: options.hookUrl,
+    webhookUrl: options.webhookUrl,
     clock,
     random,
     log: createLog('silent'),
@@ -116,19 +116,19 @@ export function callApi(rig: Rig, method: 'GET' | 'POST' | 'DELETE', apiPath: st
 export async function saveCard(rig: Rig, instrument: string): Promise<string> {
   const attempt = makeAttempt()
   await rig.gateway.startCheckout(attempt, { channel: 'card', instrument }, RETURN_URL)
-  const outcome = await rig.gateway.play(attempt.key)
+  const outcome = await rig.gateway.simulatePayer(attempt.key)
   if (outcome.kind !== 'succeeded' || !outcome.savedMethod) throw new Error('the card was not saved')
   return outcome.savedMethod.credential
 }
 
-export interface ReceivedHook {
+export interface ReceivedWebhook {
   headers: IncomingHttpHeaders
   body: Buffer
 }
 
 /** The service's side of webhooks: keeps what arrives, and answers with the statuses given, then 200. */
-export async function receiveHooks(cleanups: Cleanup[], statuses: number[] = []) {
-  const hooks: ReceivedHook[] = []
+export async function receiveWebhooks(cleanups: Cleanup[], statuses: number[] = []) {
+  const hooks: ReceivedWebhook[] = []
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk)

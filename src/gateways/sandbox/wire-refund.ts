@@ -21,10 +21,10 @@ export function toRefundBody({ attemptKey, amount }: RefundRequest): RefundBody 
 const readError = reader(Type.Object({ error: Type.Object({ message: Text(1_000) }) }))
 
 /** That there is nothing to give back is the provider's word on it: nothing was begun. */
-const NOTHING_TO_GIVE = 422
+const NOT_REFUNDABLE = 422
 
 export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
-  if (answer.kind === 'answered' && answer.status === NOTHING_TO_GIVE) {
+  if (answer.kind === 'answered' && answer.status === NOT_REFUNDABLE) {
     const message = readError(answer.body.toString())?.error.message ?? 'the sandbox refused the refund'
     return { kind: 'failed', message, gatewayReference: null }
   }
@@ -33,8 +33,8 @@ export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOu
 }
 
 function fromRecord(body: RecordBody, { key, amount }: RefundRequest): RefundOutcome {
-  const isAsked = body.amount === String(amount.minor) && body.currency === amount.currency
-  if (body.key !== key || body.kind !== 'refund' || !isAsked)
+  const matchesRequest = body.amount === String(amount.minor) && body.currency === amount.currency
+  if (body.key !== key || body.kind !== 'refund' || !matchesRequest)
     return unknown('unreadable', 'the sandbox answered another refund than was asked for')
   switch (body.status) {
     case 'succeeded':

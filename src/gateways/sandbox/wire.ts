@@ -123,14 +123,14 @@ export const ExecutionBody = Type.Object({
 })
 export type ExecutionBody = Static<typeof ExecutionBody>
 
-export const HookBody = Type.Object({
+export const WebhookBody = Type.Object({
   id: Identity,
   type: Text(100),
   key: Identity,
   order: Text(100),
   createdAt: Instant,
 })
-export type HookBody = Static<typeof HookBody>
+export type WebhookBody = Static<typeof WebhookBody>
 
 /** A reader of JSON text: the value if it has the shape, undefined if it is anything else. */
 export function reader<Schema extends TSchema>(schema: Schema): (text: string) => Static<Schema> | undefined {
@@ -212,7 +212,7 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
 }
 
 // What an answer to a submission says when nothing was begun. Not 409: under a key that was used before, something was.
-const REFUSALS_TO_BEGIN: Readonly<Record<number, string>> = {
+const REJECTION_MESSAGES: Readonly<Record<number, string>> = {
   400: 'the sandbox does not accept the request',
   401: 'the sandbox does not know the secret: COWRY_SANDBOX_SECRET must be the same on both sides',
   429: 'the sandbox has too much to do',
@@ -221,7 +221,7 @@ const REFUSALS_TO_BEGIN: Readonly<Record<number, string>> = {
 type Declined = Extract<Outcome, { kind: 'declined' }>
 
 function readSubmission(answer: HttpAnswer): RecordBody | Declined | Unknown {
-  const message = answer.kind === 'answered' ? REFUSALS_TO_BEGIN[answer.status] : undefined
+  const message = answer.kind === 'answered' ? REJECTION_MESSAGES[answer.status] : undefined
   if (message === undefined) return readAnswer(answer)
   return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
 }

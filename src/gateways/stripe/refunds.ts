@@ -56,7 +56,7 @@ function fromFailedRefund(reply: ErrorReply): RefundOutcome {
 
 function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
   const { id, status } = refund
-  if (!isAsked(refund, request))
+  if (!matchesRequest(refund, request))
     return unknown('unreadable', 'Stripe answered another refund than was asked for')
   switch (status) {
     case 'succeeded':
@@ -72,7 +72,10 @@ function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
   }
 }
 
-function isAsked({ amount, currency, metadata }: Refund, { key, amount: asked }: RefundRequest): boolean {
+function matchesRequest(
+  { amount, currency, metadata }: Refund,
+  { key, amount: asked }: RefundRequest,
+): boolean {
   const refunded = fromAmount(amount, currency)
   const itsKey = metadata?.[REFUND_KEY_FIELD]
   return refunded !== undefined && equals(refunded, asked) && (itsKey === undefined || itsKey === key)

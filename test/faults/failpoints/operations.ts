@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { sign } from '../../../src/gateways/sandbox/hooks.ts'
+import { sign } from '../../../src/gateways/sandbox/webhooks.ts'
 import { type Statement, sql } from '../../../src/kit/db.ts'
 import { sandboxWebhookSecretOf } from '../../../src/merchants/secrets.ts'
 import type { Api, ApiResponse } from '../../support/api.ts'

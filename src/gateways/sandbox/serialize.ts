@@ -7,7 +7,7 @@ import { type CheckoutFacts, fingerprintOf, isFinal, type SandboxRecord, tokenOf
 import type { RecordBody } from './wire.ts'
 
 /** `pagesUrl` is where the payers' pages are: the page's token follows it. */
-export function showRecord(record: SandboxRecord, pagesUrl: string): RecordBody {
+export function serializeRecord(record: SandboxRecord, pagesUrl: string): RecordBody {
   return {
     id: record.uuid,
     key: record.key,
@@ -21,14 +21,14 @@ export function showRecord(record: SandboxRecord, pagesUrl: string): RecordBody 
     message: record.declineCode && FAILURES[record.declineCode].message,
     createdAt: record.createdAt,
     endedAt: record.endedAt,
-    next: showNext(record, pagesUrl),
-    card: showCard(record),
+    next: serializeNextStep(record, pagesUrl),
+    card: serializeCard(record),
     dispute: record.dispute ?? null,
     pastDisputes: record.pastDisputes ?? [],
   }
 }
 
-function showNext(record: SandboxRecord, pagesUrl: string): RecordBody['next'] {
+function serializeNextStep(record: SandboxRecord, pagesUrl: string): RecordBody['next'] {
   const { checkout } = record
   if (!checkout || isFinal(record)) return null
   const expiresAt = checkout.closesAt
@@ -36,7 +36,7 @@ function showNext(record: SandboxRecord, pagesUrl: string): RecordBody['next'] {
     case 'card':
       return { kind: 'redirect', url: `${pagesUrl}/${checkout.pageToken}` }
     case 'mobile_money':
-      return { ...showPrompt(checkout), expiresAt }
+      return { ...serializePrompt(checkout), expiresAt }
     case 'bank_transfer':
       return {
         kind: 'transfer',
@@ -50,12 +50,12 @@ function showNext(record: SandboxRecord, pagesUrl: string): RecordBody['next'] {
 }
 
 // Whom the provider prompts when nobody was named: a number that no operator gives out.
-const NOBODYS_PHONE = '+254700000000'
+const PLACEHOLDER_PHONE = '+254700000000'
 
-function showPrompt({ phone, network, merchantName }: CheckoutFacts) {
+function serializePrompt({ phone, network, merchantName }: CheckoutFacts) {
   return {
     kind: 'prompt' as const,
-    phone: phone ?? NOBODYS_PHONE,
+    phone: phone ?? PLACEHOLDER_PHONE,
     network: (network === null ? undefined : findNetwork(network)?.name) ?? 'Sandbox Mobile',
     promptName: merchantName,
   }
@@ -69,10 +69,10 @@ function accountNumberOf(record: SandboxRecord): string {
 
 const CARD_YEARS = 4
 
-function showCard(record: SandboxRecord): RecordBody['card'] {
+function serializeCard(record: SandboxRecord): RecordBody['card'] {
   if (record.kind !== 'checkout' || record.status !== 'succeeded' || !record.instrument) return null
-  const { again, last4 } = factsOf(record.instrument)
-  if (!again || !last4) return null
+  const { savedCardCharge, last4 } = factsOf(record.instrument)
+  if (!savedCardCharge || !last4) return null
   return {
     token: tokenOf(record),
     fingerprint: fingerprintOf(record),

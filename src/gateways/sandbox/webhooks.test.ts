@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sign } from './hooks.ts'
 import {
   CARD,
   createTestClock,
   makeAttempt,
   RETURN_URL,
-  receiveHooks,
+  receiveWebhooks,
   saveCard,
   startRig,
   WEBHOOK_SECRET,
 } from './test-rig.ts'
+import { sign } from './webhooks.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 after(async () => {
@@ -22,11 +22,11 @@ const flat = (headers: object) => headers as Record<string, string>
 
 describe('a webhook of the sandbox', () => {
   it('leaves when a checkout ends, signed, and names the attempt and nothing about money', async () => {
-    const receiver = await receiveHooks(cleanups)
-    const rig = await startRig(cleanups, { hookUrl: receiver.url })
+    const receiver = await receiveWebhooks(cleanups)
+    const rig = await startRig(cleanups, { webhookUrl: receiver.url })
     const attempt = makeAttempt()
     await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
-    await rig.gateway.play(attempt.key)
+    await rig.gateway.simulatePayer(attempt.key)
     const [hook] = await receiver.arrived(1)
     assert(hook)
     const reading = rig.gateway.parseWebhook(flat(hook.headers), hook.body)
@@ -39,12 +39,12 @@ describe('a webhook of the sandbox', () => {
   })
 
   it('leaves by itself when a planned time comes, also after a restart', async () => {
-    const receiver = await receiveHooks(cleanups)
+    const receiver = await receiveWebhooks(cleanups)
     const first = await startRig(cleanups)
     const attempt = makeAttempt()
     await first.gateway.startCheckout(attempt, { channel: 'mobile_money' }, RETURN_URL)
     await first.close()
-    const second = await startRig(cleanups, { hookUrl: receiver.url, dataDir: first.dataDir })
+    const second = await startRig(cleanups, { webhookUrl: receiver.url, dataDir: first.dataDir })
     assert.equal(receiver.hooks.length, 0)
     second.clock.move(2_000)
     const hooks = await receiver.arrived(1)
@@ -52,19 +52,19 @@ describe('a webhook of the sandbox', () => {
   })
 
   it('is tried again with the same event id when nobody takes it', async () => {
-    const receiver = await receiveHooks(cleanups, [500, 302])
-    const rig = await startRig(cleanups, { hookUrl: receiver.url })
+    const receiver = await receiveWebhooks(cleanups, [500, 302])
+    const rig = await startRig(cleanups, { webhookUrl: receiver.url })
     const attempt = makeAttempt()
     await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
-    await rig.gateway.play(attempt.key)
+    await rig.gateway.simulatePayer(attempt.key)
     const hooks = await receiver.arrived(3)
     assert.equal(new Set(hooks.map((hook) => JSON.parse(hook.body.toString()).id)).size, 1)
     assert.equal(hooks.length, 3)
   })
 
   it('does not leave for a charge that was answered, but does when the answer got lost', async () => {
-    const receiver = await receiveHooks(cleanups)
-    const rig = await startRig(cleanups, { hookUrl: receiver.url })
+    const receiver = await receiveWebhooks(cleanups)
+    const rig = await startRig(cleanups, { webhookUrl: receiver.url })
     const good = await saveCard(rig, 'card_success')
     const lossy = await saveCard(rig, 'card_lost_answer_later')
     await rig.gateway.chargeSaved(makeAttempt(), good)
@@ -80,10 +80,10 @@ describe('a webhook of the sandbox', () => {
   })
 
   it('never disturbs the API when it fails', async () => {
-    const rig = await startRig(cleanups, { hookUrl: 'http://127.0.0.1:1/hooks/sandbox' })
+    const rig = await startRig(cleanups, { webhookUrl: 'http://127.0.0.1:1/hooks/sandbox' })
     const attempt = makeAttempt()
     await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
-    assert.equal((await rig.gateway.play(attempt.key)).kind, 'succeeded')
+    assert.equal((await rig.gateway.simulatePayer(attempt.key)).kind, 'succeeded')
   })
 })
 

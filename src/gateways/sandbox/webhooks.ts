@@ -8,40 +8,40 @@ import { errorFields, type Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
 import type { ParsedWebhook } from '../gateway.ts'
 import type { SandboxRecord } from './record.ts'
-import { HookBody, reader } from './wire.ts'
+import { reader, WebhookBody } from './wire.ts'
 
 const SIGNATURE_HEADER = 'cowry-sandbox-signature'
 
 // Half a minute covers a restart of the service; after that its own questions find what happened.
 const RETRY_DELAYS_MS = [0, 1_000, 5_000, 25_000]
-const HOOK_TIMEOUT_MS = 5_000
+const WEBHOOK_TIMEOUT_MS = 5_000
 
 // Of a payment whose money was taken back, or may be.
 const DISPUTED = 'disputed'
 
-export interface Doorbell {
+export interface WebhookSender {
   /** Tells the service that a record has ended, or has changed since. Returns at once and never fails. */
-  ring(record: SandboxRecord, afterMs?: number): void
+  send(record: SandboxRecord, afterMs?: number): void
   /** Gives up what has not been delivered. */
   stop(): void
 }
 
-export interface DoorbellNeeds {
+export interface WebhookSenderNeeds {
   clock: Clock
   random: Random
   http: HttpClient
   log: Log
   webhookSecret: string
   /** Absent: nobody wants to be told. */
-  hookUrl?: string
+  webhookUrl?: string
 }
 
-export function createDoorbell(app: DoorbellNeeds): Doorbell {
+export function createWebhookSender(app: WebhookSenderNeeds): WebhookSender {
   const stopped = new AbortController()
   return {
-    ring(record, afterMs = 0) {
-      if (!app.hookUrl) return
-      const hook: HookBody = {
+    send(record, afterMs = 0) {
+      if (!app.webhookUrl) return
+      const hook: WebhookBody = {
         id: app.random.uuid(),
         type: `${record.kind}.${record.dispute ? DISPUTED : record.status}`,
         // About a refund it tells of the payment that is given back, as other providers do.
@@ -49,7 +49,7 @@ export function createDoorbell(app: DoorbellNeeds): Doorbell {
         order: record.order,
         createdAt: app.clock.now().toISOString(),
       }
-      deliver(app, app.hookUrl, JSON.stringify(hook), afterMs, stopped.signal).catch((error: unknown) =>
+      deliver(app, app.webhookUrl, JSON.stringify(hook), afterMs, stopped.signal).catch((error: unknown) =>
         app.log.error('the sandbox could not send a webhook', { gateway: 'sandbox', ...errorFields(error) }),
       )
     },
@@ -58,7 +58,7 @@ export function createDoorbell(app: DoorbellNeeds): Doorbell {
 }
 
 async function deliver(
-  app: DoorbellNeeds,
+  app: WebhookSenderNeeds,
   url: string,
   body: string,
   afterMs: number,
@@ -77,7 +77,7 @@ async function deliver(
       url,
       headers,
       body,
-      totalTimeoutMs: HOOK_TIMEOUT_MS,
+      totalTimeoutMs: WEBHOOK_TIMEOUT_MS,
     })
     if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return
   }
@@ -97,9 +97,9 @@ function signatureOf(secret: string, unixSeconds: number, body: string | Buffer)
 const TOLERANCE_MS = 5 * 60_000
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 
-const readHook = reader(HookBody)
+const readWebhookBody = reader(WebhookBody)
 
-export function readSignedHook(
+export function parseSignedWebhook(
   secret: string,
   now: Date,
   headers: Record<string, string>,
@@ -111,7 +111,7 @@ export function readSignedHook(
   const given = Buffer.from(match[2] ?? '', 'hex')
   if (!sameBytes(given, signatureOf(secret, unixSeconds, rawBody))) return { kind: 'forged' }
   if (Math.abs(now.getTime() - unixSeconds * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
-  const hook = readHook(rawBody.toString())
+  const hook = readWebhookBody(rawBody.toString())
   if (!hook) return { kind: 'ignored', reason: 'not a hook that we know' }
   const about = { kind: 'payment', key: hook.key, eventId: hook.id } as const
   return hook.type.endsWith(`.${DISPUTED}`) ? { ...about, isDispute: true } : about

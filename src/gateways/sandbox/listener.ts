@@ -1,24 +1,24 @@
 // A listening socket for the provider alone. Where it is mounted in the service, our own connector comes in here: the
-// service closes its front door first when it stops, while charges are still on their way to the provider.
+// service closes its front listener first when it stops, while charges are still on their way to the provider.
 
 import { createServer, type Server } from 'node:http'
 import type { SandboxProvider } from './server.ts'
 
-export interface Door {
+export interface Listener {
   url: string
   close(): Promise<void>
 }
 
-export interface DoorAddress {
+export interface ListenAddress {
   host: string
   /** 0: any free one. */
   port: number
 }
 
-export async function openDoor(
+export async function openListener(
   { handle }: Pick<SandboxProvider, 'handle'>,
-  address: DoorAddress,
-): Promise<Door> {
+  address: ListenAddress,
+): Promise<Listener> {
   const server = createServer(handle)
   await listen(server, address)
   return {
@@ -31,7 +31,7 @@ export async function openDoor(
   }
 }
 
-function listen(server: Server, { host, port }: DoorAddress): Promise<void> {
+function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     // Of this process alone: where several serve one port, each has the provider inside, and reaches its own.
