@@ -38,8 +38,8 @@ export async function createLink(
   body: CreateLink,
   idempotencyKey: string | undefined,
 ): Promise<Once<LinkRow>> {
-  const wanted = toNewLink(body)
-  const validationError = await validationErrorOf(app, merchant, wanted)
+  const newLink = toNewLink(body)
+  const validationError = await validationErrorOf(app, merchant, newLink)
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE_LINK, input: body }
   return createOnce(app, claim, {
     make: async (tx, id) => {
@@ -47,7 +47,7 @@ export async function createLink(
       if (validationError) throw validationError
       const slug = base62(app.random.bytes(SLUG_BYTES), SLUG_CHARACTERS)
       const createdAt = app.clock.now()
-      await insertLink(tx, { ...wanted, merchantId: merchant.id, id, slug, createdAt })
+      await insertLink(tx, { ...newLink, merchantId: merchant.id, id, slug, createdAt })
       return requireLinkRow(await findLink(tx, merchant.id, createdAt, id))
     },
     find: (id) => findLink(app.db, merchant.id, app.clock.now(), id),
@@ -57,12 +57,12 @@ export async function createLink(
 async function validationErrorOf(
   app: LinksApp,
   merchant: Merchant,
-  wanted: LinkTerms & Pick<NewLink, 'currency' | 'country' | 'amountMinor'>,
+  link: LinkTerms & Pick<NewLink, 'currency' | 'country' | 'amountMinor'>,
 ): Promise<ApiError | undefined> {
   try {
-    requireFuture(app, wanted.expiresAt)
-    await requireAllowedReturn(app, merchant, wanted.redirectUrl)
-    await requireRoute(app, merchant.id, wanted)
+    requireFuture(app, link.expiresAt)
+    await requireAllowedReturn(app, merchant, link.redirectUrl)
+    await requireRoute(app, merchant.id, link)
     return undefined
   } catch (error) {
     if (error instanceof ApiError) return error

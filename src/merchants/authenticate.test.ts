@@ -26,12 +26,12 @@ beforeEach(() => {
 
 /** A process of the service: its own cache, the shared database, and a count of what it asks. */
 function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
-  const asked: string[] = []
+  const queries: string[] = []
   const counted: Db = {
     ...db,
     query: async (statement, values) => {
       const kind = statement.text.startsWith('select') ? 'read' : 'write'
-      asked.push(kind)
+      queries.push(kind)
       if (kind === 'write' && options.failTouch) throw new Error('the disk is full')
       return db.query(statement, values)
     },
@@ -46,7 +46,7 @@ function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
     keyCache: createKeyCache({ db: counted, clock }),
     random,
   }
-  return { app, asked, reads: () => asked.filter((kind) => kind === 'read').length }
+  return { app, queries, reads: () => queries.filter((kind) => kind === 'read').length }
 }
 
 async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2] = {}) {
@@ -197,7 +197,7 @@ describe('the cache of the key check', () => {
     let isGone = true
     const flaky: Db = {
       ...shop.db,
-      query: (...asked) => (isGone ? Promise.reject(new Error('gone')) : shop.db.query(...asked)),
+      query: (...values) => (isGone ? Promise.reject(new Error('gone')) : shop.db.query(...values)),
     }
     const { app } = startProcess(flaky)
     await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), /gone/)
@@ -241,24 +241,24 @@ describe('the time of use', () => {
     await useEverywhere()
     assert.equal(await usedAt(shop), '2026-03-01T12:01:01.000Z')
     // The second process may have offered its own write before it saw the first one's, never more than that.
-    const writes = processes.flatMap(({ asked }) => asked).filter((kind) => kind === 'write').length
+    const writes = processes.flatMap(({ queries }) => queries).filter((kind) => kind === 'write').length
     assert.ok(writes <= 4, `${writes} writes`)
   })
 
   it('never fails a request', async (t) => {
     const shop = await shopWithKey(t)
-    const { app, asked } = startProcess(shop.db, { failTouch: true })
+    const { app, queries } = startProcess(shop.db, { failTouch: true })
     await authenticate(app, { apiKey: shop.apiKey, ip: IP })
     await untilWritten()
-    assert.ok(asked.includes('write'))
+    assert.ok(queries.includes('write'))
     assert.equal(await usedAt(shop), undefined)
   })
 
   it('is not written for a request that is refused', async (t) => {
     const shop = await shopWithKey(t, { allowedIps: ['10.0.0.0/8'] })
-    const { app, asked } = startProcess(shop.db)
+    const { app, queries } = startProcess(shop.db)
     await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith('ip_not_allowed'))
-    assert.ok(!asked.includes('write'))
+    assert.ok(!queries.includes('write'))
     assert.ok(parseApiKey(shop.apiKey))
   })
 })

@@ -95,14 +95,14 @@ describe('merchants', () => {
   it('answer merchant_not_found when there is none', async (t) => {
     const { app } = await createAdminApp(t)
     const unknownId = random.uuid()
-    const asked = [
+    const calls = [
       () => requireMerchant(app, unknownId),
       () => updateMerchant(app, unknownId, { name: 'x' }),
       () => suspendMerchant(app, unknownId),
       () => createKey(app, unknownId, {}),
       () => listKeys(app, unknownId, {}),
     ]
-    for (const ask of asked) await assert.rejects(ask, failsWith('merchant_not_found'))
+    for (const call of calls) await assert.rejects(call, failsWith('merchant_not_found'))
   })
 
   it('of the other environment get no key here', async (t) => {

@@ -15,16 +15,16 @@ const random = systemRandom(systemClock)
 async function createAdminApp(t: TestContext) {
   const db = await testDatabase(t)
   const clock = frozenClock()
-  const asked: string[] = []
+  const queries: string[] = []
   const counted: Db = {
     ...db,
     query: (statement, values) => {
-      asked.push(statement.text)
+      queries.push(statement.text)
       return db.query(statement, values)
     },
   }
   const app = { db, clock, random, mode: 'test' as const, keyPepper: random.bytes(32) }
-  return { app, clock, asked, profileOf: createMerchantProfiles({ db: counted, clock }) }
+  return { app, clock, queries, profileOf: createMerchantProfiles({ db: counted, clock }) }
 }
 
 const writeSettings = sql<unknown>`
@@ -84,30 +84,30 @@ describe('the profile of a merchant', () => {
   })
 
   it('is asked for once in half a minute, however many ask together', async (t) => {
-    const { app, clock, asked, profileOf } = await createAdminApp(t)
+    const { app, clock, queries, profileOf } = await createAdminApp(t)
     const { id } = await createMerchant(app, { name: 'Before' })
     await Promise.all(Array.from({ length: 20 }, () => profileOf(id)))
     await updateMerchant(app, id, { name: 'After' })
     clock.advance(29_999)
     assert.equal((await profileOf(id)).name, 'Before')
-    assert.equal(asked.length, 1)
+    assert.equal(queries.length, 1)
     clock.advance(1)
     assert.equal((await profileOf(id)).name, 'After')
-    assert.equal(asked.length, 2)
+    assert.equal(queries.length, 2)
     clock.advance(-60_000)
     await profileOf(id)
-    assert.equal(asked.length, 3)
+    assert.equal(queries.length, 3)
   })
 
   it('is refused for a merchant that is not there, and asked for again the next time', async (t) => {
-    const { asked, profileOf } = await createAdminApp(t)
-    const nobody = random.uuid()
+    const { queries, profileOf } = await createAdminApp(t)
+    const unknownId = random.uuid()
     for (const times of [1, 2]) {
       await assert.rejects(
-        profileOf(nobody),
+        profileOf(unknownId),
         (error: unknown) => error instanceof ApiError && error.code === 'merchant_not_found',
       )
-      assert.equal(asked.length, times)
+      assert.equal(queries.length, times)
     }
   })
 

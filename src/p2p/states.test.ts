@@ -18,11 +18,11 @@ where conrelid = 'p2p_moves'::regclass and contype = 'c'`
 describe('the table of a transfer’s moves', () => {
   it('is the one that the database holds', async () => {
     const text = (await db.query(selectChecks)).map((check) => check.text).join('\n')
-    const held = [
+    const stored = [
       ...text.matchAll(/\(\(?from_status = '(\w+)'::text\) AND \(to_status = '(\w+)'::text\)\)?/g),
     ].map(([, from, to]) => `${from} ${to}`)
-    const written = TRANSFER_STATUSES.flatMap((from) => TRANSFER_MOVES[from].map((to) => `${from} ${to}`))
-    assert.deepEqual(held.toSorted(), written.toSorted(), text)
+    const declared = TRANSFER_STATUSES.flatMap((from) => TRANSFER_MOVES[from].map((to) => `${from} ${to}`))
+    assert.deepEqual(stored.toSorted(), declared.toSorted(), text)
   })
 
   it('has an event for every state', () => {
@@ -84,18 +84,18 @@ function applySteps(initial: TransferState, steps: readonly Step[]): TransferSta
 describe('whatever is said of a transfer', () => {
   it('makes only moves of the table, and the same said again makes none', () => {
     fc.assert(
-      fc.property(fc.array(anyAction, { maxLength: 12 }), (words) => {
-        let known = start()
-        for (const word of words) {
+      fc.property(fc.array(anyAction, { maxLength: 12 }), (actions) => {
+        let current = start()
+        for (const action of actions) {
           let steps: Step[]
           try {
-            steps = planAction(known, word)
+            steps = planAction(current, action)
           } catch (error) {
             if (!(error instanceof ApiError)) throw error
             continue
           }
-          known = applySteps(known, steps)
-          assert.deepEqual(planAction(known, word), [], `${word.name} again`)
+          current = applySteps(current, steps)
+          assert.deepEqual(planAction(current, action), [], `${action.name} again`)
         }
       }),
     )

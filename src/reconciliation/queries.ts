@@ -47,7 +47,7 @@ returning ${COLUMNS}`
 /** The same file again is the same reconciliation. */
 export async function startReconciliation(
   db: Db,
-  wanted: Pick<
+  input: Pick<
     ReconciliationRow,
     | 'id'
     | 'gateway'
@@ -61,8 +61,8 @@ export async function startReconciliation(
   > & { digest: Buffer },
   at: Date,
 ): Promise<ReconciliationRow> {
-  const { id, gateway, merchantId, digest, fileName, format, coversFrom, coversTo } = wanted
-  const counts = [wanted.rowCount, wanted.ignoredCount]
+  const { id, gateway, merchantId, digest, fileName, format, coversFrom, coversTo } = input
+  const counts = [input.rowCount, input.ignoredCount]
   const values = [id, gateway, merchantId, digest, fileName, format, coversFrom, coversTo, ...counts, at]
   const [row] = await db.query(startStatement, values)
   if (!row) throw new Error('an upsert returns its row')

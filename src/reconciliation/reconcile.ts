@@ -70,7 +70,7 @@ export interface Counts {
 }
 
 /** What to do with a batch: write it down, or only look at it. */
-type ApplyBatch = (judged: readonly ComparedRow[], breaks: BreakInput[]) => Promise<number>
+type ApplyBatch = (compared: readonly ComparedRow[], breaks: BreakInput[]) => Promise<number>
 
 export async function reconcileFile(app: ReconciliationApp, file: ParsedFile): Promise<ReconciliationRow> {
   const { account, format, fileName, period } = file
@@ -89,8 +89,8 @@ export async function reconcileFile(app: ReconciliationApp, file: ParsedFile): P
     },
     app.clock.now(),
   )
-  const counts = await compareFile(app, file, (judged, breaks) =>
-    writeBatch(app, account, started.id, judged, breaks),
+  const counts = await compareFile(app, file, (compared, breaks) =>
+    writeBatch(app, account, started.id, compared, breaks),
   )
   return finishReconciliation(app.db, started.id, app.clock.now(), counts)
 }
@@ -101,12 +101,12 @@ export async function previewFile(
   file: ParsedFile,
   limit: number,
 ): Promise<{ counts: Counts; breaks: BreakInput[] }> {
-  const found: BreakInput[] = []
-  const counts = await compareFile(app, file, async (_judged, breaks) => {
-    found.push(...breaks.slice(0, limit - found.length))
+  const preview: BreakInput[] = []
+  const counts = await compareFile(app, file, async (_compared, breaks) => {
+    preview.push(...breaks.slice(0, limit - preview.length))
     return 0
   })
-  return { counts, breaks: found }
+  return { counts, breaks: preview }
 }
 
 // Few enough for one statement, many enough that a large file is done in a few seconds.
