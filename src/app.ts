@@ -34,7 +34,7 @@ import { type Counters, createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
 import { type ConnectedDb, connectDb, type Db } from './kit/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './kit/embedded-postgres.ts'
-import { passCommits } from './kit/failpoints.ts'
+import { withCommitFailpoints } from './kit/failpoints.ts'
 import { createHttpClient, type HttpClient } from './kit/http-client.ts'
 import { invariantJobs } from './kit/invariant-checks.ts'
 import { checkInvariants } from './kit/invariants.ts'
@@ -43,7 +43,7 @@ import { createLog, errorFields, type Log } from './kit/log.ts'
 import { migrate } from './kit/migrate.ts'
 import { createPublicHttp } from './kit/public-http.ts'
 import { type Random, systemRandom } from './kit/random.ts'
-import { createRecentLines, rememberLog } from './kit/recent-lines.ts'
+import { createRecentLines, withRecentLines } from './kit/recent-lines.ts'
 import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
 import { applyRowLevelSecurity, tenantScoped } from './kit/tenant-isolation.ts'
@@ -125,7 +125,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
   const clock = options.clock ?? systemClock
   const random = systemRandom(clock)
   const recent = createRecentLines(clock)
-  const log = rememberLog(options.log ?? createLog(config.logLevel), recent, config.logLevel)
+  const log = withRecentLines(options.log ?? createLog(config.logLevel), recent, config.logLevel)
   const readLines = shareLines(recent, random.uuid(), options.link)
   // What was started is stopped in the opposite order, also when the start fails half way.
   const stops: (() => Promise<unknown>)[] = []
@@ -171,7 +171,12 @@ async function openDatabase(
     url = postgres.url
   }
   const onError = (error: Error) => log.warn('a database connection broke', errorFields(error))
-  const db = connectDb({ url, poolSize: config.poolSize, prepares: config.preparedStatements, onError })
+  const db = connectDb({
+    url,
+    poolSize: config.poolSize,
+    preparedStatements: config.preparedStatements,
+    onError,
+  })
   stops.push(() => db.close())
   await requireUsableServer(db, config.environment === 'production').catch(explainDatabase(config))
   const { applied } = await migrate(db)
@@ -256,9 +261,9 @@ interface Addresses {
 /** The one object that fits what every slice asks for. */
 async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   const { config, clock, log, random, stops, counters, measured, tracing } = parts
-  const db = tracing.db(passCommits(parts.tenantDb, config.failpoints))
+  const db = tracing.db(withCommitFailpoints(parts.tenantDb, config.failpoints))
   // For shared commits, and for what is remembered for whoever asks next.
-  const unscopedDb = tracing.db(passCommits(parts.db, config.failpoints))
+  const unscopedDb = tracing.db(withCommitFailpoints(parts.db, config.failpoints))
   const { mode } = config
   const secrets = await loadSecrets(db, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
@@ -274,9 +279,9 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   const builtIn = mode === 'test' ? [measure(sandbox)] : []
   const ended = new AbortController()
   stops.push(async () => ended.abort())
-  const renewedUntil = ended.signal
-  const direct = createDirectGateways({ db, clock, random, mode }, unscopedDb, renewedUntil)
-  const routingRules = createRoutingRules({ db: unscopedDb, clock }, renewedUntil)
+  const refreshUntil = ended.signal
+  const direct = createDirectGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
+  const routingRules = createRoutingRules({ db: unscopedDb, clock }, refreshUntil)
   const gateways = createGateways(
     { db: unscopedDb, clock, vault, log, routingRules },
     {
@@ -284,7 +289,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
       configs: config.gateways,
       builtIn,
       perMerchant: [direct],
-      renewedUntil,
+      refreshUntil,
       mode,
       timeoutMs: config.gatewayTimeoutMs,
       publicUrl,
@@ -307,7 +312,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     direct,
     gatewayNames: [...GATEWAYS, ...builtIn, direct].map(({ name }) => name),
     keyPepper: secrets.keyPepper,
-    keyCache: createKeyCache({ db: unscopedDb, clock }, { renewedUntil }),
+    keyCache: createKeyCache({ db: unscopedDb, clock }, { refreshUntil }),
     cappedLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),

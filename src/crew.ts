@@ -10,10 +10,10 @@ import { createMetrics, type Family, labelFamilies } from './kit/metrics.ts'
 import { systemRandom } from './kit/random.ts'
 import {
   createRecentLines,
-  type LinesQuestion,
   type ProcessLines,
+  type ProcessLinesQuery,
   readProcessLines,
-  rememberLog,
+  withRecentLines,
 } from './kit/recent-lines.ts'
 import type { Collected, ServeFacts, ToLeader, Topic, Topics, ToWorker } from './leader-link.ts'
 
@@ -48,9 +48,9 @@ export async function startCrew(
   const clock = options.clock ?? systemClock
   // The death of a worker is told by the leader alone, and whoever watches the log wants to see it.
   const recent = createRecentLines(clock)
-  const log = rememberLog(options.log ?? createLog(config.logLevel), recent, config.logLevel)
+  const log = withRecentLines(options.log ?? createLog(config.logLevel), recent, config.logLevel)
   const own = systemRandom(clock).uuid()
-  const readOwn = (question: LinesQuestion) => readProcessLines(recent, own, question)
+  const readOwn = (question: ProcessLinesQuery) => readProcessLines(recent, own, question)
   const crew = createCrew({ size, env, clock, log, readOwn })
   const stop = async () => {
     await crew.stop()
@@ -85,7 +85,7 @@ interface Needs {
   clock: Clock
   log: Log
   /** The lines of the leader itself. */
-  readOwn(question: LinesQuestion): ProcessLines
+  readOwn(question: ProcessLinesQuery): ProcessLines
 }
 
 interface Member {
@@ -204,7 +204,7 @@ function createCollector(members: ReadonlyMap<number, Member>, clock: Clock, rea
     if (topic === 'lines') {
       const answers = (await collect('lines', question)).flatMap(({ answer }) => answer ?? [])
       // A boundary: a worker asks for lines as every worker is asked.
-      return [readOwn(question as LinesQuestion), ...answers]
+      return [readOwn(question as ProcessLinesQuery), ...answers]
     }
     return [...metrics.families(), ...labelReadings(await collect('metrics', question))]
   }

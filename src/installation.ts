@@ -59,7 +59,7 @@ export function installationRoutes(app: Needs): OperatorRoute[] {
       method: 'GET',
       path: '/admin/v1/jobs',
       summary: 'See what of the background work is due, and what waits',
-      answer: { http: 200, data: JobsAnswer },
+      response: { http: 200, data: JobsAnswer },
       errors: [],
       handle: async () => ok('Background work.', show(await readInstallation(app))),
     }),

@@ -4,8 +4,8 @@
 import cluster from 'node:cluster'
 import type { Family } from './kit/metrics.ts'
 import {
-  type LinesQuestion,
   type ProcessLines,
+  type ProcessLinesQuery,
   type RecentLines,
   readProcessLines,
 } from './kit/recent-lines.ts'
@@ -20,7 +20,7 @@ export interface ServeFacts {
 /** What every worker can be asked. Both sides are sent as JSON. */
 export interface Topics {
   metrics: { question: null; answer: Family[] }
-  lines: { question: LinesQuestion; answer: ProcessLines }
+  lines: { question: ProcessLinesQuery; answer: ProcessLines }
 }
 
 export type Topic = keyof Topics
@@ -87,11 +87,11 @@ export function openLeaderLink(): LeaderLink | undefined {
   }
 }
 
-export type ReadLines = (question: LinesQuestion) => Promise<ProcessLines[]>
+export type ReadLines = (question: ProcessLinesQuery) => Promise<ProcessLines[]>
 
 /** The log of this process and of those that share its port. */
 export function shareLines(recent: RecentLines, process: string, link: LeaderLink | undefined): ReadLines {
-  const read = (question: LinesQuestion) => readProcessLines(recent, process, question)
+  const read = (question: ProcessLinesQuery) => readProcessLines(recent, process, question)
   link?.answer('lines', read)
   return async (question) => (link ? link.collect('lines', question) : [read(question)])
 }

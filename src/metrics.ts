@@ -2,11 +2,11 @@
 // read from the database and is the same whichever process is asked.
 
 import { type InstallationState, readInstallation } from './installation.ts'
+import { createCache } from './kit/cache.ts'
 import type { Clock } from './kit/clock.ts'
-import { COUNTED, type CountedName, type Counters } from './kit/counters.ts'
+import { COUNTER_DEFINITIONS, type CounterName, type Counters } from './kit/counters.ts'
 import type { ConnectedDb, Db } from './kit/db.ts'
 import { errorFields, type Log } from './kit/log.ts'
-import { createMemory } from './kit/memory.ts'
 import { createMetrics, type Family, type Metrics, renderMetrics } from './kit/metrics.ts'
 import { measureProcess } from './kit/process-metrics.ts'
 import type { LeaderLink } from './leader-link.ts'
@@ -31,7 +31,7 @@ interface Needs {
 export function createServiceMetrics(app: Needs): ServiceMetrics {
   const metrics = createMetrics()
   showCounters(metrics, app.counters)
-  const stop = measureProcess(metrics, app.db.use)
+  const stop = measureProcess(metrics, app.db.poolStats)
   const ofInstallation = createInstallationMetrics(app)
   app.link?.answer('metrics', metrics.families)
   const ofProcesses = async () => (app.link ? app.link.collect('metrics', null) : metrics.families())
@@ -42,25 +42,27 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
 /** The numbers that slices count. */
 function showCounters(metrics: Metrics, counters: Counters): void {
   // A boundary: the names of the table's entries are known to be those.
-  for (const [name, { label, help }] of Object.entries(COUNTED))
-    metrics.counted(`cowry_${name}_total`, help, [label], () => countedAs(counters, name as CountedName))
+  for (const [name, { label, help }] of Object.entries(COUNTER_DEFINITIONS))
+    metrics.observableCounter(`cowry_${name}_total`, help, [label], () =>
+      countedAs(counters, name as CounterName),
+    )
 }
 
-function countedAs(counters: Counters, wanted: CountedName) {
+function countedAs(counters: Counters, wanted: CounterName) {
   const found = counters.read().filter(({ name }) => name === wanted)
   return found.map(({ label, total }) => [[label], total] as const)
 }
 
 // Several Prometheus servers and somebody at a terminal ask the database once.
-const REMEMBERED_MS = 5_000
+const TTL_MS = 5_000
 
 /** The state of the installation as metrics; a database that does not answer is one of them. */
 function createInstallationMetrics(app: { db: Db; clock: Clock; log: Log }): () => Promise<Family[]> {
-  const states = createMemory({
+  const states = createCache({
     clock: app.clock,
-    rememberedMs: REMEMBERED_MS,
+    ttlMs: TTL_MS,
     maxEntries: 1,
-    read: () => readInstallation(app),
+    load: () => readInstallation(app),
   })
   return async () => {
     try {

@@ -47,7 +47,7 @@ async function serveUntilEnd(
   const print = (line: string) => void process.stdout.write(`${line}\n`)
   const output = openLogOutput(process.stderr.fd)
   const log = createLog(config.logLevel, output)
-  output.onLost((count) => log.warn('log lines were lost, because nobody took them', { count }))
+  output.onDropped((count) => log.warn('log lines were lost, because nobody took them', { count }))
   const ending = Promise.withResolvers<number>()
   let isEnding = false
   void ending.promise.then(() => {

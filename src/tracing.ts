@@ -40,8 +40,10 @@ export function startTracing({ traces }: Config, { clock, log, random, metrics }
   if (traces === null) return OFF
   const http = createHttpClient()
   const sending = createTraceExport({ http, clock, log }, traces)
-  metrics.counted('cowry_spans_lost_total', 'Spans that no collector took.', [], () => [[[], sending.lost()]])
-  const tracer = createTracer({ random, ratio: traces.ratio, keep: sending.keep })
+  metrics.observableCounter('cowry_spans_lost_total', 'Spans that no collector took.', [], () => [
+    [[], sending.dropped()],
+  ])
+  const tracer = createTracer({ random, ratio: traces.ratio, onFinished: sending.add })
   return {
     tracer,
     db: (db) => tracedDb(db, tracer),

@@ -1,4 +1,4 @@
-import { wholePage } from '../core/page.ts'
+import { singlePage } from '../core/page.ts'
 import { listed, type Route, route } from '../kit/route.ts'
 import {
   COUNTRY_EXAMPLE,
@@ -23,12 +23,12 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       summary: 'List the currencies',
       description:
         'All 28, with what an amount in each may look like and the smallest that your gateways take.',
-      answer: { http: 200, data: CurrencyRecord, list: true },
+      response: { http: 200, data: CurrencyRecord, list: true },
       errors: [],
       examples: { data: [CURRENCY_EXAMPLE] },
       handle: async ({ merchant }) => {
         const currencies = await listCurrencies(app, merchant)
-        return listed('Currencies retrieved.', currencies, wholePage(currencies.length))
+        return listed('Currencies retrieved.', currencies, singlePage(currencies.length))
       },
     }),
     route({
@@ -38,12 +38,12 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       scope: 'checkout:read',
       summary: 'List the countries',
       description: 'Those that use one of the currencies, with their mobile-money networks.',
-      answer: { http: 200, data: CountryRecord, list: true },
+      response: { http: 200, data: CountryRecord, list: true },
       errors: [],
       examples: { data: [COUNTRY_EXAMPLE] },
       handle: async () => {
         const countries = listCountries()
-        return listed('Countries retrieved.', countries, wholePage(countries.length))
+        return listed('Countries retrieved.', countries, singlePage(countries.length))
       },
     }),
     route({
@@ -54,12 +54,12 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       summary: 'List the gateways that serve you',
       description:
         'Those that are configured for you, with what they collect. Health is as this service sees it: a gateway that is down has not answered lately and is tried last.',
-      answer: { http: 200, data: GatewayRecord, list: true },
+      response: { http: 200, data: GatewayRecord, list: true },
       errors: [],
       examples: { data: [GATEWAY_EXAMPLE] },
       handle: async ({ merchant }) => {
         const gateways = await listGateways(app, merchant)
-        return listed('Gateways retrieved.', gateways, wholePage(gateways.length))
+        return listed('Gateways retrieved.', gateways, singlePage(gateways.length))
       },
     }),
     route({
@@ -71,12 +71,12 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       description:
         'For a currency and a country, or for all: who is tried, in this order, and who is left out and why. The next one is tried only when the one before provably began nothing. With a split, percent is the share of payments that go to a gateway first.',
       query: RoutesQuery,
-      answer: { http: 200, data: RouteRecord, list: true },
+      response: { http: 200, data: RouteRecord, list: true },
       errors: ['invalid_currency', 'invalid_country'],
       examples: { data: [ROUTE_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const routes = await listRoutes(app, merchant, query)
-        return listed('Routes retrieved.', routes, wholePage(routes.length))
+        return listed('Routes retrieved.', routes, singlePage(routes.length))
       },
     }),
   ]

@@ -53,7 +53,7 @@ async function chargeOnce(
   gateway: Gateway,
 ): Promise<Recorded & { method: MethodRow }> {
   // If the process dies during the call, the attempt is on disk and the resolver asks the gateway what happened.
-  await app.failpoints.pass('charge.before_record')
+  await app.failpoints.hit('charge.before_record')
   const first = {
     id: app.random.uuid(),
     gatewayKey: newGatewayKey(app.random),
@@ -85,7 +85,7 @@ async function chargeOnce(
   )
   if (recorded.replayed) return { ...recorded, method }
 
-  await app.failpoints.pass('charge.after_record')
+  await app.failpoints.hit('charge.after_record')
   const attempt = newAttempt(recorded.payment, {
     ...first,
     number: 1,
@@ -96,7 +96,7 @@ async function chargeOnce(
     startedAt: recorded.payment.createdAt,
   })
   const outcome = await submitCharge(app, gateway, recorded.payment, attempt, method)
-  await app.failpoints.pass('charge.after_call')
+  await app.failpoints.hit('charge.after_call')
   const applied = await applyOutcome(app, { payment: recorded.payment, attempt, method }, outcome, {
     source: 'api',
     firstCall: true,

@@ -1,4 +1,4 @@
-import { REPLAYED } from '../kit/idempotency.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -21,7 +21,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
         'A decline is an answer: 201 with status failed and its failure. An outcome that is not known yet is 201 with status processing; it is resolved by asking the gateway, never by charging again.',
       body: RecurringChargeBody,
       issues: chargeIssues,
-      answer: { http: 201, data: ChargeRecord },
+      response: { http: 201, data: ChargeRecord },
       errors: [
         'invalid_currency',
         'amount_out_of_range',
@@ -46,7 +46,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
         return created(
           messageOf(payment.status),
           await serializeCharge(app, payment, method),
-          replayed ? REPLAYED : undefined,
+          replayed ? REPLAYED_HEADER : undefined,
         )
       },
     }),
@@ -57,7 +57,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       scope: 'charges:write',
       summary: 'Get a charge as it is stored',
       params: UuidParams,
-      answer: { http: 200, data: ChargeRecord },
+      response: { http: 200, data: ChargeRecord },
       errors: ['invalid_uuid', 'charge_not_found'],
       examples: { data: CHARGE_EXAMPLE },
       handle: async ({ merchant, params }) =>

@@ -3,7 +3,7 @@
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import { plainTexts } from '../core/plain-text.ts'
+import { sanitizeTexts } from '../core/sanitize-text.ts'
 import { isBlocked } from '../customers/service.ts'
 import {
   type CheckoutChoice,
@@ -136,7 +136,7 @@ async function startOnce(
   assertPromptCooldown(view.attempts, choice, app.clock.now())
   await requireCapacity(app, payment)
   await consumePromptQuota(app, choice)
-  await app.failpoints.pass('checkout.before_start')
+  await app.failpoints.hit('checkout.before_start')
   // One press of the payer: whoever provably begins nothing is followed by the next, and nobody else ever is.
   let retryable: PaymentRow | undefined = payment
   for (const [index, candidate] of candidates.entries()) {
@@ -207,10 +207,10 @@ async function submitToCandidate(
   })
   if (!moved) return undefined
 
-  await app.failpoints.pass('checkout.after_start')
+  await app.failpoints.hit('checkout.after_start')
   const current: PaymentWithAttempt = { payment: next, attempt }
   const outcome = await submitCheckout(app, gateway, current)
-  await app.failpoints.pass('checkout.after_call')
+  await app.failpoints.hit('checkout.after_call')
   const canFailOver = !action.isLast && isNotSubmitted(outcome)
   const applied = await applyOutcome(app, current, outcome, {
     source: 'checkout',
@@ -246,9 +246,9 @@ export async function submitCheckout(
     await markAwaitingCustomer(app, { payment, attempt }, started, null, gateway.recovery)
   }
   if (started.kind !== 'started') return started
-  await app.failpoints.pass('checkout.after_answer')
+  await app.failpoints.hit('checkout.after_answer')
   // What a provider writes is kept, so it must be text that can be kept.
-  const { gatewayReference, next } = plainTexts(started)
+  const { gatewayReference, next } = sanitizeTexts(started)
   const outcome: Pending = { kind: 'pending', gatewayReference }
   await markAwaitingCustomer(app, { payment, attempt }, outcome, next, gateway.recovery)
   return outcome

@@ -6,7 +6,7 @@ export function checkoutJobs(app: PaymentsApp): Job[] {
   return [
     {
       name: 'purge-prompt-windows',
-      everyMs: 600_000,
+      intervalMs: 600_000,
       run: () => purgePromptWindows(app.db, app.clock.now()),
     },
   ]

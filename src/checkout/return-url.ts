@@ -3,7 +3,7 @@
 
 import { errorFromIssues } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
-import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
+import { isLocalhost, readWebAddress } from '../core/web-address.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 
@@ -24,7 +24,7 @@ export function isAllowedReturn(
 ): boolean {
   const target = readReturnUrl(url, mode === 'test')
   if (!target) return false
-  if (profile.redirectOrigins.length === 0 || (mode === 'test' && isOwnMachine(target))) return true
+  if (profile.redirectOrigins.length === 0 || (mode === 'test' && isLocalhost(target))) return true
   return profile.redirectOrigins.includes(target.origin)
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
-import { REPLAYED } from '../kit/idempotency.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, ok, type Route, route } from '../kit/route.ts'
 import { UuidInput, UuidParams } from '../kit/schema.ts'
 import { verifyPayment } from '../outcomes/verify.ts'
@@ -24,7 +24,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
         'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
       body: InitiateBody,
       issues: initiateIssues(app.settings.mode === 'test'),
-      answer: { http: 201, data: InitiatedPayment },
+      response: { http: 201, data: InitiatedPayment },
       errors: [
         'invalid_currency',
         'country_required',
@@ -43,7 +43,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
         return created(
           'Payment initiated.',
           serializeInitiated(app, payment),
-          replayed ? REPLAYED : undefined,
+          replayed ? REPLAYED_HEADER : undefined,
         )
       },
     }),
@@ -59,7 +59,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
         reference: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
         uuid: Type.Optional(UuidInput),
       }),
-      answer: { http: 200, data: PaymentRecord },
+      response: { http: 200, data: PaymentRecord },
       errors: ['missing_reference', 'invalid_uuid', 'payment_not_found'],
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, query }) => {
@@ -74,7 +74,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       scope: 'checkout:read',
       summary: 'Get a payment as it is stored',
       params: UuidParams,
-      answer: { http: 200, data: PaymentRecord },
+      response: { http: 200, data: PaymentRecord },
       errors: ['invalid_uuid', 'payment_not_found'],
       examples: { data: PAYMENT_EXAMPLE },
       handle: async ({ merchant, params }) => {

@@ -54,18 +54,18 @@ export function formatAmount(amount: Money): string {
 }
 
 export function add(a: Money, b: Money): Money {
-  return money(a.minor + sameCurrency(a, b).minor, a.currency)
+  return money(a.minor + requireSameCurrency(a, b).minor, a.currency)
 }
 
 export function subtract(a: Money, b: Money): Money {
-  return money(a.minor - sameCurrency(a, b).minor, a.currency)
+  return money(a.minor - requireSameCurrency(a, b).minor, a.currency)
 }
 
 export function equals(a: Money, b: Money): boolean {
   return a.currency === b.currency && a.minor === b.minor
 }
 
-function sameCurrency(a: Money, b: Money): Money {
+function requireSameCurrency(a: Money, b: Money): Money {
   if (a.currency !== b.currency) throw new Error(`cannot mix ${a.currency} with ${b.currency}`)
   return b
 }

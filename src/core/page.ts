@@ -19,7 +19,7 @@ export const MAX_LIMIT = 100
 export const COUNT_CAP = 10_000
 
 /** A list that is short by nature and always comes as one page. */
-export function wholePage(count: number): PageMeta {
+export function singlePage(count: number): PageMeta {
   return {
     page: 1,
     limit: Math.max(count, 1),

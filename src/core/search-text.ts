@@ -13,23 +13,23 @@ const GRAM = 4
  * others have. Whoever has them all may yet lack the text: it is compared as well.
  */
 export function searchQueryOf(merchantId: string, text: string): string {
-  const characters = Array.from(tellingPart(text))
-  const mark = merchantId.slice(-8)
-  if (characters.length < GRAM) return `${quoted(mark + characters.join(''))}:*`
+  const characters = Array.from(selectivePart(text))
+  const merchantSuffix = merchantId.slice(-8)
+  if (characters.length < GRAM) return `${quoteLexeme(merchantSuffix + characters.join(''))}:*`
   const starts = Array.from({ length: Math.floor(characters.length / GRAM) }, (_, index) => index * GRAM)
   const grams = [...starts, characters.length - GRAM].map((start) =>
     characters.slice(start, start + GRAM).join(''),
   )
-  return [...new Set(grams)].map((gram) => quoted(mark + gram)).join(' & ')
+  return [...new Set(grams)].map((gram) => quoteLexeme(merchantSuffix + gram)).join(' & ')
 }
 
 // Three pieces tell almost all e-mails of a merchant apart; each further one is read as well.
-const TELLING = 3 * GRAM
+const MAX_SELECTIVE_CHARACTERS = 3 * GRAM
 
 /** Every other e-mail ends like this one: what stands before the @ is found much sooner by itself. */
-function tellingPart(text: string): string {
+function selectivePart(text: string): string {
   const end = text.indexOf('@') + 1
-  return end > GRAM ? Array.from(text.slice(0, end)).slice(-TELLING).join('') : text
+  return end > GRAM ? Array.from(text.slice(0, end)).slice(-MAX_SELECTIVE_CHARACTERS).join('') : text
 }
 
-const quoted = (gram: string): string => `'${gram.replaceAll(/['\\]/g, '$&$&')}'`
+const quoteLexeme = (gram: string): string => `'${gram.replaceAll(/['\\]/g, '$&$&')}'`

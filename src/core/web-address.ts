@@ -16,6 +16,6 @@ export function readWebAddress(text: string): URL | undefined {
 }
 
 /** The developer's own machine, which has no certificate. */
-export function isOwnMachine(url: URL): boolean {
+export function isLocalhost(url: URL): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
 }

@@ -6,7 +6,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db.ts'
-import { countGrowing, type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
+import { countUpToCap, keysetPosition, type ListWindow, substringPattern } from '../kit/pagination.ts'
 import { CUSTOMER_COLUMNS, type CustomerRow } from './queries.ts'
 
 export interface CustomersPage {
@@ -66,7 +66,7 @@ export async function listCustomerRows(
   const isUnfiltered = window.createdFrom === null && window.createdTo === null
   const [rows, counted] = await Promise.all([
     db.query(window.order === 'desc' ? selectNewest : selectOldest, pageValues(merchantId, window)),
-    isUnfiltered ? countGrowing(cappedLists, `customers:${merchantId}`, count) : count(),
+    isUnfiltered ? countUpToCap(cappedLists, `customers:${merchantId}`, count) : count(),
   ])
   return { rows, counted }
 }
@@ -205,7 +205,7 @@ const periodValues = (merchantId: string, { createdFrom, createdTo }: ListWindow
 
 const pageValues = (merchantId: string, window: ListWindow) => [
   ...periodValues(merchantId, window),
-  ...positionOf(window),
+  ...keysetPosition(window),
   window.limit + 1,
   window.offset,
 ]

@@ -9,7 +9,7 @@ import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
 import type { SavedMethod } from '../gateways/gateway.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
-import { isRepeat, type Once } from '../kit/idempotency.ts'
+import { type IdempotentResult, isReplay } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
 import {
   chooseDefault,
@@ -162,12 +162,12 @@ export async function makeDefault(
   customerId: string,
   id: string,
   key?: string,
-): Promise<Once<SavedMethodView>> {
+): Promise<IdempotentResult<SavedMethodView>> {
   const claim = { merchantId: merchant.id, key, operation: MAKE_DEFAULT, input: { customerId, id } }
   const once = await retryOnUniqueViolation(() =>
     app.db.transaction(async (tx) => {
       const locked = await requireLockedMethod(tx, merchant, customerId, id)
-      if (await isRepeat(app, tx, claim)) return { record: locked, replayed: true }
+      if (await isReplay(app, tx, claim)) return { record: locked, replayed: true }
       const status = statusOf(locked, app.clock.now())
       const record = status === 'active' ? await setDefault(tx, merchant.id, customerId, id) : undefined
       if (!record) throw new ApiError('invalid_state', { message: `This payment method is ${status}.` })

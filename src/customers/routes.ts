@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { wholePage } from '../core/page.ts'
-import { REPLAYED } from '../kit/idempotency.ts'
+import { singlePage } from '../core/page.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidInput, UuidParams } from '../kit/schema.ts'
 import type { CustomersApp } from './app.ts'
@@ -31,7 +31,7 @@ function readRoutes(app: CustomersApp): Route[] {
       summary: 'List customers',
       description: 'Newest first. Searchable by name or e-mail; deep pages go by cursor.',
       query: CustomersQuery,
-      answer: { http: 200, data: CustomerRecord, list: true },
+      response: { http: 200, data: CustomerRecord, list: true },
       errors: ['validation_failed'],
       examples: { data: [CUSTOMER_EXAMPLE] },
       handle: async ({ merchant, query }) => {
@@ -46,7 +46,7 @@ function readRoutes(app: CustomersApp): Route[] {
       scope: 'customers:read',
       summary: 'Get a customer',
       params: UuidParams,
-      answer: { http: 200, data: CustomerRecord },
+      response: { http: 200, data: CustomerRecord },
       errors: ['invalid_uuid', 'customer_not_found'],
       examples: { data: CUSTOMER_EXAMPLE },
       handle: async ({ merchant, params }) =>
@@ -59,12 +59,12 @@ function readRoutes(app: CustomersApp): Route[] {
       scope: 'customers:read',
       summary: "List a customer's saved payment methods",
       params: UuidParams,
-      answer: { http: 200, data: SavedMethodRecord, list: true },
+      response: { http: 200, data: SavedMethodRecord, list: true },
       errors: ['invalid_uuid', 'customer_not_found'],
       examples: { data: [METHOD_EXAMPLE] },
       handle: async ({ merchant, params }) => {
         const methods = await listSavedMethods(app, merchant, params.uuid)
-        return listed('Payment methods retrieved.', methods, wholePage(methods.length))
+        return listed('Payment methods retrieved.', methods, singlePage(methods.length))
       },
     }),
   ]
@@ -82,13 +82,13 @@ function writeRoutes(app: CustomersApp): Route[] {
         'Not needed before a payment: every payment and charge makes its customer by itself. An e-mail that is known answers 409 and names the customer.',
       body: CreateCustomerBody,
       issues: customerIssues,
-      answer: { http: 201, data: CustomerRecord },
+      response: { http: 201, data: CustomerRecord },
       errors: ['validation_failed', 'customer_exists', 'card_data_not_allowed'],
       examples: { body: CUSTOMER_BODY_EXAMPLE, data: NEW_CUSTOMER_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const fields = toNewCustomer(body)
         const { record, replayed } = await createCustomer(app, merchant, fields, idempotencyKey)
-        return created('Customer created.', toCustomer(record), replayed ? REPLAYED : undefined)
+        return created('Customer created.', toCustomer(record), replayed ? REPLAYED_HEADER : undefined)
       },
     }),
     route({
@@ -102,7 +102,7 @@ function writeRoutes(app: CustomersApp): Route[] {
       params: UuidParams,
       body: UpdateCustomerBody,
       issues: customerIssues,
-      answer: { http: 200, data: CustomerRecord },
+      response: { http: 200, data: CustomerRecord },
       errors: [
         'validation_failed',
         'invalid_uuid',
@@ -129,7 +129,7 @@ function blockRoutes(app: CustomersApp): Route[] {
         'From now on the customer can neither pay nor be charged: 422 customer_blocked. An attempt that is under way goes on, and what it collects is yours.',
       params: UuidParams,
       body: BlockCustomerBody,
-      answer: { http: 200, data: CustomerRecord },
+      response: { http: 200, data: CustomerRecord },
       errors: ['validation_failed', 'invalid_uuid', 'customer_not_found', 'card_data_not_allowed'],
       examples: {
         body: { reason: 'Two chargebacks in March' },
@@ -137,7 +137,11 @@ function blockRoutes(app: CustomersApp): Route[] {
       },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const blocked = await blockCustomer(app, merchant, params.uuid, body.reason, idempotencyKey)
-        return ok('Customer blocked.', toCustomer(blocked.record), blocked.replayed ? REPLAYED : undefined)
+        return ok(
+          'Customer blocked.',
+          toCustomer(blocked.record),
+          blocked.replayed ? REPLAYED_HEADER : undefined,
+        )
       },
     }),
     route({
@@ -147,12 +151,12 @@ function blockRoutes(app: CustomersApp): Route[] {
       scope: 'customers:write',
       summary: 'Unblock a customer',
       params: UuidParams,
-      answer: { http: 200, data: CustomerRecord },
+      response: { http: 200, data: CustomerRecord },
       errors: ['invalid_uuid', 'customer_not_found'],
       examples: { data: CUSTOMER_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await unblockCustomer(app, merchant, params.uuid, idempotencyKey)
-        return ok('Customer unblocked.', toCustomer(record), replayed ? REPLAYED : undefined)
+        return ok('Customer unblocked.', toCustomer(record), replayed ? REPLAYED_HEADER : undefined)
       },
     }),
   ]
@@ -171,7 +175,7 @@ function methodRoutes(app: CustomersApp): Route[] {
       description:
         'Its token answers recurring_token_inactive from now on, for good: the same card saved again has another token. If it was the default, the method that was used last takes its place. A repeat answers the same record.',
       params: MethodParams,
-      answer: { http: 200, data: SavedMethodRecord },
+      response: { http: 200, data: SavedMethodRecord },
       errors: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found'],
       examples: { data: { ...METHOD_EXAMPLE, status: 'revoked', isDefault: false } },
       handle: async ({ merchant, params }) =>
@@ -185,13 +189,13 @@ function methodRoutes(app: CustomersApp): Route[] {
       summary: 'Make a saved payment method the default',
       description: 'A customer has one default. A method that was revoked or has expired cannot be it.',
       params: MethodParams,
-      answer: { http: 200, data: SavedMethodRecord },
+      response: { http: 200, data: SavedMethodRecord },
       errors: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found', 'invalid_state'],
       examples: { data: METHOD_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { uuid, methodUuid } = params
         const { record, replayed } = await makeDefault(app, merchant, uuid, methodUuid, idempotencyKey)
-        return ok('Default changed.', record, replayed ? REPLAYED : undefined)
+        return ok('Default changed.', record, replayed ? REPLAYED_HEADER : undefined)
       },
     }),
   ]

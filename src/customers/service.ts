@@ -4,7 +4,7 @@
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import type { CustomersApp } from './app.ts'
 import { listCustomerRows, searchCustomerRows } from './list-queries.ts'
 import { findMethod, listMethodRows, listMethodRowsById, type MethodRow } from './method-queries.ts'

@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
-import { createOnce, isRepeat, type KeyClaim, type Once } from '../kit/idempotency.ts'
+import { createIdempotently, type IdempotentResult, isReplay, type KeyClaim } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
 import { applyCustomerChanges, assertNoCardNumbers, type CustomerChanges } from './input.ts'
 import {
@@ -28,9 +28,9 @@ export async function createCustomer(
   merchant: Merchant,
   fields: CustomerFields,
   idempotencyKey: string | undefined,
-): Promise<Once<CustomerRow>> {
+): Promise<IdempotentResult<CustomerRow>> {
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE, input: fields }
-  return createOnce(app, claim, {
+  return createIdempotently(app, claim, {
     make: (tx, id) => insertNewCustomer(app, tx, merchant, id, fields),
     find: (id) => findCustomer(app.db, merchant.id, id),
   })
@@ -101,7 +101,7 @@ export async function blockCustomer(
   id: string,
   reason: string | undefined,
   key?: string,
-): Promise<Once<CustomerRow>> {
+): Promise<IdempotentResult<CustomerRow>> {
   assertNoCardNumbers({ reason })
   const claim = { merchantId: merchant.id, key, operation: BLOCK, input: { id, reason } }
   return setStatus(app, claim, id, 'blocked', reason ?? null)
@@ -112,7 +112,7 @@ export async function unblockCustomer(
   merchant: Merchant,
   id: string,
   key?: string,
-): Promise<Once<CustomerRow>> {
+): Promise<IdempotentResult<CustomerRow>> {
   const claim = { merchantId: merchant.id, key, operation: UNBLOCK, input: { id } }
   return setStatus(app, claim, id, 'active', null)
 }
@@ -123,10 +123,10 @@ async function setStatus(
   id: string,
   status: CustomerRow['status'],
   reason: string | null,
-): Promise<Once<CustomerRow>> {
+): Promise<IdempotentResult<CustomerRow>> {
   const { merchantId } = claim
   return app.db.transaction(async (tx) => {
-    const replayed = await isRepeat(app, tx, claim)
+    const replayed = await isReplay(app, tx, claim)
     const record = replayed
       ? await findCustomer(tx, merchantId, id)
       : await setCustomerStatus(tx, merchantId, id, status, reason, app.clock.now())

@@ -36,7 +36,7 @@ export function createDeliveryWriter(db: Db): FinishDelivery {
   return createBatcher({
     maxSize: BATCH_SIZE,
     concurrency: BATCHES_AT_ONCE,
-    isolates: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
+    shouldSplit: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
     run: (results: readonly DeliveryResult[]) => finishDeliveries(db, results),
   })
 }

@@ -4,7 +4,7 @@
 import { addMs } from '../kit/clock.ts'
 import { VaultError } from '../kit/crypto.ts'
 import { errorFields } from '../kit/log.ts'
-import type { PublicAnswer } from '../kit/public-http.ts'
+import type { PublicHttpResult } from '../kit/public-http.ts'
 import type { WebhooksApp } from './app.ts'
 import type { ClaimedDelivery } from './claim-queries.ts'
 import { disableFailing } from './disable.ts'
@@ -39,10 +39,10 @@ async function deliver(
   lane: Call,
   chainUntil: Date,
 ): Promise<ClaimedDelivery | undefined> {
-  await app.failpoints.pass('delivery.after_claim')
+  await app.failpoints.hit('delivery.after_claim')
   const startedAt = app.clock.now()
   const { signature, answer } = await call(app, delivery, startedAt)
-  await app.failpoints.pass('delivery.after_answer')
+  await app.failpoints.hit('delivery.after_answer')
   const endedAt = app.clock.now()
   lane.answered(endedAt)
   const verdict = judge(answer, endedAt)
@@ -69,7 +69,7 @@ async function call(
   app: WebhooksApp,
   delivery: ClaimedDelivery,
   at: Date,
-): Promise<{ signature: string; answer: PublicAnswer }> {
+): Promise<{ signature: string; answer: PublicHttpResult }> {
   try {
     const signature = signDelivery(app.vault, delivery, at)
     const headers = deliveryHeaders(delivery.eventId, at, signature)
@@ -80,7 +80,7 @@ async function call(
     if (!(error instanceof VaultError)) throw error
     app.log.error('the secret of an endpoint does not open', { ...namesOf(delivery), ...errorFields(error) })
     const words = 'The secret of the endpoint could not be read. Rotate it.'
-    return { signature: '', answer: { kind: 'failed', failure: 'closed', words, durationMs: 0 } }
+    return { signature: '', answer: { kind: 'failed', failure: 'closed', message: words, durationMs: 0 } }
   }
 }
 
@@ -101,11 +101,11 @@ function afterwards(
 const ANSWER_CHARACTERS = 200
 
 function seen(
-  answer: PublicAnswer,
+  answer: PublicHttpResult,
 ): Pick<DeliveryResult, 'http_status' | 'error' | 'response_body' | 'duration_ms'> {
   const { durationMs: duration_ms } = answer
   if (answer.kind === 'failed')
-    return { http_status: null, error: answer.words, response_body: null, duration_ms }
+    return { http_status: null, error: answer.message, response_body: null, duration_ms }
   const text = [...answer.body].slice(0, ANSWER_CHARACTERS).join('')
   return { http_status: answer.status, error: null, response_body: text, duration_ms }
 }
@@ -114,7 +114,7 @@ async function noteFailure(
   app: WebhooksApp,
   delivery: ClaimedDelivery,
   verdict: Verdict,
-  answer: PublicAnswer,
+  answer: PublicHttpResult,
   at: Date,
 ): Promise<void> {
   const http = answer.kind === 'answered' ? answer.status : null

@@ -7,7 +7,7 @@ import type { EventRow } from '../events/read-queries.ts'
 import { recordEvents, requireEvent } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'
-import { createOnce, type Once } from '../kit/idempotency.ts'
+import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
 import type { WebhooksApp } from './app.ts'
 import {
   deleteEndpointRow,
@@ -55,10 +55,10 @@ export async function createEndpoint(
   merchant: Merchant,
   input: EndpointInput,
   key: string | undefined,
-): Promise<Once<WithSecret>> {
+): Promise<IdempotentResult<WithSecret>> {
   requireAcceptable(app, input)
   const claim = { merchantId: merchant.id, key, operation: `POST ${PATH}`, input }
-  return createOnce(app, claim, {
+  return createIdempotently(app, claim, {
     make: (tx, id) => addEndpoint(app, tx, merchant.id, id, input),
     find: (id) => findWithSecret(app, merchant.id, id, id),
   })
@@ -156,11 +156,11 @@ export async function rotateSecret(
   id: string,
   input: { overlapHours?: number },
   key: string | undefined,
-): Promise<Once<WithSecret>> {
+): Promise<IdempotentResult<WithSecret>> {
   const { overlapHours = DEFAULT_OVERLAP_HOURS } = input
   const operation = `POST ${PATH}/{uuid}/rotate-secret`
   const claim = { merchantId: merchant.id, key, operation, input: { id, ...input } }
-  return createOnce(app, claim, {
+  return createIdempotently(app, claim, {
     async make(tx, requestId) {
       const secret = newSecret(app.random)
       const sealed = sealSecret(app.vault, { merchantId: merchant.id, endpointId: id }, secret)
@@ -192,10 +192,10 @@ export async function testEndpoint(
   merchant: Merchant,
   id: string,
   key: string | undefined,
-): Promise<Once<EventRow>> {
+): Promise<IdempotentResult<EventRow>> {
   const operation = `POST ${PATH}/{uuid}/test`
   const claim = { merchantId: merchant.id, key, operation, input: { id } }
-  return createOnce(app, claim, {
+  return createIdempotently(app, claim, {
     async make(tx, eventId) {
       const endpoint = await raiseVersion(tx, merchant.id, id)
       if (!endpoint) throw new ApiError('webhook_endpoint_not_found')

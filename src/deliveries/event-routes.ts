@@ -1,10 +1,10 @@
 // Events, how they were delivered, and sending them again.
 
 import type { Issue } from '../core/errors.ts'
-import { wholePage } from '../core/page.ts'
+import { singlePage } from '../core/page.ts'
 import { listEvents, requireEvent } from '../events/service.ts'
-import { type Once, REPLAYED } from '../kit/idempotency.ts'
-import { type Answer, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { type IdempotentResult, REPLAYED_HEADER } from '../kit/idempotency.ts'
+import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import type { WebhooksApp } from './app.ts'
 import {
@@ -47,7 +47,7 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
     summary: 'List events',
     description: 'Newest first, whether or not an endpoint wanted them; deep pages go by cursor.',
     query: EventsQuery,
-    answer: { http: 200, data: EventRecord, list: true },
+    response: { http: 200, data: EventRecord, list: true },
     errors: ['validation_failed', 'invalid_uuid'],
     examples: { data: [EVENT_EXAMPLE] },
     handle: async ({ merchant, query }) => {
@@ -63,7 +63,7 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
     summary: 'Get an event',
     description: 'As it is delivered.',
     params: UuidParams,
-    answer: { http: 200, data: EventRecord },
+    response: { http: 200, data: EventRecord },
     errors: ['invalid_uuid', 'event_not_found'],
     examples: { data: EVENT_EXAMPLE },
     handle: async ({ merchant, params }) =>
@@ -76,13 +76,13 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
     summary: 'List the deliveries of an event',
     description: `One for each endpoint, with its tries. Kept for ${KEPT_DAYS} days after they ended.`,
     params: UuidParams,
-    answer: { http: 200, data: DeliveryRecord, list: true },
+    response: { http: 200, data: DeliveryRecord, list: true },
     errors: ['invalid_uuid', 'event_not_found'],
     examples: { data: [DELIVERY_EXAMPLE] },
     handle: async ({ merchant, params }) => {
       const deliveries = await listDeliveries(app, merchant, params.uuid)
       const records = deliveries.map((delivery) => toDelivery(params.uuid, delivery))
-      return listed('Deliveries retrieved.', records, wholePage(records.length))
+      return listed('Deliveries retrieved.', records, singlePage(records.length))
     },
   }),
 ]
@@ -97,7 +97,7 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
       'To every enabled endpoint that listens to it, or to the one named, under the same id and with the same body.',
     params: UuidParams,
     body: ReplayEventBody,
-    answer: { http: 201, data: ReplayRecord },
+    response: { http: 201, data: ReplayRecord },
     errors: [
       'validation_failed',
       'invalid_uuid',
@@ -117,7 +117,7 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
     summary: 'Send the events of a time again',
     description: `Any number of them, oldest first, little by little: the answer says that it is queued, and its own address how far it is. At most ${MAX_QUEUED_REPLAYS} at once.`,
     body: ReplayRangeBody,
-    answer: { http: 201, data: ReplayRecord },
+    response: { http: 201, data: ReplayRecord },
     errors: [
       'validation_failed',
       'invalid_uuid',
@@ -137,7 +137,7 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
     summary: 'See how far a replay is',
     description: `Kept for ${KEPT_DAYS} days after it ended.`,
     params: UuidParams,
-    answer: { http: 200, data: ReplayRecord },
+    response: { http: 200, data: ReplayRecord },
     errors: ['invalid_uuid', 'replay_not_found'],
     examples: { data: PROGRESS_EXAMPLE },
     handle: async ({ merchant, params }) =>
@@ -158,8 +158,8 @@ function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }
 
-function answerReplay({ record, replayed }: Once<ReplayRow>): Answer {
-  return created(describeReplay(record), toReplay(record), replayed ? REPLAYED : undefined)
+function answerReplay({ record, replayed }: IdempotentResult<ReplayRow>): RouteResponse {
+  return created(describeReplay(record), toReplay(record), replayed ? REPLAYED_HEADER : undefined)
 }
 
 function describeReplay({ status, events, deliveries }: ReplayRow): string {

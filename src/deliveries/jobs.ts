@@ -18,44 +18,44 @@ export function webhookJobs(app: WebhooksApp, keptDays = KEPT_DAYS): Job[] {
   return [
     {
       name: 'deliver-events',
-      everyMs: 200,
+      intervalMs: 200,
       concurrency: CONCURRENCY,
-      looksAfterEach: true,
+      claimsAfterEach: true,
       claim: (limit) => claimDeliveries(app, limit, rounds),
     },
     {
       name: 'replay-events',
-      everyMs: 500,
+      intervalMs: 500,
       run: async () => ((await replaySlice(app.db, app.clock.now(), forgottenBefore())) ? 1 : 0),
     },
     {
       name: 'dead-letter-deliveries',
-      everyMs: 2_000,
+      intervalMs: 2_000,
       run: () => buryDeliveries(app.db, app.clock.now()),
     },
     {
       name: 'clear-previous-secrets',
-      everyMs: 60_000,
+      intervalMs: 60_000,
       run: () => clearPreviousSecrets(app.db, app.clock.now()),
     },
     {
       name: 'purge-deliveries',
-      everyMs: 600_000,
+      intervalMs: 600_000,
       run: () => forgetDeliveries(app.db, forgottenBefore()),
     },
     {
       name: 'maintain-delivery-partitions',
-      everyMs: 3_600_000,
+      intervalMs: 3_600_000,
       run: () => keepMonthsOfTries(app.db, keptDays + LONGEST_DELIVERY_DAYS),
     },
     {
       name: 'purge-replays',
-      everyMs: 600_000,
+      intervalMs: 600_000,
       run: () => forgetReplays(app.db, forgottenBefore()),
     },
     {
       name: 'purge-endpoints',
-      everyMs: 600_000,
+      intervalMs: 600_000,
       run: () => forgetEndpoints(app.db, forgottenBefore()),
     },
   ]

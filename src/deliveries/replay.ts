@@ -6,7 +6,7 @@ import type { EventType } from '../core/event-types.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { requireEvent } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
-import { createOnce, type Once } from '../kit/idempotency.ts'
+import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
 import type { WebhooksApp } from './app.ts'
 import { type DeliveryRow, listDeliveryRows } from './delivery-queries.ts'
 import { requireEnabled, requireEndpoint } from './endpoints.ts'
@@ -48,10 +48,10 @@ export async function replayOne(
   eventId: string,
   input: { endpoint?: string },
   key: string | undefined,
-): Promise<Once<ReplayRow>> {
+): Promise<IdempotentResult<ReplayRow>> {
   const operation = 'POST /api/v1/events/{uuid}/replay'
   const claim = { merchantId: merchant.id, key, operation, input: { eventId, ...input } }
-  return createOnce(app, claim, {
+  return createIdempotently(app, claim, {
     async make(tx, id) {
       await requireEvent({ db: tx }, merchant, eventId)
       const endpointId = await targetOf(tx, merchant, input.endpoint)
@@ -69,9 +69,9 @@ export async function replayMany(
   merchant: Merchant,
   input: RangeInput,
   key: string | undefined,
-): Promise<Once<ReplayRow>> {
+): Promise<IdempotentResult<ReplayRow>> {
   const claim = { merchantId: merchant.id, key, operation: 'POST /api/v1/events/replay', input }
-  return createOnce(app, claim, {
+  return createIdempotently(app, claim, {
     async make(tx, id) {
       const { types = null, onlyUndelivered = false } = input
       const endpointId = await targetOf(tx, merchant, input.endpoint)

@@ -1,6 +1,6 @@
-import { wholePage } from '../core/page.ts'
-import { type Once, REPLAYED } from '../kit/idempotency.ts'
-import { type Answer, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { singlePage } from '../core/page.ts'
+import { type IdempotentResult, REPLAYED_HEADER } from '../kit/idempotency.ts'
+import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import type { WebhooksApp } from './app.ts'
 import {
@@ -50,7 +50,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     summary: 'Add a webhook endpoint',
     description: `Every event that matches is sent there from now on, signed as Standard Webhooks has it. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
     body: CreateEndpointBody,
-    answer: { http: 201, data: EndpointWithSecret },
+    response: { http: 201, data: EndpointWithSecret },
     errors: [
       'validation_failed',
       'webhook_url_not_allowed',
@@ -69,12 +69,12 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     path: PATH,
     summary: 'List webhook endpoints',
     description: 'All of them, newest first. Secrets are not shown again.',
-    answer: { http: 200, data: EndpointRecord, list: true },
+    response: { http: 200, data: EndpointRecord, list: true },
     errors: [],
     examples: { data: [ENDPOINT_EXAMPLE] },
     handle: async ({ merchant }) => {
       const endpoints = await listEndpoints(app, merchant)
-      return listed('Webhook endpoints retrieved.', endpoints.map(toEndpoint), wholePage(endpoints.length))
+      return listed('Webhook endpoints retrieved.', endpoints.map(toEndpoint), singlePage(endpoints.length))
     },
   }),
   route({
@@ -83,7 +83,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     path: ONE,
     summary: 'Get a webhook endpoint',
     params: UuidParams,
-    answer: { http: 200, data: EndpointRecord },
+    response: { http: 200, data: EndpointRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
     examples: { data: ENDPOINT_EXAMPLE },
     handle: async ({ merchant, params }) =>
@@ -98,7 +98,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
       'What is absent stays as it is. What waits when an endpoint is disabled is given up; enable it and replay.',
     params: UuidParams,
     body: ChangeEndpointBody,
-    answer: { http: 200, data: EndpointRecord },
+    response: { http: 200, data: EndpointRecord },
     errors: [
       'validation_failed',
       'invalid_uuid',
@@ -118,7 +118,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
     description:
       'It is not called any more, its secret is destroyed, and what waits for it is given up. How its deliveries went can still be read with their events.',
     params: UuidParams,
-    answer: { http: 200, data: EndpointRecord },
+    response: { http: 200, data: EndpointRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
     examples: { data: DELETED_EXAMPLE },
     handle: async ({ merchant, params }) =>
@@ -136,7 +136,7 @@ const secretRoutes = (app: WebhooksApp): Route[] => [
       'The new secret is shown once. During the overlap every delivery carries two signatures, so that you can change over at leisure. Until it is over the secret cannot be replaced again, except with overlapHours 0, which voids all secrets before it at once.',
     params: UuidParams,
     body: RotateSecretBody,
-    answer: { http: 201, data: EndpointWithSecret },
+    response: { http: 201, data: EndpointWithSecret },
     errors: [
       'validation_failed',
       'invalid_uuid',
@@ -159,17 +159,17 @@ const secretRoutes = (app: WebhooksApp): Route[] => [
     description:
       'Writes a webhook.test event, which is delivered like every other, to this endpoint alone; its deliveries tell how it went.',
     params: UuidParams,
-    answer: { http: 201, data: EventRecord },
+    response: { http: 201, data: EventRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
     examples: { data: TEST_EVENT_EXAMPLE },
     handle: async ({ merchant, params, idempotencyKey }) => {
       const { record, replayed } = await testEndpoint(app, merchant, params.uuid, idempotencyKey)
-      return created('Test event written.', record.body, replayed ? REPLAYED : undefined)
+      return created('Test event written.', record.body, replayed ? REPLAYED_HEADER : undefined)
     },
   }),
 ]
 
-function answerSecret(message: string, { record, replayed }: Once<WithSecret>): Answer {
+function answerSecret(message: string, { record, replayed }: IdempotentResult<WithSecret>): RouteResponse {
   const data = { ...toEndpoint(record.endpoint), secret: record.secret }
-  return created(message, data, replayed ? REPLAYED : undefined)
+  return created(message, data, replayed ? REPLAYED_HEADER : undefined)
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { PublicAnswer } from '../kit/public-http.ts'
+import type { PublicHttpResult } from '../kit/public-http.ts'
 import { judge, waitAfter } from './schedule.ts'
 
 const HOUR_MS = 3_600_000
 const NOW = new Date('2026-03-14T09:26:53.589Z')
 
-const answered = (status: number, headers: Record<string, string> = {}): PublicAnswer => ({
+const answered = (status: number, headers: Record<string, string> = {}): PublicHttpResult => ({
   kind: 'answered',
   status,
   headers,
@@ -53,7 +53,7 @@ describe('the verdict on an answer', () => {
     for (const status of [200, 201, 204, 299]) assert.equal(judge(answered(status), NOW).kind, 'delivered')
     for (const status of [100, 199, 300, 301, 304, 308, 400, 404, 429, 500])
       assert.equal(judge(answered(status), NOW).kind, 'failed')
-    const nobody = { kind: 'failed', failure: 'timeout', words: 'No answer.', durationMs: 1 } as const
+    const nobody = { kind: 'failed', failure: 'timeout', message: 'No answer.', durationMs: 1 } as const
     assert.deepEqual(judge(nobody, NOW), { kind: 'failed', retryAfterMs: 0 })
   })
 

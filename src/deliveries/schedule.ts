@@ -1,7 +1,7 @@
 // When a delivery that failed is tried again, and what its answer means. Pure, so that three days can be tested at once.
 
 import { crc32 } from '../kit/crypto.ts'
-import type { PublicAnswer } from '../kit/public-http.ts'
+import type { PublicHttpResult } from '../kit/public-http.ts'
 import { readRetryAfter } from '../kit/retry-after.ts'
 
 const SECOND = 1_000
@@ -49,7 +49,7 @@ export function waitAfter(tries: number, { endpointId, resourceId }: Spread): nu
 export type Verdict = { kind: 'delivered' } | { kind: 'gone' } | { kind: 'failed'; retryAfterMs: number }
 
 /** Only 2xx is a success: a redirect is not followed, and what it leads to was never asked. */
-export function judge(answer: PublicAnswer, now: Date): Verdict {
+export function judge(answer: PublicHttpResult, now: Date): Verdict {
   if (answer.kind === 'failed') return { kind: 'failed', retryAfterMs: 0 }
   const { status, headers } = answer
   if (status >= 200 && status < 300) return { kind: 'delivered' }

@@ -3,7 +3,7 @@
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Tx } from '../kit/db.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import { recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'

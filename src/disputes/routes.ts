@@ -36,7 +36,7 @@ export function caseRoutes(app: CasesApp): OperatorRoute[] {
       path: '/admin/v1/cases',
       summary: 'List what needs a person, the oldest first; the open ones unless asked otherwise',
       query: CasesQuery,
-      answer: { http: 200, data: CaseRecord, list: true },
+      response: { http: 200, data: CaseRecord, list: true },
       errors: ['validation_failed'],
       handle: async ({ query }) => {
         const { rows, meta } = await listCases(app, query.state ?? 'open', query)
@@ -49,7 +49,7 @@ export function caseRoutes(app: CasesApp): OperatorRoute[] {
       summary: 'Say that a case was dealt with; a payer who paid twice has the money back then',
       params: UuidParams,
       body: CloseBody,
-      answer: { http: 200, data: CaseRecord },
+      response: { http: 200, data: CaseRecord },
       errors: ['validation_failed', 'invalid_uuid', 'case_not_found'],
       handle: async ({ params, body }) =>
         ok('Case closed.', toCase(await closeCase(app, params.uuid, body.note))),

@@ -3,7 +3,7 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/list.ts'
+import type { ListWindow } from '../kit/pagination.ts'
 
 /** An event as it is told: what a list is ordered by, and the body that endpoints get. */
 export interface EventRow {

@@ -6,12 +6,12 @@ export function gatewayWebhookJobs(app: PaymentsApp): Job[] {
   return [
     {
       name: 'retry-gateway-webhooks',
-      everyMs: 15_000,
+      intervalMs: 15_000,
       run: () => retryGatewayWebhooks(app),
     },
     {
       name: 'purge-gateway-webhooks',
-      everyMs: 600_000,
+      intervalMs: 600_000,
       run: () => purgeGatewayWebhooks(app),
     },
   ]

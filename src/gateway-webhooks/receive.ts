@@ -3,17 +3,17 @@
 
 import { createHash } from 'node:crypto'
 import { isUuid } from '../core/ids.ts'
-import { plainText } from '../core/plain-text.ts'
+import { sanitizeText } from '../core/sanitize-text.ts'
 import type { Gateway, ParsedWebhook } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
-import type { HookRoute } from '../kit/route.ts'
+import type { GatewayWebhookRoute } from '../kit/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { purgeWebhooksBefore, retryUnmatchedWebhooks, saveGatewayWebhook } from './queries.ts'
 
-type WebhookRequest = Parameters<HookRoute['handle']>[0]
+type WebhookRequest = Parameters<GatewayWebhookRoute['handle']>[0]
 
 /** At the first address the installation's own accounts ring, at the second those of one merchant. */
-export function gatewayWebhookRoutes(app: PaymentsApp): HookRoute[] {
+export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
   const reportForgery = createForgeryLogger(app)
   const handle = async (request: WebhookRequest, merchantId: string | null) => {
     const name = request.params.gateway ?? ''
@@ -86,9 +86,9 @@ async function saveWebhook(
   if (!isUuid(key)) return
   const now = app.clock.now()
   const webhook = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
-  await app.failpoints.pass('gateway_webhook.before_save')
+  await app.failpoints.hit('gateway_webhook.before_save')
   await saveGatewayWebhook(app.db, webhook, now, addMs(now, MINUTE_MS))
-  await app.failpoints.pass('gateway_webhook.after_save')
+  await app.failpoints.hit('gateway_webhook.after_save')
   await app.wakeRefunds?.(webhook)
 }
 
@@ -96,7 +96,7 @@ const MAX_ID_LENGTH = 200
 
 /** An id that cannot be stored as it is stays unmistakable by its hash. */
 function storableId(eventId: string): string {
-  const isStorable = eventId !== '' && eventId.length <= MAX_ID_LENGTH && plainText(eventId) === eventId
+  const isStorable = eventId !== '' && eventId.length <= MAX_ID_LENGTH && sanitizeText(eventId) === eventId
   return isStorable ? eventId : `sha256:${createHash('sha256').update(eventId).digest('hex')}`
 }
 

@@ -5,7 +5,7 @@ import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import { createHttpClient, type HttpClient } from '../kit/http-client.ts'
-import { heedRetryAfter } from '../kit/retry-after.ts'
+import { honorRetryAfter } from '../kit/retry-after.ts'
 import type { AccountRow } from './account-queries.ts'
 import { withCircuitBreaker } from './circuit-breaker.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
@@ -77,7 +77,7 @@ export function createConnectionFactory(
   const clients = new Set<HttpClient>()
   const newClient = () => {
     const bare = createHttpClient({ totalTimeoutMs: options.timeoutMs })
-    const http = heedRetryAfter(options.wrap?.(bare) ?? bare, app.clock)
+    const http = honorRetryAfter(options.wrap?.(bare) ?? bare, app.clock)
     clients.add(http)
     return http
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { createHttpClient, type HttpAnswer } from '../kit/http-client.ts'
+import { createHttpClient, type HttpResult } from '../kit/http-client.ts'
 import { type FakeReply, startFakeServer, type Trouble } from './fake-server.ts'
 
 const REPLY: FakeReply = { http: 201, body: { id: 'ch_1', amount: '100' }, headers: { 'x-request': '7' } }
@@ -18,7 +18,7 @@ async function startCounter(t: TestContext, totalTimeoutMs = 800) {
   return { acts, server, post }
 }
 
-const sumOf = (answer: HttpAnswer) => (answer.kind === 'answered' ? answer.status : answer.kind)
+const sumOf = (answer: HttpResult) => (answer.kind === 'answered' ? answer.status : answer.kind)
 
 describe('the frame of fake providers', () => {
   it('answers by its handler, and remembers what arrived', async (t) => {

@@ -1,6 +1,6 @@
 // Counts and times every verb of a gateway. It stands outside the guard, so that what the guard keeps back is counted too.
 
-import { type Metrics, SECONDS } from '../kit/metrics.ts'
+import { DURATION_BUCKETS, type Metrics } from '../kit/metrics.ts'
 import type { Gateway } from './gateway.ts'
 
 export type MeasureGateway = (gateway: Gateway) => Gateway
@@ -15,7 +15,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
     'cowry_gateway_seconds',
     'How long calls of gateways took.',
     ['gateway', 'verb'],
-    SECONDS,
+    DURATION_BUCKETS,
   )
   return (gateway) => {
     const timed =

@@ -4,12 +4,12 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { RoutingRules } from '../core/routing-rules.ts'
+import type { Cache } from '../kit/cache.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
-import type { Memory } from '../kit/memory.ts'
-import { createMerchantMemory } from '../kit/merchant-memory.ts'
+import { createTenantCache } from '../kit/tenant-cache.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
 import {
   type ConnectedGateway,
@@ -114,15 +114,15 @@ export interface GatewaysOptions extends ConnectionFactoryOptions {
   /** Each merchant's own; tried after all others. */
   perMerchant?: readonly PerMerchantGateway[]
   /** Keeps the accounts of merchants in use at hand until then. */
-  renewedUntil?: AbortSignal
+  refreshUntil?: AbortSignal
 }
 
 export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gateways {
   const connections = createConnectionFactory(app, options)
-  const accounts = createMerchantMemory({
+  const accounts = createTenantCache({
     clock: app.clock,
-    readMany: (merchantIds) => listAccountRows(app.db, merchantIds),
-    renewedUntil: options.renewedUntil,
+    loadMany: (merchantIds) => listAccountRows(app.db, merchantIds),
+    refreshUntil: options.refreshUntil,
   })
   return createRegistry(app, options.builtIn, connections, accounts, options.perMerchant)
 }
@@ -137,7 +137,7 @@ export function fixedGateways(list: readonly Gateway[]): Gateways {
     checkCredentials: () => Promise.resolve('unchecked'),
     close: () => Promise.resolve(),
   }
-  const accounts = { get: () => Promise.resolve([]), forget: () => undefined, size: 0 }
+  const accounts = { get: () => Promise.resolve([]), invalidate: () => undefined, size: 0 }
   const silent = () => undefined
   const log = { debug: silent, info: silent, warn: silent, error: silent }
   return createRegistry({ log, routingRules: () => Promise.resolve([]) }, list, connections, accounts)
@@ -147,7 +147,7 @@ function createRegistry(
   { log, routingRules }: Pick<GatewaysApp, 'log' | 'routingRules'>,
   builtIn: readonly Gateway[],
   connections: ConnectionFactory,
-  accounts: Memory<AccountRow[]>,
+  accounts: Cache<AccountRow[]>,
   perMerchant: readonly PerMerchantGateway[] = [],
 ): Gateways {
   const instanceGateways = new Map<string, AccountGateway>()
@@ -234,7 +234,7 @@ function createRegistry(
         .map(connectAccount)
         .filter((one) => one !== undefined)
     },
-    invalidate: (merchantId) => accounts.forget(merchantId),
+    invalidate: (merchantId) => accounts.invalidate(merchantId),
     supported: connections.definitions.map((definition) => ({
       definition,
       isConfigured: instanceGateways.has(definition.name),
@@ -272,14 +272,14 @@ function capitalize(name: string): string {
 
 /** An account that was made a moment ago by another process is not remembered here yet. */
 async function requireAccount(
-  accounts: Memory<AccountRow[]>,
+  accounts: Cache<AccountRow[]>,
   merchantId: string,
   accountId: string,
 ): Promise<AccountRow> {
   const find = async () => (await accounts.get(merchantId)).find(({ id }) => id === accountId)
   const known = await find()
   if (known) return known
-  accounts.forget(merchantId)
+  accounts.invalidate(merchantId)
   const found = await find()
   if (!found) throw new Error(`the merchant ${merchantId} has no gateway account ${accountId}`)
   return found

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import { ApiError } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
-import { wholePage } from '../core/page.ts'
+import { singlePage } from '../core/page.ts'
 import { VaultError } from '../kit/crypto.ts'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
@@ -49,11 +49,11 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     method: 'GET',
     path: '/admin/v1/gateways',
     summary: 'List the gateways, and which of them the installation has an account of',
-    answer: { http: 200, data: GatewayRecord, list: true },
+    response: { http: 200, data: GatewayRecord, list: true },
     errors: [],
     handle: async () => {
       const records = app.gateways.supported.map((supported) => serializeGateway(app, supported))
-      return listed('Gateways.', records, wholePage(records.length))
+      return listed('Gateways.', records, singlePage(records.length))
     },
   }),
   operatorRoute({
@@ -61,7 +61,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/merchants/{uuid}/gateways',
     summary: 'List the gateways of a merchant, and whose account serves it',
     params: UuidParams,
-    answer: { http: 200, data: MerchantGatewayRecord, list: true },
+    response: { http: 200, data: MerchantGatewayRecord, list: true },
     errors: ['merchant_not_found'],
     handle: async ({ params }) => {
       await app.requireMerchant(params.uuid)
@@ -69,7 +69,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
       const records = app.gateways.supported.map((supported) =>
         serializeMerchantGateway(app, supported, accounts),
       )
-      return listed('Gateways of the merchant.', records, wholePage(records.length))
+      return listed('Gateways of the merchant.', records, singlePage(records.length))
     },
   }),
   operatorRoute({
@@ -77,7 +77,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     path: ACCOUNT_PATH,
     summary: "Read a merchant's own account at a gateway, without its credentials",
     params: GatewayParams,
-    answer: { http: 200, data: AccountRecord },
+    response: { http: 200, data: AccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
     handle: async ({ params: { uuid, gateway } }) => {
       await app.requireMerchant(uuid)
@@ -94,7 +94,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
     params: GatewayParams,
     query: AccountQuery,
     body: AccountBody,
-    answer: { http: 200, data: SavedAccountRecord },
+    response: { http: 200, data: SavedAccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'mode_mismatch', 'gateway_credentials_refused'],
     handle: async ({ params: { uuid, gateway }, query, body }) => {
       // A database copied from the other environment: its merchants stay there.
@@ -109,7 +109,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
     path: ACCOUNT_PATH,
     summary: "End a merchant's own account at a gateway for new payments",
     params: GatewayParams,
-    answer: { http: 200, data: AccountRecord },
+    response: { http: 200, data: AccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
     handle: async ({ params: { uuid, gateway } }) => {
       await app.requireMerchant(uuid)

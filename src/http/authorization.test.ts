@@ -161,7 +161,7 @@ describe('the operator', () => {
       path: '/admin/v1/merchants/{uuid}/notes',
       summary: 'Note something',
       body: Type.Object({ text: Type.String() }),
-      answer: { http: 200, data: Type.Object({ uuid: Type.String(), text: Type.String() }) },
+      response: { http: 200, data: Type.Object({ uuid: Type.String(), text: Type.String() }) },
       errors: [],
       handle: async ({ params, body }) => ok('Noted.', { uuid: params.uuid, text: body.text }),
     },

@@ -3,18 +3,18 @@ import { readFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { after, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import type { PageAnswer } from '../kit/route.ts'
+import type { PageResponse } from '../kit/route.ts'
 import { chooseEncoding, createCompress } from './compression.ts'
 import { fakeShell } from './fake-shell.ts'
 
 const LINES = Array.from({ length: 200 }, (_, index) => `<p>line ${index} of the page</p>`).join('\n')
-const PAGE: PageAnswer = { http: 200, html: LINES }
-const scriptOf = (body: string): PageAnswer => ({
+const PAGE: PageResponse = { http: 200, html: LINES }
+const scriptOf = (body: string): PageResponse => ({
   http: 200,
   content: { type: 'text/javascript; charset=utf-8', body },
 })
 
-let answer: PageAnswer = PAGE
+let answer: PageResponse = PAGE
 const { shell } = fakeShell({
   pageRoutes: [{ method: 'GET', path: '/pay/{accessCode}', handle: async () => answer }],
 })
@@ -22,7 +22,7 @@ after(() => shell.stop())
 const { port } = await shell.listen('127.0.0.1', 0)
 
 /** The answer as it goes over the wire, not unpacked by anybody. */
-async function ask(given: PageAnswer, acceptEncoding?: string, method = 'GET', path = '/pay/abc') {
+async function ask(given: PageResponse, acceptEncoding?: string, method = 'GET', path = '/pay/abc') {
   answer = given
   const headers = acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }
   return new Promise<{ headers: Record<string, unknown>; body: Buffer }>((resolve, reject) => {
@@ -94,7 +94,7 @@ describe('a compressed page', () => {
 
   it('is only made of texts of some size', async () => {
     const picture = Buffer.alloc(5_000)
-    const plain: PageAnswer[] = [
+    const plain: PageResponse[] = [
       { http: 200, html: '<p>short</p>' },
       { http: 200, content: { type: 'image/png', body: picture } },
       { http: 200, content: { type: 'image/webp', body: picture } },

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../core/errors.ts'
 import { errorFields, type Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
-import type { ErrorPage, PageAnswer, PageRoute } from '../kit/route.ts'
+import type { ErrorPage, PageResponse, PageRoute } from '../kit/route.ts'
 import { readCookies } from './cookies.ts'
 import type { ErrorResponse } from './errors.ts'
 import { escapeHtml, htmlPage } from './html.ts'
@@ -92,7 +92,7 @@ function withFormMessage(refusal: ApiError): ApiError {
 async function renderWithFallback<Result>(
   needs: ErrorPageNeeds,
   input: Parameters<ErrorPage>[0],
-  use: (answer: PageAnswer) => Promise<Result>,
+  use: (answer: PageResponse) => Promise<Result>,
 ): Promise<Result> {
   const { http, requestId } = input
   try {

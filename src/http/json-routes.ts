@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
-import type { Answer, OperatorRoute, Route } from '../kit/route.ts'
+import type { OperatorRoute, Route, RouteResponse } from '../kit/route.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/tenant-isolation.ts'
 import { type Authorization, headerText } from './authorization.ts'
 import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './body.ts'
@@ -25,7 +25,7 @@ interface Needs {
 interface RouteBinding {
   route: Route | OperatorRoute
   authorize: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
-  handle: (request: FastifyRequest, input: CheckedInput) => Promise<Answer>
+  handle: (request: FastifyRequest, input: CheckedInput) => Promise<RouteResponse>
 }
 
 export function registerJsonRoutes(
@@ -69,9 +69,9 @@ function bindMerchantRoute(authorization: Authorization, route: Route): RouteBin
 
 function streamFileAsMerchant(
   merchantId: string,
-  answer: Answer,
-  { name, pieces }: NonNullable<Answer['file']>,
-): Answer {
+  answer: RouteResponse,
+  { name, pieces }: NonNullable<RouteResponse['file']>,
+): RouteResponse {
   return { ...answer, file: { name, pieces: iterateAsMerchant(merchantId, pieces) } }
 }
 
@@ -105,7 +105,7 @@ function register(
     url: frameworkPath(route.path),
     bodyLimit: bodyLimitOf(route),
     ...(mediaTypeOf(route) === undefined && {
-      schema: { response: { [route.answer.http]: answerSchema(route) } },
+      schema: { response: { [route.response.http]: answerSchema(route) } },
     }),
     onRequest: async (request, reply) => {
       await authorize(request, reply)
@@ -117,7 +117,7 @@ function register(
         const input = check(request.params, queryTextOf(request.raw.url), body)
         const answer = await handle(request, input)
         // What was written is on disk by now, and the caller does not know.
-        if (route.method !== 'GET') await needs.failpoints?.pass('api.before_send')
+        if (route.method !== 'GET') await needs.failpoints?.hit('api.before_send')
         return sendAnswer(reply, answer, mediaTypeOf(route))
       }),
   })
@@ -132,16 +132,16 @@ function requiresFields(schema: object): boolean {
 }
 
 function answerSchema(route: Route | OperatorRoute): object {
-  if (!isSchema(route.answer.data))
+  if (!isSchema(route.response.data))
     throw new Error(`${route.method} ${route.path} has no schema for its answer`)
-  return envelopeSchema(route.answer.data, route.answer.list === true)
+  return envelopeSchema(route.response.data, route.response.list === true)
 }
 
-function mediaTypeOf({ answer }: Route | OperatorRoute): string | undefined {
+function mediaTypeOf({ response: answer }: Route | OperatorRoute): string | undefined {
   return 'file' in answer ? answer.file : undefined
 }
 
-function sendAnswer(reply: FastifyReply, answer: Answer, mediaType: string | undefined): FastifyReply {
+function sendAnswer(reply: FastifyReply, answer: RouteResponse, mediaType: string | undefined): FastifyReply {
   if (answer.headers) reply.headers(answer.headers)
   if (answer.file && mediaType !== undefined) return sendFile(reply, answer.file, mediaType)
   const { message, data, meta } = answer
@@ -151,7 +151,7 @@ function sendAnswer(reply: FastifyReply, answer: Answer, mediaType: string | und
 /** Goes out as it is made. When it breaks off, so does the connection: a part must not look like the whole. */
 function sendFile(
   reply: FastifyReply,
-  { name, pieces }: NonNullable<Answer['file']>,
+  { name, pieces }: NonNullable<RouteResponse['file']>,
   mediaType: string,
 ): FastifyReply {
   return reply

@@ -57,7 +57,7 @@ const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): Operat
     path: LOGS_PATH,
     summary: 'Read the last lines of the log of the processes that share this address',
     query: LogsQuery,
-    answer: { http: 200, data: LogsResponse },
+    response: { http: 200, data: LogsResponse },
     errors: [],
     handle: async ({ query }) => {
       const { level = 'debug', limit = 100, merchant, requestId } = query

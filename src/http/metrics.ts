@@ -3,7 +3,7 @@
 
 import { createServer } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { METRICS_CONTENT_TYPE, type Metrics, SECONDS } from '../kit/metrics.ts'
+import { DURATION_BUCKETS, METRICS_CONTENT_TYPE, type Metrics } from '../kit/metrics.ts'
 
 export const METRICS_PATH = '/metrics'
 
@@ -78,7 +78,7 @@ export function createRequestMetrics(metrics: Metrics): (completed: CompletedReq
     'cowry_http_request_duration_seconds',
     'How long requests took, from their head to the end of their answer.',
     ['method', 'route'],
-    SECONDS,
+    DURATION_BUCKETS,
   )
   return ({ method, route, http, durationMs }) => {
     const [methodLabel, routeLabel] = isKnownRoute(http, route) ? [method, route] : ['other', 'unknown']

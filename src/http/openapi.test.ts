@@ -190,7 +190,7 @@ describe('the OpenAPI document', () => {
         tag: 'Misc',
         scope: 'wallet:read',
         summary: 'Words',
-        answer: { http: 201, data: answer },
+        response: { http: 201, data: answer },
         errors: [],
         handle: async () => created('', {}),
       }),

@@ -85,13 +85,13 @@ function operationOf(route: Route): JsonSchema {
     description: [description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
     parameters: parametersOf(route),
     ...(route.body && { requestBody: requestBodyOf(route) }),
-    responses: { [route.answer.http]: successOf(route), ...errorsOf(refusalsOf(route)) },
+    responses: { [route.response.http]: successOf(route), ...errorsOf(refusalsOf(route)) },
   }
 }
 
 /** From method and path, which never change: a reworded summary must not rename a method in somebody's client. */
 function operationIdOf(route: Route): string {
-  const verb = route.answer.list ? 'list' : route.method.toLowerCase()
+  const verb = route.response.list ? 'list' : route.method.toLowerCase()
   const segments = route.path
     .split('/')
     .filter((segment) => segment !== '' && segment !== 'api' && segment !== 'v1')
@@ -136,9 +136,9 @@ function requestBodyOf(route: Route): JsonSchema {
 }
 
 function successOf(route: Route): JsonSchema {
-  const { list, file } = route.answer
+  const { list, file } = route.response
   if (file !== undefined) return fileAnswerOf(route, file)
-  const element = documentedSchema(route.answer.data)
+  const element = documentedSchema(route.response.data)
   const properties = {
     status: { type: 'string', const: 'success' },
     message: { type: 'string', description: 'For people; may change.' },
@@ -147,7 +147,7 @@ function successOf(route: Route): JsonSchema {
   }
   const replayed = route.method === 'POST' ? ['Idempotent-Replayed'] : []
   return {
-    description: route.answer.http === 201 ? 'Created.' : 'Done.',
+    description: route.response.http === 201 ? 'Created.' : 'Done.',
     headers: headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...replayed]),
     content: {
       'application/json': {
@@ -160,7 +160,7 @@ function successOf(route: Route): JsonSchema {
 
 function fileAnswerOf(route: Route, mediaType: string): JsonSchema {
   const example = route.examples?.data
-  const content = { schema: documentedSchema(route.answer.data), ...(example !== undefined && { example }) }
+  const content = { schema: documentedSchema(route.response.data), ...(example !== undefined && { example }) }
   return {
     description: 'A file, without the envelope.',
     headers: headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit']),
@@ -170,7 +170,7 @@ function fileAnswerOf(route: Route, mediaType: string): JsonSchema {
 
 function exampleOf(route: Route, data: unknown): JsonSchema {
   const envelope = { status: 'success', message: route.summary }
-  if (!route.answer.list) return { ...envelope, data }
+  if (!route.response.list) return { ...envelope, data }
   // A route may give the example of one element, or of the whole list.
   const elements = Array.isArray(data) ? data : [data]
   const meta = {

@@ -7,8 +7,8 @@ import type { Clock } from '../kit/clock.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { Random } from '../kit/random.ts'
-import type { LinesQuestion, ProcessLines } from '../kit/recent-lines.ts'
-import type { ErrorPage, HookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
+import type { ProcessLines, ProcessLinesQuery } from '../kit/recent-lines.ts'
+import type { ErrorPage, GatewayWebhookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
 import type { Tracer } from '../kit/trace.ts'
 import type { CompletedRequest, ReadMetrics } from './metrics.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -31,7 +31,7 @@ export interface HttpShellOptions {
   pageRoutes: PageRoute[]
   /** What people see when something goes wrong; without it, a small page of the shell's own. */
   errorPage?: ErrorPage
-  gatewayWebhookRoutes: HookRoute[]
+  gatewayWebhookRoutes: GatewayWebhookRoute[]
   /** By path prefix, such as /sandbox. */
   mounts: Record<string, Mount>
   /** Throws a Refusal for a key that is missing, wrong, expired, revoked or not welcome. */
@@ -66,7 +66,7 @@ export interface HttpShellOptions {
   /** Where a test makes the process die; without it, nowhere. */
   failpoints?: Failpoints
   /** What operators are shown of the log; without it there is no such operation. */
-  readLines?: (question: LinesQuestion) => Promise<ProcessLines[]>
+  readLines?: (question: ProcessLinesQuery) => Promise<ProcessLines[]>
 }
 
 /** A request without a socket, for tests. */

@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Random } from '../kit/random.ts'
-import type { PageAnswer } from '../kit/route.ts'
+import type { PageResponse } from '../kit/route.ts'
 import type { Compress } from './compression.ts'
 import { cookieText } from './cookies.ts'
 import type { SecurityHeaders } from './headers.ts'
@@ -24,7 +24,7 @@ export function createNonce(random: Random): string {
 export async function sendPage(
   needs: PageNeeds,
   reply: FastifyReply,
-  answer: PageAnswer,
+  answer: PageResponse,
   styleNonce: string,
 ): Promise<FastifyReply> {
   const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
@@ -42,7 +42,7 @@ export async function sendPage(
 /** What a page needs takes a kilobyte, so only documents get it: a payer who waits asks for the status many times. */
 function headersFor(
   headers: SecurityHeaders,
-  { redirectTo, formActions }: PageAnswer,
+  { redirectTo, formActions }: PageResponse,
   type: string,
   styleNonce: string,
 ): Readonly<Record<string, string>> {
@@ -56,7 +56,7 @@ async function compressedBody(
   reply: FastifyReply,
   type: string,
   body: string | Buffer,
-  cache: PageAnswer['cache'],
+  cache: PageResponse['cache'],
 ): Promise<string | Buffer> {
   const [acceptEncoding] = [reply.request.headers['accept-encoding']].flat()
   const isImmutable = cache === 'immutable'
@@ -66,7 +66,7 @@ async function compressedBody(
   return sent
 }
 
-function setCookies(needs: PageNeeds, reply: FastifyReply, { cookies = [], cache }: PageAnswer): void {
+function setCookies(needs: PageNeeds, reply: FastifyReply, { cookies = [], cache }: PageResponse): void {
   if (cookies.length === 0) return
   // A cache would hand one payer's cookie to the next.
   if (cache !== undefined) throw new Error('an answer that anybody may keep cannot set a cookie')

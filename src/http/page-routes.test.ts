@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ApiError } from '../core/errors.ts'
-import type { PageAnswer, PageRoute } from '../kit/route.ts'
+import type { PageResponse, PageRoute } from '../kit/route.ts'
 import { fakeShell } from './fake-shell.ts'
 
 type PageInput = Parameters<PageRoute['handle']>[0]
@@ -58,7 +58,7 @@ describe('a page', () => {
   })
 
   it('F-81: gives what is no document nothing to do, and a picture not even that', async () => {
-    const policyOf = async (answer: PageAnswer) =>
+    const policyOf = async (answer: PageResponse) =>
       (await pageShell(async () => answer).get('/pay/abc')).headers['content-security-policy']
     const none = "default-src 'none'; frame-ancestors 'none'"
     assert.equal(await policyOf({ http: 200, content: { type: 'application/json', body: '{}' } }), none)
@@ -132,7 +132,7 @@ describe('a page', () => {
   })
 
   it('answers HEAD like GET, without the body', async () => {
-    const answers: PageAnswer[] = [
+    const answers: PageResponse[] = [
       { http: 200, html: '<p>hello</p>', cookies: [{ name: 'lang', value: 'fr', path: '/' }] },
       { http: 200, content: { type: 'image/png', body: Buffer.alloc(700) }, cache: 'immutable' },
       { http: 303, redirectTo: 'https://shop.example/back' },

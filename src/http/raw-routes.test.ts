@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { HookRoute } from '../kit/route.ts'
+import type { GatewayWebhookRoute } from '../kit/route.ts'
 import { fakeShell } from './fake-shell.ts'
 
-type HookInput = Parameters<HookRoute['handle']>[0]
+type HookInput = Parameters<GatewayWebhookRoute['handle']>[0]
 
 function webhookShell(http = 200) {
   const seen: HookInput[] = []
-  const handle: HookRoute['handle'] = async (input) => {
+  const handle: GatewayWebhookRoute['handle'] = async (input) => {
     seen.push(input)
     return { http }
   }

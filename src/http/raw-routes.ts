@@ -3,7 +3,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { errorFields, type Log } from '../kit/log.ts'
-import type { HookRoute } from '../kit/route.ts'
+import type { GatewayWebhookRoute } from '../kit/route.ts'
 import { frameworkPath } from './json-routes.ts'
 import type { Mount } from './options.ts'
 import { headerTexts } from './page-input.ts'
@@ -19,7 +19,7 @@ const WEBHOOK_BODY_LIMIT = 1_048_576
 export function registerGatewayWebhookRoutes(
   app: FastifyInstance,
   needs: Needs,
-  routes: readonly HookRoute[],
+  routes: readonly GatewayWebhookRoute[],
 ): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()

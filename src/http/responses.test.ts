@@ -16,7 +16,7 @@ function routeThatThrows(error: unknown): Route {
     tag: 'Misc',
     scope: 'wallet:read',
     summary: 'Throw',
-    answer: { http: 200, data: Type.Object({}) },
+    response: { http: 200, data: Type.Object({}) },
     errors: [],
     handle: async () => {
       throw error
@@ -62,7 +62,7 @@ describe('a successful answer', () => {
     const nulls = { text: null, count: null, flag: null, list: null }
     const { get } = fakeShell({
       routes: [
-        { ...routeThatThrows(null), answer: { http: 200, data }, handle: async () => ok('Null.', nulls) },
+        { ...routeThatThrows(null), response: { http: 200, data }, handle: async () => ok('Null.', nulls) },
       ],
     })
     assert.deepEqual(read(await get('/api/v1/throws')).data, nulls)
@@ -165,7 +165,7 @@ describe('a refusal', () => {
   it('is 500 when a slice forgets a field that its own schema requires', async () => {
     const answer = { http: 200, data: Type.Object({ needed: Type.String() }) } as const
     const { get, lines } = fakeShell({
-      routes: [{ ...routeThatThrows(null), answer, handle: async () => ok('Forgotten.', {}) }],
+      routes: [{ ...routeThatThrows(null), response: answer, handle: async () => ok('Forgotten.', {}) }],
     })
     assert.equal((await get('/api/v1/throws')).http, 500)
     assert.equal(lines.filter((line) => line.level === 'error').length, 1)

@@ -234,7 +234,7 @@ function slowRoute(work: () => Promise<void>) {
     tag: 'Misc',
     scope: 'wallet:read',
     summary: 'Be slow',
-    answer: { http: 200, data: Type.Object({}) },
+    response: { http: 200, data: Type.Object({}) },
     errors: [],
     handle: async () => {
       await work()

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createBatcher, type Patience } from './batch.ts'
+import { createBatcher, type Linger } from './batch.ts'
 
 /** A batcher whose runs are recorded and end when the test says so. */
-function rig(options: {
+function setup(options: {
   maxSize?: number
   concurrency?: number
-  patience?: Patience
+  linger?: Linger
   fails?: (items: readonly number[]) => unknown
 }) {
   const runs: { items: readonly number[]; end: () => void }[] = []
-  const give = createBatcher<number, string>({
+  const enqueue = createBatcher<number, string>({
     maxSize: options.maxSize ?? 64,
     concurrency: options.concurrency ?? 1,
-    patience: options.patience,
-    isolates: (error) => !(error instanceof RangeError),
+    linger: options.linger,
+    shouldSplit: (error) => !(error instanceof RangeError),
     run: async (items) => {
       await new Promise<void>((end) => runs.push({ items, end }))
       const failure = options.fails?.(items)
@@ -32,13 +32,13 @@ function rig(options: {
       await nextTurn()
     }
   }
-  return { give, runs, endAll, sizes: () => runs.map(({ items }) => items.length) }
+  return { enqueue, runs, endAll, sizes: () => runs.map(({ items }) => items.length) }
 }
 
 describe('the group commit', () => {
   it('lets who comes alone go at once, alone', async () => {
-    const { give, runs, endAll } = rig({})
-    const answer = give(1)
+    const { enqueue, runs, endAll } = setup({})
+    const answer = enqueue(1)
     await nextTurn()
     assert.deepEqual(runs[0]?.items, [1])
     await endAll()
@@ -46,8 +46,8 @@ describe('the group commit', () => {
   })
 
   it('lets those who arrive together travel together, and answers each what is theirs', async () => {
-    const { give, sizes, endAll } = rig({})
-    const answers = Promise.all([1, 2, 3].map(give))
+    const { enqueue, sizes, endAll } = setup({})
+    const answers = Promise.all([1, 2, 3].map(enqueue))
     await nextTurn()
     assert.deepEqual(sizes(), [3])
     await endAll()
@@ -55,10 +55,10 @@ describe('the group commit', () => {
   })
 
   it('gathers who comes while a batch is under way', async () => {
-    const { give, sizes, endAll } = rig({})
-    const first = give(1)
+    const { enqueue, sizes, endAll } = setup({})
+    const first = enqueue(1)
     await nextTurn()
-    const others = Promise.all([2, 3, 4].map(give))
+    const others = Promise.all([2, 3, 4].map(enqueue))
     await nextTurn()
     assert.deepEqual(sizes(), [1], 'nobody overtakes')
     await endAll()
@@ -67,8 +67,8 @@ describe('the group commit', () => {
   })
 
   it('never makes a batch larger, nor more batches at once, than it was told', async () => {
-    const { give, sizes, endAll } = rig({ maxSize: 2, concurrency: 2 })
-    const answers = Promise.all([1, 2, 3, 4, 5].map(give))
+    const { enqueue, sizes, endAll } = setup({ maxSize: 2, concurrency: 2 })
+    const answers = Promise.all([1, 2, 3, 4, 5].map(enqueue))
     await nextTurn()
     assert.deepEqual(sizes(), [2, 2], 'the fifth waits for a free place')
     await endAll()
@@ -77,10 +77,10 @@ describe('the group commit', () => {
   })
 
   it('tries each alone after a failure in company, so that one row spoils nobody’s batch', async () => {
-    const { give, runs, endAll } = rig({
+    const { enqueue, runs, endAll } = setup({
       fails: (items) => (items.includes(2) ? new Error('row 2 is wrong') : undefined),
     })
-    const answers = Promise.allSettled([1, 2, 3].map(give))
+    const answers = Promise.allSettled([1, 2, 3].map(enqueue))
     await nextTurn()
     await endAll()
     const [first, second, third] = await answers
@@ -94,10 +94,10 @@ describe('the group commit', () => {
   })
 
   it('tries few alone at once, so that they do not take every connection', async () => {
-    const { give, runs, sizes, endAll } = rig({
+    const { enqueue, runs, sizes, endAll } = setup({
       fails: (items) => (items.length > 1 ? new Error('not together') : undefined),
     })
-    const answers = Promise.all(Array.from({ length: 20 }, (_, n) => give(n)))
+    const answers = Promise.all(Array.from({ length: 20 }, (_, n) => enqueue(n)))
     await nextTurn()
     runs[0]?.end()
     await nextTurn()
@@ -110,8 +110,8 @@ describe('the group commit', () => {
   })
 
   it('tells everybody an error that is everybody’s, without asking again', async () => {
-    const { give, runs, endAll } = rig({ fails: () => new RangeError('no server') })
-    const answers = Promise.allSettled([1, 2].map(give))
+    const { enqueue, runs, endAll } = setup({ fails: () => new RangeError('no server') })
+    const answers = Promise.allSettled([1, 2].map(enqueue))
     await nextTurn()
     await endAll()
     for (const answer of await answers) {
@@ -122,42 +122,46 @@ describe('the group commit', () => {
 
   it('runs each batch as part of a request that is in it', async () => {
     const contexts = new AsyncLocalStorage<number>()
-    const ran: { items: readonly number[]; within: number | undefined }[] = []
-    const give = createBatcher<number, number>({
+    const ran: { items: readonly number[]; asyncContext: number | undefined }[] = []
+    const enqueue = createBatcher<number, number>({
       maxSize: 2,
       concurrency: 1,
-      isolates: () => false,
+      shouldSplit: () => false,
       run: async (items) => {
-        ran.push({ items, within: contexts.getStore() })
+        ran.push({ items, asyncContext: contexts.getStore() })
         await nextTurn()
         return items
       },
     })
     // More than one batch waits all the time, so that the queue is never empty.
     const ask = async (n: number) => {
-      for (let again = 0; again < 4; again++) await contexts.run(n * 10 + again, () => give(n * 10 + again))
+      for (let again = 0; again < 4; again++)
+        await contexts.run(n * 10 + again, () => enqueue(n * 10 + again))
     }
     await Promise.all([1, 2, 3, 4, 5, 6].map(ask))
     assert.equal(ran.flatMap(({ items }) => items).length, 24)
-    for (const { items, within } of ran)
-      assert.ok(within !== undefined && items.includes(within), `${items} ran within ${within}`)
+    for (const { items, asyncContext } of ran)
+      assert.ok(
+        asyncContext !== undefined && items.includes(asyncContext),
+        `${items} ran asyncContext ${asyncContext}`,
+      )
   })
 
   it('goes on after a failure', async () => {
     let broken = true
-    const { give, endAll } = rig({ fails: () => (broken ? new RangeError('no server') : undefined) })
-    const lost = assert.rejects(give(1), /no server/)
+    const { enqueue, endAll } = setup({ fails: () => (broken ? new RangeError('no server') : undefined) })
+    const lost = assert.rejects(enqueue(1), /no server/)
     await nextTurn()
     await endAll()
     await lost
     broken = false
-    const answer = give(2)
+    const answer = enqueue(2)
     await nextTurn()
     await endAll()
     assert.equal(await answer, 'did 2')
   })
 
-  describe('with patience', () => {
+  describe('with linger', () => {
     /** Sleepers wake up when the test says that so many milliseconds are over. */
     function sleepyClock() {
       const sleepers: { ms: number; wake: () => void }[] = []
@@ -179,16 +183,16 @@ describe('the group commit', () => {
 
     it('gathers a moment after each batch, and lets nobody wait who comes alone', async () => {
       const { clock, pass } = sleepyClock()
-      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
-      const { give, runs, sizes } = rig({ concurrency: 2, patience })
-      const first = give(1)
+      const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
+      const { enqueue, runs, sizes } = setup({ concurrency: 2, linger })
+      const first = enqueue(1)
       await nextTurn()
       assert.deepEqual(sizes(), [1])
-      const second = give(2)
+      const second = enqueue(2)
       runs[0]?.end()
       assert.equal(await first, 'did 1')
       await nextTurn()
-      const third = give(3)
+      const third = enqueue(3)
       await nextTurn()
       assert.deepEqual(sizes(), [1], 'a third may join the second')
       await pass(3)
@@ -199,10 +203,10 @@ describe('the group commit', () => {
 
     it('never waits for company that has not shown itself', async () => {
       const { clock } = sleepyClock()
-      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
-      const { give, runs } = rig({ concurrency: 2, patience })
+      const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
+      const { enqueue, runs } = setup({ concurrency: 2, linger })
       for (const n of [0, 1, 2]) {
-        const answer = give(n)
+        const answer = enqueue(n)
         await nextTurn()
         assert.equal(runs.length, n + 1)
         runs[n]?.end()
@@ -213,14 +217,14 @@ describe('the group commit', () => {
 
     it('waits no longer when enough have gathered', async () => {
       const { clock, pass } = sleepyClock()
-      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
-      const { give, endAll, sizes } = rig({ concurrency: 2, patience })
-      const answers = [give(1)]
+      const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
+      const { enqueue, endAll, sizes } = setup({ concurrency: 2, linger })
+      const answers = [enqueue(1)]
       await nextTurn()
-      answers.push(...[2, 3, 4].map(give))
+      answers.push(...[2, 3, 4].map(enqueue))
       await nextTurn()
       assert.deepEqual(sizes(), [1])
-      answers.push(give(5))
+      answers.push(enqueue(5))
       await nextTurn()
       assert.deepEqual(sizes(), [1, 4])
       await endAll()
@@ -230,16 +234,16 @@ describe('the group commit', () => {
 
     it('begins another beside one that takes long, and no more than it was told', async () => {
       const { clock, pass } = sleepyClock()
-      const patience = { clock, gatherMs: 3, besideAfterMs: 25, enough: 4 }
-      const { give, runs, sizes } = rig({ concurrency: 2, patience })
-      const stuck = give(1)
+      const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
+      const { enqueue, runs, sizes } = setup({ concurrency: 2, linger })
+      const stuck = enqueue(1)
       await nextTurn()
-      const second = give(2)
+      const second = enqueue(2)
       await nextTurn()
       assert.deepEqual(sizes(), [1])
       await pass(25)
       assert.deepEqual(sizes(), [1, 1])
-      const third = give(3)
+      const third = enqueue(3)
       await pass(25)
       assert.deepEqual(sizes(), [1, 1], 'two at once are enough')
       runs[1]?.end()

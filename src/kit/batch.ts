@@ -1,5 +1,5 @@
 // Group commit: requests that wait at the same moment share one statement and so one commit. While nothing is under
-// way a caller goes at once, alone; while a batch is, the next callers gather, and with patience for a moment after one that
+// way a caller goes at once, alone; while a batch is, the next callers gather, and with linger for a moment after one that
 // several shared. A row that fails in company is tried again alone, so that it spoils nobody's batch.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -12,31 +12,31 @@ export interface BatchOptions<Item, Result> {
   /** How many batches may be under way at once. */
   concurrency: number
   /** Absent: the next begins as soon as there is room for it. */
-  patience?: Patience
+  linger?: Linger
   /** An error after which each item is tried alone; any other is everybody's. */
-  isolates: (error: unknown) => boolean
+  shouldSplit: (error: unknown) => boolean
 }
 
-/** A statement costs more than its rows, so that waiting a moment for company makes everybody faster, also who waits. */
-export interface Patience {
+/** A statement costs more than its rows, so that pending a moment for company makes everybody faster, also who waits. */
+export interface Linger {
   clock: Pick<Clock, 'sleep'>
   /** How long callers gather after a batch that was not one caller's alone. */
-  gatherMs: number
+  lingerMs: number
   /** Another begins beside one when that has taken this long: it may wait for a disk, or for a row that is locked. */
-  besideAfterMs: number
-  /** So many are company enough: they wait no longer. */
-  enough: number
+  overlapAfterMs: number
+  /** So many are company batchTarget: they wait no longer. */
+  batchTarget: number
 }
 
 /** Measured with 16 and 24 requests at once on two processors: a quarter more of them per second, a quarter sooner. */
-export function patienceOf(clock: Patience['clock']): Patience {
-  return { clock, gatherMs: 3, besideAfterMs: 25, enough: 16 }
+export function defaultLinger(clock: Linger['clock']): Linger {
+  return { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 16 }
 }
 
-interface Waiting<Item, Result> {
+interface PendingItem<Item, Result> {
   item: Item
   /** Of those that will be the first of a batch: of every one it would cost more than the rest of this. */
-  within: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
+  asyncContext: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
@@ -44,59 +44,59 @@ interface Waiting<Item, Result> {
 export function createBatcher<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
-  const { concurrency, maxSize, patience } = options
-  const queue: Waiting<Item, Result>[] = []
-  let underWay = 0
+  const { concurrency, maxSize, linger } = options
+  const queue: PendingItem<Item, Result>[] = []
+  let inFlight = 0
   let scheduled = false
   /** The last batch that was begun, while the next one waits for it. */
-  let leader: symbol | undefined
+  let latestBatch: symbol | undefined
 
   const pump = (): void => {
     scheduled = false
-    while (queue.length > 0 && underWay < concurrency && !isWorthWaiting()) {
+    while (queue.length > 0 && inFlight < concurrency && !shouldLinger()) {
       const batch = queue.splice(0, maxSize)
       // Part of a request in it: otherwise it would be part of whichever began the batch before.
-      const { within } = batch.find((waiting) => waiting.within) ?? {}
-      const run = patience ? flushPatiently : flush
-      void (within ? within(run, batch) : run(batch))
+      const { asyncContext } = batch.find((pending) => pending.asyncContext) ?? {}
+      const run = linger ? flushAndLinger : flush
+      void (asyncContext ? asyncContext(run, batch) : run(batch))
     }
   }
 
-  const isWorthWaiting = () =>
-    leader !== undefined && patience !== undefined && queue.length < patience.enough
+  const shouldLinger = () =>
+    latestBatch !== undefined && linger !== undefined && queue.length < linger.batchTarget
 
-  const flush = async (batch: Waiting<Item, Result>[]): Promise<void> => {
-    underWay += 1
+  const flush = async (batch: PendingItem<Item, Result>[]): Promise<void> => {
+    inFlight += 1
     try {
-      await settleBatch(options, batch)
+      await runBatch(options, batch)
     } finally {
-      underWay -= 1
+      inFlight -= 1
       pump()
     }
   }
 
-  const flushPatiently = async (batch: Waiting<Item, Result>[]): Promise<void> => {
-    if (!patience) return
-    const { clock, gatherMs, besideAfterMs } = patience
+  const flushAndLinger = async (batch: PendingItem<Item, Result>[]): Promise<void> => {
+    if (!linger) return
+    const { clock, lingerMs, overlapAfterMs } = linger
     const self = Symbol()
-    const stopWaiting = () => {
-      if (leader === self) leader = undefined
+    const stopLingering = () => {
+      if (latestBatch === self) latestBatch = undefined
       pump()
     }
-    leader = self
+    latestBatch = self
     const ended = new AbortController()
-    void clock.sleep(besideAfterMs, ended.signal).then(() => ended.signal.aborted || stopWaiting())
+    void clock.sleep(overlapAfterMs, ended.signal).then(() => ended.signal.aborted || stopLingering())
     await flush(batch)
     ended.abort()
     // Who was alone has shown no company to wait for.
-    if (batch.length > 1 || queue.length > 0) await clock.sleep(gatherMs)
-    stopWaiting()
+    if (batch.length > 1 || queue.length > 0) await clock.sleep(lingerMs)
+    stopLingering()
   }
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      const within = queue.length % maxSize === 0 ? AsyncLocalStorage.snapshot() : undefined
-      queue.push({ item, within, resolve, reject })
+      const asyncContext = queue.length % maxSize === 0 ? AsyncLocalStorage.snapshot() : undefined
+      queue.push({ item, asyncContext, resolve, reject })
       if (scheduled) return
       scheduled = true
       // One turn of the event loop lets requests that arrived together travel together.
@@ -104,35 +104,35 @@ export function createBatcher<Item, Result>(
     })
 }
 
-async function settleBatch<Item, Result>(
+async function runBatch<Item, Result>(
   options: BatchOptions<Item, Result>,
-  batch: Waiting<Item, Result>[],
+  batch: PendingItem<Item, Result>[],
 ): Promise<void> {
   try {
-    const results = await options.run(batch.map((waiting) => waiting.item))
-    for (const [index, waiting] of batch.entries()) {
+    const results = await options.run(batch.map((pending) => pending.item))
+    for (const [index, pending] of batch.entries()) {
       // A boundary: run promises one result per item, and undefined may be a result.
-      waiting.resolve(results[index] as Result)
+      pending.resolve(results[index] as Result)
     }
   } catch (error) {
-    if (batch.length === 1 || !options.isolates(error)) {
-      for (const waiting of batch) waiting.reject(error)
+    if (batch.length === 1 || !options.shouldSplit(error)) {
+      for (const pending of batch) pending.reject(error)
       return
     }
-    await settleAlone(options, batch)
+    await runItemsSeparately(options, batch)
   }
 }
 
 // Several, so that the one that waits makes nobody else wait; few, because each has a connection that others want too.
-const ALONE_AT_ONCE = 4
+const SEPARATE_CONCURRENCY = 4
 
-async function settleAlone<Item, Result>(
+async function runItemsSeparately<Item, Result>(
   options: BatchOptions<Item, Result>,
-  batch: Waiting<Item, Result>[],
+  batch: PendingItem<Item, Result>[],
 ): Promise<void> {
-  const left = batch.values()
-  const settleNext = async () => {
-    for (const waiting of left) await settleBatch(options, [waiting])
+  const remaining = batch.values()
+  const runNext = async () => {
+    for (const pending of remaining) await runBatch(options, [pending])
   }
-  await Promise.all(Array.from({ length: ALONE_AT_ONCE }, settleNext))
+  await Promise.all(Array.from({ length: SEPARATE_CONCURRENCY }, runNext))
 }

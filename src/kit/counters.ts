@@ -1,7 +1,7 @@
 // Numbers that only grow, for whoever shows them: how often something happened in this process, by what it happened to.
 
 /** Every number that is counted so, with the name of its label. The metrics are called cowry_…_total. */
-export const COUNTED = {
+export const COUNTER_DEFINITIONS = {
   gateway_webhook_signature_failures: { label: 'gateway', help: 'Webhooks whose signature was wrong.' },
   webhook_delivery_attempts: {
     label: 'result',
@@ -10,22 +10,22 @@ export const COUNTED = {
   job_failures: { label: 'work', help: 'Runs of background jobs that ended with an error.' },
 } as const satisfies Record<string, { label: string; help: string }>
 
-export type CountedName = keyof typeof COUNTED
+export type CounterName = keyof typeof COUNTER_DEFINITIONS
 
-export interface Counted {
-  name: CountedName
+export interface CounterValue {
+  name: CounterName
   label: string
   total: number
 }
 
 export interface Counters {
   /** The label is one of few, such as the name of a gateway: never something that a caller chooses. */
-  add(name: CountedName, label: string): void
-  read(): Counted[]
+  add(name: CounterName, label: string): void
+  read(): CounterValue[]
 }
 
 export function createCounters(): Counters {
-  const counted = new Map<string, Counted>()
+  const counted = new Map<string, CounterValue>()
   return {
     add(name, label) {
       const key = JSON.stringify([name, label])

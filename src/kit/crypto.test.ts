@@ -3,12 +3,12 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { systemClock } from './clock.ts'
 import {
+  constantTimeEquals,
   crc32,
   createSigner,
   createVault,
   deriveSecret,
   hmacSha256,
-  sameBytes,
   VaultError,
 } from './crypto.ts'
 import { systemRandom } from './random.ts'
@@ -119,9 +119,9 @@ describe('keyed hashes', () => {
   })
 
   it('compares by value, and texts of another length are other texts', () => {
-    assert.equal(sameBytes(Buffer.from('abc'), Buffer.from('abc')), true)
-    assert.equal(sameBytes(Buffer.from('abc'), Buffer.from('abd')), false)
-    assert.equal(sameBytes(Buffer.from('abc'), Buffer.from('abcd')), false)
+    assert.equal(constantTimeEquals(Buffer.from('abc'), Buffer.from('abc')), true)
+    assert.equal(constantTimeEquals(Buffer.from('abc'), Buffer.from('abd')), false)
+    assert.equal(constantTimeEquals(Buffer.from('abc'), Buffer.from('abcd')), false)
   })
 
   it('derives a different secret for every purpose', () => {

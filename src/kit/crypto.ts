@@ -156,7 +156,7 @@ export function createSigner(key: Uint8Array): Signer {
       const payload = fromBase64Url(body)
       const tag = fromBase64Url(signature)
       if (!payload || !tag || rest.length > 0) return undefined
-      return sameBytes(tag, tagOf(payload)) ? payload.toString('utf8') : undefined
+      return constantTimeEquals(tag, tagOf(payload)) ? payload.toString('utf8') : undefined
     },
   }
 }
@@ -185,7 +185,7 @@ export function deriveSecret(secret: string | Uint8Array, purpose: string): Buff
 }
 
 /** Compares in a time that does not tell where two texts differ. Their length is not a secret. */
-export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+export function constantTimeEquals(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 

@@ -43,12 +43,12 @@ export interface Db extends Tx {
    * done again from its beginning.
    * Patient work is an operator's, such as a migration: its statements take as long as they take.
    */
-  transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: { isPatient?: boolean }): Promise<Result>
+  transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: { noTimeout?: boolean }): Promise<Result>
   close(): Promise<void>
 }
 
 /** The connections that a process has, and how many callers wait for one. */
-export interface PoolUse {
+export interface PoolStats {
   total: number
   idle: number
   waiting: number
@@ -58,7 +58,7 @@ export interface PoolUse {
 export interface ConnectedDb extends Db {
   /** The same connections, behind the wall: the rows of this merchant are there, and no others. */
   forMerchant(merchantId: string): Db
-  use(): PoolUse
+  poolStats(): PoolStats
 }
 
 /** The database could not be asked, or its answer did not arrive: a statement may or may not have been committed. */
@@ -78,9 +78,9 @@ export interface DbOptions {
   poolSize: number
   applicationName?: string
   /** False where a pooler between us and the server loses what was prepared: every statement is then sent in full. */
-  prepares?: boolean
+  preparedStatements?: boolean
   /** How long an answer is waited for. Absent: a little longer than the server takes to give a statement up. */
-  answerTimeoutMs?: number
+  responseTimeoutMs?: number
   onError?: (error: Error) => void
 }
 
@@ -91,7 +91,7 @@ const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
 // The server gives a statement up by itself before this. Who hears nothing for longer speaks with nobody any more: the
 // server is cut off from us, or it waits for a standby that is cut off from it.
-const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
+const RESPONSE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
 
 const INT8 = 20
 const typeParsers = new pg.TypeOverrides()
@@ -110,8 +110,8 @@ export function connectDb(options: DbOptions): ConnectedDb {
     types: typeParsers,
     keepAlive: true,
   })
-  const generations = createGenerations(pool)
-  const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = options
+  const epochs = createConnectionEpochs(pool)
+  const { responseTimeoutMs = RESPONSE_TIMEOUT_MS } = options
   let isClosing = false
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process. At our own end
   // the server may hang up first, and nobody need hear of it.
@@ -123,16 +123,16 @@ export function connectDb(options: DbOptions): ConnectedDb {
   })
 
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
-    const client = await generations.take().catch((error: unknown) => {
+    const client = await epochs.acquire().catch((error: unknown) => {
       throw new DbUnavailable(error)
     })
     let broken: Error | undefined
     try {
       return await work(client)
     } catch (error) {
-      const translated = translate(error)
-      if (isLost(translated) && translated instanceof Error) broken = translated
-      if (isServerLost(error)) generations.end(client)
+      const translated = toDbError(error)
+      if (isConnectionLost(translated) && translated instanceof Error) broken = translated
+      if (isServerLost(error)) epochs.retire(client)
       throw translated
     } finally {
       client.release(broken)
@@ -140,30 +140,36 @@ export function connectDb(options: DbOptions): ConnectedDb {
   }
 
   // A statement without a name is the driver's for one time only.
-  const called = <Row>(statement: Statement<Row>): Statement<Row> =>
-    options.prepares === false ? { ...statement, name: '' } : statement
+  const withPreparedName = <Row>(statement: Statement<Row>): Statement<Row> =>
+    options.preparedStatements === false ? { ...statement, name: '' } : statement
 
-  const txOver = (client: pg.PoolClient, scope: QueryScope, timeoutMs?: number): Tx => ({
+  const createTx = (client: pg.PoolClient, scope: QueryScope, timeoutMs?: number): Tx => ({
     query: (statement, values = []) =>
-      run(client, { ...UNSCOPED, prefix: scope.prefix }, called(statement), values, timeoutMs),
+      runStatement(
+        client,
+        { ...UNSCOPED, prefix: scope.prefix },
+        withPreparedName(statement),
+        values,
+        timeoutMs,
+      ),
     script: async (text) => void (await client.query(text)),
   })
 
   const inTransaction = async <Result>(
     client: pg.PoolClient,
     scope: QueryScope,
-    isPatient: boolean,
+    noTimeout: boolean,
     work: (tx: Tx) => Promise<Result>,
   ): Promise<Result> => {
-    const timeoutMs = isPatient ? undefined : answerTimeoutMs
+    const timeoutMs = noTimeout ? undefined : responseTimeoutMs
     try {
-      await client.query(within(scope.begin, timeoutMs))
-      const result = await work(txOver(client, scope, timeoutMs))
-      await certain(client, () => client.query(within('commit', timeoutMs)))
+      await client.query(withTimeout(scope.begin, timeoutMs))
+      const result = await work(createTx(client, scope, timeoutMs))
+      await assertReplicated(client, () => client.query(withTimeout('commit', timeoutMs)))
       return result
     } catch (error) {
       // A connection that is gone or silent is dropped, and what was begun on it ends with it.
-      if (!isLost(error)) await client.query('rollback').catch(() => undefined)
+      if (!isConnectionLost(error)) await client.query('rollback').catch(() => undefined)
       throw error
     }
   }
@@ -171,11 +177,13 @@ export function connectDb(options: DbOptions): ConnectedDb {
   const dbFor = (scope: QueryScope): Db => ({
     query: (statement, values = []) =>
       retryDeadlocks(() =>
-        withClient((client) => run(client, scope, called(statement), values, answerTimeoutMs)),
+        withClient((client) =>
+          runStatement(client, scope, withPreparedName(statement), values, responseTimeoutMs),
+        ),
       ),
-    script: (text) => withClient((client) => txOver(client, scope).script(text)),
-    transaction: (work, { isPatient = false } = {}) =>
-      retryDeadlocks(() => withClient((client) => inTransaction(client, scope, isPatient, work))),
+    script: (text) => withClient((client) => createTx(client, scope).script(text)),
+    transaction: (work, { noTimeout = false } = {}) =>
+      retryDeadlocks(() => withClient((client) => inTransaction(client, scope, noTimeout, work))),
     close: () => {
       isClosing = true
       return pool.end()
@@ -184,45 +192,49 @@ export function connectDb(options: DbOptions): ConnectedDb {
   return {
     ...dbFor(UNSCOPED),
     forMerchant: (merchantId) => ({ ...dbFor(scopeOf(merchantId)), script: rejectScript }),
-    use: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   }
 }
 
 const rejectScript = () => Promise.reject(new Error('behind the wall there are only statements of ours'))
 
-async function run<Row>(
+async function runStatement<Row>(
   client: pg.PoolClient,
   scope: QueryScope,
   { name, text }: Statement<Row>,
   values: readonly unknown[],
   timeoutMs: number | undefined,
 ): Promise<Row[]> {
-  const query = { ...within(text, timeoutMs), name: name && `${scope.prefix}${name}`, values: [...values] }
-  const result = await certain(client, () => scope.send(client, query))
-  // A boundary: the row type stands right above its query, and a test prepares each against the schema.
+  const query = {
+    ...withTimeout(text, timeoutMs),
+    name: name && `${scope.prefix}${name}`,
+    values: [...values],
+  }
+  const result = await assertReplicated(client, () => scope.send(client, query))
+  // A boundary: the row type stands right above its query, and a test preparedStatements each against the schema.
   return result.rows as Row[]
 }
 
 /** The driver gives the answer up after this; without it, never. */
-function within(text: string, timeoutMs: number | undefined) {
+function withTimeout(text: string, timeoutMs: number | undefined) {
   return { text, query_timeout: timeoutMs }
 }
 
 /** Connections of one generation lead to the same server, as far as anybody knows. */
-interface Generations {
-  take(): Promise<pg.PoolClient>
+interface ConnectionEpochs {
+  acquire(): Promise<pg.PoolClient>
   /** The server of this connection is not the one to speak with any more: all that were made with it or before are dropped. */
-  end(client: pg.PoolClient): void
+  retire(client: pg.PoolClient): void
 }
 
-function createGenerations(pool: pg.Pool): Generations {
-  const born = new WeakMap<pg.PoolClient, number>()
+function createConnectionEpochs(pool: pg.Pool): ConnectionEpochs {
+  const epochOf = new WeakMap<pg.PoolClient, number>()
   const writable = new WeakSet<pg.PoolClient>()
-  let current = 0
-  pool.on('connect', (client) => void born.set(client, current))
+  let currentEpoch = 0
+  pool.on('connect', (client) => void epochOf.set(client, currentEpoch))
   // Not by the pool's own verify: a caller whose time runs out meanwhile is told so, and the connection is then given to
   // nobody and never comes back.
-  const prove = async (client: pg.PoolClient): Promise<void> => {
+  const checkWritable = async (client: pg.PoolClient): Promise<void> => {
     try {
       await requireWritable(client)
     } catch (error) {
@@ -232,26 +244,26 @@ function createGenerations(pool: pg.Pool): Generations {
     writable.add(client)
   }
   return {
-    async take() {
+    async acquire() {
       for (;;) {
         const client = await pool.connect()
-        if (born.get(client) === current) {
-          if (!writable.has(client)) await prove(client)
+        if (epochOf.get(client) === currentEpoch) {
+          if (!writable.has(client)) await checkWritable(client)
           return client
         }
         client.release(true)
       }
     },
-    end(client) {
+    retire(client) {
       // Many of one generation find out at about the same time; those that were made since may be right.
-      if (born.get(client) === current) current += 1
+      if (epochOf.get(client) === currentEpoch) currentEpoch += 1
     },
   }
 }
 
 /** After a failover the address may still lead to a server that only reads. */
 async function requireWritable(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query(within('show transaction_read_only', ACQUIRE_TIMEOUT_MS))
+  const { rows } = await client.query(withTimeout('show transaction_read_only', ACQUIRE_TIMEOUT_MS))
   if (rows[0]?.transaction_read_only === 'on')
     throw new Error('the server takes no writes: it is a standby, or was made read-only')
 }
@@ -272,7 +284,7 @@ function watchReplication(client: pg.PoolClient): void {
  * A commit whose wait for the synchronous standby was cancelled succeeds with a warning although the standby does not
  * have it. We say that we do not know instead of acknowledging it.
  */
-async function certain<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
+async function assertReplicated<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
   const result = await work()
   const warning = replicationWarnings.get(client)
   if (warning) throw new DbUnavailable(new Error(warning))
@@ -283,28 +295,28 @@ async function certain<Result>(client: pg.PoolClient, work: () => Promise<Result
 const UNAVAILABLE_STATES = /^(08|53|57P0|25006|58)/
 
 // Statements that took too long, waiting for a lock or at work: the caller is told to come back.
-const GIVEN_UP_STATES = new Set(['55P03', '57014'])
+const TIMEOUT_STATES = new Set(['55P03', '57014'])
 
-function translate(error: unknown): unknown {
+function toDbError(error: unknown): unknown {
   if (error instanceof DbUnavailable) return error
   const state = sqlStateOf(error)
-  if (state && GIVEN_UP_STATES.has(state)) return new DbUnavailable(error, true)
+  if (state && TIMEOUT_STATES.has(state)) return new DbUnavailable(error, true)
   if (state) return UNAVAILABLE_STATES.test(state) ? new DbUnavailable(error) : error
   return isConnectionError(error) ? new DbUnavailable(error) : error
 }
 
-const NO_ANSWER = 'Query read timeout'
+const READ_TIMEOUT_MESSAGE = 'Query read timeout'
 const READ_ONLY_STATE = '25006'
 
 /** Not only this connection is of no use, but all that lead where it leads. */
 function isServerLost(error: unknown): boolean {
-  const isSilent = error instanceof Error && error.message === NO_ANSWER
+  const isSilent = error instanceof Error && error.message === READ_TIMEOUT_MESSAGE
   return isSilent || sqlStateOf(error) === READ_ONLY_STATE
 }
 
 /** Nothing more can be said on the connection that it happened on. */
-function isLost(error: unknown): boolean {
-  const translated = translate(error)
+function isConnectionLost(error: unknown): boolean {
+  const translated = toDbError(error)
   return translated instanceof DbUnavailable && !translated.isRolledBack
 }
 
@@ -314,7 +326,7 @@ function isConnectionError(error: unknown): boolean {
   return (
     /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENOENT)/.test(code) ||
     /[Cc]onnection (terminated|ended|error)|is not queryable/.test(error.message) ||
-    error.message === NO_ANSWER
+    error.message === READ_TIMEOUT_MESSAGE
   )
 }
 
@@ -324,20 +336,20 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error.code
 }
 
-const DEADLOCK_STATES = new Set(['40P01', '40001'])
-const DEADLOCK_TRIES = 3
+const RETRYABLE_STATES = new Set(['40P01', '40001'])
+const MAX_DEADLOCK_ATTEMPTS = 3
 
 /**
  * Runs work again that the server rolled back for the sake of another: nothing of it was written. At once, because the
  * other has by then what it waited for.
  */
 export async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (!DEADLOCK_STATES.has(sqlStateOf(error) ?? '')) throw error
-      if (tries === DEADLOCK_TRIES) throw new DbUnavailable(error, true)
+      if (!RETRYABLE_STATES.has(sqlStateOf(error) ?? '')) throw error
+      if (attempt === MAX_DEADLOCK_ATTEMPTS) throw new DbUnavailable(error, true)
     }
   }
 }

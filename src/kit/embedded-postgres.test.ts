@@ -17,7 +17,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findPostgresBinaries } from './embedded-postgres/binaries.ts'
-import { DataFolderHeld } from './embedded-postgres/folder-lock.ts'
+import { DataFolderLocked } from './embedded-postgres/folder-lock.ts'
 import { MACHINE } from './embedded-postgres/launcher.ts'
 import {
   assertGone,
@@ -40,18 +40,18 @@ import {
   SERVICE,
   serverPid,
   spawnService,
-  startHere,
+  startInProcess,
   startService,
   test,
-  until,
-} from './embedded-postgres/test-rig.ts'
+  waitUntil,
+} from './embedded-postgres/test-harness.ts'
 import { findRunningPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 
 const LOCK = new URL('./embedded-postgres/folder-lock.ts', import.meta.url).href
 
 test('creates a UTF-8 database that survives a crash, is reached on the loopback alone and wants its password', async (t) => {
   const dataDir = join(makeFolder(t), 'deep', 'postgres')
-  const postgres = await startHere(t, { dataDir })
+  const postgres = await startInProcess(t, { dataDir })
 
   assert.match(postgres.version, /^18\./)
   const [settings] = await query(
@@ -81,13 +81,13 @@ test('creates a UTF-8 database that survives a crash, is reached on the loopback
 
 test('keeps the data from one start to the next, and the next is quick', async (t) => {
   const dataDir = makeDataFolder(t)
-  const first = await startHere(t, { dataDir })
+  const first = await startInProcess(t, { dataDir })
   await query(first.url, 'create table kept (word text)')
   await query(first.url, `insert into kept values ('cowry ክፍያ')`)
   await first.stop()
 
   const startedAt = performance.now()
-  const second = await startHere(t, { dataDir })
+  const second = await startInProcess(t, { dataDir })
   const tookMs = performance.now() - startedAt
   assert.deepEqual(await query(second.url, 'select word from kept'), [{ word: 'cowry ክፍያ' }])
   t.diagnostic(`second start: ${tookMs.toFixed(0)} ms`)
@@ -97,7 +97,7 @@ test('keeps the data from one start to the next, and the next is quick', async (
 
 test('leaves no process and no lock behind when it is stopped, even twice', async (t) => {
   const dataDir = makeDataFolder(t)
-  const postgres = await startHere(t, { dataDir })
+  const postgres = await startInProcess(t, { dataDir })
   const client = await openConnection(t, postgres.url)
   const supervisor = parentOf(serverPid(dataDir))
   const processes = [supervisor, ...descendantsOf(supervisor)]
@@ -117,7 +117,7 @@ test('ends with a service that is killed, and a new start right away succeeds', 
   const processes = descendantsOf(service.pid)
 
   process.kill(service.pid, 'SIGKILL')
-  const next = await startHere(t, { dataDir })
+  const next = await startInProcess(t, { dataDir })
   assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
   await assertGone(processes)
 })
@@ -140,7 +140,7 @@ test('recovers after everything was killed at once', async (t) => {
   assert.equal(existsSync(join(dataDir, 'cluster', 'postmaster.pid')), true)
   assert.equal(existsSync(join(dataDir, 'lock')), true)
 
-  const next = await startHere(t, { dataDir })
+  const next = await startInProcess(t, { dataDir })
   assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
 })
 
@@ -154,7 +154,7 @@ test('ends a server whose service and supervisor were both killed', async (t) =>
   await delay(100)
   assert.ok(isRunning(server), 'the server should have been orphaned')
 
-  await startHere(t, { dataDir })
+  await startInProcess(t, { dataDir })
   await assertGone([server, ...ofServer])
 })
 
@@ -169,7 +169,7 @@ test('is not fooled by a left-over process id that now belongs to another progra
     JSON.stringify({ pid: process.pid, host: hostname(), since: 'long ago' }),
   )
 
-  const next = await startHere(t, { dataDir })
+  const next = await startInProcess(t, { dataDir })
   assert.deepEqual(await query(next.url, 'select 1 as one'), [{ one: 1 }])
 })
 
@@ -202,11 +202,11 @@ test('lets exactly one of several services that start at once have the folder, a
   const losers = services.filter((service) => !service.report.url)
 
   assert.equal(winners.length, 1, JSON.stringify(services.map((service) => service.report)))
-  for (const { report } of losers) assert.equal(report.name, 'DataFolderHeld', report.message)
+  for (const { report } of losers) assert.equal(report.name, 'DataFolderLocked', report.message)
 
   const winner = winners[0]
   await assert.rejects(startEmbeddedPostgres({ dataDir }), (error) => {
-    assert.ok(error instanceof DataFolderHeld)
+    assert.ok(error instanceof DataFolderLocked)
     assert.equal(error.holder?.pid, winner?.pid)
     assert.match(
       error.message,
@@ -239,7 +239,7 @@ test('gives the lock of a folder to one process at a time, however they race', a
 
 const RACER = `
 import { closeSync, openSync, rmSync } from 'node:fs'
-import { DataFolderHeld, tryLockFolder } from ${JSON.stringify(LOCK)}
+import { DataFolderLocked, tryLockFolder } from ${JSON.stringify(LOCK)}
 const folder = process.argv[1]
 const result = { held: 0, refused: 0, shared: 0 }
 const until = Date.now() + 800
@@ -250,7 +250,7 @@ while (Date.now() < until) {
     try { closeSync(openSync(folder + '/inside', 'wx')); rmSync(folder + '/inside') } catch { result.shared += 1 }
     lock.release()
   } catch (error) {
-    if (!(error instanceof DataFolderHeld)) throw error
+    if (!(error instanceof DataFolderLocked)) throw error
     result.refused += 1
   }
 }
@@ -259,8 +259,8 @@ console.log(JSON.stringify(result))
 
 test('refuses a second start in the same process, and the first goes on', async (t) => {
   const dataDir = makeDataFolder(t)
-  const postgres = await startHere(t, { dataDir })
-  await assert.rejects(startEmbeddedPostgres({ dataDir }), DataFolderHeld)
+  const postgres = await startInProcess(t, { dataDir })
+  await assert.rejects(startEmbeddedPostgres({ dataDir }), DataFolderLocked)
   assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
 })
 
@@ -280,7 +280,7 @@ test('runs on PostgreSQL 15 and refuses the folder of another major version', as
   const binariesDir = findPostgresBinaries(15)
   if (!binariesDir) return t.skip('the package with PostgreSQL 15 is not installed for this platform')
   const dataDir = makeFolder(t)
-  const postgres = await startHere(t, { dataDir, binariesDir })
+  const postgres = await startInProcess(t, { dataDir, binariesDir })
   assert.match(postgres.version, /^15\./)
   assert.deepEqual(await query(postgres.url, `select current_setting('server_encoding') as e`), [
     { e: 'UTF8' },
@@ -305,12 +305,12 @@ test('starts again after the first start was killed half way', async (t) => {
   for (const afterMs of [30, 200, 450]) {
     const child = spawnService({ dataDir }, {})
     endWithTest(t, child)
-    await until(() => readdirSync(dataDir).some((name) => name.startsWith('new-')), 'initdb begins')
+    await waitUntil(() => readdirSync(dataDir).some((name) => name.startsWith('new-')), 'initdb begins')
     await delay(afterMs)
     child.kill('SIGKILL')
     await once(child, 'exit')
   }
-  const postgres = await startHere(t, { dataDir })
+  const postgres = await startInProcess(t, { dataDir })
   assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
 })
 
@@ -328,24 +328,24 @@ test('lets the service finish its work after Ctrl-C before the database goes', a
 test('reports a server that dies under the service', async (t) => {
   const dataDir = makeDataFolder(t)
   const reasons: string[] = []
-  const postgres = await startHere(t, { dataDir, onExit: (reason) => reasons.push(reason) })
+  const postgres = await startInProcess(t, { dataDir, onExit: (reason) => reasons.push(reason) })
   process.kill(serverPid(dataDir), 'SIGKILL')
-  await until(() => reasons.length > 0, 'onExit is called')
+  await waitUntil(() => reasons.length > 0, 'onExit is called')
   assert.match(reasons[0] ?? '', /The database server has ended: it was ended by signal 9\..*\n.*server\.log/)
 
   await postgres.stop()
   assert.equal(reasons.length, 1)
   assert.equal(existsSync(join(dataDir, 'lock')), false)
-  await startHere(t, { dataDir })
+  await startInProcess(t, { dataDir })
 })
 
 test('reports a killed supervisor, and stop still ends the server', async (t) => {
   const dataDir = makeDataFolder(t)
   const reasons: string[] = []
-  const postgres = await startHere(t, { dataDir, onExit: (reason) => reasons.push(reason) })
+  const postgres = await startInProcess(t, { dataDir, onExit: (reason) => reasons.push(reason) })
   const server = serverPid(dataDir)
   process.kill(parentOf(server), 'SIGKILL')
-  await until(() => reasons.length > 0, 'onExit is called')
+  await waitUntil(() => reasons.length > 0, 'onExit is called')
   await postgres.stop()
   await assertGone([server])
 })
@@ -361,7 +361,7 @@ test('keeps its log small', async (t) => {
   const dataDir = makeDataFolder(t)
   const log = join(dataDir, 'server.log')
   writeFileSync(log, 'an old line\n'.repeat(500_000))
-  await startHere(t, { dataDir })
+  await startInProcess(t, { dataDir })
   assert.ok(statSync(log).size < 10_000)
   assert.match(readFileSync(log, 'utf8'), /^[^\n]* starting PostgreSQL/)
   assert.ok(statSync(`${log}.1`).size > 5_000_000)
@@ -369,7 +369,7 @@ test('keeps its log small', async (t) => {
 
 test('does not put into its log what people entrusted to us', async (t) => {
   const dataDir = makeDataFolder(t)
-  const postgres = await startHere(t, { dataDir })
+  const postgres = await startInProcess(t, { dataDir })
   await query(postgres.url, 'create table customers (email text primary key)')
   await query(postgres.url, `insert into customers values ('ada@example.com')`)
   await assert.rejects(query(postgres.url, `insert into customers values ('ada@example.com')`), {
@@ -408,7 +408,7 @@ test('makes the links that npm dropped, also when several services do so at once
 test('needs little memory when idle', async (t) => {
   if (!onLinux) return t.skip('memory is measured through /proc')
   const dataDir = makeDataFolder(t)
-  await startHere(t, { dataDir })
+  await startInProcess(t, { dataDir })
   const server = serverPid(dataDir)
   const kilobytes = [server, ...descendantsOf(server)].map(measureKilobytes)
   const megabytes = kilobytes.reduce((sum, size) => sum + size, 0) / 1024

@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { findPostgresBinaries } from './embedded-postgres/binaries.ts'
 import {
   createCluster,
-  fitToLauncher,
+  fixOwnership,
   locateCluster,
   readPassword,
   removeUnfinishedClusters,
@@ -18,7 +18,7 @@ import {
 } from './embedded-postgres/cluster.ts'
 import { type FolderLock, findHolder, lockFolder } from './embedded-postgres/folder-lock.ts'
 import { chooseLauncher, isRoot, MACHINE, type Machine } from './embedded-postgres/launcher.ts'
-import { endOrphanServer } from './embedded-postgres/orphan.ts'
+import { stopOrphanServer } from './embedded-postgres/orphan.ts'
 import { ensureDatabase, type RunningServer, runServer, stopServer } from './embedded-postgres/server.ts'
 import { explainFailure, openServerLog, type ServerLog } from './embedded-postgres/server-log.ts'
 import { isAlive } from './embedded-postgres/signals.ts'
@@ -80,21 +80,21 @@ async function start(options: Start): Promise<EmbeddedPostgres> {
   const { dataDir, lock, log, say = () => {} } = options
   const found = locateCluster(dataDir)
   removeUnfinishedClusters(dataDir)
-  await endOrphanServer(found, say)
+  await stopOrphanServer(found, say)
 
   const launcher = await chooseLauncher({ ...options, cluster: found })
   removeUnfinishedClusters(launcher.home)
   if (!existsSync(found)) say(`creating the database cluster in ${launcher.home}`)
   const cluster = existsSync(found) ? found : await createCluster(dataDir, launcher, log)
   requireSameMajor(cluster, launcher.version)
-  fitToLauncher(cluster, launcher)
+  fixOwnership(cluster, launcher)
   const password = readPassword(cluster)
 
   const server = await runServer(launcher, cluster, log, say)
   try {
     const url = await ensureDatabase((database) => makeUrl(password, server.port, database))
-    lock.note({ port: server.port })
-    const stop = watch(server, cluster, options)
+    lock.update({ port: server.port })
+    const stop = watchExit(server, cluster, options)
     server.program.unref()
     return { url, port: server.port, version: launcher.version, dataDir, stop }
   } catch (error) {
@@ -104,7 +104,11 @@ async function start(options: Start): Promise<EmbeddedPostgres> {
 }
 
 // Gives back the function that stops the server, and reports an end that nobody asked for.
-function watch(server: RunningServer, cluster: string, { lock, log, onExit }: Start): () => Promise<void> {
+function watchExit(
+  server: RunningServer,
+  cluster: string,
+  { lock, log, onExit }: Start,
+): () => Promise<void> {
   let stopped: Promise<void> | undefined
   const stop = async () => {
     await stopServer(server, cluster)

@@ -20,7 +20,7 @@ export function parseExactJson(text: string): unknown {
 }
 
 /** A reader of parsed JSON: the value if it has the shape, undefined if it is anything else. */
-export function shaped<Schema extends TSchema>(
+export function schemaReader<Schema extends TSchema>(
   schema: Schema,
 ): (value: unknown) => Static<Schema> | undefined {
   const compiled = Compile(schema)

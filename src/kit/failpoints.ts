@@ -37,10 +37,10 @@ export const FAILPOINT_ACTIONS = ['kill', 'throw', 'hang'] as const
 export type FailpointAction = (typeof FAILPOINT_ACTIONS)[number]
 
 export interface Failpoints {
-  pass(point: Failpoint): Promise<void>
+  hit(point: Failpoint): Promise<void>
 }
 
-const NEVER: Failpoints = { pass: () => Promise.resolve() }
+const NO_FAILPOINTS: Failpoints = { hit: () => Promise.resolve() }
 
 /** `charge.after_record=kill,charge.after_call=throw`; what is wrong with the text, or the failpoints it asks for. */
 export function readFailpoints(text: string): { failpoints: Failpoints } | { issue: string } {
@@ -55,7 +55,7 @@ export function readFailpoints(text: string): { failpoints: Failpoints } | { iss
     }
     actions.set(point, action)
   }
-  return { failpoints: actions.size === 0 ? NEVER : createFailpoints(actions, () => delay(HANG_MS)) }
+  return { failpoints: actions.size === 0 ? NO_FAILPOINTS : createFailpoints(actions, () => delay(HANG_MS)) }
 }
 
 // Longer than any lease: whoever hangs here has been taken over when it wakes up.
@@ -66,7 +66,7 @@ export function createFailpoints(
   hang: () => Promise<unknown>,
 ): Failpoints {
   return {
-    async pass(point) {
+    async hit(point) {
       const action = actions.get(point)
       if (action === 'kill') process.kill(process.pid, 'SIGKILL')
       if (action === 'throw') throw new Error(`failpoint ${point}`)
@@ -76,17 +76,17 @@ export function createFailpoints(
 }
 
 /** The same database, with a point on both sides of every commit. */
-export function passCommits<Connected extends Db>(db: Connected, failpoints: Failpoints): Connected {
-  if (failpoints === NEVER) return db
+export function withCommitFailpoints<Connected extends Db>(db: Connected, failpoints: Failpoints): Connected {
+  if (failpoints === NO_FAILPOINTS) return db
   return {
     ...db,
     async transaction(work, options) {
       const result = await db.transaction(async (tx) => {
         const made = await work(tx)
-        await failpoints.pass('transaction.before_commit')
+        await failpoints.hit('transaction.before_commit')
         return made
       }, options)
-      await failpoints.pass('transaction.after_commit')
+      await failpoints.hit('transaction.after_commit')
       return result
     },
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { html, trusted } from './html.ts'
+import { html, trustedHtml } from './html.ts'
 
 describe('html', () => {
   it('F-67 escapes every value', () => {
@@ -24,7 +24,7 @@ describe('html', () => {
 
   it('trusts only text that is said to be ours', () => {
     assert.equal(
-      String(html`<style>${trusted('a > b { color: red }')}</style>`),
+      String(html`<style>${trustedHtml('a > b { color: red }')}</style>`),
       '<style>a > b { color: red }</style>',
     )
   })

@@ -14,15 +14,15 @@ export type HtmlValue = Html | string | number | bigint | null | undefined | fal
 
 export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
   const pieces = strings.map((text, index) => text + render(values[index]))
-  return finished(pieces.join(''))
+  return toHtml(pieces.join(''))
 }
 
 /** Text that is HTML, CSS or script of our own, constant in the code. Never for anything that came in. */
-export function trusted(text: string): Html {
-  return finished(text)
+export function trustedHtml(text: string): Html {
+  return toHtml(text)
 }
 
-function finished(text: string): Html {
+function toHtml(text: string): Html {
   return { [TEXT]: text, toString: () => text }
 }
 

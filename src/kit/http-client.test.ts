@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createHttpClient, type HttpAnswer, type HttpClientOptions } from './http-client.ts'
+import { createHttpClient, type HttpClientOptions, type HttpResult } from './http-client.ts'
 
 const cleanups: (() => Promise<void> | void)[] = []
 after(async () => {
@@ -70,7 +70,7 @@ function client(options: HttpClientOptions = {}) {
   return made
 }
 
-async function post(url: string, options: HttpClientOptions = {}): Promise<HttpAnswer> {
+async function post(url: string, options: HttpClientOptions = {}): Promise<HttpResult> {
   return client(options).request({ method: 'POST', url, body: '{"amount":"100"}' })
 }
 

@@ -6,13 +6,13 @@ import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 
 /** The code of a trouble is what the system or the client calls it, such as ECONNREFUSED. */
-export type HttpAnswer =
+export type HttpResult =
   | { kind: 'answered'; status: number; headers: Record<string, string>; body: Buffer }
   | { kind: 'not_sent'; code: string; error: string }
   | { kind: 'unknown'; code: string; error: string }
 
 /** Answers the addresses that may be connected to, and throws when there are none. */
-export type Resolve = (host: string) => Promise<LookupAddress[]>
+export type ResolveHost = (host: string) => Promise<LookupAddress[]>
 
 /** The code of what took longer than the whole of it may take. */
 export const TOTAL_TIMEOUT = 'ERR_TOTAL_TIMEOUT'
@@ -24,12 +24,12 @@ interface HttpRequest {
   body?: string | Buffer
   totalTimeoutMs?: number
   /** Read no more of the body than this, and hang up on the rest: the answer is what has come so far. */
-  cutBodyAfterBytes?: number
+  truncateBodyAfterBytes?: number
 }
 
 export interface HttpClient {
   /** Never throws for trouble on the network, which is an answer; a malformed URL or header is our bug and throws. */
-  request(request: HttpRequest): Promise<HttpAnswer>
+  request(request: HttpRequest): Promise<HttpResult>
   /** Waits for the requests under way, each of which is bounded by its total timeout. */
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ export interface HttpClientOptions {
   /** Connections per origin; requests beyond them wait their turn. */
   connections?: number
   /** Asked before every connection, about addresses in numbers too; without it the system is, about names alone. */
-  resolve?: Resolve
+  resolve?: ResolveHost
 }
 
 // undici counts connect time in half seconds, so a dead host takes up to half a second longer.
@@ -82,7 +82,7 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
 }
 
 /** Connects to what `resolve` answers and to nothing else; the certificate is still asked for the name. */
-function connectVia(resolve: Resolve, connecting: buildConnector.BuildOptions): buildConnector.connector {
+function connectVia(resolve: ResolveHost, connecting: buildConnector.BuildOptions): buildConnector.connector {
   const lookup: LookupFunction = (host, { all }, done) => {
     resolve(host).then(
       (found) => (all ? done(null, found) : done(null, found[0]?.address ?? '', found[0]?.family)),
@@ -106,10 +106,14 @@ function connectVia(resolve: Resolve, connecting: buildConnector.BuildOptions): 
   }
 }
 
-async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Promise<HttpAnswer> {
+async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Promise<HttpResult> {
   const url = new URL(request.url)
-  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
-  const exchange = watchExchange({ timeoutMs, cutAfterBytes: request.cutBodyAfterBytes }, resolve, reject)
+  const { promise, resolve, reject } = Promise.withResolvers<HttpResult>()
+  const handler = createResponseHandler(
+    { timeoutMs, truncateAfterBytes: request.truncateBodyAfterBytes },
+    resolve,
+    reject,
+  )
   agent.dispatch(
     {
       origin: url.origin,
@@ -118,15 +122,18 @@ async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Prom
       headers: request.headers,
       body: request.body,
     },
-    exchange,
+    handler,
   )
   return promise
 }
 
 /** Follows one request from the queue to the end of its answer. The first verdict stands. */
-function watchExchange(
-  { timeoutMs, cutAfterBytes = Number.POSITIVE_INFINITY }: { timeoutMs: number; cutAfterBytes?: number },
-  resolve: (answer: HttpAnswer) => void,
+function createResponseHandler(
+  {
+    timeoutMs,
+    truncateAfterBytes = Number.POSITIVE_INFINITY,
+  }: { timeoutMs: number; truncateAfterBytes?: number },
+  resolve: (answer: HttpResult) => void,
   reject: (error: Error) => void,
 ): Dispatcher.DispatchHandler {
   let controller: Dispatcher.DispatchController | undefined
@@ -134,29 +141,36 @@ function watchExchange(
   let headers: Record<string, string> = {}
   const chunks: Buffer[] = []
   let bytes = 0
-  let givenUp: Error | undefined
+  let timeoutError: Error | undefined
 
   const fail = (error: Error) => {
     clearTimeout(timer)
     // undici's word for arguments it refuses: no network was asked.
     if (!controller && 'code' in error && error.code === 'UND_ERR_INVALID_ARG') return reject(error)
-    resolve({ kind: controller ? 'unknown' : 'not_sent', ...describe(error) })
+    resolve({ kind: controller ? 'unknown' : 'not_sent', ...describeError(error) })
   }
   const finish = () => {
     clearTimeout(timer)
-    resolve({ kind: 'answered', status, headers, body: Buffer.concat(chunks).subarray(0, cutAfterBytes) })
+    resolve({
+      kind: 'answered',
+      status,
+      headers,
+      body: Buffer.concat(chunks).subarray(0, truncateAfterBytes),
+    })
   }
   const timer = setTimeout(() => {
-    givenUp = Object.assign(new Error(`no complete answer within ${timeoutMs} ms`), { code: TOTAL_TIMEOUT })
-    if (controller) controller.abort(givenUp)
-    fail(givenUp)
+    timeoutError = Object.assign(new Error(`no complete answer within ${timeoutMs} ms`), {
+      code: TOTAL_TIMEOUT,
+    })
+    if (controller) controller.abort(timeoutError)
+    fail(timeoutError)
   }, timeoutMs)
 
   return {
     // undici calls this right before it writes the request line, and writes nothing when it throws. A request that
     // was given up while it waited for a connection has been called "not sent", so it must not leave any more.
     onRequestStart(started) {
-      if (givenUp) throw givenUp
+      if (timeoutError) throw timeoutError
       // Writing it a second time would be a second request, which only the caller may decide on.
       if (controller) throw new Error('the request has left already')
       controller = started
@@ -168,7 +182,7 @@ function watchExchange(
     onResponseData(reading, chunk) {
       chunks.push(chunk)
       bytes += chunk.length
-      if (bytes <= cutAfterBytes) return
+      if (bytes <= truncateAfterBytes) return
       finish()
       reading.abort(new Error('enough of the answer was read'))
     },
@@ -188,7 +202,7 @@ function flatten(headers: Record<string, string | string[] | undefined>): Record
 }
 
 /** The code first: messages of some errors are empty, and the code is what an operator searches for. */
-function describe(error: Error): { code: string; error: string } {
+function describeError(error: Error): { code: string; error: string } {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return { code, error: error.message.includes(code) ? error.message : `${code}: ${error.message}` }
 }

@@ -22,7 +22,7 @@ export interface KeyClaim {
   input: unknown
 }
 
-export interface Once<Made> {
+export interface IdempotentResult<Made> {
   record: Made
   replayed: boolean
 }
@@ -33,7 +33,7 @@ interface Needs {
   random: Random
 }
 
-interface Work<Made> {
+interface IdempotentWork<Made> {
   /**
    * Makes the record under this id. What it writes and the claim of the key stand or fall together; it writes nowhere
    * else, because it runs again when the database gives the transaction up for the sake of another.
@@ -44,10 +44,14 @@ interface Work<Made> {
 }
 
 /** The header by which a caller tells an answer that was given before from a new one. */
-export const REPLAYED = { 'Idempotent-Replayed': 'true' }
+export const REPLAYED_HEADER = { 'Idempotent-Replayed': 'true' }
 
 /** Makes a record, or finds the one that an earlier request with the same key made. */
-export async function createOnce<Made>(app: Needs, claim: KeyClaim, work: Work<Made>): Promise<Once<Made>> {
+export async function createIdempotently<Made>(
+  app: Needs,
+  claim: KeyClaim,
+  work: IdempotentWork<Made>,
+): Promise<IdempotentResult<Made>> {
   const id = app.random.uuid()
   const made = await app.db.transaction(async (tx) => {
     const earlier = await claimKey(tx, claim, id, app.clock.now())
@@ -67,7 +71,7 @@ export async function createOnce<Made>(app: Needs, claim: KeyClaim, work: Work<M
  * Claims the key of a request that changes a record, in the transaction of the change. True when the same request has
  * made its change before: then nothing is changed again, and the record is answered as it stands now.
  */
-export async function isRepeat(
+export async function isReplay(
   app: Pick<Needs, 'clock' | 'random'>,
   tx: Tx,
   claim: KeyClaim,
@@ -106,11 +110,11 @@ export async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): P
   const fingerprint = createHash('sha256').update(operation).update(canonicalJson(claim.input)).digest()
   const claimed = await tx.query(insertKey, [merchantId, key, operation, fingerprint, id, at])
   if (claimed.length > 0) return undefined
-  const held = await findKey(tx, merchantId, key)
-  if (!held) throw new ApiError('temporarily_unavailable')
-  if (held.operation !== operation || !held.fingerprint.equals(fingerprint)) {
+  const existing = await findKey(tx, merchantId, key)
+  if (!existing) throw new ApiError('temporarily_unavailable')
+  if (existing.operation !== operation || !existing.fingerprint.equals(fingerprint)) {
     throw new ApiError('idempotency_key_reused')
   }
   await awaitStandby(tx)
-  return held.resource
+  return existing.resource
 }

@@ -32,18 +32,20 @@ const finishCheck = sql<unknown>`
 update invariant_checks
 set report = $1::jsonb, finished_at = $2`
 
-const LOOK_EVERY_MS = 60_000
+const POLL_INTERVAL_MS = 60_000
 
 /** A check reads all books, so it is made rarely; 0 is never. */
-export function invariantJobs(app: { db: Db; clock: Clock }, everyMs: number): Job[] {
-  if (everyMs === 0) return []
-  return [{ name: 'check-invariants', everyMs: LOOK_EVERY_MS, run: () => checkWhenDue(app, everyMs) }]
+export function invariantJobs(app: { db: Db; clock: Clock }, intervalMs: number): Job[] {
+  if (intervalMs === 0) return []
+  return [
+    { name: 'check-invariants', intervalMs: POLL_INTERVAL_MS, run: () => checkWhenDue(app, intervalMs) },
+  ]
 }
 
 /** Answers 0 also when it has checked: it is not due again for long. */
-export async function checkWhenDue(app: { db: Db; clock: Clock }, everyMs: number): Promise<number> {
+export async function checkWhenDue(app: { db: Db; clock: Clock }, intervalMs: number): Promise<number> {
   const now = app.clock.now()
-  const claimed = await app.db.query(claimCheck, [now, addMs(now, -everyMs)])
+  const claimed = await app.db.query(claimCheck, [now, addMs(now, -intervalMs)])
   if (claimed.length === 0) return 0
   const reports = await checkInvariants(app.db)
   const report = Object.fromEntries(reports.map(({ name, violations }) => [name, violations]))

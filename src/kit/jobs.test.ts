@@ -6,10 +6,10 @@ import { type Job, startJobs } from './jobs.ts'
 import type { Log } from './log.ts'
 import type { Random } from './random.ts'
 
-const EVERY_MS = 500
+const INTERVAL_MS = 500
 
 /** Jobs whose sleeps are recorded and end when the test says so. */
-function rig(jobs: Job[]) {
+function setup(jobs: Job[]) {
   const sleeps: { ms: number; end: () => void }[] = []
   const errors: string[] = []
   const clock: Clock = {
@@ -46,26 +46,26 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await nextTurn()
 }
 
-/** A piece of work that ends when the test says so. */
-function longPiece() {
+/** A task of work that ends when the test says so. */
+function longTask() {
   const end = Promise.withResolvers<void>()
-  const piece = { isStarted: false, isEnded: false, end: end.resolve, fail: end.reject, run: async () => {} }
-  piece.run = async () => {
-    piece.isStarted = true
+  const task = { isStarted: false, isEnded: false, end: end.resolve, fail: end.reject, run: async () => {} }
+  task.run = async () => {
+    task.isStarted = true
     await end.promise
-    piece.isEnded = true
+    task.isEnded = true
   }
-  return piece
+  return task
 }
 
 /** A job that claims from a queue, and tells how much room it was told of. */
-function pieceJob(queue: (() => Promise<void>)[], concurrency: number, looksAfterEach = false) {
+function pieceJob(queue: (() => Promise<void>)[], concurrency: number, claimsAfterEach = false) {
   const limits: number[] = []
   const job: Job = {
-    name: 'pieces',
-    everyMs: EVERY_MS,
+    name: 'tasks',
+    intervalMs: INTERVAL_MS,
     concurrency,
-    looksAfterEach,
+    claimsAfterEach,
     claim: async (limit) => {
       limits.push(limit)
       return queue.splice(0, limit)
@@ -79,10 +79,10 @@ describe('a job that works in bulk', () => {
     const amounts = [3, 2, 0, 0]
     let runs = 0
     const run = async () => amounts[runs++] ?? 0
-    const { runner, delays, wake } = rig([{ name: 'bulk', everyMs: EVERY_MS, run }])
+    const { runner, delays, wake } = setup([{ name: 'bulk', intervalMs: INTERVAL_MS, run }])
     await settle()
     assert.equal(runs, 3)
-    assert.deepEqual(delays(), [EVERY_MS])
+    assert.deepEqual(delays(), [INTERVAL_MS])
     await wake()
     assert.equal(runs, 4)
     await runner.stop()
@@ -96,7 +96,7 @@ describe('a job that works in bulk', () => {
       if (runs === 1) throw new Error('no server')
       return 0
     }
-    const { runner, delays, errors, wake } = rig([{ name: 'bulk', everyMs: EVERY_MS, run }])
+    const { runner, delays, errors, wake } = setup([{ name: 'bulk', intervalMs: INTERVAL_MS, run }])
     await settle()
     assert.deepEqual(errors, ['job failed: bulk: no server'])
     assert.deepEqual(delays(), [2_000])
@@ -107,68 +107,72 @@ describe('a job that works in bulk', () => {
 
   it('that fails does not stop the others', async () => {
     let runs = 0
-    const broken: Job = { name: 'broken', everyMs: EVERY_MS, run: () => Promise.reject(new Error('broken')) }
-    const sound: Job = { name: 'sound', everyMs: EVERY_MS, run: async () => (runs++ < 3 ? 1 : 0) }
-    const { runner } = rig([broken, sound])
+    const broken: Job = {
+      name: 'broken',
+      intervalMs: INTERVAL_MS,
+      run: () => Promise.reject(new Error('broken')),
+    }
+    const sound: Job = { name: 'sound', intervalMs: INTERVAL_MS, run: async () => (runs++ < 3 ? 1 : 0) }
+    const { runner } = setup([broken, sound])
     await settle()
     assert.equal(runs, 4)
     await runner.stop()
   })
 })
 
-describe('a job that works in pieces', () => {
-  it('looks again when a piece ends, where it asks for that, and sleeps on where it does not', async () => {
-    for (const looksAfterEach of [true, false]) {
-      const [piece, other] = [longPiece(), longPiece()]
-      const { job, limits } = pieceJob([piece.run, other.run], 5, looksAfterEach)
-      const { runner, delays } = rig([job])
+describe('a job that works in tasks', () => {
+  it('looks again when a task ends, where it asks for that, and sleeps on where it does not', async () => {
+    for (const claimsAfterEach of [true, false]) {
+      const [task, other] = [longTask(), longTask()]
+      const { job, limits } = pieceJob([task.run, other.run], 5, claimsAfterEach)
+      const { runner, delays } = setup([job])
       await settle()
       assert.deepEqual(limits, [5, 3])
-      piece.end()
+      task.end()
       await settle()
-      assert.deepEqual(limits, looksAfterEach ? [5, 3, 4] : [5, 3])
-      assert.equal(delays().length, looksAfterEach ? 2 : 1)
+      assert.deepEqual(limits, claimsAfterEach ? [5, 3, 4] : [5, 3])
+      assert.equal(delays().length, claimsAfterEach ? 2 : 1)
       const stopped = runner.stop()
       other.end()
       await stopped
     }
   })
 
-  it('claims on while a piece hangs', async () => {
-    const hanging = longPiece()
+  it('claims on while a task hangs', async () => {
+    const hanging = longTask()
     const queue = [hanging.run]
     const { job, limits } = pieceJob(queue, 3)
-    const { runner, wake } = rig([job])
+    const { runner, wake } = setup([job])
     await settle()
     assert.ok(hanging.isStarted)
-    const next = longPiece()
+    const next = longTask()
     queue.push(next.run)
     await wake()
-    assert.ok(next.isStarted, 'the next piece did not wait')
+    assert.ok(next.isStarted, 'the next task did not wait')
     assert.deepEqual(limits, [3, 2, 2, 1], 'each claim is as large as there is room')
     hanging.end()
     next.end()
     await runner.stop()
   })
 
-  it('claims nothing while there is no room, and goes on as soon as a piece ends', async () => {
-    const [first, second, third] = [longPiece(), longPiece(), longPiece()]
+  it('claims nothing while there is no room, and goes on as soon as a task ends', async () => {
+    const [first, second, third] = [longTask(), longTask(), longTask()]
     const { job, limits } = pieceJob([first.run, second.run, third.run], 2)
-    const { runner } = rig([job])
+    const { runner } = setup([job])
     await settle()
     assert.deepEqual([first.isStarted, second.isStarted, third.isStarted], [true, true, false])
     assert.deepEqual(limits, [2])
     second.end()
     await settle()
     assert.ok(third.isStarted)
-    for (const piece of [first, third]) piece.end()
+    for (const task of [first, third]) task.end()
     await runner.stop()
   })
 
   it('ends what is under way before it stops, and claims nothing more', async () => {
-    const hanging = longPiece()
+    const hanging = longTask()
     const { job, limits } = pieceJob([hanging.run], 2)
-    const { runner } = rig([job])
+    const { runner } = setup([job])
     await settle()
     let isStopped = false
     const stopping = runner.stop().then(() => {
@@ -184,9 +188,9 @@ describe('a job that works in pieces', () => {
   })
 
   it('stops also while there is no room', async () => {
-    const hanging = longPiece()
+    const hanging = longTask()
     const { job, limits } = pieceJob([hanging.run], 1)
-    const { runner } = rig([job])
+    const { runner } = setup([job])
     await settle()
     const stopping = runner.stop()
     hanging.end()
@@ -195,34 +199,36 @@ describe('a job that works in pieces', () => {
     assert.deepEqual(limits, [1])
   })
 
-  it('says that a piece failed, and goes on with the others', async () => {
-    const [broken, sound] = [longPiece(), longPiece()]
+  it('says that a task failed, and goes on with the others', async () => {
+    const [broken, sound] = [longTask(), longTask()]
     const { job } = pieceJob([broken.run, sound.run], 2)
-    const { runner, errors } = rig([job])
+    const { runner, errors } = setup([job])
     await settle()
     broken.fail(new Error('broken'))
     sound.end()
     await settle()
-    assert.deepEqual(errors, ['job failed: pieces: broken'])
+    assert.deepEqual(errors, ['job failed: tasks: broken'])
     assert.ok(sound.isEnded)
     await runner.stop()
   })
 
   it('rests longer when it could not claim, and goes on', async () => {
-    const piece = longPiece()
+    const task = longTask()
     let claims = 0
     const claim = async () => {
       claims += 1
       if (claims === 1) throw new Error('no server')
-      return claims === 2 ? [piece.run] : []
+      return claims === 2 ? [task.run] : []
     }
-    const { runner, delays, errors, wake } = rig([{ name: 'p', everyMs: EVERY_MS, concurrency: 2, claim }])
+    const { runner, delays, errors, wake } = setup([
+      { name: 'p', intervalMs: INTERVAL_MS, concurrency: 2, claim },
+    ])
     await settle()
     assert.deepEqual(errors, ['job failed: p: no server'])
     assert.deepEqual(delays(), [2_000])
     await wake()
-    assert.ok(piece.isStarted)
-    piece.end()
+    assert.ok(task.isStarted)
+    task.end()
     await runner.stop()
   })
 })

@@ -6,26 +6,26 @@ import type { Counters } from './counters.ts'
 import { errorFields, type Log } from './log.ts'
 import { jittered, type Random } from './random.ts'
 
-interface Named {
+interface JobBase {
   name: string
   /** How long to wait when nothing was due. */
-  everyMs: number
+  intervalMs: number
 }
 
 /** Does what is due in one go; answers how much that was. More than nothing means: look again at once. */
-interface BulkJob extends Named {
+interface BulkJob extends JobBase {
   run: () => Promise<number>
 }
 
 /** Claims single pieces of work that may take long. A slow one does not hold the next claim up. */
-interface PieceJob extends Named {
+interface TaskJob extends JobBase {
   concurrency: number
   /** The end of a piece may have made room for another one of its kind, so it looks again then. */
-  looksAfterEach?: boolean
+  claimsAfterEach?: boolean
   claim: (limit: number) => Promise<(() => Promise<void>)[]>
 }
 
-export type Job = BulkJob | PieceJob
+export type Job = BulkJob | TaskJob
 
 export interface JobRunner {
   /** Nothing new is claimed; what is under way ends first. */
@@ -40,12 +40,12 @@ interface Needs {
 }
 
 // After an error a job rests, so that a broken database or gateway is not hammered.
-const REST_AFTER_ERROR_MS = 2_000
+const ERROR_BACKOFF_MS = 2_000
 
 export function startJobs(app: Needs, jobs: Job[]): JobRunner {
   const stopping = new AbortController()
   const loops = jobs.map((job) =>
-    'run' in job ? runBulk(app, job, stopping.signal) : runPieces(app, job, stopping.signal),
+    'run' in job ? runBulk(app, job, stopping.signal) : runTasks(app, job, stopping.signal),
   )
   return {
     async stop() {
@@ -57,34 +57,34 @@ export function startJobs(app: Needs, jobs: Job[]): JobRunner {
 
 async function runBulk(app: Needs, job: BulkJob, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const done = await attempt(app, job, job.run)
+    const done = await runLogged(app, job, job.run)
     if (done !== undefined && done > 0) continue
-    await rest(app, job, done === undefined, signal)
+    await sleepBeforePoll(app, job, done === undefined, signal)
   }
 }
 
-async function runPieces(app: Needs, job: PieceJob, signal: AbortSignal): Promise<void> {
-  const underWay = new Set<Promise<void>>()
+async function runTasks(app: Needs, job: TaskJob, signal: AbortSignal): Promise<void> {
+  const inFlight = new Set<Promise<void>>()
   while (!signal.aborted) {
-    const room = job.concurrency - underWay.size
-    if (room === 0) {
-      await Promise.race(underWay)
+    const freeSlots = job.concurrency - inFlight.size
+    if (freeSlots === 0) {
+      await Promise.race(inFlight)
       continue
     }
-    const pieces = await attempt(app, job, () => job.claim(room))
-    for (const piece of pieces ?? []) {
-      const running: Promise<void> = attempt(app, job, piece).then(() => void underWay.delete(running))
-      underWay.add(running)
+    const tasks = await runLogged(app, job, () => job.claim(freeSlots))
+    for (const task of tasks ?? []) {
+      const running: Promise<void> = runLogged(app, job, task).then(() => void inFlight.delete(running))
+      inFlight.add(running)
     }
-    if (pieces && pieces.length > 0) continue
-    const ends = job.looksAfterEach && pieces ? underWay : new Set<Promise<void>>()
-    await restUnless(ends, signal, (until) => rest(app, job, pieces === undefined, until))
+    if (tasks && tasks.length > 0) continue
+    const ends = job.claimsAfterEach && tasks ? inFlight : new Set<Promise<void>>()
+    await sleepUntilTaskEnds(ends, signal, (until) => sleepBeforePoll(app, job, tasks === undefined, until))
   }
-  await Promise.all(underWay)
+  await Promise.all(inFlight)
 }
 
 /** Rests until one of the pieces ends; nobody goes on sleeping after that. */
-async function restUnless(
+async function sleepUntilTaskEnds(
   ends: ReadonlySet<Promise<void>>,
   signal: AbortSignal,
   sleep: (until: AbortSignal) => Promise<void>,
@@ -98,13 +98,13 @@ async function restUnless(
   wake()
 }
 
-function rest(app: Needs, job: Named, afterError: boolean, signal: AbortSignal): Promise<void> {
-  return app.clock.sleep(jittered(app.random, afterError ? REST_AFTER_ERROR_MS : job.everyMs), signal)
+function sleepBeforePoll(app: Needs, job: JobBase, afterError: boolean, signal: AbortSignal): Promise<void> {
+  return app.clock.sleep(jittered(app.random, afterError ? ERROR_BACKOFF_MS : job.intervalMs), signal)
 }
 
-async function attempt<Result>(
+async function runLogged<Result>(
   app: Needs,
-  job: Named,
+  job: JobBase,
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
   try {

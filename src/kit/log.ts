@@ -56,44 +56,44 @@ export function createLog(level: LogLevel, destination: DestinationStream = pino
 
 export interface LogOutput extends DestinationStream {
   /** Calls back with how many lines were lost, as soon as somebody takes lines again. */
-  onLost(tell: (count: number) => void): void
+  onDropped(report: (count: number) => void): void
   /** Writes what waits, and answers whether anybody took it in time; afterwards nothing is written any more. */
-  end(withinMs: number): Promise<boolean>
+  end(timeoutMs: number): Promise<boolean>
 }
 
 // Some thousand lines: a reader that is behind for a moment misses none.
-const MOST_WAITING_BYTES = 1_048_576
+const MAX_BUFFERED_BYTES = 1_048_576
 
 /** Lines wait for a reader that is slow, and are dropped and counted when too many do: the log never stops the service. */
-export function openLogOutput(fd: number, mostWaitingBytes = MOST_WAITING_BYTES): LogOutput {
-  const stream = pino.destination({ dest: fd, sync: false, maxLength: mostWaitingBytes })
-  let lost = 0
+export function openLogOutput(fd: number, maxBufferedBytes = MAX_BUFFERED_BYTES): LogOutput {
+  const stream = pino.destination({ dest: fd, sync: false, maxLength: maxBufferedBytes })
+  let dropped = 0
   stream.on('drop', () => {
-    lost += 1
+    dropped += 1
   })
   // A full disk: the line stays and is written with the next one, or dropped with the others.
   stream.on('error', () => undefined)
   return {
     write: (line) => void stream.write(line),
-    onLost(tell) {
+    onDropped(report) {
       stream.on('drain', () => {
-        if (lost === 0) return
-        const count = lost
-        lost = 0
-        tell(count)
+        if (dropped === 0) return
+        const count = dropped
+        dropped = 0
+        report(count)
       })
     },
-    async end(withinMs) {
-      const isTaken = await new Promise<boolean>((resolve) => {
-        const timer = setTimeout(() => resolve(false), withinMs)
+    async end(timeoutMs) {
+      const isFlushed = await new Promise<boolean>((resolve) => {
+        const timer = setTimeout(() => resolve(false), timeoutMs)
         stream.once('finish', () => {
           clearTimeout(timer)
           resolve(true)
         })
         stream.end()
       })
-      if (!isTaken) stream.destroy()
-      return isTaken
+      if (!isFlushed) stream.destroy()
+      return isFlushed
     },
   }
 }
@@ -102,23 +102,23 @@ export function openLogOutput(fd: number, mostWaitingBytes = MOST_WAITING_BYTES)
 export function allowedFields(fields: LogFields): LogFields {
   const allowed: Record<string, LogFields[LogField]> = {}
   for (const [name, value] of Object.entries(fields)) {
-    if (ALLOWED.has(name)) allowed[name] = OUTSIDE.has(name) ? harmless(value) : value
+    if (ALLOWED.has(name)) allowed[name] = UNTRUSTED_FIELDS.has(name) ? redactSecrets(value) : value
   }
   return allowed
 }
 
 /** These may hold words from outside: a caller names its request, and a database repeats what it could not read. */
-const OUTSIDE: ReadonlySet<string> = new Set<LogField>(['requestId', 'reason', 'error', 'stack'])
+const UNTRUSTED_FIELDS: ReadonlySet<string> = new Set<LogField>(['requestId', 'reason', 'error', 'stack'])
 const OUR_ID = /^[0-9a-f-]{36}$/
 const SECRET = /cowry_(?:test|live)_|rtk_|whsec_|sk_(?:test|live)_/
 
 /** The last net: what looks like a card number or a secret is not written, whoever sent it. */
-function harmless<Value>(value: Value): Value | 'withheld' {
+function redactSecrets<Value>(value: Value): Value | 'withheld' {
   if (typeof value !== 'string' || OUR_ID.test(value)) return value
   return SECRET.test(value) || containsCardNumber(value) ? 'withheld' : value
 }
 
-/** What an error may tell the log: its words and where it came from, never the values it was about. */
+/** What an error may report the log: its words and where it came from, never the values it was about. */
 export function errorFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: String(error) }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined

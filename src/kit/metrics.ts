@@ -34,7 +34,12 @@ export interface Metrics {
   /** Read when somebody asks. */
   gauge(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void
   /** The same for what only grows, and is counted by somebody else. */
-  counted(name: string, help: string, labels: readonly string[], read: () => readonly Reading[]): void
+  observableCounter(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => readonly Reading[],
+  ): void
   families(): Family[]
 }
 
@@ -43,7 +48,7 @@ const MAX_SERIES = 2_000
 const OTHER = 'other'
 
 /** From 5 ms to 10 s, closest where a request should end. */
-export const SECONDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+export const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export function createMetrics(): Metrics {
   const readers: (() => Family)[] = []
@@ -98,7 +103,7 @@ export function createMetrics(): Metrics {
       }
     },
     gauge: readings('gauge'),
-    counted: readings('counter'),
+    observableCounter: readings('counter'),
     families: () => readers.map((read) => read()),
   }
 }

@@ -44,7 +44,7 @@ export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ appl
     for (const migration of pending) await apply(tx, migration)
     return { applied: pending.map((migration) => migration.name) }
   }
-  return db.transaction(applyPending, { isPatient: true })
+  return db.transaction(applyPending, { noTimeout: true })
 }
 
 async function apply(tx: Tx, migration: Migration): Promise<void> {

@@ -11,7 +11,7 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
   try {
     return (await readFile(path, 'utf8')).trim()
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (hasErrorCode(error, 'ENOENT')) return undefined
     throw error
   }
 }
@@ -23,12 +23,12 @@ export async function ensurePrivateFile(path: string, text: string, random: Rand
     await chmod(path, OWNER_ONLY)
     return existing
   }
-  await withDraft(path, text, random, async (draft) => {
+  await withTempFile(path, text, random, async (tempPath) => {
     try {
       // A hard link appears with its whole content, and unlike a rename it never replaces a file.
-      await link(draft, path)
+      await link(tempPath, path)
     } catch (error) {
-      if (!isCode(error, 'EEXIST')) throw error
+      if (!hasErrorCode(error, 'EEXIST')) throw error
     }
   })
   return (await readPrivateFile(path)) ?? text
@@ -36,26 +36,26 @@ export async function ensurePrivateFile(path: string, text: string, random: Rand
 
 export async function writePrivateFile(path: string, text: string, random: Random): Promise<void> {
   if ((await readPrivateFile(path)) === text) return
-  await withDraft(path, text, random, (draft) => rename(draft, path))
+  await withTempFile(path, text, random, (tempPath) => rename(tempPath, path))
 }
 
-async function withDraft(
+async function withTempFile(
   path: string,
   text: string,
   random: Random,
-  publish: (draft: string) => Promise<void>,
+  publish: (tempPath: string) => Promise<void>,
 ): Promise<void> {
   // The folder keeps its usual mode: the private PostgreSQL below it may run as another user.
   await mkdir(dirname(path), { recursive: true })
-  const draft = `${path}.${random.uuid()}`
+  const tempPath = `${path}.${random.uuid()}`
   try {
-    await writeFile(draft, `${text}\n`, { mode: OWNER_ONLY, flag: 'wx', flush: true })
-    await publish(draft)
+    await writeFile(tempPath, `${text}\n`, { mode: OWNER_ONLY, flag: 'wx', flush: true })
+    await publish(tempPath)
   } finally {
-    await rm(draft, { force: true })
+    await rm(tempPath, { force: true })
   }
 }
 
-function isCode(error: unknown, code: string): boolean {
+function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }

@@ -1,7 +1,7 @@
 // How the process itself fares: its memory, its processor time, its event loop and its connections to the database.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { PoolUse } from './db.ts'
+import type { PoolStats } from './db.ts'
 import type { Metrics } from './metrics.ts'
 
 const NANOSECONDS = 1e9
@@ -11,12 +11,12 @@ const MICROSECONDS = 1e6
 const RESOLUTION_MS = 10
 
 /** Answers the end of the measuring. */
-export function measureProcess(metrics: Metrics, pool: () => PoolUse): () => void {
+export function measureProcess(metrics: Metrics, pool: () => PoolStats): () => void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()
   const one = (value: number) => [[[], value] as const]
 
-  metrics.counted('process_cpu_seconds_total', 'Processor time of the process.', [], () => {
+  metrics.observableCounter('process_cpu_seconds_total', 'Processor time of the process.', [], () => {
     const { user, system } = process.cpuUsage()
     return one((user + system) / MICROSECONDS)
   })

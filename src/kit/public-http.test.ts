@@ -11,7 +11,7 @@ import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { selfSigned } from '../../test/support/certificate.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING } from './public-address.ts'
-import { createPublicHttp, type PublicAnswer, type PublicHttpOptions } from './public-http.ts'
+import { createPublicHttp, type PublicHttpOptions, type PublicHttpResult } from './public-http.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 after(() => Promise.all(cleanups.map((cleanup) => cleanup())))
@@ -47,7 +47,7 @@ function portOf(server: net.Server): number {
 const found = (...addresses: string[]): LookupAddress[] =>
   addresses.map((address) => ({ address, family: isIP(address) }))
 
-function failureOf(answer: PublicAnswer): string {
+function failureOf(answer: PublicHttpResult): string {
   return answer.kind === 'failed' ? answer.failure : `answered ${answer.status}`
 }
 
@@ -196,7 +196,7 @@ describe('a name (F-72)', () => {
       const answer = await http.post(url, { body: '{}' })
       assert.equal(failureOf(answer), 'refused_address', host)
       // Which address it was, is the operator's own business.
-      assert.doesNotMatch(answer.kind === 'failed' ? answer.words : '', /\d/)
+      assert.doesNotMatch(answer.kind === 'failed' ? answer.message : '', /\d/)
     }
     assert.equal(seen.length, 0)
   })
@@ -209,7 +209,7 @@ describe('a name (F-72)', () => {
       return answer.kind === 'failed' ? answer : assert.fail('it was called')
     }
     const [there, nowhere] = [await ask('there'), await ask('nowhere')]
-    assert.equal(there.words, nowhere.words)
+    assert.equal(there.message, nowhere.message)
     assert.notEqual(there.failure, nowhere.failure, 'for the log of the operator')
   })
 
@@ -281,7 +281,7 @@ function repeat(socket: net.Socket, bytes: Buffer | string, everyMs: number): vo
 
 const TIMEOUT_MS = 300
 
-async function deliver(consumer: Consumer): Promise<{ answer: PublicAnswer; seen: net.Socket[] }> {
+async function deliver(consumer: Consumer): Promise<{ answer: PublicHttpResult; seen: net.Socket[] }> {
   const { port, seen } = await listen(consumer)
   const http = client({ allow: ALLOW_LOOPBACK })
   const answer = await http.post(`http://127.0.0.1:${port}/`, { body: '{"a":1}', timeoutMs: TIMEOUT_MS })
@@ -377,8 +377,8 @@ describe('a consumer (F-56)', () => {
       ['closed', (socket) => socket.end()],
       ['closed', (socket) => socket.resetAndDestroy()],
       ['closed', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')],
-      ['bad_answer', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
-      ['bad_answer', answering('200 OK', [`x-a: ${'b'.repeat(20_000)}`])],
+      ['bad_response', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
+      ['bad_response', answering('200 OK', [`x-a: ${'b'.repeat(20_000)}`])],
     ]
     for (const [failure, consumer] of told) assert.equal(failureOf((await deliver(consumer)).answer), failure)
   })

@@ -1,10 +1,10 @@
 // Calls addresses that merchants have given us. Only what kit/public-address.ts permits is connected to, by the address
 // that was checked; redirects are not followed, little of an answer is read, and nothing takes longer than its time.
-// Every trouble is a value, in words for the merchant: they say nothing about the operator's own network.
+// Every trouble is a value, in message for the merchant: they say nothing about the operator's own network.
 
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
-import { createHttpClient, type HttpAnswer, type Resolve, TOTAL_TIMEOUT } from './http-client.ts'
+import { createHttpClient, type HttpResult, type ResolveHost, TOTAL_TIMEOUT } from './http-client.ts'
 import { type AddressRules, type AllowList, bareHost, createAddressRules } from './public-address.ts'
 
 export type PublicFailure =
@@ -14,9 +14,9 @@ export type PublicFailure =
   | 'tls_failed'
   | 'timeout'
   | 'closed'
-  | 'bad_answer'
+  | 'bad_response'
 
-export type PublicAnswer =
+export type PublicHttpResult =
   | {
       kind: 'answered'
       status: number
@@ -25,7 +25,7 @@ export type PublicAnswer =
       body: string
       durationMs: number
     }
-  | { kind: 'failed'; failure: PublicFailure; words: string; durationMs: number }
+  | { kind: 'failed'; failure: PublicFailure; message: string; durationMs: number }
 
 export interface PublicRequest {
   headers?: Record<string, string>
@@ -37,7 +37,7 @@ export interface PublicRequest {
 
 export interface PublicHttp {
   /** Never throws for what the other side does. */
-  post(url: string, request: PublicRequest): Promise<PublicAnswer>
+  post(url: string, request: PublicRequest): Promise<PublicHttpResult>
   /** What is wrong with an address that shall be kept, as the rest of a sentence that begins with its name. */
   validateUrl(url: string): string | undefined
   close(): Promise<void>
@@ -48,7 +48,7 @@ export interface PublicHttpOptions {
   /** Where hosts that the operator has not listed may be called. */
   ports: readonly number[]
   /** Who answers for names; the system's name servers by themselves. */
-  resolve?: Resolve
+  resolve?: ResolveHost
 }
 
 const TIMEOUT_MS = 15_000
@@ -75,24 +75,24 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttp {
       const issue = rules.validate(url)
       if (issue !== undefined) return failed('refused_address', `The address ${issue}.`, durationMs())
       const request = { method: 'POST', url, headers, body } as const
-      const limits = { totalTimeoutMs: timeoutMs, cutBodyAfterBytes: maxBodyBytes }
-      return toPublicAnswer(await http.request({ ...request, ...limits }), durationMs())
+      const limits = { totalTimeoutMs: timeoutMs, truncateBodyAfterBytes: maxBodyBytes }
+      return toPublicResult(await http.request({ ...request, ...limits }), durationMs())
     },
   }
 }
 
-function failed(failure: PublicFailure, words: string, durationMs: number): PublicAnswer {
-  return { kind: 'failed', failure, words, durationMs }
+function failed(failure: PublicFailure, message: string, durationMs: number): PublicHttpResult {
+  return { kind: 'failed', failure, message: message, durationMs }
 }
 
-function toPublicAnswer(answer: HttpAnswer, durationMs: number): PublicAnswer {
+function toPublicResult(answer: HttpResult, durationMs: number): PublicHttpResult {
   if (answer.kind === 'answered') {
     const { kind, status, headers } = answer
     return { kind, status, headers, body: readText(answer.body), durationMs }
   }
   const failure = FAILURES.find(({ codes }) => codes.test(answer.code))?.failure
   const otherwise = answer.kind === 'not_sent' ? 'connect_failed' : 'closed'
-  return failed(failure ?? otherwise, WORDS[failure ?? otherwise](answer.code), durationMs)
+  return failed(failure ?? otherwise, FAILURE_MESSAGES[failure ?? otherwise](answer.code), durationMs)
 }
 
 const REFUSED = 'ERR_ADDRESS_REFUSED'
@@ -103,20 +103,20 @@ const FAILURES: readonly { failure: PublicFailure; codes: RegExp }[] = [
   { failure: 'resolve_failed', codes: new RegExp(`^${UNRESOLVED}$`) },
   { failure: 'timeout', codes: new RegExp(`^(?:${TOTAL_TIMEOUT}|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$`) },
   { failure: 'tls_failed', codes: /^(?:ERR_(?:TLS|SSL)_|EPROTO$)|CERT|UNABLE_TO_|HOSTNAME_MISMATCH/ },
-  { failure: 'bad_answer', codes: /^(?:HPE_|HTTPParserError$|UND_ERR_(?:HEADERS_OVERFLOW|RES_|REQ_))/ },
+  { failure: 'bad_response', codes: /^(?:HPE_|HTTPParserError$|UND_ERR_(?:HEADERS_OVERFLOW|RES_|REQ_))/ },
 ]
 
 // The same for both: otherwise anybody could ask us which names the operator's own network knows. The log tells them apart.
 const NOT_PUBLIC = () => 'The name does not lead to a public address, so nothing was called.'
 
-const WORDS: Record<PublicFailure, (code: string) => string> = {
+const FAILURE_MESSAGES: Record<PublicFailure, (code: string) => string> = {
   refused_address: NOT_PUBLIC,
   resolve_failed: NOT_PUBLIC,
   connect_failed: (code) => `No connection could be made (${code}).`,
   tls_failed: (code) => `The server's certificate or encryption could not be accepted (${code}).`,
   timeout: () => 'No complete answer came in time.',
   closed: (code) => `The connection ended before the answer was complete (${code}).`,
-  bad_answer: (code) => `What came back was not an HTTP answer (${code}).`,
+  bad_response: (code) => `What came back was not an HTTP answer (${code}).`,
 }
 
 // What Postgres does not store as text, and what would move a person's terminal about.
@@ -129,41 +129,41 @@ function readText(bytes: Buffer): string {
 }
 
 /** One address that is not permitted spoils them all: whoever answers for the name also chooses which comes first. */
-function resolveChecked(rules: AddressRules, resolve: Resolve = askNameServers): Resolve {
+function resolveChecked(rules: AddressRules, resolve: ResolveHost = queryNameServers): ResolveHost {
   return async (hostname) => {
     const host = bareHost(hostname)
     const found = isIP(host) ? [{ address: host, family: isIP(host) }] : await find(host)
     if (!found.every(({ address }) => rules.permits(host, address)))
-      throw coded(REFUSED, 'the address is not public')
+      throw errorWithCode(REFUSED, 'the address is not public')
     return found
   }
 
   async function find(host: string): Promise<LookupAddress[]> {
     // A host that the operator has listed may stand in the system's own table of hosts.
-    const ask = rules.isListedName(host) ? askSystem : resolve
-    const found = await ask(host).catch((error: unknown) => {
-      throw coded(UNRESOLVED, 'the name could not be looked up', error)
+    const lookup = rules.isListedName(host) ? lookupHost : resolve
+    const found = await lookup(host).catch((error: unknown) => {
+      throw errorWithCode(UNRESOLVED, 'the name could not be looked up', error)
     })
-    if (found.length === 0) throw coded(UNRESOLVED, 'the name has no address')
+    if (found.length === 0) throw errorWithCode(UNRESOLVED, 'the name has no address')
     return found
   }
 }
 
-function coded(code: string, message: string, cause?: unknown): Error {
+function errorWithCode(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { code })
 }
 
-const askSystem: Resolve = (host) => dns.lookup(host, { all: true })
+const lookupHost: ResolveHost = (host) => dns.lookup(host, { all: true })
 
 const NAME_SERVER_TIMEOUT_MS = 2_000
-const NAME_SERVER_TRIES = 2
+const NAME_SERVER_ATTEMPTS = 2
 
 /**
  * Not the system's lookup: that one waits on one of a few threads, so a few names whose servers do not answer would
  * hold up every other.
  */
-async function askNameServers(host: string): Promise<LookupAddress[]> {
-  const resolver = new dns.Resolver({ timeout: NAME_SERVER_TIMEOUT_MS, tries: NAME_SERVER_TRIES })
+async function queryNameServers(host: string): Promise<LookupAddress[]> {
+  const resolver = new dns.Resolver({ timeout: NAME_SERVER_TIMEOUT_MS, tries: NAME_SERVER_ATTEMPTS })
   const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
   if (four.status === 'rejected' && six.status === 'rejected') throw four.reason
   return [...addressesOf(four, 4), ...addressesOf(six, 6)]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { systemClock } from './clock.ts'
 import { createLog, type LogFields } from './log.ts'
-import { createRecentLines, readProcessLines, rememberLog } from './recent-lines.ts'
+import { createRecentLines, readProcessLines, withRecentLines } from './recent-lines.ts'
 
 const sequences = (lines: { sequence: number }[]) => lines.map(({ sequence }) => sequence)
 
@@ -39,7 +39,7 @@ describe('the recent lines of a log', () => {
 
   it('hold no field that the log may not hold, and no text without end', () => {
     const recent = createRecentLines(systemClock)
-    const log = rememberLog(createLog('silent'), recent, 'info')
+    const log = withRecentLines(createLog('silent'), recent, 'info')
     const sneaked: LogFields = { reason: 'x'.repeat(5_000) }
     log.info('request', Object.assign(sneaked, { email: 'amina@example.com', apiKey: 'cowry_test_secret' }))
     log.debug('too fine')
@@ -48,7 +48,7 @@ describe('the recent lines of a log', () => {
       lines.map(({ message, fields }) => ({ message, fields })),
       [{ message: 'request', fields: { reason: 'x'.repeat(2_000) } }],
     )
-    rememberLog(createLog('silent'), recent, 'silent').error('unheard')
+    withRecentLines(createLog('silent'), recent, 'silent').error('unheard')
     assert.equal(recent.extent().latest, 1)
   })
 

@@ -26,7 +26,7 @@ export interface LineQuery {
 }
 
 /** The same of several processes at once. */
-export interface LinesQuestion extends Omit<LineQuery, 'after'> {
+export interface ProcessLinesQuery extends Omit<LineQuery, 'after'> {
   /** How far each process was read already; a process that is not named is read from its beginning. Null: the latest. */
   after: Readonly<Record<string, number>> | null
 }
@@ -64,7 +64,7 @@ export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLin
   return {
     add(level, message, fields = {}) {
       latest += 1
-      lines.push({ sequence: latest, at: clock.now(), level, message, fields: cut(fields) })
+      lines.push({ sequence: latest, at: clock.now(), level, message, fields: truncateTexts(fields) })
       if (lines.length > maxLines) lines.shift()
     },
     read(query) {
@@ -82,7 +82,7 @@ export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLin
 export function readProcessLines(
   recent: RecentLines,
   process: string,
-  { after, ...query }: LinesQuestion,
+  { after, ...query }: ProcessLinesQuery,
 ): ProcessLines {
   const found = recent.read({ ...query, after: after ? (after[process] ?? 0) : undefined })
   const extent = recent.extent()
@@ -107,7 +107,7 @@ function isAbout(fields: LogFields, { merchantId, requestId }: LineQuery): boole
   )
 }
 
-function cut(fields: LogFields): LogFields {
+function truncateTexts(fields: LogFields): LogFields {
   const texts: Record<string, LogFields[keyof LogFields]> = {}
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) texts[name] = typeof value === 'string' ? value.slice(0, MAX_TEXT) : value
@@ -116,7 +116,7 @@ function cut(fields: LogFields): LogFields {
 }
 
 /** A log that is also remembered, from this level on. */
-export function rememberLog(log: Log, recent: RecentLines, level: LogLevel): Log {
+export function withRecentLines(log: Log, recent: RecentLines, level: LogLevel): Log {
   const first = level === 'silent' ? LINE_LEVELS.length : LINE_LEVELS.indexOf(level)
   const write = (at: LineLevel) => (message: string, fields?: LogFields) => {
     if (LINE_LEVELS.indexOf(at) >= first) recent.add(at, message, fields)

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addMs, type Clock } from './clock.ts'
-import type { HttpAnswer, HttpClient } from './http-client.ts'
-import { heedRetryAfter } from './retry-after.ts'
+import type { HttpClient, HttpResult } from './http-client.ts'
+import { honorRetryAfter } from './retry-after.ts'
 
 const GET = { method: 'GET', url: 'https://provider.example/' } as const
 
-function answered(status: number, headers: Record<string, string> = {}): HttpAnswer {
+function answered(status: number, headers: Record<string, string> = {}): HttpResult {
   return { kind: 'answered', status, headers, body: Buffer.alloc(0) }
 }
 
 /** A server that gives the answers one after the other, and time that a test moves. */
-function serverWith(...answers: HttpAnswer[]) {
+function serverWith(...answers: HttpResult[]) {
   let now = new Date('2026-03-14T09:26:53.000Z')
   let asked = 0
   const clock: Clock = { now: () => now, sleep: () => Promise.resolve() }
@@ -20,7 +20,7 @@ function serverWith(...answers: HttpAnswer[]) {
     close: () => Promise.resolve(),
   }
   return {
-    heedful: heedRetryAfter(http, clock),
+    honoring: honorRetryAfter(http, clock),
     asked: () => asked,
     wait: (ms: number) => {
       now = addMs(now, ms)
@@ -35,21 +35,21 @@ describe('a server that asks to be left alone (F-37)', () => {
   ] as const) {
     it(`${words} is not asked before then, and is asked again then`, async () => {
       const server = serverWith(answered(429, { 'retry-after': retryAfter }), answered(200))
-      await server.heedful.request(GET)
+      await server.honoring.request(GET)
       server.wait(59_999)
-      const kept = await server.heedful.request(GET)
+      const kept = await server.honoring.request(GET)
       assert.equal(kept.kind, 'not_sent')
       assert.equal(server.asked(), 1)
       server.wait(1)
-      assert.deepEqual(await server.heedful.request(GET), answered(200))
+      assert.deepEqual(await server.honoring.request(GET), answered(200))
     })
   }
 
   it('for a day is asked again after five minutes', async () => {
     const server = serverWith(answered(503, { 'retry-after': '86400' }), answered(200))
-    await server.heedful.request(GET)
+    await server.honoring.request(GET)
     server.wait(300_000)
-    assert.equal((await server.heedful.request(GET)).kind, 'answered')
+    assert.equal((await server.honoring.request(GET)).kind, 'answered')
   })
 
   it('without saying for how long, or with another status, is asked as always', async () => {
@@ -59,8 +59,8 @@ describe('a server that asks to be left alone (F-37)', () => {
       answered(200, { 'retry-after': '60' }),
     ]) {
       const server = serverWith(first, answered(200))
-      await server.heedful.request(GET)
-      assert.equal((await server.heedful.request(GET)).kind, 'answered')
+      await server.honoring.request(GET)
+      assert.equal((await server.honoring.request(GET)).kind, 'answered')
     }
   })
 })

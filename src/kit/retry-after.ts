@@ -13,24 +13,24 @@ export function readRetryAfter(text: string | undefined, now: Date, longestMs: n
 }
 
 // Longer than any rate limit of a provider, and short enough that a wrong date keeps nobody waiting for the day.
-const LONGEST_REST_MS = 5 * 60 * SECOND
-const COME_BACK_LATER = [429, 503]
+const MAX_RETRY_AFTER_MS = 5 * 60 * SECOND
+const RETRY_AFTER_STATUSES = [429, 503]
 
 /**
  * A client that sends nothing for as long as the last answer asked for. What it keeps back has provably not been sent, so
  * that a new payment may go elsewhere, and a question is asked again later.
  */
-export function heedRetryAfter(http: HttpClient, clock: Clock): HttpClient {
-  let restsUntil = new Date(0)
+export function honorRetryAfter(http: HttpClient, clock: Clock): HttpClient {
+  let blockedUntil = new Date(0)
   return {
     async request(request) {
-      if (clock.now() < restsUntil)
-        return { kind: 'not_sent', code: 'ERR_RETRY_LATER', error: wordsFor(restsUntil) }
+      if (clock.now() < blockedUntil)
+        return { kind: 'not_sent', code: 'ERR_RETRY_LATER', error: messageFor(blockedUntil) }
       const answer = await http.request(request)
-      if (answer.kind === 'answered' && COME_BACK_LATER.includes(answer.status)) {
+      if (answer.kind === 'answered' && RETRY_AFTER_STATUSES.includes(answer.status)) {
         const now = clock.now()
-        const until = addMs(now, readRetryAfter(answer.headers['retry-after'], now, LONGEST_REST_MS))
-        if (until > restsUntil) restsUntil = until
+        const until = addMs(now, readRetryAfter(answer.headers['retry-after'], now, MAX_RETRY_AFTER_MS))
+        if (until > blockedUntil) blockedUntil = until
       }
       return answer
     },
@@ -38,6 +38,6 @@ export function heedRetryAfter(http: HttpClient, clock: Clock): HttpClient {
   }
 }
 
-function wordsFor(until: Date): string {
+function messageFor(until: Date): string {
   return `ERR_RETRY_LATER: the server asked for no requests until ${until.toISOString()}`
 }

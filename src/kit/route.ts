@@ -36,7 +36,7 @@ export interface RouteInput<Params, Query, Body> {
   requestId: string
 }
 
-export interface Answer {
+export interface RouteResponse {
   http: 200 | 201
   message: string
   data: unknown
@@ -61,13 +61,13 @@ export interface RouteDefinition<Params, Query, Body> {
    * The schema of `data` in the envelope (one element of it when `list` is set). With `file` there is no envelope: the
    * answer is a text of that media type.
    */
-  answer: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
+  response: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
   /** The refusals special to this operation; those of every operation are added by the shell. */
   errors: ApiErrorCode[]
   examples?: { body?: unknown; data: unknown }
   /** Rules that a schema cannot say. Gets the body before or beside schema complaints, so it must bear any shape. */
   issues?: (body: Record<string, unknown>, facts: BodyFacts) => Issue[]
-  handle: (input: RouteInput<Params, Query, Body>) => Promise<Answer>
+  handle: (input: RouteInput<Params, Query, Body>) => Promise<RouteResponse>
 }
 
 /** Any merchant route, its input types forgotten: the shell has checked them against the schemas by then. */
@@ -82,21 +82,21 @@ export function route<
   return definition as unknown as Route
 }
 
-export const ok = (message: string, data: unknown, headers?: Record<string, string>): Answer => ({
+export const ok = (message: string, data: unknown, headers?: Record<string, string>): RouteResponse => ({
   http: 200,
   message,
   data,
   headers,
 })
 
-export const created = (message: string, data: unknown, headers?: Record<string, string>): Answer => ({
+export const created = (message: string, data: unknown, headers?: Record<string, string>): RouteResponse => ({
   http: 201,
   message,
   data,
   headers,
 })
 
-export const listed = (message: string, data: unknown[], meta: PageMeta): Answer => ({
+export const listed = (message: string, data: unknown[], meta: PageMeta): RouteResponse => ({
   http: 200,
   message,
   data,
@@ -104,7 +104,7 @@ export const listed = (message: string, data: unknown[], meta: PageMeta): Answer
 })
 
 /** A file to be kept, under this name; the route says of what type it is. */
-export const fileOf = (name: string, pieces: AsyncIterable<string>): Answer => ({
+export const fileOf = (name: string, pieces: AsyncIterable<string>): RouteResponse => ({
   http: 200,
   message: '',
   data: null,
@@ -119,7 +119,7 @@ export interface OperatorRoute {
   params?: TSchema
   query?: TSchema
   body?: TSchema
-  answer: { http: 200 | 201; data: TSchema; list?: boolean }
+  response: { http: 200 | 201; data: TSchema; list?: boolean }
   errors: ApiErrorCode[]
   /** The most bytes of the body, where it is more than the 64 KB of every other. */
   bodyLimit?: number
@@ -128,7 +128,7 @@ export interface OperatorRoute {
     query: Record<string, unknown>
     body: Record<string, unknown>
     requestId: string
-  }) => Promise<Answer>
+  }) => Promise<RouteResponse>
 }
 
 interface OperatorDefinition<Params, Query, Body>
@@ -164,7 +164,7 @@ export interface PageCookie {
 }
 
 /** What a page answers: HTML, or a 303 to somewhere else. */
-export interface PageAnswer {
+export interface PageResponse {
   http: number
   html?: string
   redirectTo?: string
@@ -191,7 +191,7 @@ export interface PageRoute {
     requestId: string
     /** For the nonce attribute of an inline style element: the content security policy allows this one only. */
     styleNonce: string
-  }) => Promise<PageAnswer>
+  }) => Promise<PageResponse>
 }
 
 /**
@@ -208,10 +208,10 @@ export type ErrorPage = (input: {
   cookies: Record<string, string>
   requestId: string
   styleNonce: string
-}) => PageAnswer
+}) => PageResponse
 
 /** A machine's doorbell outside the merchants' API: raw bytes in, a bare status out. */
-export interface HookRoute {
+export interface GatewayWebhookRoute {
   path: string
   handle: (input: {
     params: Record<string, string>

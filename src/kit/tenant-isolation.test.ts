@@ -157,7 +157,7 @@ describe('the wall', () => {
   })
 
   it('is entered also where statements are prepared for one time only', async () => {
-    const unpreparedDb = connectDb({ url, poolSize: 1, prepares: false })
+    const unpreparedDb = connectDb({ url, poolSize: 1, preparedStatements: false })
     try {
       assert.equal(await namesFor(unpreparedDb.forMerchant(ONE)), 'One')
       assert.equal(await unpreparedDb.forMerchant(TWO).transaction(namesFor), 'Two')

@@ -74,6 +74,6 @@ export async function applyRowLevelSecurity(db: Db): Promise<IsolationGap[]> {
     await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
     await tx.query(applyStatement)
   }
-  await db.transaction(apply, { isPatient: true })
+  await db.transaction(apply, { noTimeout: true })
   return db.query(selectGaps)
 }

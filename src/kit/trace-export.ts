@@ -7,9 +7,9 @@ import type { Log } from './log.ts'
 import type { Attributes, FinishedSpan, SpanKind } from './trace.ts'
 
 export interface TraceExport {
-  keep(span: FinishedSpan): void
+  add(span: FinishedSpan): void
   /** Spans that were lost since the start. */
-  lost(): number
+  dropped(): number
   /** Sends what waits. */
   stop(): Promise<void>
 }
@@ -29,19 +29,19 @@ interface Needs {
 
 const SEND_EVERY_MS = 5_000
 // A collector that says nothing keeps nobody from ending.
-const LAST_SPANS_MS = 2_000
-const MOST_AT_ONCE = 512
+const FLUSH_TIMEOUT_MS = 2_000
+const MAX_BATCH = 512
 // Some seconds of a busy service, and a megabyte or two.
-const MOST_WAITING = 4_096
+const MAX_QUEUED = 4_096
 
 export function createTraceExport({ http, clock, log }: Needs, target: TraceTarget): TraceExport {
-  let waiting: FinishedSpan[] = []
-  let lost = 0
+  let queue: FinishedSpan[] = []
+  let droppedCount = 0
   const stopping = new AbortController()
 
   const send = async (): Promise<void> => {
-    const spans = waiting.slice(0, MOST_AT_ONCE)
-    waiting = waiting.slice(MOST_AT_ONCE)
+    const spans = queue.slice(0, MAX_BATCH)
+    queue = queue.slice(MAX_BATCH)
     const answer = await http.request({
       method: 'POST',
       url: `${target.endpoint}/v1/traces`,
@@ -49,7 +49,7 @@ export function createTraceExport({ http, clock, log }: Needs, target: TraceTarg
       body: JSON.stringify(toOtlp(spans, target.serviceName)),
     })
     if (answer.kind === 'answered' && answer.status < 300) return
-    lost += spans.length
+    droppedCount += spans.length
     const reason = answer.kind === 'answered' ? `status ${answer.status}` : answer.code
     log.warn('traces could not be sent', { count: spans.length, reason })
   }
@@ -57,21 +57,21 @@ export function createTraceExport({ http, clock, log }: Needs, target: TraceTarg
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await clock.sleep(SEND_EVERY_MS, stopping.signal)
-      while (waiting.length > 0) await send()
+      while (queue.length > 0) await send()
     }
   }
 
   const running = run()
   return {
-    keep(span) {
-      if (waiting.length < MOST_WAITING) waiting.push(span)
-      else lost += 1
+    add(span) {
+      if (queue.length < MAX_QUEUED) queue.push(span)
+      else droppedCount += 1
     },
-    lost: () => lost,
+    dropped: () => droppedCount,
     async stop() {
       stopping.abort()
       const isOver = new AbortController()
-      await Promise.race([running, clock.sleep(LAST_SPANS_MS, isOver.signal)])
+      await Promise.race([running, clock.sleep(FLUSH_TIMEOUT_MS, isOver.signal)])
       isOver.abort()
     },
   }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { systemClock } from './clock.ts'
-import type { HttpAnswer } from './http-client.ts'
+import type { HttpResult } from './http-client.ts'
 import { systemRandom } from './random.ts'
 import { createTracer, type FinishedSpan } from './trace.ts'
 import { createTraceExport, toOtlp } from './trace-export.ts'
 
-function scene(ratio = 1) {
+function setup(ratio = 1) {
   const spans: FinishedSpan[] = []
   const keep = (span: FinishedSpan) => void spans.push(span)
-  return { spans, tracer: createTracer({ random: systemRandom(systemClock), ratio, keep }) }
+  return { spans, tracer: createTracer({ random: systemRandom(systemClock), ratio, onFinished: keep }) }
 }
 
 const INNER = { name: 'inner', kind: 'client' } as const
@@ -18,7 +18,7 @@ const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00'
 
 describe('a tracer', () => {
   it('knows what is done inside what, over everything that is awaited', async () => {
-    const { spans, tracer } = scene()
+    const { spans, tracer } = setup()
     await tracer.span(OUTER, async () => {
       await systemClock.sleep(1)
       await tracer.span(INNER, async () =>
@@ -34,7 +34,7 @@ describe('a tracer', () => {
   })
 
   it('goes on with the trace of a caller, and with none that is not well formed', async () => {
-    const { spans, tracer } = scene()
+    const { spans, tracer } = setup()
     await tracer.span({ ...OUTER, parent: PARENT }, async () => undefined)
     assert.equal(
       `${spans[0]?.traceId} ${spans[0]?.parentId}`,
@@ -54,18 +54,18 @@ describe('a tracer', () => {
   })
 
   it('keeps the share that was asked for, whole traces at a time, whatever a caller wants', async () => {
-    const { spans, tracer } = scene(0.5)
+    const { spans, tracer } = setup(0.5)
     for (let n = 0; n < 400; n += 1) await tracer.span(OUTER, () => tracer.span(INNER, async () => undefined))
     const traces = Map.groupBy(spans, ({ traceId }) => traceId)
     assert.ok(traces.size > 120 && traces.size < 280, String(traces.size))
     assert.ok([...traces.values()].every(({ length }) => length === 2))
-    const none = scene(0)
+    const none = setup(0)
     await none.tracer.span({ ...OUTER, parent: PARENT.replace(/00$/, '01') }, async () => undefined)
     assert.equal(none.spans.length, 0)
   })
 
   it('tells an error by its name, never by its words, and passes it on', async () => {
-    const { spans, tracer } = scene()
+    const { spans, tracer } = setup()
     const work = async () => {
       throw new TypeError('amina@example.com is not a function')
     }
@@ -122,7 +122,7 @@ describe('spans on their way to a collector', () => {
 
   it('wait in bounded number, and are counted when nobody takes them', async () => {
     const sent: number[] = []
-    let answer: HttpAnswer = { kind: 'not_sent', code: 'ECONNREFUSED', error: '' }
+    let answer: HttpResult = { kind: 'not_sent', code: 'ECONNREFUSED', error: '' }
     const http = {
       request: async ({ body }: { body?: string | Buffer }) => {
         sent.push(JSON.parse(String(body)).resourceSpans[0].scopeSpans[0].spans.length)
@@ -136,9 +136,9 @@ describe('spans on their way to a collector', () => {
     const log = { debug: silent, info: silent, warn: silent, error: silent }
     const target = { endpoint: 'http://127.0.0.1:9', headers: {}, serviceName: 'cowry' }
     const sending = createTraceExport({ http, clock: systemClock, log }, target)
-    for (let n = 0; n < 5_000; n += 1) sending.keep(span)
+    for (let n = 0; n < 5_000; n += 1) sending.add(span)
     await sending.stop()
     assert.deepEqual(sent, Array(8).fill(512))
-    assert.equal(sending.lost(), 5_000 - 4_096 + 512)
+    assert.equal(sending.dropped(), 5_000 - 4_096 + 512)
   })
 })

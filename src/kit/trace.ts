@@ -56,19 +56,19 @@ interface Needs {
   random: Random
   /** The share of traces that are kept, from 0 to 1. The caller's own choice would be a way to make us work. */
   ratio: number
-  keep: (span: FinishedSpan) => void
+  onFinished: (span: FinishedSpan) => void
 }
 
 const TRACE_BYTES = 16
 const SPAN_BYTES = 8
 
-export function createTracer({ random, ratio, keep }: Needs): Tracer {
+export function createTracer({ random, ratio, onFinished: keep }: Needs): Tracer {
   const contexts = new AsyncLocalStorage<Context>()
   const newId = (bytes: number) => Buffer.from(random.bytes(bytes)).toString('hex')
 
   const begin = (parent: Context | undefined): Context => {
     const traceId = parent?.traceId ?? newId(TRACE_BYTES)
-    const isSampled = contexts.getStore()?.isSampled ?? isChosen(traceId, ratio)
+    const isSampled = contexts.getStore()?.isSampled ?? shouldSample(traceId, ratio)
     return { traceId, spanId: newId(SPAN_BYTES), isSampled }
   }
 
@@ -111,7 +111,7 @@ function readTraceparent(header: string | undefined): Context | undefined {
 }
 
 /** The same trace is chosen or not by everybody with the same share. */
-function isChosen(traceId: string, ratio: number): boolean {
+function shouldSample(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < ratio
 }
 

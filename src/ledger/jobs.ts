@@ -8,8 +8,8 @@ import { FOLD_BATCH, foldBalances } from './statement.ts'
 
 export function ledgerJobs(app: { db: Db; clock: Clock; random: Random; mode: Mode }): Job[] {
   return [
-    { name: 'settle-money', everyMs: 5_000, run: () => settleDueMoney(app) },
-    { name: 'fold-balances', everyMs: 1_000, run: () => foldDueDeltas(app) },
+    { name: 'settle-money', intervalMs: 5_000, run: () => settleDueMoney(app) },
+    { name: 'fold-balances', intervalMs: 1_000, run: () => foldDueDeltas(app) },
   ]
 }
 

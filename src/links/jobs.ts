@@ -5,8 +5,8 @@ import { releaseIdleSlots } from './slots.ts'
 
 export function linkJobs(app: LinksApp): Job[] {
   return [
-    { name: 'count-link-payments', everyMs: 500, run: () => countOnePayment(app) },
-    { name: 'expire-links', everyMs: 1_000, run: () => expireOneLink(app) },
-    { name: 'release-idle-link-slots', everyMs: 15_000, run: () => releaseIdleSlots(app) },
+    { name: 'count-link-payments', intervalMs: 500, run: () => countOnePayment(app) },
+    { name: 'expire-links', intervalMs: 1_000, run: () => expireOneLink(app) },
+    { name: 'release-idle-link-slots', intervalMs: 15_000, run: () => releaseIdleSlots(app) },
   ]
 }

@@ -4,7 +4,7 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/list.ts'
+import type { ListWindow } from '../kit/pagination.ts'
 import {
   LINK_COLUMNS,
   LINK_STATUS,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { REPLAYED } from '../kit/idempotency.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { Enum, PAGE_QUERY, UuidParams } from '../kit/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
@@ -26,7 +26,7 @@ export function linkRoutes(app: LinksApp): Route[] {
         'An address at which people pay without a shop: they give name and e-mail, choose the amount where it is left open, and go on to checkout. It takes one payment, as many as maxPayments says, or any number; whoever would be one too many is not charged.',
       body: CreateLinkBody,
       issues: createLinkIssues(allowHttp),
-      answer: { http: 201, data: LinkRecord },
+      response: { http: 201, data: LinkRecord },
       errors: [
         'invalid_currency',
         'country_required',
@@ -39,7 +39,7 @@ export function linkRoutes(app: LinksApp): Route[] {
       examples: { body: CREATE_LINK_EXAMPLE, data: LINK_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { record, replayed } = await createLink(app, merchant, body, idempotencyKey)
-        return created('Payment link created.', toLink(app, record), replayed ? REPLAYED : undefined)
+        return created('Payment link created.', toLink(app, record), replayed ? REPLAYED_HEADER : undefined)
       },
     }),
     route({
@@ -50,7 +50,7 @@ export function linkRoutes(app: LinksApp): Route[] {
       summary: 'List payment links',
       description: 'Newest first. Searchable by title or slug; deep pages go by cursor.',
       query: LinksQuery,
-      answer: { http: 200, data: LinkRecord, list: true },
+      response: { http: 200, data: LinkRecord, list: true },
       errors: ['invalid_currency'],
       examples: { data: [LINK_EXAMPLE] },
       handle: async ({ merchant, query }) => {
@@ -75,7 +75,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       scope: 'links:write',
       summary: 'Get a payment link',
       params: UuidParams,
-      answer: { http: 200, data: LinkRecord },
+      response: { http: 200, data: LinkRecord },
       errors: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: LINK_EXAMPLE },
       handle: async ({ merchant, params }) =>
@@ -92,7 +92,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       params: UuidParams,
       body: ChangeLinkBody,
       issues: changeLinkIssues(allowHttp),
-      answer: { http: 200, data: LinkRecord },
+      response: { http: 200, data: LinkRecord },
       errors: [
         'invalid_uuid',
         'payment_link_not_found',
@@ -114,12 +114,12 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       description:
         'Nobody new can pay from now on; whoever is approving a payment at this moment may finish. Doing it again changes nothing.',
       params: UuidParams,
-      answer: { http: 200, data: LinkRecord },
+      response: { http: 200, data: LinkRecord },
       errors: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: { ...LINK_EXAMPLE, status: 'inactive' } },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await deactivateLink(app, merchant, params.uuid, idempotencyKey)
-        return ok('Payment link deactivated.', toLink(app, record), replayed ? REPLAYED : undefined)
+        return ok('Payment link deactivated.', toLink(app, record), replayed ? REPLAYED_HEADER : undefined)
       },
     }),
     route({
@@ -131,7 +131,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       description: 'All that were begun at the link, whatever became of them. Newest first.',
       params: UuidParams,
       query: Type.Object({ ...PAGE_QUERY, status: Type.Optional(Enum(PAYMENT_STATUSES)) }),
-      answer: { http: 200, data: PaymentRecord, list: true },
+      response: { http: 200, data: PaymentRecord, list: true },
       errors: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: [{ ...PAYMENT_EXAMPLE, paymentLink: LINK_EXAMPLE.uuid }] },
       handle: async ({ merchant, params, query }) => {

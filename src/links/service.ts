@@ -6,8 +6,8 @@ import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { createOnce, isRepeat, type Once } from '../kit/idempotency.ts'
-import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/list.ts'
+import { createIdempotently, type IdempotentResult, isReplay } from '../kit/idempotency.ts'
+import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/pagination.ts'
 import type { LinksApp } from './app.ts'
 import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './input.ts'
 import { emitLinkEvents } from './link-events.ts'
@@ -37,11 +37,11 @@ export async function createLink(
   merchant: Merchant,
   body: CreateLink,
   idempotencyKey: string | undefined,
-): Promise<Once<LinkRow>> {
+): Promise<IdempotentResult<LinkRow>> {
   const newLink = toNewLink(body)
   const validationError = await validationErrorOf(app, merchant, newLink)
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE_LINK, input: body }
-  return createOnce(app, claim, {
+  return createIdempotently(app, claim, {
     make: async (tx, id) => {
       // Only now: what is configured may have changed since this very request was accepted, and a retry is never an error.
       if (validationError) throw validationError
@@ -152,10 +152,10 @@ export async function deactivateLink(
   merchant: Merchant,
   id: string,
   key: string | undefined,
-): Promise<Once<LinkRow>> {
+): Promise<IdempotentResult<LinkRow>> {
   const claim = { merchantId: merchant.id, key, operation: DEACTIVATE_LINK, input: { id } }
   return app.db.transaction(async (tx) => {
-    const replayed = await isRepeat(app, tx, claim)
+    const replayed = await isReplay(app, tx, claim)
     if (!replayed) await markDeactivated(tx, merchant.id, id, app.clock.now())
     return { record: requireLinkRow(await findLink(tx, merchant.id, app.clock.now(), id)), replayed }
   })

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { base62 } from '../core/ids.ts'
-import { hmacSha256, sameBytes } from '../kit/crypto.ts'
+import { constantTimeEquals, hmacSha256 } from '../kit/crypto.ts'
 import { ensurePrivateFile, readPrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
 
@@ -30,7 +30,7 @@ export function readAdminToken(dataDir: string): Promise<string | undefined> {
 
 /** Both are hashed first, so that the time tells neither where they differ nor how long the right one is. */
 export function isAdminToken(expected: string, presented: string | undefined): boolean {
-  return sameBytes(hmacSha256(expected, presented ?? ''), hmacSha256(expected, expected))
+  return constantTimeEquals(hmacSha256(expected, presented ?? ''), hmacSha256(expected, expected))
 }
 
 function adminTokenPath(dataDir: string): string {

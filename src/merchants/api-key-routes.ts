@@ -1,7 +1,7 @@
 // What a merchant does with its own keys, under /api/v1/api-keys.
 
-import { REPLAYED } from '../kit/idempotency.ts'
-import { type Answer, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
+import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE, REVOKED_KEY_EXAMPLE } from './examples.ts'
 import { serializeSelfServiceKey } from './key-view.ts'
 import {
@@ -39,7 +39,7 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     summary: 'List your API keys',
     description: 'Newest first, also those that have ended. The keys themselves are never shown again.',
     query: SelfServiceKeysQuery,
-    answer: { http: 200, data: SelfServiceKeyRecord, list: true },
+    response: { http: 200, data: SelfServiceKeyRecord, list: true },
     errors: ['validation_failed'],
     examples: { data: [KEY_EXAMPLE] },
     handle: async ({ merchant, keyId, query }) => {
@@ -54,7 +54,7 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     path: `${PATH}/{keyId}`,
     summary: 'Get an API key',
     params: KeyParams,
-    answer: { http: 200, data: SelfServiceKeyRecord },
+    response: { http: 200, data: SelfServiceKeyRecord },
     errors: ['validation_failed', 'api_key_not_found'],
     examples: { data: KEY_EXAMPLE },
     handle: async ({ merchant, keyId, params }) => {
@@ -72,7 +72,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     summary: 'Create an API key',
     description: `The answer is the only place where the key is shown. A key gives only what it has itself: its scopes, its addresses, its time and its pace; what you do not name is taken over from it. There may be ${MAX_LIVE_KEYS} live keys. Sent again with the same \`Idempotency-Key\` it answers the record with \`apiKey\` null: if the key was lost on its way, revoke it and create another.`,
     body: CreateSelfServiceKeyBody,
-    answer: { http: 201, data: CreatedSelfServiceKeyRecord },
+    response: { http: 201, data: CreatedSelfServiceKeyRecord },
     errors: ['scope_exceeded', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],
     examples: {
       body: {
@@ -97,7 +97,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
       'Makes a key with the same rights, shown in this answer only. The old one works for `overlapHours` more (0 to 168, 24 if not named). A key can replace itself and every key that may do no more than it does. Sent again with the same `Idempotency-Key` it answers the record with `apiKey` null.',
     params: KeyParams,
     body: RotateKeyBody,
-    answer: { http: 201, data: CreatedSelfServiceKeyRecord },
+    response: { http: 201, data: CreatedSelfServiceKeyRecord },
     errors: ['api_key_not_found', 'invalid_state', 'scope_exceeded', 'too_many_api_keys'],
     examples: { body: { overlapHours: 24 }, data: CREATED_KEY_EXAMPLE },
     handle: async ({ params, body, ...caller }) => {
@@ -117,7 +117,7 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
       'In force everywhere within 5 seconds; a repeat changes nothing. Any key of yours can be ended, also one that may do more than the one that asks. The key that asks ends itself only with `confirmSelf`.',
     params: KeyParams,
     body: RevokeSelfServiceKeyBody,
-    answer: { http: 200, data: SelfServiceKeyRecord },
+    response: { http: 200, data: SelfServiceKeyRecord },
     errors: ['api_key_not_found', 'invalid_state'],
     examples: { body: { confirmSelf: false }, data: REVOKED_KEY_EXAMPLE },
     handle: async ({ params, body, ...caller }) => {
@@ -128,7 +128,7 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
         body?.confirmSelf ?? false,
       )
       const data = serializeSelfServiceKey(record, app.clock, caller.keyId)
-      return ok('API key revoked.', data, replayed ? REPLAYED : undefined)
+      return ok('API key revoked.', data, replayed ? REPLAYED_HEADER : undefined)
     },
   })
 
@@ -137,9 +137,9 @@ function answerCreated(
   keyId: string,
   { key, apiKey }: IssuedKey,
   replayed: boolean,
-): Answer {
+): RouteResponse {
   const data = { ...serializeSelfServiceKey(key, app.clock, keyId), apiKey }
-  return replayed ? created(KEY_REPLAYED_MESSAGE, data, REPLAYED) : created(KEY_CREATED_MESSAGE, data)
+  return replayed ? created(KEY_REPLAYED_MESSAGE, data, REPLAYED_HEADER) : created(KEY_CREATED_MESSAGE, data)
 }
 
 const KEY_CREATED_MESSAGE = 'API key created. Store it now: it is not shown again.'

@@ -5,12 +5,12 @@
 import type { BlockList } from 'node:net'
 import { ApiError } from '../core/errors.ts'
 import type { GrantedScope, Merchant, Mode } from '../core/merchant.ts'
-import { createBatcher, patienceOf } from '../kit/batch.ts'
+import { createBatcher, defaultLinger } from '../kit/batch.ts'
+import { type Cache, createCache } from '../kit/cache.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
-import { sameBytes } from '../kit/crypto.ts'
+import { constantTimeEquals } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
-import { createMemory, type Memory } from '../kit/memory.ts'
 import { allowsAddress, buildAddressList } from './addresses.ts'
 import { claimedMode, hashSecret, parseApiKey } from './keys.ts'
 import { findKeyOwners, type KeyOwnerRow, touchKey } from './queries.ts'
@@ -41,7 +41,7 @@ interface CachedKey {
 }
 
 /** Unknown ids are remembered too, so that they cost what known ones cost. */
-export type KeyCache = Memory<CachedKey | undefined>
+export type KeyCache = Cache<CachedKey | undefined>
 
 // Revocation must be in force within 5 s in every process. An entry ages from the start of its lookup, so 3 s leave
 // time for the request that is under way.
@@ -54,7 +54,7 @@ const KEY_BATCH_SIZE = 200
 
 export function createKeyCache(
   { db, clock }: Pick<Needs, 'db' | 'clock'>,
-  { maxEntries = MAX_ENTRIES, renewedUntil }: { maxEntries?: number; renewedUntil?: AbortSignal } = {},
+  { maxEntries = MAX_ENTRIES, refreshUntil }: { maxEntries?: number; refreshUntil?: AbortSignal } = {},
 ): KeyCache {
   // Those that miss at the same moment ask together.
   const find = createBatcher({
@@ -62,15 +62,15 @@ export function createKeyCache(
     maxSize: KEY_BATCH_SIZE,
     // A flood of keys that nobody has keeps two connections busy, and no more.
     concurrency: 2,
-    isolates: () => false,
-    patience: patienceOf(clock),
+    shouldSplit: () => false,
+    linger: defaultLinger(clock),
   })
-  return createMemory({
+  return createCache({
     clock,
-    rememberedMs: KEY_TTL_MS,
+    ttlMs: KEY_TTL_MS,
     maxEntries,
-    read: async (keyId) => toCachedKey(await find(keyId)),
-    renewedUntil,
+    load: async (keyId) => toCachedKey(await find(keyId)),
+    refreshUntil,
   })
 }
 
@@ -88,7 +88,7 @@ export async function authenticate(
 
   const cached = await app.keyCache.get(presented.id)
   // The same work for an id that does not exist, so that the time does not tell which ids do.
-  const matches = sameBytes(
+  const matches = constantTimeEquals(
     hashSecret(app.keyPepper, presented.secret),
     cached?.row.secret_hash ?? DUMMY_HASH,
   )

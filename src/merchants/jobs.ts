@@ -10,7 +10,7 @@ export function merchantJobs(app: { db: Db; clock: Clock }): Job[] {
   return [
     {
       name: 'purge-rate-limit-buckets',
-      everyMs: 600_000,
+      intervalMs: 600_000,
       run: () => purgeIdleBuckets(app.db, addMs(app.clock.now(), -IDLE_BUCKET_MS)),
     },
   ]

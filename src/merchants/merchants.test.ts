@@ -215,12 +215,12 @@ describe('the routes of operators', () => {
       )
       assert.ok(route, name)
       const answer = await route.handle({ params: {}, query: {}, body: {}, requestId: 'r', ...input })
-      assert.equal(answer.http, route.answer.http, name)
-      const records = route.answer.list && Array.isArray(answer.data) ? answer.data : [answer.data]
+      assert.equal(answer.http, route.response.http, name)
+      const records = route.response.list && Array.isArray(answer.data) ? answer.data : [answer.data]
       for (const record of records) {
         // What goes over the wire is what the schema describes.
         const wire: unknown = JSON.parse(JSON.stringify(record))
-        assert.deepEqual(Value.Errors(route.answer.data, wire), [], name)
+        assert.deepEqual(Value.Errors(route.response.data, wire), [], name)
       }
       return { ...answer, first: records[0] as Record<string, unknown> }
     }

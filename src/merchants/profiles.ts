@@ -1,9 +1,9 @@
 // What payers see of a merchant, remembered for a while: it stands on every page and in every gateway call.
 
 import { ApiError } from '../core/errors.ts'
+import { createCache } from '../kit/cache.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
-import { createMemory } from '../kit/memory.ts'
 import { type Logo, readLogo } from './logo.ts'
 import { findMerchant, type MerchantRow } from './queries.ts'
 import { readSettings } from './settings.ts'
@@ -32,11 +32,11 @@ export function createMerchantProfiles(app: {
   db: Db
   clock: Clock
 }): (merchantId: string) => Promise<MerchantProfile> {
-  const profiles = createMemory({
+  const profiles = createCache({
     clock: app.clock,
-    rememberedMs: PROFILE_TTL_MS,
+    ttlMs: PROFILE_TTL_MS,
     maxEntries: MAX_PROFILES,
-    read: (merchantId) => readProfile(app.db, merchantId),
+    load: (merchantId) => readProfile(app.db, merchantId),
   })
   return profiles.get
 }

@@ -50,7 +50,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/merchants',
     summary: 'Create a merchant',
     body: CreateMerchantBody,
-    answer: { http: 201, data: MerchantRecord },
+    response: { http: 201, data: MerchantRecord },
     errors: [],
     handle: async ({ body }) =>
       created('Merchant created.', serializeMerchant(await createMerchant(app, body))),
@@ -60,7 +60,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/merchants',
     summary: 'List merchants, newest first',
     query: ListQuery,
-    answer: { http: 200, data: MerchantRecord, list: true },
+    response: { http: 200, data: MerchantRecord, list: true },
     errors: [],
     handle: async ({ query }) => {
       const { items, meta } = await listMerchants(app, query)
@@ -72,7 +72,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/merchants/{uuid}',
     summary: 'Read a merchant',
     params: UuidParams,
-    answer: { http: 200, data: MerchantRecord },
+    response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
     handle: async ({ params }) => ok('Merchant.', serializeMerchant(await requireMerchant(app, params.uuid))),
   }),
@@ -82,7 +82,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'Change the name, base currency or settings of a merchant',
     params: UuidParams,
     body: UpdateMerchantBody,
-    answer: { http: 200, data: MerchantRecord },
+    response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
     handle: async ({ params, body }) =>
       ok('Merchant changed.', serializeMerchant(await updateMerchant(app, params.uuid, body))),
@@ -92,7 +92,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/merchants/{uuid}/suspend',
     summary: 'Stop all keys of a merchant',
     params: UuidParams,
-    answer: { http: 200, data: MerchantRecord },
+    response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
     handle: async ({ params }) =>
       ok('Merchant suspended.', serializeMerchant(await suspendMerchant(app, params.uuid))),
@@ -102,7 +102,7 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/merchants/{uuid}/activate',
     summary: 'Let a suspended merchant work again',
     params: UuidParams,
-    answer: { http: 200, data: MerchantRecord },
+    response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
     handle: async ({ params }) =>
       ok('Merchant activated.', serializeMerchant(await activateMerchant(app, params.uuid))),
@@ -116,7 +116,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'Create an API key; it is shown in this answer only',
     params: UuidParams,
     body: CreateKeyBody,
-    answer: { http: 201, data: CreatedKeyRecord },
+    response: { http: 201, data: CreatedKeyRecord },
     errors: ['merchant_not_found', 'mode_mismatch'],
     handle: async ({ params, body }) =>
       created(KEY_CREATED_MESSAGE, serializeCreatedKey(await createKey(app, params.uuid, body), app.clock)),
@@ -127,7 +127,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'List the API keys of a merchant, newest first',
     params: UuidParams,
     query: ListQuery,
-    answer: { http: 200, data: KeyRecord, list: true },
+    response: { http: 200, data: KeyRecord, list: true },
     errors: ['merchant_not_found'],
     handle: async ({ params, query }) => {
       const { items, meta } = await listKeys(app, params.uuid, query)
@@ -144,7 +144,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     summary: 'Replace an API key; the old one works until the overlap is over',
     params: KeyParams,
     body: RotateKeyBody,
-    answer: { http: 201, data: CreatedKeyRecord },
+    response: { http: 201, data: CreatedKeyRecord },
     errors: ['api_key_not_found', 'invalid_state'],
     handle: async ({ params, body }) => {
       const merchantId = await requireKeyOwner(app, params.keyId)
@@ -157,7 +157,7 @@ const keyRoutes = (app: Needs): OperatorRoute[] => [
     path: '/admin/v1/keys/{keyId}/revoke',
     summary: 'End an API key at once and for good',
     params: KeyParams,
-    answer: { http: 200, data: KeyRecord },
+    response: { http: 200, data: KeyRecord },
     errors: ['api_key_not_found'],
     handle: async ({ params }) => {
       const merchantId = await requireKeyOwner(app, params.keyId)
@@ -171,7 +171,7 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
     method: 'GET',
     path: '/admin/v1/invariants',
     summary: 'Check what must always be true of the money; each count should be 0',
-    answer: { http: 200, data: Type.Array(InvariantRecord) },
+    response: { http: 200, data: Type.Array(InvariantRecord) },
     errors: [],
     handle: async () => ok('Invariants.', await checkInvariants()),
   })

@@ -1,20 +1,20 @@
 import type { RoutingRules } from '../core/routing-rules.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
-import { createMerchantMemory } from '../kit/merchant-memory.ts'
+import { createTenantCache } from '../kit/tenant-cache.ts'
 import { findSettings } from './queries.ts'
 import { readRules } from './routing.ts'
 
 /** The rules of a merchant, at most some seconds old; none for a merchant that is not there. */
 export function createRoutingRules(
   { db, clock }: { db: Db; clock: Clock },
-  renewedUntil?: AbortSignal,
+  refreshUntil?: AbortSignal,
 ): (merchantId: string) => Promise<RoutingRules> {
-  const rules = createMerchantMemory({
+  const rules = createTenantCache({
     clock,
-    readMany: async (merchantIds) =>
+    loadMany: async (merchantIds) =>
       (await findSettings(db, merchantIds)).map((settings) => readRules(settings?.routing)),
-    renewedUntil,
+    refreshUntil,
   })
   return rules.get
 }

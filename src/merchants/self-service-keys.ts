@@ -7,8 +7,8 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
-import { createOnce, isRepeat, type Once } from '../kit/idempotency.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { createIdempotently, type IdempotentResult, isReplay } from '../kit/idempotency.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import { keyIdOfClaim } from './keys.ts'
 import type { KeyRow } from './queries.ts'
 import { excessIssues, type Rights } from './rights.ts'
@@ -80,7 +80,7 @@ export function createSelfServiceKey(
   app: SelfServiceKeysApp,
   caller: Caller,
   input: CreateSelfServiceKey,
-): Promise<Once<IssuedKey>> {
+): Promise<IdempotentResult<IssuedKey>> {
   const operation = 'POST /api/v1/api-keys'
   return issueOnce(app, caller, { operation, input }, async (tx, keyId) => {
     assertNoCardNumber(input.name)
@@ -120,7 +120,7 @@ export function rotateSelfServiceKey(
   caller: Caller,
   keyId: string,
   overlapHours: number | undefined,
-): Promise<Once<IssuedKey>> {
+): Promise<IdempotentResult<IssuedKey>> {
   const operation = 'POST /api/v1/api-keys/{keyId}/rotate'
   const claim = { operation, input: { keyId, overlapHours } }
   return issueOnce(app, caller, claim, async (tx, successorId) => {
@@ -139,7 +139,7 @@ export async function revokeSelfServiceKey(
   { merchant, keyId: callerKeyId, idempotencyKey: key }: Caller,
   keyId: string,
   confirmSelf: boolean,
-): Promise<Once<KeyRow>> {
+): Promise<IdempotentResult<KeyRow>> {
   if (keyId === callerKeyId && !confirmSelf) {
     const message = 'This is the key that asks. To end it all the same, send {"confirmSelf": true}.'
     throw new ApiError('invalid_state', { message })
@@ -147,7 +147,7 @@ export async function revokeSelfServiceKey(
   const operation = 'POST /api/v1/api-keys/{keyId}/revoke'
   const claim = { merchantId: merchant.id, key, operation, input: { keyId, confirmSelf } }
   return app.db.transaction(async (tx) => {
-    const replayed = await isRepeat(app, tx, claim)
+    const replayed = await isReplay(app, tx, claim)
     const record = replayed
       ? await requireSelfServiceKey({ db: tx }, merchant, keyId)
       : await revokeKey({ ...app, db: tx }, merchant.id, keyId)
@@ -161,8 +161,8 @@ async function issueOnce(
   { merchant, idempotencyKey }: Caller,
   claim: { operation: string; input: unknown },
   make: (tx: Tx, keyId: string) => Promise<IssuedKey>,
-): Promise<Once<IssuedKey>> {
-  return createOnce<IssuedKey>(
+): Promise<IdempotentResult<IssuedKey>> {
+  return createIdempotently<IssuedKey>(
     app,
     { merchantId: merchant.id, key: idempotencyKey, ...claim },
     {

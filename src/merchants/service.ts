@@ -7,7 +7,7 @@ import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
-import { sameBytes } from '../kit/crypto.ts'
+import { constantTimeEquals } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import { readPrivateFile, writePrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
@@ -293,7 +293,7 @@ async function findOrCreateDemo(app: Needs): Promise<DemoMerchant> {
 }
 
 function isUsable(app: Needs, key: KeyOwnerRow, secret: string): boolean {
-  const matches = sameBytes(hashSecret(app.keyPepper, secret), key.secret_hash)
+  const matches = constantTimeEquals(hashSecret(app.keyPepper, secret), key.secret_hash)
   return matches && !key.revoked_at && (!key.expires_at || key.expires_at > app.clock.now())
 }
 

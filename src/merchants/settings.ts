@@ -4,7 +4,7 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
-import { isOwnMachine, readWebAddress } from '../core/web-address.ts'
+import { isLocalhost, readWebAddress } from '../core/web-address.ts'
 import { readLogo } from './logo.ts'
 import { completeRules, readRules, routingIssues } from './routing.ts'
 import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from './schema.ts'
@@ -110,5 +110,5 @@ function originIssue(text: string, mode: Mode): string | undefined {
 
 function isAllowedUrl(url: URL | undefined, mode: Mode): boolean {
   if (!url) return false
-  return url.protocol === 'https:' || (mode === 'test' && isOwnMachine(url))
+  return url.protocol === 'https:' || (mode === 'test' && isLocalhost(url))
 }

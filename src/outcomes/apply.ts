@@ -3,7 +3,7 @@
 // when this was decided. Two parallel proofs make one credit and one event.
 
 import { type Money, money } from '../core/money.ts'
-import { plainText, plainTexts } from '../core/plain-text.ts'
+import { sanitizeText, sanitizeTexts } from '../core/sanitize-text.ts'
 import type { MethodRow } from '../customers/method-queries.ts'
 import { saveMethod } from '../customers/methods.ts'
 import { applyDispute, logUnrecordedDisputes } from '../disputes/dispute.ts'
@@ -95,8 +95,8 @@ function applyDecision(
 
 /** What a provider says of itself is kept, so it must be text that can be kept. */
 function sanitized(outcome: Outcome): Outcome {
-  if (outcome.kind === 'unknown') return { ...outcome, message: plainText(outcome.message) }
-  const gatewayReference = outcome.gatewayReference === null ? null : plainText(outcome.gatewayReference)
+  if (outcome.kind === 'unknown') return { ...outcome, message: sanitizeText(outcome.message) }
+  const gatewayReference = outcome.gatewayReference === null ? null : sanitizeText(outcome.gatewayReference)
   switch (outcome.kind) {
     case 'succeeded':
       return {
@@ -104,11 +104,11 @@ function sanitized(outcome: Outcome): Outcome {
         gatewayReference: gatewayReference ?? '',
         savedMethod: outcome.savedMethod && sanitizedMethod(outcome.savedMethod),
         ...(outcome.disputes && {
-          disputes: outcome.disputes.map((one) => ({ ...one, reference: plainText(one.reference) })),
+          disputes: outcome.disputes.map((one) => ({ ...one, reference: sanitizeText(one.reference) })),
         }),
       }
     case 'declined':
-      return { ...outcome, gatewayReference, message: plainText(outcome.message) }
+      return { ...outcome, gatewayReference, message: sanitizeText(outcome.message) }
     case 'pending':
       return { ...outcome, gatewayReference }
   }
@@ -116,7 +116,7 @@ function sanitized(outcome: Outcome): Outcome {
 
 /** The credential alone stays as it came: it is sealed, and the provider wants it back to the letter. */
 function sanitizedMethod(method: SavedMethod): SavedMethod {
-  return { ...plainTexts(method), credential: method.credential }
+  return { ...sanitizeTexts(method), credential: method.credential }
 }
 
 export async function reload(app: PaymentsApp, stale: PaymentWithAttempt): Promise<PaymentWithAttempt> {

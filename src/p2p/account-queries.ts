@@ -3,7 +3,7 @@
 import type { Currency } from '../core/currency.ts'
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/list.ts'
+import type { ListWindow } from '../kit/pagination.ts'
 
 export type AccountChannel = 'bank_transfer' | 'mobile_money'
 

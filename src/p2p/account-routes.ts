@@ -1,4 +1,4 @@
-import { REPLAYED } from '../kit/idempotency.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import { accountIssues } from './account-input.ts'
@@ -26,7 +26,7 @@ export function accountRoutes(app: P2pApp): Route[] {
         'A bank or mobile-money account of yours that payers can send money to. It is offered in checkout for its currency and country, and it is what P2P payments are sent to; where several fit, the one of the very country and then the oldest.',
       body: AccountBody,
       issues: accountIssues,
-      answer: { http: 201, data: AccountRecord },
+      response: { http: 201, data: AccountRecord },
       errors: [
         'invalid_currency',
         'country_required',
@@ -37,7 +37,11 @@ export function accountRoutes(app: P2pApp): Route[] {
       examples: { body: ACCOUNT_BODY_EXAMPLE, data: ACCOUNT_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { record, replayed } = await createAccount(app, merchant, body, idempotencyKey)
-        return created('Receiving account created.', toAccount(record), replayed ? REPLAYED : undefined)
+        return created(
+          'Receiving account created.',
+          toAccount(record),
+          replayed ? REPLAYED_HEADER : undefined,
+        )
       },
     }),
     route({
@@ -46,7 +50,7 @@ export function accountRoutes(app: P2pApp): Route[] {
       path: '/api/v1/p2p/accounts',
       summary: 'List receiving accounts',
       query: AccountsQuery,
-      answer: { http: 200, data: AccountRecord, list: true },
+      response: { http: 200, data: AccountRecord, list: true },
       errors: ['validation_failed', 'invalid_currency'],
       examples: { data: [ACCOUNT_EXAMPLE] },
       handle: async ({ merchant, query }) => {
@@ -63,7 +67,7 @@ function singleAccountRoutes(app: P2pApp): Route[] {
     ...COMMON,
     path: '/api/v1/p2p/accounts/{uuid}',
     params: UuidParams,
-    answer: { http: 200, data: AccountRecord },
+    response: { http: 200, data: AccountRecord },
   } as const
   return [
     route({

@@ -3,8 +3,8 @@
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { createOnce, type Once } from '../kit/idempotency.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import { changeAccount, toAccountFields } from './account-input.ts'
 import {
   type AccountRow,
@@ -24,10 +24,10 @@ export async function createAccount(
   merchant: Merchant,
   input: AccountInput,
   key: string | undefined,
-): Promise<Once<AccountRow>> {
+): Promise<IdempotentResult<AccountRow>> {
   const fields = toAccountFields(input)
   const claim = { merchantId: merchant.id, key, operation: 'POST /api/v1/p2p/accounts', input: fields }
-  const created = await createOnce(app, claim, {
+  const created = await createIdempotently(app, claim, {
     async make(tx, id) {
       const now = app.clock.now()
       const account: AccountRow = { ...fields, merchantId: merchant.id, id, createdAt: now, updatedAt: now }

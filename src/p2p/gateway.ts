@@ -4,7 +4,7 @@
 import { money } from '../core/money.ts'
 import type { CheckoutChoice, DirectChannel, Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
 import type { Db } from '../kit/db.ts'
-import { createMerchantMemory } from '../kit/merchant-memory.ts'
+import { createTenantCache } from '../kit/tenant-cache.ts'
 import { type AccountChannel, listRails, type RailRow } from './account-queries.ts'
 import { type DirectGateways, P2P } from './app.ts'
 import { type OpenTransferApp, openTransfer } from './open-transfer.ts'
@@ -15,19 +15,19 @@ import { findTransferByAttempt, type TransferRow } from './transfer-queries.ts'
 export function createDirectGateways(
   app: OpenTransferApp,
   unscopedDb: Db,
-  renewedUntil?: AbortSignal,
+  refreshUntil?: AbortSignal,
 ): DirectGateways {
-  const rails = createMerchantMemory({
+  const rails = createTenantCache({
     clock: app.clock,
-    readMany: async (merchantIds) =>
+    loadMany: async (merchantIds) =>
       (await listRails(unscopedDb, merchantIds)).map((rows) => rows.map(toRail)),
-    renewedUntil,
+    refreshUntil,
   })
   return {
     name: P2P,
     title: 'P2P',
     forMerchant: async (merchantId) => gatewayOf(app, merchantId, await rails.get(merchantId)),
-    invalidate: (merchantId) => rails.forget(merchantId),
+    invalidate: (merchantId) => rails.invalidate(merchantId),
   }
 }
 

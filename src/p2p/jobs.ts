@@ -4,5 +4,5 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { expireTransfers } from './transfers.ts'
 
 export function p2pJobs(app: PaymentsApp): Job[] {
-  return [{ name: 'expire-transfers', everyMs: 2_000, run: () => expireTransfers(app) }]
+  return [{ name: 'expire-transfers', intervalMs: 2_000, run: () => expireTransfers(app) }]
 }

@@ -1,6 +1,6 @@
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { findPayments } from '../payments/queries.ts'
 import { serializePayment, serializePayments } from '../payments/views.ts'

@@ -6,7 +6,7 @@ import type { MethodRow } from '../customers/method-queries.ts'
 import { recordEvents } from '../events/service.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'
-import { isRepeat, type KeyClaim } from '../kit/idempotency.ts'
+import { isReplay, type KeyClaim } from '../kit/idempotency.ts'
 import type { Random } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { wakeAttempt } from '../payments/attempt-queries.ts'
@@ -48,7 +48,7 @@ interface MoveResult {
 export function moveTransfer(app: PaymentsApp, request: MoveRequest): Promise<MoveResult> {
   return app.db.transaction(async (tx) => {
     const current = await lockTransfer(tx, request.merchantId, request.id)
-    const replayed = request.claim !== undefined && (await isRepeat(app, tx, request.claim))
+    const replayed = request.claim !== undefined && (await isReplay(app, tx, request.claim))
     const steps = current && !replayed ? request.plan(current) : []
     const transfer = current && (await applySteps(app, tx, current, steps, request))
     return { transfer, replayed }

@@ -1,8 +1,8 @@
 import { initiateIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, type Issue } from '../core/errors.ts'
-import { REPLAYED } from '../kit/idempotency.ts'
-import { type Answer, type BodyFacts, created, listed, ok, type Route, route } from '../kit/route.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
+import { type BodyFacts, created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import { newIssue } from '../payments/input.ts'
 import { accountRoutes } from './account-routes.ts'
@@ -53,7 +53,7 @@ function paymentRoutes(app: P2pApp): Route[] {
         'A payment like any other, whose payer sends the money to a receiving account of yours. The answer has the instructions for the payer; checkoutUrl shows them too. You confirm what arrives. The money is recorded and not credited to your wallet: you have it already. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
       body: P2pPaymentBody,
       issues: initiateIssues(app.settings.mode === 'test'),
-      answer: { http: 201, data: RequestedP2pPayment },
+      response: { http: 201, data: RequestedP2pPayment },
       errors: [
         'invalid_currency',
         'country_required',
@@ -68,7 +68,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       examples: { body: P2P_BODY_EXAMPLE, data: P2P_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const requested = await requestTransfer(app, merchant, body, idempotencyKey ?? null)
-        const headers = requested.replayed ? REPLAYED : undefined
+        const headers = requested.replayed ? REPLAYED_HEADER : undefined
         return created('Transfer requested.', await serializeP2pPayment(app, requested), headers)
       },
     }),
@@ -80,7 +80,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       description:
         'Also those whose payers chose to send you the money in a checkout. Find the one that money on your account belongs to by its narration.',
       query: P2pPaymentsQuery,
-      answer: { http: 200, data: P2pPaymentRecord, list: true },
+      response: { http: 200, data: P2pPaymentRecord, list: true },
       errors: ['validation_failed', 'invalid_currency'],
       examples: { data: [P2P_EXAMPLE] },
       handle: async ({ merchant, query }) => {
@@ -94,7 +94,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       path: `${PATH}/{uuid}`,
       summary: 'Get a P2P payment',
       params: UuidParams,
-      answer: { http: 200, data: P2pPaymentRecord },
+      response: { http: 200, data: P2pPaymentRecord },
       errors: ['invalid_uuid', 'p2p_payment_not_found'],
       examples: { data: P2P_EXAMPLE },
       handle: async ({ merchant, params }) => {
@@ -109,7 +109,7 @@ const ACTION = {
   ...COMMON,
   method: 'POST',
   params: UuidParams,
-  answer: { http: 200, data: P2pPaymentRecord },
+  response: { http: 200, data: P2pPaymentRecord },
 } as const
 
 function confirmRoutes(app: P2pApp): Route[] {
@@ -188,8 +188,8 @@ async function answer(
   app: P2pApp,
   message: string,
   result: P2pPayment & { replayed: boolean },
-): Promise<Answer> {
-  return ok(message, await serializeP2pPayment(app, result), result.replayed ? REPLAYED : undefined)
+): Promise<RouteResponse> {
+  return ok(message, await serializeP2pPayment(app, result), result.replayed ? REPLAYED_HEADER : undefined)
 }
 
 /** The currency is the payment's, so how many decimals there may be is known only then. */

@@ -161,7 +161,7 @@ async function move(
 
 /** Asks the books that were just written, as anybody else would: there is one way in which a payment settles. */
 async function verifyAfterMove(app: PaymentsApp, { transfer, replayed }: MoveResult): Promise<ActionResult> {
-  await app.failpoints.pass('p2p.after_move')
+  await app.failpoints.hit('p2p.after_move')
   const current = await withPayment(app, transfer)
   const attempt = await attemptOf(app, transfer)
   if (!attempt) return { ...current, replayed }

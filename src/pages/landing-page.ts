@@ -1,13 +1,13 @@
 // For whoever opens the address in a browser: what this is, and where to go on.
 
 import { html } from '../kit/html.ts'
-import type { PageAnswer } from '../kit/route.ts'
+import type { PageResponse } from '../kit/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { paletteOf } from './accent.ts'
 import { renderPage } from './layout.ts'
 import { translatorFor } from './translator.ts'
 
-export function landingPage(app: PaymentsApp, styleNonce: string): PageAnswer {
+export function landingPage(app: PaymentsApp, styleNonce: string): PageResponse {
   const isTest = app.settings.mode === 'test'
   return {
     http: 200,

@@ -2,7 +2,7 @@
 // languages. Nothing comes from anywhere else.
 
 import { LANGUAGE_CODES } from '../core/languages.ts'
-import { type Html, html, trusted } from '../kit/html.ts'
+import { type Html, html, trustedHtml } from '../kit/html.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { Palette } from './accent.ts'
 import { SCRIPT } from './assets.ts'
@@ -37,7 +37,7 @@ export function renderPage(frame: PageFrame): string {
 <meta name="format-detection" content="telephone=no">
 <link rel="icon" href="data:,">
 <title>${frame.title}</title>
-<style nonce="${styleNonce}">${trusted(coloursOf(frame.palette))}${trusted(STYLE)}</style>
+<style nonce="${styleNonce}">${trustedHtml(coloursOf(frame.palette))}${trustedHtml(STYLE)}</style>
 ${frame.hasScript && html`<script src="${SCRIPT.path}" integrity="${SCRIPT.integrity}" defer></script>`}
 ${frame.head}
 </head>

@@ -5,7 +5,7 @@ import { ApiError } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { labelOf } from '../customers/schema.ts'
 import { findSavedMethod } from '../customers/service.ts'
-import type { PageAnswer, PageRoute } from '../kit/route.ts'
+import type { PageResponse, PageRoute } from '../kit/route.ts'
 import type { LinksApp } from '../links/app.ts'
 import { checkSlot } from '../links/slots.ts'
 import type { Capacity, PaymentsApp } from '../payments/app.ts'
@@ -93,18 +93,18 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
   ]
 }
 
-const SCRIPT_ANSWER: PageAnswer = {
+const SCRIPT_ANSWER: PageResponse = {
   http: 200,
   cache: 'immutable',
   content: { type: 'text/javascript; charset=utf-8', body: SCRIPT.source },
 }
 
-function json(body: unknown): PageAnswer {
+function json(body: unknown): PageResponse {
   return { http: 200, content: { type: 'application/json; charset=utf-8', body: JSON.stringify(body) } }
 }
 
 /** Under the digest of its bytes, so that a browser asks for it once. */
-async function showLogo(app: PaymentsApp, { params }: PageRequest): Promise<PageAnswer> {
+async function showLogo(app: PaymentsApp, { params }: PageRequest): Promise<PageResponse> {
   const { merchant = '', digest } = params
   const logo = isUuid(merchant) ? (await app.merchantProfile(merchant)).logo : null
   if (logo?.digest !== digest || !logo) throw new ApiError('route_not_found')
@@ -163,7 +163,7 @@ async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<str
   return method ? labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase()) : null
 }
 
-function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where = ''): PageAnswer {
+function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where = ''): PageResponse {
   const { path, translator, returnUrl } = facts
   const isChosen = isLanguage(request.query.lang)
   return {

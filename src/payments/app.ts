@@ -6,7 +6,7 @@ import type { CustomersApp } from '../customers/app.ts'
 import { findMethodsByToken } from '../customers/method-queries.ts'
 import type { MethodFinder } from '../customers/methods.ts'
 import type { Gateways } from '../gateways/registry.ts'
-import { createBatcher, patienceOf } from '../kit/batch.ts'
+import { createBatcher, defaultLinger } from '../kit/batch.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Counters } from '../kit/counters.ts'
 import { type Db, DbUnavailable } from '../kit/db.ts'
@@ -71,9 +71,9 @@ const MAX_CONCURRENT_BATCHES = 2
 export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
   // When the connection broke, each row alone would fare no better; any other error may be one row's own, such as a wait
   // for a lock that somebody holds.
-  const isolates = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
-  const patience = clock && patienceOf(clock)
-  const options = { maxSize: BATCH_SIZE, concurrency: MAX_CONCURRENT_BATCHES, isolates, patience }
+  const shouldSplit = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
+  const linger = clock && defaultLinger(clock)
+  const options = { maxSize: BATCH_SIZE, concurrency: MAX_CONCURRENT_BATCHES, shouldSplit, linger }
   return {
     findMethod: assertSameTenant(
       createBatcher({ ...options, run: (inputs) => findMethodsByToken(db, inputs) }),

@@ -9,7 +9,7 @@ export function paymentJobs(app: PaymentsApp, keyRetentionDays: number): Job[] {
   return [
     {
       name: 'purge-idempotency-keys',
-      everyMs: 600_000,
+      intervalMs: 600_000,
       run: () => purgeIdempotencyKeys(app.db, addMs(app.clock.now(), -keyRetentionDays * DAY_MS)),
     },
   ]

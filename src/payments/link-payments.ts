@@ -1,5 +1,5 @@
 import type { Merchant } from '../core/merchant.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/list.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import type { PaymentsApp } from './app.ts'
 import { countLinkPayments, listLinkPaymentRows } from './link-queries.ts'
 import type { PaymentStatus } from './states.ts'

@@ -6,7 +6,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db.ts'
-import { countGrowing, type ListWindow, positionOf, substringPattern } from '../kit/list.ts'
+import { countUpToCap, keysetPosition, type ListWindow, substringPattern } from '../kit/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 
 export interface PaymentFilter {
@@ -46,10 +46,10 @@ export async function listPaymentRows(
   const isUnbounded = source.count === countAll && window.createdFrom === null && window.createdTo === null
   const [rows, counted] = await Promise.all([
     db.query(statement, [
-      ...[merchantId, from, to, ...positionOf(window)],
+      ...[merchantId, from, to, ...keysetPosition(window)],
       ...[window.limit + 1, window.offset, ...source.values],
     ]),
-    isUnbounded ? countGrowing(cappedLists, `payments:${filter.kind}:${merchantId}`, count) : count(),
+    isUnbounded ? countUpToCap(cappedLists, `payments:${filter.kind}:${merchantId}`, count) : count(),
   ])
   return { rows, counted }
 }

@@ -30,7 +30,7 @@ export async function openCheckout(
     openForMs: input.openForMs ?? app.settings.checkoutMs,
     attempt: null,
   }
-  await app.failpoints.pass('initiate.before_record')
+  await app.failpoints.hit('initiate.before_record')
   const serialize = (payment: PaymentRow) => serializeRedacted(app, payment, [], null)
   return recordPayment(app, merchantId, claim, newPayment, serialize)
 }

@@ -19,7 +19,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       summary: 'List payments',
       description: FILTERS,
       query: PaymentsQuery,
-      answer: { http: 200, data: PaymentRecord, list: true },
+      response: { http: 200, data: PaymentRecord, list: true },
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
       examples: { data: [PAYMENT_EXAMPLE] },
       handle: async ({ merchant, query }) => {
@@ -35,7 +35,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       summary: 'List charges',
       description: FILTERS,
       query: PaymentsQuery,
-      answer: { http: 200, data: ChargeRecord, list: true },
+      response: { http: 200, data: ChargeRecord, list: true },
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
       examples: { data: [CHARGE_EXAMPLE] },
       handle: async ({ merchant, query }) => {
@@ -53,7 +53,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
         'Payments and charges together, newest first, with the filters of the other lists. A charge is told as verify-payment tells it.',
       params: UuidParams,
       query: CustomerPaymentsQuery,
-      answer: { http: 200, data: PaymentRecord, list: true },
+      response: { http: 200, data: PaymentRecord, list: true },
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid', 'customer_not_found'],
       examples: { data: [PAYMENT_EXAMPLE] },
       handle: async ({ merchant, params, query }) => {

@@ -2,7 +2,7 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql } from '../kit/db.ts'
-import type { ListWindow } from '../kit/list.ts'
+import type { ListWindow } from '../kit/pagination.ts'
 import type { BreakKind } from './compare.ts'
 
 export interface BreakRow {

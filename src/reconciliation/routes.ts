@@ -42,7 +42,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary: 'Hold a settlement file against our books; the same file again changes nothing',
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
-      answer: { http: 201, data: ReconciliationRecord },
+      response: { http: 201, data: ReconciliationRecord },
       errors: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
       handle: async ({ body }) =>
         created(
@@ -56,7 +56,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary: 'The same, without writing anything',
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
-      answer: { http: 200, data: PreviewRecord },
+      response: { http: 200, data: PreviewRecord },
       errors: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
       handle: async ({ body }) => {
         const file = await parseUploadedFile(app, body)
@@ -75,7 +75,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       path: '/admin/v1/reconciliations',
       summary: 'List the files that were read, newest first',
       query: ReconciliationsQuery,
-      answer: { http: 200, data: ReconciliationRecord, list: true },
+      response: { http: 200, data: ReconciliationRecord, list: true },
       errors: ['validation_failed'],
       handle: async ({ query }) => {
         const { rows, meta } = await listReconciliations(app, query)
@@ -87,7 +87,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       path: '/admin/v1/reconciliations/{uuid}',
       summary: 'Read what a file came to',
       params: UuidParams,
-      answer: { http: 200, data: ReconciliationRecord },
+      response: { http: 200, data: ReconciliationRecord },
       errors: ['invalid_uuid', 'reconciliation_not_found'],
       handle: async ({ params }) =>
         ok('Reconciliation.', toReconciliation(await requireReconciliation(app, params.uuid))),
@@ -104,7 +104,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary:
         'List breaks between the files and our books, the oldest first; the open ones unless asked otherwise',
       query: BreaksQuery,
-      answer: { http: 200, data: BreakRecord, list: true },
+      response: { http: 200, data: BreakRecord, list: true },
       errors: ['validation_failed', 'invalid_uuid'],
       handle: async ({ query }) => {
         const { state = 'open', gateway, kind, reconciliation } = query
@@ -123,7 +123,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       path: '/admin/v1/reconciliation-breaks/{uuid}',
       summary: 'Read a break',
       params: UuidParams,
-      answer: { http: 200, data: BreakRecord },
+      response: { http: 200, data: BreakRecord },
       errors: ['invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params }) => ok('Break.', serialize(await requireBreak(app, params.uuid))),
     }),
@@ -133,7 +133,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary: 'Close a break with a note; it stays closed while both sides say the same',
       params: UuidParams,
       body: CloseBody,
-      answer: { http: 200, data: BreakRecord },
+      response: { http: 200, data: BreakRecord },
       errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params, body }) =>
         ok('Break closed.', serialize(await closeBreak(app, params.uuid, body.note))),
@@ -144,7 +144,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       summary: 'Say who looks after a break',
       params: UuidParams,
       body: AssignBody,
-      answer: { http: 200, data: BreakRecord },
+      response: { http: 200, data: BreakRecord },
       errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       handle: async ({ params, body }) =>
         ok('Break assigned.', serialize(await assignBreak(app, params.uuid, body.owner, body.note ?? null))),

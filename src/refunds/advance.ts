@@ -2,7 +2,7 @@
 // never given twice. What a gateway does not know is submitted again only under a key, inside the time for which it keeps
 // keys; where refunds have no key, what may have been sent is asked about and nothing else.
 
-import { plainText } from '../core/plain-text.ts'
+import { sanitizeText } from '../core/sanitize-text.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { sqlStateOf } from '../kit/db.ts'
@@ -33,7 +33,7 @@ export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(()
   const claimed = await claimDueRefunds(app.db, now, resolverLeaseEnd(app, now), limit)
   return claimed.map((refund) => async () => {
     try {
-      await app.failpoints.pass('refund.after_claim')
+      await app.failpoints.hit('refund.after_claim')
       await advanceRefund(app, refund, 'resolver')
     } catch (error) {
       // The lease runs out and it is claimed again: one that breaks us must not stop the others.
@@ -85,9 +85,9 @@ async function submit(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Pr
   const isFirst = refund.submittedAt === null
   const marked = await markOrQueue(app, gateway, refund)
   if (typeof marked === 'string') return { refund, result: marked }
-  await app.failpoints.pass('refund.after_mark')
+  await app.failpoints.hit('refund.after_mark')
   const result = (await gateway.refund?.(toRequest(marked))) ?? NOT_CONFIGURED
-  await app.failpoints.pass('refund.after_call')
+  await app.failpoints.hit('refund.after_call')
   return { refund: marked, result, isFirst }
 }
 
@@ -132,7 +132,7 @@ async function saveProgress(app: PaymentsApp, { refund, result, isFirst = false 
   const saved = await saveRefundProgress(app.db, refund, {
     statusReason,
     gatewayReference:
-      isPending && result.gatewayReference !== null ? plainText(result.gatewayReference) : null,
+      isPending && result.gatewayReference !== null ? sanitizeText(result.gatewayReference) : null,
     dueAt: addMs(now, jittered(app.random, unknownBackoffMs(refund.polls))),
     isUnsent,
     stopsBlocking: isPending || isUnsent,

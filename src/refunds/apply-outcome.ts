@@ -2,7 +2,7 @@
 // once, however many proofs come at the same moment. Rows are locked in one order: refund, payment, money.
 
 import { money } from '../core/money.ts'
-import { plainText } from '../core/plain-text.ts'
+import { sanitizeText } from '../core/sanitize-text.ts'
 import { openCase } from '../disputes/cases.ts'
 import { updateDuplicateRefundTotal } from '../disputes/duplicate-queries.ts'
 import { recordEvents } from '../events/service.ts'
@@ -47,8 +47,8 @@ function toCompletion(app: PaymentsApp, outcome: FinalOutcome) {
   const { gatewayReference } = outcome
   return {
     status: outcome.kind === 'succeeded' ? ('successful' as const) : ('failed' as const),
-    gatewayReference: gatewayReference === null ? null : plainText(gatewayReference),
-    failureMessage: outcome.kind === 'failed' ? plainText(outcome.message) : null,
+    gatewayReference: gatewayReference === null ? null : sanitizeText(gatewayReference),
+    failureMessage: outcome.kind === 'failed' ? sanitizeText(outcome.message) : null,
     at: app.clock.now(),
   }
 }

@@ -10,10 +10,10 @@ export function refundJobs(app: PaymentsApp): Job[] {
   return [
     {
       name: 'resolve-refunds',
-      everyMs: 1_000,
+      intervalMs: 1_000,
       concurrency: CONCURRENCY,
       claim: (limit) => claimRefunds(app, limit),
     },
-    { name: 'refund-duplicates', everyMs: 2_000, run: () => refundDuplicates(app) },
+    { name: 'refund-duplicates', intervalMs: 2_000, run: () => refundDuplicates(app) },
   ]
 }

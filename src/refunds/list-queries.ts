@@ -5,7 +5,7 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
-import { type ListWindow, positionOf } from '../kit/list.ts'
+import { keysetPosition, type ListWindow } from '../kit/pagination.ts'
 import { REFUND_COLUMNS, type RefundRow } from './queries.ts'
 
 export interface RefundFilter {
@@ -35,7 +35,7 @@ export async function listRefundRows(
   const to = window.createdTo ?? 'infinity'
   const [rows, [count]] = await Promise.all([
     db.query(statement, [
-      ...[merchantId, from, to, ...positionOf(window)],
+      ...[merchantId, from, to, ...keysetPosition(window)],
       ...[window.limit + 1, window.offset, ...source.values],
     ]),
     db.query(source.count, [merchantId, from, to, ...source.values]),

@@ -6,7 +6,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { Money } from '../core/money.ts'
 import { recordEvents } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
-import { createOnce, type Once } from '../kit/idempotency.ts'
+import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
 import { errorFields } from '../kit/log.ts'
 import { firstLeaseEnd } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -27,17 +27,17 @@ export async function requestRefund(
   merchant: Merchant,
   input: RefundInput,
   idempotencyKey: string | undefined,
-): Promise<Once<RefundRow>> {
+): Promise<IdempotentResult<RefundRow>> {
   // A retry is never an error: whether this one is refused is said only when no earlier one was recorded.
   const validated = await validateRefund(app, merchant, input).catch(catchApiError)
-  await app.failpoints.pass('refund.before_record')
+  await app.failpoints.hit('refund.before_record')
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: OPERATION, input }
-  const once = await createOnce(app, claim, {
+  const once = await createIdempotently(app, claim, {
     make: (tx, id) => recordValidated(app, tx, id, validated, input),
     find: (id) => findRefund(app.db, merchant.id, id),
   })
   if (once.replayed) return once
-  await app.failpoints.pass('refund.after_record')
+  await app.failpoints.hit('refund.after_record')
   const record = await advanceRefund(app, once.record, 'api').catch((error: unknown) => {
     // It is on disk, so it was asked for, and the background goes on: who hears of an error would ask a second time.
     app.log.error('pursuing a refund failed', { refundId: once.record.id, ...errorFields(error) })

@@ -1,4 +1,4 @@
-import { REPLAYED } from '../kit/idempotency.ts'
+import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -21,7 +21,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
         'Gives back a part, or without an amount all that is left. Refunds together never exceed what was paid. A gateway that refuses is an answer: 201 with status failed, and the money stays. What the gateway has not proven yet is pending; it is resolved by asking, never by giving twice. The whole amount is taken from your wallet, available money first, then pending; fees are not given back, so available can go below zero. Each part is told by its own refund.successful; the payment moves, and tells so, with the first and the last.',
       body: RefundBody,
       issues: refundIssues,
-      answer: { http: 201, data: RefundRecord },
+      response: { http: 201, data: RefundRecord },
       errors: [
         'missing_reference',
         'invalid_uuid',
@@ -36,7 +36,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       examples: { body: REFUND_BODY_EXAMPLE, data: REFUND_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { record, replayed } = await requestRefund(app, merchant, toRefundInput(body), idempotencyKey)
-        return created(MESSAGES[record.status], toRefund(record), replayed ? REPLAYED : undefined)
+        return created(MESSAGES[record.status], toRefund(record), replayed ? REPLAYED_HEADER : undefined)
       },
     }),
     route({
@@ -47,7 +47,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       summary: 'List refunds',
       description: 'Newest first, those that give back a second payment of one checkout among them.',
       query: RefundsQuery,
-      answer: { http: 200, data: RefundRecord, list: true },
+      response: { http: 200, data: RefundRecord, list: true },
       errors: ['validation_failed', 'invalid_uuid', 'invalid_currency'],
       examples: { data: [REFUND_EXAMPLE] },
       handle: async ({ merchant, query }) => {
@@ -62,7 +62,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       scope: 'refunds:write',
       summary: 'Get a refund as it is stored',
       params: UuidParams,
-      answer: { http: 200, data: RefundRecord },
+      response: { http: 200, data: RefundRecord },
       errors: ['invalid_uuid', 'refund_not_found'],
       examples: { data: REFUND_EXAMPLE },
       handle: async ({ merchant, params }) =>

@@ -25,7 +25,7 @@ export async function claimExpiries(app: PaymentsApp, limit: number): Promise<((
 
 async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<void> {
   try {
-    await app.failpoints.pass('expiry.after_claim')
+    await app.failpoints.hit('expiry.after_claim')
     await expireCheckout(app, payment)
   } catch (error) {
     app.log.error('expiring a checkout failed', { paymentId: payment.id, ...errorFields(error) })

@@ -11,13 +11,13 @@ export function resolverJobs(app: PaymentsApp): Job[] {
   return [
     {
       name: 'resolve-attempts',
-      everyMs: 500,
+      intervalMs: 500,
       concurrency: CONCURRENCY,
       claim: (limit) => claimResolutions(app, limit, inFlight),
     },
     {
       name: 'expire-checkouts',
-      everyMs: 1_000,
+      intervalMs: 1_000,
       concurrency: CONCURRENCY,
       claim: (limit) => claimExpiries(app, limit),
     },

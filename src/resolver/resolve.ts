@@ -49,7 +49,7 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
     ])
     const attempt = attempts.find((one) => one.id === claimed.id)
     if (!payment || !attempt || attempt.dueAt === null) return
-    await app.failpoints.pass('resolver.after_claim')
+    await app.failpoints.hit('resolver.after_claim')
     await resolveAttempt(app, { payment, attempt })
   } catch (error) {
     // The lease runs out and the attempt is claimed again: one that breaks us must not stop the others.
@@ -69,7 +69,7 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
   } else if (isSubmissionLost(attempt, outcome)) {
     outcome = await recoverSubmission(app, gateway, current, outcome)
   }
-  await app.failpoints.pass('resolver.after_poll')
+  await app.failpoints.hit('resolver.after_poll')
   const applied = await applyOutcome(app, current, outcome, { source: 'resolver' })
   await schedulePoll(app, applied, outcome, gateway.recovery)
 }

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { wholePage } from '../core/page.ts'
+import { singlePage } from '../core/page.ts'
 import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
-import { type Once, REPLAYED } from '../kit/idempotency.ts'
-import { type Answer, listed, ok, type Route, route } from '../kit/route.ts'
+import { type IdempotentResult, REPLAYED_HEADER } from '../kit/idempotency.ts'
+import { listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { AmountText, CurrencyCode, Enum, Timestamp, Uuid } from '../kit/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import type { PaymentRow } from '../payments/payment.ts'
@@ -38,7 +38,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       description: 'Pays the checkout with a test instrument, from opening the page to the end.',
       params: REFERENCE,
       body: Type.Object({ instrument: Enum(INSTRUMENT_NAMES) }),
-      answer: { http: 200, data: PaymentRecord },
+      response: { http: 200, data: PaymentRecord },
       errors: [
         'payment_not_found',
         'invalid_state',
@@ -71,7 +71,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         'Opens a chargeback about a payment or charge that was paid in the sandbox (`open`), and decides it: for you (`won`) or for the customer (`lost`).',
       params: REFERENCE,
       body: Type.Object({ outcome: Enum(['open', 'won', 'lost']) }),
-      answer: { http: 200, data: PaymentRecord },
+      response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
       examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
@@ -94,7 +94,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       summary: 'Take the money of a payment back (staging only)',
       description: 'What a provider does when it takes money back without asking anybody.',
       params: REFERENCE,
-      answer: { http: 200, data: PaymentRecord },
+      response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
       examples: { data: { ...PAYMENT_EXAMPLE, status: 'reversed' } },
       handle: async ({ merchant, params: { reference }, idempotencyKey: key }) => {
@@ -118,7 +118,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       description:
         'The truth against which double charges are counted: each time that money was really taken.',
       query: REFERENCE,
-      answer: { http: 200, data: ExecutionRecord, list: true },
+      response: { http: 200, data: ExecutionRecord, list: true },
       errors: ['payment_not_found'],
       examples: {
         data: [
@@ -134,7 +134,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       },
       handle: async ({ merchant, query }) => {
         const executions = await listExecutions(app, merchant, query.reference)
-        return listed('Executions retrieved.', executions, wholePage(executions.length))
+        return listed('Executions retrieved.', executions, singlePage(executions.length))
       },
     }),
   ]
@@ -143,7 +143,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
 async function answer(
   app: SandboxApiApp,
   message: string,
-  { record, replayed }: Once<PaymentRow>,
-): Promise<Answer> {
-  return ok(message, await serializePayment(app, record), replayed ? REPLAYED : undefined)
+  { record, replayed }: IdempotentResult<PaymentRow>,
+): Promise<RouteResponse> {
+  return ok(message, await serializePayment(app, record), replayed ? REPLAYED_HEADER : undefined)
 }

@@ -1,5 +1,5 @@
 import type { Merchant } from '../core/merchant.ts'
-import { claimKey, type KeyClaim, type Once } from '../kit/idempotency.ts'
+import { claimKey, type IdempotentResult, type KeyClaim } from '../kit/idempotency.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { releaseIdempotencyKey } from '../payments/queries.ts'
@@ -20,7 +20,7 @@ export async function simulateOnce(
   app: SandboxApiApp,
   { merchant, reference, claim }: Simulation,
   simulate: () => Promise<PaymentRow>,
-): Promise<Once<PaymentRow>> {
+): Promise<IdempotentResult<PaymentRow>> {
   const id = app.random.uuid()
   const { id: merchantId } = merchant
   const input = { reference, input: claim.input }

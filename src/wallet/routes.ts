@@ -66,7 +66,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       description:
         'Pending is collected and not settled yet, available is settled. The top level is your base currency, or the one asked for; currencies are never added together. Refunds and chargebacks may take more than is there: then available is below zero until what comes next makes up for it.',
       query: Type.Object({ currency: Type.Optional(CurrencyFilter) }),
-      answer: { http: 200, data: WalletBalance },
+      response: { http: 200, data: WalletBalance },
       errors: ['invalid_currency'],
       examples: {
         data: {
@@ -89,7 +89,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       description:
         'Every line that changed a balance, with the balances of its currency after it: the last line of a currency is its balance. Lines are never changed; times do not go back from one number to the next.',
       query: Type.Object({ ...PAGE_QUERY, ...STATEMENT_FILTER }),
-      answer: { http: 200, data: WalletTransaction, list: true },
+      response: { http: 200, data: WalletTransaction, list: true },
       errors: ['invalid_currency', 'invalid_uuid'],
       examples: {
         data: {
@@ -121,7 +121,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
         createdFrom: PAGE_QUERY.createdFrom,
         createdTo: PAGE_QUERY.createdTo,
       }),
-      answer: { http: 200, data: Type.String(), file: 'text/csv' },
+      response: { http: 200, data: Type.String(), file: 'text/csv' },
       errors: ['invalid_currency', 'invalid_uuid', 'export_too_large'],
       examples: {
         data: [

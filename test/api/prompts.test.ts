@@ -167,7 +167,7 @@ describe('asking one phone', () => {
     const dying: PaymentsApp = {
       ...app,
       failpoints: {
-        pass: async (point) => {
+        hit: async (point) => {
           if (point === 'checkout.before_start') throw new Error('died')
         },
       },

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
 import { type Db, DbUnavailable, sql, type Tx } from '../../src/kit/db.ts'
-import { createOnce } from '../../src/kit/idempotency.ts'
+import { createIdempotently } from '../../src/kit/idempotency.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { chargeBody, saveMethod } from '../support/builders.ts'
 import { testDatabase } from '../support/database.ts'
@@ -23,7 +23,7 @@ describe('two requests that lock the same in opposite orders (F-22)', () => {
     const bothBegan = Promise.withResolvers<void>()
     const send = (first: number, second: number) => {
       const claim = { merchantId: randomUUID(), key: undefined, operation: 'POST /nowhere', input: {} }
-      return createOnce(app, claim, {
+      return createIdempotently(app, claim, {
         async make(tx: Tx, id) {
           runs += 1
           await tx.query(lockRow, [first])

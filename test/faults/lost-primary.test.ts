@@ -15,7 +15,7 @@ const direct = await testDatabaseUrl({ after })
 const proxy = await startTcpProxy({ after }, Number(new URL(direct).port))
 const address = new URL(direct)
 address.port = String(proxy.port)
-const db = connectDb({ url: address.href, poolSize: CONNECTIONS, answerTimeoutMs: ANSWER_TIMEOUT_MS })
+const db = connectDb({ url: address.href, poolSize: CONNECTIONS, responseTimeoutMs: ANSWER_TIMEOUT_MS })
 after(() => db.close())
 afterEach(() => proxy.heal())
 

@@ -51,7 +51,7 @@ type Method = Awaited<ReturnType<typeof newMethod>>
 /** Charges it; something happens at this point. */
 async function charge({ input }: Method, point: Failpoint, happens: () => Promise<unknown>) {
   const failpoints = {
-    pass: async (name: Failpoint) => {
+    hit: async (name: Failpoint) => {
       if (name === point) await happens()
     },
   }

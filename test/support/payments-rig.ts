@@ -197,7 +197,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
       mode: 'test',
       gateways: fixedGateways([gateway]),
       writers: createPaymentWriters(db),
-      failpoints: { pass: () => Promise.resolve() },
+      failpoints: { hit: () => Promise.resolve() },
       counters: createCounters(),
       promptKey,
       merchantProfile: createMerchantProfiles({ db, clock }),

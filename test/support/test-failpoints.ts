@@ -21,12 +21,12 @@ interface ArmedFailpoint {
 export function createTestFailpoints(): TestFailpoints {
   const armed = new Map<Failpoint, ArmedFailpoint[]>()
   return {
-    async pass(point) {
+    async hit(point) {
       const failpoint = armed.get(point)?.shift()
       if (!failpoint) return
       const { promise, resolve } = Promise.withResolvers<void>()
       failpoint.trigger(resolve)
-      await createFailpoints(new Map([[point, failpoint.action]]), () => promise).pass(point)
+      await createFailpoints(new Map([[point, failpoint.action]]), () => promise).hit(point)
     },
     arm: (point, action) =>
       new Promise((trigger) => {

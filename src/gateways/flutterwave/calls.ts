@@ -1,11 +1,11 @@
 // How Flutterwave is called.
 
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Connection } from '../definition.ts'
 
 export interface Calls {
-  get(path: string): Promise<HttpAnswer>
-  post(path: string, body: object): Promise<HttpAnswer>
+  get(path: string): Promise<HttpResult>
+  post(path: string, body: object): Promise<HttpResult>
 }
 
 export function openCalls({ credentials, baseUrl, http }: Connection): Calls {

@@ -2,7 +2,7 @@
 // and not what, its errors have messages and no codes, and it has no idempotency key but our reference.
 
 import type { Mode } from '../../core/merchant.ts'
-import { sameBytes } from '../../kit/crypto.ts'
+import { constantTimeEquals } from '../../kit/crypto.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Attempt, Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { openCalls } from './calls.ts'
@@ -131,7 +131,7 @@ function openFlutterwave(connection: Connection): Gateway {
     parseWebhook(headers, rawBody) {
       const given = Buffer.from(headers['verif-hash'] ?? '')
       // Two empty texts are equal too: without a hash of ours nothing is genuine.
-      const isGenuine = webhookHash !== '' && sameBytes(given, Buffer.from(webhookHash))
+      const isGenuine = webhookHash !== '' && constantTimeEquals(given, Buffer.from(webhookHash))
       return isGenuine ? fromHook(rawBody) : { kind: 'forged' }
     },
 

@@ -2,8 +2,8 @@
 // stands there, so that a refund whose answer got lost is found and not made twice.
 
 import { type Static, Type } from 'typebox'
-import { parseExactJson, shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import type { Calls } from './calls.ts'
@@ -57,12 +57,12 @@ const Refund = Type.Object({
 })
 type Refund = Static<typeof Refund>
 
-const readRefund = shaped(Refund)
-const readRefunds = shaped(Type.Array(Refund))
-const readDisbursement = shaped(Type.Object({ disburse_status: Text }))
+const readRefund = schemaReader(Refund)
+const readRefunds = schemaReader(Type.Array(Refund))
+const readDisbursement = schemaReader(Type.Object({ disburse_status: Text }))
 
 /** The answer to making a refund, or to asking about one by its number. */
-function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedRefund(reply)
@@ -71,7 +71,7 @@ function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
 }
 
 /** Asked by its number. A number that is gone has no say about the money. */
-function fromRefundQuestion(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+function fromRefundQuestion(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind !== 'error') return fromRefund(answer, request)
   return isNothing(reply) ? notFound() : fromSilence(reply)
@@ -81,7 +81,7 @@ function fromRefundQuestion(answer: HttpAnswer, request: RefundRequest): RefundO
  * Our refund among those of the payment. A refund of the same amount without a comment may be ours or the operator's
  * own: that is for a person to tell.
  */
-function fromRefunds(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+function fromRefunds(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return isNothing(reply) ? notFound() : fromSilence(reply)

@@ -2,8 +2,8 @@
 // never a float, not even for a moment, and what is a number in one answer and text in another is text here.
 
 import { type TSchema, Type } from 'typebox'
-import { parseExactJson, shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 
 export type Unknown = Extract<Outcome, { kind: 'unknown' }>
@@ -15,7 +15,7 @@ export const Identity = Type.String({ minLength: 1, maxLength: 255 })
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]))
 
-const readEnvelope = shaped(
+const readEnvelope = schemaReader(
   Type.Object({ status: Text, message: Maybe(Text), data: Type.Optional(Type.Unknown()) }),
 )
 
@@ -30,7 +30,7 @@ export interface ErrorReply {
 export type Reply = { kind: 'data'; data: unknown } | ErrorReply | Unknown
 
 /** The envelope opened, or why we do not know. Flutterwave answers 503 for its own timeouts: it may have acted. */
-export function readReply(answer: HttpAnswer): Reply {
+export function readReply(answer: HttpResult): Reply {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status: http } = answer

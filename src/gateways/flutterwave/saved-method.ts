@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { isCountry } from '../../core/countries.ts'
 import type { Currency } from '../../core/currency.ts'
-import { parseExactJson, shaped } from '../../kit/exact-json.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
 import { CARD_CURRENCIES, fallbackCountry } from './rails.ts'
 import { Identity, Maybe, Text } from './reply.ts'
@@ -13,7 +13,7 @@ const Credential = Type.Object({ token: Identity, email: Identity, country: Mayb
 /** What Flutterwave wants again to charge a saved card; kept as its JSON text. */
 export type Credential = Static<typeof Credential>
 
-const readCredentialBody = shaped(Credential)
+const readCredentialBody = schemaReader(Credential)
 
 export function readCredential(text: string): Credential | undefined {
   return readCredentialBody(parseExactJson(text))
@@ -28,9 +28,9 @@ const Card = Type.Object({
   country: Maybe(Text),
 })
 
-const readCard = shaped(Card)
-const readCustomer = shaped(Type.Object({ email: Identity }))
-const readMeta = shaped(Type.Object({ country: Text }))
+const readCard = schemaReader(Card)
+const readCustomer = schemaReader(Type.Object({ email: Identity }))
+const readMeta = schemaReader(Type.Object({ country: Text }))
 
 /** What a paid record tells of its card. */
 interface Payer {

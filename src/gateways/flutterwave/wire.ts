@@ -3,8 +3,8 @@
 import { type Static, Type } from 'typebox'
 import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
-import { parseExactJson, shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type {
   Attempt,
   CheckoutChoice,
@@ -91,16 +91,16 @@ const Transaction = Type.Object({
 })
 type Transaction = Static<typeof Transaction>
 
-const readTransaction = shaped(Transaction)
-const readLink = shaped(Type.Object({ link: Type.String({ maxLength: 2_048, pattern: '^https?://' }) }))
-const readChallenge = shaped(Type.Object({ authorization: Type.Object({ redirect: Identity }) }))
+const readTransaction = schemaReader(Transaction)
+const readLink = schemaReader(Type.Object({ link: Type.String({ maxLength: 2_048, pattern: '^https?://' }) }))
+const readChallenge = schemaReader(Type.Object({ authorization: Type.Object({ redirect: Identity }) }))
 
 /** Flutterwave has the key from an earlier try: only its record tells what became of it. */
 export interface Taken {
   kind: 'taken'
 }
 
-export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Outcome | Taken {
+export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome | Taken {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromRefusedStart(reply)
@@ -119,7 +119,7 @@ function fromRefusedStart(error: ErrorReply): Outcome | Taken {
   return isDuplicate(providerMessage) ? { kind: 'taken' } : refused(describe(error))
 }
 
-export function fromCharge(answer: HttpAnswer, attempt: Attempt, now: Date): Outcome | Taken {
+export function fromCharge(answer: HttpResult, attempt: Attempt, now: Date): Outcome | Taken {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   const transaction = readTransaction(reply.data)
@@ -165,7 +165,7 @@ function describe({ http, providerMessage }: ErrorReply): string {
   return `Flutterwave answered HTTP ${http}: ${quote(providerMessage ?? '')}`
 }
 
-export function fromVerify(answer: HttpAnswer, query: StatusQuery, now: Date): Outcome {
+export function fromVerify(answer: HttpResult, query: StatusQuery, now: Date): Outcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromUnansweredQuestion(reply, query, now)
@@ -248,13 +248,13 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
   }
 }
 
-const readHook = shaped(
+const readHook = schemaReader(
   Type.Object({
     event: Text,
     data: Type.Object({ id: Identity, tx_ref: Identity, status: Maybe(Text) }),
   }),
 )
-const readEvent = shaped(Type.Object({ event: Text }))
+const readEvent = schemaReader(Type.Object({ event: Text }))
 
 /** Which payment a genuine webhook is about. Failures come too, and the same number first pending and then paid. */
 export function fromHook(rawBody: Buffer): ParsedWebhook {

@@ -4,7 +4,7 @@
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 
 export const Text = (maxLength: number) => Type.String({ maxLength })
@@ -62,7 +62,7 @@ export interface TurnedAway {
 
 export type Reply<Body> = { kind: 'read'; body: Body } | TurnedAway | Unknown
 
-export function readReply<Body>(answer: HttpAnswer, read: Read<Body>): Reply<Body> {
+export function readReply<Body>(answer: HttpResult, read: Read<Body>): Reply<Body> {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status, body } = answer

@@ -2,7 +2,7 @@
 // There are no saved methods, and a page cannot be closed before its time, so there is neither chargeSaved nor cancel.
 
 import { Type } from 'typebox'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, RecoveryProperties, RefundOutcome, StatusQuery } from '../gateway.ts'
 import { reader } from './answers.ts'
@@ -71,7 +71,7 @@ function open(connection: Connection): Gateway {
   if (!apiToken) throw new Error('pawaPay cannot be opened without its apiToken')
   const keys = readPublicKeys(publicKey)
 
-  const ask = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<HttpAnswer> =>
+  const ask = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<HttpResult> =>
     http.request({
       method,
       url: `${connection.baseUrl}/v2${path}`,
@@ -128,7 +128,7 @@ function open(connection: Connection): Gateway {
 // The account's own configuration: readable with any token that may collect, and without effect.
 const readConfiguration = reader(Type.Object({ countries: Type.Array(Type.Unknown()) }))
 
-function fromConfiguration(answer: HttpAnswer): 'works' | 'refused' | 'unreachable' {
+function fromConfiguration(answer: HttpResult): 'works' | 'refused' | 'unreachable' {
   if (answer.kind !== 'answered') return 'unreachable'
   if (answer.status === 401 || answer.status === 403) return 'refused'
   return answer.status === 200 && readConfiguration(answer.body) ? 'works' : 'unreachable'

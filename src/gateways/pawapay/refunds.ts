@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import { type Currency, isCurrency } from '../../core/currency.ts'
 import { equals } from '../../core/money.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import {
   describeFailure,
@@ -50,7 +50,7 @@ const readRefund = reader(
 )
 
 /** `duplicate`: pawaPay has this refund already and did nothing; its status tells what became of it. */
-export function fromRefund(answer: HttpAnswer, key: string): RefundOutcome | { kind: 'duplicate' } {
+export function fromRefund(answer: HttpResult, key: string): RefundOutcome | { kind: 'duplicate' } {
   const reply = readReply(answer, readRefundAnswer)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'turned_away') return fromTurnedAway(reply)
@@ -82,7 +82,7 @@ function fromRejection(reason: FailureReason | null | undefined): RefundOutcome 
   return { kind: 'failed', message, gatewayReference: null }
 }
 
-export function fromRefundStatus(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+export function fromRefundStatus(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer, readRefund)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'turned_away') return unknown('no_answer', reply.message)

@@ -3,7 +3,7 @@
 // side. Both are taken.
 
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { sameBytes } from '../../kit/crypto.ts'
+import { constantTimeEquals } from '../../kit/crypto.ts'
 
 export interface SignedRequest {
   method: string
@@ -98,7 +98,7 @@ function isDigestOf(header: string | undefined, body: Buffer): boolean {
   const match = /^(sha-256|sha-512)=:([^:]+):$/.exec(header?.trim() ?? '')
   const given = fromBase64(match?.[2])
   if (!match || !given) return false
-  return sameBytes(
+  return constantTimeEquals(
     given,
     createHash(match[1] === 'sha-256' ? 'sha256' : 'sha512')
       .update(body)

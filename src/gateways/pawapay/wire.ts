@@ -7,7 +7,7 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import type { FailureCode } from '../../core/failures.ts'
 import { type Money, money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
 import {
   describeFailure,
@@ -135,7 +135,7 @@ const readDeposit = reader(
 
 /** `duplicate`: pawaPay has this deposit already and did nothing; its status tells what became of it. */
 export function fromStart(
-  answer: HttpAnswer,
+  answer: HttpResult,
   key: string,
 ): StartedCheckout | Outcome | { kind: 'duplicate' } {
   const reply = readReply(answer, readPage)
@@ -193,7 +193,7 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
 }
 
 export function fromDepositStatus(
-  answer: HttpAnswer,
+  answer: HttpResult,
   asked: { query: StatusQuery; gatewayReference: string | null; now: Date },
 ): Outcome {
   const reply = readReply(answer, readDeposit)

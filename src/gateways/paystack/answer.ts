@@ -2,8 +2,8 @@
 // {"status": true, "message": "…", "data": …}, or without data and with status false.
 
 import { Type } from 'typebox'
-import { parseExactJson, shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 import { Maybe, Text } from './json.ts'
 
@@ -23,7 +23,7 @@ export interface Refusal {
 
 export type Answer = { kind: 'said'; data: unknown } | Refusal | Unknown
 
-const readEnvelope = shaped(
+const readEnvelope = schemaReader(
   Type.Object({
     status: Type.Boolean(),
     message: Maybe(Text(2_000)),
@@ -35,7 +35,7 @@ const readEnvelope = shaped(
 
 const BAD_KEY = 'Paystack does not accept the secret key (secretKey, GATEWAY_PAYSTACK_SECRET_KEY)'
 
-export function readAnswer(answer: HttpAnswer): Answer {
+export function readAnswer(answer: HttpResult): Answer {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status: http } = answer

@@ -3,7 +3,7 @@
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
-import { shaped } from '../../kit/exact-json.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
 import type { DisputeReport, Outcome } from '../gateway.ts'
 import { type Answer, isUnknown, quote, type Unknown, unknown } from './answer.ts'
 import { Digits, Maybe, Text } from './json.ts'
@@ -20,7 +20,7 @@ const Dispute = Type.Object({
 type Dispute = Static<typeof Dispute>
 
 // Written down as a list in one description and as one dispute in another.
-const readDisputes = shaped(Type.Union([Type.Array(Dispute), Dispute]))
+const readDisputes = schemaReader(Type.Union([Type.Array(Dispute), Dispute]))
 
 export const disputesPath = (transactionId: string) =>
   `/dispute/transaction/${encodeURIComponent(transactionId)}`

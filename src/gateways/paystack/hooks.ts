@@ -3,8 +3,8 @@
 
 import { createHash, createHmac } from 'node:crypto'
 import { Type } from 'typebox'
-import { sameBytes } from '../../kit/crypto.ts'
-import { parseExactJson, shaped } from '../../kit/exact-json.ts'
+import { constantTimeEquals } from '../../kit/crypto.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { ParsedWebhook } from '../gateway.ts'
 import { Digits, Maybe, Text } from './json.ts'
 
@@ -20,18 +20,18 @@ export function parseSignedWebhook(
   const signature = headers[SIGNATURE_HEADER] ?? ''
   if (!SIGNATURE.test(signature)) return { kind: 'forged' }
   const expected = createHmac('sha512', secretKey).update(rawBody).digest()
-  if (!sameBytes(Buffer.from(signature, 'hex'), expected)) return { kind: 'forged' }
+  if (!constantTimeEquals(Buffer.from(signature, 'hex'), expected)) return { kind: 'forged' }
   return readHook(rawBody)
 }
 
-const readEvent = shaped(Type.Object({ event: Text(), data: Type.Unknown() }))
+const readEvent = schemaReader(Type.Object({ event: Text(), data: Type.Unknown() }))
 
 const Reference = Type.String({ minLength: 1, maxLength: 255 })
-const readCharge = shaped(Type.Object({ id: Maybe(Digits), reference: Reference }))
-const readDispute = shaped(
+const readCharge = schemaReader(Type.Object({ id: Maybe(Digits), reference: Reference }))
+const readDispute = schemaReader(
   Type.Object({ id: Maybe(Digits), transaction: Type.Object({ reference: Reference }) }),
 )
-const readRefund = shaped(Type.Object({ transaction_reference: Reference }))
+const readRefund = schemaReader(Type.Object({ transaction_reference: Reference }))
 
 function readHook(rawBody: Buffer): ParsedWebhook {
   const hook = readEvent(parseExactJson(rawBody.toString()))

@@ -4,14 +4,14 @@
 import { Type } from 'typebox'
 import { equals } from '../../core/money.ts'
 import { addMs, type Clock } from '../../kit/clock.ts'
-import { shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { type Answer, isUnknown, quote, readAnswer, unknown } from './answer.ts'
 import { Digits, Maybe, Text } from './json.ts'
 import { fromSubunits, toSubunits } from './wire.ts'
 
-export type Ask = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpAnswer>
+export type Ask = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpResult>
 
 const DAY_MS = 24 * 3_600_000
 // Longer than any answer stays lost. The list takes no other filter, so it is read page by page.
@@ -72,7 +72,7 @@ function toRefundBody({ attemptKey, amount, key }: RefundRequest) {
   return { transaction: attemptKey, amount: toSubunits(amount), merchant_note: `Refund ${key}` }
 }
 
-const readRefunds = shaped(Type.Array(Type.Unknown()))
+const readRefunds = schemaReader(Type.Array(Type.Unknown()))
 
 /** Undefined when it cannot be told; Paystack may call a list without entries not found. */
 function readList(answer: Exclude<Answer, { kind: 'unknown' }>): unknown[] | undefined {
@@ -80,7 +80,7 @@ function readList(answer: Exclude<Answer, { kind: 'unknown' }>): unknown[] | und
   return readRefunds(answer.data)
 }
 
-const readRefund = shaped(
+const readRefund = schemaReader(
   Type.Object({
     id: Maybe(Digits),
     status: Text(),

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox'
 import type { Currency } from '../../core/currency.ts'
-import { parseExactJson, shaped } from '../../kit/exact-json.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
 import { Maybe, Text } from './json.ts'
 
@@ -13,9 +13,9 @@ export const Credential = {
   write: (body: Type.Static<typeof CredentialBody>): string => JSON.stringify(body),
   read: (text: string) => readCredential(parseExactJson(text)),
 }
-const readCredential = shaped(CredentialBody)
+const readCredential = schemaReader(CredentialBody)
 
-const readAuthorization = shaped(
+const readAuthorization = schemaReader(
   Type.Object({
     authorization_code: Type.String({ minLength: 1, maxLength: 200 }),
     last4: Type.String({ pattern: '^\\d{4}$' }),
@@ -32,7 +32,7 @@ const readAuthorization = shaped(
   }),
 )
 
-const readCustomer = shaped(Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }))
+const readCustomer = schemaReader(Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }))
 
 /** Null for what cannot be charged again: other channels, and cards whose bank or test number does not allow it. */
 export function toSavedMethod(

@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
-import { shaped } from '../../kit/exact-json.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
 import { type Answer, isUnknown, quote, type Refusal, unknown } from './answer.ts'
 import { findByMessage, toFailureCode } from './declines.ts'
@@ -69,7 +69,7 @@ function toMetadata({ reference, paymentId }: Attempt) {
   }
 }
 
-const readPage = shaped(
+const readPage = schemaReader(
   Type.Object({
     authorization_url: Type.String({ pattern: '^https?://', maxLength: 2_048 }),
     reference: Text(),
@@ -111,7 +111,7 @@ function isDeadCard(message: string): boolean {
   return findByMessage(message) === 'invalid_card'
 }
 
-const readPause = shaped(Type.Object({ paused: Type.Literal(true) }))
+const readPause = schemaReader(Type.Object({ paused: Type.Literal(true) }))
 
 export function fromCharge(answer: Answer, attempt: Attempt, now: Date): Outcome {
   if (isUnknown(answer)) return answer
@@ -154,7 +154,7 @@ const Transaction = Type.Object({
 })
 type Transaction = Type.Static<typeof Transaction>
 
-const readTransaction = shaped(Transaction)
+const readTransaction = schemaReader(Transaction)
 
 type About = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'isPaid'>
 

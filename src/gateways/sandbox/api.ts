@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
-import { sameBytes } from '../../kit/crypto.ts'
+import { constantTimeEquals } from '../../kit/crypto.ts'
 import { Enum, Nullable } from '../../kit/schema.ts'
 import type { ProviderChannel } from '../gateway.ts'
 import {
@@ -79,7 +79,7 @@ function authenticated(app: ApiNeeds, handle: ProviderRoute['handle']): Provider
   return async (request) => {
     const given = request.headers.authorization ?? ''
     // Hashed first, so that the comparison takes as long for every length.
-    if (sameBytes(digest(given), digest(`Bearer ${app.secret}`))) return handle(request)
+    if (constantTimeEquals(digest(given), digest(`Bearer ${app.secret}`))) return handle(request)
     return errorReply(401, 'unauthorized', 'The secret is not right.')
   }
 }

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { HttpAnswer, HttpClient } from '../../kit/http-client.ts'
+import type { HttpClient, HttpResult } from '../../kit/http-client.ts'
 import type { DisputeReport, Gateway, Outcome } from '../gateway.ts'
 import { SANDBOX_INSTRUMENTS } from './instruments.ts'
 import { parseSignedWebhook } from './webhooks.ts'
@@ -49,7 +49,7 @@ const readExecutions = reader(Type.Array(ExecutionBody))
 export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGateway {
   const { http, clock } = options
 
-  const call = (method: 'GET' | 'POST', path: string, body?: unknown, key?: string): Promise<HttpAnswer> =>
+  const call = (method: 'GET' | 'POST', path: string, body?: unknown, key?: string): Promise<HttpResult> =>
     http.request({
       method,
       url: `${options.baseUrl}/v1${path}`,

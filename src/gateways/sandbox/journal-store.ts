@@ -61,7 +61,7 @@ function createStore(index: RecordIndex, handle: FileHandle): SandboxStore {
     maxSize: 10_000,
     concurrency: 1,
     // A line that could not be written leaves the index ahead of the file: everybody who saw it must fail with it.
-    isolates: () => false,
+    shouldSplit: () => false,
   })
 
   const put = (record: SandboxRecord): Promise<void> => {

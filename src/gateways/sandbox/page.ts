@@ -1,7 +1,7 @@
 // The provider's hosted pages, as HTML. They take no card number: the payer chooses among test instruments.
 
 import { formatAmount, money } from '../../core/money.ts'
-import { type Html, html, trusted } from '../../kit/html.ts'
+import { type Html, html, trustedHtml } from '../../kit/html.ts'
 import { DEFAULT_INSTRUMENTS, factsOf, INSTRUMENT_NAMES, type InstrumentName } from './instruments.ts'
 import { STYLE, STYLE_HASH } from './page-style.ts'
 import type { SandboxRecord } from './record.ts'
@@ -51,7 +51,7 @@ function choice(name: InstrumentName, isChosen: boolean): Html {
   const { label, ending } = factsOf(name)
   const [card, does] = linesOf(label)
   return html`<label class="card${'declines' in ending && ' refused'}"><input type="radio" name="instrument" value="${name}" aria-label="${label}" required${
-    isChosen && trusted(' checked')
+    isChosen && trustedHtml(' checked')
   }><span class="glyph"></span><span><strong>${card}</strong><span class="does">${does}</span></span></label>
 `
 }
@@ -146,7 +146,7 @@ function htmlReply(http: number, { title, main, layout, formAction = "'none'" }:
 <meta name="theme-color" content="#ffc53d">
 <link rel="icon" href="data:,">
 <title>${title} · Sandbox Pay</title>
-<style>${trusted(STYLE)}</style>
+<style>${trustedHtml(STYLE)}</style>
 </head>
 <body class="${layout}">
 <header>

@@ -26,7 +26,7 @@ export function createPostgresStore(db: Db): SandboxStore {
   }
 
   return {
-    insert: createBatcher({ run: insertAll, maxSize: 64, concurrency: 2, isolates: () => false }),
+    insert: createBatcher({ run: insertAll, maxSize: 64, concurrency: 2, shouldSplit: () => false }),
     findByKey,
     findByPage: async (pageToken) => (await db.query(queries.SELECT_BY_PAGE, [pageToken]))[0]?.record,
     findByOrder: async (order) => (await db.query(queries.SELECT_BY_ORDER, [order])).map((row) => row.record),

@@ -2,7 +2,7 @@
 // about money; who gets it asks.
 
 import type { Clock } from '../../kit/clock.ts'
-import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
+import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
 import type { HttpClient } from '../../kit/http-client.ts'
 import { errorFields, type Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
@@ -109,7 +109,7 @@ export function parseSignedWebhook(
   if (!match) return { kind: 'forged' }
   const unixSeconds = Number(match[1])
   const given = Buffer.from(match[2] ?? '', 'hex')
-  if (!sameBytes(given, signatureOf(secret, unixSeconds, rawBody))) return { kind: 'forged' }
+  if (!constantTimeEquals(given, signatureOf(secret, unixSeconds, rawBody))) return { kind: 'forged' }
   if (Math.abs(now.getTime() - unixSeconds * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
   const hook = readWebhookBody(rawBody.toString())
   if (!hook) return { kind: 'ignored', reason: 'not a hook that we know' }

@@ -1,7 +1,7 @@
 // The provider's JSON about refunds, and what it means. A refund is shown like any other record.
 
 import { type Static, Type } from 'typebox'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import { CurrencyCode } from '../../kit/schema.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Identity, MinorUnits, type RecordBody, readAnswer, reader, Text, unknown } from './wire.ts'
@@ -23,7 +23,7 @@ const readError = reader(Type.Object({ error: Type.Object({ message: Text(1_000)
 /** That there is nothing to give back is the provider's word on it: nothing was begun. */
 const NOT_REFUNDABLE = 422
 
-export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
   if (answer.kind === 'answered' && answer.status === NOT_REFUNDABLE) {
     const message = readError(answer.body.toString())?.error.message ?? 'the sandbox refused the refund'
     return { kind: 'failed', message, gatewayReference: null }

@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile'
 import { CURRENCY_CODES, type Currency, isCurrency } from '../../core/currency.ts'
 import { FAILURES, type FailureCode } from '../../core/failures.ts'
 import { money } from '../../core/money.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import { CurrencyCode, Enum, Nullable } from '../../kit/schema.ts'
 import {
   type Attempt,
@@ -187,7 +187,7 @@ function toRequest(attempt: Attempt) {
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
 /** The record in an answer, or why we do not know. Every status but the listed ones may have come after the act. */
-export function readAnswer(answer: HttpAnswer): RecordBody | Unknown {
+export function readAnswer(answer: HttpResult): RecordBody | Unknown {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   switch (answer.status) {
@@ -220,13 +220,13 @@ const REJECTION_MESSAGES: Readonly<Record<number, string>> = {
 
 type Declined = Extract<Outcome, { kind: 'declined' }>
 
-function readSubmission(answer: HttpAnswer): RecordBody | Declined | Unknown {
+function readSubmission(answer: HttpResult): RecordBody | Declined | Unknown {
   const message = answer.kind === 'answered' ? REJECTION_MESSAGES[answer.status] : undefined
   if (message === undefined) return readAnswer(answer)
   return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
 }
 
-export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Outcome {
+export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome {
   const body = readSubmission(answer)
   if (!('id' in body)) return body
   const outcome = fromRecord(body, key)
@@ -235,14 +235,14 @@ export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Ou
   return { kind: 'started', gatewayReference: body.id, next }
 }
 
-export function fromCharge(answer: HttpAnswer, key: string): Outcome {
+export function fromCharge(answer: HttpResult, key: string): Outcome {
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
   const isBusy = answer.kind === 'answered' && answer.status === 429
   const body = isBusy ? unknown('no_answer', 'the sandbox has too much to do') : readSubmission(answer)
   return !('id' in body) ? body : fromRecord(body, key)
 }
 
-export function fromAnswer(answer: HttpAnswer, key: string): Outcome {
+export function fromAnswer(answer: HttpResult, key: string): Outcome {
   const body = readAnswer(answer)
   return !('id' in body) ? body : fromRecord(body, key)
 }

@@ -3,8 +3,8 @@
 // e-mail address, a key, a saved card. Its codes say the same, and its request id leads to the message in its dashboard.
 
 import { type Static, Type } from 'typebox'
-import { shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 import { Maybe, parseJson, Text } from './shapes.ts'
 
@@ -21,7 +21,7 @@ const StripeError = Type.Object({
 })
 export type StripeError = Static<typeof StripeError>
 
-const readErrorBody = shaped(Type.Object({ error: StripeError }))
+const readErrorBody = schemaReader(Type.Object({ error: StripeError }))
 
 export interface ErrorReply {
   kind: 'error'
@@ -34,7 +34,7 @@ export interface ErrorReply {
 export type Reply<Body> = { kind: 'body'; body: Body } | ErrorReply | Unknown
 
 export function readReply<Body>(
-  answer: HttpAnswer,
+  answer: HttpResult,
   readBody: (value: unknown) => Body | undefined,
 ): Reply<Body> {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)

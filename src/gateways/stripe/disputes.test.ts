@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import { fromDisputes, fromKeyQuestion } from './disputes.ts'
 
 const PAID = money(125_050n, 'KES')
-const answered = (body: unknown, status = 200): HttpAnswer => ({
+const answered = (body: unknown, status = 200): HttpResult => ({
   kind: 'answered',
   status,
   headers: {},
@@ -80,7 +80,7 @@ describe('whose payment a dispute is about', () => {
   })
 
   it('is not known while nobody answers', () => {
-    const silent: HttpAnswer = { kind: 'unknown', error: 'timeout', code: 'TIMEOUT' }
+    const silent: HttpResult = { kind: 'unknown', error: 'timeout', code: 'TIMEOUT' }
     assert.equal(fromKeyQuestion(silent).kind, 'unknown')
   })
 })

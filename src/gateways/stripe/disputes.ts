@@ -3,8 +3,8 @@
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
-import { shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { DisputeReport, KeyLookup } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
 import { fromUnansweredQuestion, readReply, type Unknown, unknown } from './answers.ts'
@@ -14,14 +14,14 @@ import { Amount, Identity, Maybe, Metadata, Text } from './shapes.ts'
 const Dispute = Type.Object({ id: Identity, status: Text(50), amount: Amount, currency: Text(10) })
 type Dispute = Static<typeof Dispute>
 
-const readDisputes = shaped(Type.Object({ object: Type.Literal('list'), data: Type.Array(Dispute) }))
+const readDisputes = schemaReader(Type.Object({ object: Type.Literal('list'), data: Type.Array(Dispute) }))
 
 /** Few payments have two; the page is larger than any has. */
 export const disputesPath = (intentId: string) =>
   `/v1/disputes?payment_intent=${encodeURIComponent(intentId)}&limit=20`
 
 /** All of them; Stripe lists the latest first. */
-export function fromDisputes(answer: HttpAnswer, paid: Money): { reports: DisputeReport[] } | Unknown {
+export function fromDisputes(answer: HttpResult, paid: Money): { reports: DisputeReport[] } | Unknown {
   const reply = readReply(answer, readDisputes)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromUnansweredQuestion(reply)
@@ -62,10 +62,10 @@ function amountOf({ amount, currency }: Dispute, paid: Money): Money {
   return told?.currency === paid.currency ? told : paid
 }
 
-const readIntent = shaped(Type.Object({ id: Identity, metadata: Maybe(Metadata) }))
+const readIntent = schemaReader(Type.Object({ id: Identity, metadata: Maybe(Metadata) }))
 
 /** Our key in a payment of Stripe's: other software on the account makes payments without one. */
-export function fromKeyQuestion(answer: HttpAnswer): KeyLookup {
+export function fromKeyQuestion(answer: HttpResult): KeyLookup {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromUnansweredQuestion(reply)

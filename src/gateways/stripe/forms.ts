@@ -2,7 +2,7 @@
 // takes; payment_method_types and ui_mode are not among them.
 
 import { type Static, Type } from 'typebox'
-import { shaped } from '../../kit/exact-json.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, RefundRequest } from '../gateway.ts'
 import { toAmount } from './amounts.ts'
 import { Identity, parseJson } from './shapes.ts'
@@ -16,7 +16,7 @@ const Credential = Type.Object({ customer: Identity, payment_method: Identity })
 /** What Stripe wants again to charge a saved card; kept as its JSON text. */
 export type Credential = Static<typeof Credential>
 
-const readCredentialBody = shaped(Credential)
+const readCredentialBody = schemaReader(Credential)
 
 export function readCredential(text: string): Credential | undefined {
   return readCredentialBody(parseJson(text))

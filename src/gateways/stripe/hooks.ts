@@ -2,8 +2,8 @@
 // attempt's key, and a dispute names the payment it is about.
 
 import { Type } from 'typebox'
-import { hmacSha256, sameBytes } from '../../kit/crypto.ts'
-import { shaped } from '../../kit/exact-json.ts'
+import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
 import type { ParsedWebhook } from '../gateway.ts'
 import { KEY_FIELD } from './forms.ts'
 import { Identity, idOf, Maybe, Metadata, parseJson, Text } from './shapes.ts'
@@ -37,7 +37,7 @@ const EVENTS: ReadonlySet<string> = new Set([
 const DISPUTES = 'charge.dispute.'
 
 // The version of an event is that of the account, not that of our requests: nothing more than this is relied on.
-const readEvent = shaped(
+const readEvent = schemaReader(
   Type.Object({
     id: Identity,
     type: Text(100),
@@ -96,5 +96,5 @@ function parseSignature(header: string): Signature | undefined {
 
 function isSigned(secret: string, { timestamp, candidates }: Signature, rawBody: Buffer): boolean {
   const expected = hmacSha256(secret, Buffer.concat([Buffer.from(`${timestamp}.`), rawBody]))
-  return candidates.some((candidate) => sameBytes(candidate, expected))
+  return candidates.some((candidate) => constantTimeEquals(candidate, expected))
 }

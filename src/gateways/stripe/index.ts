@@ -2,7 +2,7 @@
 // (PaymentIntents).
 
 import type { Mode } from '../../core/merchant.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { RAILS } from './amounts.ts'
@@ -92,9 +92,9 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
   const authorization = `Bearer ${credentials.secretKey}`
   const headers = { authorization, 'stripe-version': API_VERSION }
 
-  const read = (path: string): Promise<HttpAnswer> =>
+  const read = (path: string): Promise<HttpResult> =>
     http.request({ method: 'GET', url: `${baseUrl}${path}`, headers })
-  const write = (path: string, form: Form, key?: string): Promise<HttpAnswer> =>
+  const write = (path: string, form: Form, key?: string): Promise<HttpResult> =>
     http.request({
       method: 'POST',
       url: `${baseUrl}${path}`,

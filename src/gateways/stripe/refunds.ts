@@ -3,8 +3,8 @@
 
 import { type Static, Type } from 'typebox'
 import { equals } from '../../core/money.ts'
-import { shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
 import {
@@ -28,15 +28,15 @@ const Refund = Type.Object({
 })
 type Refund = Static<typeof Refund>
 
-const readRefund = shaped(Refund)
+const readRefund = schemaReader(Refund)
 
-export function fromRefund(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer, readRefund)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromFailedRefund(reply) : toOutcome(reply.body, request)
 }
 
-export function fromRefundQuestion(answer: HttpAnswer, request: RefundRequest): RefundOutcome {
+export function fromRefundQuestion(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer, readRefund)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromUnansweredQuestion(reply) : toOutcome(reply.body, request)

@@ -2,8 +2,8 @@
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
-import { shaped } from '../../kit/exact-json.ts'
-import type { HttpAnswer } from '../../kit/http-client.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http-client.ts'
 import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
 import { CURRENCIES_TAKEN, fromAmount } from './amounts.ts'
 import {
@@ -71,11 +71,11 @@ function Nullish(maxLength: number) {
   return Maybe(Text(maxLength))
 }
 
-const readSession = shaped(Session)
-const readIntent = shaped(Intent)
-const readCardMethod = shaped(CardMethod)
+const readSession = schemaReader(Session)
+const readIntent = schemaReader(Intent)
+const readCardMethod = schemaReader(CardMethod)
 
-export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Outcome {
+export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedSubmission(reply, key)
@@ -84,7 +84,7 @@ export function fromStart(answer: HttpAnswer, key: string): StartedCheckout | Ou
   return { kind: 'started', gatewayReference: id, next: { kind: 'redirect', url } }
 }
 
-export function fromCharge(answer: HttpAnswer, key: string): Outcome {
+export function fromCharge(answer: HttpResult, key: string): Outcome {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'body') return fromIntent(reply.body, key)
@@ -92,20 +92,20 @@ export function fromCharge(answer: HttpAnswer, key: string): Outcome {
   return isBusy(reply) ? unknown('no_answer', describeError(reply)) : fromFailedSubmission(reply, key)
 }
 
-export function fromSessionQuestion(answer: HttpAnswer, key: string): Outcome {
+export function fromSessionQuestion(answer: HttpResult, key: string): Outcome {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromSession(reply.body, key)
 }
 
-export function fromIntentQuestion(answer: HttpAnswer, key: string): Outcome {
+export function fromIntentQuestion(answer: HttpResult, key: string): Outcome {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromIntent(reply.body, key)
 }
 
 /** Whether the session was closed by this request, or Stripe says that there is nothing open to close. */
-export function fromExpiry(answer: HttpAnswer): 'expired' | 'not_open' | Unknown {
+export function fromExpiry(answer: HttpResult): 'expired' | 'not_open' | Unknown {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'body') return 'expired'
@@ -114,7 +114,7 @@ export function fromExpiry(answer: HttpAnswer): 'expired' | 'not_open' | Unknown
 }
 
 /** The payment behind a session, which is what money is given back for. */
-export function readIntentId(answer: HttpAnswer): string | Unknown {
+export function readIntentId(answer: HttpResult): string | Unknown {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromUnansweredQuestion(reply)
@@ -329,9 +329,9 @@ function unreadableSuccess(): Outcome {
   return unknown('unreadable', 'Stripe answered a success without a key, or without an amount that can be')
 }
 
-const readBalance = shaped(Type.Object({ object: Type.Literal('balance') }))
+const readBalance = schemaReader(Type.Object({ object: Type.Literal('balance') }))
 
-export function fromProbe(answer: HttpAnswer): 'works' | 'refused' | 'unreachable' {
+export function fromProbe(answer: HttpResult): 'works' | 'refused' | 'unreachable' {
   const reply = readReply(answer, readBalance)
   if (reply.kind === 'body') return 'works'
   const isRefused = reply.kind === 'error' && (reply.http === 401 || reply.http === 403)

@@ -32,8 +32,8 @@ export function findPostgresBinaries(major: 18 | 15): string | undefined {
   }
 }
 
-// Gives a complaint instead of throwing, for there are other ways to go on.
-export function completeLinks(binaries: string): string | undefined {
+// Gives a problem instead of throwing, for there are other ways to go on.
+export function createMissingLinks(binaries: string): string | undefined {
   for (const { source, target } of readLinks(binaries)) {
     if (existsSync(target)) continue
     try {
@@ -63,9 +63,9 @@ export async function copyBinaries(binaries: string, into: string): Promise<stri
   try {
     // Verbatim, or the links of the copy would lead back to the original.
     await cp(binaries, unfinished, { recursive: true, verbatimSymlinks: true, filter: isNeededToRun })
-    letEveryoneRead(unfinished)
-    const complaint = completeLinks(unfinished)
-    if (complaint) throw new Error(complaint)
+    makeWorldReadable(unfinished)
+    const problem = createMissingLinks(unfinished)
+    if (problem) throw new Error(problem)
     renameSync(unfinished, copy)
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
@@ -89,11 +89,11 @@ function isNeededToRun(path: string): boolean {
 }
 
 // npm under a strict umask installs files that only their owner may read.
-function letEveryoneRead(folder: string): void {
+function makeWorldReadable(folder: string): void {
   chmodSync(folder, 0o755)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) letEveryoneRead(path)
+    if (entry.isDirectory()) makeWorldReadable(path)
     else if (entry.isFile()) chmodSync(path, 0o755)
   }
 }

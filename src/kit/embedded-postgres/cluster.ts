@@ -61,7 +61,7 @@ async function makeCluster(cluster: string, launcher: Launcher, log: ServerLog):
     const made = join(work, 'made')
     mkdirSync(made, { mode: 0o700 })
     writeFileSync(join(work, 'password'), randomBytes(24).toString('hex'), { mode: 0o600, flush: true })
-    giveTo(launcher, work)
+    changeOwner(launcher, work)
     await runInitdb(launcher, made, log)
     renameSync(join(work, 'password'), join(made, PASSWORD_FILE))
     syncFolder(made)
@@ -113,8 +113,8 @@ export function majorOf(version: string): number {
 
 // PostgreSQL insists that the folder belongs to the user it runs as and that nobody else may read it; a copy or a
 // restored backup often comes with other rights.
-export function fitToLauncher(cluster: string, launcher: Launcher): void {
-  if (statSync(cluster).uid !== wantedOwner(launcher)) giveTo(launcher, cluster)
+export function fixOwnership(cluster: string, launcher: Launcher): void {
+  if (statSync(cluster).uid !== wantedOwner(launcher)) changeOwner(launcher, cluster)
   chmodSync(cluster, 0o700)
 }
 
@@ -163,7 +163,7 @@ function wantedOwner(launcher: Launcher): number | undefined {
 }
 
 // The folder itself comes last: if this is interrupted, its owner is still the old one and it is done again.
-function giveTo(launcher: Launcher, folder: string): void {
+function changeOwner(launcher: Launcher, folder: string): void {
   const uid = wantedOwner(launcher)
   const gid = launcher.gid ?? process.getgid?.()
   if (!isRoot() || uid === undefined || gid === undefined) return

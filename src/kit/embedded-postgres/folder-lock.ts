@@ -17,12 +17,12 @@ export interface Holder {
 }
 
 export interface FolderLock {
-  note(facts: { port: number }): void
+  update(info: { port: number }): void
   release(): void
 }
 
-export class DataFolderHeld extends Error {
-  override name = 'DataFolderHeld'
+export class DataFolderLocked extends Error {
+  override name = 'DataFolderLocked'
   readonly dataDir: string
   readonly holder: Holder | undefined
 
@@ -42,22 +42,22 @@ export class DataFolderHeld extends Error {
 const SQLITE_BUSY = 5
 // SQLite looks at its file by name (SQLITE_IOERR_FSTAT): it was removed while we opened it.
 const SQLITE_FILE_GONE = 1802
-const MOST_ATTEMPTS = 1_000
-const PATIENCE_MS = 1_500
+const MAX_ATTEMPTS = 1_000
+const LOCK_TIMEOUT_MS = 1_500
 const RETRY_MS = 25
 
 // A connection that is garbage collected is closed, and its lock with it: this set keeps the held ones alive.
-const HELD = new Set<DatabaseSync>()
+const HELD_LOCKS = new Set<DatabaseSync>()
 
 // A process that was killed holds its lock until the kernel has cleared it away, and a service that is being
 // restarted may still be on its way out: a short wait spares both a needless refusal.
 export async function lockFolder(dataDir: string): Promise<FolderLock> {
-  const giveUpAt = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + LOCK_TIMEOUT_MS
   for (;;) {
     try {
       return tryLockFolder(dataDir)
     } catch (error) {
-      if (!(error instanceof DataFolderHeld) || performance.now() > giveUpAt) throw error
+      if (!(error instanceof DataFolderLocked) || performance.now() > deadline) throw error
       await delay(RETRY_MS)
     }
   }
@@ -66,10 +66,10 @@ export async function lockFolder(dataDir: string): Promise<FolderLock> {
 export function tryLockFolder(dataDir: string): FolderLock {
   const lockPath = join(dataDir, 'lock')
   const connection = takeLock(dataDir, lockPath)
-  HELD.add(connection)
+  HELD_LOCKS.add(connection)
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString() }
   const release = () => {
-    if (!HELD.delete(connection)) return
+    if (!HELD_LOCKS.delete(connection)) return
     rmSync(holderPath(dataDir), { force: true })
     rmSync(lockPath, { force: true })
     connection.close()
@@ -80,7 +80,7 @@ export function tryLockFolder(dataDir: string): FolderLock {
     release()
     throw error
   }
-  return { note: (facts) => writeHolder(dataDir, { ...holder, ...facts }), release }
+  return { update: (info) => writeHolder(dataDir, { ...holder, ...info }), release }
 }
 
 export function findHolder(dataDir: string): Holder | undefined {
@@ -109,8 +109,8 @@ function takeLock(dataDir: string, path: string): DatabaseSync {
       connection.close()
       // node:sqlite puts SQLite's own result code on the error, which the type of a caught error cannot say.
       const { errcode } = error as { errcode?: number }
-      if (errcode === SQLITE_BUSY) throw new DataFolderHeld(dataDir, nameHolder(dataDir))
-      if (errcode !== SQLITE_FILE_GONE || attempt === MOST_ATTEMPTS) throw refuseToLock(dataDir, error)
+      if (errcode === SQLITE_BUSY) throw new DataFolderLocked(dataDir, findLiveHolder(dataDir))
+      if (errcode !== SQLITE_FILE_GONE || attempt === MAX_ATTEMPTS) throw lockError(dataDir, error)
     }
   }
 }
@@ -119,11 +119,11 @@ function openConnection(dataDir: string, path: string): DatabaseSync {
   try {
     return new DatabaseSync(path)
   } catch (error) {
-    throw refuseToLock(dataDir, error)
+    throw lockError(dataDir, error)
   }
 }
 
-function refuseToLock(dataDir: string, cause: unknown): Error {
+function lockError(dataDir: string, cause: unknown): Error {
   return new Error(
     `The data folder ${dataDir} cannot be locked. Check that this user may write to it and that its file system ` +
       'supports locks, as every local disk does.',
@@ -137,7 +137,7 @@ function createLockFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw refuseToLock(dirname(path), error)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw lockError(dirname(path), error)
   }
 }
 
@@ -149,7 +149,7 @@ function identify(path: string): string | undefined {
 
 // A killed holder leaves its name behind, and the next one needs a moment to write its own: a name that belongs to
 // no living process is not given out. Processes of another host or container cannot be looked up.
-function nameHolder(dataDir: string): Holder | undefined {
+function findLiveHolder(dataDir: string): Holder | undefined {
   const holder = findHolder(dataDir)
   return holder && (holder.host !== hostname() || isAlive(holder.pid)) ? holder : undefined
 }

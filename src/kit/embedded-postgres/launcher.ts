@@ -1,5 +1,5 @@
 // PostgreSQL refuses to run as root. An ordinary user simply starts it; root has to become somebody else, who must
-// still reach the programs and the data. Which way works depends on the place, so each is tried, cheapest first.
+// still reach the programs and the data. Which strategy works depends on the place, so each is tried, cheapest first.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { completeLinks, copyBinaries } from './binaries.ts'
+import { copyBinaries, createMissingLinks } from './binaries.ts'
 import { makeEnvironment } from './environment.ts'
 
 export interface Launcher {
@@ -32,14 +32,14 @@ export interface Machine {
 
 export const MACHINE: Machine = { shell: '/bin/sh', unshare: '/usr/bin/unshare', copies: '/var/lib/cowry' }
 
-export interface Site {
+export interface LaunchSite {
   dataDir: string
   cluster: string
   binaries: string
   machine: Machine
 }
 
-interface Way {
+interface LaunchStrategy {
   name: string
   prefix: string[]
   uid?: number
@@ -47,7 +47,7 @@ interface Way {
   copyInto?: string
 }
 
-type Place = Pick<Launcher, 'home' | 'nameFolder'>
+type ClusterLocation = Pick<Launcher, 'home' | 'nameFolder'>
 
 const PROBE_TIMEOUT_MS = 20_000
 const PROBE = 'cd "$1" && : >probe && exec "$2" --version'
@@ -56,14 +56,14 @@ const PROBE = 'cd "$1" && : >probe && exec "$2" --version'
 // folders above: so the data can stay in a directory that only root may enter.
 const OWN_FOLDER = '/proc/self/cwd'
 
-export async function chooseLauncher(site: Site): Promise<Launcher> {
+export async function chooseLauncher(site: LaunchSite): Promise<Launcher> {
   requireShell(site.machine)
-  const complaints: string[] = []
-  for (const way of isRoot() ? waysOfRoot(site) : waysOfUser(site)) {
+  const failures: string[] = []
+  for (const strategy of isRoot() ? rootStrategies(site) : userStrategies(site)) {
     try {
-      return await tryWay(site, way)
+      return await tryStrategy(site, strategy)
     } catch (error) {
-      complaints.push(`- ${way.name}: ${readComplaint(error)}`)
+      failures.push(`- ${strategy.name}: ${describeFailure(error)}`)
     }
   }
   const remedy = isRoot()
@@ -71,7 +71,7 @@ export async function chooseLauncher(site: Site): Promise<Launcher> {
     : 'Start as a user who is listed in /etc/passwd and may write the data folder'
   throw new Error(
     `The database server cannot be started here. ${remedy}, or set DATABASE_URL to a PostgreSQL of your own. ` +
-      `What was tried:\n${complaints.join('\n')}`,
+      `What was tried:\n${failures.join('\n')}`,
   )
 }
 
@@ -79,17 +79,17 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-function waysOfUser({ dataDir, cluster, machine }: Site): Way[] {
-  const asYou = { name: 'as this user', prefix: [] }
+function userStrategies({ dataDir, cluster, machine }: LaunchSite): LaunchStrategy[] {
+  const asUser = { name: 'as this user', prefix: [] }
   const mapped = mapUser(machine)
   const copyInto = join(dataDir, 'binaries')
-  const ways = [asYou, { ...asYou, name: 'as this user, with a copy of the programs', copyInto }]
+  const strategies = [asUser, { ...asUser, name: 'as this user, with a copy of the programs', copyInto }]
   // initdb wants a user with a name. Some containers run under a mere number, which a user namespace can name.
-  if (hasName() || existsSync(cluster)) return ways
+  if (hasUserName() || existsSync(cluster)) return strategies
   return [mapped, { ...mapped, name: `${mapped.name}, with a copy of the programs`, copyInto }]
 }
 
-function waysOfRoot({ dataDir, cluster, machine }: Site): Way[] {
+function rootStrategies({ dataDir, cluster, machine }: LaunchSite): LaunchStrategy[] {
   const owner = findOwner(cluster)
   const mapped = mapUser(machine)
   const beside = join(dataDir, 'binaries')
@@ -107,7 +107,7 @@ function waysOfRoot({ dataDir, cluster, machine }: Site): Way[] {
 }
 
 // A cluster that an ordinary user made stays that user's when root starts it once.
-function findOwner(cluster: string): Way {
+function findOwner(cluster: string): LaunchStrategy {
   const made = statSync(cluster, { throwIfNoEntry: false })
   if (made && made.uid !== 0) return { name: `as user ${made.uid}`, prefix: [], uid: made.uid, gid: made.gid }
   const nobody = /^nobody:[^:]*:(-?\d+):(-?\d+):/m.exec(readUsers())
@@ -117,18 +117,18 @@ function findOwner(cluster: string): Way {
 }
 
 // Inside the namespace we are called nobody; outside, and on disk, we stay who we are.
-function mapUser({ unshare }: Machine): Way {
+function mapUser({ unshare }: Machine): LaunchStrategy {
   return { name: 'in a user namespace', prefix: [unshare, '--user', '--map-user=65534', '--map-group=65534'] }
 }
 
-async function tryWay(site: Site, way: Way): Promise<Launcher> {
-  const binaries = way.copyInto ? await copyBinaries(site.binaries, way.copyInto) : site.binaries
-  const complaint = completeLinks(binaries)
-  if (complaint) throw new Error(complaint)
+async function tryStrategy(site: LaunchSite, strategy: LaunchStrategy): Promise<Launcher> {
+  const binaries = strategy.copyInto ? await copyBinaries(site.binaries, strategy.copyInto) : site.binaries
+  const problem = createMissingLinks(binaries)
+  if (problem) throw new Error(problem)
 
   let failure: unknown
-  for (const place of placesFor(site, way)) {
-    const launcher = { ...way, ...place, binaries, shell: site.machine.shell, version: '' }
+  for (const location of locationsFor(site, strategy)) {
+    const launcher = { ...strategy, ...location, binaries, shell: site.machine.shell, version: '' }
     try {
       return { ...launcher, version: await probe(launcher) }
     } catch (error) {
@@ -140,16 +140,19 @@ async function tryWay(site: Site, way: Way): Promise<Launcher> {
 
 // A new cluster is put outside the data folder only where all else failed: as root, under directories that only root
 // may enter, in a chroot without /proc.
-function placesFor({ dataDir, cluster, machine }: Site, way: Way): Place[] {
+function locationsFor(
+  { dataDir, cluster, machine }: LaunchSite,
+  strategy: LaunchStrategy,
+): ClusterLocation[] {
   const home = existsSync(cluster) ? dirname(cluster) : dataDir
   const byName = { home, nameFolder: (folder: string) => folder }
   if (!isRoot()) return [byName]
-  const places = [byName, { home, nameFolder: () => OWN_FOLDER }]
-  if (way.copyInto === machine.copies && !existsSync(cluster)) {
+  const locations = [byName, { home, nameFolder: () => OWN_FOLDER }]
+  if (strategy.copyInto === machine.copies && !existsSync(cluster)) {
     const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 12)
-    places.push({ ...byName, home: join(machine.copies, `data-${digest}`) })
+    locations.push({ ...byName, home: join(machine.copies, `data-${digest}`) })
   }
-  return places
+  return locations
 }
 
 // Does the whole of what the server will need: enter the folder, write to it, load the program and its libraries.
@@ -175,7 +178,7 @@ async function probe(launcher: Launcher): Promise<string> {
   }
 }
 
-function readComplaint(error: unknown): string {
+function describeFailure(error: unknown): string {
   const { stderr, message, code } = error as { stderr?: string; message?: string; code?: string | number }
   if (code === 'ENOENT') return `a program is missing (${message})`
   return stderr?.trim() || message || String(error)
@@ -194,7 +197,7 @@ function readUsers(): string {
   return existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
 }
 
-function hasName(): boolean {
+function hasUserName(): boolean {
   try {
     return userInfo().username !== ''
   } catch {

@@ -29,16 +29,16 @@ export function readPostmasterFile(cluster: string): PostmasterFile | undefined 
   }
 }
 
-export async function endOrphanServer(cluster: string, say: (message: string) => void): Promise<void> {
+export async function stopOrphanServer(cluster: string, say: (message: string) => void): Promise<void> {
   const file = readPostmasterFile(cluster)
   if (!file) return
   if (!canIdentify()) {
-    await waitForEnd(file.pid)
+    await waitForExit(file.pid)
   } else if (await isServerOf(file.pid, cluster)) {
     say(`waiting for the database server ${file.pid} of a service that was killed`)
     await shutDown(file.pid, () => isServerOf(file.pid, cluster))
   }
-  forgetProcess(cluster)
+  overwritePid(cluster)
 }
 
 // A chroot without /proc: whose process it is cannot be told, so it is not signalled. If it is a server, its
@@ -47,9 +47,9 @@ function canIdentify(): boolean {
   return process.platform !== 'linux' || existsSync('/proc/self')
 }
 
-async function waitForEnd(pid: number): Promise<void> {
-  const giveUpAt = performance.now() + (KILL_AFTER_SECONDS + 2) * 1000
-  while (isAlive(pid) && performance.now() < giveUpAt) await delay(POLL_MS)
+async function waitForExit(pid: number): Promise<void> {
+  const deadline = performance.now() + (KILL_AFTER_SECONDS + 2) * 1000
+  while (isAlive(pid) && performance.now() < deadline) await delay(POLL_MS)
 }
 
 // A process id alone proves nothing: after a crash or a reboot it may belong to any program. A server works inside
@@ -78,7 +78,7 @@ async function isServerByCommand(pid: number, cluster: string): Promise<boolean>
 // PostgreSQL refuses to start while the process in this file lives, whatever it is; and in a container, where every
 // start counts from one again, that process may well be the new server itself. The file is not removed, because
 // PostgreSQL also finds in it the shared memory by which it notices backends that survived their server.
-function forgetProcess(cluster: string): void {
+function overwritePid(cluster: string): void {
   if (!readPostmasterFile(cluster)) return
   const path = join(cluster, 'postmaster.pid')
   writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(NO_PROCESS)))

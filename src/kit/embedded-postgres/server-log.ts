@@ -11,17 +11,17 @@ export interface ServerLog {
 }
 
 // Enough for weeks of warnings; with the one older copy that is kept, 8 MB on disk at most.
-const LARGEST_LOG_BYTES = 4 * 1024 * 1024
+const MAX_LOG_BYTES = 4 * 1024 * 1024
 const CHECK_EVERY_MS = 30_000
 const TAIL_LINES = 12
 
 export function openServerLog(path: string): ServerLog {
   // The server inherits this descriptor. Because it appends, its next line after a truncation goes to the start.
   const fd = openSync(path, 'a', 0o600)
-  shorten(path, fd)
+  rotate(path, fd)
   let startedAt = fstatSync(fd).size
   const timer = setInterval(() => {
-    if (shorten(path, fd)) startedAt = 0
+    if (rotate(path, fd)) startedAt = 0
   }, CHECK_EVERY_MS)
   timer.unref()
 
@@ -37,8 +37,8 @@ export function openServerLog(path: string): ServerLog {
   }
 }
 
-function shorten(path: string, fd: number): boolean {
-  if (fstatSync(fd).size <= LARGEST_LOG_BYTES) return false
+function rotate(path: string, fd: number): boolean {
+  if (fstatSync(fd).size <= MAX_LOG_BYTES) return false
   copyFileSync(path, `${path}.1`)
   ftruncateSync(fd)
   return true

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { majorOf, SUPERUSER } from './cluster.ts'
 import type { Launcher } from './launcher.ts'
-import { endOrphanServer, readPostmasterFile } from './orphan.ts'
+import { readPostmasterFile, stopOrphanServer } from './orphan.ts'
 import { explainFailure, type ServerLog } from './server-log.ts'
 import { shutDown } from './signals.ts'
 import { type Supervised, supervise } from './supervise.ts'
@@ -29,8 +29,8 @@ const SLOW_START_MS = 3_000
 // A port may be taken between our look and the server's bind; backends of a killed server take a moment to notice.
 // 12 s in all, longer than the supervisor of such a server takes to end it.
 const RETRIES = 60
-const RETRY_PAUSE_MS = 200
-const PASSING_TROUBLE = /could not bind IPv4 address|pre-existing shared memory block/
+const RETRY_DELAY_MS = 200
+const TRANSIENT_FAILURE = /could not bind IPv4 address|pre-existing shared memory block/
 
 // On the command line, so that they hold whatever the files in the cluster say.
 const SETTINGS = {
@@ -69,13 +69,13 @@ export async function runServer(
       port,
       program: await supervise(launcher, program, args, { cwd: cluster, logFd: log.fd }),
     }
-    if (await becomesReady(server, cluster, say)) return server
-    const passing = server.program.exit && PASSING_TROUBLE.test(log.tail())
+    if (await waitUntilReady(server, cluster, say)) return server
+    const isTransient = server.program.exit && TRANSIENT_FAILURE.test(log.tail())
     await stopServer(server, cluster)
-    if (!passing || attempt === RETRIES) {
+    if (!isTransient || attempt === RETRIES) {
       throw explainFailure(`The database server did not start: ${server.program.exit}.`, log)
     }
-    await delay(RETRY_PAUSE_MS)
+    await delay(RETRY_DELAY_MS)
   }
 }
 
@@ -83,7 +83,7 @@ export async function stopServer({ program }: RunningServer, cluster: string): P
   // As long as its supervisor has not left, the process id is the server's and nobody else's.
   await shutDown(program.pid, () => program.exit === undefined)
   // If the supervisor alone was killed, the server is still there.
-  await endOrphanServer(cluster, () => {})
+  await stopOrphanServer(cluster, () => {})
 }
 
 // Connecting also proves that the password is right, which the server's own word for ready does not.
@@ -114,21 +114,21 @@ async function runStatements(url: string, statements: string[]): Promise<void> {
   }
 }
 
-async function becomesReady(
+async function waitUntilReady(
   { program }: RunningServer,
   cluster: string,
   say: (message: string) => void,
 ): Promise<boolean> {
   const startedAt = performance.now()
-  let told = false
+  let hasReported = false
   while (!program.exit) {
     const file = readPostmasterFile(cluster)
     if (file?.ready && file.pid === program.pid) return true
     const waitedMs = performance.now() - startedAt
     if (waitedMs > READY_TIMEOUT_MS) return false
-    if (waitedMs > SLOW_START_MS && !told) {
+    if (waitedMs > SLOW_START_MS && !hasReported) {
       say('still waiting for the database; after an unclean end it may need a minute to recover')
-      told = true
+      hasReported = true
     }
     await delay(POLL_MS)
   }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 // a recovery at the next start; PostgreSQL 18 needs it when SIGINT comes at a bad moment during a recovery.
 export const IMMEDIATE_AFTER_SECONDS = 5
 export const KILL_AFTER_SECONDS = 10
-const GIVE_UP_AFTER_SECONDS = 15
+const TIMEOUT_SECONDS = 15
 const POLL_MS = 10
 
 export async function shutDown(pid: number, isRunning: () => boolean | Promise<boolean>): Promise<void> {
@@ -14,7 +14,7 @@ export async function shutDown(pid: number, isRunning: () => boolean | Promise<b
   let signals = 0
   while (await isRunning()) {
     const seconds = (performance.now() - startedAt) / 1000
-    if (seconds > GIVE_UP_AFTER_SECONDS) {
+    if (seconds > TIMEOUT_SECONDS) {
       throw new Error(`The database server ${pid} does not end. End it (kill -9 ${pid}) and start again.`)
     }
     // Once a second, because a server that has only just started does not listen yet.

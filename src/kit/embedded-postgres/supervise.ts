@@ -61,7 +61,7 @@ export async function supervise(
     detached: true,
     stdio: ['ignore', 'pipe', logFd, 'pipe'],
   })
-  const lifeline = child.stdio[3]
+  const parentPipe = child.stdio[3]
   const supervised: Supervised = {
     pid: 0,
     exited: new Promise((resolve, reject) => {
@@ -74,7 +74,7 @@ export async function supervise(
     }),
     unref: () => {
       child.unref()
-      if (lifeline instanceof Socket) lifeline.unref()
+      if (parentPipe instanceof Socket) parentPipe.unref()
     },
   }
   supervised.pid = Number(await Promise.race([readFirstLine(child.stdout), failIfEnded(supervised)]))

@@ -19,21 +19,21 @@ import {
   query,
   runService,
   serverPid,
-  startHere,
+  startInProcess,
   startService,
   TEMPLATE,
   test,
   whyNobodyCannotRun,
   whyNoNamespace,
-} from './test-rig.ts'
+} from './test-harness.ts'
 
 // A user id without a name.
 const NAMELESS = 54_321
 
 test('runs as an ordinary user on an installation that only root may change and that lacks its links', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
-  const complaint = whyNobodyCannotRun()
-  if (complaint) return t.skip(complaint)
+  const problem = whyNobodyCannotRun()
+  if (problem) return t.skip(problem)
   const binariesDir = copyWithoutLinks(t)
   const dataDir = makeFolder(t, NOBODY)
   const service = await startService(t, { dataDir, binariesDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
@@ -44,8 +44,8 @@ test('runs as an ordinary user on an installation that only root may change and 
 
 test('tells an ordinary user whose data folder it is when it is not theirs', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
-  const complaint = whyNobodyCannotRun()
-  if (complaint) return t.skip(complaint)
+  const problem = whyNobodyCannotRun()
+  if (problem) return t.skip(problem)
   const dataDir = makeDataFolder(t)
   chownSync(dataDir, NOBODY, NOBODY)
   chownSync(join(dataDir, 'cluster'), 1, 1)
@@ -55,8 +55,8 @@ test('tells an ordinary user whose data folder it is when it is not theirs', asy
 
 test('runs as a user without a name, as some containers do', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
-  const complaint = whyNobodyCannotRun() ?? whyNoNamespace()
-  if (complaint) return t.skip(complaint)
+  const problem = whyNobodyCannotRun() ?? whyNoNamespace()
+  if (problem) return t.skip(problem)
   const dataDir = makeFolder(t, NAMELESS)
   const identity = { uid: NAMELESS, gid: NAMELESS, cwd: '/' }
   const first = await startService(t, { dataDir }, {}, identity)
@@ -70,7 +70,7 @@ test('runs as a user without a name, as some containers do', async (t) => {
 test('as root, runs the server as nobody', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const dataDir = makeDataFolder(t)
-  await startHere(t, { dataDir })
+  await startInProcess(t, { dataDir })
   assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
 })
 
@@ -79,20 +79,20 @@ test('as root, reaches data in a directory that only root may enter', async (t) 
   const hidden = makeFolder(t)
   chmodSync(hidden, 0o700)
   const dataDir = join(hidden, 'postgres')
-  const postgres = await startHere(t, { dataDir })
+  const postgres = await startInProcess(t, { dataDir })
   assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
   await query(postgres.url, 'create table kept as select 1 as one')
   await postgres.stop()
-  const next = await startHere(t, { dataDir })
+  const next = await startInProcess(t, { dataDir })
   assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
 })
 
 test('as root, reaches programs and data in a directory that only root may enter', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
-  const complaint = whyNoNamespace()
-  if (complaint) return t.skip(complaint)
+  const problem = whyNoNamespace()
+  if (problem) return t.skip(problem)
   const { dataDir, binariesDir } = hideEverything(t)
-  const postgres = await startHere(t, { dataDir, binariesDir })
+  const postgres = await startInProcess(t, { dataDir, binariesDir })
   await query(postgres.url, 'create table kept as select 1 as one')
   // On disk, and to everybody outside, a server in a user namespace is root's.
   assert.equal(statSync(join(dataDir, 'cluster')).uid, 0)
@@ -105,29 +105,29 @@ test('as root, copies the programs to where nobody can reach them if it may not 
   if (!isRoot) return t.skip('this test is about root')
   const { dataDir, binariesDir } = hideEverything(t)
   const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: join(makeFolder(t), 'cowry') }
-  const first = await startHere(t, { dataDir, binariesDir }, machine)
+  const first = await startInProcess(t, { dataDir, binariesDir }, machine)
   assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
   await query(first.url, 'create table kept as select 1 as one')
   await first.stop()
-  const second = await startHere(t, { dataDir, binariesDir }, machine)
+  const second = await startInProcess(t, { dataDir, binariesDir }, machine)
   assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
   assert.equal(readdirSync(machine.copies).length, 1)
 })
 
 test('as root, goes on with a folder when the way to reach it changes', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
-  const complaint = whyNoNamespace()
-  if (complaint) return t.skip(complaint)
+  const problem = whyNoNamespace()
+  if (problem) return t.skip(problem)
   const { dataDir, binariesDir } = hideEverything(t)
   cpSync(TEMPLATE, dataDir, { recursive: true })
   for (const options of [{ dataDir }, { dataDir, binariesDir }, { dataDir }]) {
-    const postgres = await startHere(t, options)
+    const postgres = await startInProcess(t, options)
     await query(postgres.url, 'create table if not exists kept (n int)')
     await query(postgres.url, 'insert into kept values (1)')
     assert.equal(statSync(join(dataDir, 'cluster')).uid, options.binariesDir ? 0 : NOBODY)
     await postgres.stop()
   }
-  const last = await startHere(t, { dataDir })
+  const last = await startInProcess(t, { dataDir })
   assert.deepEqual(await query(last.url, 'select count(*)::int as n from kept'), [{ n: 3 }])
 })
 

@@ -1,7 +1,7 @@
 // Small pieces that several screens share.
 
 import { money } from '../../core/money.ts'
-import { type Html, html, trusted } from '../../kit/html.ts'
+import { type Html, html, trustedHtml } from '../../kit/html.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { MessageId } from '../locales/en.ts'
 import { withoutControls } from '../locales.ts'
@@ -82,7 +82,7 @@ const ICONS = {
 export type IconName = keyof typeof ICONS
 
 export function icon(name: IconName): Html {
-  return html`<svg viewBox="0 0 24 24" aria-hidden="true">${trusted(ICONS[name])}</svg>`
+  return html`<svg viewBox="0 0 24 24" aria-hidden="true">${trustedHtml(ICONS[name])}</svg>`
 }
 
 /** A round sign above the heading of an end or a wait. */

@@ -10,7 +10,7 @@ import {
   startAttempt,
 } from '../../checkout/checkout.ts'
 import { ApiError } from '../../core/errors.ts'
-import type { PageAnswer, PageRoute } from '../../kit/route.ts'
+import type { PageResponse, PageRoute } from '../../kit/route.ts'
 import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'
@@ -18,7 +18,7 @@ import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf } from '..
 import { screenOf } from './facts.ts'
 import { readChoice, redirectWithProblem } from './form.ts'
 
-type Step = (app: PaymentsApp, view: CheckoutView, request: PageRequest) => Promise<PageAnswer>
+type Step = (app: PaymentsApp, view: CheckoutView, request: PageRequest) => Promise<PageResponse>
 
 const STEPS: Readonly<Record<string, Step>> = {
   attempts: startPayment,
@@ -77,7 +77,11 @@ const SHOWN_BY_PAGE: ReadonlySet<string> = new Set([
   'payment_link_ended',
 ])
 
-async function startPayment(app: PaymentsApp, view: CheckoutView, request: PageRequest): Promise<PageAnswer> {
+async function startPayment(
+  app: PaymentsApp,
+  view: CheckoutView,
+  request: PageRequest,
+): Promise<PageResponse> {
   const now = app.clock.now()
   if (screenOf({ ...view, now }) !== 'open') return redirectToCheckout(request)
   const choice = readChoice(await offerOf(app, view.payment), request.form)
@@ -112,6 +116,6 @@ function isStale({ payment }: CheckoutView, { form }: PageRequest): boolean {
   return form.attempt !== undefined && form.attempt !== String(payment.attemptsUsed)
 }
 
-export function redirectToCheckout(request: PageRequest, where = ''): PageAnswer {
+export function redirectToCheckout(request: PageRequest, where = ''): PageResponse {
   return { http: 303, redirectTo: `${pathOf(request)}${where}` }
 }

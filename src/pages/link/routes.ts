@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../core/errors.ts'
 import { base62 } from '../../core/ids.ts'
-import type { PageAnswer, PageRoute } from '../../kit/route.ts'
+import type { PageResponse, PageRoute } from '../../kit/route.ts'
 import type { LinksApp } from '../../links/app.ts'
 import { openLink, startLinkPayment } from '../../links/pay.ts'
 import { openAccessCode } from '../../payments/views.ts'
@@ -32,7 +32,7 @@ function pathOf({ params }: PageRequest): string {
   return `/l/${encodeURIComponent(params.slug ?? '')}`
 }
 
-async function show(app: LinksApp, request: PageRequest): Promise<PageAnswer> {
+async function show(app: LinksApp, request: PageRequest): Promise<PageResponse> {
   const facts = await factsOf(app, request)
   const { merchant, translator, path } = facts
   const { http, title, body } = linkScreen(facts)
@@ -88,7 +88,7 @@ interface Limits {
   perPayer: (owner: string) => void
 }
 
-async function startPayment(app: LinksApp, request: PageRequest, limits: Limits): Promise<PageAnswer> {
+async function startPayment(app: LinksApp, request: PageRequest, limits: Limits): Promise<PageResponse> {
   const { link, state } = await openLink(app, request.params.slug ?? '')
   const path = pathOf(request)
   limits.perLink(link.id)

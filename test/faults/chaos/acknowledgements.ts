@@ -31,7 +31,7 @@ export async function openAcknowledgementLog(file: string): Promise<Acknowledgem
     },
     maxSize: 10_000,
     concurrency: 1,
-    isolates: () => false,
+    shouldSplit: () => false,
   })
   return { write, close: () => handle.close() }
 }

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { descendantsOf } from '../../../bench/processes.ts'
 import { connectDb } from '../../../src/kit/db.ts'
 import { findPostgresBinaries } from '../../../src/kit/embedded-postgres/binaries.ts'
-import { fitToLauncher, readPassword, SUPERUSER } from '../../../src/kit/embedded-postgres/cluster.ts'
+import { fixOwnership, readPassword, SUPERUSER } from '../../../src/kit/embedded-postgres/cluster.ts'
 import { chooseLauncher, type Launcher, MACHINE } from '../../../src/kit/embedded-postgres/launcher.ts'
 import { openServerLog } from '../../../src/kit/embedded-postgres/server-log.ts'
 import { supervise } from '../../../src/kit/embedded-postgres/supervise.ts'
@@ -80,7 +80,7 @@ export async function startServer(
   const cluster = join(base.folder, name)
   await cp(base.cluster, cluster, { recursive: true, verbatimSymlinks: true })
   if (settings.primary_conninfo) writeFileSync(join(cluster, 'standby.signal'), '')
-  fitToLauncher(cluster, launcher)
+  fixOwnership(cluster, launcher)
   const port = await findFreePort()
   const log = openServerLog(join(base.folder, `${name}.log`))
   const options = Object.entries({ ...SETTINGS, ...settings }).flatMap(([key, value]) => [

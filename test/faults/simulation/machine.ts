@@ -11,7 +11,7 @@ import { createSigner } from '../../../src/kit/crypto.ts'
 import type { Db } from '../../../src/kit/db.ts'
 import { type Job, startJobs } from '../../../src/kit/jobs.ts'
 import type { Log, LogFields } from '../../../src/kit/log.ts'
-import type { HookRoute } from '../../../src/kit/route.ts'
+import type { GatewayWebhookRoute } from '../../../src/kit/route.ts'
 import { ledgerJobs } from '../../../src/ledger/jobs.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
 import { wakeRefunds } from '../../../src/refunds/advance.ts'
@@ -30,12 +30,12 @@ export interface ProcessOverrides {
   db?: (db: Db) => Db
   app?: (app: PaymentsApp) => PaymentsApp
   jobs?: (jobs: Job[], app: PaymentsApp) => Job[]
-  hooks?: (hooks: HookRoute[], app: PaymentsApp, store: Store) => HookRoute[]
+  hooks?: (hooks: GatewayWebhookRoute[], app: PaymentsApp, store: Store) => GatewayWebhookRoute[]
 }
 
 export interface Machine extends Host {
   app: PaymentsApp
-  hooks: HookRoute[]
+  hooks: GatewayWebhookRoute[]
   start(): void
   kill(): void
 }
@@ -108,7 +108,7 @@ function compose(
     mode: 'test',
     gateways: fixedGateways(connected),
     writers: createPaymentWriters(db),
-    failpoints: { pass: () => Promise.resolve() },
+    failpoints: { hit: () => Promise.resolve() },
     counters: createCounters(),
     promptKey: KEY,
     merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,

@@ -11,7 +11,7 @@ import type {
 import { createBatcher } from '../../../src/kit/batch.ts'
 import type { Db, Statement } from '../../../src/kit/db.ts'
 import type { Job } from '../../../src/kit/jobs.ts'
-import type { HookRoute } from '../../../src/kit/route.ts'
+import type { GatewayWebhookRoute } from '../../../src/kit/route.ts'
 import { applyOutcome } from '../../../src/outcomes/apply.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
 import { listAttempts } from '../../../src/payments/attempt-queries.ts'
@@ -178,7 +178,11 @@ export async function writeBehind(_db: Db, values: readonly unknown[], query: ()
 }
 
 /** A webhook whose body is believed. */
-export function believeWebhooks(hooks: HookRoute[], app: PaymentsApp, store: Store): HookRoute[] {
+export function believeWebhooks(
+  hooks: GatewayWebhookRoute[],
+  app: PaymentsApp,
+  store: Store,
+): GatewayWebhookRoute[] {
   return hooks.map((hook) => ({
     ...hook,
     handle: async (visit) => {
@@ -211,12 +215,12 @@ export function expireWithoutStatusCheck(jobs: Job[], app: PaymentsApp): Job[] {
     })
   }
   return jobs.map((job) =>
-    job.name === 'expire-checkouts' ? { name: job.name, everyMs: 1_000, concurrency: 10, claim } : job,
+    job.name === 'expire-checkouts' ? { name: job.name, intervalMs: 1_000, concurrency: 10, claim } : job,
   )
 }
 
 export function batchWithoutIsolation(app: PaymentsApp): PaymentsApp {
-  const options = { maxSize: 64, concurrency: 4, isolates: () => false }
+  const options = { maxSize: 64, concurrency: 4, shouldSplit: () => false }
   return {
     ...app,
     writers: {
@@ -230,7 +234,7 @@ export function batchWithoutIsolation(app: PaymentsApp): PaymentsApp {
 export function shuffleBatchResults(app: PaymentsApp): PaymentsApp {
   const record = async (inputs: Parameters<typeof recordPayments>[1]) =>
     (await recordPayments(app.db, inputs)).toReversed()
-  const options = { maxSize: 64, concurrency: 4, isolates: () => false }
+  const options = { maxSize: 64, concurrency: 4, shouldSplit: () => false }
   return { ...app, writers: { ...app.writers, record: createBatcher({ ...options, run: record }) } }
 }
 

@@ -1,6 +1,6 @@
 // The record of payments, and what is read of their claims.
 
-import { createOnce, findKey } from '../../../../src/kit/idempotency.ts'
+import { createIdempotently, findKey } from '../../../../src/kit/idempotency.ts'
 import { awaitStandby } from '../../../../src/kit/standby.ts'
 import { findReference, releaseIdempotencyKey } from '../../../../src/payments/queries.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'
@@ -175,7 +175,7 @@ function writeEvent(access: TableAccess, input: Row, customerId: string): void {
 }
 
 const once = (db: Parameters<typeof findKey>[0]) =>
-  createOnce(
+  createIdempotently(
     // A boundary: the first statement is all that is listened for, and it asks for nothing but an id and a time.
     { db, clock: { now: () => null }, random: { uuid: () => '' } } as never,
     { merchantId: '', key: '', operation: '', input: null },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../core/errors.ts'
 import { createSigner } from './crypto.ts'
-import { countGrowing, type ListQuery, pageOf, substringPattern, windowOf } from './list.ts'
+import { countUpToCap, type ListQuery, pageOf, substringPattern, windowOf } from './pagination.ts'
 
 const signer = createSigner(Buffer.alloc(32, 7))
 const SCOPE = 'customers:merchant-1:'
@@ -121,11 +121,11 @@ describe('counting a list that only grows', () => {
       counts += 1
       return size
     }
-    assert.equal(await countGrowing(full, 'customers', count), 10_000)
+    assert.equal(await countUpToCap(full, 'customers', count), 10_000)
     size = 10_001
-    assert.equal(await countGrowing(full, 'customers', count), 10_001)
-    assert.equal(await countGrowing(full, 'customers', count), 10_001)
+    assert.equal(await countUpToCap(full, 'customers', count), 10_001)
+    assert.equal(await countUpToCap(full, 'customers', count), 10_001)
     assert.equal(counts, 2)
-    assert.equal(await countGrowing(full, 'payments', async () => 3), 3)
+    assert.equal(await countUpToCap(full, 'payments', async () => 3), 3)
   })
 })

@@ -2,35 +2,35 @@
 // revoked API key has ended everywhere. Merchants that are asked for at the same moment share a question.
 
 import { createBatcher } from './batch.ts'
+import { type Cache, createCache } from './cache.ts'
 import type { Clock } from './clock.ts'
-import { createMemory, type Memory } from './memory.ts'
 
-const REMEMBERED_MS = 5_000
+const TTL_MS = 5_000
 // Most have configured nothing and take some hundred bytes.
 const MAX_MERCHANTS = 20_000
-const MERCHANTS_AT_ONCE = 200
+const MAX_BATCH = 200
 
-export interface MerchantMemoryOptions<Value> {
+export interface TenantCacheOptions<Value> {
   clock: Clock
   /** One answer for each merchant, in their order. */
-  readMany: (merchantIds: readonly string[]) => Promise<readonly Value[]>
-  renewedUntil: AbortSignal | undefined
+  loadMany: (merchantIds: readonly string[]) => Promise<readonly Value[]>
+  refreshUntil: AbortSignal | undefined
 }
 
-export function createMerchantMemory<Value>(options: MerchantMemoryOptions<Value>): Memory<Value> {
-  const { clock, readMany, renewedUntil } = options
-  const read = createBatcher({
-    run: readMany,
-    maxSize: MERCHANTS_AT_ONCE,
+export function createTenantCache<Value>(options: TenantCacheOptions<Value>): Cache<Value> {
+  const { clock, loadMany, refreshUntil } = options
+  const load = createBatcher({
+    run: loadMany,
+    maxSize: MAX_BATCH,
     // A flood of webhook addresses that nobody has keeps one connection busy, and no more.
     concurrency: 1,
-    isolates: () => false,
+    shouldSplit: () => false,
   })
-  return createMemory({
+  return createCache({
     clock,
-    rememberedMs: REMEMBERED_MS,
+    ttlMs: TTL_MS,
     maxEntries: MAX_MERCHANTS,
-    read,
-    renewedUntil,
+    load: load,
+    refreshUntil,
   })
 }

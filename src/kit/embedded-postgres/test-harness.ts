@@ -29,7 +29,7 @@ import { findPostgresBinaries } from './binaries.ts'
 import { MACHINE } from './launcher.ts'
 import { isAlive } from './signals.ts'
 
-const FACE = new URL('../embedded-postgres.ts', import.meta.url).href
+const MODULE_URL = new URL('../embedded-postgres.ts', import.meta.url).href
 export const NOBODY = 65534
 export const isRoot = process.getuid?.() === 0
 export const onLinux = process.platform === 'linux'
@@ -70,7 +70,7 @@ interface Service {
 
 export const SERVICE = `
 import { setTimeout as delay } from 'node:timers/promises'
-import { startEmbeddedPostgres } from ${JSON.stringify(FACE)}
+import { startEmbeddedPostgres } from ${JSON.stringify(MODULE_URL)}
 import pg from ${JSON.stringify(import.meta.resolve('pg'))}
 const { options, at } = JSON.parse(process.argv[1])
 if (at) while (Date.now() < at);
@@ -147,7 +147,7 @@ export async function readLine(child: ChildProcess): Promise<string> {
   return line
 }
 
-export async function startHere(
+export async function startInProcess(
   t: TestContext,
   options: EmbeddedPostgresOptions,
   machine = MACHINE,
@@ -278,13 +278,13 @@ export function isRunning(pid: number): boolean {
 }
 
 export async function assertGone(pids: number[]): Promise<void> {
-  await until(() => !pids.filter(isAlive).some(isRunning), `${pids} are gone`)
+  await waitUntil(() => !pids.filter(isAlive).some(isRunning), `${pids} are gone`)
 }
 
-export async function until(happened: () => boolean, what: string): Promise<void> {
-  const giveUpAt = performance.now() + 20_000
+export async function waitUntil(happened: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 20_000
   while (!happened()) {
-    assert.ok(performance.now() < giveUpAt, `waited in vain until ${what}`)
+    assert.ok(performance.now() < deadline, `waited in vain until ${what}`)
     await delay(30)
   }
 }
@@ -299,7 +299,7 @@ export function measureKilobytes(pid: number): number {
 }
 
 export function whyNobodyCannotRun(): string | undefined {
-  const script = `import(${JSON.stringify(FACE)})`
+  const script = `import(${JSON.stringify(MODULE_URL)})`
   const { status } = spawnSync(process.execPath, ['-e', script], { uid: NOBODY, gid: NOBODY, cwd: '/' })
   return status === 0
     ? undefined

@@ -25,7 +25,7 @@ export interface ListWindow {
   createdTo: Date | null
 }
 
-interface Position {
+interface CursorPosition {
   at: Date
   id: string
   page: number
@@ -84,7 +84,7 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
  * Counts a list unless it is known to have more than the cap: one that only ever grows is counted that far once in the life of
  * a process, and every page after that is spared ten thousand entries of an index.
  */
-export async function countGrowing(
+export async function countUpToCap(
   full: Set<string> | undefined,
   name: string,
   count: () => Promise<number>,
@@ -95,7 +95,7 @@ export async function countGrowing(
   return counted
 }
 
-function signCursor(signer: Signer, scope: string, position: Position): string {
+function signCursor(signer: Signer, scope: string, position: CursorPosition): string {
   const { order, page, at, id } = position
   return signer.sign(JSON.stringify([digestOf(scope), order, page, at.getTime(), id]))
 }
@@ -105,7 +105,7 @@ function digestOf(scope: string): string {
   return createHash('sha256').update(scope).digest('base64url')
 }
 
-function readCursor(signer: Signer, scope: string, cursor: string): Position {
+function readCursor(signer: Signer, scope: string, cursor: string): CursorPosition {
   const payload = signer.verify(cursor)
   // A boundary: the signature says that we wrote this array ourselves.
   const parts =
@@ -132,7 +132,10 @@ const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** Time and id after which a page begins; before everything where it is the first. */
-export function positionOf({ order, after }: Pick<ListWindow, 'order' | 'after'>): [Date | string, string] {
+export function keysetPosition({
+  order,
+  after,
+}: Pick<ListWindow, 'order' | 'after'>): [Date | string, string] {
   if (after) return [after.at, after.id]
   return order === 'desc' ? ['infinity', LAST_UUID] : ['-infinity', FIRST_UUID]
 }

@@ -3,16 +3,18 @@
 const MAX_LENGTH = 500
 const CONTROL_CHARACTERS = /\p{Cc}/gu
 
-export function plainText(text: string): string {
+export function sanitizeText(text: string): string {
   // The cut may fall between the two halves of a character.
-  return plain(text).slice(0, MAX_LENGTH).toWellFormed()
+  return replaceControlCharacters(text).slice(0, MAX_LENGTH).toWellFormed()
 }
 
 /** The same for every text of a JSON value, without the cut: an address must stay whole. */
-export function plainTexts<Value>(value: Value): Value {
-  return JSON.parse(JSON.stringify(value), (_, part) => (typeof part === 'string' ? plain(part) : part))
+export function sanitizeTexts<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value), (_, part) =>
+    typeof part === 'string' ? replaceControlCharacters(part) : part,
+  )
 }
 
-function plain(text: string): string {
+function replaceControlCharacters(text: string): string {
   return text.toWellFormed().replaceAll(CONTROL_CHARACTERS, ' ')
 }

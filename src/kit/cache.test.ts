@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
-import { createMemory } from './memory.ts'
+import { createCache } from './cache.ts'
 
 const contexts = new AsyncLocalStorage<string>()
 
-function rig(maxEntries = 10, renewedUntil?: AbortSignal) {
+function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
   let now = 1_000_000
   const asked: string[] = []
   const askedIn: (string | undefined)[] = []
   let fails = false
   let held: Promise<void> | undefined
   let sleepers: { ms: number; wake: () => void }[] = []
-  const memory = createMemory({
+  const cache = createCache({
     clock: {
       now: () => new Date(now),
       sleep: (ms, signal) =>
@@ -21,9 +21,9 @@ function rig(maxEntries = 10, renewedUntil?: AbortSignal) {
           signal?.addEventListener('abort', () => wake())
         }),
     },
-    rememberedMs: 5_000,
+    ttlMs: 5_000,
     maxEntries,
-    read: async (key) => {
+    load: async (key) => {
       asked.push(key)
       const answer = key === 'nobody' ? undefined : `${key} ${asked.length}`
       askedIn.push(contexts.getStore())
@@ -31,10 +31,10 @@ function rig(maxEntries = 10, renewedUntil?: AbortSignal) {
       if (fails) throw new Error('nobody answers')
       return answer
     },
-    renewedUntil,
+    refreshUntil,
   })
   return {
-    memory,
+    cache,
     asked,
     askedIn,
     /** Whatever is asked is answered only when the result is called. */
@@ -66,108 +66,108 @@ function rig(maxEntries = 10, renewedUntil?: AbortSignal) {
   }
 }
 
-describe('a memory', () => {
+describe('a cache', () => {
   it('asks once for callers that come together, and again when the answer has aged', async () => {
-    const { memory, asked, pass } = rig()
-    assert.deepEqual(await Promise.all([memory.get('a'), memory.get('a')]), ['a 1', 'a 1'])
+    const { cache, asked, pass } = setup()
+    assert.deepEqual(await Promise.all([cache.get('a'), cache.get('a')]), ['a 1', 'a 1'])
     pass(4_999)
-    assert.equal(await memory.get('a'), 'a 1')
+    assert.equal(await cache.get('a'), 'a 1')
     pass(1)
-    assert.equal(await memory.get('a'), 'a 2')
+    assert.equal(await cache.get('a'), 'a 2')
     assert.equal(asked.length, 2)
   })
 
   it('asks again after a clock that was set back, and after it was told to forget', async () => {
-    const { memory, pass } = rig()
-    await memory.get('a')
+    const { cache, pass } = setup()
+    await cache.get('a')
     pass(-1)
-    assert.equal(await memory.get('a'), 'a 2')
-    memory.forget('a')
-    assert.equal(await memory.get('a'), 'a 3')
+    assert.equal(await cache.get('a'), 'a 2')
+    cache.invalidate('a')
+    assert.equal(await cache.get('a'), 'a 3')
   })
 
   it('does not remember a failure', async () => {
-    const { memory, fail } = rig()
+    const { cache, fail } = setup()
     fail(true)
-    await assert.rejects(memory.get('a'))
+    await assert.rejects(cache.get('a'))
     fail(false)
-    assert.equal(await memory.get('a'), 'a 2')
+    assert.equal(await cache.get('a'), 'a 2')
   })
 
   it('holds so many answers and no more', async () => {
-    const { memory, asked } = rig(2)
-    for (const key of ['a', 'b', 'c']) await memory.get(key)
-    await memory.get('c')
-    await memory.get('b')
+    const { cache, asked } = setup(2)
+    for (const key of ['a', 'b', 'c']) await cache.get(key)
+    await cache.get('c')
+    await cache.get('b')
     assert.equal(asked.length, 3, 'the two latest are remembered')
-    await memory.get('a')
+    await cache.get('a')
     assert.equal(asked.length, 4, 'the oldest went')
   })
 })
 
-describe('a memory that renews', () => {
+describe('a cache that renews', () => {
   const ended = new AbortController()
   const settled = () => new Promise(setImmediate)
 
   /** One that has been asked for twice: such are in use. */
-  async function rigInUse(until = ended.signal) {
-    const made = rig(10, until)
-    await made.memory.get('a')
-    await made.memory.get('a')
+  async function setupInUse(until = ended.signal) {
+    const made = setup(10, until)
+    await made.cache.get('a')
+    await made.cache.get('a')
     return made
   }
 
   it('asks anew for what is in use before it has aged, so that no caller waits', async () => {
-    const { memory, asked, round, sleeps } = await rigInUse()
+    const { cache, asked, round, sleeps } = await setupInUse()
     assert.deepEqual(sleeps(), [2_500], 'half of the time that an answer is good for')
     for (let rounds = 0; rounds < 4; rounds++) await round()
     assert.equal(asked.length, 5)
-    assert.equal(await memory.get('a'), 'a 5', 'ten seconds later it is there, and new')
+    assert.equal(await cache.get('a'), 'a 5', 'ten seconds later it is there, and new')
     assert.equal(asked.length, 5)
   })
 
   it('lets go of what nobody has asked for in half a minute, and then rests', async () => {
-    const { memory, asked, round, sleeps } = await rigInUse()
+    const { cache, asked, round, sleeps } = await setupInUse()
     for (let rounds = 0; rounds < 20; rounds++) await round()
     assert.equal(asked.length, 12, 'the question and eleven rounds below 30 s')
     assert.deepEqual(sleeps(), [])
-    await memory.get('a')
-    await memory.get('a')
+    await cache.get('a')
+    await cache.get('a')
     assert.deepEqual(sleeps(), [2_500], 'and begins again')
   })
 
   it('does not go on asking for what was asked for once, or is not there', async () => {
-    const { memory, asked, round, sleeps } = rig(10, ended.signal)
-    await memory.get('a')
+    const { cache, asked, round, sleeps } = setup(10, ended.signal)
+    await cache.get('a')
     assert.deepEqual(sleeps(), [])
-    await memory.get('nobody')
-    await memory.get('nobody')
+    await cache.get('nobody')
+    await cache.get('nobody')
     await round()
     assert.deepEqual(asked, ['a', 'nobody'])
   })
 
   it('keeps the old answer while the new one fails, as long as it is good', async () => {
-    const { memory, fail, pass, round } = await rigInUse()
+    const { cache, fail, pass, round } = await setupInUse()
     fail(true)
     await round()
-    assert.equal(await memory.get('a'), 'a 1')
+    assert.equal(await cache.get('a'), 'a 1')
     pass(2_500)
-    await assert.rejects(memory.get('a'), /nobody answers/)
+    await assert.rejects(cache.get('a'), /nobody answers/)
   })
 
   it('does not bring back what was forgotten while it asked', async () => {
-    const { memory, asked, round, hold } = await rigInUse()
+    const { cache, asked, round, hold } = await setupInUse()
     const release = hold()
     await round()
     assert.equal(asked.length, 2, 'the round has asked')
-    memory.forget('a')
+    cache.invalidate('a')
     release()
     await settled()
-    assert.equal(memory.size, 0)
+    assert.equal(cache.size, 0)
   })
 
   it('begins no round before the last one has its answers', async () => {
-    const { asked, round, hold, sleeps } = await rigInUse()
+    const { asked, round, hold, sleeps } = await setupInUse()
     const release = hold()
     await round()
     await round()
@@ -179,9 +179,9 @@ describe('a memory that renews', () => {
   })
 
   it('renews as part of no request', async () => {
-    const { memory, askedIn, round } = rig(10, ended.signal)
-    await contexts.run('a request', () => memory.get('a'))
-    await contexts.run('a request', () => memory.get('a'))
+    const { cache, askedIn, round } = setup(10, ended.signal)
+    await contexts.run('a request', () => cache.get('a'))
+    await contexts.run('a request', () => cache.get('a'))
     await round()
     await round()
     assert.deepEqual(askedIn, ['a request', undefined, undefined])
@@ -189,11 +189,11 @@ describe('a memory that renews', () => {
 
   it('ends when it is told to', async () => {
     const ending = new AbortController()
-    const { memory, asked, round, sleeps } = await rigInUse(ending.signal)
+    const { cache, asked, round, sleeps } = await setupInUse(ending.signal)
     ending.abort()
     await round()
     assert.equal(asked.length, 1)
-    await memory.get('a')
+    await cache.get('a')
     assert.deepEqual(sleeps(), [])
   })
 })
