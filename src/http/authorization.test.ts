@@ -143,7 +143,7 @@ describe('wrong keys', () => {
         if (apiKey === undefined) throw new ApiError('missing_api_key')
         throw apiKey === 'typo' ? typo : new ApiError('invalid_api_key')
       },
-      isWrongSecret: (refusal) => refusal.code === 'invalid_api_key' && refusal !== typo,
+      isWrongSecret: (error) => error.code === 'invalid_api_key' && error !== typo,
     })
     for (let count = 0; count < 30; count += 1) {
       assert.equal((await shell.inject({ url: PATH })).http, 401)

@@ -44,7 +44,7 @@ export function createAuthorization(options: Needs): Authorization {
   const shared = sync && createSharedRateLimiter({ clock, log, sync })
   const limiter = shared ?? createRateLimiter(clock)
   const wrongSecrets = createRateLimiter(options.clock)
-  const isWrongSecret = options.isWrongSecret ?? ((refusal: ApiError) => refusal.code === 'invalid_api_key')
+  const isWrongSecret = options.isWrongSecret ?? ((apiError: ApiError) => apiError.code === 'invalid_api_key')
 
   /**
    * Only the wrong secret is slowed down, never a right one from the same address: behind a proxy many merchants share

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { complaintsIn, fakeShell, read } from './fake-shell.ts'
+import { fakeShell, issuesIn, read } from './fake-shell.ts'
 
 const PATH = '/api/v1/things'
 
@@ -92,7 +92,7 @@ describe('the body of a request', () => {
       const answer = await post(PATH, text)
       assert.equal(answer.http, 400)
       assert.equal(read(answer).error.code, 'validation_failed')
-      assert.deepEqual(complaintsIn(answer), ['body invalid_type'])
+      assert.deepEqual(issuesIn(answer), ['body invalid_type'])
     }
   })
 
@@ -113,7 +113,7 @@ describe('the body of a request', () => {
     assert.equal((await post(PATH, nested(15))).http, 201)
     const answer = await post(PATH, nested(16))
     assert.equal(answer.http, 400)
-    assert.deepEqual(complaintsIn(answer), ['body too_deep'])
+    assert.deepEqual(issuesIn(answer), ['body too_deep'])
   })
 
   it('F-62: is refused when a key stands twice, and the answer names it', async () => {
@@ -121,7 +121,7 @@ describe('the body of a request', () => {
     const answer = await post(PATH, '{"name":"a","amount":1,"metadata":{"k":1,"k":2},"amount":1000}')
     assert.equal(answer.http, 400)
     assert.equal(read(answer).error.code, 'validation_failed')
-    assert.deepEqual(complaintsIn(answer), ['metadata.k duplicate_key', 'amount duplicate_key'])
+    assert.deepEqual(issuesIn(answer), ['metadata.k duplicate_key', 'amount duplicate_key'])
   })
 
   it('F-63: may hold __proto__ and constructor, which are data and pollute nothing', async () => {

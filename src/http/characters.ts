@@ -8,12 +8,12 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the same, with tab and newline left out.
 const CONTROL_IN_LINES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 
-/** A path longer than this is cut in a complaint: the caller chose its keys, and an answer must stay small. */
+/** A path longer than this is cut in a issue: the caller chose its keys, and an answer must stay small. */
 const MAX_FIELD_LENGTH = 200
 
 export type Path = readonly (string | number)[]
 
-export function complainOfCharacters(text: string, path: Path, multiline: boolean): Issue | undefined {
+export function findCharacterIssue(text: string, path: Path, multiline: boolean): Issue | undefined {
   const at = text.search(multiline ? CONTROL_IN_LINES : CONTROL)
   if (at >= 0) {
     const code = text.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0')
@@ -29,7 +29,7 @@ function invalid(path: Path, reason: string): Issue {
   return { field, code: 'invalid_characters', message: `${field} ${reason}` }
 }
 
-/** Where a value stands, as complaints name it: customer.email, items.0.name. */
+/** Where a value stands, as issues name it: customer.email, items.0.name. */
 export function fieldName(path: Path): string {
   const name = path.join('.')
   return name.length > MAX_FIELD_LENGTH ? `${name.slice(0, MAX_FIELD_LENGTH)}…` : name

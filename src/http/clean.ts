@@ -3,14 +3,14 @@
 // complained of. Each schema is compiled once, at start, into a function.
 
 import type { Issue } from '../core/errors.ts'
-import { complainOfCharacters } from './characters.ts'
+import { findCharacterIssue } from './characters.ts'
 
 export type JsonSchema = Record<string, unknown>
 
 type Path = (string | number)[]
 
-/** The cleaned value; complaints are added to the list. The path is where the value stands, for their field names. */
-export type Clean = (value: unknown, path: Path, complaints: Issue[]) => unknown
+/** The cleaned value; issues are added to the list. The path is where the value stands, for their field names. */
+export type Clean = (value: unknown, path: Path, issues: Issue[]) => unknown
 
 export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -49,14 +49,14 @@ function compileObject(schema: JsonSchema, properties: JsonSchema, multiline: bo
     const keepsNull = required.includes(name) || child['x-null'] === 'refused' || acceptsNull(child)
     return { name, keepsNull, clean: compileClean(child, multiline) }
   })
-  return (value, path, complaints) => {
+  return (value, path, issues) => {
     if (!isSchema(value)) return value
     const cleaned: Record<string, unknown> = {}
     for (const { name, keepsNull, clean } of members) {
       // Own properties only: a body has no toString just because every object has one.
       if (!Object.hasOwn(value, name) || (value[name] === null && !keepsNull)) continue
       path.push(name)
-      cleaned[name] = clean(value[name], path, complaints)
+      cleaned[name] = clean(value[name], path, issues)
       path.pop()
     }
     return cleaned
@@ -74,11 +74,11 @@ function acceptsNull(schema: JsonSchema): boolean {
 
 function compileArray(items: JsonSchema, multiline: boolean): Clean {
   const clean = compileClean(items, multiline)
-  return (value, path, complaints) => {
+  return (value, path, issues) => {
     if (!Array.isArray(value)) return value
     return value.map((item: unknown, index) => {
       path.push(index)
-      const cleaned = clean(item, path, complaints)
+      const cleaned = clean(item, path, issues)
       path.pop()
       return cleaned
     })
@@ -87,12 +87,12 @@ function compileArray(items: JsonSchema, multiline: boolean): Clean {
 
 function compileText(schema: JsonSchema, multiline: boolean): Clean {
   const normalise = schema['x-nfc'] === true
-  // A field with a code of its own has it for every complaint: a NUL makes a uuid no less invalid than a letter does.
+  // A field with a code of its own has it for every issue: a NUL makes a uuid no less invalid than a letter does.
   const codeOverride = typeof schema['x-code'] === 'string' && { code: schema['x-code'] }
-  return (value, path, complaints) => {
+  return (value, path, issues) => {
     if (typeof value !== 'string') return value
-    const complaint = complainOfCharacters(value, path, multiline)
-    if (complaint) complaints.push({ ...complaint, ...codeOverride })
+    const issue = findCharacterIssue(value, path, multiline)
+    if (issue) issues.push({ ...issue, ...codeOverride })
     return normalise ? value.normalize('NFC') : value
   }
 }
@@ -105,27 +105,27 @@ function compileUnion(branches: JsonSchema[], multiline: boolean): Clean {
   const object =
     objects.length === 1 && objects[0] ? compileClean(objects[0], multiline) : compileFreeForm(multiline)
   const other = compileFreeForm(multiline)
-  return (value, path, complaints) => (isSchema(value) ? object : other)(value, path, complaints)
+  return (value, path, issues) => (isSchema(value) ? object : other)(value, path, issues)
 }
 
 /** Data of the merchant's own shape: kept as it is, only its characters are checked, those of keys too. */
 function compileFreeForm(multiline: boolean): Clean {
-  const check = (text: string, path: Path, complaints: Issue[]): void => {
-    const complaint = complainOfCharacters(text, path, multiline)
-    if (complaint) complaints.push(complaint)
+  const check = (text: string, path: Path, issues: Issue[]): void => {
+    const issue = findCharacterIssue(text, path, multiline)
+    if (issue) issues.push(issue)
   }
-  const walk = (value: unknown, path: Path, complaints: Issue[]): void => {
-    if (typeof value === 'string') check(value, path, complaints)
+  const walk = (value: unknown, path: Path, issues: Issue[]): void => {
+    if (typeof value === 'string') check(value, path, issues)
     if (typeof value !== 'object' || value === null) return
     for (const [key, member] of Object.entries(value)) {
       path.push(key)
-      if (!Array.isArray(value)) check(key, path, complaints)
-      walk(member, path, complaints)
+      if (!Array.isArray(value)) check(key, path, issues)
+      walk(member, path, issues)
       path.pop()
     }
   }
-  return (value, path, complaints) => {
-    walk(value, path, complaints)
+  return (value, path, issues) => {
+    walk(value, path, issues)
     return value
   }
 }

@@ -2,7 +2,7 @@
 // nothing, because a wrong name or path there is our own mistake.
 
 import type { PageCookie } from '../kit/route.ts'
-import { complainOfCharacters } from './characters.ts'
+import { findCharacterIssue } from './characters.ts'
 
 /** A token of HTTP. */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
@@ -19,7 +19,7 @@ export function readCookies(header: string | undefined): Record<string, string> 
     const name = piece.slice(0, at).trim()
     if (at < 0 || !NAME.test(name) || name in cookies) continue
     const value = decoded(unquoted(piece.slice(at + 1).trim()))
-    if (!complainOfCharacters(value, [name], false)) cookies[name] = value
+    if (!findCharacterIssue(value, [name], false)) cookies[name] = value
   }
   return cookies
 }

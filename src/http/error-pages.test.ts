@@ -27,7 +27,7 @@ function shellWithPage(overrides: Partial<HttpShellOptions> = {}) {
   const pageInputs: Parameters<ErrorPage>[0][] = []
   const errorPage: ErrorPage = (input) => {
     pageInputs.push(input)
-    return { http: 200, html: `<p>${input.http} ${input.refusal.code}</p>` }
+    return { http: 200, html: `<p>${input.http} ${input.apiError.code}</p>` }
   }
   return { ...fakeShell({ pageRoutes: PAGE_ROUTES, errorPage, ...overrides }), pageInputs }
 }
@@ -93,7 +93,7 @@ describe('what goes wrong at an address of people', () => {
     const { shell, pageInputs } = shellWithPage()
     const headers = { 'content-type': 'text/plain' }
     await shell.inject({ method: 'POST', url: '/pay/abc/attempts', payload: 'x', headers })
-    assert.match(pageInputs[0]?.refusal.message ?? '', /x-www-form-urlencoded/)
+    assert.match(pageInputs[0]?.apiError.message ?? '', /x-www-form-urlencoded/)
   })
 
   it('hands the page what is known of the request, and leaves out what cannot be read', async () => {

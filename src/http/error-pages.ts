@@ -33,15 +33,15 @@ function sectionOf(address: string): string | undefined {
 
 export async function sendErrorPage(
   needs: ErrorPageNeeds,
-  refusal: ApiError,
+  apiError: ApiError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { url = '/' } = request.raw
   const headers = headerTexts(request)
-  if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds)
-  const { http } = API_ERRORS[refusal.code]
-  const input = errorInput(needs, { refusal, http, url, headers, requestId: request.id })
+  if (apiError.retryAfterSeconds !== undefined) reply.header('retry-after', apiError.retryAfterSeconds)
+  const { http } = API_ERRORS[apiError.code]
+  const input = errorInput(needs, { apiError, http, url, headers, requestId: request.id })
   return renderWithFallback(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
 }
 
@@ -60,7 +60,7 @@ export function renderErrorPage(
 }
 
 interface ErrorPageContext {
-  refusal: ApiError
+  apiError: ApiError
   http: number
   /** Path and query, as they came. */
   url: string
@@ -68,9 +68,9 @@ interface ErrorPageContext {
   requestId: string
 }
 
-function errorInput(needs: ErrorPageNeeds, { refusal, http, url, headers, requestId }: ErrorPageContext) {
+function errorInput(needs: ErrorPageNeeds, { apiError, http, url, headers, requestId }: ErrorPageContext) {
   return {
-    refusal: withFormMessage(refusal),
+    apiError: withFormMessage(apiError),
     http,
     path: url.split('?', 1)[0] ?? url,
     query: parseQueryLeniently(queryTextOf(url)),
@@ -82,10 +82,10 @@ function errorInput(needs: ErrorPageNeeds, { refusal, http, url, headers, reques
 }
 
 /** The table speaks of JSON there, which is what everybody else sends. */
-function withFormMessage(refusal: ApiError): ApiError {
-  if (refusal.code !== 'unsupported_media_type') return refusal
+function withFormMessage(apiError: ApiError): ApiError {
+  if (apiError.code !== 'unsupported_media_type') return apiError
   const message = 'Send the form as application/x-www-form-urlencoded.'
-  return new ApiError(refusal.code, { message, cause: refusal.cause })
+  return new ApiError(apiError.code, { message, cause: apiError.cause })
 }
 
 /** A page about a mistake must not fail over one of its own. The status says what happened, whatever it looks like. */
@@ -103,14 +103,14 @@ async function renderWithFallback<Result>(
   return use(fallbackErrorPage(input))
 }
 
-const fallbackErrorPage: ErrorPage = ({ refusal, http, requestId, styleNonce }) => {
+const fallbackErrorPage: ErrorPage = ({ apiError, http, requestId, styleNonce }) => {
   const title =
     http >= 500 ? 'This did not work' : http === 404 ? 'There is nothing here' : 'This is not possible'
   const html = htmlPage(
     title,
     `<h1>${title}</h1>
-<p>${escapeHtml(refusal.message)}</p>
-${refusal.details.map((detail) => `<p>${escapeHtml(detail.message)}</p>`).join('\n')}
+<p>${escapeHtml(apiError.message)}</p>
+${apiError.details.map((detail) => `<p>${escapeHtml(detail.message)}</p>`).join('\n')}
 <p><small>Request <code>${escapeHtml(requestId)}</code></small></p>`,
     styleNonce,
   )

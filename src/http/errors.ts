@@ -18,15 +18,15 @@ export interface FailedRequest {
   publicUrl: string
 }
 
-/** The refusal for anything thrown, or undefined when it was our own mistake. The limit is that of the route's body. */
-export function refusalFor(error: unknown, bodyLimit: number): ApiError | undefined {
+/** The apiError for anything thrown, or undefined when it was our own mistake. The limit is that of the route's body. */
+export function apiErrorFor(error: unknown, bodyLimit: number): ApiError | undefined {
   if (error instanceof ApiError) return error
   if (error instanceof DbUnavailable) return new ApiError('temporarily_unavailable', { cause: error })
-  return refusalForFramework(error, bodyLimit)
+  return apiErrorForFramework(error, bodyLimit)
 }
 
 /** The framework finds some faults before we do; they are told in our words. */
-function refusalForFramework(error: unknown, bodyLimit: number): ApiError | undefined {
+function apiErrorForFramework(error: unknown, bodyLimit: number): ApiError | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -56,36 +56,36 @@ export function badRequest(field: string, message: string): ApiError {
   return new ApiError('validation_failed', { message, details: [{ field, code: 'invalid_format', message }] })
 }
 
-/** `http` is for faults below the table, such as 431, which no refusal code has. */
-export function errorResponse(refusal: ApiError, request: FailedRequest, http?: number): ErrorResponse {
+/** `http` is for faults below the table, such as 431, which no apiError code has. */
+export function errorResponse(apiError: ApiError, request: FailedRequest, http?: number): ErrorResponse {
   const headers: Record<string, string> = {}
-  if (refusal.retryAfterSeconds !== undefined) headers['retry-after'] = String(refusal.retryAfterSeconds)
+  if (apiError.retryAfterSeconds !== undefined) headers['retry-after'] = String(apiError.retryAfterSeconds)
   const isProblem = wantsProblem(request.accept)
-  const status = http ?? API_ERRORS[refusal.code].http
+  const status = http ?? API_ERRORS[apiError.code].http
   // HTTP wants every 401 to name the scheme.
   if (status === 401)
     headers['www-authenticate'] =
-      refusal.code === 'invalid_admin_token' ? 'Bearer' : 'ApiKey header="x-api-key"'
+      apiError.code === 'invalid_admin_token' ? 'Bearer' : 'ApiKey header="x-api-key"'
   return {
     http: status,
     contentType: `application/${isProblem ? 'problem+json' : 'json'}; charset=utf-8`,
     headers,
-    body: JSON.stringify(isProblem ? problemOf(refusal, request, status) : envelopeOf(refusal, request)),
+    body: JSON.stringify(isProblem ? problemOf(apiError, request, status) : envelopeOf(apiError, request)),
   }
 }
 
-export function envelopeOf(refusal: ApiError, request: Omit<FailedRequest, 'accept'>): object {
-  const { type, retryable } = API_ERRORS[refusal.code]
-  const { code, message, details } = refusal
+export function envelopeOf(apiError: ApiError, request: Omit<FailedRequest, 'accept'>): object {
+  const { type, retryable } = API_ERRORS[apiError.code]
+  const { code, message, details } = apiError
   const docUrl = docUrlOf(request.publicUrl, code)
   const error = { code, type, retryable, requestId: request.requestId, docUrl, details }
   return { status: 'error', message, data: null, error }
 }
 
 /** RFC 9457, with our own words as extension members. */
-function problemOf(refusal: ApiError, request: FailedRequest, status: number): object {
-  const { type: errorType, retryable, message: title } = API_ERRORS[refusal.code]
-  const { code, message: detail, details } = refusal
+function problemOf(apiError: ApiError, request: FailedRequest, status: number): object {
+  const { type: errorType, retryable, message: title } = API_ERRORS[apiError.code]
+  const { code, message: detail, details } = apiError
   const { requestId } = request
   const type = docUrlOf(request.publicUrl, code)
   const instance = `urn:cowry:request:${requestId}`

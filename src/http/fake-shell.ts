@@ -251,7 +251,7 @@ export interface ResponseBody {
   }
 }
 
-/** The complaints of an answer as "field code". */
-export function complaintsIn(answer: InjectedResponse): string[] {
+/** The issues of an answer as "field code". */
+export function issuesIn(answer: InjectedResponse): string[] {
   return read(answer).error.details.map(({ field, code }) => `${field} ${code}`)
 }

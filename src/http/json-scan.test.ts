@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ApiError } from '../core/errors.ts'
 import { losesDigits, scanJson } from './json-scan.ts'
 
-const refusalOf = (text: string): ApiError => {
+const errorOf = (text: string): ApiError => {
   try {
     scanJson(text)
   } catch (error) {
@@ -51,22 +51,22 @@ describe('the scan of a JSON body', () => {
 
   it('says where the text stops being JSON', () => {
     assert.equal(
-      refusalOf('{"a": 1,\n "b" 2}').details[0]?.message,
+      errorOf('{"a": 1,\n "b" 2}').details[0]?.message,
       'Unexpected character at line 2, column 6.',
     )
-    assert.equal(refusalOf('{"a": 1').details[0]?.message, 'The text ends too early at line 1, column 8.')
-    assert.equal(refusalOf('').code, 'malformed_json')
-    assert.equal(refusalOf("{'a': 1}").code, 'malformed_json')
-    assert.equal(refusalOf('{"a": NaN}').code, 'malformed_json')
-    assert.equal(refusalOf('{"a": "line\nbreak"}').code, 'malformed_json')
+    assert.equal(errorOf('{"a": 1').details[0]?.message, 'The text ends too early at line 1, column 8.')
+    assert.equal(errorOf('').code, 'malformed_json')
+    assert.equal(errorOf("{'a': 1}").code, 'malformed_json')
+    assert.equal(errorOf('{"a": NaN}').code, 'malformed_json')
+    assert.equal(errorOf('{"a": "line\nbreak"}').code, 'malformed_json')
   })
 
   it('F-61: refuses a body deeper than 16 levels without walking into it', () => {
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
     scanJson(nested(16))
-    assert.equal(refusalOf(nested(17)).details[0]?.code, 'too_deep')
-    assert.equal(refusalOf('{"a":'.repeat(17)).details[0]?.code, 'too_deep')
-    assert.equal(refusalOf('['.repeat(60_000)).details[0]?.code, 'too_deep')
+    assert.equal(errorOf(nested(17)).details[0]?.code, 'too_deep')
+    assert.equal(errorOf('{"a":'.repeat(17)).details[0]?.code, 'too_deep')
+    assert.equal(errorOf('['.repeat(60_000)).details[0]?.code, 'too_deep')
   })
 
   it('F-62: finds a key written twice, also when it is written in other letters', () => {

@@ -56,13 +56,13 @@ export async function answerClientError(
   }
   const requestId = parts.random.uuid()
   const [http, message] = STATUS_OF_ERROR[error.code ?? ''] ?? [400, 'The request is not well-formed HTTP.']
-  const refusal = badRequest('request', message)
+  const apiError = badRequest('request', message)
   // Browsers write good HTTP; only their addresses and cookies may be too long.
   const url = http === 431 ? requestTargetIn(error.rawPacket) : undefined
   const answer =
     url !== undefined && pageAddressMatcher(options.pageRoutes)(url)
-      ? await renderErrorPage(parts, { refusal, http, url, requestId })
-      : errorResponse(refusal, { requestId, accept: undefined, publicUrl: options.publicUrl() }, http)
+      ? await renderErrorPage(parts, { apiError, http, url, requestId })
+      : errorResponse(apiError, { requestId, accept: undefined, publicUrl: options.publicUrl() }, http)
   const lines = {
     ...parts.headers.api,
     ...answer.headers,

@@ -109,7 +109,7 @@ const BODY_ERRORS: ApiErrorCode[] = ['malformed_json', 'payload_too_large', 'uns
 const COMMON_ERRORS: ApiErrorCode[] = ['rate_limited', 'internal_error', 'temporarily_unavailable']
 
 /** Every code that an operation can answer, those of all operations included. */
-export function refusalsOf(route: Route): ApiErrorCode[] {
+export function errorCodesOf(route: Route): ApiErrorCode[] {
   const takesInput = route.body ?? route.query ?? route.params
   return [
     ...new Set<ApiErrorCode>([
@@ -142,8 +142,8 @@ export function errorExamples(publicUrl: string): JsonSchema {
   const codes = Object.keys(API_ERRORS).filter((code) => Object.hasOwn(API_ERRORS, code))
   // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
   const entries = (codes as ApiErrorCode[]).map((code) => {
-    const refusal = new ApiError(code, { details: EXAMPLE_DETAILS[code] })
-    return [code, { summary: API_ERRORS[code].message, value: envelopeOf(refusal, request) }] as const
+    const apiError = new ApiError(code, { details: EXAMPLE_DETAILS[code] })
+    return [code, { summary: API_ERRORS[code].message, value: envelopeOf(apiError, request) }] as const
   })
   return Object.fromEntries(entries)
 }

@@ -4,12 +4,12 @@ import { API_ERRORS, type ApiErrorCode } from '../core/errors.ts'
 import type { Route, Tag } from '../kit/route.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 import {
+  errorCodesOf,
   errorExamples,
   errorResponseObject,
   HEADERS,
   headerRefs,
   IDEMPOTENCY_KEY,
-  refusalsOf,
   SCHEMAS,
 } from './openapi-parts.ts'
 import { documentedSchema } from './openapi-schema.ts'
@@ -85,7 +85,7 @@ function operationOf(route: Route): JsonSchema {
     description: [description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
     parameters: parametersOf(route),
     ...(route.body && { requestBody: requestBodyOf(route) }),
-    responses: { [route.response.http]: successOf(route), ...errorsOf(refusalsOf(route)) },
+    responses: { [route.response.http]: successOf(route), ...errorsOf(errorCodesOf(route)) },
   }
 }
 

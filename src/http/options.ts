@@ -40,7 +40,7 @@ export interface HttpShellOptions {
    * Whether a refusal of authenticate was a try at a secret, which is counted by address. A key that is absent or whose
    * check digits are wrong costs nothing and is none. Without this, every invalid_api_key is one.
    */
-  isWrongSecret?(refusal: ApiError): boolean
+  isWrongSecret?(error: ApiError): boolean
   adminTokenMatches(token: string): boolean
   /** The token for those who only read the metrics; absent: the operators' alone. */
   metricsTokenMatches?(token: string): boolean

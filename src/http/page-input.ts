@@ -2,33 +2,33 @@
 
 import type { FastifyRequest } from 'fastify'
 import { errorFromIssues, type Issue } from '../core/errors.ts'
-import { complainOfCharacters } from './characters.ts'
+import { findCharacterIssue } from './characters.ts'
 import { readCookies } from './cookies.ts'
 import { parsePairs, queryTextOf } from './query.ts'
 
 export function readPageRequest(request: FastifyRequest) {
-  const complaints: Issue[] = []
+  const issues: Issue[] = []
   const headers = headerTexts(request)
   const input = {
     // A boundary: the router's parameters are texts by name.
-    params: checkedTexts(Object.entries(request.params as Record<string, string>), complaints),
-    query: checkedTexts(parsePairs(queryTextOf(request.raw.url)), complaints),
-    form: checkedTexts(typeof request.body === 'string' ? parsePairs(request.body) : [], complaints),
+    params: checkedTexts(Object.entries(request.params as Record<string, string>), issues),
+    query: checkedTexts(parsePairs(queryTextOf(request.raw.url)), issues),
+    form: checkedTexts(typeof request.body === 'string' ? parsePairs(request.body) : [], issues),
     headers,
     cookies: readCookies(headers.cookie),
     requestId: request.id,
   }
-  if (complaints.length > 0) throw errorFromIssues(complaints)
+  if (issues.length > 0) throw errorFromIssues(issues)
   return input
 }
 
 /** Without a prototype, so that a field called __proto__ is a field. A text area may hold lines. */
-function checkedTexts(pairs: [string, string][], complaints: Issue[]): Record<string, string> {
+function checkedTexts(pairs: [string, string][], issues: Issue[]): Record<string, string> {
   const texts: Record<string, string> = Object.create(null)
   for (const [name, value] of pairs) {
     const text = value.replaceAll('\r\n', '\n')
-    const complaint = complainOfCharacters(name, [name], false) ?? complainOfCharacters(text, [name], true)
-    if (complaint) complaints.push(complaint)
+    const issue = findCharacterIssue(name, [name], false) ?? findCharacterIssue(text, [name], true)
+    if (issue) issues.push(issue)
     texts[name] = text
   }
   return texts
@@ -38,9 +38,9 @@ function checkedTexts(pairs: [string, string][], complaints: Issue[]): Record<st
 export function parseQueryLeniently(queryText: string): Record<string, string> {
   const texts: Record<string, string> = Object.create(null)
   for (const piece of queryText.split('&')) {
-    const complaints: Issue[] = []
-    const read = checkedTexts(parsePairsLeniently(piece), complaints)
-    if (complaints.length === 0) Object.assign(texts, read)
+    const issues: Issue[] = []
+    const read = checkedTexts(parsePairsLeniently(piece), issues)
+    if (issues.length === 0) Object.assign(texts, read)
   }
   return texts
 }

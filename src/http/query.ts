@@ -4,7 +4,7 @@
 import { ApiError, type Issue } from '../core/errors.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 
-export type ReadQuery = (text: string, complaints: Issue[]) => Record<string, unknown>
+export type ReadQuery = (text: string, issues: Issue[]) => Record<string, unknown>
 
 /** The part of a request's URL behind the question mark. */
 export function queryTextOf(url: string | undefined): string {
@@ -15,14 +15,14 @@ export function queryTextOf(url: string | undefined): string {
 export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
   const properties = schema && isSchema(schema.properties) ? schema.properties : {}
   const coercions = new Map(Object.entries(properties).map(([name, child]) => [name, coercionFor(child)]))
-  return (text, complaints) => {
+  return (text, issues) => {
     const query: Record<string, unknown> = {}
     // A route without a query ignores the text whole: nothing in it is read, so nothing in it can be wrong.
     if (text === '' || coercions.size === 0) return query
     for (const [name, value] of parsePairs(text)) {
       const coerce = coercions.get(name)
       if (!coerce) continue
-      if (Object.hasOwn(query, name)) complaints.push(repeatedIssue(name))
+      if (Object.hasOwn(query, name)) issues.push(repeatedIssue(name))
       query[name] = coerce(value)
     }
     return query

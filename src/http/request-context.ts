@@ -15,7 +15,7 @@ export interface RequestContext {
   readonly startedAtMs: number
   merchant?: Merchant
   keyId?: string
-  refusal?: ApiErrorCode
+  errorCode?: ApiErrorCode
   /** The caller closed before an answer was ready. */
   clientAborted?: boolean
   /** What must still end: the answer on the wire, and the work behind it when the caller has left already. */
@@ -151,10 +151,10 @@ function logRequest(
   request: FastifyRequest,
   { method, route, http, durationMs }: CompletedRequest,
 ): void {
-  const { merchant, keyId, refusal } = request.requestContext
+  const { merchant, keyId, errorCode } = request.requestContext
   // Probes and readers of the log come every second and say nothing; reports say it in a line of their own. Who tries a token
   // there is told of all the same.
   const write = QUIET_ROUTES.has(route) && http !== 401 ? log.debug : log.info
-  const identity = { merchantId: merchant?.id, keyId, refusal }
+  const identity = { merchantId: merchant?.id, keyId, errorCode }
   write('request', { requestId: request.id, method, route, http, durationMs, ...identity })
 }

@@ -79,8 +79,8 @@ describe('a successful answer', () => {
 describe('a refusal', () => {
   it('is the error envelope of the contract', async () => {
     const details = [{ field: 'a', code: 'b', message: 'c' }]
-    const refusal = new ApiError('duplicate_reference', { message: 'Used by X.', details })
-    const answer = await fakeShell({ routes: [routeThatThrows(refusal)] }).get('/api/v1/throws')
+    const apiError = new ApiError('duplicate_reference', { message: 'Used by X.', details })
+    const answer = await fakeShell({ routes: [routeThatThrows(apiError)] }).get('/api/v1/throws')
     assert.equal(answer.http, 409)
     assert.deepEqual(read(answer), {
       status: 'error',
@@ -130,8 +130,8 @@ describe('a refusal', () => {
   })
 
   it('carries Retry-After when it knows', async () => {
-    const refusal = new ApiError('temporarily_unavailable', { retryAfterSeconds: 7 })
-    const answer = await fakeShell({ routes: [routeThatThrows(refusal)] }).get('/api/v1/throws')
+    const apiError = new ApiError('temporarily_unavailable', { retryAfterSeconds: 7 })
+    const answer = await fakeShell({ routes: [routeThatThrows(apiError)] }).get('/api/v1/throws')
     assert.equal(answer.headers['retry-after'], '7')
   })
 
@@ -268,7 +268,7 @@ describe('every answer', () => {
       }),
       [
         line({ method: 'POST', route: '/api/v1/things', http: 201 }),
-        line({ method: 'GET', route: '/api/v1/things/:uuid', http: 400, refusal: 'invalid_uuid' }),
+        line({ method: 'GET', route: '/api/v1/things/:uuid', http: 400, errorCode: 'invalid_uuid' }),
       ],
     )
     assert.doesNotMatch(JSON.stringify(lines), /canary/)
@@ -276,7 +276,7 @@ describe('every answer', () => {
 })
 
 function line(fields: object): object {
-  const who = { merchantId: 'merchant-1', keyId: 'key-1', refusal: undefined }
+  const who = { merchantId: 'merchant-1', keyId: 'key-1', errorCode: undefined }
   return { level: 'info', message: 'request', durationMs: 0, ...who, ...fields }
 }
 

@@ -8,7 +8,7 @@ import { errorFields } from '../kit/log.ts'
 import { type Authorization, createAuthorization } from './authorization.ts'
 import { createCompress } from './compression.ts'
 import { type ErrorPageNeeds, pageAddressMatcher, sendErrorPage } from './error-pages.ts'
-import { badRequest, errorResponse, refusalFor } from './errors.ts'
+import { apiErrorFor, badRequest, errorResponse } from './errors.ts'
 import { securityHeaders } from './headers.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
@@ -94,7 +94,7 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
     forceCloseConnections: false,
     exposeHeadRoutes: true,
     routerOptions: {
-      // Ours reads the query by the route's schema, and may refuse it.
+      // Ours reads the query by the route's schema, and may toApiError it.
       querystringParser: () => ({}),
       // A reference of 100 characters in a path, percent-encoded.
       maxParamLength: 2_048,
@@ -123,12 +123,12 @@ type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) 
 function createErrorSender(options: HttpShellOptions, parts: Parts): SendError {
   const isPageAddress = pageAddressMatcher(options.pageRoutes)
   return async (error, request, reply) => {
-    const refusal = refuse(options, error, request)
-    if (refusal.code === 'payload_too_large') drainBodyBeforeClose(reply)
+    const apiError = toApiError(options, error, request)
+    if (apiError.code === 'payload_too_large') drainBodyBeforeClose(reply)
     if (isPageAddress(request.routeOptions.url ?? request.raw.url))
-      return sendErrorPage(parts, refusal, request, reply)
+      return sendErrorPage(parts, apiError, request, reply)
     const accept = request.headers.accept
-    const answer = errorResponse(refusal, { requestId: request.id, accept, publicUrl: options.publicUrl() })
+    const answer = errorResponse(apiError, { requestId: request.id, accept, publicUrl: options.publicUrl() })
     return reply.code(answer.http).headers(answer.headers).type(answer.contentType).send(answer.body)
   }
 }
@@ -153,20 +153,20 @@ function hostError(request: FastifyRequest): ApiError | undefined {
   return badRequest('Host', 'HTTP/1.1 requests name their Host.')
 }
 
-/** The refusal to answer with, noted for the log line; what is our own mistake is logged here, once, with its stack. */
-function refuse(options: HttpShellOptions, error: unknown, request: FastifyRequest): ApiError {
-  const refusal =
-    refusalFor(error, request.routeOptions.bodyLimit) ?? new ApiError('internal_error', { cause: error })
-  request.requestContext.refusal = refusal.code
-  if (refusal.cause !== undefined) {
+/** The apiError to answer with, noted for the log line; what is our own mistake is logged here, once, with its stack. */
+function toApiError(options: HttpShellOptions, error: unknown, request: FastifyRequest): ApiError {
+  const apiError =
+    apiErrorFor(error, request.routeOptions.bodyLimit) ?? new ApiError('internal_error', { cause: error })
+  request.requestContext.errorCode = apiError.code
+  if (apiError.cause !== undefined) {
     const { method, id: requestId } = request
     const where = { requestId, method, route: request.routeOptions.url }
-    if (refusal.code === 'internal_error')
+    if (apiError.code === 'internal_error')
       options.log.error('request failed', { ...where, ...errorFields(error) })
-    if (refusal.code === 'temporarily_unavailable')
+    if (apiError.code === 'temporarily_unavailable')
       options.log.warn('request not served', { ...where, ...errorFields(error) })
   }
-  return refusal
+  return apiError
 }
 
 interface Needs extends Parts {

@@ -1,4 +1,4 @@
-// The validator's findings as complaints that a developer can act on: a dotted field, a code and a sentence. A schema
+// The validator's findings as issues that a developer can act on: a dotted field, a code and a sentence. A schema
 // can give its field a code (x-code) and words (x-message, the rest of a sentence that begins with the field's name).
 
 import type { ErrorObject } from 'ajv'
@@ -7,12 +7,12 @@ import { fieldName } from './characters.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 
-/** `whole` names the value itself, such as body, when a complaint is about no single field of it. */
-export function complaintsOf(schema: JsonSchema, errors: readonly ErrorObject[], rootName: string): Issue[] {
-  return withoutBranchErrors(errors).map((error) => complaintOf(schema, error, rootName))
+/** `rootName` names the value itself, such as body, when a issue is about no single field of it. */
+export function issuesOf(schema: JsonSchema, errors: readonly ErrorObject[], rootName: string): Issue[] {
+  return withoutBranchErrors(errors).map((error) => issueOf(schema, error, rootName))
 }
 
-function complaintOf(root: JsonSchema, error: ErrorObject, rootName: string): Issue {
+function issueOf(root: JsonSchema, error: ErrorObject, rootName: string): Issue {
   const path = pathOf(error)
   const field = path.length > 0 ? fieldName(path) : rootName
   if (error.keyword === 'required') return { field, code: 'required', message: `${field} is required.` }

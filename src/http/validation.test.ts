@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { complaintsIn, fakeShell, read } from './fake-shell.ts'
+import { fakeShell, issuesIn, read } from './fake-shell.ts'
 
 const PATH = '/api/v1/things'
 
@@ -33,7 +33,7 @@ describe('the validation of a request', () => {
   it('names a missing field by its dotted path', async () => {
     const { post } = fakeShell()
     const answer = await post(PATH, { customer: {} })
-    assert.deepEqual(complaintsIn(answer).sort(), ['customer.email required', 'name required'])
+    assert.deepEqual(issuesIn(answer).sort(), ['customer.email required', 'name required'])
     assert.ok(answer.body.includes('customer.email is required.'))
   })
 
@@ -46,8 +46,8 @@ describe('the validation of a request', () => {
 
   it('asks the route for its own rules, and complains of each field once', async () => {
     const { post } = fakeShell()
-    assert.deepEqual(complaintsIn(await post(PATH, { name: 'rude' })), ['name amount_precision'])
-    assert.deepEqual(complaintsIn(await post(PATH, '{"name":"a","amount":-10.0000000000000001}')), [
+    assert.deepEqual(issuesIn(await post(PATH, { name: 'rude' })), ['name amount_precision'])
+    assert.deepEqual(issuesIn(await post(PATH, '{"name":"a","amount":-10.0000000000000001}')), [
       'amount out_of_range',
     ])
   })
@@ -65,12 +65,12 @@ describe('the validation of a request', () => {
     assert.equal((await post(PATH, body)).http, 201)
     assert.deepEqual(seen.input?.body, { ...body, currency: 'USD' })
     const tooLong = await post(PATH, { name: 'a', customer: { email: 'a@b.co', nickname: 'abcdef' } })
-    assert.deepEqual(complaintsIn(tooLong), ['customer.nickname too_long'])
+    assert.deepEqual(issuesIn(tooLong), ['customer.nickname too_long'])
   })
 
   it('refuses null for a required field, and where the schema says so', async () => {
     const { post } = fakeShell()
-    assert.deepEqual(complaintsIn(await post(PATH, { name: null, country: null })), [
+    assert.deepEqual(issuesIn(await post(PATH, { name: null, country: null })), [
       'name invalid_type',
       'country invalid_type',
     ])
@@ -126,12 +126,12 @@ describe('the validation of a request', () => {
         'metadata.list.0.deep',
       ]
       assert.deepEqual(
-        complaintsIn(answer).sort(),
+        issuesIn(answer).sort(),
         fields.map((field) => `${field} invalid_characters`).sort(),
         JSON.stringify(bad),
       )
     }
-    assert.deepEqual(complaintsIn(await post(PATH, { name: 'a', metadata: { 'k\u0000': 1 } })), [
+    assert.deepEqual(issuesIn(await post(PATH, { name: 'a', metadata: { 'k\u0000': 1 } })), [
       'metadata.k\u0000 invalid_characters',
     ])
   })
@@ -140,7 +140,7 @@ describe('the validation of a request', () => {
     const { post } = fakeShell()
     const lines = 'one\n\ttwo'
     assert.equal((await post(PATH, { name: 'a', description: lines, metadata: { a: [lines] } })).http, 201)
-    assert.deepEqual(complaintsIn(await post(PATH, { name: lines })), ['name invalid_characters'])
+    assert.deepEqual(issuesIn(await post(PATH, { name: lines })), ['name invalid_characters'])
   })
 
   it('F-64: normalises names', async () => {
@@ -204,7 +204,7 @@ describe('the query of a request', () => {
     const { get } = fakeShell()
     for (const limit of ['0', '-1', '101', '1e9', '2.5', '', '0x10', 'ten', '%2020', '9'.repeat(30), 'NaN'])
       assert.equal((await get(`${PATH}?limit=${limit}`)).http, 400, limit)
-    assert.deepEqual(complaintsIn(await get(`${PATH}?limit=101&page=x&active=yes`)).sort(), [
+    assert.deepEqual(issuesIn(await get(`${PATH}?limit=101&page=x&active=yes`)).sort(), [
       'active invalid_type',
       'limit out_of_range',
       'page invalid_type',
@@ -213,14 +213,14 @@ describe('the query of a request', () => {
 
   it('refuses a parameter that comes twice', async () => {
     const { get } = fakeShell()
-    assert.deepEqual(complaintsIn(await get(`${PATH}?page=1&page=2`)), ['page repeated'])
+    assert.deepEqual(issuesIn(await get(`${PATH}?page=1&page=2`)), ['page repeated'])
   })
 
   it('F-64: refuses control characters and bad percent-encoding', async () => {
     const { get } = fakeShell()
-    assert.deepEqual(complaintsIn(await get(`${PATH}?search=a%00b`)), ['search invalid_characters'])
-    assert.deepEqual(complaintsIn(await get(`${PATH}?search=%ff`)), ['query invalid_format'])
-    assert.deepEqual(complaintsIn(await get(`${PATH}?search=%zz`)), ['query invalid_format'])
+    assert.deepEqual(issuesIn(await get(`${PATH}?search=a%00b`)), ['search invalid_characters'])
+    assert.deepEqual(issuesIn(await get(`${PATH}?search=%ff`)), ['query invalid_format'])
+    assert.deepEqual(issuesIn(await get(`${PATH}?search=%zz`)), ['query invalid_format'])
   })
 
   it('is not read where an operation has none, so nothing in it can be wrong', async () => {
@@ -246,7 +246,7 @@ describe('the Idempotency-Key', () => {
     for (const key of ['', 'k'.repeat(256), 'ümlaut']) {
       const answer = await post(PATH, { name: 'a' }, { 'idempotency-key': key })
       assert.equal(answer.http, 400, key)
-      assert.deepEqual(complaintsIn(answer), ['Idempotency-Key invalid_format'])
+      assert.deepEqual(issuesIn(answer), ['Idempotency-Key invalid_format'])
     }
   })
 })

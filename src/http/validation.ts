@@ -1,5 +1,5 @@
 // Everything a schema can say about a request, checked at once: path, query and body are read, cleaned and validated,
-// the route's own rules are asked, and all complaints go back together. Compiled once per route, at start.
+// the route's own rules are asked, and all issues go back together. Compiled once per route, at start.
 
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
@@ -9,7 +9,7 @@ import type { JsonBody } from './body.ts'
 import { type Clean, compileClean, isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 import { compileReadParams, compileReadQuery } from './query.ts'
-import { complaintsOf } from './validation-issues.ts'
+import { issuesOf } from './validation-issues.ts'
 
 interface InputSchemas {
   params?: TSchema
@@ -27,7 +27,7 @@ export interface CheckedInput {
 export type CheckInput = (params: unknown, queryText: string, body: JsonBody | undefined) => CheckedInput
 
 /** Enough to mend a request; a hostile body could earn thousands, and the answer must stay small. */
-const MAX_COMPLAINTS = 100
+const MAX_ISSUES = 100
 
 export type CompileInput = (schemas: InputSchemas) => CheckInput
 
@@ -49,7 +49,7 @@ export function createInputCompiler(): CompileInput {
   return (schemas) => compileCheck(schemas, compilePart)
 }
 
-type CheckPart = (value: Record<string, unknown>, complaints: Issue[]) => Record<string, unknown>
+type CheckPart = (value: Record<string, unknown>, issues: Issue[]) => Record<string, unknown>
 
 function checkPart(
   schema: JsonSchema,
@@ -57,9 +57,9 @@ function checkPart(
   validate: ValidateFunction,
   rootName: string,
 ): CheckPart {
-  return (value, complaints) => {
-    const cleaned = clean(value, [], complaints)
-    if (!validate(cleaned)) complaints.push(...complaintsOf(schema, validate.errors ?? [], rootName))
+  return (value, issues) => {
+    const cleaned = clean(value, [], issues)
+    if (!validate(cleaned)) issues.push(...issuesOf(schema, validate.errors ?? [], rootName))
     // An object on top goes in, and cleaning an object by an object's schema gives an object.
     return isSchema(cleaned) ? cleaned : {}
   }
@@ -75,21 +75,21 @@ function compileCheck(
   const checkQuery = compilePart(schemas.query, 'query')
   const checkBody = compilePart(schemas.body, 'body')
   return (rawParams, queryText, rawBody) => {
-    const complaints: Issue[] = []
-    const params = checkParams(readParams(rawParams), complaints)
-    const query = checkQuery(readQuery(queryText, complaints), complaints)
-    const body = rawBody && checkBody(rawBody.value, complaints)
-    if (body && rawBody) complaints.push(...(schemas.issues?.(body, rawBody.facts) ?? []))
-    if (complaints.length > 0) throw errorFromIssues(firstPerField(complaints))
+    const issues: Issue[] = []
+    const params = checkParams(readParams(rawParams), issues)
+    const query = checkQuery(readQuery(queryText, issues), issues)
+    const body = rawBody && checkBody(rawBody.value, issues)
+    if (body && rawBody) issues.push(...(schemas.issues?.(body, rawBody.facts) ?? []))
+    if (issues.length > 0) throw errorFromIssues(firstPerField(issues))
     return { params, query, body }
   }
 }
 
 /** A field with two faults is complained of once: mending the first usually mends the second. */
-function firstPerField(complaints: Issue[]): Issue[] {
+function firstPerField(issues: Issue[]): Issue[] {
   const byField = new Map<string, Issue>()
-  for (const complaint of complaints) {
-    if (!byField.has(complaint.field)) byField.set(complaint.field, complaint)
+  for (const issue of issues) {
+    if (!byField.has(issue.field)) byField.set(issue.field, issue)
   }
-  return [...byField.values()].slice(0, MAX_COMPLAINTS)
+  return [...byField.values()].slice(0, MAX_ISSUES)
 }

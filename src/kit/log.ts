@@ -20,7 +20,7 @@ const FIELDS = [
   'gateway',
   'outcome',
   'reason',
-  'refusal',
+  'errorCode',
   'job',
   'count',
   'port',

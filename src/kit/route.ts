@@ -199,7 +199,7 @@ export interface PageRoute {
  * not be read is left out, because that may be the very thing that went wrong.
  */
 export type ErrorPage = (input: {
-  refusal: ApiError
+  apiError: ApiError
   http: number
   /** Of the address, as it came: percent-encoded, perhaps wrongly, and as long as the sender liked. */
   path: string

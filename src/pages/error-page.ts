@@ -53,8 +53,8 @@ const MESSAGES: Readonly<Record<Kind, readonly [MessageId, MessageId]>> = {
   refused: ['refusedTitle', 'refusedText'],
 }
 
-function kindOf({ refusal, http, path }: ErrorPageInput): Kind {
-  if (refusal.code === 'payment_not_found' || (http === 404 && path.startsWith('/pay/'))) return 'notFound'
+function kindOf({ apiError, http, path }: ErrorPageInput): Kind {
+  if (apiError.code === 'payment_not_found' || (http === 404 && path.startsWith('/pay/'))) return 'notFound'
   if (http === 404 && path.startsWith('/l/')) return 'linkNotFound'
   if (http === 404) return 'missing'
   if (http === 429 || http === 503) return 'busy'

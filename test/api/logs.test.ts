@@ -92,7 +92,7 @@ describe('the log', () => {
       http: 404,
       merchantId: uuid,
       keyId: key.split('_')[2],
-      refusal: 'customer_not_found',
+      errorCode: 'customer_not_found',
     })
     assert.ok(typeof time === 'string' && typeof durationMs === 'number' && level === 30)
     assert.equal(mine().length, 1)
@@ -231,7 +231,7 @@ describe('the log', () => {
       'gateway',
       'outcome',
       'reason',
-      'refusal',
+      'errorCode',
       'job',
       'count',
       'port',
@@ -286,7 +286,7 @@ describe('the lines that a process remembers', () => {
             route: 'unknown',
             http: 404,
             durationMs: 0,
-            refusal: 'route_not_found',
+            errorCode: 'route_not_found',
           },
         },
       ],
