@@ -73,8 +73,8 @@ if (wanted.length === 0)
 await takePictures()
 
 async function takePictures(): Promise<void> {
-  const endings: (() => Promise<void>)[] = []
-  const t = { after: (ending: () => Promise<void>) => void endings.push(ending) }
+  const cleanups: (() => Promise<void>)[] = []
+  const t = { after: (ending: () => Promise<void>) => void cleanups.push(ending) }
   try {
     console.log('» starting a browser and a service')
     const browser = await startBrowser(t)
@@ -93,7 +93,7 @@ async function takePictures(): Promise<void> {
     await removeOthers()
     console.log(`✔ ${wanted.length} pictures, ${kilobytes(bytes)}, in docs/screens`)
   } finally {
-    for (const ending of endings) await ending()
+    for (const ending of cleanups) await ending()
   }
 }
 

@@ -1,7 +1,7 @@
 // npm run walk: the random walk of test/faults/random-walk, as far as one likes.
 
 import { randomInt } from 'node:crypto'
-import { MOST_SEED, type WalkReport, walk } from './faults/random-walk/walk.ts'
+import { MAX_SEED, type WalkReport, walk } from './faults/random-walk/walk.ts'
 import { parseOptions, parsePositiveInteger } from './support/command-line.ts'
 
 const HELP = `npm run walk [-- --operations N] [-- --seed N] [-- --json]
@@ -17,7 +17,7 @@ every answer, every list and the books against a model of what must have happene
 
 const options = parseOptions(HELP, {
   operations: { type: 'string', default: '20000' },
-  seed: { type: 'string', default: String(randomInt(1, MOST_SEED)) },
+  seed: { type: 'string', default: String(randomInt(1, MAX_SEED)) },
   json: { type: 'boolean', default: false },
 })
 const seed = parsePositiveInteger('seed', options.seed)
@@ -25,20 +25,20 @@ const operations = parsePositiveInteger('operations', options.operations)
 // With --json the standard output is the document's.
 const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
 
-const endings: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 const startedAt = performance.now()
 try {
   show(`» a walk of ${operations} operations: --seed ${seed}`)
-  const ending = { after: (end: () => Promise<void>) => void endings.push(end) }
-  tell(await walk(ending, { seed, operations, say: (line) => show(`  ${line}`) }))
+  const ending = { after: (end: () => Promise<void>) => void cleanups.push(end) }
+  printReport(await walk(ending, { seed, operations, onProgress: (line) => show(`  ${line}`) }))
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
 } finally {
-  for (const end of endings) await end()
+  for (const end of cleanups) await end()
 }
 
-function tell({ tally, precision, ...counts }: WalkReport): void {
+function printReport({ tally, precision, ...counts }: WalkReport): void {
   for (const [answer, count] of [...tally].sort(([a], [b]) => (a < b ? -1 : 1)))
     show(`  ${String(count).padStart(6)}  ${answer}`)
   const { user, system } = process.cpuUsage()

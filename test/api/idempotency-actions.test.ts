@@ -14,9 +14,9 @@ import { testService } from '../support/service.ts'
 import { createTestFailpoints } from '../support/test-failpoints.ts'
 
 // Without background work nothing changes but by requests.
-const traps = createTestFailpoints()
+const failpoints = createTestFailpoints()
 const env = { COWRY_RATE_LIMIT: '0' }
-const service = await testService({ after }, { role: 'api', env, failpoints: traps })
+const service = await testService({ after }, { role: 'api', env, failpoints: failpoints })
 const { db } = service
 const { api } = await service.newMerchant()
 const { requestTransfer, act, confirm } = p2pActions(api)
@@ -147,9 +147,9 @@ describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
       })
       // It was refused for its key alone; and whoever does not hear the answer gets the record with the next one.
       const otherKey = randomUUID()
-      const sprung = traps.arm('api.before_send', 'throw')
+      const triggered = failpoints.arm('api.before_send', 'throw')
       assert.equal((await send(other, otherKey)).http, 500)
-      await sprung
+      await triggered
       const accepted = await send(other, otherKey)
       assert.deepEqual([accepted.http, isReplay(accepted)], [first.http, true], accepted.text)
     })

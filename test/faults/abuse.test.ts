@@ -13,7 +13,7 @@ const target = await startTarget({ after })
 const { api, url, key } = target
 const BALANCE = '/api/v1/wallet/balance'
 // What a service that is not held up answers in, however busy the machine of the tests is.
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 describe('slow callers (F-85)', () => {
   const CALLERS = 400
@@ -21,7 +21,7 @@ describe('slow callers (F-85)', () => {
   const LIMIT_MS = 20_000
 
   /** Begins a request and never ends it; resolves with what came back when the server has had enough. */
-  function dawdle(): { socket: Socket; ended: Promise<string> } {
+  function openSlowConnection(): { socket: Socket; ended: Promise<string> } {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)
     let received = ''
@@ -34,22 +34,22 @@ describe('slow callers (F-85)', () => {
   }
 
   it('hold nobody up, and are hung up on', async () => {
-    const callers = Array.from({ length: CALLERS }, dawdle)
-    const dripping = setInterval(() => {
+    const callers = Array.from({ length: CALLERS }, openSlowConnection)
+    const dripTimer = setInterval(() => {
       for (const { socket } of callers) if (socket.writable) socket.write('x')
     }, 1_000)
     try {
       for (let asked = 0; asked < 20; asked += 1) {
         const startedAt = performance.now()
         assert.equal((await api.get(BALANCE)).http, 200)
-        assert.ok(performance.now() - startedAt < PATIENCE_MS)
+        assert.ok(performance.now() - startedAt < TIMEOUT_MS)
       }
       const late = delay(LIMIT_MS, [] as string[], { ref: false })
       const answers = await Promise.race([Promise.all(callers.map(({ ended }) => ended)), late])
       assert.equal(answers.length, CALLERS, 'all were hung up on in time')
       for (const answer of answers) assert.match(answer, /^(?:HTTP\/1\.1 408 |$)/)
     } finally {
-      clearInterval(dripping)
+      clearInterval(dripTimer)
       for (const { socket } of callers) socket.destroy()
     }
   })

@@ -1,5 +1,5 @@
 // A whole deployment of processes falls apart under load and comes together again (F-07, F-10, F-14, F-15, I6, I7, I10 to
-// I12, I22). COWRY_CHAOS_SEED brings the troubles of that seed again; `npm run chaos` makes more of them.
+// I12, I22). COWRY_CHAOS_SEED brings the faults of that seed again; `npm run chaos` makes more of them.
 
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
@@ -12,12 +12,12 @@ const KILLS = 20
 it('loses nothing acknowledged and executes nothing twice while processes, networks and PostgreSQL die (F-07, F-10, F-14, F-15)', async (t) => {
   const seed = Number(process.env.COWRY_CHAOS_SEED ?? randomInt(1, 2 ** 32))
   t.diagnostic(`COWRY_CHAOS_SEED=${seed}`)
-  const report = await chaos({ after }, { seed, kills: KILLS, seconds: KILLS, mostSeconds: 4 * KILLS })
+  const report = await chaos({ after }, { seed, kills: KILLS, seconds: KILLS, maxSeconds: 4 * KILLS })
   assert.equal(report.folder, null, tableOf(report))
   // A machine that is busy with other tests starts processes slowly, and so there are fewer to kill in this time.
-  assert.ok(report.troubles.kills >= KILLS / 4, tableOf(report))
+  assert.ok(report.faults.kills >= KILLS / 4, tableOf(report))
   // It was a day with work in it, and trouble reached it.
-  assert.ok(report.acknowledged > 2 * KILLS && report.books.refunds > 0, tableOf(report))
+  assert.ok(report.acknowledged > 2 * KILLS && report.records.refunds > 0, tableOf(report))
   const unanswered = Object.keys(report.answers).filter((name) => !/^\d+$/.test(name))
   assert.ok(unanswered.length > 0, tableOf(report))
 })

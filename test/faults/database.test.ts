@@ -27,7 +27,7 @@ from pg_stat_activity
 where datname = current_database() and application_name = 'cowry'`
 
 /** Sends until it is told something final; every answer on the way must be one that a client can act on. */
-async function sendUntilTaken(client: number, path: string, body: unknown): Promise<ApiResponse> {
+async function retryUntilAccepted(client: number, path: string, body: unknown): Promise<ApiResponse> {
   for (let tries = 0; tries < 50; tries += 1) {
     const { api } = services[(client + tries) % 2] ?? services[0]
     const answer = await api.post(path, body)
@@ -35,13 +35,13 @@ async function sendUntilTaken(client: number, path: string, body: unknown): Prom
     assert.equal(answer.http, 503, answer.text)
     assert.equal(answer.body.error.code, 'temporarily_unavailable')
     assert.ok(Number(answer.headers.get('retry-after')) >= 1)
-    told503 += 1
+    rejected503 += 1
     await delay(20)
   }
   throw new Error('nobody took the request')
 }
 
-let told503 = 0
+let rejected503 = 0
 
 it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothing double (F-14, F-15)', async () => {
   let isOver = false
@@ -49,9 +49,9 @@ it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothi
   const initiated: string[] = []
   const client = async (_: unknown, n: number) => {
     while (!isOver) {
-      const charge = await sendUntilTaken(n, CHARGE, chargeBody(card))
+      const charge = await retryUntilAccepted(n, CHARGE, chargeBody(card))
       charged.push(charge.body.data.uuid)
-      const payment = await sendUntilTaken(n, INITIATE, initiateBody())
+      const payment = await retryUntilAccepted(n, INITIATE, initiateBody())
       initiated.push(payment.body.data.uuid)
     }
   }
@@ -64,7 +64,7 @@ it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothi
   isOver = true
   await clients
   assert.ok(cut >= CUTS, `${cut} connections were cut`)
-  assert.ok(told503 > 0, 'some requests were hit')
+  assert.ok(rejected503 > 0, 'some requests were hit')
 
   // Those whose settlement was cut off are found by the resolver.
   for (const uuid of charged) assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)

@@ -41,7 +41,7 @@ describe('two requests that lock the same in opposite orders (F-22)', () => {
   })
 })
 
-const giveUp = sql<unknown>`do $$ begin raise exception 'given up' using errcode = 'serialization_failure'; end $$`
+const raiseSerializationFailure = sql<unknown>`do $$ begin raise exception 'given up' using errcode = 'serialization_failure'; end $$`
 
 // A sequence forgets nothing that is rolled back, so that it counts how often the statement was begun.
 const lockRows = sql<{ begun: bigint }>`
@@ -54,13 +54,13 @@ where locktype = 'advisory' and not granted and database = (select oid from pg_d
 
 describe('a statement without a transaction that is given up for the sake of another (F-22)', () => {
   /** Locks one row after the other, while somebody who holds the second asks for the first. Answers what it drew. */
-  async function lockInCircle(asked: Db): Promise<bigint[]> {
+  async function lockInCycle(target: Db): Promise<bigint[]> {
     const statement = Promise.withResolvers<{ begun: bigint }[]>()
     await db.transaction(async (tx) => {
       // Whoever looks first finds the circle and gives up: that is not to be us.
       await tx.script(`set local deadlock_timeout = '1min'; set local lock_timeout = '20s'`)
       await tx.query(lockRow, [1])
-      asked.query(lockRows, [[2, 1]]).then(statement.resolve, statement.reject)
+      target.query(lockRows, [[2, 1]]).then(statement.resolve, statement.reject)
       while ((await tx.query(countWaiting))[0]?.count === 0) await systemClock.sleep(10)
       await tx.query(lockRow, [2])
     })
@@ -69,19 +69,19 @@ describe('a statement without a transaction that is given up for the sake of ano
 
   it('is sent again', async () => {
     await db.script('create sequence runs_of_the_test; grant usage on sequence runs_of_the_test to public')
-    assert.deepEqual(await lockInCircle(db), [3n, 4n], 'it drew two numbers in vain, and two more')
+    assert.deepEqual(await lockInCycle(db), [3n, 4n], 'it drew two numbers in vain, and two more')
   })
 
   it('is sent again behind the wall too', async () => {
     await db.script('alter sequence runs_of_the_test restart')
-    assert.deepEqual(await lockInCircle(db.forMerchant(randomUUID())), [3n, 4n])
+    assert.deepEqual(await lockInCycle(db.forMerchant(randomUUID())), [3n, 4n])
   })
 
   it('is told as something that may be asked again, when it is given up each time', async () => {
     let runs = 0
     const work = db.transaction(async (tx) => {
       runs += 1
-      await tx.query(giveUp)
+      await tx.query(raiseSerializationFailure)
     })
     await assert.rejects(work, (error) => error instanceof DbUnavailable && error.isRolledBack)
     assert.equal(runs, 3)

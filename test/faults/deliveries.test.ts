@@ -63,7 +63,7 @@ const pending = async () => (await db.query(countPending))[0]?.count ?? -1
 const worker = (env: Record<string, string> = {}) => deployment.startService(env, 'worker')
 
 /** As if they had just run out. */
-async function endEveryLease(): Promise<void> {
+async function expireLeases(): Promise<void> {
   await db.query(endLeases)
 }
 
@@ -82,7 +82,7 @@ describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, worke
       if (kill < KILLS - 2) workers.push(worker())
     }
     await eventually(consumer.inFlight, (count) => count === 0, 10_000)
-    await endEveryLease()
+    await expireLeases()
     await Promise.all([worker(), worker()])
     await eventually(pending, (count) => count === 0, 150_000)
 

@@ -24,9 +24,14 @@ let refundAnswer: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' 
 rig.gateway.refund = async () => refundAnswer
 rig.gateway.verifyRefund = async () => refundAnswer
 
-type News = DisputeReport['status'] | 'paid'
+type ReportedStatus = DisputeReport['status'] | 'paid'
 
-async function hear(paymentId: string, news: News, app = rig.app, reference = 'dp-1'): Promise<void> {
+async function applyReport(
+  paymentId: string,
+  news: ReportedStatus,
+  app = rig.app,
+  reference = 'dp-1',
+): Promise<void> {
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
   const { key, amount } = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
   const disputes = news === 'paid' ? {} : { disputes: [{ status: news, amount, reference }] }
@@ -42,7 +47,7 @@ async function refund(paymentId: string): Promise<void> {
 }
 
 /** The background asks what became of the refunds that are under way. */
-async function proveRefunds(): Promise<void> {
+async function resolveRefunds(): Promise<void> {
   rig.clock.advance(60_000)
   for (const piece of await claimRefunds(rig.app, 100)) await piece()
 }
@@ -83,7 +88,7 @@ describe('F-36: news in any order', () => {
       refundAnswer = { kind: 'succeeded', gatewayReference: 're-1' }
       for (const order of permutations(['paid', 'refund', 'open', end] as const)) {
         const id = await newCharge()
-        for (const news of order) await (news === 'refund' ? refund(id) : hear(id, news))
+        for (const news of order) await (news === 'refund' ? refund(id) : applyReport(id, news))
         const { status, refundedMinor } = await rig.payment(id)
         const told = order.join(', ')
         const left = end === 'won' ? PAID - refundedMinor : 0n
@@ -99,15 +104,15 @@ describe('F-36: news in any order', () => {
         for (const order of permutations(['open', end, 'proof'] as const)) {
           refundAnswer = { kind: 'pending', gatewayReference: 're-1' }
           const id = await newCharge()
-          await hear(id, 'paid')
+          await applyReport(id, 'paid')
           await refund(id)
           refundAnswer =
             proof === 'succeeded'
               ? { kind: 'succeeded', gatewayReference: 're-1' }
               : { kind: 'failed', message: 'no', gatewayReference: 're-1' }
           for (const news of order) {
-            if (news !== 'proof') await hear(id, news)
-            else await proveRefunds()
+            if (news !== 'proof') await applyReport(id, news)
+            else await resolveRefunds()
           }
           const { refundedMinor } = await rig.payment(id)
           const told = `${proof}: ${order.join(', ')}`
@@ -124,14 +129,22 @@ describe('F-36: news in any order', () => {
     const other = rig.anotherApp()
     for (let round = 0; round < 5; round += 1) {
       const id = await newCharge()
-      await hear(id, 'paid')
-      await Promise.all([hear(id, 'open'), hear(id, 'open', other), hear(id, 'won', other)])
-      await Promise.all([hear(id, 'won'), hear(id, 'won', other), hear(id, 'open')])
+      await applyReport(id, 'paid')
+      await Promise.all([
+        applyReport(id, 'open'),
+        applyReport(id, 'open', other),
+        applyReport(id, 'won', other),
+      ])
+      await Promise.all([applyReport(id, 'won'), applyReport(id, 'won', other), applyReport(id, 'open')])
       assert.deepEqual(await sumsOf(id), { wallet: PAID, disputed: 0n })
       const second = await newCharge()
-      await hear(second, 'paid')
-      await Promise.all([hear(second, 'lost'), hear(second, 'lost', other), hear(second, 'open', other)])
-      await hear(second, 'lost')
+      await applyReport(second, 'paid')
+      await Promise.all([
+        applyReport(second, 'lost'),
+        applyReport(second, 'lost', other),
+        applyReport(second, 'open', other),
+      ])
+      await applyReport(second, 'lost')
       assert.deepEqual(await sumsOf(second), { wallet: 0n, disputed: 0n })
     }
   })
@@ -147,7 +160,7 @@ describe('F-36: news in any order', () => {
       ['open', 'dp-2'],
       ['lost', 'dp-2'],
     ] as const)
-      await hear(id, news, rig.app, reference)
+      await applyReport(id, news, rig.app, reference)
     assert.deepEqual((await pathOf(rig.db, id)).slice(-4), ['disputed', 'successful', 'disputed', 'reversed'])
     assert.deepEqual(await sumsOf(id), { wallet: 0n, disputed: 0n })
   })
@@ -156,10 +169,10 @@ describe('F-36: news in any order', () => {
 describe('F-36: two disputes about one payment', () => {
   const PARTS = { 'dp-1': 4_000n, 'dp-2': 5_000n }
   type Name = keyof typeof PARTS
-  type Stand = Partial<Record<Name, DisputeReport['status']>>
+  type DisputeStatuses = Partial<Record<Name, DisputeReport['status']>>
 
   /** The gateway is asked, and tells of all its disputes, the latest first. */
-  async function look(paymentId: string, stand: Stand, app = rig.app): Promise<void> {
+  async function applyDisputes(paymentId: string, stand: DisputeStatuses, app = rig.app): Promise<void> {
     const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
     const names = (Object.keys(stand) as Name[]).sort().reverse()
     const disputes = names.map((reference) => {
@@ -171,7 +184,7 @@ describe('F-36: two disputes about one payment', () => {
   }
 
   /** What may be seen between nothing and the end. */
-  const standsOf = (first: DisputeReport['status'], second: DisputeReport['status']): Stand[] => [
+  const statusesOf = (first: DisputeReport['status'], second: DisputeReport['status']): DisputeStatuses[] => [
     { 'dp-1': 'open' },
     { 'dp-1': first, 'dp-2': 'open' },
     { 'dp-1': 'open', 'dp-2': second },
@@ -180,12 +193,12 @@ describe('F-36: two disputes about one payment', () => {
   for (const first of ['won', 'lost'] as const)
     for (const second of ['won', 'lost'] as const)
       it(`that are ${first} and ${second} come to one sum, whatever was seen of them on the way`, async () => {
-        const stands = standsOf(first, second)
+        const stands = statusesOf(first, second)
         for (let seen = 0; seen < 2 ** stands.length; seen += 1) {
           const id = await newCharge()
-          await hear(id, 'paid')
-          for (const [n, stand] of stands.entries()) if (seen & (1 << n)) await look(id, stand)
-          for (let n = 0; n < 2; n += 1) await look(id, { 'dp-1': first, 'dp-2': second })
+          await applyReport(id, 'paid')
+          for (const [n, stand] of stands.entries()) if (seen & (1 << n)) await applyDisputes(id, stand)
+          for (let n = 0; n < 2; n += 1) await applyDisputes(id, { 'dp-1': first, 'dp-2': second })
           const lost = (first === 'lost' ? PARTS['dp-1'] : 0n) + (second === 'lost' ? PARTS['dp-2'] : 0n)
           const told = seen.toString(2)
           assert.deepEqual(await sumsOf(id), { wallet: PAID - lost, disputed: 0n }, told)
@@ -195,8 +208,8 @@ describe('F-36: two disputes about one payment', () => {
 
   it('never take more than was paid, also when both claim all of it', async () => {
     const id = await newCharge()
-    await hear(id, 'paid')
-    for (const reference of ['dp-1', 'dp-2']) await hear(id, 'lost', rig.app, reference)
+    await applyReport(id, 'paid')
+    for (const reference of ['dp-1', 'dp-2']) await applyReport(id, 'lost', rig.app, reference)
     assert.deepEqual(await sumsOf(id), { wallet: 0n, disputed: 0n })
   })
 
@@ -204,11 +217,15 @@ describe('F-36: two disputes about one payment', () => {
     const other = rig.anotherApp()
     for (let round = 0; round < 5; round += 1) {
       const id = await newCharge()
-      await hear(id, 'paid')
-      await look(id, { 'dp-1': 'open' })
+      await applyReport(id, 'paid')
+      await applyDisputes(id, { 'dp-1': 'open' })
       const stand = { 'dp-1': 'lost', 'dp-2': 'lost' } as const
-      await Promise.all([look(id, stand), look(id, stand, other), look(id, { 'dp-1': 'open' }, other)])
-      await look(id, stand)
+      await Promise.all([
+        applyDisputes(id, stand),
+        applyDisputes(id, stand, other),
+        applyDisputes(id, { 'dp-1': 'open' }, other),
+      ])
+      await applyDisputes(id, stand)
       assert.deepEqual(await sumsOf(id), { wallet: 1_000n, disputed: 0n })
     }
   })
@@ -225,14 +242,14 @@ describe('a doorbell about a payment that has succeeded', () => {
     return { id, attempt: await rig.attempt(id) }
   }
 
-  const ring = (attempt: Awaited<ReturnType<typeof rig.attempt>>) =>
+  const notifyDispute = (attempt: Awaited<ReturnType<typeof rig.attempt>>) =>
     rig.deliverWebhook(attempt, { isDispute: true })
 
   it('makes us ask only when it is about a dispute', async () => {
     const { id, attempt } = await paidCharge()
     await rig.deliverWebhook(attempt)
     assert.equal(await rig.resolve(), 0)
-    await ring(attempt)
+    await notifyDispute(attempt)
     rig.gateway.answers('verify', paid(open))
     assert.equal(await rig.resolve(), 1)
     assert.equal((await rig.payment(id)).status, 'disputed')
@@ -241,7 +258,7 @@ describe('a doorbell about a payment that has succeeded', () => {
   it('is asked about until somebody answers, however long ago it was paid', async () => {
     const { id, attempt } = await paidCharge()
     rig.clock.advance(90 * DAY_MS)
-    await ring(attempt)
+    await notifyDispute(attempt)
     rig.gateway.answers('verify', NO_ANSWER, NO_ANSWER, paid(open))
     for (let n = 0; n < 3; n += 1) {
       assert.equal(await rig.resolve(), 1)
@@ -252,7 +269,7 @@ describe('a doorbell about a payment that has succeeded', () => {
 
   it('that nobody rings again is looked at every day while the dispute is open, and then no more', async () => {
     const { id, attempt } = await paidCharge()
-    await ring(attempt)
+    await notifyDispute(attempt)
     rig.gateway.answers('verify', paid(open), paid(open))
     assert.equal(await rig.resolve(), 1)
     assert.equal(await rig.resolve(), 0)
@@ -271,7 +288,7 @@ describe('a doorbell about a payment that has succeeded', () => {
 
   it('changes nothing when the dispute is in another currency than was paid', async () => {
     const { id, attempt } = await paidCharge()
-    await ring(attempt)
+    await notifyDispute(attempt)
     rig.gateway.answers(
       'verify',
       paid({ disputes: [{ status: 'open', amount: money(5n, 'USD'), reference: 'x' }] }),

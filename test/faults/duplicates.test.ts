@@ -33,7 +33,7 @@ const other = { ...rig.anotherApp(), log }
 
 const GIVEN: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' }
 const FAILED: RefundOutcome = { kind: 'failed', message: 'The account is closed.', gatewayReference: 're-1' }
-const SILENT: RefundOutcome = { kind: 'unknown', reason: 'no_answer', message: '' }
+const NO_ANSWER: RefundOutcome = { kind: 'unknown', reason: 'no_answer', message: '' }
 let refundAnswer: RefundOutcome = GIVEN
 let given = 0
 const refund = async () => {
@@ -53,7 +53,12 @@ afterEach(async () => {
 })
 
 /** What a gateway says about an attempt that was paid. */
-async function say(paymentId: string, number: number, disputes?: DisputeReport[], by = app): Promise<void> {
+async function applySuccess(
+  paymentId: string,
+  number: number,
+  disputes?: DisputeReport[],
+  by = app,
+): Promise<void> {
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId, number) }
   const outcome = paid(disputes && { disputes })({ key: known.attempt.gatewayKey, amount: PAID })
   await applyOutcome(by, known, outcome, { source: 'webhook' })
@@ -70,8 +75,8 @@ async function paidTwice(beforePaying = () => {}): Promise<string> {
   const view = { payment: await rig.payment(payment.id), attempts, attempt: attempts.at(-1) }
   await startAttempt(app, await cancelAttempt(app, view), { channel: 'card' })
   beforePaying()
-  await say(payment.id, 2)
-  await say(payment.id, 1)
+  await applySuccess(payment.id, 2)
+  await applySuccess(payment.id, 1)
   assert.equal((await rig.attempt(payment.id, 1)).status, 'duplicate_success')
   return payment.id
 }
@@ -81,14 +86,14 @@ const casesOf = async (paymentId: string) => {
   return rows.filter((one) => one.paymentId === paymentId)
 }
 
-const shownOf = async (paymentId: string) =>
+const serializedOf = async (paymentId: string) =>
   (await casesOf(paymentId)).map(({ kind, closedAt }) => `${kind} ${closedAt ? 'closed' : 'open'}`)
 
 const refundsOf = async (payment: string) =>
   (await listRefunds(app, merchant, { payment })).rows.map(({ status }) => status)
 
 /** What we owe to the payer for the second payment. */
-async function owed(paymentId: string): Promise<number> {
+async function duplicatesOwed(paymentId: string): Promise<number> {
   const lines = (await postingsOf(rig.db, paymentId)).filter((line) => line.includes(' duplicates '))
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
@@ -105,26 +110,29 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
       errors.map(({ message }) => message),
       ['money that came twice needs a person: its gateway cannot send it back'],
     )
-    assert.deepEqual(await shownOf(id), ['duplicate_not_refundable open'])
+    assert.deepEqual(await serializedOf(id), ['duplicate_not_refundable open'])
     gateway.refund = refund
     await refundDuplicates(app)
     assert.deepEqual(await refundsOf(id), ['successful'])
-    assert.deepEqual([await shownOf(id), await owed(id)], [['duplicate_not_refundable closed'], 0])
+    assert.deepEqual(
+      [await serializedOf(id), await duplicatesOwed(id)],
+      [['duplicate_not_refundable closed'], 0],
+    )
   })
 
   it('is over when a person says so, in the books too, and only once', async () => {
     const id = await paidTwice()
     delete gateway.refund
     await refundDuplicates(app)
-    assert.equal(await owed(id), 10_000)
+    assert.equal(await duplicatesOwed(id), 10_000)
     const [stuck] = await casesOf(id)
     assert.ok(stuck)
     await Promise.all([closeCase(app, stuck.id, 'By bank.'), closeCase(other, stuck.id, 'By bank.')])
     gateway.refund = refund
     clock.advance(2 * HOUR_MS)
     await refundDuplicates(app)
-    assert.deepEqual([given, await owed(id)], [0, 0])
-    assert.deepEqual(await shownOf(id), ['duplicate_not_refundable closed'])
+    assert.deepEqual([given, await duplicatesOwed(id)], [0, 0])
+    assert.deepEqual(await serializedOf(id), ['duplicate_not_refundable closed'])
   })
 
   it('is nothing that the deployment owes, where it went to the merchant itself', async () => {
@@ -147,7 +155,7 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
     const id = await paidTwice()
     refundAnswer = FAILED
     await refundDuplicates(app)
-    assert.deepEqual(await shownOf(id), ['duplicate_refund_failed open'])
+    assert.deepEqual(await serializedOf(id), ['duplicate_refund_failed open'])
     assert.deepEqual(
       errors.map(({ message }) => message),
       ['money that came twice needs a person'],
@@ -162,17 +170,17 @@ describe('a chargeback about money that came twice', () => {
 
   async function disputedTwice(): Promise<string> {
     const id = await paidTwice()
-    await Promise.all([say(id, 1, dispute('open')), say(id, 1, dispute('open'), other)])
+    await Promise.all([applySuccess(id, 1, dispute('open')), applySuccess(id, 1, dispute('open'), other)])
     return id
   }
 
   it('holds up the automatic refund, and is told once', async () => {
     const id = await disputedTwice()
-    await say(id, 1, dispute('open'))
+    await applySuccess(id, 1, dispute('open'))
     clock.advance(2 * HOUR_MS)
     await refundDuplicates(app)
     assert.deepEqual([given, await refundsOf(id)], [0, []])
-    assert.deepEqual(await shownOf(id), ['duplicate_disputed open'])
+    assert.deepEqual(await serializedOf(id), ['duplicate_disputed open'])
     assert.deepEqual(
       errors.map(({ fields }) => fields.reason),
       ['duplicate_disputed'],
@@ -182,32 +190,32 @@ describe('a chargeback about money that came twice', () => {
 
   it('that is won lets the refund go on', async () => {
     const id = await disputedTwice()
-    for (let n = 0; n < 2; n += 1) await say(id, 1, dispute('won'))
+    for (let n = 0; n < 2; n += 1) await applySuccess(id, 1, dispute('won'))
     await refundDuplicates(app)
-    assert.deepEqual([given, await owed(id)], [1, 0])
-    assert.deepEqual(await shownOf(id), ['duplicate_disputed closed'])
+    assert.deepEqual([given, await duplicatesOwed(id)], [1, 0])
+    assert.deepEqual(await serializedOf(id), ['duplicate_disputed closed'])
   })
 
   it('that is lost has sent the money back, and no refund does', async () => {
     for (const isSeenOpen of [true, false]) {
       const id = isSeenOpen ? await disputedTwice() : await paidTwice()
-      await Promise.all([say(id, 1, dispute('lost')), say(id, 1, dispute('lost'), other)])
+      await Promise.all([applySuccess(id, 1, dispute('lost')), applySuccess(id, 1, dispute('lost'), other)])
       clock.advance(2 * HOUR_MS)
       await refundDuplicates(app)
-      assert.deepEqual([given, await owed(id)], [0, 0])
-      assert.deepEqual(await shownOf(id), ['duplicate_disputed closed'])
+      assert.deepEqual([given, await duplicatesOwed(id)], [0, 0])
+      assert.deepEqual(await serializedOf(id), ['duplicate_disputed closed'])
     }
   })
 
   it('is for a person where the refund came first, or where it is about a part', async () => {
     const sent = await paidTwice()
     await refundDuplicates(app)
-    for (const status of ['open', 'lost', 'lost'] as const) await say(sent, 1, dispute(status))
-    assert.deepEqual([given, await shownOf(sent)], [1, ['duplicate_disputed_after_refund open']])
+    for (const status of ['open', 'lost', 'lost'] as const) await applySuccess(sent, 1, dispute(status))
+    assert.deepEqual([given, await serializedOf(sent)], [1, ['duplicate_disputed_after_refund open']])
     const partly = await paidTwice()
-    for (let n = 0; n < 2; n += 1) await say(partly, 1, dispute('lost', money(4_000n, 'KES')))
+    for (let n = 0; n < 2; n += 1) await applySuccess(partly, 1, dispute('lost', money(4_000n, 'KES')))
     await refundDuplicates(app)
-    assert.deepEqual([given, await shownOf(partly)], [1, ['duplicate_disputed_after_refund open']])
+    assert.deepEqual([given, await serializedOf(partly)], [1, ['duplicate_disputed_after_refund open']])
     assert.equal(errors.length, 2)
   })
 
@@ -216,11 +224,11 @@ describe('a chargeback about money that came twice', () => {
     await rig.deliverWebhook(await rig.attempt(id, 1), { isDispute: true })
     gateway.answers('verify', paid({ disputes: dispute('open') }), paid({ disputes: dispute('won') }))
     assert.equal(await rig.resolve(), 1)
-    assert.deepEqual(await shownOf(id), ['duplicate_disputed open'])
+    assert.deepEqual(await serializedOf(id), ['duplicate_disputed open'])
     assert.equal(await rig.resolve(), 0)
     clock.advance(48 * HOUR_MS)
     assert.equal(await rig.resolve(), 1)
-    assert.deepEqual(await shownOf(id), ['duplicate_disputed closed'])
+    assert.deepEqual(await serializedOf(id), ['duplicate_disputed closed'])
     clock.advance(48 * HOUR_MS)
     assert.equal(await rig.resolve(), 0)
     await refundDuplicates(app)
@@ -238,7 +246,7 @@ describe('a refund that fails after it was successful', () => {
     return { id: payment.id, ring: () => wakeRefunds(app, { gateway: NAME, accountId: null, key }) }
   }
 
-  async function look(): Promise<number> {
+  async function recheckRefunds(): Promise<number> {
     const pieces = await claimRefunds(app, 100)
     for (const piece of pieces) await piece()
     return pieces.length
@@ -253,11 +261,11 @@ describe('a refund that fails after it was successful', () => {
     const { id, ring } = await refunded()
     refundAnswer = FAILED
     await ring()
-    assert.equal(await look(), 1)
+    assert.equal(await recheckRefunds(), 1)
     await ring()
-    assert.equal(await look(), 0)
+    assert.equal(await recheckRefunds(), 0)
     assert.deepEqual(await shown(id), [['successful', 'failed_late', null]])
-    assert.deepEqual(await shownOf(id), ['refund_failed_late open'])
+    assert.deepEqual(await serializedOf(id), ['refund_failed_late open'])
     assert.deepEqual(
       errors.map(({ message }) => message),
       ['a refund that was successful has failed, and needs a person'],
@@ -266,21 +274,21 @@ describe('a refund that fails after it was successful', () => {
     const before = await postingsOf(rig.db, id)
     await closeCase(app, late?.id ?? '', 'Sent by bank.')
     assert.deepEqual(
-      [await shownOf(id), await postingsOf(rig.db, id)],
+      [await serializedOf(id), await postingsOf(rig.db, id)],
       [['refund_failed_late closed'], before],
     )
   })
 
   it('is asked about until somebody answers, and not again when all is well', async () => {
     const { id, ring } = await refunded()
-    refundAnswer = SILENT
+    refundAnswer = NO_ANSWER
     await ring()
-    assert.equal(await look(), 1)
+    assert.equal(await recheckRefunds(), 1)
     clock.advance(60_000)
     refundAnswer = GIVEN
-    assert.equal(await look(), 1)
+    assert.equal(await recheckRefunds(), 1)
     clock.advance(HOUR_MS)
-    assert.equal(await look(), 0)
+    assert.equal(await recheckRefunds(), 0)
     assert.deepEqual(await shown(id), [['successful', null, null]])
     assert.deepEqual([given, errors], [1, []])
   })

@@ -40,8 +40,8 @@ async function chargeWith(faults: Fault[], questions: Fault[] = []): Promise<str
 }
 
 async function requireChargedOnce(uuids: string[]): Promise<void> {
-  const truths = await Promise.all(uuids.map((uuid) => deployment.awaitFinal(uuid)))
-  for (const truth of truths) assert.deepEqual(truth, CHARGED_ONCE)
+  const snapshots = await Promise.all(uuids.map((uuid) => deployment.awaitFinal(uuid)))
+  for (const truth of snapshots) assert.deepEqual(truth, CHARGED_ONCE)
 }
 
 const onCharge = (kind: string, ms?: number): Fault => ({ kind, on: 'charge', times: 1, ms })

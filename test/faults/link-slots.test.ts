@@ -56,7 +56,7 @@ async function newLink(maxPayments: number) {
   return record
 }
 
-async function begin(link: { id: string }): Promise<PaymentRow> {
+async function startPayment(link: { id: string }): Promise<PaymentRow> {
   const input = {
     reference: newReference(),
     amount: money(10_000n, 'KES'),
@@ -88,13 +88,13 @@ async function started(payment: PaymentRow): Promise<void> {
   assert.equal(await press(payment), 'processing')
 }
 
-async function ask(payment: PaymentRow): Promise<string> {
+async function verifyPayment(payment: PaymentRow): Promise<string> {
   clock.advance(5_000)
   return (await refreshCheckout(app, await look(payment), 'return')).payment.status
 }
 
 /** The gateway rings while it is asked, and has declined the attempt. */
-async function declinedWithRing(payment: PaymentRow): Promise<void> {
+async function declinedWithWebhook(payment: PaymentRow): Promise<void> {
   await started(payment)
   clock.advance(5_000)
   gateway.answers('verify', async () => {
@@ -113,17 +113,17 @@ async function stateOf({ id }: { id: string }): Promise<string> {
 describe('a slot at a link', () => {
   it('is kept while the outcome is not known, and given back with a decline', async () => {
     const link = await newLink(1)
-    const [one, another] = [await begin(link), await begin(link)]
+    const [one, another] = [await startPayment(link), await startPayment(link)]
     gateway.answers('startCheckout', NO_ANSWER)
     assert.equal(await press(one), 'processing')
     assert.equal(await press(another), 'payment_link_busy')
     gateway.answers('verify', CANCELLED)
-    assert.equal(await ask(one), 'pending')
+    assert.equal(await verifyPayment(one), 'pending')
     assert.equal(await stateOf(link), '0 paid, 0 taken, active')
     await started(another)
     assert.equal(await press(one), 'payment_link_busy')
     gateway.answers('verify', paid())
-    assert.equal(await ask(another), 'successful')
+    assert.equal(await verifyPayment(another), 'successful')
     assert.equal(await press(one), 'payment_link_ended')
     assert.equal(await press(one), 'invalid_state')
     assert.equal((await rig.payment(one.id)).status, 'expired')
@@ -131,14 +131,14 @@ describe('a slot at a link', () => {
 
   it('stays with a payer who goes on to another way while the first page can still be paid', async () => {
     const link = await newLink(1)
-    const [one, another] = [await begin(link), await begin(link)]
+    const [one, another] = [await startPayment(link), await startPayment(link)]
     await started(one)
     gateway.answers('cancel', PENDING)
     assert.equal((await cancelAttempt(app, await look(one))).payment.status, 'pending')
     assert.equal(await press(another), 'payment_link_busy')
     await started(one)
     gateway.answers('verify', paid())
-    assert.equal(await ask(one), 'successful')
+    assert.equal(await verifyPayment(one), 'successful')
     assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
   })
 
@@ -146,16 +146,16 @@ describe('a slot at a link', () => {
     const { recovery } = gateway
     gateway.recovery = { ...recovery, paysAfterDecline: true }
     const link = await newLink(1)
-    const [one, another] = [await begin(link), await begin(link)]
+    const [one, another] = [await startPayment(link), await startPayment(link)]
     await started(one)
     gateway.answers('verify', CANCELLED)
-    assert.equal(await ask(one), 'pending')
+    assert.equal(await verifyPayment(one), 'pending')
     assert.equal((await rig.attempt(one.id)).status, 'declined')
     assert.equal(await press(another), 'payment_link_busy')
     clock.advance(180_000)
     assert.equal(await releaseIdleSlots(app), 0, 'the page is still watched')
     gateway.answers('verify', paid())
-    assert.equal(await ask(one), 'successful')
+    assert.equal(await verifyPayment(one), 'successful')
     assert.equal(await press(another), 'payment_link_ended')
     assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
     gateway.recovery = recovery
@@ -165,10 +165,10 @@ describe('a slot at a link', () => {
     const { recovery } = gateway
     gateway.recovery = { ...recovery, paysAfterDecline: true }
     const link = await newLink(1)
-    const one = await begin(link)
+    const one = await startPayment(link)
     await started(one)
     gateway.answers('verify', CANCELLED, CANCELLED)
-    assert.equal(await ask(one), 'pending')
+    assert.equal(await verifyPayment(one), 'pending')
     assert.equal(await stateOf(link), '0 paid, 1 taken, active')
     clock.advance(2 * HOUR_MS)
     await rig.expire()
@@ -179,8 +179,8 @@ describe('a slot at a link', () => {
 
   it('is kept until a doorbell that rang with the decline is answered, and then given back at once (F-43)', async () => {
     const link = await newLink(1)
-    const one = await begin(link)
-    await declinedWithRing(one)
+    const one = await startPayment(link)
+    await declinedWithWebhook(one)
     assert.equal(await stateOf(link), '0 paid, 1 taken, active', 'it may have rung about money')
     gateway.answers('verify', CANCELLED)
     await rig.resolve()
@@ -189,8 +189,8 @@ describe('a slot at a link', () => {
 
   it('that was taken again is not given back with the last look at an earlier attempt', async () => {
     const link = await newLink(1)
-    const one = await begin(link)
-    await declinedWithRing(one)
+    const one = await startPayment(link)
+    await declinedWithWebhook(one)
     clock.advance(1_000)
     assert.equal(await reserveSlot(app, one), 'available')
     gateway.answers('verify', CANCELLED)
@@ -201,19 +201,19 @@ describe('a slot at a link', () => {
 
   it('is given back when the gateway began nothing, and no attempt goes without one (F-27)', async () => {
     const link = await newLink(1)
-    const [one, another] = [await begin(link), await begin(link)]
+    const [one, another] = [await startPayment(link), await startPayment(link)]
     gateway.answers('startCheckout', NOT_SENT)
     assert.equal(await press(one), 'pending')
     await started(another)
-    const careless: LinksApp = { ...app, checkCapacity: async () => 'available' }
-    const sent = startAttempt(careless, await look(one), { channel: 'card' })
+    const withoutCapacityCheck: LinksApp = { ...app, checkCapacity: async () => 'available' }
+    const sent = startAttempt(withoutCapacityCheck, await look(one), { channel: 'card' })
     await assert.rejects(sent, /has no slot at its link/)
     assert.equal((await rig.payment(one.id)).status, 'pending')
   })
 
   it('that was taken by a process which died before the attempt is given back after a while', async () => {
     const link = await newLink(1)
-    const [one, another] = [await begin(link), await begin(link)]
+    const [one, another] = [await startPayment(link), await startPayment(link)]
     assert.equal(await reserveSlot(app, one), 'available')
     assert.equal(await press(another), 'payment_link_busy')
     assert.equal(await releaseIdleSlots(app), 0, 'it may be on its way to the attempt')
@@ -226,7 +226,7 @@ describe('a slot at a link', () => {
 
   it('that is taken again is fresh again: it is not dropped between the press and the attempt', async () => {
     const link = await newLink(1)
-    const one = await begin(link)
+    const one = await startPayment(link)
     assert.equal(await reserveSlot(app, one), 'available')
     clock.advance(180_000)
     assert.equal(await reserveSlot(app, one), 'available')
@@ -236,7 +236,7 @@ describe('a slot at a link', () => {
 
   it('is taken once by one payment, also when two processes take it at once', async () => {
     const link = await newLink(2)
-    const [one, another] = [await begin(link), await begin(link)]
+    const [one, another] = [await startPayment(link), await startPayment(link)]
     gateway.answers('startCheckout', STARTED, STARTED)
     await Promise.all([press(one), press(one, otherProcess)])
     assert.equal(await stateOf(link), '0 paid, 1 taken, active')
@@ -247,18 +247,18 @@ describe('a slot at a link', () => {
 
   it('that is gone does not keep late money from being counted: it is one more than asked for, and shown (F-35)', async () => {
     const link = await newLink(1)
-    const [late, another] = [await begin(link), await begin(link)]
+    const [late, another] = [await startPayment(link), await startPayment(link)]
     await started(late)
     clock.advance(2 * HOUR_MS)
     gateway.answers('verify', PENDING)
     await rig.expire()
     assert.equal((await rig.payment(late.id)).status, 'expired')
     assert.equal(await stateOf(link), '0 paid, 0 taken, active')
-    const fresh = await begin(link)
+    const fresh = await startPayment(link)
     assert.equal(await press(another), 'invalid_state', 'its own time is up')
     await started(fresh)
     gateway.answers('verify', paid())
-    assert.equal(await ask(fresh), 'successful')
+    assert.equal(await verifyPayment(fresh), 'successful')
     gateway.answers('verify', paid())
     await rig.deliverWebhook(await rig.attempt(late.id))
     await rig.resolve()
@@ -277,10 +277,10 @@ describe('the count of a link', () => {
     while ((await countOnePayment(app)) > 0);
     const link = await newLink(3)
     for (let n = 0; n < 3; n += 1) {
-      const payment = await begin(link)
+      const payment = await startPayment(link)
       await started(payment)
       gateway.answers('verify', paid())
-      assert.equal(await ask(payment), 'successful')
+      assert.equal(await verifyPayment(payment), 'successful')
     }
     assert.equal((await rig.db.query(selectPaid, [link.id]))[0]?.slots, 3)
     assert.equal(await stateOf(link), '3 paid, 3 taken, completed')

@@ -17,20 +17,20 @@ const services = await Promise.all([deployment.startService(), deployment.startS
 const [{ api }] = services
 const { db } = deployment
 
-interface Begun {
+interface StartedPayment {
   id: string
   reference: string
   payer: Payer
   checkout: Page
 }
 
-const selectBegun = sql<{ id: string; reference: string; email: string }>`
+const selectStarted = sql<{ id: string; reference: string; email: string }>`
 select id, reference, customer_email as email
 from payments
 where link_id = $1`
 
 /** So many people fill the form in at once, every other one at the other process, and stand before the checkout. */
-async function fillInAll(link: { uuid: string; slug: string }, count: number): Promise<Begun[]> {
+async function fillInAll(link: { uuid: string; slug: string }, count: number): Promise<StartedPayment[]> {
   const people = await Promise.all(
     Array.from({ length: count }, async (_, n) => {
       const payer = createPayer()
@@ -40,7 +40,7 @@ async function fillInAll(link: { uuid: string; slug: string }, count: number): P
       return { payer, email, checkout: await payer.open(location ?? '') }
     }),
   )
-  const payments = await db.query(selectBegun, [link.uuid])
+  const payments = await db.query(selectStarted, [link.uuid])
   assert.equal(payments.length, count)
   return people.map((person) => {
     const payment = payments.find(({ email }) => email === person.email)
@@ -49,7 +49,7 @@ async function fillInAll(link: { uuid: string; slug: string }, count: number): P
   })
 }
 
-const play = ({ reference }: { reference: string }, n: number, instrument = 'card_success') =>
+const completeAsPayer = ({ reference }: { reference: string }, n: number, instrument = 'card_success') =>
   (n % 2 ? services[1] : services[0]).api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
     instrument,
   })
@@ -64,10 +64,10 @@ function tally(answers: readonly (ApiResponse | undefined)[]): Record<string, nu
 }
 
 /** What the link says, and what the provider has really taken. */
-async function truthAbout(uuid: string) {
+async function snapshotOf(uuid: string) {
   const { paymentsCount, amountCollected, status } = (await api.get(`/api/v1/payment-links/${uuid}`)).body
     .data
-  const payments = await db.query(selectBegun, [uuid])
+  const payments = await db.query(selectStarted, [uuid])
   const executions = await Promise.all(payments.map(({ id }) => deployment.sandbox.executions(id)))
   return { paymentsCount, amountCollected, status, executions: executions.flat().length }
 }
@@ -80,7 +80,7 @@ group by type
 order by type`
 
 /** Counting follows in the background. */
-async function hasTold(uuid: string, told: string[]): Promise<void> {
+async function assertEmitted(uuid: string, told: string[]): Promise<void> {
   const read = async () =>
     (await db.query(countEvents, [uuid])).map(({ type, events }) => `${events} ${type}`)
   await eventually(read, (events) => events.join() === told.join(), 10_000)
@@ -93,7 +93,7 @@ describe('50 payers at once over two processes (F-47)', () => {
     // A tool presses for most of them; the others press on their pages, at the same moment.
     const isOnPage = (_: unknown, n: number) => n % 3 === 0
     const [answers, pressed] = await Promise.all([
-      Promise.all(people.map((one, n) => (isOnPage(one, n) ? undefined : play(one, n)))),
+      Promise.all(people.map((one, n) => (isOnPage(one, n) ? undefined : completeAsPayer(one, n)))),
       Promise.all(
         people
           .filter(isOnPage)
@@ -101,38 +101,38 @@ describe('50 payers at once over two processes (F-47)', () => {
       ),
     ])
     const { successful = 0, payment_link_busy: busy = 0, payment_link_ended: ended = 0 } = tally(answers)
-    const led = pressed.filter(({ page }) => page.url.endsWith('/continue'))
-    assert.equal(successful + led.length, 1)
+    const redirected = pressed.filter(({ page }) => page.url.endsWith('/continue'))
+    assert.equal(successful + redirected.length, 1)
     assert.equal(
       successful + busy + ended,
       answers.filter((answer) => answer).length,
       JSON.stringify(tally(answers)),
     )
-    for (const { page } of pressed.filter((one) => !led.includes(one))) {
+    for (const { page } of pressed.filter((one) => !redirected.includes(one))) {
       assert.match(headingOf(page), /^(Somebody is paying at this moment|This link takes no more payments)$/)
       assert.match(mainTextOf(page), /You have not been charged\./)
     }
-    for (const one of led) assert.equal((await play(one, 0)).body.data.status, 'successful')
-    assert.deepEqual(await truthAbout(link.uuid), {
+    for (const one of redirected) assert.equal((await completeAsPayer(one, 0)).body.data.status, 'successful')
+    assert.deepEqual(await snapshotOf(link.uuid), {
       ...{ paymentsCount: 1, amountCollected: '1250.50', status: 'completed', executions: 1 },
     })
-    const again = await Promise.all(people.map((one, n) => play(one, n)))
+    const again = await Promise.all(people.map((one, n) => completeAsPayer(one, n)))
     assert.equal(tally(again).successful, undefined, 'nobody is charged later either')
-    const [other] = pressed.filter((one) => !led.includes(one))
+    const [other] = pressed.filter((one) => !redirected.includes(one))
     assert.ok(other)
     assert.equal(headingOf(await other.payer.open(other.checkout.url)), 'This link takes no more payments')
-    await hasTold(link.uuid, ['1 payment_link.completed', '1 payment_link.paid'])
+    await assertEmitted(link.uuid, ['1 payment_link.completed', '1 payment_link.paid'])
   })
 
   it('on a link for ten: ten are charged', async () => {
     const link = await makeLink(api, { maxPayments: 10 })
     const people = await fillInAll(link, PAYERS)
-    const answers = await Promise.all(people.map((one, n) => play(one, n)))
+    const answers = await Promise.all(people.map((one, n) => completeAsPayer(one, n)))
     assert.equal(tally(answers).successful, 10, JSON.stringify(tally(answers)))
-    assert.deepEqual(await truthAbout(link.uuid), {
+    assert.deepEqual(await snapshotOf(link.uuid), {
       ...{ paymentsCount: 10, amountCollected: '12505.00', status: 'completed', executions: 10 },
     })
-    await hasTold(link.uuid, ['1 payment_link.completed', '10 payment_link.paid'])
+    await assertEmitted(link.uuid, ['1 payment_link.completed', '10 payment_link.paid'])
   })
 
   it('on a link for ten, when every third card is declined: the places go to others until ten have paid', async () => {
@@ -145,7 +145,7 @@ describe('50 payers at once over two processes (F-47)', () => {
     }))
     let paid = 0
     for (let round = 0; left.length > 0 && round < PAYERS; round += 1) {
-      const answers = await Promise.all(left.map((one) => play(one, one.n, one.instrument)))
+      const answers = await Promise.all(left.map((one) => completeAsPayer(one, one.n, one.instrument)))
       paid += tally(answers).successful ?? 0
       left = left
         .filter(
@@ -156,7 +156,7 @@ describe('50 payers at once over two processes (F-47)', () => {
         .map((one) => ({ ...one, instrument: 'card_success' }))
     }
     assert.equal(paid, 10)
-    assert.deepEqual(await truthAbout(link.uuid), {
+    assert.deepEqual(await snapshotOf(link.uuid), {
       ...{ paymentsCount: 10, amountCollected: '12505.00', status: 'completed', executions: 10 },
     })
   })

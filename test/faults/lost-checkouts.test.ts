@@ -31,7 +31,7 @@ const { app, clock, gateway } = rig
 
 const HOUR_MS = 3_600_000
 // Longer than any lease here.
-const A_LEASE_MS = 60_000
+const LEASE_MS = 60_000
 
 afterEach(() => rig.endTest())
 
@@ -53,7 +53,7 @@ async function statusOf({ id }: PaymentRow): Promise<string> {
 }
 
 /** The payer's own address of this checkout, as the server answers it. */
-async function payerAsks(payment: PaymentRow, method: 'GET' | 'POST', verb = '') {
+async function requestPage(payment: PaymentRow, method: 'GET' | 'POST', verb = '') {
   const pages = pageRoutes({ ...app, requireMerchant: (id) => requireMerchant(app, id) })
   const route = pages.find((one) => one.method === method && one.path === `/pay/{accessCode}${verb}`)
   assert.ok(route)
@@ -83,13 +83,13 @@ describe('a decline on a page where the payer may try again', () => {
   it('is watched, so that a payment made there after all counts without a webhook', async (t) => {
     const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED)
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     await rig.resolve()
     assert.equal((await rig.payment(payment.id)).status, 'pending')
     gateway.answers('verify', CANCELLED, paid())
-    clock.advance(6 * A_LEASE_MS)
+    clock.advance(6 * LEASE_MS)
     await rig.resolve()
-    clock.advance(6 * A_LEASE_MS)
+    clock.advance(6 * LEASE_MS)
     await rig.resolve()
     assert.equal((await rig.payment(payment.id)).status, 'successful')
     assert.equal(await rig.credits(payment.id), 1)
@@ -98,7 +98,7 @@ describe('a decline on a page where the payer may try again', () => {
   it('is watched on when another way was paid, so that what is paid twice is found though old news came first (F-35)', async (t) => {
     const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED)
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     await rig.resolve()
     gateway.answers('startCheckout', STARTED)
     await startAttempt(app, await look(payment), { channel: 'card' })
@@ -112,7 +112,7 @@ describe('a decline on a page where the payer may try again', () => {
     await rig.resolve()
     assert.equal((await rig.attempt(payment.id, 1)).status, 'declined')
     gateway.answers('verify', paid())
-    clock.advance(6 * A_LEASE_MS)
+    clock.advance(6 * LEASE_MS)
     await rig.resolve()
     assert.equal((await rig.attempt(payment.id, 1)).status, 'duplicate_success')
     assert.equal(await rig.credits(payment.id), 1)
@@ -121,7 +121,7 @@ describe('a decline on a page where the payer may try again', () => {
   it('is asked about before its checkout ends for time', async (t) => {
     const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED, paid())
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     await rig.resolve()
     clock.advance(2 * HOUR_MS)
     await rig.expire()
@@ -138,7 +138,7 @@ describe('leaving a page that the gateway cannot close', () => {
     gateway.answers('startCheckout', STARTED)
     await startAttempt(app, await look(payment), { channel: 'card' })
 
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     gateway.answers('verify', paid(), paid())
     await rig.resolve()
     assert.equal((await rig.payment(payment.id)).status, 'successful')
@@ -161,15 +161,15 @@ describe('cancelling while the gateway does not answer', () => {
   it('leaves the payment with its gateway, and the payer before the waiting screen', async () => {
     const payment = await started()
     gateway.answers('cancel', NO_ANSWER)
-    const { accessCode, answer } = await payerAsks(payment, 'POST', '/cancel')
+    const { accessCode, answer } = await requestPage(payment, 'POST', '/cancel')
     assert.deepEqual(answer, { http: 303, redirectTo: `/pay/${accessCode}` })
     assert.equal(await statusOf(payment), 'processing awaiting_customer awaiting_customer')
-    const page = (await payerAsks(payment, 'GET')).answer
+    const page = (await requestPage(payment, 'GET')).answer
     assert.match(('html' in page && page.html?.toString()) || '', /data-status=/)
     assert.deepEqual(await pathOf(rig.db, payment.id), ['pending', 'processing'])
 
     // They had paid.
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     gateway.answers('verify', paid())
     assert.equal(await rig.resolve(), 1)
     assert.equal((await rig.payment(payment.id)).status, 'successful')
@@ -225,7 +225,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
   it('gets its next step by the same key, and ends when its time is over (F-28)', async () => {
     const payment = await started(NO_ANSWER)
     assert.equal(await statusOf(payment), 'processing outcome_unknown started')
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     gateway.answers('verify', PENDING)
     gateway.answers('startCheckout', STARTED)
     assert.equal(await rig.resolve(), 1)
@@ -272,7 +272,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     assert.equal(await rig.expire(), 1)
     assert.equal((await rig.payment(payment.id)).status, 'processing')
 
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     gateway.answers('verify', answerAbout(paid()), answerAbout(paid()))
     assert.equal(await rig.expire(), 1)
     assert.equal((await rig.payment(payment.id)).status, 'successful')

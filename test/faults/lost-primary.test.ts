@@ -21,7 +21,7 @@ afterEach(() => proxy.heal())
 
 const selectBackend = sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sleep(0.02)`
 const write = sql<unknown>`create temporary table if not exists written ()`
-const becomeReader = sql<unknown>`select set_config('default_transaction_read_only', 'on', false), pg_sleep(0.02)`
+const becomeReadOnly = sql<unknown>`select set_config('default_transaction_read_only', 'on', false), pg_sleep(0.02)`
 
 // What a server says whose wait for the standby was cancelled.
 const WARN = `
@@ -63,7 +63,7 @@ it('a transaction that goes unanswered ends, also when nothing can be rolled bac
 })
 
 it('a server that only reads is left by everybody when one was refused (F-16)', async () => {
-  await onAll(becomeReader)
+  await onAll(becomeReadOnly)
   await assert.rejects(db.query(write), (error: unknown) => {
     assert.ok(error instanceof DbUnavailable)
     return sqlStateOf(error.cause) === '25006'

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import { prepareBase } from './failover/cluster.ts'
 import { CONTROL, MODES } from './failover/modes.ts'
-import { playRound } from './failover/round.ts'
+import { prepareBase } from './failover/postgres-servers.ts'
+import { runRound } from './failover/round.ts'
 
 const TIMES = { beforeMs: 1_000, afterMs: 500 }
 const discriminating = MODES.find(({ fault }) => fault === 'F-18')
@@ -14,12 +14,12 @@ assert.ok(discriminating)
 const base = await prepareBase({ after })
 
 it('nothing that was acknowledged is lost when the standby is cut and the primary killed (F-18)', async () => {
-  const { acknowledged, lost, wrong } = await playRound(base, discriminating, TIMES)
+  const { acknowledged, lost, violations } = await runRound(base, discriminating, TIMES)
   assert.ok(acknowledged > 0)
-  assert.deepEqual({ lost, wrong }, { lost: 0, wrong: [] })
+  assert.deepEqual({ lost, violations }, { lost: 0, violations: [] })
 })
 
 it('the same without a synchronous standby loses what was acknowledged, so the test can tell (F-18)', async () => {
-  const { lost } = await playRound(base, CONTROL, TIMES)
+  const { lost } = await runRound(base, CONTROL, TIMES)
   assert.ok(lost > 0, 'the control lost nothing, so the other test proves nothing')
 })

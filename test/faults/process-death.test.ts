@@ -10,14 +10,14 @@ import { eventually } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 // The lease of a charge is this and two seconds, so that nobody need wait for the usual twelve.
-const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
+const SHORT_TIMEOUTS = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
 
 const deployment = await startDeployment({ after })
 // Without background work, like all that die here: what is resolved was resolved by the service started again.
 const survivor = await deployment.startService({}, 'api')
 const card = await saveMethod(survivor.api, 'card_success')
 
-interface Death {
+interface KilledRequest {
   reference: string
   body: { reference: string }
   /** What both sides had in their books right after. */
@@ -30,24 +30,24 @@ async function loseAnswer(service: ServiceProcess, path: string, body: unknown):
   assert.deepEqual(await service.ended, { code: null, signal: 'SIGKILL' })
 }
 
-async function look(body: { reference: string }): Promise<Death> {
+async function readState(body: { reference: string }): Promise<KilledRequest> {
   const id = await deployment.idOf(body.reference)
   const truth = id === undefined ? undefined : await deployment.snapshotOf(id)
   const left = truth && { status: truth.status, executions: truth.executions, credits: truth.credits }
   return { reference: body.reference, body, left }
 }
 
-function dying(failpoint: Failpoint, role: 'api' | 'all' = 'api') {
-  return deployment.startService({ ...BRIEF, COWRY_FAILPOINTS: `${failpoint}=kill` }, role)
+function startKilledAt(failpoint: Failpoint, role: 'api' | 'all' = 'api') {
+  return deployment.startService({ ...SHORT_TIMEOUTS, COWRY_FAILPOINTS: `${failpoint}=kill` }, role)
 }
 
-async function dieCharging(failpoint: Failpoint, token: string): Promise<Death> {
+async function killWhileCharging(failpoint: Failpoint, token: string): Promise<KilledRequest> {
   const body = chargeBody(token)
-  await loseAnswer(await dying(failpoint), CHARGE, body)
-  return look(body)
+  await loseAnswer(await startKilledAt(failpoint), CHARGE, body)
+  return readState(body)
 }
 
-async function dieDuringCall(): Promise<Death> {
+async function killDuringCall(): Promise<KilledRequest> {
   const body = chargeBody(await saveMethod(survivor.api, 'card_slow_later'))
   const service = await deployment.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' }, 'api')
   const lost = loseAnswer(service, CHARGE, body)
@@ -58,14 +58,16 @@ async function dieDuringCall(): Promise<Death> {
   await eventually(isExecuted, Boolean, 10_000)
   process.kill(service.pid, 'SIGKILL')
   await lost
-  return look(body)
+  return readState(body)
 }
 
 const RECOVERY_POINTS = ['resolver.after_poll', 'resolver.after_claim'] as const
 
 const [duringCall, declined] = await Promise.all([
-  dieDuringCall(),
-  saveMethod(survivor.api, 'card_declined_later').then((token) => dieCharging('charge.after_call', token)),
+  killDuringCall(),
+  saveMethod(survivor.api, 'card_declined_later').then((token) =>
+    killWhileCharging('charge.after_call', token),
+  ),
 ])
 
 // A client that retries before the service is back gets the record as it stands.
@@ -73,7 +75,7 @@ const early = await survivor.api.post(CHARGE, declined.body)
 
 const restarted = await deployment.startService()
 
-async function settledAfter(death: Death) {
+async function finalStateAfter(death: KilledRequest) {
   const id = await deployment.idOf(death.reference)
   assert.ok(id, 'it is on disk')
   return deployment.awaitFinal(id)
@@ -82,7 +84,7 @@ async function settledAfter(death: Death) {
 describe('a service that was killed and started again', { concurrency: true }, () => {
   it('killed during the call: the restarted service asks, and finds it executed (F-03)', async () => {
     assert.deepEqual(duringCall.left, { status: 'processing', executions: 1, credits: 0 })
-    assert.deepEqual(await settledAfter(duringCall), CHARGED_ONCE)
+    assert.deepEqual(await finalStateAfter(duringCall), CHARGED_ONCE)
   })
 
   it('killed between call and settle of a decline: it ends as failed, with its reason and its proof (F-04)', async () => {
@@ -91,7 +93,7 @@ describe('a service that was killed and started again', { concurrency: true }, (
     assert.equal(early.headers.get('idempotent-replayed'), 'true')
     assert.equal(early.body.data.status, 'processing')
     assert.equal(early.body.data.statusReason, 'outcome_unknown')
-    assert.deepEqual(await settledAfter(declined), {
+    assert.deepEqual(await finalStateAfter(declined), {
       status: 'failed',
       reason: null,
       executions: 0,
@@ -106,11 +108,11 @@ describe('a service that was killed and started again', { concurrency: true }, (
 
 it('killed again and again while it recovers: it still ends right, once (F-11)', async () => {
   await restarted.kill('SIGTERM')
-  const { reference } = await dieCharging('charge.after_record', card)
+  const { reference } = await killWhileCharging('charge.after_record', card)
   const id = await deployment.idOf(reference)
   assert.ok(id)
   for (const failpoint of RECOVERY_POINTS) {
-    const recovering = await dying(failpoint, 'all')
+    const recovering = await startKilledAt(failpoint, 'all')
     assert.deepEqual(await recovering.ended, { code: null, signal: 'SIGKILL' })
     assert.equal((await deployment.snapshotOf(id)).status, 'processing')
   }
@@ -118,6 +120,6 @@ it('killed again and again while it recovers: it still ends right, once (F-11)',
   assert.equal((await deployment.snapshotOf(id)).executions, 1)
 
   await deployment.endLease(id)
-  await deployment.startService(BRIEF)
+  await deployment.startService(SHORT_TIMEOUTS)
   assert.deepEqual(await deployment.awaitFinal(id), CHARGED_ONCE)
 })

@@ -15,7 +15,7 @@ import {
 import { eventually, ROOT } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
-const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
+const SHORT_TIMEOUTS = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
 
 const deployment = await startDeployment({ after })
 const { sandbox } = deployment
@@ -80,7 +80,7 @@ describe('roles', () => {
 
 describe('a process that stands still longer than its lease (F-07)', () => {
   it('in the middle of a charge: another one resolves it, and nothing is double when the first wakes up', async () => {
-    const zombie = await deployment.startService(BRIEF, 'api')
+    const zombie = await deployment.startService(SHORT_TIMEOUTS, 'api')
     const body = chargeBody(slow)
     const answer = zombie.api.post(CHARGE, body)
     const id = await executed(body.reference)
@@ -101,7 +101,7 @@ describe('a process that stands still longer than its lease (F-07)', () => {
     const { body } = await main.api.post(CHARGE, chargeBody(losing))
     const { uuid } = body.data
     await sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 1, ms: 400 })
-    const zombie = await deployment.startService(BRIEF, 'worker')
+    const zombie = await deployment.startService(SHORT_TIMEOUTS, 'worker')
     await eventually(
       () => deployment.pollsOf(uuid),
       (polls) => polls === 1,
@@ -110,7 +110,7 @@ describe('a process that stands still longer than its lease (F-07)', () => {
     process.kill(zombie.pid, 'SIGSTOP')
     assert.equal((await deployment.snapshotOf(uuid)).status, 'processing')
     await deployment.endLease(uuid)
-    const worker = await deployment.startService(BRIEF, 'worker')
+    const worker = await deployment.startService(SHORT_TIMEOUTS, 'worker')
     assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
 
     process.kill(zombie.pid, 'SIGCONT')

@@ -18,24 +18,25 @@ const services = await Promise.all([deployment.startService(), deployment.startS
 const [{ api }] = services
 const token = await saveMethod(api, 'card_success')
 
-interface Shot {
+interface RacingRequest {
   body: unknown
   headers?: Record<string, string>
 }
 
 /** All at once, every other one to the other process. */
-function shoot(path: string, shots: Shot[]): Promise<ApiResponse[]> {
+function race(path: string, requests: RacingRequest[]): Promise<ApiResponse[]> {
   return Promise.all(
-    shots.map(({ body, headers }, n) => (n % 2 ? services[1] : services[0]).api.post(path, body, headers)),
+    requests.map(({ body, headers }, n) => (n % 2 ? services[1] : services[0]).api.post(path, body, headers)),
   )
 }
 
-const times = (count: number, shot: Shot): Shot[] => Array.from({ length: count }, () => shot)
+const times = (count: number, request: RacingRequest): RacingRequest[] =>
+  Array.from({ length: count }, () => request)
 
 const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
 /** The one record that all these answers are about; exactly one of them made it. */
-function oneRecord(answers: ApiResponse[]): string {
+function assertOneRecord(answers: ApiResponse[]): string {
   for (const answer of answers) assert.equal(answer.http, 201, answer.text)
   const uuids = new Set(answers.map(({ body }) => body.data.uuid))
   assert.equal(uuids.size, 1)
@@ -53,16 +54,16 @@ function tally(answers: ApiResponse[]): Record<string, number> {
 }
 
 /** Two bodies with one reference: all answers to the one are 201, all to the other 409. The uuid of the winner. */
-async function shootTwo(path: string, body: unknown, other: unknown): Promise<string> {
+async function raceTwo(path: string, body: unknown, other: unknown): Promise<string> {
   const isOther = (n: number) => n % 4 < 2
-  const answers = await shoot(
+  const answers = await race(
     path,
     Array.from({ length: PARALLEL }, (_, n) => ({ body: isOther(n) ? other : body })),
   )
   const sides = [answers.filter((_, n) => isOther(n)), answers.filter((_, n) => !isOther(n))]
   const [won = [], lost = []] = sides[0]?.[0]?.http === 201 ? sides : sides.reverse()
   assert.deepEqual(tally(lost), { '409 duplicate_reference': lost.length })
-  const uuid = oneRecord(won)
+  const uuid = assertOneRecord(won)
   for (const { body } of lost) assert.ok(body.message.includes(uuid), body.message)
   return uuid
 }
@@ -74,33 +75,33 @@ async function eachRound(round: () => Promise<void>): Promise<void> {
 describe('50 recurring charges at once over two processes (F-47)', () => {
   it('come to one execution and 50 answers with the same uuid', () =>
     eachRound(async () => {
-      const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(token) })))
+      const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(token) })))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('with one reference and two bodies: one of them wins, the other is 409 and names the winner', () =>
     eachRound(async () => {
       const body = chargeBody(token)
-      const uuid = await shootTwo(CHARGE, body, { ...body, amount: 101 })
+      const uuid = await raceTwo(CHARGE, body, { ...body, amount: 101 })
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('with one Idempotency-Key and one body: one record', () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
-      const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(token), headers })))
+      const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(token), headers })))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('with one Idempotency-Key and 50 bodies: one record, the others are 422 and nothing of them is stored', () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
-      const shots = Array.from({ length: PARALLEL }, () => ({ body: chargeBody(token), headers }))
-      const answers = await shoot(CHARGE, shots)
+      const requests = Array.from({ length: PARALLEL }, () => ({ body: chargeBody(token), headers }))
+      const answers = await race(CHARGE, requests)
       assert.deepEqual(tally(answers), { 201: 1, '422 idempotency_key_reused': PARALLEL - 1 })
-      const uuid = oneRecord(answers.filter(({ http }) => http === 201))
+      const uuid = assertOneRecord(answers.filter(({ http }) => http === 201))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
-      const stored = await Promise.all(shots.map(({ body }) => deployment.idOf(body.reference)))
+      const stored = await Promise.all(requests.map(({ body }) => deployment.idOf(body.reference)))
       assert.deepEqual(
         stored.filter((id) => id !== undefined),
         [uuid],
@@ -111,13 +112,13 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
     eachRound(async () => {
       const body = chargeBody(token)
       const keyed = () => ({ body, headers: { 'idempotency-key': newReference() } })
-      const uuid = oneRecord(await shoot(CHARGE, Array.from({ length: PARALLEL }, keyed)))
+      const uuid = assertOneRecord(await race(CHARGE, Array.from({ length: PARALLEL }, keyed)))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
   it('while the answer of the gateway gets lost: still one execution and one credit', async () => {
     const losing = await saveMethod(api, 'card_lost_answer_later')
-    const uuid = oneRecord(await shoot(CHARGE, times(PARALLEL, { body: chargeBody(losing) })))
+    const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(losing) })))
     assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
   })
 })
@@ -127,8 +128,8 @@ describe('50 payments initiated at once over two processes (F-47)', () => {
 
   it('come to one payment and 50 answers with the same access code', () =>
     eachRound(async () => {
-      const answers = await shoot(INITIATE, times(PARALLEL, { body: initiateBody() }))
-      const uuid = oneRecord(answers)
+      const answers = await race(INITIATE, times(PARALLEL, { body: initiateBody() }))
+      const uuid = assertOneRecord(answers)
       // Each process names itself as the address, for it was given none; the code behind it is the same.
       assert.equal(new Set(answers.map(({ body }) => body.data.accessCode)).size, 1)
       assert.deepEqual(await events(uuid), ['payment.pending'])
@@ -137,7 +138,7 @@ describe('50 payments initiated at once over two processes (F-47)', () => {
   it('with one reference and two bodies: one of them wins, the other is 409', () =>
     eachRound(async () => {
       const body = initiateBody()
-      const uuid = await shootTwo(INITIATE, body, { ...body, description: 'Another thing' })
+      const uuid = await raceTwo(INITIATE, body, { ...body, description: 'Another thing' })
       assert.deepEqual(await events(uuid), ['payment.pending'])
     }))
 
@@ -145,10 +146,10 @@ describe('50 payments initiated at once over two processes (F-47)', () => {
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
       const bodies = Array.from({ length: 10 }, () => initiateBody())
-      const shots = Array.from({ length: PARALLEL }, (_, n) => ({ body: bodies[n % 10], headers }))
-      const answers = await shoot(INITIATE, shots)
+      const requests = Array.from({ length: PARALLEL }, (_, n) => ({ body: bodies[n % 10], headers }))
+      const answers = await race(INITIATE, requests)
       assert.deepEqual(tally(answers), { 201: 5, '422 idempotency_key_reused': PARALLEL - 5 })
-      oneRecord(answers.filter(({ http }) => http === 201))
+      assertOneRecord(answers.filter(({ http }) => http === 201))
     }))
 })
 
@@ -156,8 +157,8 @@ it('the same reference of a payment and a charge at once is one of the two (F-48
   eachRound(async () => {
     const reference = newReference()
     const [payments, charges] = await Promise.all([
-      shoot(INITIATE, times(10, { body: initiateBody({ reference }) })),
-      shoot(CHARGE, times(10, { body: chargeBody(token, { reference }) })),
+      race(INITIATE, times(10, { body: initiateBody({ reference }) })),
+      race(CHARGE, times(10, { body: chargeBody(token, { reference }) })),
     ])
     assert.deepEqual(tally([...payments, ...charges]), { 201: 10, '409 duplicate_reference': 10 })
     assert.equal(new Set(payments.map(({ http }) => http)).size, 1)
@@ -167,7 +168,7 @@ it('the same reference of a payment and a charge at once is one of the two (F-48
 describe('verify, webhook, return and resolver at once over two processes (F-31)', () => {
   const webhookSecret = sandboxWebhookSecretOf(SANDBOX_SECRET)
 
-  async function ring(url: string, key: string): Promise<number> {
+  async function sendWebhook(url: string, key: string): Promise<number> {
     const at = new Date()
     const hook = {
       id: newReference(),
@@ -182,7 +183,7 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
   }
 
   /** A checkout that its payer has paid at the provider, and nobody here knows it yet. */
-  async function paidUnnoticed() {
+  async function paidWithoutWebhook() {
     const { body } = await api.post(INITIATE, initiateBody())
     const { uuid, accessCode } = body.data
     const choice = new URLSearchParams({ channel: 'card' })
@@ -196,15 +197,15 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
 
   it('make one credit and one event', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const { uuid, accessCode, key } = await paidUnnoticed()
+      const { uuid, accessCode, key } = await paidWithoutWebhook()
       // Answers that take a moment let those who ask meet when they write.
       await deployment.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })
       const codes = await Promise.all(
         services.flatMap(({ url, api: process }) => [
-          ring(url, key),
+          sendWebhook(url, key),
           process.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`).then(({ http }) => http),
           fetch(`${url}/pay/${accessCode}/return`, { redirect: 'manual' }).then(({ status }) => status),
-          ring(url, key),
+          sendWebhook(url, key),
         ]),
       )
       assert.deepEqual(codes, [200, 200, 303, 200, 200, 200, 303, 200])

@@ -33,7 +33,7 @@ const NOT_SENT = unknown('not_sent')
 
 const HOUR_MS = 3_600_000
 // Longer than any lease and any of the first delays.
-const A_WHILE_MS = 60_000
+const RECHECK_MS = 60_000
 
 const rig = await paymentsRig({ after })
 const { clock, gateway, merchant, db } = rig
@@ -42,19 +42,23 @@ const refunds: Answer[] = []
 const answers: Answer[] = []
 const calls: string[] = []
 
-async function give(verb: string, scripted: Answer[], request: RefundRequest): Promise<RefundOutcome> {
+async function answerFromScript(
+  verb: string,
+  scripted: Answer[],
+  request: RefundRequest,
+): Promise<RefundOutcome> {
   calls.push(`${verb} ${request.key}`)
   const answer = scripted.shift()
   assert.ok(answer, `nobody said what ${verb} answers`)
   return typeof answer === 'function' ? answer(request) : answer
 }
 
-gateway.refund = (request) => give('refund', refunds, request)
-gateway.verifyRefund = (request) => give('verify', answers, request)
+gateway.refund = (request) => answerFromScript('refund', refunds, request)
+gateway.verifyRefund = (request) => answerFromScript('verify', answers, request)
 const { recovery } = gateway
 
-const told: { message: string; fields?: LogFields }[] = []
-const log: Log = { ...rig.app.log, error: (message, fields) => void told.push({ message, fields }) }
+const loggedErrors: { message: string; fields?: LogFields }[] = []
+const log: Log = { ...rig.app.log, error: (message, fields) => void loggedErrors.push({ message, fields }) }
 const app: PaymentsApp = { ...rig.app, log }
 
 const postponeAll = sql<unknown>`
@@ -63,7 +67,7 @@ set due_at = timestamptz '2999-01-01T00:00:00Z'
 where due_at is not null`
 
 afterEach(async () => {
-  for (const list of [refunds, answers, calls, told]) list.length = 0
+  for (const list of [refunds, answers, calls, loggedErrors]) list.length = 0
   gateway.recovery = recovery
   await db.query(postponeAll)
   await rig.endTest()
@@ -74,7 +78,7 @@ async function payment() {
   return rig.charge()
 }
 
-async function ask(uuid: string, amount: number | null, by = app) {
+async function requestTestRefund(uuid: string, amount: number | null, by = app) {
   const input = { payment: { uuid }, amount, reason: null, metadata: {} }
   return (await requestRefund(by, merchant, input, undefined)).record
 }
@@ -96,10 +100,10 @@ describe('a refund of which nobody knows', () => {
   it('is asked about, and submitted again only under the same key (F-28, F-29)', async () => {
     refunds.push(NO_ANSWER, GIVEN)
     answers.push(NO_ANSWER, NOT_FOUND)
-    const { id } = await ask((await payment()).id, 40)
+    const { id } = await requestTestRefund((await payment()).id, 40)
     for (let n = 0; n < 2; n += 1) {
       assert.equal((await read(id)).statusReason, 'outcome_unknown')
-      clock.advance(A_WHILE_MS)
+      clock.advance(RECHECK_MS)
       assert.equal(await resolve(), 1)
     }
     assert.equal((await read(id)).status, 'successful')
@@ -110,13 +114,13 @@ describe('a refund of which nobody knows', () => {
   it('is not submitted again when the gateway may have forgotten the key: a person is told, and it stays pending', async () => {
     refunds.push(NO_ANSWER)
     answers.push(NOT_FOUND, GIVEN)
-    const { id } = await ask((await payment()).id, 40)
+    const { id } = await requestTestRefund((await payment()).id, 40)
     clock.advance(23 * HOUR_MS)
     await resolve()
     const waiting = await read(id)
     assert.deepEqual([waiting.status, waiting.statusReason], ['pending', 'requires_review'])
     assert.deepEqual(
-      told.map(({ message }) => message),
+      loggedErrors.map(({ message }) => message),
       ['a refund needs a person'],
     )
     assert.equal(callsTo('refund').length, 1)
@@ -130,23 +134,23 @@ describe('a refund of which nobody knows', () => {
     withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER)
     answers.push(NOT_FOUND, NOT_FOUND, NOT_FOUND)
-    const { id } = await ask((await payment()).id, 40)
-    for (const waitMs of [A_WHILE_MS, A_WHILE_MS, 2 * HOUR_MS]) {
+    const { id } = await requestTestRefund((await payment()).id, 40)
+    for (const waitMs of [RECHECK_MS, RECHECK_MS, 2 * HOUR_MS]) {
       clock.advance(waitMs)
       await resolve()
     }
     assert.equal((await read(id)).statusReason, 'requires_review')
     assert.equal(callsTo('refund').length, 1)
-    assert.equal(told.length, 1)
+    assert.equal(loggedErrors.length, 1)
   })
 
   it('that was provably not sent is sent when the gateway is back, also where refunds have no key (F-27)', async () => {
     withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NOT_SENT, NOT_SENT, GIVEN)
-    const { id } = await ask((await payment()).id, 40)
+    const { id } = await requestTestRefund((await payment()).id, 40)
     assert.equal((await read(id)).statusReason, 'gateway_unavailable')
     for (let n = 0; n < 2; n += 1) {
-      clock.advance(A_WHILE_MS)
+      clock.advance(RECHECK_MS)
       await resolve()
     }
     assert.equal((await read(id)).status, 'successful')
@@ -157,24 +161,24 @@ describe('a refund of which nobody knows', () => {
     refunds.push(NO_ANSWER, GIVEN)
     answers.push(FAILED)
     const { id: paymentId } = await payment()
-    const { id } = await ask(paymentId, 60)
-    await assert.rejects(ask(paymentId, 41), { code: 'refund_exceeds_amount' })
-    clock.advance(A_WHILE_MS)
+    const { id } = await requestTestRefund(paymentId, 60)
+    await assert.rejects(requestTestRefund(paymentId, 41), { code: 'refund_exceeds_amount' })
+    clock.advance(RECHECK_MS)
     await resolve()
     assert.equal((await read(id)).failureMessage, 'No.')
-    assert.equal((await ask(paymentId, null)).amountMinor, 10_000n)
+    assert.equal((await requestTestRefund(paymentId, null)).amountMinor, 10_000n)
     assert.equal((await rig.payment(paymentId)).status, 'refunded')
   })
 
   it('is settled once by many proofs at once (F-31)', async () => {
     refunds.push(NO_ANSWER)
     const { id: paymentId } = await payment()
-    const { id } = await ask(paymentId, 25)
+    const { id } = await requestTestRefund(paymentId, 25)
     const other = rig.anotherApp()
     for (let n = 0; n < 3; n += 1) {
       answers.push(() => new Promise((done) => setTimeout(done, 20, GIVEN)))
       // Whoever claims it before the one before has ended was rung for.
-      clock.advance(A_WHILE_MS)
+      clock.advance(RECHECK_MS)
     }
     const pieces = []
     for (const by of [app, other, app]) {
@@ -197,10 +201,10 @@ describe('a refund of which nobody knows', () => {
     const { id: paymentId } = await payment()
     let wake: (outcome: RefundOutcome) => void = () => undefined
     refunds.push(() => new Promise((done) => (wake = done)))
-    const asleep = ask(paymentId, 10)
+    const asleep = requestTestRefund(paymentId, 10)
     while (callsTo('refund').length === 0) await new Promise(setImmediate)
     answers.push(PENDING)
-    clock.advance(A_WHILE_MS)
+    clock.advance(RECHECK_MS)
     await resolve()
     wake(NOT_SENT)
     const record = await asleep
@@ -214,21 +218,21 @@ describe('a gateway that takes one refund of a payment at a time', () => {
     withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER, GIVEN, GIVEN)
     const { id: paymentId } = await payment()
-    const first = await ask(paymentId, 10)
-    const second = await ask(paymentId, 20)
-    const elsewhere = await ask((await payment()).id, 30)
+    const first = await requestTestRefund(paymentId, 10)
+    const second = await requestTestRefund(paymentId, 20)
+    const elsewhere = await requestTestRefund((await payment()).id, 30)
     assert.equal(second.statusReason, 'queued')
     assert.equal(elsewhere.status, 'successful')
     assert.equal(callsTo('refund').length, 2)
     answers.push(NO_ANSWER)
-    clock.advance(A_WHILE_MS)
+    clock.advance(RECHECK_MS)
     await resolve()
     assert.equal((await read(second.id)).statusReason, 'queued')
     answers.push(PENDING, GIVEN)
-    clock.advance(A_WHILE_MS)
+    clock.advance(RECHECK_MS)
     while ((await read(second.id)).status === 'pending') await resolve()
     assert.equal((await read(second.id)).status, 'successful')
-    clock.advance(A_WHILE_MS)
+    clock.advance(RECHECK_MS)
     await resolve()
     assert.equal((await read(first.id)).status, 'successful')
     assert.equal(callsTo('refund').length, 3)
@@ -267,7 +271,7 @@ describe('money that came twice', () => {
     const paymentId = await duplicate()
     refunds.push(NOT_SENT, GIVEN)
     await Promise.all([refundDuplicates(app), refundDuplicates(rig.anotherApp())])
-    clock.advance(A_WHILE_MS)
+    clock.advance(RECHECK_MS)
     await resolve()
     assert.equal((await rig.attempt(paymentId)).refundedMinor, 10_000n)
     assert.deepEqual(await postingsOf(db, paymentId), [
@@ -286,11 +290,11 @@ describe('money that came twice', () => {
     const { refund } = gateway
     delete gateway.refund
     await refundDuplicates(app)
-    assert.match(told[0]?.message ?? '', /cannot send it back/)
+    assert.match(loggedErrors[0]?.message ?? '', /cannot send it back/)
     gateway.refund = refund
     clock.advance(2 * HOUR_MS)
     refunds.push(FAILED)
     assert.equal(await refundDuplicates(app), 1)
-    assert.equal(told[1]?.message, 'money that came twice needs a person')
+    assert.equal(loggedErrors[1]?.message, 'money that came twice needs a person')
   })
 })

@@ -58,12 +58,12 @@ async function charge({ input }: Method, point: Failpoint, happens: () => Promis
   return chargeSavedMethod({ ...rig.app, failpoints }, rig.merchant, input, null)
 }
 
-const die = () => Promise.reject(new Error('died'))
+const crash = () => Promise.reject(new Error('died'))
 
 /** A charge that is on disk, and whose process died before the call. */
 async function recordedCharge(): Promise<Method & { id: string }> {
   const method = await newMethod()
-  await assert.rejects(charge(method, 'charge.after_record', die), /died/)
+  await assert.rejects(charge(method, 'charge.after_record', crash), /died/)
   const { payment } = await chargeSavedMethod(rig.app, rig.merchant, method.input, null)
   assert.equal(payment.status, 'processing')
   return { ...method, id: payment.id }

@@ -6,7 +6,7 @@ import { createBatcher } from '../../../src/kit/batch.ts'
 
 export interface Acknowledgement {
   /** What was asked: charge, initiate, complete, refund or read. */
-  asked: string
+  operation: string
   about: 'payment' | 'refund'
   /** Of the payment; a refund has none. */
   reference: string | null

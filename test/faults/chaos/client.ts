@@ -3,18 +3,18 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 
-export interface Asked {
+export interface ClientRequest {
   method: 'GET' | 'POST'
   path: string
   body?: unknown
   key?: string
-  /** Whether the record is what was asked for; absent: any is. */
-  isEnough?(data: Answered['data']): boolean
+  /** Whether the record is what was request for; absent: any is. */
+  isFinal?(data: ClientResponse['data']): boolean
   /** The code of the refusal that says that an earlier try has done it. */
-  doneCode?: string
+  alreadyDoneCode?: string
 }
 
-export interface Answered {
+export interface ClientResponse {
   /** Null when it was refused. */
   // biome-ignore lint/suspicious/noExplicitAny: every operation answers a record of its own
   data: any
@@ -22,56 +22,61 @@ export interface Answered {
 
 export interface Client {
   /** Asks until it is answered; undefined when there was no answer before the end. */
-  persist(asked: Asked): Promise<Answered | undefined>
+  sendUntilAnswered(request: ClientRequest): Promise<ClientResponse | undefined>
   /** Asks once, and goes away without an answer if there is none. */
-  askOnce(asked: Asked): Promise<Answered | undefined>
+  sendOnce(request: ClientRequest): Promise<ClientResponse | undefined>
 }
 
-export interface ClientNeeds {
+export interface ClientOptions {
   apiUrls: readonly string[]
   apiKey: string
   /** When nobody waits for an answer any more. */
   isOver(): boolean
   /** Told of answers that nobody should ever get. */
-  complain(words: string): void
+  reportError(words: string): void
   /** Told of every answer, and of every one that did not come. */
   count(what: string): void
 }
 
 // Longer than a charge whose gateway does not answer, shorter than people wait.
-const ANSWER_MS = 6_000
-const FIRST_REST_MS = 100
-const LONGEST_REST_MS = 1_000
+const RESPONSE_TIMEOUT_MS = 6_000
+const INITIAL_BACKOFF_MS = 100
+const MAX_BACKOFF_MS = 1_000
 
-export function createClient(needs: ClientNeeds, first: number): Client {
+export function createClient(options: ClientOptions, first: number): Client {
   let turn = first
-  const ask = async (asked: Asked): Promise<Answered | 'again'> => {
+  const attempt = async (request: ClientRequest): Promise<ClientResponse | 'again'> => {
     turn += 1
-    const url = needs.apiUrls[turn % needs.apiUrls.length] ?? ''
-    const answer = await send(`${url}${asked.path}`, needs.apiKey, asked)
-    needs.count('trouble' in answer ? answer.trouble : String(answer.http))
-    if ('trouble' in answer) return 'again'
+    const url = options.apiUrls[turn % options.apiUrls.length] ?? ''
+    const answer = await send(`${url}${request.path}`, options.apiKey, request)
+    options.count('failure' in answer ? answer.failure : String(answer.http))
+    if ('failure' in answer) return 'again'
     const { http, text } = answer
     const { data, error } = parse(text)
-    if (http >= 200 && http < 300) return asked.isEnough?.(data) === false ? 'again' : { data }
+    if (http >= 200 && http < 300) return request.isFinal?.(data) === false ? 'again' : { data }
     // An error of our own is retryable too, and still nobody should get one.
-    if (http >= 500 && http !== 503) needs.complain(`${asked.method} ${asked.path}: ${http} ${text}`)
+    if (http >= 500 && http !== 503) options.reportError(`${request.method} ${request.path}: ${http} ${text}`)
     if (error?.retryable === true) return 'again'
-    if (error?.code !== asked.doneCode) needs.complain(`${asked.method} ${asked.path}: ${http} ${text}`)
+    if (error?.code !== request.alreadyDoneCode)
+      options.reportError(`${request.method} ${request.path}: ${http} ${text}`)
     return { data: null }
   }
   return {
-    async askOnce(asked) {
-      const answer = await ask(asked)
+    async sendOnce(request) {
+      const answer = await attempt(request)
       return answer === 'again' ? undefined : answer
     },
-    async persist(asked) {
-      for (let restMs = FIRST_REST_MS; !needs.isOver(); restMs = Math.min(2 * restMs, LONGEST_REST_MS)) {
-        const answer = await ask(asked)
+    async sendUntilAnswered(request) {
+      for (
+        let backoffMs = INITIAL_BACKOFF_MS;
+        !options.isOver();
+        backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)
+      ) {
+        const answer = await attempt(request)
         if (answer !== 'again') return answer
-        await delay(restMs)
+        await delay(backoffMs)
       }
-      needs.complain(`${asked.method} ${asked.path} was never answered`)
+      options.reportError(`${request.method} ${request.path} was never answered`)
       return undefined
     },
   }
@@ -80,8 +85,8 @@ export function createClient(needs: ClientNeeds, first: number): Client {
 async function send(
   url: string,
   apiKey: string,
-  { method, body, key }: Asked,
-): Promise<{ http: number; text: string } | { trouble: string }> {
+  { method, body, key }: ClientRequest,
+): Promise<{ http: number; text: string } | { failure: string }> {
   try {
     const answer = await fetch(url, {
       method,
@@ -91,13 +96,13 @@ async function send(
         ...(key !== undefined && { 'idempotency-key': key }),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
     })
     return { http: answer.status, text: await answer.text() }
   } catch (error) {
     // Refused, reset, cut or too late: what became of it nobody knows.
     const { name, cause } = error as Error & { cause?: { code?: string } }
-    return { trouble: cause?.code ?? name }
+    return { failure: cause?.code ?? name }
   }
 }
 

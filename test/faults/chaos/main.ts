@@ -1,5 +1,5 @@
-// npm run chaos: kills, stops and cuts off the processes of a whole deployment under load, compares all books
-// afterwards, and ends with 1 if anything is wrong.
+// npm run chaos: kills, stops and cuts off the processes of a whole deployment under load, compares all records
+// afterwards, and cleanups with 1 if anything is wrong.
 
 import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ acknowledged, what the database has and what the provider executed must agree.
 
   --kills    how many processes are killed (200)
   --seconds  how long all that lasts (1.5 for each kill)
-  --seed     brings the same troubles in the same order; how the processes meet them differs (random)
+  --seed     brings the same faults in the same order; how the processes meet them differs (random)
   --json     writes the report to this file as well
   --help     this text
 `
@@ -31,7 +31,7 @@ const options = parseOptions(HELP, {
 
 const SECONDS_PER_KILL = 1.5
 // On a machine that has other work too.
-const MOST_TIMES = 10
+const MAX_SLOWDOWN = 10
 
 await main(parsePositiveInteger('kills', options.kills), parsePositiveInteger('seed', options.seed))
 
@@ -39,29 +39,29 @@ async function main(kills: number, seed: number): Promise<void> {
   const seconds = options.seconds
     ? parsePositiveInteger('seconds', options.seconds)
     : kills * SECONDS_PER_KILL
-  const ends: (() => Promise<void>)[] = []
-  let ending: Promise<void> | undefined
-  const endAll = () => {
-    ending ??= (async () => {
-      for (const end of ends) await end()
+  const cleanups: (() => Promise<void>)[] = []
+  let cleaningUp: Promise<void> | undefined
+  const cleanUpAll = () => {
+    cleaningUp ??= (async () => {
+      for (const end of cleanups) await end()
     })()
-    return ending
+    return cleaningUp
   }
   // Whoever gives up must not leave a dozen processes behind.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void endAll().finally(() => process.exit(130)))
+    process.once(signal, () => void cleanUpAll().finally(() => process.exit(130)))
   process.stderr.write(`${kills} kills in ${seconds} s: --seed ${seed}\n`)
   try {
     const onProgress = createProgress(kills)
-    const mostSeconds = MOST_TIMES * seconds
-    const collector = { after: (end: () => Promise<void>) => void ends.push(end) }
-    const report = await chaos(collector, { kills, seconds, mostSeconds, seed, onProgress })
+    const maxSeconds = MAX_SLOWDOWN * seconds
+    const cleanup = { after: (end: () => Promise<void>) => void cleanups.push(end) }
+    const report = await chaos(cleanup, { kills, seconds, maxSeconds, seed, onProgress })
     process.stdout.write(tableOf(report))
     if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
-    const isShort = report.troubles.kills < kills
+    const isShort = report.faults.kills < kills
     if (isShort) process.stderr.write('Not every kill could be made: processes start too slowly here.\n')
     if (report.folder !== null || isShort) process.exitCode = 1
   } finally {
-    await endAll()
+    await cleanUpAll()
   }
 }

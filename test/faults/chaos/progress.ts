@@ -6,13 +6,13 @@ const LINE_EVERY_MS = 10_000
 export function createProgress(kills: number): (done: number, acknowledged: number) => void {
   const { stderr } = process
   let startedAt: number | undefined
-  let toldAt = 0
+  let reportedAtMs = 0
   return (done, acknowledged) => {
     const now = performance.now()
     startedAt ??= now
     const isLast = done === kills
-    if (!isLast && now - toldAt < (stderr.isTTY ? TERMINAL_EVERY_MS : LINE_EVERY_MS)) return
-    toldAt = now
+    if (!isLast && now - reportedAtMs < (stderr.isTTY ? TERMINAL_EVERY_MS : LINE_EVERY_MS)) return
+    reportedAtMs = now
     const leftSeconds = Math.ceil(((now - startedAt) / Math.max(done, 1) / 1_000) * (kills - done))
     const words = `${done} of ${kills} kills, ${acknowledged} acknowledgements, ${clockOf(leftSeconds)} and up to a minute of rest left`
     stderr.write(stderr.isTTY ? `\r${words.padEnd(90)}${isLast ? '\n' : ''}` : `${words}\n`)

@@ -2,30 +2,27 @@
 
 import type { ChaosReport } from './chaos.ts'
 
-const SHOWN = 5
+const MAX_SHOWN = 5
 
-export function tableOf({ seed, troubles, books, ends, verdicts, ...report }: ChaosReport): string {
-  const { kills, ...others } = troubles
+export function tableOf({ seed, faults, records, completionMs, checks, ...report }: ChaosReport): string {
+  const { kills, ...others } = faults
   const seconds = (ms: number | null) => (ms === null ? 'never' : `${(ms / 1_000).toFixed(1)} s`)
-  const wrong = verdicts.filter((verdict) => verdict.wrong.length > 0)
+  const failedChecks = checks.filter((check) => check.failures.length > 0)
   return [
     `\nSeed ${seed}\n`,
     block('What went wrong, on purpose', { 'processes killed': kills, ...others }),
     block('What happened', {
       operations: report.operations,
       'acknowledgements on disk': report.acknowledged,
-      ...books,
+      ...records,
       'answers by status': Object.entries(report.answers)
         .map(([name, count]) => `${name}: ${count}`)
         .join('   '),
     }),
-    block('At its end after the last fault', mapValues(ends, seconds)),
-    block(
-      'What is wrong',
-      Object.fromEntries(verdicts.map((verdict) => [verdict.question, verdict.wrong.length])),
-    ),
-    ...wrong.map((verdict) => `\n✖ ${verdict.question}\n${list(verdict.wrong)}`),
-    report.folder === null ? '\n✔ all books agree\n' : `\nThe logs are in ${report.folder}\n`,
+    block('At its end after the last fault', mapValues(completionMs, seconds)),
+    block('What is wrong', Object.fromEntries(checks.map((check) => [check.name, check.failures.length]))),
+    ...failedChecks.map((check) => `\n✖ ${check.name}\n${list(check.failures)}`),
+    report.folder === null ? '\n✔ all records agree\n' : `\nThe logs are in ${report.folder}\n`,
   ].join('')
 }
 
@@ -35,8 +32,8 @@ function block(title: string, rows: Record<string, number | string>): string {
 }
 
 function list(lines: readonly string[]): string {
-  const shown = lines.slice(0, SHOWN).map((line) => `  ${line}\n`)
-  return [...shown, lines.length > SHOWN ? `  and ${lines.length - SHOWN} more\n` : ''].join('')
+  const shown = lines.slice(0, MAX_SHOWN).map((line) => `  ${line}\n`)
+  return [...shown, lines.length > MAX_SHOWN ? `  and ${lines.length - MAX_SHOWN} more\n` : ''].join('')
 }
 
 function mapValues<Key extends string, From, To>(record: Record<Key, From>, to: (value: From) => To) {

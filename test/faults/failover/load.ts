@@ -45,21 +45,21 @@ export function startLoad(api: Api, clients: readonly Client[]): Load {
   const unexpected: string[] = []
   let unanswered = 0
   let isOver = false
-  let giveUpAt = Number.POSITIVE_INFINITY
+  let stopAt = Number.POSITIVE_INFINITY
   let lastAt = performance.now()
   let longestGapMs = 0
 
-  const note = ({ body }: ApiResponse) => {
+  const acknowledge = ({ body }: ApiResponse) => {
     const now = performance.now()
     longestGapMs = Math.max(longestGapMs, now - lastAt)
     lastAt = now
     acknowledged.push({ uuid: body.data.uuid, status: body.data.status })
   }
 
-  const sendUntilTaken = async (path: string, body: unknown) => {
-    while (performance.now() < giveUpAt) {
+  const retryUntilAccepted = async (path: string, body: unknown) => {
+    while (performance.now() < stopAt) {
       const answer = await api.post(path, body).catch(() => undefined)
-      if (answer?.http === 201) return note(answer)
+      if (answer?.http === 201) return acknowledge(answer)
       unanswered += 1
       if (answer && answer.http !== 503) unexpected.push(answer.text)
       await delay(RETRY_MS)
@@ -69,8 +69,8 @@ export function startLoad(api: Api, clients: readonly Client[]): Load {
   const write = async ({ email, token }: Client) => {
     const customer = { ...CUSTOMER, email }
     while (!isOver) {
-      await sendUntilTaken('/api/v1/checkout/initiate-payment', initiateBody({ customer }))
-      if (!isOver) await sendUntilTaken('/api/v1/charges/recurring', chargeBody(token, { customer }))
+      await retryUntilAccepted('/api/v1/checkout/initiate-payment', initiateBody({ customer }))
+      if (!isOver) await retryUntilAccepted('/api/v1/charges/recurring', chargeBody(token, { customer }))
     }
   }
 
@@ -83,7 +83,7 @@ export function startLoad(api: Api, clients: readonly Client[]): Load {
     async stop(withinMs) {
       longestGapMs = Math.max(longestGapMs, performance.now() - lastAt)
       isOver = true
-      giveUpAt = performance.now() + withinMs
+      stopAt = performance.now() + withinMs
       await running
     },
   }

@@ -3,9 +3,9 @@
 
 import { writeFile } from 'node:fs/promises'
 import { exitWithUsageError, parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
-import { prepareBase } from './cluster.ts'
 import { CONTROL, MODES, type Mode } from './modes.ts'
-import { playRound, type RoundReport } from './round.ts'
+import { prepareBase } from './postgres-servers.ts'
+import { type RoundReport, runRound } from './round.ts'
 
 const HELP = `npm run chaos:failover [-- --rounds N] [-- --mode TEXT] [-- --json FILE]
 
@@ -28,9 +28,9 @@ const options = parseOptions(HELP, {
 
 const TIMES = { beforeMs: 4_000, afterMs: 4_000 }
 
-await playAll(parsePositiveInteger('rounds', options.rounds))
+await runAll(parsePositiveInteger('rounds', options.rounds))
 
-async function playAll(rounds: number): Promise<void> {
+async function runAll(rounds: number): Promise<void> {
   if (!MODES.some(({ name }) => name.includes(options.mode)))
     exitWithUsageError(`--mode must be part of one of: ${MODES.map(({ name }) => name).join('; ')}`)
   const modes = [...MODES.filter(({ name }) => name.includes(options.mode)), CONTROL]
@@ -39,19 +39,19 @@ async function playAll(rounds: number): Promise<void> {
   const ends: (() => Promise<void>)[] = []
   try {
     const base = await prepareBase({ after: (end) => void ends.push(end) })
-    const tellProgress = createProgress(plan.length)
+    const reportProgress = createProgress(plan.length)
     for (const [done, mode] of plan.entries()) {
-      tellProgress(done, mode)
-      reports.push(await playRound(base, mode, TIMES))
+      reportProgress(done, mode)
+      reports.push(await runRound(base, mode, TIMES))
     }
   } finally {
     for (const end of ends) await end()
   }
-  const complaints = modes.flatMap((mode) => judge(mode, reports))
+  const failures = modes.flatMap((mode) => findFailures(mode, reports))
   process.stdout.write(`${tableOf(modes, reports)}\n`)
-  for (const complaint of complaints) process.stdout.write(`✖ ${complaint}\n`)
-  if (options.json) await writeFile(options.json, `${JSON.stringify({ reports, complaints }, null, 2)}\n`)
-  if (complaints.length > 0) process.exitCode = 1
+  for (const failure of failures) process.stdout.write(`✖ ${failure}\n`)
+  if (options.json) await writeFile(options.json, `${JSON.stringify({ reports, failures }, null, 2)}\n`)
+  if (failures.length > 0) process.exitCode = 1
 }
 
 function createProgress(total: number): (done: number, mode: Mode) => void {
@@ -63,10 +63,10 @@ function createProgress(total: number): (done: number, mode: Mode) => void {
   }
 }
 
-function judge(mode: Mode, reports: readonly RoundReport[]): string[] {
+function findFailures(mode: Mode, reports: readonly RoundReport[]): string[] {
   const own = reports.filter((report) => report.mode === mode.name)
   const lost = sum(own, ({ lost }) => lost)
-  const wrong = own.flatMap((report) => report.wrong).map((words) => `${mode.name}: ${words}`)
+  const wrong = own.flatMap((report) => report.violations).map((words) => `${mode.name}: ${words}`)
   if (mode === CONTROL)
     return lost > 0 ? wrong : [...wrong, `${mode.name}: nothing was lost, so this proves nothing`]
   return lost === 0 ? wrong : [...wrong, `${mode.name}: ${lost} acknowledged payments were lost`]

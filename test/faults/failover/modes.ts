@@ -35,7 +35,7 @@ export const MODES: readonly Mode[] = [
     isSynchronous: true,
     async lose(pair) {
       pair.isolatePrimary()
-      await requireSilence(pair)
+      await assertNoAcknowledgement(pair)
       return undefined
     },
   },
@@ -62,11 +62,11 @@ export const CONTROL: Mode = {
   lose: cutThenKill,
 }
 
-const SILENCE_MS = 1_500
+const WRITE_TIMEOUT_MS = 1_500
 
 /** The old primary lives on, and must not acknowledge anything to anybody. */
-async function requireSilence({ primary }: Pair): Promise<void> {
-  const write = primary.query('create table acknowledged_by_the_old_primary ()', SILENCE_MS)
+async function assertNoAcknowledgement({ primary }: Pair): Promise<void> {
+  const write = primary.query('create table acknowledged_by_the_old_primary ()', WRITE_TIMEOUT_MS)
   await assert.rejects(write, /timeout/, 'the old primary acknowledged a write alone')
 }
 

@@ -5,7 +5,7 @@ import { SUPERUSER } from '../../../src/kit/embedded-postgres/cluster.ts'
 import type { Cleanup } from '../../support/database.ts'
 import { eventually } from '../../support/process.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
-import { type Base, type Server, startServer } from './cluster.ts'
+import { type Base, type Server, startServer } from './postgres-servers.ts'
 
 export interface Pair {
   /** What the service knows as its database. */

@@ -10,10 +10,10 @@ import { createApi } from '../../support/api.ts'
 import type { Cleanup } from '../../support/database.ts'
 import { readExecutions, SANDBOX_SECRET } from '../../support/deployment.ts'
 import { eventually, startProcess, tempFolder } from '../../support/process.ts'
-import type { Base } from './cluster.ts'
 import { type Acknowledgement, type Load, makeClients, startLoad } from './load.ts'
 import type { Mode } from './modes.ts'
 import { startPair } from './pair.ts'
+import type { Base } from './postgres-servers.ts'
 
 export interface RoundReport {
   mode: string
@@ -26,7 +26,7 @@ export interface RoundReport {
   /** Commits that were told that nobody knows whether the standby has them. */
   cancelled: number | undefined
   /** What must not be, in words. Of the control nothing: with its records, what was begun on them is lost as well. */
-  wrong: string[]
+  violations: string[]
 }
 
 export interface RoundTimes {
@@ -34,7 +34,7 @@ export interface RoundTimes {
   afterMs: number
 }
 
-export async function playRound(
+export async function runRound(
   base: Base,
   mode: Mode,
   { beforeMs, afterMs }: RoundTimes,
@@ -43,7 +43,7 @@ export async function playRound(
   const t: Cleanup = { after: (end) => void ends.push(end) }
   try {
     const pair = await startPair(t, base, mode.isSynchronous)
-    const { api, journal } = await startInstallationOn(t, pair.url)
+    const { api, journal } = await startDeploymentOn(t, pair.url)
     const load = startLoad(api, await makeClients(api))
     await delay(beforeMs)
     const cancelled = await mode.lose(pair)
@@ -54,7 +54,7 @@ export async function playRound(
     const db = connectDb({ url: pair.standby.url, poolSize: 2 })
     t.after(() => db.close())
     const lost = await countLost(db, load.acknowledged)
-    const wrong = mode.isSynchronous ? [...load.unexpected, ...(await compare(db, journal))] : []
+    const violations = mode.isSynchronous ? [...load.unexpected, ...(await compare(db, journal))] : []
     return {
       mode: mode.name,
       fault: mode.fault,
@@ -63,7 +63,7 @@ export async function playRound(
       longestGapMs: Math.round(load.longestGapMs()),
       unanswered: load.unanswered(),
       cancelled,
-      wrong,
+      violations,
     }
   } finally {
     for (const end of ends.toReversed()) await end()
@@ -71,7 +71,7 @@ export async function playRound(
 }
 
 /** The provider with its own memory, and the service with all its work, as processes. */
-async function startInstallationOn(t: Cleanup, databaseUrl: string) {
+async function startDeploymentOn(t: Cleanup, databaseUrl: string) {
   const sandboxFolder = await tempFolder(t, 'sandbox')
   const sandbox = await startProcess(t, ['sandbox', '--port', '0', '--data-dir', sandboxFolder], {
     COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
@@ -92,13 +92,13 @@ async function startInstallationOn(t: Cleanup, databaseUrl: string) {
 
 // Two of the longest waits for an answer of a server that has gone silent, and some.
 const RESUMED_IN_MS = 40_000
-const ENOUGH = 50
+const RESUMED_COUNT = 50
 
 async function untilResumed({ acknowledged }: Load): Promise<void> {
   const before = acknowledged.length
   await eventually(
     () => acknowledged.length - before,
-    (more) => more >= ENOUGH,
+    (more) => more >= RESUMED_COUNT,
     RESUMED_IN_MS,
   )
 }

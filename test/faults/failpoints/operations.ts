@@ -1,4 +1,4 @@
-// What is asked of the service while it stumbles: each a request that can be sent again, a look at both sides' books, and
+// What is asked of the service while it stumbles: each a request that can be sent again, a readState at both sides' books, and
 // the end to which it must come, once.
 
 import assert from 'node:assert/strict'
@@ -13,74 +13,74 @@ import { linkBody } from '../../support/links.ts'
 import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pActions, p2pBody } from '../../support/p2p.ts'
 import { eventsOf, postingsOf } from '../../support/payment-records.ts'
 import { eventually } from '../../support/process.ts'
-import type { Stage } from './stage.ts'
+import type { Harness } from './harness.ts'
 
 export interface Case {
   /** The same request every time. */
   send(api: Api): Promise<ApiResponse>
   /** What both sides have in their books at this moment. */
-  look(): Promise<string>
+  readState(): Promise<string>
   /** What whoever asked does when no answer came. */
-  again(): Promise<unknown>
+  retry(): Promise<unknown>
   /** Waits for the end, and asserts that it is the right one and was come to once. */
-  ended(): Promise<void>
+  assertCompleted(): Promise<void>
 }
 
-export type Operation = (stage: Stage) => Promise<Case>
+export type Operation = (harness: Harness) => Promise<Case>
 
 // The processors are shared with every other test.
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Sends until it is served: who waits for the same record is told to come back. */
 async function sendUntilServed(send: () => Promise<ApiResponse>): Promise<ApiResponse> {
-  const answer = await eventually(send, ({ http }) => http !== 503, PATIENCE_MS)
+  const answer = await eventually(send, ({ http }) => http !== 503, TIMEOUT_MS)
   assert.ok(answer.http < 400, answer.text)
   return answer
 }
 
 /** A payment as both sides have it. */
-async function lookAtPayment({ deployment }: Stage, reference: string): Promise<string> {
+async function readPaymentState({ deployment }: Harness, reference: string): Promise<string> {
   const id = await deployment.idOf(reference)
   if (id === undefined) return 'nothing'
   const { status, executions } = await deployment.snapshotOf(id)
   return `${status}, ${executions} executed`
 }
 
-async function requireId({ deployment }: Stage, reference: string): Promise<string> {
+async function getPaymentId({ deployment }: Harness, reference: string): Promise<string> {
   const id = await deployment.idOf(reference)
   assert.ok(id, 'it is on disk')
   return id
 }
 
-export const charge: Operation = async (stage) => {
-  const body = chargeBody(stage.token)
+export const charge: Operation = async (harness) => {
+  const body = chargeBody(harness.token)
   const send = (api: Api) => api.post('/api/v1/charges/recurring', body)
   return {
     send,
-    look: () => lookAtPayment(stage, body.reference),
-    again: () => sendUntilServed(() => send(stage.healthy.api)),
-    async ended() {
-      const id = await requireId(stage, body.reference)
-      assert.deepEqual(await stage.deployment.awaitFinal(id, PATIENCE_MS), CHARGED_ONCE)
-      const retried = await sendUntilServed(() => send(stage.healthy.api))
+    readState: () => readPaymentState(harness, body.reference),
+    retry: () => sendUntilServed(() => send(harness.healthy.api)),
+    async assertCompleted() {
+      const id = await getPaymentId(harness, body.reference)
+      assert.deepEqual(await harness.deployment.awaitFinal(id, TIMEOUT_MS), CHARGED_ONCE)
+      const retried = await sendUntilServed(() => send(harness.healthy.api))
       assert.deepEqual([retried.http, retried.body.data.uuid], [201, id])
       assert.equal(retried.headers.get('idempotent-replayed'), 'true')
     },
   }
 }
 
-export const initiate: Operation = async (stage) => {
+export const initiate: Operation = async (harness) => {
   const body = initiateBody()
   const send = (api: Api) => api.post('/api/v1/checkout/initiate-payment', body)
   return {
     send,
-    look: () => lookAtPayment(stage, body.reference),
-    again: () => sendUntilServed(() => send(stage.healthy.api)),
-    async ended() {
-      const id = await requireId(stage, body.reference)
-      const retried = await sendUntilServed(() => send(stage.healthy.api))
+    readState: () => readPaymentState(harness, body.reference),
+    retry: () => sendUntilServed(() => send(harness.healthy.api)),
+    async assertCompleted() {
+      const id = await getPaymentId(harness, body.reference)
+      const retried = await sendUntilServed(() => send(harness.healthy.api))
       assert.equal(retried.body.data.uuid, id)
-      assert.deepEqual((await stage.deployment.snapshotOf(id)).events, ['payment.pending'])
+      assert.deepEqual((await harness.deployment.snapshotOf(id)).events, ['payment.pending'])
     },
   }
 }
@@ -91,45 +91,45 @@ const PAID_ONCE = {
 }
 
 /** Waits until the payer can act, lets them act, and sees it paid. */
-async function payToTheEnd({ deployment }: Stage, id: string): Promise<void> {
+async function payAndAssert({ deployment }: Harness, id: string): Promise<void> {
   const { status } = await eventually(
     () => deployment.snapshotOf(id),
     ({ status, attempts }) => status === 'successful' || attempts[0] === 'awaiting_customer',
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
   if (status !== 'successful')
     await deployment.sandbox.completeAsPayer(await deployment.keyOf(id), 'card_success')
   await deployment.endLease(id)
-  assert.deepEqual(await deployment.awaitFinal(id, PATIENCE_MS), PAID_ONCE)
+  assert.deepEqual(await deployment.awaitFinal(id, TIMEOUT_MS), PAID_ONCE)
 }
 
 /** A checkout, and somebody who acts in it. */
 async function inCheckout(
-  stage: Stage,
+  harness: Harness,
   act: (api: Api, url: string, reference: string) => Promise<ApiResponse>,
 ) {
   const body = initiateBody()
-  const { data } = (await stage.healthy.api.post('/api/v1/checkout/initiate-payment', body)).body
+  const { data } = (await harness.healthy.api.post('/api/v1/checkout/initiate-payment', body)).body
   const path = new URL(data.checkoutUrl).pathname
   const send = (api: Api) => act(api, path, body.reference)
   return {
     send,
-    look: () => lookAtPayment(stage, body.reference),
-    async again() {
-      const { status } = await stage.deployment.snapshotOf(data.uuid)
-      if (status === 'pending') await sendUntilServed(() => send(stage.healthy.api))
+    readState: () => readPaymentState(harness, body.reference),
+    async retry() {
+      const { status } = await harness.deployment.snapshotOf(data.uuid)
+      if (status === 'pending') await sendUntilServed(() => send(harness.healthy.api))
     },
-    ended: () => payToTheEnd(stage, data.uuid),
+    assertCompleted: () => payAndAssert(harness, data.uuid),
   }
 }
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-export const press: Operation = (stage) =>
-  inCheckout(stage, (api, path) => api.postText(`${path}/attempts`, 'channel=card', FORM))
+export const pressPay: Operation = (harness) =>
+  inCheckout(harness, (api, path) => api.postText(`${path}/attempts`, 'channel=card', FORM))
 
-export const complete: Operation = (stage) =>
-  inCheckout(stage, (api, _path, reference) =>
+export const complete: Operation = (harness) =>
+  inCheckout(harness, (api, _path, reference) =>
     api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_success' }),
   )
 
@@ -141,8 +141,8 @@ select
 from refunds r
 where r.payment_id = $1`
 
-export const refund: Operation = async (stage) => {
-  const { deployment, healthy } = stage
+export const refund: Operation = async (harness) => {
+  const { deployment, healthy } = harness
   const { uuid } = await payWith(healthy.api, 'card_success')
   const send = (api: Api) =>
     api.post('/api/v1/refunds', { uuid, amount: 100 }, { 'idempotency-key': `refund-${uuid}` })
@@ -154,16 +154,16 @@ export const refund: Operation = async (stage) => {
   }
   return {
     send,
-    async look() {
+    async readState() {
       const [row] = await rows()
       return row ? `${row.status}, ${await countGiven()} given` : 'nothing'
     },
-    again: () => sendUntilServed(() => send(healthy.api)),
-    async ended() {
+    retry: () => sendUntilServed(() => send(healthy.api)),
+    async assertCompleted() {
       const refunds = await eventually(
         rows,
         (found) => found.length > 0 && found.every(({ status }) => status !== 'pending'),
-        PATIENCE_MS,
+        TIMEOUT_MS,
       )
       const events = ['refund.pending', 'refund.successful']
       assert.deepEqual(refunds, [{ status: 'successful', entries: 1, events }])
@@ -174,31 +174,31 @@ export const refund: Operation = async (stage) => {
 }
 
 /** A payment straight to the merchant is asked for. */
-export const transfer: Operation = async (stage) => {
+export const transfer: Operation = async (harness) => {
   const body = p2pBody()
   const send = (api: Api) => api.post(PAYMENTS, body)
-  const { confirm } = p2pActions(stage.healthy.api)
+  const { confirm } = p2pActions(harness.healthy.api)
   return {
     send,
-    look: () => lookAtPayment(stage, body.reference),
-    again: () => sendUntilServed(() => send(stage.healthy.api)),
-    async ended() {
+    readState: () => readPaymentState(harness, body.reference),
+    retry: () => sendUntilServed(() => send(harness.healthy.api)),
+    async assertCompleted() {
       const { body: answered } = await eventually(
-        () => send(stage.healthy.api),
+        () => send(harness.healthy.api),
         (answer) => answer.body.data?.instructions != null,
-        PATIENCE_MS,
+        TIMEOUT_MS,
       )
       const { uuid } = answered.data
       const confirmed = await dataOf(confirm(uuid, 5000))
       assert.deepEqual([confirmed.status, confirmed.attempts.length], ['successful', 1])
-      const told = (await eventsOf(stage.deployment.db, uuid)).map(({ type }) => type)
-      assert.equal(told.filter((type) => type === 'p2p.awaiting_payment').length, 1)
+      const emitted = (await eventsOf(harness.deployment.db, uuid)).map(({ type }) => type)
+      assert.equal(emitted.filter((type) => type === 'p2p.awaiting_payment').length, 1)
     },
   }
 }
 
 /** The merchant says what became of a transfer. */
-function word(
+function transferAction(
   verb: string,
   body: object,
   end: { transfer: string; status: string; postings: number },
@@ -211,16 +211,16 @@ function word(
       api.post(`${PAYMENTS}/${uuid}/${verb}`, body, { 'idempotency-key': `${verb}-${uuid}` })
     return {
       send,
-      async look() {
+      async readState() {
         const { transferStatus, status } = await read(uuid)
         return `${transferStatus}, ${status}`
       },
-      again: () => sendUntilServed(() => send(healthy.api)),
-      async ended() {
+      retry: () => sendUntilServed(() => send(healthy.api)),
+      async assertCompleted() {
         const seen = await eventually(
           () => read(uuid),
           ({ status }) => status === end.status,
-          PATIENCE_MS,
+          TIMEOUT_MS,
         )
         assert.equal(seen.transferStatus, end.transfer)
         assert.equal((await postingsOf(deployment.db, uuid)).length, end.postings)
@@ -229,16 +229,16 @@ function word(
   }
 }
 
-export const confirm = word(
+export const confirm = transferAction(
   'confirm',
   { receivedAmount: 5000 },
   { transfer: 'confirmed', status: 'successful', postings: 2 },
 )
-export const reject = word('reject', {}, { transfer: 'rejected', status: 'failed', postings: 0 })
-export const cancel = word('cancel', {}, { transfer: 'cancelled', status: 'failed', postings: 0 })
+export const reject = transferAction('reject', {}, { transfer: 'rejected', status: 'failed', postings: 0 })
+export const cancel = transferAction('cancel', {}, { transfer: 'cancelled', status: 'failed', postings: 0 })
 
 /** A record that one transaction makes, under an Idempotency-Key; told apart by its name. */
-function recordOf(
+function createRecordOperation(
   path: string,
   bodyOf: (name: string) => object,
   count: Statement<{ count: number }>,
@@ -246,30 +246,30 @@ function recordOf(
   return async ({ deployment, healthy }) => {
     const name = `N ${randomUUID()}`
     const send = (api: Api) => api.post(path, bodyOf(name), { 'idempotency-key': name })
-    const look = async () => {
+    const readState = async () => {
       const [row] = await deployment.db.query(count, [name])
       return `${row?.count ?? 0} made`
     }
     return {
       send,
-      look,
-      again: () => sendUntilServed(() => send(healthy.api)),
-      async ended() {
+      readState,
+      retry: () => sendUntilServed(() => send(healthy.api)),
+      async assertCompleted() {
         const retried = await sendUntilServed(() => send(healthy.api))
         assert.equal(retried.headers.get('idempotent-replayed'), 'true')
-        assert.equal(await look(), '1 made')
+        assert.equal(await readState(), '1 made')
       },
     }
   }
 }
 
-export const link = recordOf(
+export const link = createRecordOperation(
   '/api/v1/payment-links',
   (title) => linkBody({ title }),
   sql<{ count: number }>`select count(*)::integer from payment_links where title = $1`,
 )
 
-export const account = recordOf(
+export const account = createRecordOperation(
   ACCOUNTS,
   (accountName) => ({ ...BANK, accountName }),
   sql<{ count: number }>`select count(*)::integer from p2p_accounts where account_name = $1`,
@@ -282,8 +282,8 @@ where payment_id = $1
 returning gateway_key as key`
 
 /** The provider rings about a payment of which nobody would ask for an hour. */
-export const ring: Operation = async (stage) => {
-  const { deployment, healthy } = stage
+export const webhook: Operation = async (harness) => {
+  const { deployment, healthy } = harness
   const body = initiateBody()
   const { data } = (await healthy.api.post('/api/v1/checkout/initiate-payment', body)).body
   const path = new URL(data.checkoutUrl).pathname
@@ -298,8 +298,9 @@ export const ring: Operation = async (stage) => {
   const send = (api: Api) => api.postText('/hooks/sandbox', text, { 'cowry-sandbox-signature': signature })
   return {
     send,
-    look: () => lookAtPayment(stage, body.reference),
-    again: () => sendUntilServed(() => send(healthy.api)),
-    ended: async () => assert.deepEqual(await deployment.awaitFinal(data.uuid, PATIENCE_MS), PAID_ONCE),
+    readState: () => readPaymentState(harness, body.reference),
+    retry: () => sendUntilServed(() => send(healthy.api)),
+    assertCompleted: async () =>
+      assert.deepEqual(await deployment.awaitFinal(data.uuid, TIMEOUT_MS), PAID_ONCE),
   }
 }

@@ -1,7 +1,7 @@
 // What the walk believes: shops with their customers, payments, refunds, links and methods, and what must follow from what
 // was done to them. Plain values and functions; the rules are the contract's, written down without a look at the product.
 
-import { emptyPurse, type Purse } from './purse.ts'
+import { emptyBalance, type ModelBalance } from './balances.ts'
 
 export const DECIMALS = { KES: 2, NGN: 2, XOF: 0, SSP: 2 } as const
 export type ModelCurrency = keyof typeof DECIMALS
@@ -156,10 +156,10 @@ export interface Shop {
   endpoints: Map<string, boolean>
   spareKeys: string[]
   sent: Sent[]
-  purses: Map<ModelCurrency, Purse>
+  balances: Map<ModelCurrency, ModelBalance>
   /** What happened to them at once, so that only reading them says how they ended. */
-  touched: Set<Payment>
-  touchedCustomers: Set<Customer>
+  uncertain: Set<Payment>
+  uncertainCustomers: Set<Customer>
   /** A payer went on to another way to pay, and keeps the place until the gateway has closed the first. */
   contested: Set<Link>
 }
@@ -177,17 +177,17 @@ export function newShop(name: string, uuid: string, key: string): Shop {
     endpoints: new Map(),
     spareKeys: [],
     sent: [],
-    purses: new Map(),
-    touched: new Set(),
-    touchedCustomers: new Set(),
+    balances: new Map(),
+    uncertain: new Set(),
+    uncertainCustomers: new Set(),
     contested: new Set(),
   }
 }
 
-export function purseOf(shop: Shop, currency: ModelCurrency): Purse {
-  const purse = shop.purses.get(currency) ?? emptyPurse()
-  shop.purses.set(currency, purse)
-  return purse
+export function modelBalanceOf(shop: Shop, currency: ModelCurrency): ModelBalance {
+  const modelBalance = shop.balances.get(currency) ?? emptyBalance()
+  shop.balances.set(currency, modelBalance)
+  return modelBalance
 }
 
 export function refundedMinor({ refunds }: Payment): bigint {
@@ -202,26 +202,26 @@ export function leftMinor(payment: Payment): bigint {
 const sumOf = (parts: readonly { minor: bigint }[]) => parts.reduce((sum, { minor }) => sum + minor, 0n)
 
 /** What a payment is worth to the wallet: money that went to the merchant without us is not in it. */
-export function worthOf(payment: Payment): bigint {
+export function netOf(payment: Payment): bigint {
   if (!isCollected(payment) || payment.transfer) return 0n
   const net = payment.minor - feeOf(payment.minor, payment.currency)
   return net - refundedMinor(payment) - payment.heldMinor - payment.lostMinor
 }
 
-export function worthOfAll(shop: Shop, currency: ModelCurrency): bigint {
+export function netOfAll(shop: Shop, currency: ModelCurrency): bigint {
   return shop.payments
     .filter((payment) => payment.currency === currency)
-    .reduce((sum, payment) => sum + worthOf(payment), 0n)
+    .reduce((sum, payment) => sum + netOf(payment), 0n)
 }
 
 export const paymentsOf = (shop: Shop, link: Link) => shop.payments.filter((one) => one.link === link)
 
 /** Who has paid at a link, and who is at a gateway at this moment. */
-export function placesOf(shop: Shop, link: Link): { paid: number; held: number } {
+export function slotsOf(shop: Shop, link: Link): { paid: number; reserved: number } {
   const payments = paymentsOf(shop, link)
   return {
     paid: payments.filter(isCollected).length,
-    held: payments.filter(({ status }) => status === 'processing').length,
+    reserved: payments.filter(({ status }) => status === 'processing').length,
   }
 }
 
@@ -231,7 +231,7 @@ export function isOver({ isDeactivated, expiresAt }: Link, now: number): boolean
 }
 
 export function linkStatus(shop: Shop, link: Link, now: number): string {
-  const { paid } = placesOf(shop, link)
+  const { paid } = slotsOf(shop, link)
   if (link.maxPayments !== null && paid >= link.maxPayments) return 'completed'
   if (link.isDeactivated) return 'inactive'
   return link.expiresAt !== null && link.expiresAt <= now ? 'expired' : 'active'

@@ -1,6 +1,5 @@
 // Transfers to the merchant: asked for, said to be sent, confirmed in part, in full or beyond it, rejected, called off.
 
-import { type Payment, readMinor, type TransferStatus, toMajor } from './model.ts'
 import {
   addPayment,
   type Command,
@@ -8,24 +7,25 @@ import {
   drawPayment,
   drawPerson,
   isBlocked,
-  isSteady,
+  isFarFromExpiry,
+  markUncertain,
   newName,
-  touch,
-} from './turns.ts'
-import { ask, judge, type Turn } from './world.ts'
+} from './command-context.ts'
+import { type Payment, readMinor, type TransferStatus, toMajor } from './model.ts'
+import { assertPredicted, type CommandContext, sendRequest } from './world.ts'
 
 const P2P = '/api/v1/p2p/payments'
 
-async function request(turn: Turn): Promise<void> {
-  const { shop, chance, world } = turn
-  const minor = drawMinor(chance, 'SSP')
-  const customer = drawPerson(turn)
+async function request(context: CommandContext): Promise<void> {
+  const { shop, prng, world } = context
+  const minor = drawMinor(prng, 'SSP')
+  const customer = drawPerson(context)
   const body = { amount: toMajor(minor, 'SSP'), currency: 'SSP', reference: newName('transfer'), customer }
-  const answer = await ask(turn, 'POST', P2P, body)
-  const told = isBlocked(shop, customer.email) ? '422 customer_blocked' : '201 processing'
-  judge(turn, answer, told, ['201 processing', '422 customer_blocked'])
+  const answer = await sendRequest(context, 'POST', P2P, body)
+  const expected = isBlocked(shop, customer.email) ? '422 customer_blocked' : '201 processing'
+  assertPredicted(context, answer, expected, ['201 processing', '422 customer_blocked'])
   if (answer.http !== 201) return
-  const payment = addPayment(turn, answer.body.data, {
+  const payment = addPayment(context, answer.body.data, {
     kind: 'checkout',
     currency: 'SSP',
     minor,
@@ -36,13 +36,13 @@ async function request(turn: Turn): Promise<void> {
   shop.sent.push({ path: P2P, body, key: undefined, uuid: payment.uuid, at: world.clock.now().getTime() })
 }
 
-interface Word {
+interface TransferAction {
   path: 'mark-paid' | 'confirm' | 'reject' | 'cancel'
   receivedMinor: bigint | null
 }
 
-function drawWord({ chance }: Turn, { minor }: Payment): Word {
-  const path = chance.pick([
+function drawAction({ prng }: CommandContext, { minor }: Payment): TransferAction {
+  const path = prng.pick([
     'mark-paid',
     'mark-paid',
     'confirm',
@@ -52,14 +52,14 @@ function drawWord({ chance }: Turn, { minor }: Payment): Word {
     'cancel',
   ] as const)
   if (path !== 'confirm') return { path: path ?? 'cancel', receivedMinor: null }
-  const part = BigInt(1 + chance.below(Number(minor)))
-  return { path, receivedMinor: chance.pick([minor, minor, part, minor + part]) ?? minor }
+  const part = BigInt(1 + prng.nextInt(Number(minor)))
+  return { path, receivedMinor: prng.pick([minor, minor, part, minor + part]) ?? minor }
 }
 
-/** Where a word leads a transfer; null when the same was said before, undefined when it cannot be said now. */
-function foresee(
+/** Where a action leads a transfer; null when the same was said before, undefined when it cannot be said now. */
+function predict(
   { transfer, minor }: Payment,
-  { path, receivedMinor }: Word,
+  { path, receivedMinor }: TransferAction,
 ): TransferStatus | null | undefined {
   const { status = 'cancelled', receivedMinor: known = null } = transfer ?? {}
   const isIn = (...statuses: TransferStatus[]) => statuses.includes(status)
@@ -80,56 +80,56 @@ function foresee(
 }
 
 /** What a transfer that has come there is to its payment; time may have ended the checkout before. */
-function followed(payment: Payment, to: TransferStatus): Payment['status'] {
+function paymentStatusAfter(payment: Payment, to: TransferStatus): Payment['status'] {
   if (to === 'confirmed' || to === 'overpaid') return 'successful'
   const hasFailed = to === 'rejected' || to === 'cancelled'
   return hasFailed && payment.status === 'processing' ? 'failed' : payment.status
 }
 
-const SAID = ['processing', 'successful', 'failed', 'expired'].map((status) => `200 ${status}`)
+const ACTION_RESULTS = ['processing', 'successful', 'failed', 'expired'].map((status) => `200 ${status}`)
 
-async function say(turn: Turn): Promise<void> {
-  const { isCalm } = turn
+async function actOnTransfer(context: CommandContext): Promise<void> {
+  const { isSequential } = context
   const isWaiting = ({ transfer }: Payment) =>
     transfer !== null && ['awaiting_payment', 'marked_paid', 'underpaid', 'expired'].includes(transfer.status)
-  const isMeant = turn.chance.happens(0.9) ? isWaiting : ({ transfer }: Payment) => transfer !== null
-  const payment = drawPayment(turn, (one) => isMeant(one) && isSteady(turn, one))
-  if (!payment?.transfer) return request(turn)
-  const word = drawWord(turn, payment)
-  const to = foresee(payment, word)
-  const status = to ? followed(payment, to) : payment.status
-  if (!isCalm) touch(turn, payment)
-  const { receivedMinor } = word
+  const isMeant = context.prng.nextBool(0.9) ? isWaiting : ({ transfer }: Payment) => transfer !== null
+  const payment = drawPayment(context, (one) => isMeant(one) && isFarFromExpiry(context, one))
+  if (!payment?.transfer) return request(context)
+  const action = drawAction(context, payment)
+  const to = predict(payment, action)
+  const status = to ? paymentStatusAfter(payment, to) : payment.status
+  if (!isSequential) markUncertain(context, payment)
+  const { receivedMinor } = action
   const body = receivedMinor === null ? {} : { receivedAmount: toMajor(receivedMinor, 'SSP') }
-  const answer = await ask(turn, 'POST', `${P2P}/${payment.uuid}/${word.path}`, body)
-  judge(turn, answer, to === undefined ? '409 invalid_state' : `200 ${status}`, [
-    ...SAID,
+  const answer = await sendRequest(context, 'POST', `${P2P}/${payment.uuid}/${action.path}`, body)
+  assertPredicted(context, answer, to === undefined ? '409 invalid_state' : `200 ${status}`, [
+    ...ACTION_RESULTS,
     '409 invalid_state',
   ])
-  if (!isCalm || answer.http !== 200) return
+  if (!isSequential || answer.http !== 200) return
   const { transferStatus, amountReceived, expiresAt } = answer.body.data
   const known = payment.transfer.receivedMinor
-  const received = to ? (word.path === 'reject' ? known : receivedMinor) : known
+  const received = to ? (action.path === 'reject' ? known : receivedMinor) : known
   payment.status = status
   payment.transfer = { status: to ?? payment.transfer.status, receivedMinor: received }
   payment.expiresAt = Date.parse(expiresAt)
-  const told = { status: transferStatus, receivedMinor: amountReceived && readMinor(amountReceived, 'SSP') }
-  requireSame(payment, told)
+  const actual = { status: transferStatus, receivedMinor: amountReceived && readMinor(amountReceived, 'SSP') }
+  assertSame(payment, actual)
 }
 
-function requireSame(
+function assertSame(
   { reference, transfer }: Payment,
-  told: { status: string; receivedMinor: bigint | null },
+  actual: { status: string; receivedMinor: bigint | null },
 ): void {
-  const isSame = told.status === transfer?.status && told.receivedMinor === transfer.receivedMinor
+  const isSame = actual.status === transfer?.status && actual.receivedMinor === transfer.receivedMinor
   if (isSame) return
   const words = `${transfer?.status} with ${transfer?.receivedMinor}`
   throw new Error(
-    `transfer ${reference} was to be ${words}, and is ${told.status} with ${told.receivedMinor}`,
+    `transfer ${reference} was to be ${words}, and is ${actual.status} with ${actual.receivedMinor}`,
   )
 }
 
 export const P2P_COMMANDS: readonly Command[] = [
   { name: 'request-transfer', weight: 4, run: request },
-  { name: 'speak-of-transfer', weight: 8, run: say },
+  { name: 'act-on-transfer', weight: 8, run: actOnTransfer },
 ]

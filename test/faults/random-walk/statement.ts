@@ -2,18 +2,18 @@
 // twice, the last one is the balance, and the file for spreadsheets says the same.
 
 import assert from 'node:assert/strict'
-import { readMinor, type Shop, worthOf } from './model.ts'
-import { CHECKOUT_CURRENCIES, type Shown } from './turns.ts'
-import { ask, type Turn } from './world.ts'
+import { type ApiRecord, CHECKOUT_CURRENCIES } from './command-context.ts'
+import { netOf, readMinor, type Shop } from './model.ts'
+import { type CommandContext, sendRequest } from './world.ts'
 
 /** All items of a list, page by page to the end. */
-export async function readAll(turn: Turn, path: string): Promise<Shown[]> {
-  const items: Shown[] = []
+export async function readAll(context: CommandContext, path: string): Promise<ApiRecord[]> {
+  const items: ApiRecord[] = []
   let cursor: string | null = null
   do {
     const next: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const { http, body, text } = await ask(
-      turn,
+    const { http, body, text } = await sendRequest(
+      context,
       'GET',
       `${path}${path.includes('?') ? '&' : '?'}limit=100${next}`,
     )
@@ -24,27 +24,27 @@ export async function readAll(turn: Turn, path: string): Promise<Shown[]> {
   return items
 }
 
-export async function requireStatement(turn: Turn): Promise<number> {
-  const lines = await readAll(turn, '/api/v1/wallet/transactions?sort=createdAt:asc')
-  const newestFirst = await readAll(turn, '/api/v1/wallet/transactions')
+export async function assertStatement(context: CommandContext): Promise<number> {
+  const lines = await readAll(context, '/api/v1/wallet/transactions?sort=createdAt:asc')
+  const newestFirst = await readAll(context, '/api/v1/wallet/transactions')
   assert.deepEqual(newestFirst.map(nameOf).reverse(), lines.map(nameOf), 'both ways through the statement')
-  requireOrder(lines)
-  await requireRunningBalances(turn, lines)
-  requirePayments(turn.shop, lines)
-  await requireFile(turn, lines)
+  assertOrder(lines)
+  await assertRunningBalances(context, lines)
+  assertPaymentLines(context.shop, lines)
+  await assertExport(context, lines)
   return lines.length
 }
 
-const nameOf = ({ currency, number }: Shown) => `${currency} ${number}`
+const nameOf = ({ currency, number }: ApiRecord) => `${currency} ${number}`
 
-function requireOrder(lines: readonly Shown[]): void {
+function assertOrder(lines: readonly ApiRecord[]): void {
   assert.equal(new Set(lines.map(nameOf)).size, lines.length, 'no line is there twice')
   const times = lines.map(({ createdAt }) => createdAt)
   assert.deepEqual(times.toSorted(), times, 'times never go back')
 }
 
-async function requireRunningBalances(turn: Turn, lines: readonly Shown[]): Promise<void> {
-  const { body } = await ask(turn, 'GET', '/api/v1/wallet/balance')
+async function assertRunningBalances(context: CommandContext, lines: readonly ApiRecord[]): Promise<void> {
+  const { body } = await sendRequest(context, 'GET', '/api/v1/wallet/balance')
   for (const currency of CHECKOUT_CURRENCIES) {
     const running = { available: 0n, pending: 0n }
     for (const [index, line] of lines.filter((one) => one.currency === currency).entries()) {
@@ -52,12 +52,12 @@ async function requireRunningBalances(turn: Turn, lines: readonly Shown[]): Prom
       running[line.balance as 'available' | 'pending'] += readMinor(line.amount, currency)
       assert.deepEqual(balancesOf(line, currency), running, `line ${nameOf(line)}`)
     }
-    const balance = body.data.balances.find((one: Shown) => one.currency === currency)
+    const balance = body.data.balances.find((one: ApiRecord) => one.currency === currency)
     if (balance) assert.deepEqual(balancesOf(balance, currency), running, `the last line is the balance`)
   }
 }
 
-function balancesOf(shown: Shown, currency: (typeof CHECKOUT_CURRENCIES)[number]) {
+function balancesOf(shown: ApiRecord, currency: (typeof CHECKOUT_CURRENCIES)[number]) {
   return {
     available: readMinor(shown.availableBalance, currency),
     pending: readMinor(shown.pendingBalance, currency),
@@ -65,23 +65,23 @@ function balancesOf(shown: Shown, currency: (typeof CHECKOUT_CURRENCIES)[number]
 }
 
 /** Each line names the payment that caused it: together they are what the payment is worth. */
-function requirePayments(shop: Shop, lines: readonly Shown[]): void {
+function assertPaymentLines(shop: Shop, lines: readonly ApiRecord[]): void {
   const byPayment = Map.groupBy(lines, ({ payment }) => payment.uuid)
   for (const payment of shop.payments) {
     const own = byPayment.get(payment.uuid) ?? []
     const sum = own.reduce((total, { amount }) => total + readMinor(amount, payment.currency), 0n)
-    assert.equal(sum, worthOf(payment), `the lines of ${payment.reference}, which is ${payment.status}`)
+    assert.equal(sum, netOf(payment), `the lines of ${payment.reference}, which is ${payment.status}`)
     for (const line of own) assert.equal(line.payment.reference, payment.reference)
     byPayment.delete(payment.uuid)
   }
   assert.deepEqual([...byPayment.keys()], [], 'no line names a payment that nobody made')
 }
 
-async function requireFile(turn: Turn, lines: readonly Shown[]): Promise<void> {
-  const { text } = await ask(turn, 'GET', '/api/v1/wallet/transactions/export')
+async function assertExport(context: CommandContext, lines: readonly ApiRecord[]): Promise<void> {
+  const { text } = await sendRequest(context, 'GET', '/api/v1/wallet/transactions/export')
   const [head = '', ...rows] = text.replace('\uFEFF', '').trimEnd().split('\r\n')
   const columns = head.split(',').map((cell) => cell.replaceAll('"', ''))
-  const cells = (line: Shown) =>
+  const cells = (line: ApiRecord) =>
     columns.map((name) => {
       if (name === 'payment') return line.payment.uuid
       return name === 'reference' ? line.payment.reference : String(line[name])

@@ -11,9 +11,9 @@ import { type Cleanup, testDatabaseUrl } from '../../support/database.ts'
 import type { FakeClock } from '../../support/fake-clock.ts'
 import { BANK } from '../../support/p2p.ts'
 import { type TestService, testService } from '../../support/service.ts'
-import type { Chance } from './chance.ts'
+import { fakeTimerClock } from './fake-timer-clock.ts'
 import { FEE, newShop, type Shop } from './model.ts'
-import { wakingClock } from './waking-clock.ts'
+import type { Prng } from './prng.ts'
 
 export interface World {
   clock: FakeClock
@@ -25,18 +25,18 @@ export interface World {
   /** How often each command was given, and what it was answered. */
   tally: Map<string, number>
   /** The latest requests with their answers, for who has to find out what went wrong. */
-  trail: string[]
-  /** What the services have logged as mistakes of their own. */
-  mistakes: string[]
+  requestLog: string[]
+  /** What the services have logged as loggedErrors of their own. */
+  loggedErrors: string[]
 }
 
 /** One command's part of the walk. */
-export interface Turn {
+export interface CommandContext {
   world: World
   shop: Shop
-  chance: Chance
+  prng: Prng
   /** Nothing else happens to this shop meanwhile, so every answer is known beforehand. */
-  isCalm: boolean
+  isSequential: boolean
   command: string
 }
 
@@ -51,10 +51,10 @@ const ENV = {
 }
 
 export async function openWorld(t: Cleanup): Promise<World> {
-  const later = inOppositeOrder(t)
-  const clock = wakingClock()
-  const mistakes: string[] = []
-  const log = listenFor(mistakes)
+  const later = inReverseOrder(t)
+  const clock = fakeTimerClock()
+  const loggedErrors: string[] = []
+  const log = collectErrors(loggedErrors)
   const options = { clock, log, databaseUrl: await testDatabaseUrl(later), env: ENV }
   const consumer = await startConsumer(later)
   const services = [
@@ -62,30 +62,30 @@ export async function openWorld(t: Cleanup): Promise<World> {
     await testService(later, { ...options, role: 'api', checksInvariants: false }),
   ] as const
   const shops = await Promise.all(SHOPS.map((name) => openShop(services[0], name, consumer.url)))
-  const counted = { operations: 0, tally: new Map(), trail: [], mistakes }
+  const counted = { operations: 0, tally: new Map(), requestLog: [], loggedErrors }
   return { clock, services, db: services[0].db, shops, consumer, ...counted }
 }
 
 /** An error in the log is a mistake, unless it says that somebody has to decide. */
-function listenFor(mistakes: string[]): Log {
+function collectErrors(loggedErrors: string[]): Log {
   const ignore = () => undefined
   return {
     debug: ignore,
     info: ignore,
     warn: ignore,
     error(message, fields) {
-      if (!message.includes('needs a person')) mistakes.push(`${message} ${JSON.stringify(fields)}`)
+      if (!message.includes('needs a person')) loggedErrors.push(`${message} ${JSON.stringify(fields)}`)
     },
   }
 }
 
 /** The database goes when both services are gone. */
-function inOppositeOrder(t: Cleanup): Cleanup {
-  const endings: (() => Promise<void>)[] = []
+function inReverseOrder(t: Cleanup): Cleanup {
+  const cleanups: (() => Promise<void>)[] = []
   t.after(async () => {
-    for (const end of endings.reverse()) await end()
+    for (const end of cleanups.reverse()) await end()
   })
-  return { after: (end) => void endings.push(end) }
+  return { after: (end) => void cleanups.push(end) }
 }
 
 /** Events of which the walk proves that each of them arrives. */
@@ -103,21 +103,21 @@ async function openShop(service: TestService, name: string, consumerUrl: string)
 export interface Consumer {
   url: string
   /** The ids of the events that it took. */
-  taken: Set<string>
+  accepted: Set<string>
 }
 
 // Often enough that retries happen all the time, rarely enough that they stay behind the walk.
 const REFUSES_EVERY = 7
 
 async function startConsumer(t: Cleanup): Promise<Consumer> {
-  const taken = new Set<string>()
+  const accepted = new Set<string>()
   let calls = 0
   const server = createServer((request, response) => {
     calls += 1
-    const isTaken = calls % REFUSES_EVERY !== 0
-    if (isTaken) taken.add(String(request.headers['webhook-id']))
+    const isAccepted = calls % REFUSES_EVERY !== 0
+    if (isAccepted) accepted.add(String(request.headers['webhook-id']))
     request.resume()
-    response.writeHead(isTaken ? 204 : 500).end()
+    response.writeHead(isAccepted ? 204 : 500).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(async () => {
@@ -126,31 +126,31 @@ async function startConsumer(t: Cleanup): Promise<Consumer> {
   })
   const address = server.address()
   assert.ok(address && typeof address === 'object')
-  return { url: `http://127.0.0.1:${address.port}/hooks`, taken }
+  return { url: `http://127.0.0.1:${address.port}/hooks`, accepted }
 }
 
 // Enough to follow one payment back to where it came from.
-const TRAIL = 20_000
+const MAX_REQUEST_LOG = 20_000
 
 /** An answer that knows what was asked. */
-export interface Asked extends ApiResponse {
-  asked: string
+export interface LoggedResponse extends ApiResponse {
+  request: string
 }
 
 const BUSY = '503 temporarily_unavailable'
-const MOST_TRIES = 20
+const MAX_ATTEMPTS = 20
 const RETRY_MS = 250
 
 /** Sends a request with the shop's key to one of the two services. No answer may ever be our own fault. */
-export async function ask(
-  turn: Turn,
+export async function sendRequest(
+  context: CommandContext,
   method: string,
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Asked> {
-  const { world, shop, chance } = turn
-  const { url, apiWith } = world.services[chance.below(2)] ?? world.services[0]
+): Promise<LoggedResponse> {
+  const { world, shop, prng } = context
+  const { url, apiWith } = world.services[prng.nextInt(2)] ?? world.services[0]
   const isJson = body === undefined ? {} : { 'content-type': 'application/json' }
   const send = () =>
     apiWith(shop.key).send(method, path, {
@@ -158,46 +158,49 @@ export async function ask(
       body: body === undefined ? undefined : JSON.stringify(body),
     })
   let answer = await send()
-  // A machine that is busy with other things says so; whoever is told to come back does.
-  for (let tries = 1; gist(answer) === BUSY && tries < MOST_TRIES; tries += 1) {
+  // A machine that is busy with other things says so; whoever is actual to come back does.
+  for (let attempts = 1; outcomeOf(answer) === BUSY && attempts < MAX_ATTEMPTS; attempts += 1) {
     await delay(RETRY_MS)
     answer = await send()
   }
-  note(turn, `${new URL(url).port} ${method} ${path} ${JSON.stringify(body ?? null)} → ${briefly(answer)}`)
+  logRequest(
+    context,
+    `${new URL(url).port} ${method} ${path} ${JSON.stringify(body ?? null)} → ${summarize(answer)}`,
+  )
   assert.ok(answer.http < 500, `${method} ${path} ${JSON.stringify(body)} answered ${answer.text}`)
-  return { ...answer, asked: `${method} ${path}` }
+  return { ...answer, request: `${method} ${path}` }
 }
 
 /** Such as "201 successful" or "409 invalid_state". */
-export function gist({ http, body }: ApiResponse): string {
+export function outcomeOf({ http, body }: ApiResponse): string {
   return `${http} ${body?.error?.code ?? body?.data?.status ?? ''}`.trim()
 }
 
-function briefly(answer: ApiResponse): string {
+function summarize(answer: ApiResponse): string {
   const { uuid, transferStatus } = answer.body?.data ?? {}
-  return [gist(answer), transferStatus, uuid, answer.body?.error?.message].filter(Boolean).join(' ')
+  return [outcomeOf(answer), transferStatus, uuid, answer.body?.error?.message].filter(Boolean).join(' ')
 }
 
-export function note({ world, shop, command }: Turn, words: string): void {
-  world.trail.push(`${world.clock.now().toISOString()} ${shop.name} ${command}: ${words}`)
-  if (world.trail.length > TRAIL) world.trail.shift()
+export function logRequest({ world, shop, command }: CommandContext, words: string): void {
+  world.requestLog.push(`${world.clock.now().toISOString()} ${shop.name} ${command}: ${words}`)
+  if (world.requestLog.length > MAX_REQUEST_LOG) world.requestLog.shift()
 }
 
 /**
  * Holds an answer against what the model predicts. When things happen at once the prediction may be overtaken: then it is
  * one of those that are possible for the operation at all.
  */
-export function judge(
-  turn: Turn,
-  answer: Asked,
+export function assertPredicted(
+  context: CommandContext,
+  answer: LoggedResponse,
   predicted: string,
   possible: readonly string[] = [],
 ): string {
-  const told = gist(answer)
-  const isFair = told === predicted || (!turn.isCalm && possible.includes(told))
-  const wanted = turn.isCalm ? predicted : [predicted, ...possible].join(', ')
-  assert.ok(isFair, `${answer.asked}: expected ${wanted}, was ${told}: ${answer.text.slice(0, 400)}`)
-  const counted = `${turn.command} ${told}`
-  turn.world.tally.set(counted, (turn.world.tally.get(counted) ?? 0) + 1)
-  return told
+  const actual = outcomeOf(answer)
+  const isExpected = actual === predicted || (!context.isSequential && possible.includes(actual))
+  const wanted = context.isSequential ? predicted : [predicted, ...possible].join(', ')
+  assert.ok(isExpected, `${answer.request}: expected ${wanted}, was ${actual}: ${answer.text.slice(0, 400)}`)
+  const counted = `${context.command} ${actual}`
+  context.world.tally.set(counted, (context.world.tally.get(counted) ?? 0) + 1)
+  return actual
 }

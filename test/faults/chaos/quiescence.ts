@@ -12,7 +12,7 @@ export interface Unfinished {
 }
 
 /** When each kind was at its end, in milliseconds since the beginning; null when it was not. */
-export type Ends = Record<keyof Unfinished, number | null>
+export type CompletionTimes = Record<keyof Unfinished, number | null>
 
 const countUnfinished = sql<Unfinished>`
 select
@@ -21,23 +21,23 @@ select
   (select count(*)::integer from deliveries where status = 'pending') as deliveries`
 
 // One that somebody has in hand is left alone: it is due when the lease ends.
-const hurryDeliveries = sql`
+const makeDeliveriesDue = sql`
 update deliveries
 set due_at = now()
 where status = 'pending' and due_at > now() and (leased_until is null or leased_until < now())`
 
-const LOOK_EVERY_MS = 200
+const POLL_EVERY_MS = 200
 
 /** Waits until nothing is unfinished, and no longer than the limit since then. */
-export async function awaitRest(db: Db, since: number, limitMs: number): Promise<Ends> {
-  const ends: Ends = { payments: null, refunds: null, deliveries: null }
+export async function awaitQuiescence(db: Db, since: number, limitMs: number): Promise<CompletionTimes> {
+  const ends: CompletionTimes = { payments: null, refunds: null, deliveries: null }
   for (;;) {
-    await db.query(hurryDeliveries)
+    await db.query(makeDeliveriesDue)
     const [left] = await db.query(countUnfinished)
     const sinceMs = Date.now() - since
     for (const kind of ['payments', 'refunds', 'deliveries'] as const)
       ends[kind] = left?.[kind] === 0 ? (ends[kind] ?? sinceMs) : null
     if (Object.values(ends).every((end) => end !== null) || sinceMs > limitMs) return ends
-    await delay(LOOK_EVERY_MS)
+    await delay(POLL_EVERY_MS)
   }
 }

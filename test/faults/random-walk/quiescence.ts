@@ -4,24 +4,24 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../src/kit/db.ts'
+import { SETTLED_AFTER_MS, settle } from './balances.ts'
 import { addRecovery } from './charge-commands.ts'
+import { type ApiRecord, assertMatchesModel, CHECKOUT_CURRENCIES, recordMethod } from './command-context.ts'
 import { expectedOf } from './instruments.ts'
 import {
   isCollected,
   isReachable,
   type ModelCurrency,
+  modelBalanceOf,
+  netOfAll,
   type Payment,
-  purseOf,
   type Refund,
   readMinor,
   type Shop,
-  worthOfAll,
 } from './model.ts'
-import { SETTLED_AFTER_MS, settle } from './purse.ts'
-import { CHECKOUT_CURRENCIES, rememberMethod, requireAsBelieved, type Shown } from './turns.ts'
-import { ask, type Turn, type World } from './world.ts'
+import { type CommandContext, sendRequest, type World } from './world.ts'
 
-const selectUnderWay = sql<{ what: string; count: number }>`
+const selectUnfinished = sql<{ what: string; count: number }>`
 select what, count(*)::integer as count
 from (
   select 'a charge without an end' as what
@@ -63,35 +63,35 @@ from (
 group by what`
 
 const STEP_MS = 1_000
-const LOOKS = 400
-const LOOK_EVERY_MS = 20
+const MAX_POLLS = 400
+const POLL_EVERY_MS = 20
 
 /** Lets time pass until nothing is under way any more; answers the time at which that was so. */
-export async function comeToRest({ db, clock }: World): Promise<number> {
-  let underWay: { what: string; count: number }[] = []
-  for (let looks = 0; looks < LOOKS; looks += 1) {
+export async function awaitQuiescence({ db, clock }: World): Promise<number> {
+  let unfinished: { what: string; count: number }[] = []
+  for (let polls = 0; polls < MAX_POLLS; polls += 1) {
     const now = clock.now()
-    underWay = await db.query(selectUnderWay, [now])
-    if (underWay.length === 0) return now.getTime()
+    unfinished = await db.query(selectUnfinished, [now])
+    if (unfinished.length === 0) return now.getTime()
     clock.advance(STEP_MS)
-    await delay(LOOK_EVERY_MS)
+    await delay(POLL_EVERY_MS)
   }
-  throw new Error(`nothing comes to rest any more: ${JSON.stringify(underWay)}`)
+  throw new Error(`nothing comes to rest any more: ${JSON.stringify(unfinished)}`)
 }
 
 /** What the time has done to a shop by now. What it may or may not have done is looked at. */
-export function passTime(shop: Shop, now: number, jumpedMs: number): void {
+export function applyElapsedTime(shop: Shop, now: number, jumpedMs: number): void {
   for (const payment of shop.payments) {
     const { expiresAt, status } = payment
     const isWaiting = status === 'pending' || payment.openChannel !== null || isAwaited(payment)
-    if (!isWaiting || expiresAt === null || expiresAt > now + CLOSE_MS) continue
-    if (expiresAt > now - CLOSE_MS) shop.touched.add(payment)
+    if (!isWaiting || expiresAt === null || expiresAt > now + NEAR_EXPIRY_MS) continue
+    if (expiresAt > now - NEAR_EXPIRY_MS) shop.uncertain.add(payment)
     else expire(payment)
   }
-  for (const currency of CHECKOUT_CURRENCIES) settlePurse(shop, currency, now, jumpedMs)
+  for (const currency of CHECKOUT_CURRENCIES) settleBalance(shop, currency, now, jumpedMs)
 }
 
-const CLOSE_MS = 3_000
+const NEAR_EXPIRY_MS = 3_000
 
 const isAwaited = ({ transfer, status }: Payment) => transfer !== null && status === 'processing'
 
@@ -102,17 +102,17 @@ function expire(payment: Payment): void {
   if (payment.transfer?.status === 'awaiting_payment') payment.transfer.status = 'expired'
 }
 
-function settlePurse(shop: Shop, currency: ModelCurrency, now: number, jumpedMs: number): void {
-  const purse = purseOf(shop, currency)
-  settle(purse, now)
+function settleBalance(shop: Shop, currency: ModelCurrency, now: number, jumpedMs: number): void {
+  const modelBalance = modelBalanceOf(shop, currency)
+  settle(modelBalance, now)
   if (jumpedMs <= SETTLED_AFTER_MS) return
   // All of it is available now, whatever happened before.
-  purse.available = worthOfAll(shop, currency)
-  purse.waiting = []
-  purse.isExact = true
+  modelBalance.available = netOfAll(shop, currency)
+  modelBalance.pendingSettlements = []
+  modelBalance.isExact = true
 }
 
-const selectTruth = sql<{
+const selectExecuted = sql<{
   orderId: string
   instrument: string | null
   status: string
@@ -124,23 +124,23 @@ select
 from sandbox.records
 where order_id = any ($1::text[]) and record ->> 'kind' <> 'refund' and record ->> 'status' = 'succeeded'`
 
-/** Reads everything that was touched, and holds it against what can have happened. */
-export async function learn(turn: Turn): Promise<void> {
-  const { shop, world } = turn
-  const touched = [...shop.touched]
-  shop.touched.clear()
-  const truths = await world.db.query(selectTruth, [touched.map(({ uuid }) => uuid)])
-  for (const payment of touched) {
-    const truth = truths.find(({ orderId }) => orderId === payment.uuid)
-    if (truth && !payment.transfer)
-      Object.assign(payment, { instrument: truth.instrument, dispute: truth.dispute })
-    await learnPayment(turn, payment)
+/** Reads everything that was uncertain, and holds it against what can have happened. */
+export async function syncUncertain(context: CommandContext): Promise<void> {
+  const { shop, world } = context
+  const uncertain = [...shop.uncertain]
+  shop.uncertain.clear()
+  const executedRows = await world.db.query(selectExecuted, [uncertain.map(({ uuid }) => uuid)])
+  for (const payment of uncertain) {
+    const executed = executedRows.find(({ orderId }) => orderId === payment.uuid)
+    if (executed && !payment.transfer)
+      Object.assign(payment, { instrument: executed.instrument, dispute: executed.dispute })
+    await syncPayment(context, payment)
   }
-  for (const customer of shop.touchedCustomers) {
-    const { body } = await ask(turn, 'GET', `/api/v1/customers/${customer.uuid}`)
+  for (const customer of shop.uncertainCustomers) {
+    const { body } = await sendRequest(context, 'GET', `/api/v1/customers/${customer.uuid}`)
     customer.isBlocked = body.data.status === 'blocked'
   }
-  shop.touchedCustomers.clear()
+  shop.uncertainCustomers.clear()
   shop.contested.clear()
 }
 
@@ -149,56 +149,60 @@ export function pathOf({ kind, transfer, uuid }: Payment): string {
   return kind === 'charge' ? `/api/v1/charges/${uuid}` : `/api/v1/checkout/payments/${uuid}`
 }
 
-async function learnPayment(turn: Turn, payment: Payment): Promise<void> {
-  const { body } = await ask(turn, 'GET', pathOf(payment))
-  const shown: Shown = body.data
+async function syncPayment(context: CommandContext, payment: Payment): Promise<void> {
+  const { body } = await sendRequest(context, 'GET', pathOf(payment))
+  const shown: ApiRecord = body.data
   const words = `${payment.reference} went from ${payment.status} to ${shown.status}`
   assert.ok(isReachable(payment.status, shown.status), words)
   payment.status = shown.status
   for (const refund of payment.refunds.filter(({ status }) => status === 'pending')) {
-    const { body: read } = await ask(turn, 'GET', `/api/v1/refunds/${refund.uuid}`)
+    const { body: read } = await sendRequest(context, 'GET', `/api/v1/refunds/${refund.uuid}`)
     refund.status = read.data.status
   }
-  for (const refund of payment.refunds) requireExpectedEnd(refund)
-  if (payment.transfer) learnTransfer(payment, shown)
-  else if (payment.kind === 'checkout') learnCheckout(turn, payment, shown)
-  else if (shown.recovery) await addRecovery(turn, payment, shown.recovery)
-  await learnDispute(turn, payment)
-  requireAsBelieved(payment, shown)
+  for (const refund of payment.refunds) assertExpectedStatus(refund)
+  if (payment.transfer) syncTransfer(payment, shown)
+  else if (payment.kind === 'checkout') syncCheckout(context, payment, shown)
+  else if (shown.recovery) await addRecovery(context, payment, shown.recovery)
+  await syncDispute(context, payment)
+  assertMatchesModel(payment, shown)
 }
 
 /** A provider that gives back has nothing to refuse: what is asked of it was set aside before. */
-function requireExpectedEnd({ payment, status, uuid }: Refund): void {
+function assertExpectedStatus({ payment, status, uuid }: Refund): void {
   const expected = expectedOf(payment.instrument).refund === 'declines' ? 'failed' : 'successful'
   assert.equal(status, expected, `refund ${uuid} of ${payment.reference}, paid with ${payment.instrument}`)
 }
 
-function learnTransfer(payment: Payment, shown: Shown): void {
+function syncTransfer(payment: Payment, shown: ApiRecord): void {
   const received = shown.amountReceived
   const receivedMinor = received === null ? null : readMinor(received, payment.currency)
   payment.transfer = { status: shown.transferStatus, receivedMinor }
   payment.expiresAt = Date.parse(shown.expiresAt)
 }
 
-function learnCheckout(turn: Turn, payment: Payment, shown: Shown): void {
+function syncCheckout(context: CommandContext, payment: Payment, shown: ApiRecord): void {
   const last = shown.attempts.at(-1)
   const isLeftOpen = shown.status === 'processing' && last?.endedAt === null
   payment.openChannel = isLeftOpen ? last.channel : null
   payment.attempts = shown.attempts.length
   payment.expiresAt = Date.parse(shown.expiresAt)
   payment.isMismatched = shown.statusReason === 'amount_mismatch'
-  if (!isCollected(payment) || expectedOf(payment.instrument).again === null) return
-  rememberMethod({ ...turn, isCalm: false }, payment, shown.paymentMethod)
+  if (!isCollected(payment) || expectedOf(payment.instrument).recurringCharge === null) return
+  recordMethod({ ...context, isSequential: false }, payment, shown.paymentMethod)
 }
 
 /** How much a dispute holds or took is said by the statement alone; how much it may be is known. */
-async function learnDispute(turn: Turn, payment: Payment): Promise<void> {
+async function syncDispute(context: CommandContext, payment: Payment): Promise<void> {
   if (!isCollected(payment) || payment.transfer) return
   const kinds = ['dispute', 'dispute_won', 'reversal']
-  const { body } = await ask(turn, 'GET', `/api/v1/wallet/transactions?payment=${payment.uuid}&limit=100`)
+  const { body } = await sendRequest(
+    context,
+    'GET',
+    `/api/v1/wallet/transactions?payment=${payment.uuid}&limit=100`,
+  )
   const taken = body.data
-    .filter(({ type }: Shown) => kinds.includes(type))
-    .reduce((sum: bigint, { amount }: Shown) => sum - readMinor(amount, payment.currency), 0n)
+    .filter(({ type }: ApiRecord) => kinds.includes(type))
+    .reduce((sum: bigint, { amount }: ApiRecord) => sum - readMinor(amount, payment.currency), 0n)
   const refunded = payment.refunds.filter(({ status }) => status === 'successful')
   const most = payment.minor - refunded.reduce((sum, { minor }) => sum + minor, 0n)
   const { status, reference } = payment

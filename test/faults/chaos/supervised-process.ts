@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Cleanup } from '../../support/database.ts'
 import { type RunningProcess, startProcess } from '../../support/process.ts'
 
-export interface Place {
+export interface SupervisedProcess {
   name: string
   kind: 'api' | 'worker' | 'provider'
   isUp(): boolean
@@ -14,50 +14,53 @@ export interface Place {
   /** Kills it where it stands; answers whether there was anything to kill. */
   kill(): Promise<boolean>
   /** Stands still until it is woken up, and does not know it; answers whether there was anything to stop. */
-  freeze(): boolean
-  wake(): void
+  pause(): boolean
+  resume(): void
 }
 
-export interface PlaceOptions {
+export interface SupervisedProcessOptions {
   name: string
-  kind: Place['kind']
+  kind: SupervisedProcess['kind']
   args: string[]
   env: Record<string, string>
   logFile: string
   /** Told what it says when it is ready. */
   // biome-ignore lint/suspicious/noExplicitAny: each command prints facts of its own
   onStart(facts: any): void
-  complain(words: string): void
+  reportError(words: string): void
 }
 
-const REST_AFTER_FAILED_START_MS = 200
+const RESTART_BACKOFF_MS = 200
 
-/** Resolves when it runs for the first time; ends for good with the test. */
-export async function keepRunning(t: Cleanup, options: PlaceOptions): Promise<Place> {
+/** Resolves when it runs for the first time; cleanups for good with the test. */
+export async function superviseProcess(
+  t: Cleanup,
+  options: SupervisedProcessOptions,
+): Promise<SupervisedProcess> {
   const { name, kind } = options
-  const ends: (() => Promise<void>)[] = []
+  const cleanups: (() => Promise<void>)[] = []
   let running: RunningProcess | undefined
-  let startTookMs = 0
+  let startDurationMs = 0
   let upSince = 0
   let isOver = false
-  let life: Promise<void> | undefined
-  const endAll = async () => {
-    for (const end of ends) await end()
+  let supervision: Promise<void> | undefined
+  const cleanUpAll = async () => {
+    for (const end of cleanups) await end()
   }
   t.after(async () => {
     isOver = true
-    await endAll()
-    await life
+    await cleanUpAll()
+    await supervision
     // One that was just being started when it was over.
-    await endAll()
+    await cleanUpAll()
   })
 
   const start = async (): Promise<RunningProcess> => {
-    const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
+    const cleanup = { after: (end: () => Promise<void>) => void cleanups.push(end) }
     const began = performance.now()
-    const started = await startProcess(ending, options.args, options.env)
+    const started = await startProcess(cleanup, options.args, options.env)
     upSince = performance.now()
-    startTookMs = upSince - began
+    startDurationMs = upSince - began
     options.onStart(started.facts)
     return started
   }
@@ -66,21 +69,21 @@ export async function keepRunning(t: Cleanup, options: PlaceOptions): Promise<Pl
     const { code, signal } = await started.ended
     running = undefined
     await appendFile(options.logFile, started.errors())
-    if (!isOver && signal !== 'SIGKILL') options.complain(`${name} ended by itself with ${signal ?? code}`)
+    if (!isOver && signal !== 'SIGKILL') options.reportError(`${name} ended by itself with ${signal ?? code}`)
   }
-  const goOn = async (first: RunningProcess): Promise<void> => {
+  const supervise = async (first: RunningProcess): Promise<void> => {
     await watch(first)
     while (!isOver) {
       // The database may be away at this moment, and then there is no start.
-      const started = await start().catch(giveUp)
+      const started = await start().catch(logFailedStart)
       if (started) await watch(started)
-      else await delay(REST_AFTER_FAILED_START_MS)
+      else await delay(RESTART_BACKOFF_MS)
     }
   }
-  const giveUp = async (error: unknown): Promise<undefined> => {
+  const logFailedStart = async (error: unknown): Promise<undefined> => {
     await appendFile(options.logFile, `no start: ${error}\n`)
     // One that was too slow is still there, and must not come after all.
-    await endAll()
+    await cleanUpAll()
   }
   const signal = (what: NodeJS.Signals): boolean => {
     try {
@@ -90,19 +93,19 @@ export async function keepRunning(t: Cleanup, options: PlaceOptions): Promise<Pl
       return false
     }
   }
-  life = goOn(await start())
+  supervision = supervise(await start())
 
   return {
     name,
     kind,
     isUp: () => running !== undefined,
-    hasWorked: () => running !== undefined && performance.now() - upSince >= startTookMs,
+    hasWorked: () => running !== undefined && performance.now() - upSince >= startDurationMs,
     async kill() {
       if (!running) return false
       await running.kill('SIGKILL')
       return true
     },
-    freeze: () => signal('SIGSTOP'),
-    wake: () => void signal('SIGCONT'),
+    pause: () => signal('SIGSTOP'),
+    resume: () => void signal('SIGCONT'),
   }
 }

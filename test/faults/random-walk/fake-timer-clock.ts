@@ -3,35 +3,40 @@
 
 import type { FakeClock } from '../../support/fake-clock.ts'
 
-interface Sleeper {
+interface PendingSleep {
   until: number
   wake(): void
 }
 
-export function wakingClock(): FakeClock {
-  const sleepers = new Set<Sleeper>()
+export function fakeTimerClock(): FakeClock {
+  const pendingSleeps = new Set<PendingSleep>()
   let offsetMs = 0
   const now = () => Date.now() + offsetMs
   return {
     now: () => new Date(now()),
-    sleep: (ms, signal) => sleepIn(sleepers, now() + ms, ms, signal),
+    sleep: (ms, signal) => sleepUntil(pendingSleeps, now() + ms, ms, signal),
     advance(ms) {
       offsetMs += ms
-      for (const { until, wake } of [...sleepers]) if (until <= now()) wake()
+      for (const { until, wake } of [...pendingSleeps]) if (until <= now()) wake()
     },
   }
 }
 
-function sleepIn(sleepers: Set<Sleeper>, until: number, ms: number, signal?: AbortSignal): Promise<void> {
+function sleepUntil(
+  pendingSleeps: Set<PendingSleep>,
+  until: number,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
-    const sleeper: Sleeper = { until, wake }
+    const pendingSleep: PendingSleep = { until, wake }
     const timer = setTimeout(wake, ms)
-    sleepers.add(sleeper)
+    pendingSleeps.add(pendingSleep)
     signal?.addEventListener('abort', wake)
     function wake() {
       clearTimeout(timer)
-      sleepers.delete(sleeper)
+      pendingSleeps.delete(pendingSleep)
       signal?.removeEventListener('abort', wake)
       resolve()
     }

@@ -23,7 +23,7 @@ const { clock, gateway } = rig
 
 const HOUR_MS = 3_600_000
 // Longer than any lease here.
-const A_LEASE_MS = 60_000
+const LEASE_MS = 60_000
 
 afterEach(async () => {
   gateway.recovery = { ...gateway.recovery, keyRetentionHours: 24 }
@@ -42,14 +42,19 @@ async function statusOf(id: string) {
 
 const PAID_ONCE = { status: 'successful', reason: null, attempt: 'succeeded', credits: 1 }
 const UNKNOWN = { status: 'processing', reason: 'outcome_unknown', attempt: 'started', credits: 0 }
-const PARKED = { status: 'processing', reason: 'requires_review', attempt: 'requires_review', credits: 0 }
+const UNDER_REVIEW = {
+  status: 'processing',
+  reason: 'requires_review',
+  attempt: 'requires_review',
+  credits: 0,
+}
 
 describe('a charge that the gateway says it is working on', () => {
   it('is asked about by the reference that came with that answer', async () => {
     gateway.answers('chargeSaved', { kind: 'pending', gatewayReference: 'pi_1' })
     const { id } = await rig.charge()
     assert.equal((await rig.attempt(id)).gatewayReference, 'pi_1')
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     gateway.answers('verify', paid())
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual(await statusOf(id), PAID_ONCE)
@@ -59,7 +64,7 @@ describe('a charge that the gateway says it is working on', () => {
 describe('a caller that stalled and was taken over', () => {
   it('does not fail the charge that the resolver submitted meanwhile (F-07)', async () => {
     const stalls = async (): Promise<Outcome> => {
-      clock.advance(A_LEASE_MS)
+      clock.advance(LEASE_MS)
       gateway.answers('verify', NOT_FOUND)
       // The resolver's own submission: executed, and its answer lost.
       gateway.answers('chargeSaved', NO_ANSWER)
@@ -70,7 +75,7 @@ describe('a caller that stalled and was taken over', () => {
     const { id } = await rig.charge()
     assert.deepEqual(await statusOf(id), UNKNOWN)
 
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     gateway.answers('verify', paid())
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual(await statusOf(id), PAID_ONCE)
@@ -80,7 +85,7 @@ describe('a caller that stalled and was taken over', () => {
   it('does not reopen the checkout that the resolver started meanwhile (F-07)', async () => {
     const payment = await rig.checkout()
     const stalls = async (): Promise<Outcome> => {
-      clock.advance(A_LEASE_MS)
+      clock.advance(LEASE_MS)
       gateway.answers('verify', NOT_FOUND)
       gateway.answers('startCheckout', STARTED)
       assert.equal(await rig.resolve(), 1)
@@ -125,7 +130,7 @@ describe('a charge that its gateway does not know', () => {
     clock.advance(24 * 0.9 * HOUR_MS + 1_000)
     gateway.answers('verify', NOT_FOUND)
     await rig.resolve()
-    assert.deepEqual(await statusOf(id), PARKED)
+    assert.deepEqual(await statusOf(id), UNDER_REVIEW)
     assert.equal(await rig.resolve(), 0, 'nobody asks by himself any more')
 
     await rig.deliverWebhook(await rig.attempt(id))
@@ -137,10 +142,10 @@ describe('a charge that its gateway does not know', () => {
   it('waits for a person at once where the gateway keeps no keys at all (F-30)', async () => {
     gateway.recovery = { ...gateway.recovery, keyRetentionHours: 0 }
     const id = await unanswered()
-    clock.advance(A_LEASE_MS)
+    clock.advance(LEASE_MS)
     gateway.answers('verify', NOT_FOUND)
     await rig.resolve()
-    assert.deepEqual(await statusOf(id), PARKED)
+    assert.deepEqual(await statusOf(id), UNDER_REVIEW)
     assert.deepEqual(await pathOf(rig.db, id), ['processing'])
   })
 })

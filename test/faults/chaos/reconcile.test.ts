@@ -1,13 +1,13 @@
-// The comparison notices every kind of loss: books that agree, made wrong in one place at a time.
+// The comparison notices every kind of loss: records that agree, made wrong in one place at a time.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Receipt } from '../../support/consumer.ts'
 import type { Acknowledgement } from './acknowledgements.ts'
-import type { Books, Execution, PaymentBook, RefundBook } from './books.ts'
-import { compare } from './verdict.ts'
+import { reconcile } from './reconcile.ts'
+import type { Execution, PaymentRecord, RefundRecord, RunRecords } from './records.ts'
 
-const PAYMENT: PaymentBook = {
+const PAYMENT: PaymentRecord = {
   id: 'p1',
   reference: 'order-1',
   status: 'partially_refunded',
@@ -16,11 +16,11 @@ const PAYMENT: PaymentBook = {
   keys: ['k1'],
   refundedMinor: 300n,
 }
-const REFUND: RefundBook = { id: 'r1', paymentId: 'p1', status: 'successful', gatewayKey: 'k2' }
+const REFUND: RefundRecord = { id: 'r1', paymentId: 'p1', status: 'successful', gatewayKey: 'k2' }
 const TAKEN: Execution = { key: 'k1', order: 'p1', kind: 'charge', minor: 1000n }
 const GIVEN: Execution = { key: 'k2', order: 'p1', kind: 'refund', minor: 300n }
 const ACKNOWLEDGED: Acknowledgement = {
-  asked: 'charge',
+  operation: 'charge',
   about: 'payment',
   reference: 'order-1',
   uuid: 'p1',
@@ -29,7 +29,7 @@ const ACKNOWLEDGED: Acknowledgement = {
 }
 const GIVEN_BACK: Acknowledgement = {
   ...ACKNOWLEDGED,
-  asked: 'refund',
+  operation: 'refund',
   about: 'refund',
   reference: null,
   uuid: 'r1',
@@ -37,14 +37,14 @@ const GIVEN_BACK: Acknowledgement = {
 
 interface Case {
   acknowledgements: Acknowledgement[]
-  books: Books
+  records: RunRecords
   received: string[]
   errors: string[]
 }
 
 const right = (): Case => ({
   acknowledgements: [ACKNOWLEDGED, { ...ACKNOWLEDGED, status: 'processing' }, GIVEN_BACK],
-  books: {
+  records: {
     payments: [PAYMENT],
     refunds: [REFUND],
     events: [{ id: 'e1', deliveries: ['delivered'] }],
@@ -55,13 +55,13 @@ const right = (): Case => ({
 })
 
 /** The questions that found something. */
-function wrongIn({ acknowledgements, books, received, errors }: Case): string[] {
+function failuresIn({ acknowledgements, records, received, errors }: Case): string[] {
   const receipts = received.map((id): Receipt => {
     return { id, resource: 'p1', version: 1, body: '', headers: {}, atMs: 0, isAccepted: true }
   })
-  return compare(acknowledgements, books, { receipts, errors })
-    .filter(({ wrong }) => wrong.length > 0)
-    .map(({ question }) => question)
+  return reconcile(acknowledgements, records, { receipts, errors })
+    .filter(({ failures }) => failures.length > 0)
+    .map(({ name }) => name)
 }
 
 const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
@@ -82,7 +82,7 @@ const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
   ],
   [
     'a refund that was given and is not any more',
-    ({ books }) => books.refunds.splice(0, 1, { ...REFUND, status: 'failed' }),
+    ({ records }) => records.refunds.splice(0, 1, { ...REFUND, status: 'failed' }),
     /refunds lost/,
   ],
   [
@@ -92,43 +92,43 @@ const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
   ],
   [
     'a payment that was executed twice',
-    ({ books }) => books.executions.push({ ...TAKEN, key: 'k3' }),
+    ({ records }) => records.executions.push({ ...TAKEN, key: 'k3' }),
     /double executions/,
   ],
   [
     'an execution under a key that is in no book',
-    ({ books }) => books.executions.push({ ...GIVEN, key: 'k3' }),
+    ({ records }) => records.executions.push({ ...GIVEN, key: 'k3' }),
     /nobody recorded/,
   ],
   [
     'a refund that was given twice',
-    ({ books }) => books.executions.push({ ...GIVEN, key: 'k3' }),
-    /books differ/,
+    ({ records }) => records.executions.push({ ...GIVEN, key: 'k3' }),
+    /records differ/,
   ],
-  ['a payment that is paid here alone', ({ books }) => books.executions.shift(), /books differ/],
+  ['a payment that is paid here alone', ({ records }) => records.executions.shift(), /records differ/],
   [
     'a payment that failed here and was executed',
-    ({ books }) => books.payments.splice(0, 1, { ...PAYMENT, status: 'failed' }),
-    /books differ/,
+    ({ records }) => records.payments.splice(0, 1, { ...PAYMENT, status: 'failed' }),
+    /records differ/,
   ],
   ['an event that nobody received', ({ received }) => received.splice(0), /not delivered/],
   [
     'an event that waits',
-    ({ books }) => books.events.splice(0, 1, { id: 'e1', deliveries: ['pending'] }),
+    ({ records }) => records.events.splice(0, 1, { id: 'e1', deliveries: ['pending'] }),
     /not delivered/,
   ],
   [
     'an event without a delivery',
-    ({ books }) => books.events.splice(0, 1, { id: 'e1', deliveries: [] }),
+    ({ records }) => records.events.splice(0, 1, { id: 'e1', deliveries: [] }),
     /not delivered/,
   ],
   ['a webhook about no event', ({ received }) => received.push('e2'), /phantom/],
   ['a webhook with a wrong signature', ({ errors }) => errors.push('No matching signature found'), /phantom/],
 ]
 
-describe('the comparison of the books', () => {
-  it('finds nothing in books that agree', () => {
-    assert.deepEqual(wrongIn(right()), [])
+describe('the comparison of the records', () => {
+  it('finds nothing in records that agree', () => {
+    assert.deepEqual(failuresIn(right()), [])
   })
 
   for (const [what, change, question] of CASES) {
@@ -136,8 +136,8 @@ describe('the comparison of the books', () => {
       const one = right()
       change(one)
       assert.ok(
-        wrongIn(one).some((found) => question.test(found)),
-        wrongIn(one).join(', '),
+        failuresIn(one).some((found) => question.test(found)),
+        failuresIn(one).join(', '),
       )
     })
   }

@@ -11,30 +11,34 @@ import { createApi } from '../../support/api.ts'
 import { type Consumer, startConsumer } from '../../support/consumer.ts'
 import type { Cleanup } from '../../support/database.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
-import { keepRunning, type Place, type PlaceOptions } from './place.ts'
+import {
+  type SupervisedProcess,
+  type SupervisedProcessOptions,
+  superviseProcess,
+} from './supervised-process.ts'
 
 const SECRET = 'the-secret-of-the-sandbox-in-the-chaos'
 
 // Short, so that a lease ends, and somebody else takes over, while the chaos lasts.
 const GATEWAY_TIMEOUT_MS = 1_500
 
-export interface Wire {
+export interface NetworkLink {
   /** Who speaks through it, and to whom. */
   from: string
   to: 'api' | 'database' | 'provider' | 'consumer'
   proxy: TcpProxy
 }
 
-export interface Town {
+export interface World {
   folder: string
-  places: Place[]
-  wires: Wire[]
+  processes: SupervisedProcess[]
+  links: NetworkLink[]
   /** Where the load finds the two API processes, each behind its proxy. */
   apiUrls: string[]
   apiKey: string
   consumer: Consumer
   /** What processes did by themselves that they should not have. */
-  complaints: string[]
+  errors: string[]
   /** Resolves when it answers again. */
   restartDatabase(mode: 'fast' | 'immediate'): Promise<void>
   /** Past all proxies. */
@@ -42,97 +46,97 @@ export interface Town {
   providerLog: string
 }
 
-export async function startTown(t: Cleanup, folder: string): Promise<Town> {
-  const placeEnds: (() => Promise<void>)[] = []
+export async function startWorld(t: Cleanup, folder: string): Promise<World> {
+  const processCleanups: (() => Promise<void>)[] = []
   let postgres = await startPostgres(folder)
   t.after(async () => {
-    await Promise.all(placeEnds.map((end) => end()))
+    await Promise.all(processCleanups.map((end) => end()))
     await postgres.stop()
   })
-  const ground = createGround(t, { after: (end) => void placeEnds.push(end) }, folder)
-  const { places, wires, complaints } = ground
-  const hooks = await ground.lay('provider', 'api', 0)
-  const sites = { postgres, hooks, provider: await startProvider(ground, hooks) }
+  const topology = createTopology(t, { after: (end) => void processCleanups.push(end) }, folder)
+  const { processes, links, errors } = topology
+  const webhookProxy = await topology.addProxy('provider', 'api', 0)
+  const addresses = { postgres, webhookProxy, provider: await startProvider(topology, webhookProxy) }
   // The first one migrates; the others find everything in its place.
-  const first = await startApi(ground, 'api-1', sites)
+  const first = await startApi(topology, 'api-1', addresses)
   const [second] = await Promise.all([
-    startApi(ground, 'api-2', sites),
-    startService(ground, 'worker-1', 'worker', sites, () => undefined),
-    startService(ground, 'worker-2', 'worker', sites, () => undefined),
+    startApi(topology, 'api-2', addresses),
+    startService(topology, 'worker-1', 'worker', addresses, () => undefined),
+    startService(topology, 'worker-2', 'worker', addresses, () => undefined),
   ])
   const consumer = await startConsumer(t)
-  await subscribe(first, consumer, await ground.lay('workers', 'consumer', portOf(consumer.url)))
+  await subscribe(first, consumer, await topology.addProxy('workers', 'consumer', portOf(consumer.url)))
   return {
     folder,
-    places,
-    wires,
+    processes,
+    links,
     apiUrls: [first.url, second.url],
     apiKey: first.apiKey,
     consumer,
-    complaints,
+    errors,
     async restartDatabase(mode) {
       if (mode === 'immediate') quitPostgres(folder)
       await postgres.stop()
       postgres = await startPostgres(folder)
-      ground.aim('database', postgres.port)
+      topology.retargetAll('database', postgres.port)
     },
     openDb: () => connectDb({ url: postgres.url, poolSize: 4, applicationName: 'cowry-chaos' }),
     providerLog: join(folder, 'sandbox.jsonl'),
   }
 }
 
-/** What processes and wires are put on. */
-interface Ground extends Pick<Town, 'folder' | 'places' | 'wires' | 'complaints'> {
-  lay(from: string, to: Wire['to'], target: number): Promise<TcpProxy>
-  /** Where all wires to it lead from now on. */
-  aim(to: Wire['to'], port: number): void
-  settle(options: Omit<PlaceOptions, 'complain' | 'logFile'>): Promise<void>
+/** What processes and links are put on. */
+interface Topology extends Pick<World, 'folder' | 'processes' | 'links' | 'errors'> {
+  addProxy(from: string, to: NetworkLink['to'], target: number): Promise<TcpProxy>
+  /** Where all links to it lead from now on. */
+  retargetAll(to: NetworkLink['to'], port: number): void
+  addProcess(options: Omit<SupervisedProcessOptions, 'reportError' | 'logFile'>): Promise<void>
 }
 
-function createGround(t: Cleanup, ofPlaces: Cleanup, folder: string): Ground {
-  const wires: Wire[] = []
-  const places: Place[] = []
-  const complaints: string[] = []
+function createTopology(t: Cleanup, processCleanup: Cleanup, folder: string): Topology {
+  const links: NetworkLink[] = []
+  const processes: SupervisedProcess[] = []
+  const errors: string[] = []
   return {
     folder,
-    wires,
-    places,
-    complaints,
-    async lay(from, to, target) {
+    links,
+    processes,
+    errors,
+    async addProxy(from, to, target) {
       const proxy = await startTcpProxy(t, target)
-      wires.push({ from, to, proxy })
+      links.push({ from, to, proxy })
       return proxy
     },
-    aim(to, port) {
-      for (const wire of wires) if (wire.to === to) wire.proxy.retarget(port)
+    retargetAll(to, port) {
+      for (const link of links) if (link.to === to) link.proxy.retarget(port)
     },
-    async settle(options) {
+    async addProcess(options) {
       const logFile = join(folder, `${options.name}.log`)
-      const complain = (words: string) => void complaints.push(words)
-      places.push(await keepRunning(ofPlaces, { ...options, logFile, complain }))
+      const reportError = (words: string) => void errors.push(words)
+      processes.push(await superviseProcess(processCleanup, { ...options, logFile, reportError }))
     },
   }
 }
 
 /** What every process is told about the others. */
-interface Sites {
+interface Addresses {
   postgres: EmbeddedPostgres
   /** Where the provider listens, which its next start changes. */
   provider: { port: number }
-  /** The wire on which the provider's webhooks come in. */
-  hooks: TcpProxy
+  /** The link on which the provider's webhooks come in. */
+  webhookProxy: TcpProxy
 }
 
-async function startProvider(ground: Ground, hooks: TcpProxy): Promise<Sites['provider']> {
+async function startProvider(topology: Topology, webhookProxy: TcpProxy): Promise<Addresses['provider']> {
   const provider = { port: 0 }
-  await ground.settle({
+  await topology.addProcess({
     name: 'provider',
     kind: 'provider',
-    args: ['sandbox', '--port', '0', '--data-dir', ground.folder],
-    env: { COWRY_SANDBOX_SECRET: SECRET, COWRY_PUBLIC_URL: `http://127.0.0.1:${hooks.port}` },
+    args: ['sandbox', '--port', '0', '--data-dir', topology.folder],
+    env: { COWRY_SANDBOX_SECRET: SECRET, COWRY_PUBLIC_URL: `http://127.0.0.1:${webhookProxy.port}` },
     onStart({ data }) {
       provider.port = portOf(data.url)
-      ground.aim('provider', provider.port)
+      topology.retargetAll('provider', provider.port)
     },
   })
   return provider
@@ -144,30 +148,30 @@ interface Api {
   apiKey: string
 }
 
-async function startApi(ground: Ground, name: string, sites: Sites): Promise<Api> {
-  const door = await ground.lay('load', 'api', 0)
+async function startApi(topology: Topology, name: string, addresses: Addresses): Promise<Api> {
+  const apiProxy = await topology.addProxy('load', 'api', 0)
   let apiKey = ''
-  await startService(ground, name, 'api', sites, ({ url, demoKey }) => {
+  await startService(topology, name, 'api', addresses, ({ url, demoKey }) => {
     apiKey = demoKey
-    door.retarget(portOf(url))
+    apiProxy.retarget(portOf(url))
     // Webhooks of the provider come to whichever of the two was started last.
-    sites.hooks.retarget(portOf(url))
+    addresses.webhookProxy.retarget(portOf(url))
   })
-  return { url: `http://127.0.0.1:${door.port}`, apiKey }
+  return { url: `http://127.0.0.1:${apiProxy.port}`, apiKey }
 }
 
 async function startService(
-  ground: Ground,
+  topology: Topology,
   name: string,
   role: 'api' | 'worker',
-  { postgres, provider }: Sites,
-  onStart: PlaceOptions['onStart'],
+  { postgres, provider }: Addresses,
+  onStart: SupervisedProcessOptions['onStart'],
 ): Promise<void> {
-  const database = await ground.lay(name, 'database', postgres.port)
-  const gateway = await ground.lay(name, 'provider', provider.port)
-  const dataDir = join(ground.folder, name)
+  const database = await topology.addProxy(name, 'database', postgres.port)
+  const gateway = await topology.addProxy(name, 'provider', provider.port)
+  const dataDir = join(topology.folder, name)
   await mkdir(dataDir)
-  await ground.settle({
+  await topology.addProcess({
     name,
     kind: role,
     args: ['serve', '--role', role],

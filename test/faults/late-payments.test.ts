@@ -32,20 +32,20 @@ set
   )
 where key = $1`
 
-async function ring(key: string): Promise<void> {
+async function sendWebhook(key: string): Promise<void> {
   const createdAt = new Date().toISOString()
   const body = JSON.stringify({ id: randomUUID(), type: 'checkout.succeeded', key, order: 'x', createdAt })
   const signature = sign(sandboxWebhookSecretOf(SECRET), new Date(), body)
-  const rung = await service.apiWith(undefined).postText('/hooks/sandbox', body, {
+  const notified = await service.apiWith(undefined).postText('/hooks/sandbox', body, {
     'cowry-sandbox-signature': signature,
   })
-  assert.equal(rung.http, 200, rung.text)
+  assert.equal(notified.http, 200, notified.text)
 }
 
 const payer = createPayer()
 
 /** A checkout whose first attempt the payer gave up on our page, while the bank was about to approve it. */
-async function givenUp() {
+async function cancelledAttempt() {
   const checkout = await openCheckout(shop.api, payer)
   await payer.goToCardPage(checkout.page)
   const open = await payer.submit(await payer.open(checkout.checkoutUrl), '/other')
@@ -58,21 +58,21 @@ const statusesOf = (payment: { attempts: { status: string }[] }) =>
   payment.attempts.map(({ status }) => status)
 
 it('an attempt that was given up and turns out paid pays a checkout that is still open', async () => {
-  const { key, read } = await givenUp()
+  const { key, read } = await cancelledAttempt()
   await service.db.query(takeBack, [key])
-  await ring(key)
+  await sendWebhook(key)
   const payment = await eventually(read, ({ status }) => status === 'successful', 10_000)
   assert.deepEqual(statusesOf(payment), ['succeeded'])
 })
 
 it('it is a duplicate when another attempt has paid: one credit, and the rest is sent back', async () => {
   const before = (await shop.api.get('/api/v1/wallet/balance?currency=KES')).body.data
-  const { uuid, key, open, read } = await givenUp()
+  const { uuid, key, open, read } = await cancelledAttempt()
   await payer.payByCard(open, 'card_success')
   assert.equal((await eventually(read, ({ status }) => status === 'successful', 10_000)).attempts.length, 2)
 
   await service.db.query(takeBack, [key])
-  await ring(key)
+  await sendWebhook(key)
   const payment = await eventually(read, (one) => one.attempts[0].refundedAmount === '1250.50', 10_000)
   assert.deepEqual(statusesOf(payment), ['duplicate_success', 'succeeded'])
   assert.equal(payment.status, 'successful')

@@ -103,7 +103,7 @@ export async function startServer(
     log.close()
   })
   const url = `postgres://${SUPERUSER}:${base.password}@127.0.0.1:${port}/cowry`
-  const server: Server = { port, url, kill, query: (text, withinMs) => ask(url, text, withinMs) }
+  const server: Server = { port, url, kill, query: (text, withinMs) => runQuery(url, text, withinMs) }
   await eventually(() => isAnswering(server), Boolean, 30_000)
   return server
 }
@@ -126,7 +126,7 @@ async function isAnswering(server: Server): Promise<boolean> {
   }
 }
 
-async function ask<Row extends pg.QueryResultRow>(
+async function runQuery<Row extends pg.QueryResultRow>(
   url: string,
   text: string,
   withinMs = 20_000,

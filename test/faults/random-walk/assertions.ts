@@ -5,47 +5,47 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../src/kit/db.ts'
 import { assertInvariants } from '../../support/service.ts'
-import { requireLink } from './comparison.ts'
+import { type ApiRecord, assertMatchesModel } from './command-context.ts'
+import { assertLink } from './comparison.ts'
 import { isCollected, type Payment, readMinor, refundedMinor, type Shop } from './model.ts'
-import { readAll, requireStatement } from './statement.ts'
-import { requireAsBelieved, type Shown } from './turns.ts'
-import { AWAITED_EVENTS, ask, type Turn, type World } from './world.ts'
+import { assertStatement, readAll } from './statement.ts'
+import { AWAITED_EVENTS, type CommandContext, sendRequest, type World } from './world.ts'
 
-export async function reckon(turn: Turn): Promise<{ lines: number }> {
-  await requireLists(turn)
-  await requireCustomers(turn)
-  await requireExecutions(turn)
-  return { lines: await requireStatement(turn) }
+export async function assertFinalState(context: CommandContext): Promise<{ lines: number }> {
+  await assertLists(context)
+  await assertCustomers(context)
+  await assertExecutions(context)
+  return { lines: await assertStatement(context) }
 }
 
 /** Every record is listed once, as the model believes it, and nothing else is. */
-async function requireLists(turn: Turn): Promise<void> {
-  const { shop } = turn
+async function assertLists(context: CommandContext): Promise<void> {
+  const { shop } = context
   const isCharge = ({ kind }: Payment) => kind === 'charge'
-  const charges = await readAll(turn, '/api/v1/charges')
-  requireSame(charges, shop.payments.filter(isCharge), requirePayment)
+  const charges = await readAll(context, '/api/v1/charges')
+  assertSame(charges, shop.payments.filter(isCharge), assertPayment)
   const checkouts = shop.payments.filter((one) => !isCharge(one))
-  requireSame(await readAll(turn, '/api/v1/checkout/payments'), checkouts, requirePayment)
+  assertSame(await readAll(context, '/api/v1/checkout/payments'), checkouts, assertPayment)
   const transfers = checkouts.filter(({ transfer }) => transfer)
-  requireSame(await readAll(turn, '/api/v1/p2p/payments'), transfers, requireTransfer)
-  const refunds = (await readAll(turn, '/api/v1/refunds')).filter(({ isDuplicate }) => !isDuplicate)
-  requireSame(refunds, shop.refunds, (refund, shown) => {
-    const told = [shown.status, readMinor(shown.amount, refund.payment.currency)]
-    assert.deepEqual(told, [refund.status, refund.minor], `refund ${refund.uuid}`)
+  assertSame(await readAll(context, '/api/v1/p2p/payments'), transfers, assertTransfer)
+  const refunds = (await readAll(context, '/api/v1/refunds')).filter(({ isDuplicate }) => !isDuplicate)
+  assertSame(refunds, shop.refunds, (refund, shown) => {
+    const actual = [shown.status, readMinor(shown.amount, refund.payment.currency)]
+    assert.deepEqual(actual, [refund.status, refund.minor], `refund ${refund.uuid}`)
   })
-  const links = await readAll(turn, '/api/v1/payment-links')
-  requireSame(links, shop.links, (link, shown) => requireLink(turn, link, shown))
+  const links = await readAll(context, '/api/v1/payment-links')
+  assertSame(links, shop.links, (link, shown) => assertLink(context, link, shown))
 }
 
-function requireSame<Believed extends { uuid: string }>(
-  shown: readonly Shown[],
-  believed: readonly Believed[],
-  compare: (believed: Believed, shown: Shown) => void,
+function assertSame<Modelled extends { uuid: string }>(
+  shown: readonly ApiRecord[],
+  expected: readonly Modelled[],
+  compare: (expected: Modelled, shown: ApiRecord) => void,
 ): void {
   const byName = new Map(shown.map((one) => [one.uuid, one]))
-  const known = new Set(believed.map(({ uuid }) => uuid))
+  const known = new Set(expected.map(({ uuid }) => uuid))
   assert.equal(byName.size, shown.length, 'no record is listed twice')
-  const missing = believed.filter(({ uuid }) => !byName.has(uuid))
+  const missing = expected.filter(({ uuid }) => !byName.has(uuid))
   assert.deepEqual(
     missing.map(({ uuid }) => uuid),
     [],
@@ -57,15 +57,15 @@ function requireSame<Believed extends { uuid: string }>(
     [],
     'nothing is there that nobody made',
   )
-  for (const one of believed) compare(one, byName.get(one.uuid))
+  for (const one of expected) compare(one, byName.get(one.uuid))
 }
 
-function requirePayment(payment: Payment, shown: Shown): void {
+function assertPayment(payment: Payment, shown: ApiRecord): void {
   assert.equal(shown.reference, payment.reference, 'one reference, one payment')
-  requireAsBelieved(payment, shown)
+  assertMatchesModel(payment, shown)
 }
 
-function requireTransfer({ transfer, reference }: Payment, shown: Shown): void {
+function assertTransfer({ transfer, reference }: Payment, shown: ApiRecord): void {
   const received = shown.amountReceived === null ? null : readMinor(shown.amountReceived, 'SSP')
   assert.deepEqual(
     { status: shown.transferStatus, receivedMinor: received },
@@ -74,14 +74,14 @@ function requireTransfer({ transfer, reference }: Payment, shown: Shown): void {
   )
 }
 
-async function requireCustomers(turn: Turn): Promise<void> {
-  const { shop } = turn
-  const shown = await readAll(turn, '/api/v1/customers')
-  requireSame(shown, [...shop.customers.values()], (customer, record) => {
+async function assertCustomers(context: CommandContext): Promise<void> {
+  const { shop } = context
+  const shown = await readAll(context, '/api/v1/customers')
+  assertSame(shown, [...shop.customers.values()], (customer, record) => {
     const paid = shop.payments.filter((one) => one.customer === customer && isCollected(one))
-    const told = [record.email, record.status, record.totals.successfulPayments]
-    const believed = [customer.email, customer.isBlocked ? 'blocked' : 'active', paid.length]
-    assert.deepEqual(told, believed, `customer ${customer.uuid}`)
+    const actual = [record.email, record.status, record.totals.successfulPayments]
+    const expected = [customer.email, customer.isBlocked ? 'blocked' : 'active', paid.length]
+    assert.deepEqual(actual, expected, `customer ${customer.uuid}`)
   })
 }
 
@@ -103,7 +103,7 @@ interface Executed {
 }
 
 /** I6: the provider took each payment once at most, and gave back exactly what is refunded. */
-async function requireExecutions({ world: { db }, shop }: Turn): Promise<void> {
+async function assertExecutions({ world: { db }, shop }: CommandContext): Promise<void> {
   const executed = new Map<string, Executed>()
   for (const { orderId, kind, minor } of await db.query(selectExecutions)) {
     const known = executed.get(orderId) ?? { taken: [], given: 0n }
@@ -118,10 +118,10 @@ async function requireExecutions({ world: { db }, shop }: Turn): Promise<void> {
     known.taken.splice(known.taken.indexOf(paidMinor), 1)
     known.given -= paidMinor
   }
-  for (const payment of shop.payments) requireExecution(payment, executed.get(payment.uuid))
+  for (const payment of shop.payments) assertExecution(payment, executed.get(payment.uuid))
 }
 
-function requireExecution(payment: Payment, executed: Executed = { taken: [], given: 0n }): void {
+function assertExecution(payment: Payment, executed: Executed = { taken: [], given: 0n }): void {
   const isTaken = isCollected(payment) && !payment.transfer
   const words = `${payment.reference}, which is ${payment.status}`
   const short = payment.isMismatched ? [(payment.minor * 9n) / 10n] : []
@@ -140,18 +140,18 @@ from deliveries
 where status = 'pending'`
 
 const DELIVERY_STEP_MS = 600_000
-const DELIVERY_LOOKS = 1_000
+const MAX_DELIVERY_POLLS = 1_000
 
 /** I10: every event that somebody listens to arrives, however often the consumer is unwell. */
-export async function requireDeliveries({ db, clock, shops, consumer }: World): Promise<number> {
-  for (let looks = 0; looks < DELIVERY_LOOKS; looks += 1) {
+export async function assertDeliveries({ db, clock, shops, consumer }: World): Promise<number> {
+  for (let polls = 0; polls < MAX_DELIVERY_POLLS; polls += 1) {
     const [row] = await db.query(countDeliveries)
     if (row?.waiting === 0) break
     clock.advance(DELIVERY_STEP_MS)
     await delay(20)
   }
   const awaited = await db.query(selectAwaited, [AWAITED_EVENTS, shops.map(({ uuid }: Shop) => uuid)])
-  const missing = awaited.filter(({ id }) => !consumer.taken.has(id))
+  const missing = awaited.filter(({ id }) => !consumer.accepted.has(id))
   assert.deepEqual(missing, [], 'every event has arrived')
   return awaited.length
 }
@@ -162,7 +162,7 @@ from postings
 group by currency`
 
 /** I1 to I5, I8 to I10 and I12 to I15 stand as views; that the books sum to nothing is said once more. */
-export async function requireBooks({ db, services }: World): Promise<void> {
+export async function assertLedger({ db, services }: World): Promise<void> {
   await assertInvariants(services[0])
   const sums = await db.query(selectSums)
   assert.ok(sums.length > 0, 'there are books')
@@ -176,10 +176,14 @@ export async function requireBooks({ db, services }: World): Promise<void> {
 const SAMPLE = 25
 
 /** The provider's own account of it, as integrators read it. */
-export async function requireShownExecutions(turn: Turn): Promise<void> {
-  for (const payment of turn.shop.payments.filter(({ transfer }) => !transfer).slice(-SAMPLE)) {
-    const { body } = await ask(turn, 'GET', `/api/v1/sandbox/executions?reference=${payment.reference}`)
-    const taken = body.data.filter(({ kind }: Shown) => kind !== 'refund')
+export async function assertReportedExecutions(context: CommandContext): Promise<void> {
+  for (const payment of context.shop.payments.filter(({ transfer }) => !transfer).slice(-SAMPLE)) {
+    const { body } = await sendRequest(
+      context,
+      'GET',
+      `/api/v1/sandbox/executions?reference=${payment.reference}`,
+    )
+    const taken = body.data.filter(({ kind }: ApiRecord) => kind !== 'refund')
     const most = isCollected(payment) || payment.isMismatched ? 1 : 0
     assert.ok(taken.length >= most, `${payment.reference} was taken ${taken.length} times`)
   }

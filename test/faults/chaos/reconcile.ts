@@ -2,41 +2,41 @@
 
 import type { Consumer } from '../../support/consumer.ts'
 import type { Acknowledgement } from './acknowledgements.ts'
-import type { Books, Execution, PaymentBook } from './books.ts'
+import type { Execution, PaymentRecord, RunRecords } from './records.ts'
 
-export interface Verdict {
+export interface Check {
   /** What the question is, for the table. */
-  question: string
-  wrong: string[]
+  name: string
+  failures: string[]
 }
 
 const PAID = ['successful', 'partially_refunded', 'refunded']
 
-export function compare(
+export function reconcile(
   acknowledgements: readonly Acknowledgement[],
-  books: Books,
+  records: RunRecords,
   consumer: Pick<Consumer, 'receipts' | 'errors'>,
-): Verdict[] {
+): Check[] {
   return [
-    { question: 'acknowledged payments lost (I11)', wrong: findLostPayments(acknowledgements, books) },
-    { question: 'acknowledged refunds lost (I11)', wrong: findLostRefunds(acknowledgements, books) },
-    { question: 'references with two payments (I12)', wrong: findTwins(acknowledgements) },
-    { question: 'double executions (I6)', wrong: findDoubles(books) },
-    { question: 'payments whose books differ', wrong: findDifferences(books) },
-    { question: 'executions nobody recorded (I7)', wrong: findUnrecorded(books) },
-    { question: 'events not delivered (I10)', wrong: findUndelivered(books, consumer) },
-    { question: 'phantom or forged webhooks', wrong: findPhantoms(books, consumer) },
+    { name: 'acknowledged payments lost (I11)', failures: findLostPayments(acknowledgements, records) },
+    { name: 'acknowledged refunds lost (I11)', failures: findLostRefunds(acknowledgements, records) },
+    { name: 'references with two payments (I12)', failures: findDuplicateReferences(acknowledgements) },
+    { name: 'double executions (I6)', failures: findDoubleExecutions(records) },
+    { name: 'payments whose records differ', failures: findMismatches(records) },
+    { name: 'executions nobody recorded (I7)', failures: findUnrecorded(records) },
+    { name: 'events not delivered (I10)', failures: findUndelivered(records, consumer) },
+    { name: 'phantom or forged webhooks', failures: findPhantomEvents(records, consumer) },
   ]
 }
 
 /** Gone, under another name, or never in the state that was acknowledged. */
-function findLostPayments(acknowledgements: readonly Acknowledgement[], { payments }: Books): string[] {
+function findLostPayments(acknowledgements: readonly Acknowledgement[], { payments }: RunRecords): string[] {
   const byId = new Map(payments.map((payment) => [payment.id, payment]))
   return acknowledgements
     .filter(({ about }) => about === 'payment')
-    .flatMap(({ asked, uuid, reference, status }) => {
+    .flatMap(({ operation, uuid, reference, status }) => {
       const payment = byId.get(uuid)
-      const what = `${asked} was answered with ${uuid} ${status}`
+      const what = `${operation} was answered with ${uuid} ${status}`
       if (!payment) return [`${what}, which is not in the database`]
       if (payment.reference !== reference) return [`${what}, whose reference is ${payment.reference}`]
       if (!payment.history.includes(status)) return [`${what}, but it was only ${payment.history.join(', ')}`]
@@ -44,7 +44,7 @@ function findLostPayments(acknowledgements: readonly Acknowledgement[], { paymen
     })
 }
 
-function findLostRefunds(acknowledgements: readonly Acknowledgement[], { refunds }: Books): string[] {
+function findLostRefunds(acknowledgements: readonly Acknowledgement[], { refunds }: RunRecords): string[] {
   const byId = new Map(refunds.map((refund) => [refund.id, refund]))
   return acknowledgements
     .filter(({ about }) => about === 'refund')
@@ -57,7 +57,7 @@ function findLostRefunds(acknowledgements: readonly Acknowledgement[], { refunds
     })
 }
 
-function findTwins(acknowledgements: readonly Acknowledgement[]): string[] {
+function findDuplicateReferences(acknowledgements: readonly Acknowledgement[]): string[] {
   const named = new Map<string, Set<string>>()
   for (const { about, reference, uuid } of acknowledgements) {
     if (about !== 'payment' || reference === null) continue
@@ -69,7 +69,7 @@ function findTwins(acknowledgements: readonly Acknowledgement[]): string[] {
 }
 
 /** A refund is named by its key: two of them with one key cannot be, and two keys for one refund show in the sums. */
-function findDoubles({ executions }: Books): string[] {
+function findDoubleExecutions({ executions }: RunRecords): string[] {
   const taken = groupByOrder(executions.filter(({ kind }) => kind !== 'refund'))
   return [...taken]
     .filter(([, found]) => found.length > 1)
@@ -77,7 +77,7 @@ function findDoubles({ executions }: Books): string[] {
 }
 
 /** What was paid here is what the provider took, and what went back here is what it gave. */
-function findDifferences({ payments, executions }: Books): string[] {
+function findMismatches({ payments, executions }: RunRecords): string[] {
   const byOrder = groupByOrder(executions)
   return payments.flatMap((payment) => {
     const found = byOrder.get(payment.id) ?? []
@@ -94,7 +94,7 @@ function findDifferences({ payments, executions }: Books): string[] {
   })
 }
 
-function findUnrecorded({ payments, refunds, executions }: Books): string[] {
+function findUnrecorded({ payments, refunds, executions }: RunRecords): string[] {
   const keys = new Set([
     ...payments.flatMap((payment) => payment.keys),
     ...refunds.map((refund) => refund.gatewayKey),
@@ -107,7 +107,7 @@ function findUnrecorded({ payments, refunds, executions }: Books): string[] {
     )
 }
 
-function findUndelivered({ events }: Books, { receipts }: Pick<Consumer, 'receipts'>): string[] {
+function findUndelivered({ events }: RunRecords, { receipts }: Pick<Consumer, 'receipts'>): string[] {
   const received = new Set(receipts.map(({ id }) => id))
   return events.flatMap(({ id, deliveries }) => {
     if (deliveries.length === 0) return [`event ${id} has no delivery`]
@@ -117,8 +117,8 @@ function findUndelivered({ events }: Books, { receipts }: Pick<Consumer, 'receip
   })
 }
 
-function findPhantoms(
-  { events }: Books,
+function findPhantomEvents(
+  { events }: RunRecords,
   { receipts, errors }: Pick<Consumer, 'receipts' | 'errors'>,
 ): string[] {
   const known = new Set(events.map(({ id }) => id))
@@ -134,6 +134,6 @@ function sumOf(executions: readonly Execution[]): bigint {
   return executions.reduce((sum, { minor }) => sum + minor, 0n)
 }
 
-function describe({ id, status, reason }: PaymentBook): string {
+function describe({ id, status, reason }: PaymentRecord): string {
   return `payment ${id} is ${status}${reason === null ? '' : ` (${reason})`}`
 }

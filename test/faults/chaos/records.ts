@@ -1,10 +1,10 @@
-// The three books that are held against each other, read when all is quiet: the database, the provider's log of what it
+// The three records that are held against each other, read when all is quiet: the database, the provider's log of what it
 // executed, and what the merchant's server for webhooks received.
 
 import { readFile } from 'node:fs/promises'
 import { type Db, sql } from '../../../src/kit/db.ts'
 
-export interface PaymentBook {
+export interface PaymentRecord {
   id: string
   reference: string
   status: string
@@ -16,14 +16,14 @@ export interface PaymentBook {
   refundedMinor: bigint
 }
 
-export interface RefundBook {
+export interface RefundRecord {
   id: string
   paymentId: string
   status: string
   gatewayKey: string
 }
 
-export interface EventBook {
+export interface EventRecord {
   id: string
   /** How each of its deliveries stands. */
   deliveries: string[]
@@ -37,14 +37,14 @@ export interface Execution {
   minor: bigint
 }
 
-export interface Books {
-  payments: PaymentBook[]
-  refunds: RefundBook[]
-  events: EventBook[]
+export interface RunRecords {
+  payments: PaymentRecord[]
+  refunds: RefundRecord[]
+  events: EventRecord[]
   executions: Execution[]
 }
 
-const selectPayments = sql<PaymentBook>`
+const selectPayments = sql<PaymentRecord>`
 select
   p.id,
   p.reference,
@@ -67,11 +67,11 @@ select
   ) as "refundedMinor"
 from payments p`
 
-const selectRefunds = sql<RefundBook>`
+const selectRefunds = sql<RefundRecord>`
 select id, payment_id as "paymentId", status, gateway_key as "gatewayKey"
 from refunds`
 
-const selectEvents = sql<EventBook>`
+const selectEvents = sql<EventRecord>`
 select
   v.id,
   (
@@ -82,7 +82,7 @@ select
 from events v
 where v.created_at > (select min(checked_from) from webhook_endpoints)`
 
-export async function readBooks(db: Db, providerLog: string): Promise<Books> {
+export async function readRecords(db: Db, providerLog: string): Promise<RunRecords> {
   const [payments, refunds, events, executions] = await Promise.all([
     db.query(selectPayments),
     db.query(selectRefunds),

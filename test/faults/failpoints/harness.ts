@@ -14,22 +14,22 @@ import { type TestService, testService } from '../../support/service.ts'
 import { createTestFailpoints, type TestFailpoints } from '../../support/test-failpoints.ts'
 
 // Shorter than usual, and money is settled as soon as it has come.
-export const BRIEF = { COWRY_GATEWAY_TIMEOUT_MS: '5000', COWRY_SETTLEMENT_HOURS: '0' }
+export const SHORT_TIMEOUTS = { COWRY_GATEWAY_TIMEOUT_MS: '5000', COWRY_SETTLEMENT_HOURS: '0' }
 
-export interface Stage {
+export interface Harness {
   deployment: Deployment
   healthy: TestService
   /** Serves requests, and stumbles where a trap is set. */
-  stumbling: TestService
-  traps: TestFailpoints
+  failing: TestService
+  failpoints: TestFailpoints
   consumer: Consumer
   /** Of a saved card that can be charged. */
   token: string
   /** Background work in this process, that stumbles where a trap is set. */
-  startWorker(traps: TestFailpoints): Promise<TestService>
+  startWorker(failpoints: TestFailpoints): Promise<TestService>
 }
 
-export async function raiseStage(t: Cleanup): Promise<Stage> {
+export async function startHarness(t: Cleanup): Promise<Harness> {
   // Those in this process end before the database that the deployment takes away.
   const endings: (() => Promise<void>)[] = []
   t.after(async () => {
@@ -45,21 +45,21 @@ export async function raiseStage(t: Cleanup): Promise<Stage> {
       // They are checked once, for everybody, when the deployment ends.
       checksInvariants: false,
       env: {
-        ...BRIEF,
+        ...SHORT_TIMEOUTS,
         COWRY_SANDBOX_URL: deployment.sandbox.url,
         COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
         COWRY_RATE_LIMIT: '0',
       },
     })
-  const traps = createTestFailpoints()
-  const [healthy, stumbling] = [await start('api'), await start('api', traps)]
+  const failpoints = createTestFailpoints()
+  const [healthy, failing] = [await start('api'), await start('api', failpoints)]
   const consumer = await startConsumer(own)
   const endpoint = await dataOf(healthy.api.post('/api/v1/webhooks/endpoints', { url: consumer.url }))
   consumer.setSecret(endpoint.secret)
   await dataOf(healthy.api.post(ACCOUNTS, WALLET))
   const token = await saveMethod(healthy.api, 'card_success')
-  const startWorker = (workerTraps: TestFailpoints) => start('worker', workerTraps)
-  return { deployment, healthy, stumbling, traps, consumer, token, startWorker }
+  const startWorker = (workerFailpoints: TestFailpoints) => start('worker', workerFailpoints)
+  return { deployment, healthy, failing, failpoints, consumer, token, startWorker }
 }
 
 const endLeases = sql<unknown>`
@@ -78,7 +78,7 @@ set due_at = now(), leased_until = now()
 where leased_until is not null`
 
 /** As if every lease had just run out. */
-export async function endEveryLease({ deployment }: Stage): Promise<void> {
+export async function expireLeases({ deployment }: Harness): Promise<void> {
   await deployment.db.query(endLeases)
 }
 
@@ -90,7 +90,7 @@ select
   (select count(*)::integer from pending_settlements where due_at <= now()) as settlements`
 
 /** What nobody has brought to its end yet. */
-export async function listOpen({ deployment }: Stage) {
+export async function countOpenWork({ deployment }: Harness) {
   const [open] = await deployment.db.query(countOpen)
   assert.ok(open)
   return open

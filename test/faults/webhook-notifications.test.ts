@@ -41,23 +41,23 @@ async function start(payment: PaymentRow): Promise<void> {
   await startAttempt(app, await look(payment), { channel: 'card' })
 }
 
-async function giveUp(payment: PaymentRow): Promise<void> {
+async function cancelAsPayer(payment: PaymentRow): Promise<void> {
   gateway.answers('cancel', CANCELLED)
   await cancelAttempt(app, await look(payment))
 }
 
 /** A checkout whose first attempt the payer gave up. */
-async function givenUp(): Promise<PaymentRow> {
+async function cancelledAttempt(): Promise<PaymentRow> {
   const payment = await rig.checkout()
   await start(payment)
-  await giveUp(payment)
+  await cancelAsPayer(payment)
   const attempt = await rig.attempt(payment.id)
   assert.deepEqual([attempt.status, attempt.dueAt], ['declined', null])
   return payment
 }
 
 /** One question after another, each answered so. */
-async function askLater(...outcomes: (Outcome | ReturnType<typeof paid>)[]): Promise<void> {
+async function pollLater(...outcomes: (Outcome | ReturnType<typeof paid>)[]): Promise<void> {
   for (const outcome of outcomes) {
     gateway.answers('verify', outcome)
     assert.equal(await rig.resolve(), 1, 'the resolver looks')
@@ -67,9 +67,9 @@ async function askLater(...outcomes: (Outcome | ReturnType<typeof paid>)[]): Pro
 
 describe('a doorbell about an attempt that was over', () => {
   it('is asked about until the gateway answers, and late money is money (F-35)', async () => {
-    const payment = await givenUp()
+    const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
-    await askLater(NO_ANSWER, NO_ANSWER, paid())
+    await pollLater(NO_ANSWER, NO_ANSWER, paid())
     assert.equal((await rig.payment(payment.id)).status, 'successful')
     assert.equal((await rig.attempt(payment.id)).status, 'succeeded')
     assert.equal(await rig.credits(payment.id), 1)
@@ -77,9 +77,9 @@ describe('a doorbell about an attempt that was over', () => {
   })
 
   it('ends when the gateway says again that it is off', async () => {
-    const payment = await givenUp()
+    const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
-    await askLater(NO_ANSWER, CANCELLED)
+    await pollLater(NO_ANSWER, CANCELLED)
     assert.equal(await rig.resolve(), 0)
     assert.equal((await rig.attempt(payment.id)).dueAt, null)
     assert.equal((await rig.payment(payment.id)).status, 'pending')
@@ -89,17 +89,17 @@ describe('a doorbell about an attempt that was over', () => {
     gateway.answers('chargeSaved', NO_ANSWER)
     const { id } = await rig.charge()
     clock.advance(24 * HOUR_MS)
-    await askLater(NOT_FOUND)
+    await pollLater(NOT_FOUND)
     assert.equal((await rig.attempt(id)).status, 'requires_review')
 
     await rig.deliverWebhook(await rig.attempt(id))
-    await askLater(NO_ANSWER, paid())
+    await pollLater(NO_ANSWER, paid())
     assert.equal((await rig.payment(id)).status, 'successful')
     assert.equal(await rig.credits(id), 1)
   })
 
   it('about another amount does not touch the payment while a newer attempt runs (F-34)', async () => {
-    const payment = await givenUp()
+    const payment = await cancelledAttempt()
     await start(payment)
     const before = await rig.payment(payment.id)
     assert.equal(before.statusReason, 'awaiting_customer')
@@ -110,7 +110,7 @@ describe('a doorbell about an attempt that was over', () => {
     assert.deepEqual(await rig.payment(payment.id), before)
 
     clock.advance(60_000)
-    await askLater(paid())
+    await pollLater(paid())
     assert.equal((await rig.payment(payment.id)).status, 'successful')
     assert.equal((await rig.attempt(payment.id, 2)).status, 'succeeded')
     assert.equal(await rig.credits(payment.id), 1)
@@ -118,7 +118,7 @@ describe('a doorbell about an attempt that was over', () => {
 })
 
 describe('a doorbell that rings while the resolver asks', () => {
-  const rings = async (payment: PaymentRow, outcome: Outcome) => {
+  const notifyDuringPoll = async (payment: PaymentRow, outcome: Outcome) => {
     const attempt = await rig.attempt(payment.id)
     gateway.answers('verify', async () => {
       await rig.deliverWebhook(attempt)
@@ -126,7 +126,7 @@ describe('a doorbell that rings while the resolver asks', () => {
     })
     assert.equal(await rig.resolve(), 1)
   }
-  const findsPaid = async (payment: PaymentRow) => {
+  const assertFoundPaid = async (payment: PaymentRow) => {
     gateway.answers('verify', paid())
     assert.equal(await rig.resolve(), 1, 'the resolver looks again at once')
     assert.equal((await rig.payment(payment.id)).status, 'successful')
@@ -141,8 +141,8 @@ describe('a doorbell that rings while the resolver asks', () => {
       const payment = await rig.checkout()
       await start(payment)
       clock.advance(60_000)
-      await rings(payment, outcome)
-      await findsPaid(payment)
+      await notifyDuringPoll(payment, outcome)
+      await assertFoundPaid(payment)
     })
   }
 
@@ -150,16 +150,16 @@ describe('a doorbell that rings while the resolver asks', () => {
     const payment = await rig.checkout()
     await start(payment)
     clock.advance(60_000)
-    await rings(payment, CANCELLED)
+    await notifyDuringPoll(payment, CANCELLED)
     assert.equal((await rig.attempt(payment.id)).status, 'declined')
-    await findsPaid(payment)
+    await assertFoundPaid(payment)
   })
 
   it('is not forgotten over a decline of an attempt that was over', async () => {
-    const payment = await givenUp()
+    const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
-    await rings(payment, CANCELLED)
-    await findsPaid(payment)
+    await notifyDuringPoll(payment, CANCELLED)
+    await assertFoundPaid(payment)
   })
 
   it('is not forgotten over a decline of an attempt whose checkout is over', async () => {
@@ -169,27 +169,27 @@ describe('a doorbell that rings while the resolver asks', () => {
     gateway.answers('verify', PENDING)
     await rig.expire()
     assert.equal((await rig.payment(payment.id)).status, 'expired')
-    await rings(payment, CANCELLED)
-    await findsPaid(payment)
+    await notifyDuringPoll(payment, CANCELLED)
+    await assertFoundPaid(payment)
   })
 
   it('is not forgotten over a charge that is put aside for a person', async () => {
     gateway.answers('chargeSaved', NO_ANSWER)
     const charge = await rig.charge()
     clock.advance(24 * HOUR_MS)
-    await rings(charge, NOT_FOUND)
+    await notifyDuringPoll(charge, NOT_FOUND)
     assert.equal((await rig.attempt(charge.id)).status, 'requires_review')
-    await findsPaid(charge)
+    await assertFoundPaid(charge)
   })
 })
 
 describe('the note of a doorbell', () => {
-  const countHooks = sql<{ hooks: number }>`
+  const countWebhooks = sql<{ hooks: number }>`
     select count(*)::integer as hooks from gateway_webhooks where event_id = $1`
-  const hooksOf = async (eventId: string) => (await db.query(countHooks, [eventId]))[0]?.hooks
+  const webhooksOf = async (eventId: string) => (await db.query(countWebhooks, [eventId]))[0]?.hooks
 
   it('is not kept when nothing came of it, so that the second delivery still counts (F-41)', async () => {
-    const payment = await givenUp()
+    const payment = await cancelledAttempt()
     const { gatewayKey: key } = await rig.attempt(payment.id)
     const [hook] = gatewayWebhookRoutes(app)
     assert.ok(hook)
@@ -197,34 +197,34 @@ describe('the note of a doorbell', () => {
     const deliver = () => hook.handle({ params: { gateway: NAME }, headers: {}, rawBody })
 
     await db.script(`
-      create function refuse_attempts() returns trigger language plpgsql as $$
+      create function reject_attempts() returns trigger language plpgsql as $$
       begin raise exception 'a test broke this'; end $$;
-      create trigger broken before update on attempts for each row execute function refuse_attempts()`)
+      create trigger broken before update on attempts for each row execute function reject_attempts()`)
     await assert.rejects(deliver(), /a test broke this/)
-    await db.script('drop trigger broken on attempts; drop function refuse_attempts')
-    assert.equal(await hooksOf('evt-1'), 0)
+    await db.script('drop trigger broken on attempts; drop function reject_attempts')
+    assert.equal(await webhooksOf('evt-1'), 0)
 
     assert.deepEqual(await deliver(), { http: 200 })
-    assert.equal(await hooksOf('evt-1'), 1)
-    await askLater(paid())
+    assert.equal(await webhooksOf('evt-1'), 1)
+    await pollLater(paid())
     assert.equal((await rig.payment(payment.id)).status, 'successful')
   })
 
   it('makes the same webhook ring once', async () => {
-    const payment = await givenUp()
+    const payment = await cancelledAttempt()
     const { gatewayKey: key } = await rig.attempt(payment.id)
-    const ring = () =>
+    const deliver = () =>
       saveGatewayWebhook(
         db,
         { gateway: NAME, accountId: null, eventId: 'evt-2', key },
         clock.now(),
         clock.now(),
       )
-    await ring()
-    await askLater(CANCELLED)
-    await ring()
+    await deliver()
+    await pollLater(CANCELLED)
+    await deliver()
     assert.equal(await rig.resolve(), 0)
-    assert.equal(await hooksOf('evt-2'), 1)
+    assert.equal(await webhooksOf('evt-2'), 1)
   })
 })
 
@@ -233,7 +233,7 @@ it('a renewed card is the same method with a later end', async () => {
     const payment = await rig.checkout('renewed@example.com')
     await start(payment)
     clock.advance(60_000)
-    await askLater(paid({ savedMethod }))
+    await pollLater(paid({ savedMethod }))
     const method = await methodOf(app, await rig.payment(payment.id))
     assert.ok(method)
     return serializeMethod(app, method)

@@ -1,19 +1,19 @@
-// Chance that a seed determines, so that a walk can be walked once more.
+// Prng that a seed determines, so that a walk can be walked once more.
 
-export interface Chance {
+export interface Prng {
   /** A whole number from 0 up to, but not including, the limit. */
-  below(limit: number): number
-  happens(probability: number): boolean
+  nextInt(limit: number): number
+  nextBool(probability: number): boolean
   /** One of them; undefined when there is none. */
   pick<Value>(values: readonly Value[]): Value | undefined
   /** One of them, those with more weight more often. */
-  weighed<Value extends { weight: number }>(values: readonly Value[]): Value
-  /** Chance of its own, which what is drawn here later does not change. */
-  branch(): Chance
+  pickWeighted<Value extends { weight: number }>(values: readonly Value[]): Value
+  /** Prng of its own, which what is drawn here later does not change. */
+  fork(): Prng
 }
 
 /** Mulberry32: 32 bits of state, which is plenty to choose among a few dozen things. */
-export function createChance(seed: number): Chance {
+export function createPrng(seed: number): Prng {
   let state = seed >>> 0
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -21,12 +21,12 @@ export function createChance(seed: number): Chance {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const below = (limit: number) => Math.floor(next() * limit)
+  const nextInt = (limit: number) => Math.floor(next() * limit)
   return {
-    below,
-    happens: (probability) => next() < probability,
-    pick: (values) => values[below(values.length)],
-    weighed(values) {
+    nextInt,
+    nextBool: (probability) => next() < probability,
+    pick: (values) => values[nextInt(values.length)],
+    pickWeighted(values) {
       let left = next() * values.reduce((sum, { weight }) => sum + weight, 0)
       const found = values.find(({ weight }) => {
         left -= weight
@@ -36,6 +36,6 @@ export function createChance(seed: number): Chance {
       if (!chosen) throw new Error('there is nothing to choose from')
       return chosen
     },
-    branch: () => createChance(below(2 ** 32)),
+    fork: () => createPrng(nextInt(2 ** 32)),
   }
 }

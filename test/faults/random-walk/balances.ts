@@ -1,0 +1,71 @@
+// What the model expects of one balance: how much is available, how much is pending, and when it is settled. The rules are
+// said here once more and by other means, so that the ledger is held against something that is not itself.
+
+import type { Payment } from './model.ts'
+
+export const SETTLED_AFTER_MS = 24 * 3_600_000
+
+interface PendingSettlement {
+  payment: Payment
+  minor: bigint
+  /** It is settled somewhere between these two, because we know only when we asked and when we were answered. */
+  dueFrom: number
+  dueTo: number
+}
+
+export interface ModelBalance {
+  available: bigint
+  /** In the order in which it came. */
+  pendingSettlements: PendingSettlement[]
+  /** False after things happened at once: then only the sum of both is known, until all is settled. */
+  isExact: boolean
+}
+
+export const emptyBalance = (): ModelBalance => ({ available: 0n, pendingSettlements: [], isExact: true })
+
+export function pendingOf({ pendingSettlements }: ModelBalance): bigint {
+  return pendingSettlements.reduce((sum, { minor }) => sum + minor, 0n)
+}
+
+export function addPending(
+  modelBalance: ModelBalance,
+  payment: Payment,
+  minor: bigint,
+  from: number,
+  to: number,
+): void {
+  if (minor === 0n) return
+  modelBalance.pendingSettlements.push({
+    payment,
+    minor,
+    dueFrom: from + SETTLED_AFTER_MS,
+    dueTo: to + SETTLED_AFTER_MS,
+  })
+}
+
+/** Available money first, then what is pending of the payment itself, then what came last; the rest makes it negative. */
+export function debit(modelBalance: ModelBalance, payment: Payment, minor: bigint): void {
+  const free = modelBalance.available > 0n ? modelBalance.available : 0n
+  let left = minor > free ? minor - free : 0n
+  const own = modelBalance.pendingSettlements.filter((one) => one.payment === payment)
+  const others = modelBalance.pendingSettlements.filter((one) => one.payment !== payment).reverse()
+  for (const one of [...own, ...others]) {
+    const part = one.minor < left ? one.minor : left
+    one.minor -= part
+    left -= part
+  }
+  const fromPending = minor - free > 0n ? minor - free - left : 0n
+  modelBalance.available -= minor - fromPending
+  modelBalance.pendingSettlements = modelBalance.pendingSettlements.filter((one) => one.minor > 0n)
+}
+
+/** What is due by now has become available. What may or may not be due leaves the modelBalance inexact. */
+export function settle(modelBalance: ModelBalance, now: number): void {
+  const isDue = ({ dueFrom }: PendingSettlement) => dueFrom <= now
+  if (modelBalance.pendingSettlements.some((one) => isDue(one) && one.dueTo > now))
+    modelBalance.isExact = false
+  modelBalance.available += modelBalance.pendingSettlements
+    .filter(isDue)
+    .reduce((sum, { minor }) => sum + minor, 0n)
+  modelBalance.pendingSettlements = modelBalance.pendingSettlements.filter((one) => !isDue(one))
+}
