@@ -3,7 +3,7 @@
 
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { BEGINNING, claimDueDeliveries, findDueEndpoints } from '../src/deliveries/claim-queries.ts'
+import { claimDueDeliveries, findDueEndpoints, START_CURSOR } from '../src/deliveries/claim-queries.ts'
 import type { Db, Tx } from '../src/kit/db.ts'
 import { claimDueSettlements } from '../src/ledger/queries.ts'
 import { claimDueAttempts } from '../src/resolver/queries.ts'
@@ -115,9 +115,9 @@ const claimed = (name: string, claim: (tx: Db, now: Date) => Promise<unknown[]>)
 const CLAIMS: Operation[] = [
   claimed('resolver: claim', (db, now) => claimDueAttempts(db, now, now, CLAIMED, [])),
   claimed('deliveries: claim', async (db, now) => {
-    const { due } = await findDueEndpoints(db, now, BEGINNING)
-    const turns = due.map((one) => ({ ...one, room: CLAIMED }))
-    return (await claimDueDeliveries(db, now, turns)).claimed
+    const { due } = await findDueEndpoints(db, now, START_CURSOR)
+    const allotments = due.map((one) => ({ ...one, quota: CLAIMED }))
+    return (await claimDueDeliveries(db, now, allotments)).claimed
   }),
   claimed('settlements: claim', (db, now) =>
     claimDueSettlements(db, now, CLAIMED, () => crypto.randomUUID()),

@@ -8,9 +8,9 @@ import { checkoutRoutes } from './checkout/routes.ts'
 import { type Config, publicUrlOf } from './config.ts'
 import { customerJobs } from './customers/jobs.ts'
 import { customerRoutes } from './customers/routes.ts'
-import { createDeliveryWriter, type WebhooksApp } from './deliveries/app.ts'
-import { webhookJobs } from './deliveries/jobs.ts'
-import { webhookRoutes } from './deliveries/routes.ts'
+import { createDeliveryWriter, type DeliveriesApp } from './deliveries/app.ts'
+import { deliveryJobs } from './deliveries/jobs.ts'
+import { deliveryRoutes } from './deliveries/routes.ts'
 import { caseRoutes } from './disputes/routes.ts'
 import { gatewayWebhookJobs } from './gateway-webhooks/jobs.ts'
 import { gatewayWebhookRoutes } from './gateway-webhooks/receive.ts'
@@ -431,14 +431,14 @@ function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryD
     ...p2pJobs(app),
     ...customerJobs(app),
     ...ledgerJobs(app),
-    ...webhookJobs(app, deliveryDays),
+    ...deliveryJobs(app, deliveryDays),
     ...invariantJobs(app, invariantMinutes * 60_000),
   ]
 }
 
 /** Every operation of the merchants' API, in the order of its document. */
 export function merchantRoutes(
-  app: SandboxApiApp & LinksApp & SelfServiceKeysApp & P2pApp & WebhooksApp,
+  app: SandboxApiApp & LinksApp & SelfServiceKeysApp & P2pApp & DeliveriesApp,
 ): Route[] {
   return [
     ...checkoutRoutes(app),
@@ -450,7 +450,7 @@ export function merchantRoutes(
     ...customerRoutes(app),
     ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),
     ...catalogRoutes(app),
-    ...webhookRoutes(app),
+    ...deliveryRoutes(app),
     ...apiKeyRoutes(app),
     ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
   ]

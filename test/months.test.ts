@@ -4,20 +4,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { keepMonthsOfTries } from '../src/deliveries/upkeep-queries.ts'
+import { maintainPartitions } from '../src/deliveries/maintenance-queries.ts'
 import { sql } from '../src/kit/db.ts'
 import { checkInvariants } from '../src/kit/invariants.ts'
 import { testDatabase } from './support/database.ts'
 
 const db = await testDatabase({ after })
 
-const insertTry = sql`
+const insertAttempt = sql`
 insert into delivery_attempts (
   merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, duration_ms
 )
 values ($1, $1, $1, 1, now() + $2::integer * interval '1 day', 'https://example.com', 'v1', 200, 5)`
 
-const selectTries = sql<{ month: string; days: number }>`
+const selectAttempts = sql<{ month: string; days: number }>`
 select tableoid::regclass::text as month, round(extract(epoch from started_at - now()) / 86400)::integer as days
 from delivery_attempts
 order by started_at`
@@ -28,14 +28,14 @@ from pg_inherits
 where inhparent = 'delivery_attempts'::regclass
 order by 1`
 
-const writeTry = (days: number) => db.query(insertTry, [randomUUID(), days])
-const daysOf = async () => (await db.query(selectTries)).map(({ days }) => days)
+const writeAttempt = (days: number) => db.query(insertAttempt, [randomUUID(), days])
+const daysOf = async () => (await db.query(selectAttempts)).map(({ days }) => days)
 const monthsOf = async () => (await db.query(selectMonths)).map(({ name }) => name)
 
 describe('the months of the log of tries', () => {
   it('take what is written now, and what comes too early or late goes where everything fits', async () => {
-    for (const days of [-400, 0, 5, 400]) await writeTry(days)
-    const rows = await db.query(selectTries)
+    for (const days of [-400, 0, 5, 400]) await writeAttempt(days)
+    const rows = await db.query(selectAttempts)
     assert.deepEqual(
       rows.map(({ month }) => month.endsWith('_default')),
       [true, false, false, true],
@@ -46,7 +46,7 @@ describe('the months of the log of tries', () => {
     const before = await monthsOf()
     assert.equal(before.length, 4, 'this month, two to come, and one for everything else')
     await db.script(`drop table ${before[1]}, ${before[2]}`)
-    const changes = await Promise.all([1, 2, 3, 4].map(() => keepMonthsOfTries(db, 35)))
+    const changes = await Promise.all([1, 2, 3, 4].map(() => maintainPartitions(db, 35)))
     assert.deepEqual(changes.toSorted(), [0, 0, 0, 2])
     assert.deepEqual(await monthsOf(), before)
   })
@@ -54,9 +54,9 @@ describe('the months of the log of tries', () => {
   it('take over what was written before they were there', async () => {
     const [month = ''] = await monthsOf()
     await db.script(`drop table ${month}`)
-    await writeTry(0)
-    assert.equal(await keepMonthsOfTries(db, 35), 1)
-    const rows = await db.query(selectTries)
+    await writeAttempt(0)
+    assert.equal(await maintainPartitions(db, 35), 1)
+    const rows = await db.query(selectAttempts)
     assert.equal(rows.find(({ days }) => days === 0)?.month, month)
   })
 
@@ -64,12 +64,12 @@ describe('the months of the log of tries', () => {
     await db.script(
       `select maintain_month_partitions('delivery_attempts', 'started_at', now() - interval '70 days', '-infinity')`,
     )
-    for (const days of [-68, -33]) await writeTry(days)
+    for (const days of [-68, -33]) await writeAttempt(days)
     assert.ok((await monthsOf()).length >= 6)
-    await keepMonthsOfTries(db, 35)
+    await maintainPartitions(db, 35)
     const days = await daysOf()
     assert.ok(!days.includes(-68) && days.includes(-33), String(days))
-    assert.equal(await keepMonthsOfTries(db, 35), 0)
+    assert.equal(await maintainPartitions(db, 35), 0)
   })
 
   it('are missed by the doctor when nobody has made them for weeks', async () => {
@@ -91,7 +91,7 @@ describe('the months of the log of tries', () => {
       end
       $$`)
     assert.equal(await violations(), 1)
-    await keepMonthsOfTries(db, 35)
+    await maintainPartitions(db, 35)
     assert.equal(await violations(), 0)
   })
 })

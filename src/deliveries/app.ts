@@ -12,7 +12,7 @@ import type { PublicHttp } from '../kit/public-http.ts'
 import type { Random } from '../kit/random.ts'
 import { type DeliveryResult, type Finished, finishDeliveries } from './finish-queries.ts'
 
-export interface WebhooksApp {
+export interface DeliveriesApp {
   db: Db
   clock: Clock
   random: Random
@@ -30,12 +30,12 @@ export type FinishDelivery = (result: DeliveryResult) => Promise<Finished>
 
 // One statement at a time keeps up with hundreds of answers a second, and leaves the connections to the API.
 const BATCH_SIZE = 64
-const BATCHES_AT_ONCE = 2
+const BATCH_CONCURRENCY = 2
 
 export function createDeliveryWriter(db: Db): FinishDelivery {
   return createBatcher({
     maxSize: BATCH_SIZE,
-    concurrency: BATCHES_AT_ONCE,
+    concurrency: BATCH_CONCURRENCY,
     shouldSplit: (error) => !(error instanceof DbUnavailable) || error.isRolledBack,
     run: (results: readonly DeliveryResult[]) => finishDeliveries(db, results),
   })

@@ -5,7 +5,7 @@
 // from those whose turn it is, so that it costs the same however much one of them has waiting.
 
 import { type Db, sql } from '../kit/db.ts'
-import { TRIES, WAITS_MS } from './schedule.ts'
+import { BACKOFF_MS, MAX_ATTEMPTS } from './retry-policy.ts'
 
 /** A delivery that is ours until its lease ends, with all that is needed to make it. */
 export interface ClaimedDelivery {
@@ -31,15 +31,15 @@ export const CLAIM_COLUMNS = `
   e.previous_secret_until as "previousSecretUntil", e.failing_since as "failingSince", v.body::text as body`
 
 /** Where a round over the endpoints begins. */
-export interface Place {
+export interface EndpointCursor {
   merchantId: string
   endpointId: string
 }
 
-const NOWHERE = '00000000-0000-0000-0000-000000000000'
-export const BEGINNING: Place = { merchantId: NOWHERE, endpointId: NOWHERE }
+const NIL_UUID = '00000000-0000-0000-0000-000000000000'
+export const START_CURSOR: EndpointCursor = { merchantId: NIL_UUID, endpointId: NIL_UUID }
 
-export interface DueEndpoint extends Place {
+export interface DueEndpoint extends EndpointCursor {
   isFailing: boolean
 }
 
@@ -87,8 +87,8 @@ order by w.step`
 export async function findDueEndpoints(
   db: Db,
   now: Date,
-  after: Place,
-): Promise<{ due: DueEndpoint[]; next: Place | undefined }> {
+  after: EndpointCursor,
+): Promise<{ due: DueEndpoint[]; next: EndpointCursor | undefined }> {
   const rows = await db.query(findDueEndpointsStatement, [now, after.merchantId, after.endpointId])
   return { due: rows.filter(({ isDue }) => isDue), next: rows.find(({ isLast }) => isLast) }
 }
@@ -100,60 +100,60 @@ const WINDOW = '32'
 const LEASE = "interval '30 seconds'"
 
 // All processes share the clock of the database, so that one whose own is wrong takes nothing from the others.
-export const IS_FREE = '(d.leased_until is null or d.leased_until <= statement_timestamp())'
+export const IS_UNLEASED = '(d.leased_until is null or d.leased_until <= statement_timestamp())'
 const IS_LEASED = 'p.leased_until > statement_timestamp()'
 
 // A version waits this long for the one before it, counted from when that one was first tried.
-const PATIENCE = "interval '10 minutes'"
+const ORDERING_TIMEOUT = "interval '10 minutes'"
 
 // Whatever the patience: who is being tried, or is due as well, goes first. A worker that was away finds everything due.
-const GOES_FIRST = `
+const BLOCKS_LATER_VERSIONS = `
         p.first_attempt_at is null
-        or p.first_attempt_at > $1::timestamptz - ${PATIENCE}
+        or p.first_attempt_at > $1::timestamptz - ${ORDERING_TIMEOUT}
         or p.due_at <= $1
         or ${IS_LEASED}`
 
 // Who waits for one that is being tried is taken on when that one ends; it looks again by itself as well, because an end
 // that is written just before it came to be does not know of it.
-const HOLD_UNTIL = `
+const DEFERRED_UNTIL = `
       greatest(
-        case when ${IS_LEASED} then null else least(p.due_at, p.first_attempt_at + ${PATIENCE}) end,
+        case when ${IS_LEASED} then null else least(p.due_at, p.first_attempt_at + ${ORDERING_TIMEOUT}) end,
         $1::timestamptz + interval '1 second'
       )`
 
 // Events about an endpoint itself, such as its tests, tell nothing that a later one would make stale.
-export const UNORDERED = "'webhook_endpoint'"
+export const UNORDERED_TYPE = "'webhook_endpoint'"
 
 // A try is counted when it begins. Should nobody tell its end, it is made again after a wait as if it had failed: what kills
 // whoever touches it comes back less and less often.
-export const beginTry = (at: string): string => `
+export const beginAttempt = (at: string): string => `
     unfinished_count = d.unfinished_count + 1,
     fence = d.fence + 1,
     leased_until = statement_timestamp() + ${LEASE},
     due_at = ${at}::timestamptz
-      + greatest(${LEASE}, (array[${WAITS_MS.join(', ')}])[d.unfinished_count + 1] * interval '1 millisecond'),
+      + greatest(${LEASE}, (array[${BACKOFF_MS.join(', ')}])[d.unfinished_count + 1] * interval '1 millisecond'),
     first_attempt_at = coalesce(d.first_attempt_at, ${at})`
 
-export const HAS_TRIES_LEFT = `d.unfinished_count < ${TRIES}`
+export const HAS_ATTEMPTS_LEFT = `d.unfinished_count < ${MAX_ATTEMPTS}`
 
 // Those that wait for an earlier version are put off until it is tried again: they leave the window to others.
 // What is due is hidden where rows are locked: by the index over all that waits, all that waits would be read.
-const claimDeliveriesStatement = sql<{ fate: 'claimed' | 'held' | 'spent' } & ClaimedDelivery>`
+const claimDeliveriesStatement = sql<{ outcome: 'claimed' | 'deferred' | 'exhausted' } & ClaimedDelivery>`
 with candidate as (
   select
-    d.merchant_id, d.event_id, d.endpoint_id, d.due_at, t.room, b.hold_until,
-    case when not ${HAS_TRIES_LEFT} then 'spent' when b.hold_until is not null then 'held' else 'claimed' end as fate
-  from unnest($2::uuid[], $3::uuid[], $4::integer[]) as t (merchant_id, endpoint_id, room)
+    d.merchant_id, d.event_id, d.endpoint_id, d.due_at, t.quota, b.deferred_until,
+    case when not ${HAS_ATTEMPTS_LEFT} then 'exhausted' when b.deferred_until is not null then 'deferred' else 'claimed' end as outcome
+  from unnest($2::uuid[], $3::uuid[], $4::integer[]) as t (merchant_id, endpoint_id, quota)
   join webhook_endpoints e on e.merchant_id = t.merchant_id and e.id = t.endpoint_id and e.status = 'enabled'
   cross join lateral (
     select *
     from deliveries d
-    where d.merchant_id = t.merchant_id and d.endpoint_id = t.endpoint_id and d.due_at <= $1 and ${IS_FREE}
+    where d.merchant_id = t.merchant_id and d.endpoint_id = t.endpoint_id and d.due_at <= $1 and ${IS_UNLEASED}
     order by d.due_at
     limit ${WINDOW}
   ) d
   left join lateral (
-    select ${HOLD_UNTIL} as hold_until
+    select ${DEFERRED_UNTIL} as deferred_until
     from deliveries p
     where p.merchant_id = d.merchant_id
       and p.endpoint_id = d.endpoint_id
@@ -161,79 +161,83 @@ with candidate as (
       and p.resource_type = d.resource_type
       and p.version < d.version
       and p.due_at is not null
-      and (${GOES_FIRST})
-      and d.resource_type <> ${UNORDERED}
+      and (${BLOCKS_LATER_VERSIONS})
+      and d.resource_type <> ${UNORDERED_TYPE}
     order by p.version desc
     limit 1
   ) b on true
 ),
 queued as (
-  select *, row_number() over (partition by merchant_id, endpoint_id, fate order by due_at, event_id) as place
+  select *, row_number() over (partition by merchant_id, endpoint_id, outcome order by due_at, event_id) as queue_position
   from candidate
 ),
 locked as (
-  select d.merchant_id, d.event_id, d.endpoint_id, q.fate, q.hold_until
+  select d.merchant_id, d.event_id, d.endpoint_id, q.outcome, q.deferred_until
   from queued q
   join deliveries d on d.merchant_id = q.merchant_id and d.event_id = q.event_id and d.endpoint_id = q.endpoint_id
-  where (d.due_at <= $1 and ${IS_FREE}) is true and (q.fate <> 'claimed' or q.place <= q.room)
+  where (d.due_at <= $1 and ${IS_UNLEASED}) is true and (q.outcome <> 'claimed' or q.queue_position <= q.quota)
   for update of d skip locked
 ),
-held as (
+deferred as (
   update deliveries d
-  set due_at = l.hold_until
+  set due_at = l.deferred_until
   from locked l
-  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.fate = 'held'
+  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.outcome = 'deferred'
   returning d.*
 ),
-spent as (
+exhausted as (
   update deliveries d
   set status = 'dead', reason = 'crashed', due_at = null, leased_until = null, finished_at = $1
   from locked l
-  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.fate = 'spent'
+  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.outcome = 'exhausted'
   returning d.*
 ),
 claimed as (
   update deliveries d
-  set ${beginTry('$1')}
+  set ${beginAttempt('$1')}
   from locked l
   where d.merchant_id = l.merchant_id
     and d.event_id = l.event_id
     and d.endpoint_id = l.endpoint_id
-    and l.fate = 'claimed'
+    and l.outcome = 'claimed'
   returning d.*
 )
-select d.fate, ${CLAIM_COLUMNS}
+select d.outcome, ${CLAIM_COLUMNS}
 from (
-  select *, 'claimed' as fate from claimed
+  select *, 'claimed' as outcome from claimed
   union all
-  select *, 'held' as fate from held
+  select *, 'deferred' as outcome from deferred
   union all
-  select *, 'spent' as fate from spent
+  select *, 'exhausted' as outcome from exhausted
 ) d
-left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id and d.fate = 'claimed'
-left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id and d.fate = 'claimed'
+left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id and d.outcome = 'claimed'
+left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id and d.outcome = 'claimed'
 order by d.created_at, d.version`
 
 /** An endpoint whose turn it is, and how many deliveries it is given at most. */
-export interface Turn extends Place {
-  room: number
+export interface Allotment extends EndpointCursor {
+  quota: number
 }
 
 /** What became of what was due at some endpoints. */
-export interface Claim {
+export interface ClaimResult {
   claimed: ClaimedDelivery[]
   /** How many were put off because an earlier version of their resource is not done. */
-  held: number
+  deferred: number
   /** Those that broke off as often as they could be tried, and are given up. */
-  spent: Pick<ClaimedDelivery, 'merchantId' | 'eventId' | 'endpointId'>[]
+  exhausted: Pick<ClaimedDelivery, 'merchantId' | 'eventId' | 'endpointId'>[]
 }
 
-export async function claimDueDeliveries(db: Db, now: Date, turns: readonly Turn[]): Promise<Claim> {
-  const merchantIds = turns.map(({ merchantId }) => merchantId)
-  const endpointIds = turns.map(({ endpointId }) => endpointId)
-  const rooms = turns.map(({ room }) => room)
-  const values = [now, merchantIds, endpointIds, rooms]
+export async function claimDueDeliveries(
+  db: Db,
+  now: Date,
+  allotments: readonly Allotment[],
+): Promise<ClaimResult> {
+  const merchantIds = allotments.map(({ merchantId }) => merchantId)
+  const endpointIds = allotments.map(({ endpointId }) => endpointId)
+  const quotas = allotments.map(({ quota }) => quota)
+  const values = [now, merchantIds, endpointIds, quotas]
   const rows = await db.query(claimDeliveriesStatement, values)
-  const of = (wanted: string) => rows.filter(({ fate }) => fate === wanted)
-  return { claimed: of('claimed'), held: of('held').length, spent: of('spent') }
+  const of = (wanted: string) => rows.filter(({ outcome }) => outcome === wanted)
+  return { claimed: of('claimed'), deferred: of('deferred').length, exhausted: of('exhausted') }
 }

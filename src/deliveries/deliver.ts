@@ -5,28 +5,32 @@ import { addMs } from '../kit/clock.ts'
 import { VaultError } from '../kit/crypto.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PublicHttpResult } from '../kit/public-http.ts'
-import type { WebhooksApp } from './app.ts'
+import type { DeliveriesApp } from './app.ts'
 import type { ClaimedDelivery } from './claim-queries.ts'
-import { disableFailing } from './disable.ts'
+import { disableIfFailing } from './disable.ts'
 import type { DeliveryResult } from './finish-queries.ts'
-import type { Call } from './lanes.ts'
-import { judge, type Verdict, waitAfter } from './schedule.ts'
+import type { CallSlot } from './pools.ts'
+import { type AttemptOutcome, backoffAfter, classifyResponse } from './retry-policy.ts'
 import { deliveryHeaders, signDelivery } from './signature.ts'
 
 const TIMEOUT_MS = 15_000
-const MAX_ANSWER_BYTES = 4_096
+const MAX_RESPONSE_BYTES = 4_096
 
 // A resource whose versions take longer goes back to the queue in between: a stopping process waits for this work.
-const CHAIN_MS = 5_000
+const MAX_SEQUENCE_MS = 5_000
 
 /** Makes a delivery, and those of the versions behind it that become ours with its end. */
-export async function deliverInOrder(app: WebhooksApp, first: ClaimedDelivery, lane: Call): Promise<void> {
-  const until = addMs(app.clock.now(), CHAIN_MS)
+export async function deliverInOrder(
+  app: DeliveriesApp,
+  first: ClaimedDelivery,
+  slot: CallSlot,
+): Promise<void> {
+  const until = addMs(app.clock.now(), MAX_SEQUENCE_MS)
   for (let delivery: ClaimedDelivery | undefined = first; delivery; ) {
     const current: ClaimedDelivery = delivery
-    delivery = await deliver(app, current, lane, until).catch((error: unknown) => {
+    delivery = await deliver(app, current, slot, until).catch((error: unknown) => {
       // The lease runs out, and it is claimed again in its time: one that breaks us must not stop the others.
-      app.log.error('a delivery broke off', { ...namesOf(current), ...errorFields(error) })
+      app.log.error('a delivery broke off', { ...idsOf(current), ...errorFields(error) })
       return undefined
     })
   }
@@ -34,96 +38,96 @@ export async function deliverInOrder(app: WebhooksApp, first: ClaimedDelivery, l
 
 /** Makes one try; answers the next version of the resource when it became ours with the end of this one. */
 async function deliver(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   delivery: ClaimedDelivery,
-  lane: Call,
-  chainUntil: Date,
+  slot: CallSlot,
+  sequenceUntil: Date,
 ): Promise<ClaimedDelivery | undefined> {
   await app.failpoints.hit('delivery.after_claim')
   const startedAt = app.clock.now()
-  const { signature, answer } = await call(app, delivery, startedAt)
+  const { signature, answer } = await sendRequest(app, delivery, startedAt)
   await app.failpoints.hit('delivery.after_answer')
   const endedAt = app.clock.now()
-  lane.answered(endedAt)
-  const verdict = judge(answer, endedAt)
-  const { isOurs, next } = await app.finishDelivery({
-    ...afterwards(delivery, verdict, endedAt),
-    ...seen(answer),
+  slot.responded(endedAt)
+  const outcome = classifyResponse(answer, endedAt)
+  const { isLeaseValid, next } = await app.finishDelivery({
+    ...nextState(delivery, outcome, endedAt),
+    ...responseFields(answer),
     merchant_id: delivery.merchantId,
     event_id: delivery.eventId,
     endpoint_id: delivery.endpointId,
     fence: delivery.fence,
     started_at: startedAt,
     ended_at: endedAt,
-    goes_on: endedAt < chainUntil,
+    claims_next: endedAt < sequenceUntil,
     url: delivery.url,
     signature,
   })
-  if (!isOurs) return undefined
-  app.counters.add('webhook_delivery_attempts', verdict.kind)
-  if (verdict.kind !== 'delivered') await noteFailure(app, delivery, verdict, answer, endedAt)
+  if (!isLeaseValid) return undefined
+  app.counters.add('webhook_delivery_attempts', outcome.kind)
+  if (outcome.kind !== 'delivered') await handleFailure(app, delivery, outcome, answer, endedAt)
   return next
 }
 
-async function call(
-  app: WebhooksApp,
+async function sendRequest(
+  app: DeliveriesApp,
   delivery: ClaimedDelivery,
   at: Date,
 ): Promise<{ signature: string; answer: PublicHttpResult }> {
   try {
     const signature = signDelivery(app.vault, delivery, at)
     const headers = deliveryHeaders(delivery.eventId, at, signature)
-    const limits = { timeoutMs: TIMEOUT_MS, maxBodyBytes: MAX_ANSWER_BYTES }
+    const limits = { timeoutMs: TIMEOUT_MS, maxBodyBytes: MAX_RESPONSE_BYTES }
     const answer = await app.publicHttp.post(delivery.url, { headers, body: delivery.body, ...limits })
     return { signature, answer }
   } catch (error) {
     if (!(error instanceof VaultError)) throw error
-    app.log.error('the secret of an endpoint does not open', { ...namesOf(delivery), ...errorFields(error) })
+    app.log.error('the secret of an endpoint does not open', { ...idsOf(delivery), ...errorFields(error) })
     const words = 'The secret of the endpoint could not be read. Rotate it.'
     return { signature: '', answer: { kind: 'failed', failure: 'closed', message: words, durationMs: 0 } }
   }
 }
 
 /** What becomes of the delivery. */
-function afterwards(
+function nextState(
   delivery: ClaimedDelivery,
-  verdict: Verdict,
+  outcome: AttemptOutcome,
   at: Date,
 ): Pick<DeliveryResult, 'status' | 'reason' | 'due_at'> {
-  if (verdict.kind === 'delivered') return { status: 'delivered', reason: null, due_at: null }
-  const wait = waitAfter(delivery.attemptCount + 1, delivery)
-  if (wait === undefined) return { status: 'dead', reason: 'attempts_exhausted', due_at: null }
-  const asked = verdict.kind === 'failed' ? verdict.retryAfterMs : 0
-  return { status: 'pending', reason: null, due_at: addMs(at, Math.max(wait, asked)) }
+  if (outcome.kind === 'delivered') return { status: 'delivered', reason: null, due_at: null }
+  const backoff = backoffAfter(delivery.attemptCount + 1, delivery)
+  if (backoff === undefined) return { status: 'dead', reason: 'attempts_exhausted', due_at: null }
+  const retryAfterMs = outcome.kind === 'failed' ? outcome.retryAfterMs : 0
+  return { status: 'pending', reason: null, due_at: addMs(at, Math.max(backoff, retryAfterMs)) }
 }
 
 // Enough to recognise an error page; more would make us a way to read what only this machine can reach.
-const ANSWER_CHARACTERS = 200
+const MAX_STORED_CHARACTERS = 200
 
-function seen(
+function responseFields(
   answer: PublicHttpResult,
 ): Pick<DeliveryResult, 'http_status' | 'error' | 'response_body' | 'duration_ms'> {
   const { durationMs: duration_ms } = answer
   if (answer.kind === 'failed')
     return { http_status: null, error: answer.message, response_body: null, duration_ms }
-  const text = [...answer.body].slice(0, ANSWER_CHARACTERS).join('')
+  const text = [...answer.body].slice(0, MAX_STORED_CHARACTERS).join('')
   return { http_status: answer.status, error: null, response_body: text, duration_ms }
 }
 
-async function noteFailure(
-  app: WebhooksApp,
+async function handleFailure(
+  app: DeliveriesApp,
   delivery: ClaimedDelivery,
-  verdict: Verdict,
+  outcome: AttemptOutcome,
   answer: PublicHttpResult,
   at: Date,
 ): Promise<void> {
   const http = answer.kind === 'answered' ? answer.status : null
   const reason = answer.kind === 'failed' ? answer.failure : null
-  app.log.debug('a delivery failed', { ...namesOf(delivery), http, reason, durationMs: answer.durationMs })
-  await disableFailing(app, delivery, verdict.kind === 'gone', at)
+  app.log.debug('a delivery failed', { ...idsOf(delivery), http, reason, durationMs: answer.durationMs })
+  await disableIfFailing(app, delivery, outcome.kind === 'gone', at)
 }
 
-export function namesOf({
+export function idsOf({
   merchantId,
   eventId,
   endpointId,

@@ -1,10 +1,10 @@
 // How deliveries went, as their merchants read it.
 
 import { type Db, sql } from '../kit/db.ts'
-import { IS_FREE } from './claim-queries.ts'
+import { IS_UNLEASED } from './claim-queries.ts'
 import type { DeadReason } from './states.ts'
 
-export interface TryRow {
+export interface DeliveryAttemptRow {
   startedAt: Date
   url: string
   signature: string
@@ -20,23 +20,23 @@ export interface DeliveryRow {
   status: 'pending' | 'delivered' | 'dead'
   reason: DeadReason | null
   /** Null also while a try is under way. */
-  nextTryAt: Date | null
+  nextAttemptAt: Date | null
   finishedAt: Date | null
   /** The latest, oldest first. */
-  tries: TryRow[]
+  attempts: DeliveryAttemptRow[]
 }
 
-interface StoredTry extends Omit<TryRow, 'startedAt'> {
+interface StoredAttempt extends Omit<DeliveryAttemptRow, 'startedAt'> {
   startedAt: string
 }
 
 // Two whole schedules: more than that is a merchant who replays again and again.
-const TRIES_SHOWN = '20'
+const MAX_ATTEMPTS_SHOWN = '20'
 
-const selectDeliveriesStatement = sql<Omit<DeliveryRow, 'tries'> & { tries: StoredTry[] }>`
+const selectDeliveriesStatement = sql<Omit<DeliveryRow, 'attempts'> & { attempts: StoredAttempt[] }>`
 select
-  d.endpoint_id as "endpointId", e.url, d.status, d.reason, case when ${IS_FREE} then d.due_at end as "nextTryAt",
-  d.finished_at as "finishedAt", a.tries
+  d.endpoint_id as "endpointId", e.url, d.status, d.reason, case when ${IS_UNLEASED} then d.due_at end as "nextAttemptAt",
+  d.finished_at as "finishedAt", a.attempts
 from deliveries d
 join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id
 cross join lateral (
@@ -50,13 +50,13 @@ cross join lateral (
         order by t.started_at, t.fence
       ),
       '[]'
-    ) as tries
+    ) as attempts
   from (
     select *
     from delivery_attempts
     where merchant_id = d.merchant_id and event_id = d.event_id and endpoint_id = d.endpoint_id
     order by started_at desc, fence desc
-    limit ${TRIES_SHOWN}
+    limit ${MAX_ATTEMPTS_SHOWN}
   ) t
 ) a
 where d.merchant_id = $1 and d.event_id = $2
@@ -66,6 +66,6 @@ export async function listDeliveryRows(db: Db, merchantId: string, eventId: stri
   const rows = await db.query(selectDeliveriesStatement, [merchantId, eventId])
   return rows.map((row) => ({
     ...row,
-    tries: row.tries.map((one) => ({ ...one, startedAt: new Date(one.startedAt) })),
+    attempts: row.attempts.map((one) => ({ ...one, startedAt: new Date(one.startedAt) })),
   }))
 }

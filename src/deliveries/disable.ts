@@ -3,22 +3,22 @@
 
 import { recordEvents } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
-import type { WebhooksApp } from './app.ts'
+import type { DeliveriesApp } from './app.ts'
 import type { ClaimedDelivery } from './claim-queries.ts'
 import { disableEndpoint } from './endpoint-queries.ts'
 import { toEndpoint } from './schema.ts'
 
 // Longer than the whole schedule of one delivery, so that a long weekend without anybody looking ends nothing.
-const FAILING_MS = 5 * 24 * 3_600_000
+const DISABLE_AFTER_MS = 5 * 24 * 3_600_000
 
 /** Called after a failure: disables the endpoint when it is gone, or has failed for too long. */
-export async function disableFailing(
-  app: WebhooksApp,
+export async function disableIfFailing(
+  app: DeliveriesApp,
   delivery: Pick<ClaimedDelivery, 'merchantId' | 'endpointId' | 'url' | 'failingSince'>,
   isGone: boolean,
   now: Date,
 ): Promise<void> {
-  const failingBefore = addMs(now, -FAILING_MS)
+  const failingBefore = addMs(now, -DISABLE_AFTER_MS)
   const isFailing = delivery.failingSince !== null && delivery.failingSince <= failingBefore
   if (!isGone && !isFailing) return
   const { merchantId, endpointId, url } = delivery
@@ -30,13 +30,13 @@ export async function disableFailing(
     })
     if (!endpoint) return false
     const resource = { type: 'webhook_endpoint', uuid: endpointId, version: endpoint.version } as const
-    const news = {
+    const eventInput = {
       merchantId,
       type: 'webhook_endpoint.disabled',
       resource,
       data: toEndpoint(endpoint),
     } as const
-    await recordEvents(app, tx, app.mode, [news])
+    await recordEvents(app, tx, app.mode, [eventInput])
     return true
   })
   if (disabled) app.log.warn('a webhook endpoint was disabled', { merchantId, endpointId, reason })

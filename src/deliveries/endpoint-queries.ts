@@ -82,7 +82,7 @@ export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<End
 }
 
 // A new address has no failures behind it, and neither has one that is called again.
-const IS_NEW_BEGINNING =
+const RESETS_FAILURES =
   'url is distinct from coalesce($4, url) or status is distinct from coalesce($8, status)'
 
 const updateEndpointStatement = sql<EndpointRow>`
@@ -96,8 +96,8 @@ set
     when coalesce($8, status) = 'enabled' then null else coalesce(disabled_reason, 'disabled_by_merchant')
   end,
   disabled_at = case when coalesce($8, status) = 'enabled' then null else coalesce(disabled_at, $3) end,
-  failing_since = case when ${IS_NEW_BEGINNING} then null else failing_since end,
-  last_failed_at = case when ${IS_NEW_BEGINNING} then null else last_failed_at end,
+  failing_since = case when ${RESETS_FAILURES} then null else failing_since end,
+  last_failed_at = case when ${RESETS_FAILURES} then null else last_failed_at end,
   checked_from = case
     when events is distinct from coalesce($7, events) or status is distinct from coalesce($8, status) then $3
     else checked_from
@@ -162,7 +162,7 @@ export async function replaceSecret(
 }
 
 const clearPreviousSecretsStatement = sql<unknown>`
-with over as materialized (
+with expired as materialized (
   select merchant_id, id
   from webhook_endpoints
   where previous_secret_until <= $1
@@ -170,8 +170,8 @@ with over as materialized (
 )
 update webhook_endpoints e
 set previous_secret_sealed = null, previous_secret_until = null
-from over
-where e.merchant_id = over.merchant_id and e.id = over.id and e.previous_secret_until <= $1
+from expired
+where e.merchant_id = expired.merchant_id and e.id = expired.id and e.previous_secret_until <= $1
 returning 1`
 
 /** Destroys secrets that do not sign any more, a thousand at a time; answers how many. */
@@ -214,7 +214,7 @@ where merchant_id = $1
   and ($6::timestamptz is null or failing_since <= $6)
 returning ${ENDPOINT_COLUMNS}`
 
-export interface Disabling {
+export interface DisableInput {
   merchantId: string
   endpointId: string
   /** The address that was called: another one since then has done nothing wrong. */
@@ -226,7 +226,7 @@ export interface Disabling {
 }
 
 /** Undefined when the endpoint is not what it was when the call was made. */
-export async function disableEndpoint(tx: Tx, disabling: Disabling): Promise<EndpointRow | undefined> {
+export async function disableEndpoint(tx: Tx, disabling: DisableInput): Promise<EndpointRow | undefined> {
   const { merchantId, endpointId, url, reason, at, failingBefore } = disabling
   const [row] = await tx.query(disableEndpointStatement, [
     ...[merchantId, endpointId, url, reason, at, failingBefore],
@@ -241,7 +241,11 @@ where merchant_id = $1 and id = $2 and status <> 'deleted'
 returning ${ENDPOINT_COLUMNS}`
 
 /** The endpoint, with the version of its next event. It stays as it is until the transaction ends. */
-export async function raiseVersion(tx: Tx, merchantId: string, id: string): Promise<EndpointRow | undefined> {
+export async function incrementVersion(
+  tx: Tx,
+  merchantId: string,
+  id: string,
+): Promise<EndpointRow | undefined> {
   const [row] = await tx.query(nextVersionStatement, [merchantId, id])
   return row
 }

@@ -8,15 +8,15 @@ import { recordEvents, requireEvent } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
-import type { WebhooksApp } from './app.ts'
+import type { DeliveriesApp } from './app.ts'
 import {
   deleteEndpointRow,
   type EndpointRow,
   findEndpoint,
+  incrementVersion,
   insertEndpoint,
   listEndpointRows,
   lockEndpoints,
-  raiseVersion,
   replaceSecret,
   updateEndpoint,
 } from './endpoint-queries.ts'
@@ -26,7 +26,7 @@ import { newSecret, openSecret, sealSecret } from './signature.ts'
 // Every event is delivered to each of them; who needs more is better served by one that passes them on.
 export const MAX_ENDPOINTS = 20
 
-export const PATH = '/api/v1/webhooks/endpoints'
+export const ENDPOINTS_PATH = '/api/v1/webhooks/endpoints'
 
 export interface EndpointInput {
   url: string
@@ -39,7 +39,7 @@ export interface WithSecret {
   secret: string
 }
 
-export async function listEndpoints(app: WebhooksApp, merchant: Merchant): Promise<EndpointRow[]> {
+export async function listEndpoints(app: DeliveriesApp, merchant: Merchant): Promise<EndpointRow[]> {
   return listEndpointRows(app.db, merchant.id)
 }
 
@@ -51,13 +51,13 @@ export async function requireEndpoint(app: { db: Tx }, merchant: Merchant, id: s
 
 /** The same request again shows its secret again, while that is the one: whoever lost the answer has not seen it. */
 export async function createEndpoint(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   merchant: Merchant,
   input: EndpointInput,
   key: string | undefined,
 ): Promise<IdempotentResult<WithSecret>> {
-  requireAcceptable(app, input)
-  const claim = { merchantId: merchant.id, key, operation: `POST ${PATH}`, input }
+  requireValidInput(app, input)
+  const claim = { merchantId: merchant.id, key, operation: `POST ${ENDPOINTS_PATH}`, input }
   return createIdempotently(app, claim, {
     make: (tx, id) => addEndpoint(app, tx, merchant.id, id, input),
     find: (id) => findWithSecret(app, merchant.id, id, id),
@@ -65,7 +65,7 @@ export async function createEndpoint(
 }
 
 async function addEndpoint(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   tx: Tx,
   merchantId: string,
   id: string,
@@ -88,7 +88,7 @@ async function addEndpoint(
 }
 
 async function findWithSecret(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   merchantId: string,
   id: string,
   requestId: string,
@@ -103,14 +103,14 @@ function normalise(events: readonly string[]): string[] {
 }
 
 export async function changeEndpoint(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   merchant: Merchant,
   id: string,
   input: Partial<EndpointInput> & { enabled?: boolean },
 ): Promise<EndpointRow> {
   const { url, description, events, enabled } = input
   await requireEndpoint(app, merchant, id)
-  requireAcceptable(app, input)
+  requireValidInput(app, input)
   const changed = await updateEndpoint(app.db, merchant.id, id, app.clock.now(), {
     url,
     // Null is the same as absent, so an empty text takes the description away.
@@ -122,26 +122,30 @@ export async function changeEndpoint(
   return changed
 }
 
-function requireAcceptable(app: WebhooksApp, { url, description }: Partial<EndpointInput>): void {
+function requireValidInput(app: DeliveriesApp, { url, description }: Partial<EndpointInput>): void {
   if (description !== undefined && containsCardNumber(description))
     throw new ApiError('card_data_not_allowed', {
-      details: [complain('description', 'card_data_not_allowed')],
+      details: [toIssue('description', 'card_data_not_allowed')],
     })
-  const complaint = url === undefined ? undefined : app.publicHttp.validateUrl(url)
-  if (complaint === undefined) return
-  const message = `url ${complaint}.`
-  const details = [complain('url', 'webhook_url_not_allowed', message)]
+  const problem = url === undefined ? undefined : app.publicHttp.validateUrl(url)
+  if (problem === undefined) return
+  const message = `url ${problem}.`
+  const details = [toIssue('url', 'webhook_url_not_allowed', message)]
   throw new ApiError('webhook_url_not_allowed', { message, details })
 }
 
-const complain = (field: string, code: string, message = 'must not hold a card number.') => ({
+const toIssue = (field: string, code: string, message = 'must not hold a card number.') => ({
   field,
   code,
   message,
 })
 
 /** What waits for it dies with it; what was delivered can still be read. */
-export async function deleteEndpoint(app: WebhooksApp, merchant: Merchant, id: string): Promise<EndpointRow> {
+export async function deleteEndpoint(
+  app: DeliveriesApp,
+  merchant: Merchant,
+  id: string,
+): Promise<EndpointRow> {
   const deleted = await deleteEndpointRow(app.db, merchant.id, id, app.clock.now())
   if (!deleted) throw new ApiError('webhook_endpoint_not_found')
   return deleted
@@ -151,14 +155,14 @@ const HOUR_MS = 3_600_000
 export const DEFAULT_OVERLAP_HOURS = 24
 
 export async function rotateSecret(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   merchant: Merchant,
   id: string,
   input: { overlapHours?: number },
   key: string | undefined,
 ): Promise<IdempotentResult<WithSecret>> {
   const { overlapHours = DEFAULT_OVERLAP_HOURS } = input
-  const operation = `POST ${PATH}/{uuid}/rotate-secret`
+  const operation = `POST ${ENDPOINTS_PATH}/{uuid}/rotate-secret`
   const claim = { merchantId: merchant.id, key, operation, input: { id, ...input } }
   return createIdempotently(app, claim, {
     async make(tx, requestId) {
@@ -172,14 +176,14 @@ export async function rotateSecret(
         at,
         previousSecretUntil,
       })
-      return { endpoint: endpoint ?? (await refuseRotation(tx, merchant, id)), secret }
+      return { endpoint: endpoint ?? (await rejectRotation(tx, merchant, id)), secret }
     },
     find: (requestId) => findWithSecret(app, merchant.id, id, requestId),
   })
 }
 
 /** A third secret would void the first one while it is promised to sign. */
-async function refuseRotation(tx: Tx, merchant: Merchant, id: string): Promise<never> {
+async function rejectRotation(tx: Tx, merchant: Merchant, id: string): Promise<never> {
   const { previousSecretUntil } = await requireEndpoint({ db: tx }, merchant, id)
   const until = previousSecretUntil?.toISOString()
   const message = `The secret before this one signs until ${until}. Wait until then, or void it at once with overlapHours 0.`
@@ -188,26 +192,26 @@ async function refuseRotation(tx: Tx, merchant: Merchant, id: string): Promise<n
 
 /** Writes a test event, which goes the way of every other, to this endpoint alone. */
 export async function testEndpoint(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   merchant: Merchant,
   id: string,
   key: string | undefined,
 ): Promise<IdempotentResult<EventRow>> {
-  const operation = `POST ${PATH}/{uuid}/test`
+  const operation = `POST ${ENDPOINTS_PATH}/{uuid}/test`
   const claim = { merchantId: merchant.id, key, operation, input: { id } }
   return createIdempotently(app, claim, {
     async make(tx, eventId) {
-      const endpoint = await raiseVersion(tx, merchant.id, id)
+      const endpoint = await incrementVersion(tx, merchant.id, id)
       if (!endpoint) throw new ApiError('webhook_endpoint_not_found')
       requireEnabled(endpoint)
       const resource = { type: 'webhook_endpoint', uuid: id, version: endpoint.version } as const
-      const news = {
+      const eventInput = {
         merchantId: merchant.id,
         type: 'webhook.test',
         resource,
         data: toEndpoint(endpoint),
       } as const
-      const [event] = await recordEvents(app, tx, app.mode, [{ ...news, id: eventId }])
+      const [event] = await recordEvents(app, tx, app.mode, [{ ...eventInput, id: eventId }])
       if (!event) throw new Error('an event that was recorded is there')
       return event
     },

@@ -6,7 +6,7 @@ import { listEvents, requireEvent } from '../events/service.ts'
 import { type IdempotentResult, REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import type { WebhooksApp } from './app.ts'
+import type { DeliveriesApp } from './app.ts'
 import {
   DELIVERY_EXAMPLE,
   ENDPOINT_EXAMPLE,
@@ -16,11 +16,11 @@ import {
   REPLAY_EXAMPLE,
 } from './examples.ts'
 import {
-  KEPT_DAYS,
   listDeliveries,
   MAX_QUEUED_REPLAYS,
-  replayMany,
+  RETENTION_DAYS,
   replayOne,
+  replayRange,
   requireReplay,
 } from './replay.ts'
 import type { ReplayRow } from './replay-queries.ts'
@@ -39,7 +39,7 @@ const COMMON = { tag: 'Webhooks', scope: 'webhooks:write' } as const
 const EVENTS = '/api/v1/events'
 const DAY_MS = 24 * 3_600_000
 
-export const eventRoutes = (app: WebhooksApp): Route[] => [
+export const eventRoutes = (app: DeliveriesApp): Route[] => [
   route({
     ...COMMON,
     method: 'GET',
@@ -74,7 +74,7 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
     method: 'GET',
     path: `${EVENTS}/{uuid}/deliveries`,
     summary: 'List the deliveries of an event',
-    description: `One for each endpoint, with its tries. Kept for ${KEPT_DAYS} days after they ended.`,
+    description: `One for each endpoint, with its tries. Kept for ${RETENTION_DAYS} days after they ended.`,
     params: UuidParams,
     response: { http: 200, data: DeliveryRecord, list: true },
     errors: ['invalid_uuid', 'event_not_found'],
@@ -87,7 +87,7 @@ export const eventRoutes = (app: WebhooksApp): Route[] => [
   }),
 ]
 
-export const replayRoutes = (app: WebhooksApp): Route[] => [
+export const replayRoutes = (app: DeliveriesApp): Route[] => [
   route({
     ...COMMON,
     method: 'POST',
@@ -126,16 +126,16 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
       'idempotency_key_reused',
     ],
     examples: RANGE_EXAMPLE,
-    issues: (body) => complainOfRange(body, app.clock.now()),
+    issues: (body) => rangeIssues(body, app.clock.now()),
     handle: async ({ merchant, body, idempotencyKey }) =>
-      answerReplay(await replayMany(app, merchant, body, idempotencyKey)),
+      answerReplay(await replayRange(app, merchant, body, idempotencyKey)),
   }),
   route({
     ...COMMON,
     method: 'GET',
     path: '/api/v1/webhooks/replays/{uuid}',
     summary: 'See how far a replay is',
-    description: `Kept for ${KEPT_DAYS} days after it ended.`,
+    description: `Kept for ${RETENTION_DAYS} days after it ended.`,
     params: UuidParams,
     response: { http: 200, data: ReplayRecord },
     errors: ['invalid_uuid', 'replay_not_found'],
@@ -145,11 +145,11 @@ export const replayRoutes = (app: WebhooksApp): Route[] => [
   }),
 ]
 
-function complainOfRange({ from, to, onlyUndelivered }: Record<string, unknown>, now: Date): Issue[] {
+function rangeIssues({ from, to, onlyUndelivered }: Record<string, unknown>, now: Date): Issue[] {
   const [begin, end] = [timeOf(from), timeOf(to)]
   if (begin >= end) return [{ field: 'to', code: 'out_of_range', message: 'to must be later than from.' }]
-  if (onlyUndelivered !== true || !(begin < now.getTime() - KEPT_DAYS * DAY_MS)) return []
-  const message = `from must be within the last ${KEPT_DAYS} days with onlyUndelivered: what was delivered before is not known any more.`
+  if (onlyUndelivered !== true || !(begin < now.getTime() - RETENTION_DAYS * DAY_MS)) return []
+  const message = `from must be within the last ${RETENTION_DAYS} days with onlyUndelivered: what was delivered before is not known any more.`
   return [{ field: 'from', code: 'out_of_range', message }]
 }
 

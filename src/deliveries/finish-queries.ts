@@ -2,12 +2,12 @@
 
 import { type Db, sql } from '../kit/db.ts'
 import {
-  beginTry,
+  beginAttempt,
   CLAIM_COLUMNS,
   type ClaimedDelivery,
-  HAS_TRIES_LEFT,
-  IS_FREE,
-  UNORDERED,
+  HAS_ATTEMPTS_LEFT,
+  IS_UNLEASED,
+  UNORDERED_TYPE,
 } from './claim-queries.ts'
 
 /** How a try ended, in the words of the columns. */
@@ -22,7 +22,7 @@ export interface DeliveryResult {
   started_at: Date
   ended_at: Date
   /** Whether the next version of the same resource becomes ours as well; otherwise it is due for whoever comes first. */
-  goes_on: boolean
+  claims_next: boolean
   url: string
   signature: string
   http_status: number | null
@@ -33,30 +33,30 @@ export interface DeliveryResult {
 
 interface FinishedRow extends ClaimedDelivery {
   n: number
-  isContinued: boolean
+  hasNext: boolean
 }
 
 // The row of an endpoint that fails is not written at every failure, only this often.
-const NOTED_EVERY = "interval '1 minute'"
+const FAILURE_UPDATE_INTERVAL = "interval '1 minute'"
 
 // The longest wait between two tries, with its jitter. Failures further apart tell nothing about the time between them.
-const LONGEST_PAUSE = "interval '27 hours'"
+const MAX_ATTEMPT_GAP = "interval '27 hours'"
 
 // The lowest version that is still to be delivered; while somebody else has it, nobody overtakes it.
-const IS_FOLLOWER = `
+const IS_NEXT_VERSION = `
     d.merchant_id = l.merchant_id
     and d.event_id = l.event_id
     and d.endpoint_id = l.endpoint_id
     and d.due_at is not null
-    and ${IS_FREE}
-    and ${HAS_TRIES_LEFT}`
+    and ${IS_UNLEASED}
+    and ${HAS_ATTEMPTS_LEFT}`
 
 const finishDeliveriesStatement = sql<FinishedRow>`
 with result as (
   select *
   from jsonb_to_recordset($1::jsonb) as r (
     n integer, merchant_id uuid, event_id uuid, endpoint_id uuid, fence integer, status text, reason text,
-    due_at timestamptz, started_at timestamptz, ended_at timestamptz, goes_on boolean, url text, signature text,
+    due_at timestamptz, started_at timestamptz, ended_at timestamptz, claims_next boolean, url text, signature text,
     http_status integer, error text, response_body text, duration_ms integer
   )
 ),
@@ -83,7 +83,7 @@ finished as (
   where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and d.fence = r.fence
   returning r.*, d.resource_type, d.resource_id, d.version
 ),
-tried as (
+logged as (
   insert into delivery_attempts (
     merchant_id, event_id, endpoint_id, fence, started_at, url, signature, http_status, error, response_body, duration_ms
   )
@@ -97,13 +97,13 @@ outcome as (
   from finished
   group by merchant_id, endpoint_id
 ),
-turned as (
+changed as (
   select o.*
   from outcome o
   join webhook_endpoints e on e.merchant_id = o.merchant_id and e.id = o.endpoint_id
   where case
     when o.is_alive then e.failing_since is not null
-    else e.failing_since is null or e.last_failed_at < o.last_at - ${NOTED_EVERY}
+    else e.failing_since is null or e.last_failed_at < o.last_at - ${FAILURE_UPDATE_INTERVAL}
   end
   order by e.merchant_id, e.id
   for no key update of e
@@ -113,15 +113,15 @@ health as (
   set
     failing_since = case
       when t.is_alive then null
-      when e.last_failed_at >= t.first_at - ${LONGEST_PAUSE} then e.failing_since
+      when e.last_failed_at >= t.first_at - ${MAX_ATTEMPT_GAP} then e.failing_since
       else t.first_at
     end,
     last_failed_at = case when not t.is_alive then t.last_at end
-  from turned t
+  from changed t
   where e.merchant_id = t.merchant_id and e.id = t.endpoint_id
 ),
-follower as (
-  select n.merchant_id, n.event_id, n.endpoint_id, f.n, f.ended_at, f.goes_on
+next_version as (
+  select n.merchant_id, n.event_id, n.endpoint_id, f.n, f.ended_at, f.claims_next
   from finished f
   join webhook_endpoints e on e.merchant_id = f.merchant_id and e.id = f.endpoint_id and e.status = 'enabled'
   cross join lateral (
@@ -137,23 +137,23 @@ follower as (
     limit 1
   ) n
   where f.status <> 'pending'
-    and f.resource_type <> ${UNORDERED}
+    and f.resource_type <> ${UNORDERED_TYPE}
     and not exists (select 1 from result r where r.event_id = n.event_id and r.endpoint_id = n.endpoint_id)
 ),
 next_claimed as (
   update deliveries d
-  set ${beginTry('l.ended_at')}
-  from follower l
-  where ${IS_FOLLOWER} and l.goes_on
+  set ${beginAttempt('l.ended_at')}
+  from next_version l
+  where ${IS_NEXT_VERSION} and l.claims_next
   returning d.*, l.n
 ),
-hastened as (
+made_due as (
   update deliveries d
   set due_at = l.ended_at
-  from follower l
-  where ${IS_FOLLOWER} and not l.goes_on
+  from next_version l
+  where ${IS_NEXT_VERSION} and not l.claims_next
 )
-select f.n, d.n is not null as "isContinued", ${CLAIM_COLUMNS}
+select f.n, d.n is not null as "hasNext", ${CLAIM_COLUMNS}
 from finished f
 left join next_claimed d on d.n = f.n
 left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id
@@ -161,7 +161,7 @@ left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endp
 
 export interface Finished {
   /** False when somebody else has claimed the delivery since: nothing was written. */
-  isOurs: boolean
+  isLeaseValid: boolean
   /** The next version of the same resource, ours as well from now on. */
   next: ClaimedDelivery | undefined
 }
@@ -173,6 +173,6 @@ export async function finishDeliveries(db: Db, results: readonly DeliveryResult[
   const byResult = new Map(rows.map((row) => [row.n, row]))
   return results.map((_, n) => {
     const row = byResult.get(n)
-    return { isOurs: row !== undefined, next: row?.isContinued ? row : undefined }
+    return { isLeaseValid: row !== undefined, next: row?.hasNext ? row : undefined }
   })
 }

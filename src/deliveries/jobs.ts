@@ -1,37 +1,42 @@
 import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
-import type { WebhooksApp } from './app.ts'
-import { claimDeliveries, newRounds } from './claim.ts'
+import type { DeliveriesApp } from './app.ts'
+import { claimDeliveries, newClaimState } from './claim.ts'
 import { clearPreviousSecrets } from './endpoint-queries.ts'
-import { CONCURRENCY } from './lanes.ts'
-import { KEPT_DAYS } from './replay.ts'
-import { forgetReplays, replaySlice } from './replay-queries.ts'
-import { buryDeliveries, forgetDeliveries, forgetEndpoints, keepMonthsOfTries } from './upkeep-queries.ts'
+import {
+  deadLetterDeliveries,
+  maintainPartitions,
+  purgeDeliveries,
+  purgeEndpoints,
+} from './maintenance-queries.ts'
+import { CONCURRENCY } from './pools.ts'
+import { RETENTION_DAYS } from './replay.ts'
+import { purgeReplays, replayBatch } from './replay-queries.ts'
 
 const DAY_MS = 24 * 3_600_000
 // The first try of a delivery is so much older than its end, with every retry and its jitter.
-const LONGEST_DELIVERY_DAYS = 5
+const MAX_DELIVERY_DAYS = 5
 
-export function webhookJobs(app: WebhooksApp, keptDays = KEPT_DAYS): Job[] {
-  const rounds = newRounds()
-  const forgottenBefore = () => addMs(app.clock.now(), -keptDays * DAY_MS)
+export function deliveryJobs(app: DeliveriesApp, retentionDays = RETENTION_DAYS): Job[] {
+  const state = newClaimState()
+  const purgeBefore = () => addMs(app.clock.now(), -retentionDays * DAY_MS)
   return [
     {
       name: 'deliver-events',
       intervalMs: 200,
       concurrency: CONCURRENCY,
       claimsAfterEach: true,
-      claim: (limit) => claimDeliveries(app, limit, rounds),
+      claim: (limit) => claimDeliveries(app, limit, state),
     },
     {
       name: 'replay-events',
       intervalMs: 500,
-      run: async () => ((await replaySlice(app.db, app.clock.now(), forgottenBefore())) ? 1 : 0),
+      run: async () => ((await replayBatch(app.db, app.clock.now(), purgeBefore())) ? 1 : 0),
     },
     {
       name: 'dead-letter-deliveries',
       intervalMs: 2_000,
-      run: () => buryDeliveries(app.db, app.clock.now()),
+      run: () => deadLetterDeliveries(app.db, app.clock.now()),
     },
     {
       name: 'clear-previous-secrets',
@@ -41,22 +46,22 @@ export function webhookJobs(app: WebhooksApp, keptDays = KEPT_DAYS): Job[] {
     {
       name: 'purge-deliveries',
       intervalMs: 600_000,
-      run: () => forgetDeliveries(app.db, forgottenBefore()),
+      run: () => purgeDeliveries(app.db, purgeBefore()),
     },
     {
       name: 'maintain-delivery-partitions',
       intervalMs: 3_600_000,
-      run: () => keepMonthsOfTries(app.db, keptDays + LONGEST_DELIVERY_DAYS),
+      run: () => maintainPartitions(app.db, retentionDays + MAX_DELIVERY_DAYS),
     },
     {
       name: 'purge-replays',
       intervalMs: 600_000,
-      run: () => forgetReplays(app.db, forgottenBefore()),
+      run: () => purgeReplays(app.db, purgeBefore()),
     },
     {
       name: 'purge-endpoints',
       intervalMs: 600_000,
-      run: () => forgetEndpoints(app.db, forgottenBefore()),
+      run: () => purgeEndpoints(app.db, purgeBefore()),
     },
   ]
 }

@@ -2,10 +2,10 @@
 // themselves, because they stay when their deliveries are long forgotten.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
-import { IS_FREE } from './claim-queries.ts'
+import { IS_UNLEASED } from './claim-queries.ts'
 
 // One that is being tried at this moment is left to it. The order of the keys is everybody's who locks more than one.
-const START_AFRESH = `
+const RESTART_DELIVERIES = `
 insert into deliveries as d (
   merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, created_at
 )
@@ -17,10 +17,10 @@ set
   status = 'pending',
   reason = null,
   finished_at = null,
-  due_at = case when ${IS_FREE} then $1 else d.due_at end,
-  attempt_count = case when ${IS_FREE} then 0 else d.attempt_count end,
-  unfinished_count = case when ${IS_FREE} then 0 else d.unfinished_count end,
-  leased_until = case when ${IS_FREE} then null else d.leased_until end,
+  due_at = case when ${IS_UNLEASED} then $1 else d.due_at end,
+  attempt_count = case when ${IS_UNLEASED} then 0 else d.attempt_count end,
+  unfinished_count = case when ${IS_UNLEASED} then 0 else d.unfinished_count end,
+  leased_until = case when ${IS_UNLEASED} then null else d.leased_until end,
   first_attempt_at = case when d.status = 'pending' then d.first_attempt_at end`
 
 const replayEventStatement = sql<{ endpointId: string }>`
@@ -34,7 +34,7 @@ with target as (
     and e.status = 'enabled'
     and case when $4::uuid is null then is_subscribed_to_event(e.id, e.events, v.type, v.resource_id) else e.id = $4 end
 )
-${START_AFRESH}
+${RESTART_DELIVERIES}
 returning endpoint_id as "endpointId"`
 
 /** Sends one event again; to one endpoint whatever that listens to, or to all that listen to it. Answers to how many. */
@@ -132,30 +132,30 @@ export async function findReplay(db: Db, merchantId: string, id: string): Promis
 
 // So many deliveries are written, and events looked at, in one statement, by one process at a time: whoever waits for one
 // of them waits for moments.
-const SLICE = '500'
+const REPLAY_BATCH_SIZE = '500'
 
 // The types are looked at after the slice is cut: a rare one would make it read through all events there are.
-const replaySliceStatement = sql<{ deliveries: number }>`
-with alone as materialized (
-  select pg_try_advisory_xact_lock(hashtextextended('webhook_replays', 0)) as is_alone
+const replayBatchStatement = sql<{ deliveries: number }>`
+with mutex as materialized (
+  select pg_try_advisory_xact_lock(hashtextextended('webhook_replays', 0)) as is_acquired
 ),
-asked as (
+next_replay as (
   select r.*
-  from alone, webhook_replays r
-  where is_alone and status = 'queued'
+  from mutex, webhook_replays r
+  where is_acquired and status = 'queued'
   order by last_run_at
   limit 1
   for update of r skip locked
 ),
-listener as (
+endpoint as (
   select e.merchant_id, e.id, e.events
-  from asked a
+  from next_replay a
   join webhook_endpoints e on e.merchant_id = a.merchant_id and e.status = 'enabled'
   where a.endpoint_id is null or e.id = a.endpoint_id
 ),
-found as materialized (
+batch as materialized (
   select v.*
-  from asked a
+  from next_replay a
   cross join lateral (
     select *
     from events
@@ -164,15 +164,15 @@ found as materialized (
       and created_at < a.range_to
       and (created_at, id) > (coalesce(a.cursor_created_at, '-infinity'), coalesce(a.cursor_event_id, a.id))
     order by created_at, id
-    limit ${SLICE} / greatest((select count(*) from listener), 1)
+    limit ${REPLAY_BATCH_SIZE} / greatest((select count(*) from endpoint), 1)
   ) v
 ),
 target as (
   select
     v.merchant_id, v.id as event_id, e.id as endpoint_id, v.resource_type, v.resource_id, v.version, v.created_at
-  from asked a
-  join found v on v.merchant_id = a.merchant_id
-  join listener e on e.merchant_id = v.merchant_id
+  from next_replay a
+  join batch v on v.merchant_id = a.merchant_id
+  join endpoint e on e.merchant_id = v.merchant_id
   where (a.types is null or v.type = any(a.types))
     and is_subscribed_to_event(e.id, e.events, v.type, v.resource_id)
     and not (
@@ -187,37 +187,37 @@ target as (
       )
     )
 ),
-started as (
-  ${START_AFRESH}
+restarted as (
+  ${RESTART_DELIVERIES}
   returning event_id
 ),
 last as (
   select created_at, id
-  from found
+  from batch
   order by created_at desc, id desc
   limit 1
 )
 update webhook_replays r
 set
-  events = r.events + (select count(distinct event_id) from started),
-  deliveries = r.deliveries + (select count(*) from started),
+  events = r.events + (select count(distinct event_id) from restarted),
+  deliveries = r.deliveries + (select count(*) from restarted),
   cursor_created_at = coalesce(l.created_at, r.cursor_created_at),
   cursor_event_id = coalesce(l.id, r.cursor_event_id),
   status = case when l.id is null then 'done' else 'queued' end,
   last_run_at = $1,
   finished_at = case when l.id is null then $1::timestamptz end
-from asked a
+from next_replay a
 left join last l on true
 where r.merchant_id = a.merchant_id and r.id = a.id
 returning r.deliveries`
 
-/** Does the next slice of some replay; what ended before `remembered` may be forgotten. Answers whether there was one. */
-export async function replaySlice(db: Db, now: Date, remembered: Date): Promise<boolean> {
-  const rows = await db.query(replaySliceStatement, [now, remembered])
+/** Does the next slice of some replay; what ended before `keptSince` may be forgotten. Answers whether there was one. */
+export async function replayBatch(db: Db, now: Date, keptSince: Date): Promise<boolean> {
+  const rows = await db.query(replayBatchStatement, [now, keptSince])
   return rows.length > 0
 }
 
-const forgetReplaysStatement = sql<unknown>`
+const purgeReplaysStatement = sql<unknown>`
 with old as materialized (
   select merchant_id, id
   from webhook_replays
@@ -230,6 +230,6 @@ where r.merchant_id = old.merchant_id and r.id = old.id
 returning 1`
 
 /** Deletes those that ended before, a thousand at a time; answers how many. */
-export async function forgetReplays(db: Db, before: Date): Promise<number> {
-  return (await db.query(forgetReplaysStatement, [before])).length
+export async function purgeReplays(db: Db, before: Date): Promise<number> {
+  return (await db.query(purgeReplaysStatement, [before])).length
 }

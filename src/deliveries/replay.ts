@@ -7,7 +7,7 @@ import type { Merchant } from '../core/merchant.ts'
 import { requireEvent } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
-import type { WebhooksApp } from './app.ts'
+import type { DeliveriesApp } from './app.ts'
 import { type DeliveryRow, listDeliveryRows } from './delivery-queries.ts'
 import { requireEnabled, requireEndpoint } from './endpoints.ts'
 import {
@@ -23,7 +23,7 @@ import {
 export const MAX_QUEUED_REPLAYS = 10
 
 // How deliveries ended is told for so long at least; the events themselves stay, and can be replayed at any time.
-export const KEPT_DAYS = 30
+export const RETENTION_DAYS = 30
 
 export interface RangeInput {
   from: string
@@ -34,7 +34,7 @@ export interface RangeInput {
 }
 
 export async function listDeliveries(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   merchant: Merchant,
   eventId: string,
 ): Promise<DeliveryRow[]> {
@@ -43,7 +43,7 @@ export async function listDeliveries(
 }
 
 export async function replayOne(
-  app: WebhooksApp,
+  app: DeliveriesApp,
   merchant: Merchant,
   eventId: string,
   input: { endpoint?: string },
@@ -54,7 +54,7 @@ export async function replayOne(
   return createIdempotently(app, claim, {
     async make(tx, id) {
       await requireEvent({ db: tx }, merchant, eventId)
-      const endpointId = await targetOf(tx, merchant, input.endpoint)
+      const endpointId = await resolveTarget(tx, merchant, input.endpoint)
       const now = app.clock.now()
       const deliveries = await replayEvent(tx, merchant.id, now, eventId, endpointId)
       return insertReplay(tx, merchant.id, id, deliveries, now)
@@ -64,8 +64,8 @@ export async function replayOne(
 }
 
 /** Only notes what is to be done: it may be any number of events, and is done slice by slice. */
-export async function replayMany(
-  app: WebhooksApp,
+export async function replayRange(
+  app: DeliveriesApp,
   merchant: Merchant,
   input: RangeInput,
   key: string | undefined,
@@ -74,8 +74,8 @@ export async function replayMany(
   return createIdempotently(app, claim, {
     async make(tx, id) {
       const { types = null, onlyUndelivered = false } = input
-      const endpointId = await targetOf(tx, merchant, input.endpoint)
-      await requireFewQueued(tx, merchant)
+      const endpointId = await resolveTarget(tx, merchant, input.endpoint)
+      await requireQueueCapacity(tx, merchant)
       const [from, to] = [new Date(input.from), new Date(input.to)]
       const range = { from, to, types, endpointId, onlyUndelivered }
       return queueReplay(tx, merchant.id, id, range, app.clock.now())
@@ -84,19 +84,23 @@ export async function replayMany(
   })
 }
 
-async function requireFewQueued(tx: Tx, merchant: Merchant): Promise<void> {
+async function requireQueueCapacity(tx: Tx, merchant: Merchant): Promise<void> {
   if ((await countQueuedReplays(tx, merchant.id)) < MAX_QUEUED_REPLAYS) return
   const message = `${MAX_QUEUED_REPLAYS} replays are under way. Wait until one of them is done.`
   throw new ApiError('invalid_state', { message })
 }
 
-export async function requireReplay(app: WebhooksApp, merchant: Merchant, id: string): Promise<ReplayRow> {
+export async function requireReplay(app: DeliveriesApp, merchant: Merchant, id: string): Promise<ReplayRow> {
   const replay = await findReplay(app.db, merchant.id, id)
   if (!replay) throw new ApiError('replay_not_found')
   return replay
 }
 
-async function targetOf(tx: Tx, merchant: Merchant, endpoint: string | undefined): Promise<string | null> {
+async function resolveTarget(
+  tx: Tx,
+  merchant: Merchant,
+  endpoint: string | undefined,
+): Promise<string | null> {
   if (endpoint === undefined) return null
   const found = await requireEndpoint({ db: tx }, merchant, endpoint)
   requireEnabled(found)

@@ -2,14 +2,14 @@ import { singlePage } from '../core/page.ts'
 import { type IdempotentResult, REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import type { WebhooksApp } from './app.ts'
+import type { DeliveriesApp } from './app.ts'
 import {
   changeEndpoint,
   createEndpoint,
   deleteEndpoint,
+  ENDPOINTS_PATH,
   listEndpoints,
   MAX_ENDPOINTS,
-  PATH,
   requireEndpoint,
   rotateSecret,
   testEndpoint,
@@ -36,17 +36,17 @@ import {
 } from './schema.ts'
 
 const COMMON = { tag: 'Webhooks', scope: 'webhooks:write' } as const
-const ONE = `${PATH}/{uuid}`
+const ONE = `${ENDPOINTS_PATH}/{uuid}`
 
-export function webhookRoutes(app: WebhooksApp): Route[] {
+export function deliveryRoutes(app: DeliveriesApp): Route[] {
   return [...endpointRoutes(app), ...secretRoutes(app), ...eventRoutes(app), ...replayRoutes(app)]
 }
 
-const endpointRoutes = (app: WebhooksApp): Route[] => [
+const endpointRoutes = (app: DeliveriesApp): Route[] => [
   route({
     ...COMMON,
     method: 'POST',
-    path: PATH,
+    path: ENDPOINTS_PATH,
     summary: 'Add a webhook endpoint',
     description: `Every event that matches is sent there from now on, signed as Standard Webhooks has it. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
     body: CreateEndpointBody,
@@ -66,7 +66,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
   route({
     ...COMMON,
     method: 'GET',
-    path: PATH,
+    path: ENDPOINTS_PATH,
     summary: 'List webhook endpoints',
     description: 'All of them, newest first. Secrets are not shown again.',
     response: { http: 200, data: EndpointRecord, list: true },
@@ -126,7 +126,7 @@ const endpointRoutes = (app: WebhooksApp): Route[] => [
   }),
 ]
 
-const secretRoutes = (app: WebhooksApp): Route[] => [
+const secretRoutes = (app: DeliveriesApp): Route[] => [
   route({
     ...COMMON,
     method: 'POST',

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { RESOURCE_TYPES } from '../events/service.ts'
 import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
-import type { DeliveryRow, TryRow } from './delivery-queries.ts'
+import type { DeliveryAttemptRow, DeliveryRow } from './delivery-queries.ts'
 import type { EndpointRow } from './endpoint-queries.ts'
 import type { ReplayRow } from './replay-queries.ts'
 import { deliveryHeaders } from './signature.ts'
@@ -19,8 +19,8 @@ import {
 } from './states.ts'
 
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
-const DISABLED_WORDS = Object.keys(DISABLED_REASONS) as DisabledReason[]
-const DEAD_WORDS = Object.keys(DEAD_REASONS) as DeadReason[]
+const DISABLED_REASON_NAMES = Object.keys(DISABLED_REASONS) as DisabledReason[]
+const DEAD_REASON_NAMES = Object.keys(DEAD_REASONS) as DeadReason[]
 
 const time = (description: string) => Type.String({ format: 'date-time', description })
 
@@ -72,7 +72,9 @@ const ENDPOINT = {
   description: Nullable(Type.String()),
   events: Type.Array(Type.String()),
   status: Enum(ENDPOINT_STATUSES, { description: 'Deleted is only in the answer to its deletion.' }),
-  disabled: Nullable(Type.Object({ reason: Enum(DISABLED_WORDS), message: Type.String(), at: Timestamp })),
+  disabled: Nullable(
+    Type.Object({ reason: Enum(DISABLED_REASON_NAMES), message: Type.String(), at: Timestamp }),
+  ),
   failingSince: Nullable(
     time('Since then it has failed, without a success and without a day in which nothing was tried.'),
   ),
@@ -132,7 +134,7 @@ export const EventRecord = Type.Object({
   }),
 })
 
-const TryRecord = Type.Object({
+const DeliveryAttemptRecord = Type.Object({
   at: Timestamp,
   request: Type.Object({
     url: Type.String(),
@@ -151,11 +153,11 @@ export const DeliveryRecord = Type.Object({
   endpoint: Uuid,
   url: Type.String(),
   status: Enum(DELIVERY_STATUSES),
-  reason: Nullable(Enum(DEAD_WORDS, { description: 'Why it was given up.' })),
+  reason: Nullable(Enum(DEAD_REASON_NAMES, { description: 'Why it was given up.' })),
   message: Nullable(Type.String({ description: 'The reason in words.' })),
   nextTryAt: Nullable(time('Null while a try is under way, and when none will be made.')),
   deliveredAt: Nullable(Timestamp),
-  tries: Type.Array(TryRecord, { description: 'The latest 20, oldest first.' }),
+  tries: Type.Array(DeliveryAttemptRecord, { description: 'The latest 20, oldest first.' }),
 })
 
 export function toDelivery(eventId: string, row: DeliveryRow): Static<typeof DeliveryRecord> {
@@ -166,32 +168,35 @@ export function toDelivery(eventId: string, row: DeliveryRow): Static<typeof Del
     status,
     reason,
     message: reason && DEAD_REASONS[reason],
-    nextTryAt: row.nextTryAt?.toISOString() ?? null,
+    nextTryAt: row.nextAttemptAt?.toISOString() ?? null,
     deliveredAt: status === 'delivered' ? (finishedAt?.toISOString() ?? null) : null,
-    tries: row.tries.map((one) => toTry(eventId, one)),
+    tries: row.attempts.map((one) => toDeliveryAttempt(eventId, one)),
   }
 }
 
-function toTry(eventId: string, { startedAt, url, signature, ...seen }: TryRow): Static<typeof TryRecord> {
+function toDeliveryAttempt(
+  eventId: string,
+  { startedAt, url, signature, ...response }: DeliveryAttemptRow,
+): Static<typeof DeliveryAttemptRecord> {
   return {
     at: startedAt.toISOString(),
     request: { url, headers: deliveryHeaders(eventId, startedAt, signature) },
-    http: seen.httpStatus,
-    error: seen.error,
-    answer: seen.responseBody,
-    durationMs: seen.durationMs,
+    http: response.httpStatus,
+    error: response.error,
+    answer: response.responseBody,
+    durationMs: response.durationMs,
   }
 }
 
-const ENDPOINT_TO = { ...UuidInput, description: 'Only to this endpoint.' }
+const ENDPOINT_FILTER = { ...UuidInput, description: 'Only to this endpoint.' }
 
-export const ReplayEventBody = Type.Object({ endpoint: Type.Optional(ENDPOINT_TO) })
+export const ReplayEventBody = Type.Object({ endpoint: Type.Optional(ENDPOINT_FILTER) })
 
 export const ReplayRangeBody = Type.Object({
   from: time('From this moment on.'),
   to: time('Before this moment.'),
   types: Type.Optional(Type.Array(Enum(EVENT_TYPE_NAMES), { minItems: 1, maxItems: 100 })),
-  endpoint: Type.Optional(ENDPOINT_TO),
+  endpoint: Type.Optional(ENDPOINT_FILTER),
   onlyUndelivered: Type.Optional(
     Type.Boolean({
       default: false,

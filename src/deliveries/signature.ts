@@ -33,9 +33,9 @@ function contextOf({ merchantId, endpointId }: Owner): VaultContext {
 /** The new secret signs first; the one before it as well until its time is over, so that a consumer can change over. */
 export function signDelivery(vault: Vault, delivery: ClaimedDelivery, at: Date): string {
   const { secretSealed, previousSecretSealed, previousSecretUntil } = delivery
-  const isPreviousGood = previousSecretUntil !== null && at < previousSecretUntil
+  const isPreviousValid = previousSecretUntil !== null && at < previousSecretUntil
   const sealed =
-    isPreviousGood && previousSecretSealed !== null ? [secretSealed, previousSecretSealed] : [secretSealed]
+    isPreviousValid && previousSecretSealed !== null ? [secretSealed, previousSecretSealed] : [secretSealed]
   return sealed
     .map((text) => new Webhook(openSecret(vault, delivery, text)).sign(delivery.eventId, at, delivery.body))
     .join(' ')

@@ -4,9 +4,13 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { clearPreviousSecrets } from '../../src/deliveries/endpoint-queries.ts'
 import { changeEndpoint, deleteEndpoint, rotateSecret } from '../../src/deliveries/endpoints.ts'
-import { MAX_QUEUED_REPLAYS, replayMany } from '../../src/deliveries/replay.ts'
-import { findReplay, replaySlice } from '../../src/deliveries/replay-queries.ts'
-import { buryDeliveries, forgetDeliveries, forgetEndpoints } from '../../src/deliveries/upkeep-queries.ts'
+import {
+  deadLetterDeliveries,
+  purgeDeliveries,
+  purgeEndpoints,
+} from '../../src/deliveries/maintenance-queries.ts'
+import { MAX_QUEUED_REPLAYS, replayRange } from '../../src/deliveries/replay.ts'
+import { findReplay, replayBatch } from '../../src/deliveries/replay-queries.ts'
 import { type Statement, sql } from '../../src/kit/db.ts'
 import { scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
 
@@ -50,10 +54,10 @@ describe('the replay of a time', () => {
     await db.query(takeAll, [shop.merchantId, at])
     clock.advance(HOUR)
     const range = { from: at.toISOString(), to: clock.now().toISOString() }
-    const { record } = await replayMany(app, shop.merchant, range, undefined)
+    const { record } = await replayRange(app, shop.merchant, range, undefined)
     assert.deepEqual([record.status, record.deliveries], ['queued', 0])
     const counts: number[] = []
-    while (await replaySlice(db, clock.now(), ago(30 * DAY))) {
+    while (await replayBatch(db, clock.now(), ago(30 * DAY))) {
       const [row] = await db.query(countDue, [shop.merchantId])
       counts.push(row?.count ?? 0)
     }
@@ -72,15 +76,15 @@ describe('the replay of a time', () => {
     }
     clock.advance(HOUR)
     const range = { from: at.toISOString(), to: clock.now().toISOString() }
-    for (const { merchant } of [one, other]) await replayMany(app, merchant, range, undefined)
+    for (const { merchant } of [one, other]) await replayRange(app, merchant, range, undefined)
     for (const _ of [one, other]) {
       clock.advance(1)
-      await replaySlice(db, clock.now(), ago(30 * DAY))
+      await replayBatch(db, clock.now(), ago(30 * DAY))
     }
     for (const { merchantId } of [one, other]) {
       assert.deepEqual(await db.query(countDue, [merchantId]), [{ count: 500 }])
     }
-    while (await replaySlice(db, clock.now(), ago(30 * DAY)));
+    while (await replayBatch(db, clock.now(), ago(30 * DAY)));
     for (const { merchantId } of [one, other]) await db.query(takeAll, [merchantId, clock.now()])
   })
 
@@ -88,11 +92,11 @@ describe('the replay of a time', () => {
     const shop = await newShop()
     const range = { from: ago(HOUR).toISOString(), to: clock.now().toISOString() }
     for (let count = 0; count < MAX_QUEUED_REPLAYS; count += 1)
-      await replayMany(app, shop.merchant, range, undefined)
-    await assert.rejects(replayMany(app, shop.merchant, range, undefined), { code: 'invalid_state' })
-    while (await replaySlice(db, clock.now(), ago(30 * DAY)));
-    await replayMany(app, shop.merchant, range, undefined)
-    while (await replaySlice(db, clock.now(), ago(30 * DAY)));
+      await replayRange(app, shop.merchant, range, undefined)
+    await assert.rejects(replayRange(app, shop.merchant, range, undefined), { code: 'invalid_state' })
+    while (await replayBatch(db, clock.now(), ago(30 * DAY)));
+    await replayRange(app, shop.merchant, range, undefined)
+    while (await replayBatch(db, clock.now(), ago(30 * DAY)));
   })
 })
 
@@ -114,14 +118,14 @@ describe('a deleted endpoint', () => {
     await shop.deliverAll()
     await deleteEndpoint(app, shop.merchant, shop.endpoint.id)
     const forgetAll = async (before: Date) => {
-      while ((await forgetEndpoints(db, before)) > 0);
+      while ((await purgeEndpoints(db, before)) > 0);
       return (await db.query(countEndpoints, [shop.merchantId]))[0]?.count
     }
     clock.advance(29 * DAY)
     assert.equal(await forgetAll(ago(30 * DAY)), 1)
     clock.advance(3 * DAY)
     assert.equal(await forgetAll(ago(30 * DAY)), 1, 'its delivery is still there')
-    while ((await forgetDeliveries(db, ago(30 * DAY))) > 0);
+    while ((await purgeDeliveries(db, ago(30 * DAY))) > 0);
     assert.equal(await forgetAll(ago(30 * DAY)), 0)
   })
 
@@ -166,7 +170,7 @@ describe('what waits for an endpoint that was disabled', () => {
       await changeEndpoint({ ...app, db: { ...db, ...tx } }, shop.merchant, shop.endpoint.id, {
         enabled: true,
       })
-      await buryDeliveries(db, clock.now())
+      await deadLetterDeliveries(db, clock.now())
     })
     assert.deepEqual(
       (await shop.deliveriesOf(shop.endpoint)).map(({ status }) => status),

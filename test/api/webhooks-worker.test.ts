@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { claimDeliveries, newRounds } from '../../src/deliveries/claim.ts'
+import { claimDeliveries, newClaimState } from '../../src/deliveries/claim.ts'
 import { claimDueDeliveries } from '../../src/deliveries/claim-queries.ts'
 import { listDeliveryRows } from '../../src/deliveries/delivery-queries.ts'
 import { updateEndpoint } from '../../src/deliveries/endpoint-queries.ts'
 import { rotateSecret } from '../../src/deliveries/endpoints.ts'
+import { purgeDeliveries } from '../../src/deliveries/maintenance-queries.ts'
 import { newSecret } from '../../src/deliveries/signature.ts'
-import { forgetDeliveries } from '../../src/deliveries/upkeep-queries.ts'
 import { sql } from '../../src/kit/db.ts'
 import {
   type Received,
@@ -212,9 +212,9 @@ describe('the versions of a resource', () => {
   it('look again soon while the one before is under way, and follow it at once when it ends', async () => {
     const shop = await newShop()
     const resource = await shop.emitEvent()
-    const underWay = await claimDeliveries(app, 256, newRounds())
+    const underWay = await claimDeliveries(app, 256, newClaimState())
     await shop.emitEvent(resource)
-    assert.deepEqual(await claimDeliveries(app, 256, newRounds()), [])
+    assert.deepEqual(await claimDeliveries(app, 256, newClaimState()), [])
     const [, second] = await shop.deliveriesOf(shop.endpoint)
     assert.equal((second?.dueAt?.getTime() ?? 0) - clock.now().getTime(), SECOND)
     await Promise.all(underWay.map((piece) => piece()))
@@ -388,14 +388,14 @@ describe('a process that was away longer than its lease (F-07)', () => {
     const shop = await newShop()
     await shop.emitEvent()
     const now = clock.now()
-    const turns = [{ merchantId: shop.merchantId, endpointId: shop.endpoint.id, room: 8 }]
-    const claim = async () => (await claimDueDeliveries(db, clock.now(), turns)).claimed[0]
+    const allotments = [{ merchantId: shop.merchantId, endpointId: shop.endpoint.id, quota: 8 }]
+    const claim = async () => (await claimDueDeliveries(db, clock.now(), allotments)).claimed[0]
     const zombie = await claim()
     assert.ok(zombie)
     assert.equal(await claim(), undefined, 'a lease is one process alone')
     const [shown] = await listDeliveryRows(db, shop.merchantId, zombie.eventId)
     assert.deepEqual(
-      [shown?.status, shown?.nextTryAt],
+      [shown?.status, shown?.nextAttemptAt],
       ['pending', null],
       'the try under way may be the last',
     )
@@ -414,7 +414,7 @@ describe('a process that was away longer than its lease (F-07)', () => {
       due_at: null,
       started_at: now,
       ended_at: clock.now(),
-      goes_on: false,
+      claims_next: false,
       url: zombie.url,
       signature: 'v1,x',
       http_status: 200,
@@ -422,10 +422,10 @@ describe('a process that was away longer than its lease (F-07)', () => {
       response_body: '',
       duration_ms: 1,
     } as const
-    assert.equal((await app.finishDelivery(result)).isOurs, false)
+    assert.equal((await app.finishDelivery(result)).isLeaseValid, false)
     assert.deepEqual(await shop.statuses(), ['pending'])
-    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, true)
-    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isOurs, false)
+    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isLeaseValid, true)
+    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isLeaseValid, false)
     assert.deepEqual(await shop.statuses(), ['delivered'])
   })
 })
@@ -437,7 +437,7 @@ describe('deliveries that ended long ago', () => {
     await shop.deliverAll()
     clock.advance(31 * DAY)
     await shop.emitEvent()
-    while ((await forgetDeliveries(db, new Date(clock.now().getTime() - 30 * DAY))) > 0);
+    while ((await purgeDeliveries(db, new Date(clock.now().getTime() - 30 * DAY))) > 0);
     assert.deepEqual(await shop.statuses(), ['pending'])
     await shop.deliverAll()
   })

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { claimDeliveries, newRounds } from '../../src/deliveries/claim.ts'
-import { CONCURRENCY } from '../../src/deliveries/lanes.ts'
+import { claimDeliveries, newClaimState } from '../../src/deliveries/claim.ts'
+import { CONCURRENCY } from '../../src/deliveries/pools.ts'
 import { replayOne } from '../../src/deliveries/replay.ts'
 import { allStatements, type Statement, sql } from '../../src/kit/db.ts'
 import { eventually } from '../support/process.ts'
@@ -37,7 +37,7 @@ function holding(consumer: ScriptedConsumer, version: number) {
 }
 
 /** As a process that has just been started. */
-const makeDue = async () => (await claimDeliveries(app, CONCURRENCY, newRounds())).map((piece) => piece())
+const makeDue = async () => (await claimDeliveries(app, CONCURRENCY, newClaimState())).map((piece) => piece())
 
 const expireLeases = sql<unknown>`
 update deliveries
@@ -159,7 +159,7 @@ describe('two workers, one of which is a minute behind (F-53)', () => {
     clock.advance(2 * MINUTE)
     const answers: (() => void)[] = []
     shop.consumer.defaultAnswer = (response) => void answers.push(() => response.writeHead(204).end())
-    const calls = (await claimDeliveries(late, CONCURRENCY, newRounds())).map((piece) => piece())
+    const calls = (await claimDeliveries(late, CONCURRENCY, newClaimState())).map((piece) => piece())
     await eventually(() => answers.length, Boolean, 5_000)
     for (const passed of [0, HOUR]) {
       clock.advance(passed)
@@ -185,7 +185,7 @@ describe('hundreds of endpoints that hang (F-56)', () => {
     const shop = await newShop()
     await shop.emitEvent()
 
-    const rounds = newRounds()
+    const rounds = newClaimState()
     const underWay = new Set<Promise<void>>()
     const look = async () => {
       for (const piece of await claimDeliveries(app, CONCURRENCY - underWay.size, rounds)) {
@@ -300,7 +300,7 @@ describe('a claim', () => {
     const turn = [clock.now(), [much.merchantId], [much.endpoint.id], [8]]
     const read = await readsOf('candidate as', turn)
     assert.ok(read <= 100, `${read} to claim eight of many`)
-    const pieces = await claimDeliveries(app, 256, newRounds())
+    const pieces = await claimDeliveries(app, 256, newClaimState())
     assert.ok(pieces.length > 100, `${pieces.length} were claimed`)
   })
 })

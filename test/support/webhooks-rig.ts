@@ -7,11 +7,11 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
-import { createDeliveryWriter, type WebhooksApp } from '../../src/deliveries/app.ts'
-import { claimDeliveries, newRounds } from '../../src/deliveries/claim.ts'
+import { createDeliveryWriter, type DeliveriesApp } from '../../src/deliveries/app.ts'
+import { claimDeliveries, newClaimState } from '../../src/deliveries/claim.ts'
 import { insertEndpoint } from '../../src/deliveries/endpoint-queries.ts'
+import { deadLetterDeliveries } from '../../src/deliveries/maintenance-queries.ts'
 import { newSecret, sealSecret } from '../../src/deliveries/signature.ts'
-import { buryDeliveries } from '../../src/deliveries/upkeep-queries.ts'
 import { recordEvents } from '../../src/events/service.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { createCounters } from '../../src/kit/counters.ts'
@@ -106,7 +106,7 @@ insert into merchants (id, name, mode, created_at, updated_at)
 values ($1, 'A Shop', 'test', now(), now())`
 
 export interface WebhooksRig extends MerchantActions {
-  app: WebhooksApp
+  app: DeliveriesApp
   db: Db
   clock: FakeClock
   /** Another merchant's verbs, on the same database. */
@@ -150,7 +150,7 @@ async function assertNoneLost(db: Db): Promise<void> {
   assert.equal(report?.violations, 0, 'every event has its delivery')
 }
 
-function createTestApp(db: Db): WebhooksApp & { clock: FakeClock } {
+function createTestApp(db: Db): DeliveriesApp & { clock: FakeClock } {
   const clock = frozenClock()
   const random = systemRandom(clock)
   const failpoints = readFailpoints('')
@@ -170,7 +170,7 @@ function createTestApp(db: Db): WebhooksApp & { clock: FakeClock } {
   }
 }
 
-function actionsOf(app: WebhooksApp, merchantId: string): MerchantActions {
+function actionsOf(app: DeliveriesApp, merchantId: string): MerchantActions {
   const versions = new Map<string, number>()
   return {
     merchantId,
@@ -199,11 +199,11 @@ function actionsOf(app: WebhooksApp, merchantId: string): MerchantActions {
       return uuid
     },
     async deliverAll() {
-      const rounds = newRounds()
+      const rounds = newClaimState()
       for (;;) {
         const pieces = await claimDeliveries(app, 256, rounds)
         await Promise.all(pieces.map((piece) => piece()))
-        const buried = await buryDeliveries(app.db, app.clock.now())
+        const buried = await deadLetterDeliveries(app.db, app.clock.now())
         if (pieces.length === 0 && buried === 0) return
       }
     },

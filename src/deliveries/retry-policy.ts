@@ -9,7 +9,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 // What Standard Webhooks recommends: ten tries over three days. Each wait is counted from the try before it.
-export const WAITS_MS = [
+export const BACKOFF_MS = [
   5 * SECOND,
   5 * MINUTE,
   30 * MINUTE,
@@ -21,7 +21,7 @@ export const WAITS_MS = [
   24 * HOUR,
 ]
 
-export const TRIES = WAITS_MS.length + 1
+export const MAX_ATTEMPTS = BACKOFF_MS.length + 1
 
 // Only ever longer: shortened waits would use up the tries before a consumer that was down for three days is back.
 const JITTER = 0.1
@@ -30,7 +30,7 @@ const JITTER = 0.1
 const MAX_RETRY_AFTER_MS = HOUR
 
 /** What a delivery is told apart by when its waits are spread. */
-export interface Spread {
+export interface JitterKey {
   endpointId: string
   resourceId: string
 }
@@ -39,17 +39,23 @@ export interface Spread {
  * How long to wait after so many failed tries, or undefined when there were enough. The jitter is a resource's own: its
  * versions keep their order however long a consumer is down, while different resources come back at different times.
  */
-export function waitAfter(tries: number, { endpointId, resourceId }: Spread): number | undefined {
-  const wait = WAITS_MS[tries - 1]
+export function backoffAfter(
+  failedAttempts: number,
+  { endpointId, resourceId }: JitterKey,
+): number | undefined {
+  const wait = BACKOFF_MS[failedAttempts - 1]
   if (wait === undefined) return undefined
   const share = crc32(`${endpointId}:${resourceId}`) / 2 ** 32
   return Math.round(wait * (1 + JITTER * share))
 }
 
-export type Verdict = { kind: 'delivered' } | { kind: 'gone' } | { kind: 'failed'; retryAfterMs: number }
+export type AttemptOutcome =
+  | { kind: 'delivered' }
+  | { kind: 'gone' }
+  | { kind: 'failed'; retryAfterMs: number }
 
 /** Only 2xx is a success: a redirect is not followed, and what it leads to was never asked. */
-export function judge(answer: PublicHttpResult, now: Date): Verdict {
+export function classifyResponse(answer: PublicHttpResult, now: Date): AttemptOutcome {
   if (answer.kind === 'failed') return { kind: 'failed', retryAfterMs: 0 }
   const { status, headers } = answer
   if (status >= 200 && status < 300) return { kind: 'delivered' }

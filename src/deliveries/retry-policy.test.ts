@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { PublicHttpResult } from '../kit/public-http.ts'
-import { judge, waitAfter } from './schedule.ts'
+import { backoffAfter, classifyResponse } from './retry-policy.ts'
 
 const HOUR_MS = 3_600_000
 const NOW = new Date('2026-03-14T09:26:53.589Z')
@@ -15,26 +15,26 @@ const answered = (status: number, headers: Record<string, string> = {}): PublicH
   durationMs: 1,
 })
 
-const spread = fc.record({ endpointId: fc.uuid(), resourceId: fc.uuid() })
+const jitterKey = fc.record({ endpointId: fc.uuid(), resourceId: fc.uuid() })
 
 describe('the schedule of a delivery', () => {
   it('waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each up to a tenth longer', () => {
     const hours = [5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24]
     fc.assert(
-      fc.property(spread, (of) => {
+      fc.property(jitterKey, (of) => {
         for (const [index, expected] of hours.entries()) {
-          const wait = (waitAfter(index + 1, of) ?? Number.NaN) / HOUR_MS
+          const wait = (backoffAfter(index + 1, of) ?? Number.NaN) / HOUR_MS
           assert.ok(wait >= expected - 1e-6 && wait <= expected * 1.1 + 1e-6, `${wait} after ${index + 1}`)
         }
-        assert.equal(waitAfter(10, of), undefined)
+        assert.equal(backoffAfter(10, of), undefined)
       }),
     )
   })
 
   it('reaches beyond a consumer that was down for 72 hours', () => {
     fc.assert(
-      fc.property(spread, (of) => {
-        const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => waitAfter(tries, of) ?? 0)
+      fc.property(jitterKey, (of) => {
+        const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => backoffAfter(tries, of) ?? 0)
         assert.ok(waits.reduce((sum, wait) => sum + wait, 0) > 75 * HOUR_MS)
       }),
     )
@@ -42,29 +42,30 @@ describe('the schedule of a delivery', () => {
 
   it('is the same for all versions of a resource, and another for other resources', () => {
     const endpointId = '0197a3c2-9b3e-7d10-a5c4-2f6f0b1d7e85'
-    const of = (resourceId: string) => waitAfter(9, { endpointId, resourceId })
+    const of = (resourceId: string) => backoffAfter(9, { endpointId, resourceId })
     assert.equal(of('a'), of('a'))
     assert.ok(new Set(['a', 'b', 'c', 'd', 'e'].map(of)).size > 3)
   })
 })
 
-describe('the verdict on an answer', () => {
+describe('the outcome on an answer', () => {
   it('is a success for 2xx alone', () => {
-    for (const status of [200, 201, 204, 299]) assert.equal(judge(answered(status), NOW).kind, 'delivered')
+    for (const status of [200, 201, 204, 299])
+      assert.equal(classifyResponse(answered(status), NOW).kind, 'delivered')
     for (const status of [100, 199, 300, 301, 304, 308, 400, 404, 429, 500])
-      assert.equal(judge(answered(status), NOW).kind, 'failed')
+      assert.equal(classifyResponse(answered(status), NOW).kind, 'failed')
     const nobody = { kind: 'failed', failure: 'timeout', message: 'No answer.', durationMs: 1 } as const
-    assert.deepEqual(judge(nobody, NOW), { kind: 'failed', retryAfterMs: 0 })
+    assert.deepEqual(classifyResponse(nobody, NOW), { kind: 'failed', retryAfterMs: 0 })
   })
 
   it('of 410 is that the endpoint is gone', () => {
-    assert.equal(judge(answered(410), NOW).kind, 'gone')
+    assert.equal(classifyResponse(answered(410), NOW).kind, 'gone')
   })
 
   it('honours Retry-After in seconds and as a date, up to an hour', () => {
     const after = (text: string) => {
-      const verdict = judge(answered(503, { 'retry-after': text }), NOW)
-      return verdict.kind === 'failed' ? verdict.retryAfterMs : undefined
+      const outcome = classifyResponse(answered(503, { 'retry-after': text }), NOW)
+      return outcome.kind === 'failed' ? outcome.retryAfterMs : undefined
     }
     assert.equal(after('120'), 120_000)
     assert.equal(after('0'), 0)
