@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, describe, it } from 'node:test'
-import { FAKE_SECRET_KEY, signHook, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
+import { FAKE_SECRET_KEY, signWebhook, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
 import { sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
@@ -105,7 +105,7 @@ order by received_at`
 const eventsAbout = (key: string) => db.query(selectEvents, [key])
 
 const signed = (key: string, secretKey: string, id = Math.floor(Math.random() * 1e9)) =>
-  signHook({ event: 'charge.success', data: { id, reference: key } }, secretKey)
+  signWebhook({ event: 'charge.success', data: { id, reference: key } }, secretKey)
 
 describe("webhooks at a merchant's own address", () => {
   it("ring about this merchant's payments", async () => {
@@ -188,7 +188,7 @@ describe('a webhook that comes again', () => {
 
   it('holds nothing of its body', async () => {
     const { key } = await paidUnheard()
-    const hook = signHook({
+    const hook = signWebhook({
       event: 'charge.success',
       data: {
         id: 77,

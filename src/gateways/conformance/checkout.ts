@@ -11,8 +11,8 @@ import type { Cleanup, Subject } from './subject.ts'
 import {
   actInTrouble,
   askInTrouble,
-  assertErrorCode,
   assertOpen,
+  assertRejected,
   assertUnknown,
   breakEachStep,
   DARK_TROUBLES,
@@ -68,13 +68,13 @@ function testStart(subject: Subject): void {
   it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
-    assertErrorCode(await actInTrouble(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
+    assertRejected(await actInTrouble(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
     assert.equal((await rig.start(attempt)).kind, 'started')
   })
 
   it('is refused with credentials that the provider does not know', async (t) => {
     const rig = await startRig(t, subject)
-    assertErrorCode(await rig.start(rig.makeAttempt(), rig.open({ credentials: subject.otherCredentials })))
+    assertRejected(await rig.start(rig.makeAttempt(), rig.open({ credentials: subject.otherCredentials })))
   })
 
   it('starts also when the provider is slow', async (t) => {

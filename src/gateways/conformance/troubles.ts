@@ -134,7 +134,7 @@ export function assertOpen(outcome: StartedCheckout | Outcome | RefundOutcome): 
 }
 
 /** The provider would not even begin, and another gateway may be tried. */
-export function assertErrorCode(outcome: StartedCheckout | Outcome): void {
+export function assertRejected(outcome: StartedCheckout | Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.equal(outcome.code, 'provider_unavailable')
   assert.equal(outcome.refused, true)

@@ -18,22 +18,24 @@ function testReading(subject: Subject): void {
   it('is about our key', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
-    const hook = await rig.provider.webhook(attempt.key)
-    assertAbout(rig.gateway.parseWebhook(hook.headers, hook.body), attempt.key)
+    const webhook = await rig.provider.webhook(attempt.key)
+    assertAbout(rig.gateway.parseWebhook(webhook.headers, webhook.body), attempt.key)
   })
 
   it('that comes before the payment is known is about its key too', async (t) => {
     const rig = await startRig(t, subject)
     const key = randomUUID()
-    const hook = await rig.provider.webhook(key)
-    assertAbout(rig.gateway.parseWebhook(hook.headers, hook.body), key)
+    const webhook = await rig.provider.webhook(key)
+    assertAbout(rig.gateway.parseWebhook(webhook.headers, webhook.body), key)
   })
 
   it('that comes again has the same event id', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
-    const hook = await rig.provider.webhook(attempt.key)
-    const [first, second] = [hook, hook].map(({ headers, body }) => rig.gateway.parseWebhook(headers, body))
+    const webhook = await rig.provider.webhook(attempt.key)
+    const [first, second] = [webhook, webhook].map(({ headers, body }) =>
+      rig.gateway.parseWebhook(headers, body),
+    )
     assert.deepEqual(first, second)
   })
 
@@ -52,8 +54,8 @@ function testReading(subject: Subject): void {
 
   it('of an event that nobody has heard of breaks nothing, and is no forgery', async (t) => {
     const rig = await startRig(t, subject)
-    const hook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
-    assert.notEqual(rig.gateway.parseWebhook(hook.headers, hook.body).kind, 'forged')
+    const webhook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
+    assert.notEqual(rig.gateway.parseWebhook(webhook.headers, webhook.body).kind, 'forged')
   })
 }
 
@@ -62,50 +64,50 @@ function testForgery(subject: Subject): void {
 
   if (unsignedBody === undefined)
     it('with a changed body is forged', async (t) => {
-      const { gateway, hook } = await ring(t, subject)
-      for (const place of [0, Math.floor(hook.body.length / 2), hook.body.length - 1])
-        assertForged(gateway.parseWebhook(hook.headers, flipBit(hook.body, place)))
-      assertForged(gateway.parseWebhook(hook.headers, Buffer.concat([hook.body, Buffer.from(' ')])))
+      const { gateway, webhook } = await ring(t, subject)
+      for (const place of [0, Math.floor(webhook.body.length / 2), webhook.body.length - 1])
+        assertForged(gateway.parseWebhook(webhook.headers, flipBit(webhook.body, place)))
+      assertForged(gateway.parseWebhook(webhook.headers, Buffer.concat([webhook.body, Buffer.from(' ')])))
     })
   else
     it('with a changed body is about a key or ignored, and breaks nothing', async (t) => {
-      const { gateway, hook } = await ring(t, subject)
-      for (let place = 0; place < hook.body.length; place += 1) {
-        const { kind } = gateway.parseWebhook(hook.headers, flipBit(hook.body, place))
+      const { gateway, webhook } = await ring(t, subject)
+      for (let place = 0; place < webhook.body.length; place += 1) {
+        const { kind } = gateway.parseWebhook(webhook.headers, flipBit(webhook.body, place))
         assert.ok(kind === 'payment' || kind === 'ignored', kind)
       }
     })
 
   it('with any changed word of its signature is forged', async (t) => {
-    const { gateway, hook } = await ring(t, subject)
-    const names = proofHeaders(hook)
+    const { gateway, webhook } = await ring(t, subject)
+    const names = proofHeaders(webhook)
     assert.ok(names.length > 0, 'the webhook proves where it comes from')
     for (const name of names)
-      for (const value of tamperedValues(hook.headers[name] ?? ''))
-        assertForged(gateway.parseWebhook({ ...hook.headers, [name]: value }, hook.body))
+      for (const value of tamperedValues(webhook.headers[name] ?? ''))
+        assertForged(gateway.parseWebhook({ ...webhook.headers, [name]: value }, webhook.body))
   })
 
   it('without its signature is forged', async (t) => {
-    const { gateway, hook } = await ring(t, subject)
-    for (const name of proofHeaders(hook)) {
-      const { [name]: _left, ...headers } = hook.headers
-      assertForged(gateway.parseWebhook(headers, hook.body))
-      assertForged(gateway.parseWebhook({ ...headers, [name]: '' }, hook.body))
+    const { gateway, webhook } = await ring(t, subject)
+    for (const name of proofHeaders(webhook)) {
+      const { [name]: _left, ...headers } = webhook.headers
+      assertForged(gateway.parseWebhook(headers, webhook.body))
+      assertForged(gateway.parseWebhook({ ...headers, [name]: '' }, webhook.body))
     }
-    assertForged(gateway.parseWebhook({}, hook.body))
+    assertForged(gateway.parseWebhook({}, webhook.body))
   })
 
   it('of another account is forged', async (t) => {
     const rig = await startRig(t, subject)
-    const hook = await rig.provider.webhook(randomUUID())
+    const webhook = await rig.provider.webhook(randomUUID())
     const stranger = rig.open({ credentials: subject.otherCredentials })
-    assertForged(stranger.parseWebhook(hook.headers, hook.body))
+    assertForged(stranger.parseWebhook(webhook.headers, webhook.body))
   })
 
   it('of nothing but noise is forged', async (t) => {
-    const { gateway, hook } = await ring(t, subject)
+    const { gateway, webhook } = await ring(t, subject)
     const noise = Buffer.from('ff00fe7b22', 'hex')
-    const headers = Object.fromEntries(proofHeaders(hook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
+    const headers = Object.fromEntries(proofHeaders(webhook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
     assertForged(gateway.parseWebhook(headers, noise))
     assertForged(gateway.parseWebhook(headers, Buffer.alloc(0)))
   })
@@ -113,9 +115,9 @@ function testForgery(subject: Subject): void {
 
 async function ring(t: TestContext, subject: Subject) {
   const { gateway, provider } = await startRig(t, subject)
-  const hook = await provider.webhook(randomUUID())
-  assert.equal(gateway.parseWebhook(hook.headers, hook.body).kind, 'payment')
-  return { gateway, hook }
+  const webhook = await provider.webhook(randomUUID())
+  assert.equal(gateway.parseWebhook(webhook.headers, webhook.body).kind, 'payment')
+  return { gateway, webhook }
 }
 
 function proofHeaders({ headers }: Webhook): string[] {

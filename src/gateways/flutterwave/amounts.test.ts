@@ -6,7 +6,7 @@ import { money } from '../../core/money.ts'
 import { fromMajor, toMajor } from './amounts.ts'
 import { readFixture } from './fake.ts'
 import { FLUTTERWAVE } from './index.ts'
-import { CREDENTIAL, makeAttempt, RETURN_URL, startSpeaker, verifyAnswer } from './test-rig.ts'
+import { CREDENTIAL, makeAttempt, RETURN_URL, startFixedServer, verifyAnswer } from './test-rig.ts'
 
 /** The smallest amount, 1, 1234 and the largest of the interface: our minor units, and the text on the wire. */
 const HUNDREDTHS = [
@@ -43,7 +43,7 @@ describe('the amounts of Flutterwave', () => {
     for (const [minor, text] of decimalsOf(currency) === 0 ? WHOLE : HUNDREDTHS)
       it(`write ${minor} of ${currency} as ${text} and read it back`, async (t) => {
         const amount = money(minor, currency)
-        const { server, gateway } = await startSpeaker(t, ({ method, path }) =>
+        const { server, gateway } = await startFixedServer(t, ({ method, path }) =>
           method === 'GET' && path === '/v3/refunds'
             ? { http: 200, body: { status: 'success', message: 'Refunds', data: [] } }
             : { http: 500, body: '' },

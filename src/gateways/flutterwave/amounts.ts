@@ -21,7 +21,7 @@ export function toMajor({ minor, currency }: Money): number {
 export const DECIMAL = '^(0|[1-9][0-9]{0,17})(\\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?$'
 
 // What a column of the ledger holds, and far beyond what anybody pays.
-const LARGEST_MINOR = 10n ** 18n
+const MAX_MINOR = 10n ** 18n
 
 /**
  * What the record says was paid; undefined for what cannot be kept: a currency that we do not have, an absurd amount.
@@ -31,9 +31,9 @@ const LARGEST_MINOR = 10n ** 18n
 export function fromMajor(text: string, currency: string, asked: Money): Money | undefined {
   if (!isCurrency(currency)) return undefined
   const { minor, isExact } = toMinor(text, currency)
-  if (minor >= LARGEST_MINOR) return undefined
-  const looksAsked = !isExact && currency === asked.currency && minor === asked.minor
-  return money(looksAsked ? minor + 1n : minor, currency)
+  if (minor >= MAX_MINOR) return undefined
+  const looksRequested = !isExact && currency === asked.currency && minor === asked.minor
+  return money(looksRequested ? minor + 1n : minor, currency)
 }
 
 function toMinor(text: string, currency: Currency): { minor: bigint; isExact: boolean } {

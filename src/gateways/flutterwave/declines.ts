@@ -56,12 +56,12 @@ const AMBIGUOUS_PATTERN =
   /error (?:has |have )?occur|contact support|econn|socket|time ?out|timed out|(?:server|system|application|internal|processing) error|in progress|being processed|unavailable|malfunction|inoperative/i
 
 /** The message of an error that broke off Flutterwave's work: nobody can tell what was done before. */
-export function isDark(message: string): boolean {
+export function isAmbiguous(message: string): boolean {
   return AMBIGUOUS_PATTERN.test(message)
 }
 
 /** What a bank decides. The other reasons may stand for work that broke off and went on somewhere else. */
-const VERDICTS: readonly FailureCode[] = [
+const ISSUER_DECLINES: readonly FailureCode[] = [
   'authentication_failed',
   'authentication_required',
   'card_expired',
@@ -73,9 +73,9 @@ const VERDICTS: readonly FailureCode[] = [
 ]
 
 /** The verdict in the message of an error that has no record beside it. */
-export function findVerdict(message: string): FailureCode | undefined {
+export function findIssuerDecline(message: string): FailureCode | undefined {
   const code = findFailureCode(message)
-  return code && VERDICTS.includes(code) ? code : undefined
+  return code && ISSUER_DECLINES.includes(code) ? code : undefined
 }
 
 const VALIDATION_PATTERNS = [
@@ -94,8 +94,8 @@ export function isValidation(message: string): boolean {
 
 const MAX_MESSAGE_LENGTH = 200
 
-/** The provider's message without what it may quote: an address, a key or a token, a number. */
-export function quote(text: string): string {
+/** The provider's message without what it may contain: an address, a key or a token, a number. */
+export function redact(text: string): string {
   return text
     .replaceAll(/\S+@\S+/g, '[address]')
     .replaceAll(/\bflw[\w-]*-\S+/gi, '[key]')

@@ -53,7 +53,7 @@ export const FLUTTERWAVE_DECLINES = [
 ]
 
 // How long a used reference is refused, as the refusal itself says.
-const REFERENCE_KEPT_MS = 120_000
+const REFERENCE_RETENTION_MS = 120_000
 
 const FIELDS = {
   payments: [
@@ -97,10 +97,10 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   const tokens = new Map<string, { manner: ChargeManner; email: string }>()
   const refunds: Refund[] = []
   let refundManner: RefundManner = 'succeeds'
-  let aheadMs = 0
+  let offsetMs = 0
   let lastId = 4_975_000
 
-  const now = () => Date.now() + aheadMs
+  const now = () => Date.now() + offsetMs
   const nextId = () => {
     lastId += 1
     return lastId
@@ -126,10 +126,10 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   const openPage = (body: Json): FakeReply => {
     const { tx_ref, amount, currency = 'NGN', customer, redirect_url } = body
     const email = (customer as Json | undefined)?.email
-    if (typeof tx_ref !== 'string' || tx_ref.length > 100) return complain('tx_ref is required')
-    if (typeof amount !== 'number' || !isPayable(amount, currency)) return complain('amount is not valid')
-    if (typeof email !== 'string') return complain('customer.email is required')
-    if (typeof redirect_url !== 'string') return complain('redirect_url is required')
+    if (typeof tx_ref !== 'string' || tx_ref.length > 100) return errorReply('tx_ref is required')
+    if (typeof amount !== 'number' || !isPayable(amount, currency)) return errorReply('amount is not valid')
+    if (typeof email !== 'string') return errorReply('customer.email is required')
+    if (typeof redirect_url !== 'string') return errorReply('redirect_url is required')
     if (isUsed(tx_ref)) return { http: 400, body: readFixture('charge-duplicate') }
     pages.set(tx_ref, { amount, currency: String(currency), email, meta: body.meta ?? null })
     const link = `https://checkout.flutterwave.com/v3/hosted/pay/${randomUUID()}`
@@ -138,31 +138,31 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
 
   const isUsed = (reference: string) => {
     const latest = findLatest(reference)
-    return latest !== undefined && latest.madeAtMs + REFERENCE_KEPT_MS > now()
+    return latest !== undefined && latest.madeAtMs + REFERENCE_RETENTION_MS > now()
   }
 
   const charge = (body: Json): FakeReply => {
     const { token, email, amount, currency, country, tx_ref, redirect_url } = body
     const saved = tokens.get(String(token))
-    if (typeof tx_ref !== 'string') return complain('tx_ref is required')
-    if (typeof amount !== 'number' || !isPayable(amount, currency)) return complain('amount is not valid')
-    if (typeof country !== 'string' || !/^[A-Z]{2}$/.test(country)) return complain('country is required')
-    if (typeof redirect_url !== 'string') return complain('Provide a valid redirect url')
-    if (!saved || saved.email !== email) return complain('Wrong token or email passed')
+    if (typeof tx_ref !== 'string') return errorReply('tx_ref is required')
+    if (typeof amount !== 'number' || !isPayable(amount, currency)) return errorReply('amount is not valid')
+    if (typeof country !== 'string' || !/^[A-Z]{2}$/.test(country)) return errorReply('country is required')
+    if (typeof redirect_url !== 'string') return errorReply('Provide a valid redirect url')
+    if (!saved || saved.email !== email) return errorReply('Wrong token or email passed')
     if (isUsed(tx_ref)) return { http: 400, body: readFixture('charge-duplicate') }
     const data = make(tx_ref, { amount, currency, charged_amount: amount, ...toCharge(saved.manner) })
     return { http: 200, body: { status: 'success', message: 'Charge initiated', data } }
   }
 
-  const giveBack = (id: string | undefined, body: Json): FakeReply => {
+  const createRefund = (id: string | undefined, body: Json): FakeReply => {
     const transaction = findById(id)
-    if (!transaction) return complain('No transaction was found for this id')
+    if (!transaction) return errorReply('No transaction was found for this id')
     const txId = Number(transaction.record.id)
     const given = refunds.filter((refund) => refund.txId === txId && refund.row.status !== 'failed')
     const sum = given.reduce((total, { row }) => total + cents(row.amount_refunded), 0)
     const { amount = transaction.record.amount, comments = null } = body
     if (cents(Number(amount)) + sum > cents(Number(transaction.record.amount)))
-      return complain('Refund amount is greater than what is left of the transaction')
+      return errorReply('Refund amount is greater than what is left of the transaction')
     const template = readFixture('refund').data as Json
     const row = {
       ...template,
@@ -178,9 +178,9 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   }
 
   const route = async ({ method, path, query, headers, text }: FakeRequest): Promise<FakeReply> => {
-    if (headers.authorization !== `Bearer ${SECRET_KEY}`) return complain('Invalid authorization key', 401)
+    if (headers.authorization !== `Bearer ${SECRET_KEY}`) return errorReply('Invalid authorization key', 401)
     const [version, resource, id, verb] = path.split('/').slice(1)
-    if (version !== 'v3') return complain('Cannot find that', 404)
+    if (version !== 'v3') return errorReply('Cannot find that', 404)
     switch (`${method} ${resource}`) {
       case 'GET balances':
         return { http: 200, body: readFixture('balances') }
@@ -197,16 +197,16 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
           return { http: 200, body: { status: 'success', message: 'Refunds', data: rows } }
         return one
           ? { http: 200, body: { status: 'success', message: 'Refund', data: one } }
-          : complain('Refund not found', 404)
+          : errorReply('Refund not found', 404)
       }
       case 'POST payments':
         return readBody(headers, text, FIELDS.payments, openPage)
       case 'POST tokenized-charges':
         return readBody(headers, text, FIELDS['tokenized-charges'], charge)
       case 'POST transactions':
-        return readBody(headers, text, FIELDS.refund, (body) => giveBack(id, body))
+        return readBody(headers, text, FIELDS.refund, (body) => createRefund(id, body))
       default:
-        return complain('Cannot find that', 404)
+        return errorReply('Cannot find that', 404)
     }
   }
 
@@ -225,7 +225,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     server: await startFakeServer(t, route, { errorBody: () => readFixture('timeout') }),
     finish,
     advance: (ms) => {
-      aheadMs += ms
+      offsetMs += ms
     },
     executions: (key) =>
       transactions.filter(({ madeFor, record }) => madeFor === key && record.status === 'successful').length,
@@ -244,7 +244,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
         .map(({ row }) => toMinor(row.amount_refunded, currency))
     },
     webhook: (key, event = 'charge.completed') =>
-      ring(event, { tx_ref: key, id: findLatest(key)?.record.id ?? nextId() }),
+      buildWebhook(event, { tx_ref: key, id: findLatest(key)?.record.id ?? nextId() }),
   }
 }
 
@@ -254,16 +254,16 @@ const REFUND_STATUSES: Readonly<Record<RefundManner, string>> = {
   fails: 'failed',
 }
 
-export function ring(event: string, data: Json): Webhook {
-  const hook = readFixture('webhook')
-  const body = { ...hook, event, data: { ...(hook.data as Json), ...data } }
+export function buildWebhook(event: string, data: Json): Webhook {
+  const webhook = readFixture('webhook')
+  const body = { ...webhook, event, data: { ...(webhook.data as Json), ...data } }
   return {
     headers: { 'content-type': 'application/json', 'verif-hash': WEBHOOK_HASH },
     body: Buffer.from(JSON.stringify(body)),
   }
 }
 
-function complain(message: string, http = 400): FakeReply {
+function errorReply(message: string, http = 400): FakeReply {
   return { http, body: { status: 'error', message, data: null } }
 }
 
@@ -273,11 +273,11 @@ function readBody(
   fields: readonly string[],
   act: (body: Json) => FakeReply,
 ): FakeReply {
-  if (headers['content-type'] !== 'application/json') return complain('not JSON')
+  if (headers['content-type'] !== 'application/json') return errorReply('not JSON')
   const body: Json = JSON.parse(text)
   const known = fields.flatMap((line) => line.split(' '))
   const odd = Object.keys(body).filter((name) => !known.includes(name))
-  return odd.length > 0 ? complain(`${odd.join(', ')} is not allowed`) : act(body)
+  return odd.length > 0 ? errorReply(`${odd.join(', ')} is not allowed`) : act(body)
 }
 
 /** Two decimals at most, and none where the currency has none. */

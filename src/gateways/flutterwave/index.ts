@@ -5,17 +5,17 @@ import type { Mode } from '../../core/merchant.ts'
 import { constantTimeEquals } from '../../kit/crypto.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Attempt, Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
-import { openCalls } from './calls.ts'
+import { createClient } from './client.ts'
 import { RAILS } from './rails.ts'
-import { openRefunds } from './refunds.ts'
-import { readReply, unknown } from './reply.ts'
+import { createRefundVerbs } from './refunds.ts'
+import { readReply, unknown } from './response.ts'
 import { readCredential } from './saved-method.ts'
 import {
+  type DuplicateReference,
   fromCharge,
-  fromHook,
   fromStart,
   fromVerify,
-  type Taken,
+  fromWebhookBody,
   toChargeBody,
   toPaymentBody,
 } from './wire.ts'
@@ -40,18 +40,18 @@ const CREDENTIALS: readonly CredentialField[] = [
     name: 'secretKey',
     isRequired: true,
     meaning: 'The secret key of the account, from Settings → API keys of the Flutterwave dashboard.',
-    validate: complainAboutSecretKey,
+    validate: validateSecretKey,
   },
   {
     name: 'webhookHash',
     isRequired: false,
     meaning:
       'The secret hash typed in Settings → Webhooks of the Flutterwave dashboard. Without it webhooks are not believed, and payments are noticed by asking alone.',
-    validate: complainAboutHash,
+    validate: validateWebhookHash,
   },
 ]
 
-function complainAboutSecretKey(text: string, mode: Mode): string | undefined {
+function validateSecretKey(text: string, mode: Mode): string | undefined {
   if (text.startsWith('FLWPUBK')) return 'is a public key; the secret key begins with FLWSECK'
   const prefix = KEY_PREFIXES[mode]
   if (text.startsWith(KEY_PREFIXES[OTHER_MODE[mode]]))
@@ -62,12 +62,12 @@ function complainAboutSecretKey(text: string, mode: Mode): string | undefined {
     : 'is not a whole key: letters, digits and dashes after its beginning'
 }
 
-// Whoever guesses the hash can ring our bell, and it is all that proves a webhook.
-const SHORTEST_HASH = 8
+// Whoever guesses the hash can send us webhooks, and it is all that proves a webhook.
+const MIN_HASH_LENGTH = 8
 
-function complainAboutHash(text: string): string | undefined {
+function validateWebhookHash(text: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(text)) return 'must be plain letters, digits and signs without spaces'
-  return text.length < SHORTEST_HASH ? `must have at least ${SHORTEST_HASH} characters` : undefined
+  return text.length < MIN_HASH_LENGTH ? `must have at least ${MIN_HASH_LENGTH} characters` : undefined
 }
 
 export const FLUTTERWAVE: GatewayDefinition = {
@@ -84,8 +84,8 @@ export const FLUTTERWAVE: GatewayDefinition = {
 function openFlutterwave(connection: Connection): Gateway {
   const { clock, publicUrl } = connection
   const { webhookHash = '' } = connection.credentials
-  const calls = openCalls(connection)
-  const { get, post } = calls
+  const client = createClient(connection)
+  const { get, post } = client
 
   const verify = async (query: StatusQuery): Promise<Outcome> => {
     const answer = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(query.key)}`)
@@ -93,8 +93,11 @@ function openFlutterwave(connection: Connection): Gateway {
   }
 
   /** What became of an earlier try, when this one was refused as its duplicate. */
-  const settleTaken = async <Told extends { kind: string }>(told: Told | Taken, attempt: Attempt) => {
-    if (!isTaken(told)) return told
+  const resolveDuplicate = async <Result extends { kind: string }>(
+    result: Result | DuplicateReference,
+    attempt: Attempt,
+  ) => {
+    if (!isDuplicateReference(result)) return result
     const outcome = await verify(attempt)
     if (outcome.kind !== 'unknown') return outcome
     // Whatever kept us from learning more, the reference is taken: neither "not sent" nor "not found" is true.
@@ -111,7 +114,7 @@ function openFlutterwave(connection: Connection): Gateway {
 
     async startCheckout(attempt, choice, returnUrl) {
       const answer = await post('/payments', toPaymentBody(attempt, choice, returnUrl, clock.now()))
-      return settleTaken(fromStart(answer, attempt.key), attempt)
+      return resolveDuplicate(fromStart(answer, attempt.key), attempt)
     },
 
     verify,
@@ -123,16 +126,16 @@ function openFlutterwave(connection: Connection): Gateway {
         return { kind: 'declined', code: 'invalid_card', message, gatewayReference: null }
       }
       const answer = await post('/tokenized-charges', toChargeBody(attempt, credential, publicUrl()))
-      return settleTaken(fromCharge(answer, attempt, clock.now()), attempt)
+      return resolveDuplicate(fromCharge(answer, attempt, clock.now()), attempt)
     },
 
-    ...openRefunds(calls),
+    ...createRefundVerbs(client),
 
     parseWebhook(headers, rawBody) {
       const given = Buffer.from(headers['verif-hash'] ?? '')
       // Two empty texts are equal too: without a hash of ours nothing is genuine.
       const isGenuine = webhookHash !== '' && constantTimeEquals(given, Buffer.from(webhookHash))
-      return isGenuine ? fromHook(rawBody) : { kind: 'forged' }
+      return isGenuine ? fromWebhookBody(rawBody) : { kind: 'forged' }
     },
 
     async probe() {
@@ -143,6 +146,6 @@ function openFlutterwave(connection: Connection): Gateway {
   }
 }
 
-function isTaken(told: { kind: string }): told is Taken {
-  return told.kind === 'taken'
+function isDuplicateReference(result: { kind: string }): result is DuplicateReference {
+  return result.kind === 'duplicate'
 }

@@ -6,21 +6,21 @@ import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
-import type { Calls } from './calls.ts'
-import { isDark, quote } from './declines.ts'
+import type { Client } from './client.ts'
+import { isAmbiguous, redact } from './declines.ts'
 import {
-  describeFrontDoor,
+  describeAccessError,
   type ErrorReply,
   Identity,
-  isComplaint,
+  isRejection,
   Maybe,
   readReply,
   Text,
   unknown,
   unreadable,
-} from './reply.ts'
+} from './response.ts'
 
-export function openRefunds({ get, post }: Calls): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+export function createRefundVerbs({ get, post }: Client): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
   const find = async (request: RefundRequest) =>
     fromRefunds(await get(`/refunds?id=${encodeURIComponent(request.attemptReference)}`), request)
 
@@ -39,7 +39,7 @@ export function openRefunds({ get, post }: Calls): Required<Pick<Gateway, 'refun
     verifyRefund: async (request, reference) =>
       reference === null
         ? find(request)
-        : fromRefundQuestion(await get(`/refunds/${encodeURIComponent(reference)}`), request),
+        : fromRefundQuery(await get(`/refunds/${encodeURIComponent(reference)}`), request),
   }
 }
 
@@ -67,14 +67,16 @@ function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedRefund(reply)
   const refund = readRefund(reply.data)
-  return refund ? fromOwn(refund, request) : unreadable('Flutterwave answered a refund that cannot be read')
+  return refund
+    ? fromOurRefund(refund, request)
+    : unreadable('Flutterwave answered a refund that cannot be read')
 }
 
 /** Asked by its number. A number that is gone has no say about the money. */
-function fromRefundQuestion(answer: HttpResult, request: RefundRequest): RefundOutcome {
+function fromRefundQuery(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind !== 'error') return fromRefund(answer, request)
-  return isNothing(reply) ? notFound() : fromSilence(reply)
+  return isNotFound(reply) ? notFound() : fromUnanswered(reply)
 }
 
 /**
@@ -84,24 +86,24 @@ function fromRefundQuestion(answer: HttpResult, request: RefundRequest): RefundO
 function fromRefunds(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return isNothing(reply) ? notFound() : fromSilence(reply)
+  if (reply.kind === 'error') return isNotFound(reply) ? notFound() : fromUnanswered(reply)
   const refunds = readRefunds(reply.data)
   if (!refunds) return unreadable('Flutterwave answered refunds that cannot be read')
   const own = refunds.find(({ comment }) => comment === request.key)
-  if (own) return fromOwn(own, request)
-  return refunds.some((refund) => mayBeOwn(refund, request))
+  if (own) return fromOurRefund(own, request)
+  return refunds.some((refund) => mayBeOurs(refund, request))
     ? unreadable('Flutterwave has a refund of this amount without a comment: see its dashboard')
     : notFound()
 }
 
-function mayBeOwn(refund: Refund, request: RefundRequest): boolean {
+function mayBeOurs(refund: Refund, request: RefundRequest): boolean {
   const { comment, amount_refunded: given } = refund
   const isSilent = comment === undefined || comment === null || comment === ''
   return isSilent && given != null && isOfAmount(given, request)
 }
 
 /** An outcome of a refund carries no amount for others to compare, so it is compared here. */
-function fromOwn(refund: Refund, request: RefundRequest): RefundOutcome {
+function fromOurRefund(refund: Refund, request: RefundRequest): RefundOutcome {
   const { amount_refunded: given } = refund
   return given == null || isOfAmount(given, request)
     ? fromStatus(refund)
@@ -115,7 +117,7 @@ function isOfAmount(given: string, { amount }: RefundRequest): boolean {
 function fromStatus(refund: Refund): RefundOutcome {
   const { id, status } = refund
   switch (status.toLowerCase()) {
-    // Taken from the balance and given to the bank, which is all that Flutterwave does; banks take days from there on.
+    // Deducted from the balance and given to the bank, which is all that Flutterwave does; banks take days from there on.
     case 'completed':
     case 'completed-bank-transfer':
     case 'completed-momo':
@@ -135,29 +137,30 @@ function fromStatus(refund: Refund): RefundOutcome {
     case 'cancelled':
       return { kind: 'failed', message: `the refund at Flutterwave is ${status}`, gatewayReference: id }
     default:
-      return unreadable(`Flutterwave answered a status that we do not know: ${quote(status)}`)
+      return unreadable(`Flutterwave answered a status that we do not know: ${redact(status)}`)
   }
 }
 
 /** False when Flutterwave could not hand the money on: its status stays as it was, and meta (JSON or its text) says so. */
 function isDisbursed({ meta }: Refund): boolean {
-  const told = readDisbursement(typeof meta === 'string' ? parseExactJson(meta) : meta)
-  return told?.disburse_status.toLowerCase() !== 'failed'
+  const disbursement = readDisbursement(typeof meta === 'string' ? parseExactJson(meta) : meta)
+  return disbursement?.disburse_status.toLowerCase() !== 'failed'
 }
 
 function fromFailedRefund(error: ErrorReply): RefundOutcome {
   const { http, providerMessage } = error
-  if (providerMessage === null || !isComplaint(http) || isDark(providerMessage)) return fromSilence(error)
-  const message = `Flutterwave answered HTTP ${http}: ${quote(providerMessage)}`
+  if (providerMessage === null || !isRejection(http) || isAmbiguous(providerMessage))
+    return fromUnanswered(error)
+  const message = `Flutterwave answered HTTP ${http}: ${redact(providerMessage)}`
   return { kind: 'failed', message, gatewayReference: null }
 }
 
-function isNothing({ http, providerMessage }: ErrorReply): boolean {
+function isNotFound({ http, providerMessage }: ErrorReply): boolean {
   return http === 404 || (http === 400 && /no (?:refund|transaction)|not found/i.test(providerMessage ?? ''))
 }
 
-function fromSilence({ http }: ErrorReply): RefundOutcome {
-  return unknown('no_answer', describeFrontDoor(http) ?? `Flutterwave answered HTTP ${http}`)
+function fromUnanswered({ http }: ErrorReply): RefundOutcome {
+  return unknown('no_answer', describeAccessError(http) ?? `Flutterwave answered HTTP ${http}`)
 }
 
 function notFound(): RefundOutcome {

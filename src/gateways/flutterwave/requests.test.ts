@@ -15,7 +15,7 @@ import {
   NOW,
   openFlutterwave,
   RETURN_URL,
-  startSpeaker,
+  startFixedServer,
   TOKEN,
 } from './test-rig.ts'
 
@@ -29,10 +29,10 @@ const REFUND = {
 
 /** The requests that a verb makes to a server which knows of nothing. */
 async function record(
-  t: Parameters<typeof startSpeaker>[0],
+  t: Parameters<typeof startFixedServer>[0],
   act: (gateway: Flutterwave) => Promise<unknown>,
 ): Promise<FakeRequest[]> {
-  const { server, gateway } = await startSpeaker(t, {
+  const { server, gateway } = await startFixedServer(t, {
     http: 404,
     body: { status: 'error', message: 'not found', data: null },
   })
@@ -212,7 +212,7 @@ describe('a request to Flutterwave', () => {
   })
 
   it('goes to the same place when the address is given with its version', async (t) => {
-    const { server } = await startSpeaker(t, { http: 404, body: '' })
+    const { server } = await startFixedServer(t, { http: 404, body: '' })
     await openFlutterwave(t, `${server.url}/v3`).probe()
     assert.deepEqual(server.requests.map(show), [asked('/v3/balances')])
   })
@@ -243,7 +243,7 @@ describe('the definition of Flutterwave', () => {
     for (const odd of ['', 'short', 'has a space', 'déjà-vu-hash']) assert.ok(complain(odd, 'live'), odd)
   })
 
-  it('repeats no credential in a complaint', () => {
+  it('repeats no credential in an issue', () => {
     const complain = complaints('secretKey')
     for (const mode of ['test', 'live'] as const)
       for (const odd of ['FLWPUBK-0a1b2c3d4e', 'FLWSECK-0a1b2c3d4e', 'FLWSECK_TEST-0a1b2c3d4e', '0a1b2c3d4e'])

@@ -7,7 +7,7 @@ import type { Currency } from '../../core/currency.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
 import { CARD_CURRENCIES, fallbackCountry } from './rails.ts'
-import { Identity, Maybe, Text } from './reply.ts'
+import { Identity, Maybe, Text } from './response.ts'
 
 const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
 /** What Flutterwave wants again to charge a saved card; kept as its JSON text. */
@@ -48,8 +48,8 @@ export function toSavedMethod(payer: Payer, currency: Currency): SavedMethod | n
   const country = toCountry(card.country)
   const [month = '', year = ''] = card.expiry.split('/')
   // A charge must name a country, and is made without a payer who could be asked for one.
-  const chargedIn = country ?? toCountry(readMeta(payer.meta)?.country) ?? fallbackCountry(currency)
-  const credential: Credential = { token: card.token, email, country: chargedIn }
+  const chargeCountry = country ?? toCountry(readMeta(payer.meta)?.country) ?? fallbackCountry(currency)
+  const credential: Credential = { token: card.token, email, country: chargeCountry }
   return {
     type: 'card',
     credential: JSON.stringify(credential),

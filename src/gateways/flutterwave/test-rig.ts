@@ -48,7 +48,7 @@ export async function startFlutterwave(t: Test) {
 }
 
 /** A server that says the same to everybody, or what a function makes of the request. */
-export async function startSpeaker(
+export async function startFixedServer(
   t: Test,
   reply: FakeReply | ((request: FakeRequest) => FakeReply),
   clock: Clock = clockAt(NOW),
@@ -65,7 +65,7 @@ export async function verifyAnswer(
   reply: FakeReply,
   changes: Partial<Attempt> = {},
 ): Promise<Outcome> {
-  const { gateway } = await startSpeaker(t, reply)
+  const { gateway } = await startFixedServer(t, reply)
   return gateway.verify(makeAttempt(changes), null)
 }
 
@@ -75,7 +75,7 @@ export function altered(name: string, changes: Json = {}): FakeReply {
   return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }
 }
 
-export function complaint(message: string, http = 400): FakeReply {
+export function errorReply(message: string, http = 400): FakeReply {
   return { http, body: { status: 'error', message, data: null } }
 }
 

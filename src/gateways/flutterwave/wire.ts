@@ -14,23 +14,30 @@ import type {
   StatusQuery,
 } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
-import { findFailureCode, findVerdict, isDark, isDuplicate, isValidation, quote } from './declines.ts'
+import {
+  findFailureCode,
+  findIssuerDecline,
+  isAmbiguous,
+  isDuplicate,
+  isValidation,
+  redact,
+} from './declines.ts'
 import { fallbackCountry, toPaymentOptions } from './rails.ts'
 import {
-  describeFrontDoor,
+  describeAccessError,
   type ErrorReply,
   Identity,
-  isComplaint,
+  isRejection,
   Maybe,
   readReply,
   Text,
   unknown,
   unreadable,
-} from './reply.ts'
+} from './response.ts'
 import { type Credential, toSavedMethod } from './saved-method.ts'
 
 const MINUTE_MS = 60_000
-const LONGEST_SESSION_MINUTES = 1_440
+const MAX_SESSION_MINUTES = 1_440
 
 export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string, now: Date) {
   const { key, amount, customer, merchantName, description, reference, paymentId, country } = attempt
@@ -54,7 +61,7 @@ export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUr
 /** Their page closes with our checkout, as well as whole minutes can say it. */
 function toMinutes(now: Date, expiresAt: Date): number {
   const minutes = Math.ceil((expiresAt.getTime() - now.getTime()) / MINUTE_MS)
-  return Math.min(Math.max(minutes, 1), LONGEST_SESSION_MINUTES)
+  return Math.min(Math.max(minutes, 1), MAX_SESSION_MINUTES)
 }
 
 /** `redirectUrl` is demanded since charges may be challenged, although nobody of ours will follow a challenge. */
@@ -96,14 +103,14 @@ const readLink = schemaReader(Type.Object({ link: Type.String({ maxLength: 2_048
 const readChallenge = schemaReader(Type.Object({ authorization: Type.Object({ redirect: Identity }) }))
 
 /** Flutterwave has the key from an earlier try: only its record tells what became of it. */
-export interface Taken {
-  kind: 'taken'
+export interface DuplicateReference {
+  kind: 'duplicate'
 }
 
-export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome | Taken {
+export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome | DuplicateReference {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromRefusedStart(reply)
+  if (reply.kind === 'error') return fromRejectedStart(reply)
   const link = readLink(reply.data)?.link
   if (link === undefined) return unreadable('Flutterwave answered no link to its page')
   // A page that nobody has used has no number at Flutterwave yet: it is known by our key alone.
@@ -111,15 +118,15 @@ export function fromStart(answer: HttpResult, key: string): StartedCheckout | Ou
 }
 
 /** A page takes no money by itself, so whatever is complained about, nothing has begun. */
-function fromRefusedStart(error: ErrorReply): Outcome | Taken {
-  const frontDoor = fromFrontDoor(error.http)
-  if (frontDoor) return frontDoor
+function fromRejectedStart(error: ErrorReply): Outcome | DuplicateReference {
+  const accessError = fromAccessError(error.http)
+  if (accessError) return accessError
   const { providerMessage } = error
-  if (providerMessage === null || !isComplaint(error.http)) return fromOddError(error)
-  return isDuplicate(providerMessage) ? { kind: 'taken' } : refused(describe(error))
+  if (providerMessage === null || !isRejection(error.http)) return fromUnexpectedError(error)
+  return isDuplicate(providerMessage) ? { kind: 'duplicate' } : refused(describe(error))
 }
 
-export function fromCharge(answer: HttpResult, attempt: Attempt, now: Date): Outcome | Taken {
+export function fromCharge(answer: HttpResult, attempt: Attempt, now: Date): Outcome | DuplicateReference {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
   const transaction = readTransaction(reply.data)
@@ -129,46 +136,46 @@ export function fromCharge(answer: HttpResult, attempt: Attempt, now: Date): Out
 }
 
 /** Statuses that say by themselves that nothing was begun; 400 is Flutterwave's answer to nearly everything. */
-const PLAIN_REFUSALS: readonly number[] = [404, 405, 422]
+const REJECTION_STATUSES: readonly number[] = [404, 405, 422]
 
 /**
  * Without a record there is only a message. A bank's verdict and a complaint about the request are believed; whatever else
  * they say, cards have been charged behind such an error, and only the record tells.
  */
-function fromFailedCharge(error: ErrorReply): Outcome | Taken {
-  const frontDoor = fromFrontDoor(error.http)
+function fromFailedCharge(error: ErrorReply): Outcome | DuplicateReference {
+  const accessError = fromAccessError(error.http)
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
-  if (frontDoor) return error.http === 429 ? unknown('no_answer', frontDoor.message) : frontDoor
+  if (accessError) return error.http === 429 ? unknown('no_answer', accessError.message) : accessError
   const { providerMessage } = error
-  if (providerMessage === null || !isComplaint(error.http)) return fromOddError(error)
-  if (isDuplicate(providerMessage)) return { kind: 'taken' }
+  if (providerMessage === null || !isRejection(error.http)) return fromUnexpectedError(error)
+  if (isDuplicate(providerMessage)) return { kind: 'duplicate' }
   const message = describe(error)
-  if (isDark(providerMessage)) return unknown('no_answer', message)
-  const code = findVerdict(providerMessage)
+  if (isAmbiguous(providerMessage)) return unknown('no_answer', message)
+  const code = findIssuerDecline(providerMessage)
   if (code) return declined(null, code, message)
-  const isRefused = PLAIN_REFUSALS.includes(error.http) || isValidation(providerMessage)
+  const isRefused = REJECTION_STATUSES.includes(error.http) || isValidation(providerMessage)
   return isRefused ? refused(message) : unknown('no_answer', message)
 }
 
-function fromFrontDoor(http: number): Declined | undefined {
-  const message = describeFrontDoor(http)
+function fromAccessError(http: number): Declined | undefined {
+  const message = describeAccessError(http)
   return message === undefined ? undefined : refused(message)
 }
 
-function fromOddError({ http }: ErrorReply): Outcome {
+function fromUnexpectedError({ http }: ErrorReply): Outcome {
   return http === 408 || http === 409
     ? unknown('no_answer', `Flutterwave answered HTTP ${http}`)
     : unreadable(`Flutterwave answered HTTP ${http}`)
 }
 
 function describe({ http, providerMessage }: ErrorReply): string {
-  return `Flutterwave answered HTTP ${http}: ${quote(providerMessage ?? '')}`
+  return `Flutterwave answered HTTP ${http}: ${redact(providerMessage ?? '')}`
 }
 
 export function fromVerify(answer: HttpResult, query: StatusQuery, now: Date): Outcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromUnansweredQuestion(reply, query, now)
+  if (reply.kind === 'error') return fromQueryError(reply, query, now)
   const transaction = readTransaction(reply.data)
   return transaction
     ? fromTransaction(transaction, query, now)
@@ -176,13 +183,13 @@ export function fromVerify(answer: HttpResult, query: StatusQuery, now: Date): O
 }
 
 /** A refusal to tell says nothing about the payment, which may well have been paid. */
-function fromUnansweredQuestion(error: ErrorReply, query: StatusQuery, now: Date): Outcome {
+function fromQueryError(error: ErrorReply, query: StatusQuery, now: Date): Outcome {
   const { http, providerMessage } = error
-  const frontDoor = describeFrontDoor(http)
-  if (frontDoor) return unknown('no_answer', frontDoor)
+  const accessError = describeAccessError(http)
+  if (accessError) return unknown('no_answer', accessError)
   const isNotFound =
     providerMessage !== null && (http === 404 || /no transaction|not found/i.test(providerMessage))
-  return isNotFound && isComplaint(http) ? fromNothing(query, now) : fromOddError(error)
+  return isNotFound && isRejection(http) ? fromNoTransaction(query, now) : fromUnexpectedError(error)
 }
 
 // Past this much after the end of our checkout, with which their page has closed, no payment can still appear.
@@ -192,7 +199,7 @@ const PAGE_MARGIN_MS = 60 * MINUTE_MS
  * Flutterwave knows a reference from the moment in which somebody tries to pay with it. A page without a try is a payer
  * who has not paid yet, or never saw the page because its address got lost; a charge without one did not arrive (yet).
  */
-function fromNothing({ operation, expiresAt, key }: StatusQuery, now: Date): Outcome {
+function fromNoTransaction({ operation, expiresAt, key }: StatusQuery, now: Date): Outcome {
   if (operation === 'charge') return unknown('not_found', 'Flutterwave does not know this reference')
   const isOver = expiresAt !== null && addMs(expiresAt, PAGE_MARGIN_MS) <= now
   return isOver
@@ -212,15 +219,15 @@ function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date
     case 'pending auth':
     case 'success-pending-validation':
       // Nobody is there to act, and nobody was given the address at which to act later.
-      return query.operation === 'charge' && (readChallenge(meta) || isLeftAlone(query, now))
+      return query.operation === 'charge' && (readChallenge(meta) || isUnattended(query, now))
         ? declined(id, 'authentication_required', 'the bank wants the customer to approve this payment')
         : { kind: 'pending', gatewayReference: id }
     case 'failed':
-      return declined(id, findFailureCode(response) ?? 'unknown', quote(response || 'failed'))
+      return declined(id, findFailureCode(response) ?? 'unknown', redact(response || 'failed'))
     case 'cancelled':
-      return declined(id, 'customer_cancelled', quote(response || 'cancelled'))
+      return declined(id, 'customer_cancelled', redact(response || 'cancelled'))
     default:
-      return unreadable(`Flutterwave answered a status that we do not know: ${quote(status)}`)
+      return unreadable(`Flutterwave answered a status that we do not know: ${redact(status)}`)
   }
 }
 
@@ -228,7 +235,7 @@ function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date
 const UNATTENDED_MS = 60 * MINUTE_MS
 
 /** The answer that led to the challenge was lost, and the record does not repeat where it was. */
-function isLeftAlone({ startedAt }: StatusQuery, now: Date): boolean {
+function isUnattended({ startedAt }: StatusQuery, now: Date): boolean {
   return now.getTime() - startedAt.getTime() > UNATTENDED_MS
 }
 
@@ -248,7 +255,7 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
   }
 }
 
-const readHook = schemaReader(
+const readPaymentWebhook = schemaReader(
   Type.Object({
     event: Text,
     data: Type.Object({ id: Identity, tx_ref: Identity, status: Maybe(Text) }),
@@ -257,14 +264,14 @@ const readHook = schemaReader(
 const readEvent = schemaReader(Type.Object({ event: Text }))
 
 /** Which payment a genuine webhook is about. Failures come too, and the same number first pending and then paid. */
-export function fromHook(rawBody: Buffer): ParsedWebhook {
+export function fromWebhookBody(rawBody: Buffer): ParsedWebhook {
   const body = parseExactJson(rawBody.toString())
   const event = readEvent(body)?.event
   if (event !== 'charge.completed')
-    return { kind: 'ignored', reason: `not a payment: ${quote(event ?? 'no event')}` }
-  const hook = readHook(body)
-  if (!hook) return { kind: 'ignored', reason: 'a payment that cannot be read' }
-  const { id, tx_ref: key, status } = hook.data
+    return { kind: 'ignored', reason: `not a payment: ${redact(event ?? 'no event')}` }
+  const webhook = readPaymentWebhook(body)
+  if (!webhook) return { kind: 'ignored', reason: 'a payment that cannot be read' }
+  const { id, tx_ref: key, status } = webhook.data
   return { kind: 'payment', key, eventId: `${event}/${id}/${status ?? ''}` }
 }
 

@@ -8,11 +8,11 @@ import { type CallbackOptions, OTHER_KEYS, PAWAPAY_KEYS, signCallback } from './
 import { PAWAPAY } from './index.ts'
 import { createTestClock, openOn, RECORDED_KEY, readFixture } from './test-rig.ts'
 
-const NOWHERE = 'http://127.0.0.1:1'
+const UNREACHABLE_URL = 'http://127.0.0.1:1'
 const FORGED = { kind: 'forged' }
 
 function read(t: TestContext, { headers, body }: Webhook, changes: Partial<Connection> = {}) {
-  return openOn(t, NOWHERE, changes).parseWebhook(headers, body)
+  return openOn(t, UNREACHABLE_URL, changes).parseWebhook(headers, body)
 }
 
 const sign = (options: CallbackOptions) => signCallback(RECORDED_KEY, 'COMPLETED', options)
@@ -55,8 +55,8 @@ describe('a callback of pawaPay', () => {
     const webhookPath = '/hooks/pawapay/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
     assert.equal(read(t, sign({ path: webhookPath }), { webhookPath }).kind, 'payment')
     const publicUrl = 'https://pay.example.com:8443/cowry'
-    const hook = sign({ publicUrl, path: '/cowry/hooks/pawapay' })
-    assert.equal(read(t, hook, { publicUrl: () => publicUrl }).kind, 'payment')
+    const webhook = sign({ publicUrl, path: '/cowry/hooks/pawapay' })
+    assert.equal(read(t, webhook, { publicUrl: () => publicUrl }).kind, 'payment')
   })
 
   it('is forged when the signature leaves out the body, the host, the path or the method', (t) => {
@@ -114,7 +114,7 @@ describe('the published vector of a callback', () => {
   const vector = readFixture('callback-vector')
   const clock = createTestClock(new Date(vector.created * 1_000))
   const open = (t: TestContext) =>
-    openOn(t, NOWHERE, {
+    openOn(t, UNREACHABLE_URL, {
       credentials: { apiToken: 'made-up', publicKey: vector.publicKey },
       clock,
       publicUrl: () => vector.publicUrl,
@@ -160,9 +160,9 @@ describe('the published vector of a callback', () => {
     const credentials = { apiToken: 'made-up', publicKey: vector.publicKey }
     const later = createTestClock(addMs(clock.now(), 600_000))
     const late = { credentials, clock: later, publicUrl: () => vector.publicUrl, webhookPath: vector.path }
-    assert.deepEqual(openOn(t, NOWHERE, late).parseWebhook(headers, body), FORGED)
+    assert.deepEqual(openOn(t, UNREACHABLE_URL, late).parseWebhook(headers, body), FORGED)
     const elsewhere = { credentials, clock, publicUrl: () => PUBLIC_URL, webhookPath: vector.path }
-    assert.deepEqual(openOn(t, NOWHERE, elsewhere).parseWebhook(headers, body), FORGED)
+    assert.deepEqual(openOn(t, UNREACHABLE_URL, elsewhere).parseWebhook(headers, body), FORGED)
   })
 })
 

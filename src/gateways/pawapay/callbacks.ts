@@ -5,7 +5,7 @@ import type { KeyObject } from 'node:crypto'
 import { Type } from 'typebox'
 import { isUuid } from '../../core/ids.ts'
 import type { ParsedWebhook } from '../gateway.ts'
-import { reader, Text } from './answers.ts'
+import { reader, Text } from './response.ts'
 import { isSignedBy } from './signature.ts'
 
 const Callback = Type.Object({ depositId: Text(100), status: Text(50) })
@@ -19,7 +19,7 @@ const OtherCallback = Type.Union([
 const readDepositCallback = reader(Callback)
 const readOtherCallback = reader(OtherCallback)
 
-export interface CallbackPlace {
+export interface CallbackContext {
   /** Where pawaPay calls us, as it was told in its dashboard. */
   url: string
   /** Without a key nobody can tell a callback from a forged one, so none is taken. */
@@ -28,7 +28,7 @@ export interface CallbackPlace {
 }
 
 export function readCallback(
-  { url, keys, now }: CallbackPlace,
+  { url, keys, now }: CallbackContext,
   headers: Record<string, string>,
   body: Buffer,
 ): ParsedWebhook {

@@ -37,7 +37,7 @@ const PAGE_RULES: Record<string, Rule> = {
   returnUrl: matches(/^https?:\/\/\S+$/),
   customerMessage: matches(/^[A-Za-z0-9 ]{4,22}$/),
   amountDetails: (value) =>
-    isObject(value) && complaintAbout(value, AMOUNT_RULES, ['amount', 'currency']) === undefined,
+    isObject(value) && findIssue(value, AMOUNT_RULES, ['amount', 'currency']) === undefined,
   phoneNumber: matches(/^[1-9]\d{5,14}$/),
   language: matches(/^(?:EN|FR)$/),
   country: matches(/^[A-Z]{3}$/),
@@ -76,17 +76,17 @@ const COLLECTED: Record<string, Record<string, number>> = {
   ZMB: { ZMW: 2 },
 }
 
-export function judgePage(text: string): PageRequest | FakeReply {
+export function validatePage(text: string): PageRequest | FakeReply {
   // The amount locks the page to it, and needs a country then.
-  const fields = judge(text, PAGE_RULES, ['depositId', 'returnUrl', 'amountDetails', 'country'])
+  const fields = validateBody(text, PAGE_RULES, ['depositId', 'returnUrl', 'amountDetails', 'country'])
   if (isReply(fields)) return fields
   // A boundary: the rules above have looked at every field.
   const page = fields as unknown as PageRequest
   return { ...page, metadata: page.metadata ?? [], rejection: rejectionOf(page) }
 }
 
-export function judgeRefund(text: string): RefundSubmission | FakeReply {
-  const fields = judge(text, REFUND_RULES, ['refundId', 'depositId', 'amount', 'currency'])
+export function validateRefund(text: string): RefundSubmission | FakeReply {
+  const fields = validateBody(text, REFUND_RULES, ['refundId', 'depositId', 'amount', 'currency'])
   // A boundary: the rules above have looked at every field.
   return isReply(fields) ? fields : (fields as unknown as RefundSubmission)
 }
@@ -97,16 +97,16 @@ function rejectionOf({ country, amountDetails: { amount, currency } }: PageReque
   return (amount.split('.')[1] ?? '').length > decimals ? 'INVALID_AMOUNT' : undefined
 }
 
-function judge(text: string, rules: Record<string, Rule>, required: string[]): Fields | FakeReply {
+function validateBody(text: string, rules: Record<string, Rule>, required: string[]): Fields | FakeReply {
   const fields = parse(text)
   if (!fields) return badRequest('INVALID_INPUT', 'We are unable to parse the body.')
-  const complaint = complaintAbout(fields, rules, required)
-  return complaint
-    ? badRequest(complaint.code, `There is something wrong with the parameter '${complaint.name}'.`)
+  const issue = findIssue(fields, rules, required)
+  return issue
+    ? badRequest(issue.code, `There is something wrong with the parameter '${issue.name}'.`)
     : fields
 }
 
-function complaintAbout(fields: Fields, rules: Record<string, Rule>, required: string[]) {
+function findIssue(fields: Fields, rules: Record<string, Rule>, required: string[]) {
   const missing = required.find((name) => fields[name] === undefined)
   if (missing !== undefined) return { code: 'MISSING_PARAMETER', name: missing }
   const [name, value] = Object.entries(fields).find(([one, given]) => !rules[one]?.(given)) ?? []

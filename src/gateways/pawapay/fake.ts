@@ -8,7 +8,7 @@ import { type Money, money } from '../../core/money.ts'
 import type { Cleanup, FakeProvider, RefundManner } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { signCallback } from './fake-callbacks.ts'
-import { judgePage, judgeRefund, type PageRequest, type RefundSubmission } from './fake-rules.ts'
+import { type PageRequest, type RefundSubmission, validatePage, validateRefund } from './fake-rules.ts'
 
 export const API_TOKEN = 'eyJraWQiOiIxIiwiYWxnIjoiRVMyNTYifQ.made-up-for-tests.c2lnbmF0dXJl'
 
@@ -35,7 +35,7 @@ interface RefundRecord {
   failureReason?: { failureCode: string; failureMessage: string }
 }
 
-interface Books {
+interface FakeState {
   /** By the id of the deposit that they lead to: every page that was opened for it. */
   pages: Map<string, PageRequest[]>
   deposits: Map<string, DepositRecord>
@@ -53,13 +53,13 @@ export interface FakePawapay extends FakeProvider {
   /** How many pages were opened for a deposit. */
   pagesOf(key: string): number
   /** What the provider says of a deposit from now on, whatever happened. */
-  tell(key: string, changes: Partial<DepositRecord>): void
+  setDeposit(key: string, changes: Partial<DepositRecord>): void
   /** The same for a refund. */
-  tellRefund(refundKey: string, changes: Partial<RefundRecord>): void
+  setRefund(refundKey: string, changes: Partial<RefundRecord>): void
 }
 
 export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
-  const books: Books = {
+  const state: FakeState = {
     pages: new Map(),
     deposits: new Map(),
     refunds: new Map(),
@@ -67,31 +67,31 @@ export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
     refundManner: 'succeeds',
     rejection: undefined,
   }
-  const server = await startFakeServer(t, async (request) => answer(books, request), {
+  const server = await startFakeServer(t, async (request) => answer(state, request), {
     errorBody: (http) => failureBody(http === 500 ? 'UNKNOWN_ERROR' : 'TOO_MANY_REQUESTS', `HTTP ${http}`),
   })
   return {
     server,
-    finish: (key, ending) => pressPay(books, key, ending),
-    executions: (key) => books.executed.filter((executed) => executed === key).length,
+    finish: (key, ending) => pressPay(state, key, ending),
+    executions: (key) => state.executed.filter((executed) => executed === key).length,
     webhook: signCallback,
     endRefunds: (manner) => {
-      books.refundManner = manner
+      state.refundManner = manner
     },
     refunds: (attemptKey) =>
-      refundsOf(books, attemptKey)
+      refundsOf(state, attemptKey)
         .filter(({ status }) => status === 'COMPLETED')
         .map((refund) => readMoney(refund).minor),
     rejectNext: (failureCode) => {
-      books.rejection = failureCode
+      state.rejection = failureCode
     },
-    pagesOf: (key) => books.pages.get(key)?.length ?? 0,
-    tell: (key, changes) => Object.assign(require(books.deposits.get(key)), changes),
-    tellRefund: (key, changes) => Object.assign(require(books.refunds.get(key)), changes),
+    pagesOf: (key) => state.pages.get(key)?.length ?? 0,
+    setDeposit: (key, changes) => Object.assign(requireRecord(state.deposits.get(key)), changes),
+    setRefund: (key, changes) => Object.assign(requireRecord(state.refunds.get(key)), changes),
   }
 }
 
-function require<Value>(value: Value | undefined): Value {
+function requireRecord<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('the fake provider has no such record')
   return value
 }
@@ -100,7 +100,7 @@ function failureBody(failureCode: string, failureMessage: string) {
   return { failureReason: { failureCode, failureMessage } }
 }
 
-function answer(books: Books, request: FakeRequest): FakeReply {
+function answer(state: FakeState, request: FakeRequest): FakeReply {
   const { authorization } = request.headers
   if (authorization === undefined)
     return { http: 401, body: failureBody('NO_AUTHENTICATION', 'There is no API token in the request.') }
@@ -112,13 +112,13 @@ function answer(books: Books, request: FakeRequest): FakeReply {
   const [, id] = /^\/v2\/(?:deposits|refunds)\/([^/]+)$/.exec(request.path) ?? []
   switch (`${request.method} ${request.path.replace(/\/[0-9a-f-]{36}$/, '')}`) {
     case 'POST /v2/paymentpage':
-      return openPage(books, request)
+      return openPage(state, request)
     case 'GET /v2/deposits':
-      return found(books.deposits.get(id ?? ''))
+      return foundReply(state.deposits.get(id ?? ''))
     case 'POST /v2/refunds':
-      return startRefund(books, request)
+      return startRefund(state, request)
     case 'GET /v2/refunds':
-      return found(books.refunds.get(id ?? ''))
+      return foundReply(state.refunds.get(id ?? ''))
     case 'GET /v2/active-conf':
       return { http: 200, body: ACTIVE_CONFIGURATION }
     default:
@@ -132,42 +132,42 @@ const ACTIVE_CONFIGURATION = {
   countries: [{ country: 'ZMB', displayName: { en: 'Zambia' }, prefix: '260', providers: [] }],
 }
 
-function found(record: DepositRecord | RefundRecord | undefined): FakeReply {
+function foundReply(record: DepositRecord | RefundRecord | undefined): FakeReply {
   return { http: 200, body: record ? { status: 'FOUND', data: record } : { status: 'NOT_FOUND' } }
 }
 
-function rejected(id: object, failureCode: string): FakeReply {
+function rejectedReply(id: object, failureCode: string): FakeReply {
   const reason = failureBody(failureCode, "It cannot be taken from the phone number '260763456789'.")
   return { http: 200, body: { ...id, status: 'REJECTED', ...reason } }
 }
 
-function takeRejection(books: Books): string | undefined {
-  const { rejection } = books
-  books.rejection = undefined
+function takeRejection(state: FakeState): string | undefined {
+  const { rejection } = state
+  state.rejection = undefined
   return rejection
 }
 
-function openPage(books: Books, { text }: FakeRequest): FakeReply {
-  const page = judgePage(text)
+function openPage(state: FakeState, { text }: FakeRequest): FakeReply {
+  const page = validatePage(text)
   if ('http' in page) return page
   const { depositId } = page
-  const rejection = page.rejection ?? takeRejection(books)
-  if (rejection) return rejected({ depositId }, rejection)
-  const deposit = books.deposits.get(depositId)
+  const rejection = page.rejection ?? takeRejection(state)
+  if (rejection) return rejectedReply({ depositId }, rejection)
+  const deposit = state.deposits.get(depositId)
   if (deposit)
     return { http: 200, body: { depositId, status: 'DUPLICATE_IGNORED', created: deposit.created } }
-  books.pages.set(depositId, [...(books.pages.get(depositId) ?? []), page])
+  state.pages.set(depositId, [...(state.pages.get(depositId) ?? []), page])
   const redirectUrl = `https://sandbox.paywith.pawapay.io/?token=${randomUUID()}`
   return { http: 200, body: { redirectUrl } }
 }
 
 /** The payer presses Pay on one of the pages. The deposit is made by whichever page is first; the others do nothing. */
-function pressPay(books: Books, key: string, ending: Cleanup): void {
-  const page = books.pages.get(key)?.[0]
+function pressPay(state: FakeState, key: string, ending: Cleanup): void {
+  const page = state.pages.get(key)?.[0]
   if (!page) throw new Error(`no page of the fake provider leads to ${key}`)
-  if (books.deposits.has(key)) return
-  books.deposits.set(key, { ...newDeposit(page), ...endOf(page, ending) })
-  if (ending.kind === 'pays') books.executed.push(key)
+  if (state.deposits.has(key)) return
+  state.deposits.set(key, { ...newDeposit(page), ...endOf(page, ending) })
+  if (ending.kind === 'pays') state.executed.push(key)
 }
 
 function newDeposit(page: PageRequest): DepositRecord {
@@ -208,23 +208,26 @@ function endOf(page: PageRequest, ending: Cleanup): Partial<DepositRecord> {
   }
 }
 
-function startRefund(books: Books, { text }: FakeRequest): FakeReply {
-  const refund = judgeRefund(text)
+function startRefund(state: FakeState, { text }: FakeRequest): FakeReply {
+  const refund = validateRefund(text)
   if ('http' in refund) return refund
   const { refundId } = refund
-  const known = books.refunds.get(refundId)
+  const known = state.refunds.get(refundId)
   if (known) return { http: 200, body: { refundId, status: 'DUPLICATE_IGNORED', created: known.created } }
-  const rejection = takeRejection(books) ?? rejectionOf(books, refund)
-  if (rejection) return rejected({ refundId }, rejection)
-  const record = newRefund(books, refund)
-  books.refunds.set(refundId, record)
+  const rejection = takeRejection(state) ?? rejectionOf(state, refund)
+  if (rejection) return rejectedReply({ refundId }, rejection)
+  const record = newRefund(state, refund)
+  state.refunds.set(refundId, record)
   return { http: 200, body: { refundId, status: 'ACCEPTED', created: record.created } }
 }
 
-function newRefund(books: Books, { refundId, depositId, amount, currency }: RefundSubmission): RefundRecord {
+function newRefund(
+  state: FakeState,
+  { refundId, depositId, amount, currency }: RefundSubmission,
+): RefundRecord {
   const created = new Date().toISOString()
   const record = { refundId, depositId, amount, currency, created }
-  switch (books.refundManner) {
+  switch (state.refundManner) {
     case 'succeeds':
       return { ...record, status: 'COMPLETED', amount: writeAmount(readMoney(record)) }
     case 'waits':
@@ -238,18 +241,21 @@ function newRefund(books: Books, { refundId, depositId, amount, currency }: Refu
   }
 }
 
-function rejectionOf(books: Books, { depositId, amount, currency }: RefundSubmission): string | undefined {
-  const deposit = books.deposits.get(depositId)
+function rejectionOf(
+  state: FakeState,
+  { depositId, amount, currency }: RefundSubmission,
+): string | undefined {
+  const deposit = state.deposits.get(depositId)
   if (deposit?.status !== 'COMPLETED') return 'DEPOSIT_NOT_FOUND'
-  const before = refundsOf(books, depositId).filter(({ status }) => status !== 'FAILED')
+  const before = refundsOf(state, depositId).filter(({ status }) => status !== 'FAILED')
   if (before.some(({ status }) => status !== 'COMPLETED')) return 'REFUND_IN_PROGRESS'
   const given = before.reduce((sum, refund) => sum + readMoney(refund).minor, 0n)
   const isTooMuch = given + readMoney({ amount, currency }).minor > readMoney(deposit).minor
   return isTooMuch ? 'AMOUNT_OUT_OF_BOUNDS' : undefined
 }
 
-function refundsOf(books: Books, depositId: string): RefundRecord[] {
-  return [...books.refunds.values()].filter((refund) => refund.depositId === depositId)
+function refundsOf(state: FakeState, depositId: string): RefundRecord[] {
+  return [...state.refunds.values()].filter((refund) => refund.depositId === depositId)
 }
 
 const DECIMALS: Partial<Record<Currency, number>> = { RWF: 0, UGX: 0, XAF: 0, XOF: 0 }

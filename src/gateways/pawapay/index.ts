@@ -5,10 +5,10 @@ import { Type } from 'typebox'
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, RecoveryProperties, RefundOutcome, StatusQuery } from '../gateway.ts'
-import { reader } from './answers.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
 import { fromRefund, fromRefundStatus, toRefundBody } from './refunds.ts'
+import { reader } from './response.ts'
 import { readPublicKeys } from './signature.ts'
 import { fromDepositStatus, fromStart, refused, toPageBody } from './wire.ts'
 
@@ -29,7 +29,7 @@ const CREDENTIALS: readonly CredentialField[] = [
     name: 'apiToken',
     isRequired: true,
     meaning: 'The API token of the dashboard; the sandbox and the live environment have each their own.',
-    validate: complainAboutToken,
+    validate: validateToken,
   },
   {
     name: 'publicKey',
@@ -37,19 +37,19 @@ const CREDENTIALS: readonly CredentialField[] = [
     meaning:
       'The public key of the environment (GET /v2/public-key/http), PEM, with which pawaPay signs callbacks. Signed ' +
       'callbacks are switched on in the dashboard. Without the key callbacks are refused, and payments are found by asking.',
-    validate: complainAboutKey,
+    validate: validatePublicKey,
   },
 ]
 
 /** A token does not tell its environment; the provider does, when it is tried. */
-function complainAboutToken(text: string): string | undefined {
+function validateToken(text: string): string | undefined {
   if (/^bearer\s/i.test(text)) return 'must be the token alone, without the word Bearer'
   if (!/^[\x21-\x7e]+$/.test(text))
     return 'must be the API token of the dashboard: letters, digits and signs, no spaces'
   return undefined
 }
 
-function complainAboutKey(text: string): string | undefined {
+function validatePublicKey(text: string): string | undefined {
   if (text.includes('PRIVATE KEY')) return 'must be the public key of pawaPay, and this is a private key'
   if (readPublicKeys(text).length > 0) return undefined
   return 'must be the public key of pawaPay in PEM, from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----, P-256'
@@ -71,7 +71,7 @@ function open(connection: Connection): Gateway {
   if (!apiToken) throw new Error('pawaPay cannot be opened without its apiToken')
   const keys = readPublicKeys(publicKey)
 
-  const ask = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<HttpResult> =>
+  const call = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<HttpResult> =>
     http.request({
       method,
       url: `${connection.baseUrl}/v2${path}`,
@@ -84,16 +84,16 @@ function open(connection: Connection): Gateway {
     })
 
   const verify = async (query: StatusQuery, gatewayReference: string | null) => {
-    const answer = await ask('GET', `/deposits/${encodeURIComponent(query.key)}`)
+    const answer = await call('GET', `/deposits/${encodeURIComponent(query.key)}`)
     return fromDepositStatus(answer, { query, gatewayReference, now: clock.now() })
   }
 
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
-    fromRefundStatus(await ask('GET', `/refunds/${encodeURIComponent(request.key)}`), request)
+    fromRefundStatus(await call('GET', `/refunds/${encodeURIComponent(request.key)}`), request)
 
   /** The duplicate proves that an earlier request got through, so a query that did not leave us proves nothing. */
-  const sentBefore = <Told extends Outcome | RefundOutcome>(told: Told): Told =>
-    told.kind === 'unknown' && told.reason === 'not_sent' ? { ...told, reason: 'no_answer' } : told
+  const assumeSubmitted = <Result extends Outcome | RefundOutcome>(result: Result): Result =>
+    result.kind === 'unknown' && result.reason === 'not_sent' ? { ...result, reason: 'no_answer' } : result
 
   return {
     name: PAWAPAY.name,
@@ -102,16 +102,18 @@ function open(connection: Connection): Gateway {
 
     async startCheckout(attempt, _choice, returnUrl) {
       const body = toPageBody(attempt, returnUrl)
-      if ('complaint' in body) return refused('provider_unavailable', body.complaint)
-      const started = fromStart(await ask('POST', '/paymentpage', body), attempt.key)
-      return started.kind === 'duplicate' ? sentBefore(await verify(attempt, attempt.key)) : started
+      if ('issue' in body) return refused('provider_unavailable', body.issue)
+      const started = fromStart(await call('POST', '/paymentpage', body), attempt.key)
+      return started.kind === 'duplicate' ? assumeSubmitted(await verify(attempt, attempt.key)) : started
     },
 
     verify,
 
     async refund(request) {
-      const outcome = fromRefund(await ask('POST', '/refunds', toRefundBody(request)), request.key)
-      return outcome.kind === 'duplicate' ? sentBefore(await verifyRefund(request, request.key)) : outcome
+      const outcome = fromRefund(await call('POST', '/refunds', toRefundBody(request)), request.key)
+      return outcome.kind === 'duplicate'
+        ? assumeSubmitted(await verifyRefund(request, request.key))
+        : outcome
     },
 
     verifyRefund,
@@ -121,7 +123,7 @@ function open(connection: Connection): Gateway {
       return readCallback({ url, keys, now: clock.now() }, headers, rawBody)
     },
 
-    probe: async () => fromConfiguration(await ask('GET', '/active-conf?operationType=DEPOSIT')),
+    probe: async () => fromConfiguration(await call('GET', '/active-conf?operationType=DEPOSIT')),
   }
 }
 

@@ -125,7 +125,7 @@ describe('the rails of pawaPay', () => {
       rig.makeAttempt({ amount: money(1_000n, 'XOF'), country: null }),
       rig.makeAttempt({ amount: money(1_000n, 'EUR'), country: 'constructor' }),
     ]
-    for (const attempt of attempts) assertErrorCode(await rig.start(attempt))
+    for (const attempt of attempts) assertRejected(await rig.start(attempt))
     assert.equal(rig.provider.server.requests.length, 0)
   })
 
@@ -197,7 +197,7 @@ describe('an amount of pawaPay', () => {
     await rig.start(attempt)
     await rig.provider.finish(attempt.key, { kind: 'pays' })
     for (const changes of [{ amount: '100.5' }, { amount: '100', currency: 'ZWG' }]) {
-      rig.provider.tell(attempt.key, changes)
+      rig.provider.setDeposit(attempt.key, changes)
       assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
     }
   })
@@ -219,29 +219,29 @@ describe('the start of a page', () => {
   })
 
   it('that is rejected with HTTP 200 has begun nothing', async (t) => {
-    assertErrorCode(await start(t, 'page-rejected-operator-down'))
-    assertErrorCode(await start(t, 'page-rejected-phone'))
-    assertErrorCode(await start(t, 'page-rejected-amount'), 'limit_exceeded')
+    assertRejected(await start(t, 'page-rejected-operator-down'))
+    assertRejected(await start(t, 'page-rejected-phone'))
+    assertRejected(await start(t, 'page-rejected-amount'), 'limit_exceeded')
   })
 
   it('that is turned away names the code and the parameter, and neither phone nor token', async (t) => {
-    assertErrorCode(
+    assertRejected(
       await start(t, 'page-missing-parameter', 400),
       'provider_unavailable',
       /MISSING_PARAMETER \(country\)/,
     )
-    assertErrorCode(await start(t, 'page-rejected-phone'), 'provider_unavailable', /INVALID_PHONE_NUMBER$/)
+    assertRejected(await start(t, 'page-rejected-phone'), 'provider_unavailable', /INVALID_PHONE_NUMBER$/)
     const rig = await startPawapay(t)
     const credentials = { apiToken: 'another-made-up-token' }
     const stranger = openOn(t, rig.provider.server.url, { credentials })
     const outcome = await stranger.startCheckout(rig.makeAttempt(), MOBILE_MONEY, RETURN_URL)
-    assertErrorCode(outcome, 'provider_unavailable', /AUTHENTICATION_ERROR: the API token \(apiToken\)/)
+    assertRejected(outcome, 'provider_unavailable', /AUTHENTICATION_ERROR: the API token \(apiToken\)/)
     assert.ok(!inspect(outcome).includes(credentials.apiToken))
   })
 
   it('is refused for a wrong token with HTTP 401 as with 403', async (t) => {
     for (const http of [401, 403])
-      assertErrorCode(await start(t, 'wrong-token', http), 'provider_unavailable', /apiToken/)
+      assertRejected(await start(t, 'wrong-token', http), 'provider_unavailable', /apiToken/)
   })
 
   it('is never called refused for their own word for not knowing', async (t) => {
@@ -263,7 +263,7 @@ describe('the start of a page', () => {
     for (const code of ['INVALID_AMOUNT', 'INVALID_CURRENCY', 'INVALID_PROVIDER', 'DEPOSITS_NOT_ALLOWED']) {
       rig.provider.rejectNext(code)
       const attempt = rig.makeAttempt()
-      assertErrorCode(await rig.start(attempt), 'provider_unavailable', new RegExp(code))
+      assertRejected(await rig.start(attempt), 'provider_unavailable', new RegExp(code))
       // What was rejected has not used the id up.
       assert.equal((await rig.start(attempt)).kind, 'started')
     }
@@ -302,7 +302,7 @@ describe('a deposit', () => {
     const rig = await startPawapay(t)
     const attempt = await pay(rig)
     for (const status of ['ACCEPTED', 'PROCESSING', 'SUBMITTED', 'IN_RECONCILIATION']) {
-      rig.provider.tell(attempt.key, { status })
+      rig.provider.setDeposit(attempt.key, { status })
       assert.equal((await rig.gateway.verify(attempt, attempt.key)).kind, 'pending')
     }
   })
@@ -311,11 +311,11 @@ describe('a deposit', () => {
     const rig = await startPawapay(t)
     const attempt = await pay(rig)
     for (const status of ['completed', 'PENDING', 'REVERSED', '']) {
-      rig.provider.tell(attempt.key, { status })
+      rig.provider.setDeposit(attempt.key, { status })
       assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
     }
     const failureReason = { failureCode: 'UNKNOWN_ERROR', failureMessage: 'Nobody knows.' }
-    rig.provider.tell(attempt.key, { status: 'FAILED', failureReason })
+    rig.provider.setDeposit(attempt.key, { status: 'FAILED', failureReason })
     assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
   })
 
@@ -324,7 +324,7 @@ describe('a deposit', () => {
     const attempt = await pay(rig)
     const reasons = [undefined, { failureCode: 'call 260763456789', failureMessage: '' }]
     for (const failureReason of reasons) {
-      rig.provider.tell(attempt.key, { status: 'FAILED', failureReason })
+      rig.provider.setDeposit(attempt.key, { status: 'FAILED', failureReason })
       const outcome = await rig.gateway.verify(attempt, attempt.key)
       assert.ok(outcome.kind === 'declined', inspect(outcome))
       assert.equal(outcome.code, 'unknown')
@@ -380,7 +380,7 @@ async function pay(rig: Rig) {
   return attempt
 }
 
-function assertErrorCode(
+function assertRejected(
   outcome: StartedCheckout | Outcome,
   code = 'provider_unavailable',
   message = /./,

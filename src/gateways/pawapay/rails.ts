@@ -48,20 +48,20 @@ function rail(currency: Currency, countries: string, stepMinor?: bigint): Rail {
 // Decimals are a matter of the operator, and the payer chooses the operator only on pawaPay's page. Where one operator
 // of the currency takes no decimals, only whole amounts are sure to be payable. The other way round, operators that
 // take decimals of a currency that has none by ISO 4217 (Uganda, Gabon) get whole amounts from us.
-const WHOLE = 100n
+const WHOLE_UNITS = 100n
 
 export const RAILS: readonly Rail[] = [
-  rail('CDF', 'CD', WHOLE),
+  rail('CDF', 'CD', WHOLE_UNITS),
   rail('ETB', 'ET'),
   rail('GHS', 'GH'),
-  rail('KES', 'KE', WHOLE),
+  rail('KES', 'KE', WHOLE_UNITS),
   rail('LSL', 'LS'),
   rail('MWK', 'MW'),
-  rail('MZN', 'MZ', WHOLE),
-  rail('NGN', 'NG', WHOLE),
+  rail('MZN', 'MZ', WHOLE_UNITS),
+  rail('NGN', 'NG', WHOLE_UNITS),
   rail('RWF', 'RW'),
   rail('SLE', 'SL'),
-  rail('TZS', 'TZ', WHOLE),
+  rail('TZS', 'TZ', WHOLE_UNITS),
   rail('UGX', 'UG'),
   rail('USD', 'CD'),
   rail('XAF', 'CM GA CG'),
@@ -70,14 +70,13 @@ export const RAILS: readonly Rail[] = [
 ]
 
 /** The country as pawaPay's page needs it, or what is wrong with collecting this amount there. */
-export function placeOf(amount: Money, country: string | null): CountryFacts | { complaint: string } {
+export function countryFor(amount: Money, country: string | null): CountryFacts | { issue: string } {
   const { minor, currency } = amount
   const code = country ?? defaultCountry(currency) ?? ''
   const found = RAILS.find((one) => one.currency === currency && one.countries?.includes(code))
   const facts = Object.hasOwn(COUNTRIES, code) ? COUNTRIES[code] : undefined
-  if (!found || !facts)
-    return { complaint: `pawaPay does not collect ${currency} in ${code || 'any country'}` }
+  if (!found || !facts) return { issue: `pawaPay does not collect ${currency} in ${code || 'any country'}` }
   if (minor % (found.stepMinor ?? 1n) !== 0n)
-    return { complaint: `pawaPay collects only whole amounts of ${currency}` }
+    return { issue: `pawaPay collects only whole amounts of ${currency}` }
   return facts
 }

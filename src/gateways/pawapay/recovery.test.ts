@@ -131,7 +131,7 @@ describe('a page on which nobody has pressed Pay', () => {
     await rig.provider.finish(attempt.key, { kind: 'waits' })
     rig.clock.move(600)
     assert.equal((await rig.gateway.verify(attempt, attempt.key)).kind, 'pending')
-    rig.provider.tell(attempt.key, { status: 'COMPLETED' })
+    rig.provider.setDeposit(attempt.key, { status: 'COMPLETED' })
     assert.equal((await rig.gateway.verify(attempt, attempt.key)).kind, 'succeeded')
   })
 })
@@ -139,7 +139,7 @@ describe('a page on which nobody has pressed Pay', () => {
 describe('a refund at pawaPay', () => {
   it('says its amount also when it is all of it', async (t) => {
     const rig = await startPawapay(t)
-    const request = await payAndAsk(rig)
+    const request = await payAndRequestRefund(rig)
     await refund(rig.gateway, request)
     const sent = rig.provider.server.requests.at(-1)
     assert.equal(`${sent?.method} ${sent?.path}`, 'POST /v2/refunds')
@@ -161,7 +161,7 @@ describe('a refund at pawaPay', () => {
 
   it('is read from its status when it comes a second time', async (t) => {
     const rig = await startPawapay(t)
-    const request = await payAndAsk(rig)
+    const request = await payAndRequestRefund(rig)
     assert.equal((await refund(rig.gateway, request)).kind, 'pending')
     assert.equal((await refund(rig.gateway, request)).kind, 'succeeded')
     assert.deepEqual(rig.provider.refunds?.(request.attemptKey), [125_050n])
@@ -171,14 +171,14 @@ describe('a refund at pawaPay', () => {
     const recorded = await replay(t, 'refund-in-progress')
     assert.equal(reasonOf(await refund(recorded.gateway, RECORDED)), 'not_found')
     const rig = await startPawapay(t)
-    const whole = await payAndAsk(rig)
+    const whole = await payAndRequestRefund(rig)
     const [first, second] = [part(whole, 100_000n), part(whole, 25_050n)]
     rig.provider.endRefunds?.('waits')
     assert.equal((await refund(rig.gateway, first)).kind, 'pending')
     assert.equal((await verifyRefund(rig.gateway, first)).kind, 'pending')
     assert.equal(reasonOf(await refund(rig.gateway, second)), 'not_found')
     assert.equal(reasonOf(await verifyRefund(rig.gateway, second)), 'not_found')
-    rig.provider.tellRefund(first.key, { status: 'COMPLETED' })
+    rig.provider.setRefund(first.key, { status: 'COMPLETED' })
     rig.provider.endRefunds?.('succeeds')
     await refund(rig.gateway, second)
     assert.equal((await verifyRefund(rig.gateway, second)).kind, 'succeeded')
@@ -187,7 +187,7 @@ describe('a refund at pawaPay', () => {
 
   it('that pawaPay rejects has failed', async (t) => {
     const rig = await startPawapay(t)
-    const request = await payAndAsk(rig)
+    const request = await payAndRequestRefund(rig)
     const outcome = await refund(rig.gateway, part(request, 125_051n))
     assert.ok(outcome.kind === 'failed', inspect(outcome))
     assert.match(outcome.message, /AMOUNT_OUT_OF_BOUNDS/)
@@ -208,22 +208,22 @@ describe('a refund at pawaPay', () => {
   it('is believed only with our key, our amount and our currency', async (t) => {
     const rig = await startPawapay(t)
     for (const changes of [{ refundId: randomUUID() }, { amount: '1250.51' }, { currency: 'KES' }]) {
-      const request = await payAndAsk(rig)
+      const request = await payAndRequestRefund(rig)
       await refund(rig.gateway, request)
-      rig.provider.tellRefund(request.key, changes)
+      rig.provider.setRefund(request.key, changes)
       assert.equal(reasonOf(await verifyRefund(rig.gateway, request)), 'unreadable')
     }
   })
 
   it('is pending in every status on the way, and unknown in one that we do not know', async (t) => {
     const rig = await startPawapay(t)
-    const request = await payAndAsk(rig)
+    const request = await payAndRequestRefund(rig)
     await refund(rig.gateway, request)
     for (const status of ['ACCEPTED', 'ENQUEUED', 'PROCESSING', 'SUBMITTED', 'IN_RECONCILIATION']) {
-      rig.provider.tellRefund(request.key, { status })
+      rig.provider.setRefund(request.key, { status })
       assert.equal((await verifyRefund(rig.gateway, request)).kind, 'pending')
     }
-    rig.provider.tellRefund(request.key, { status: 'DONE' })
+    rig.provider.setRefund(request.key, { status: 'DONE' })
     assert.equal(reasonOf(await verifyRefund(rig.gateway, request)), 'unreadable')
   })
 })
@@ -236,7 +236,7 @@ const RECORDED: RefundRequest = {
   isFull: true,
 }
 
-async function payAndAsk(rig: Rig): Promise<RefundRequest> {
+async function payAndRequestRefund(rig: Rig): Promise<RefundRequest> {
   const attempt: Attempt = rig.makeAttempt()
   await rig.start(attempt)
   await rig.provider.finish(attempt.key, { kind: 'pays' })

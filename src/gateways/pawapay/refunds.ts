@@ -8,6 +8,7 @@ import type { HttpResult } from '../../kit/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import {
   describeFailure,
+  type ErrorReply,
   FailureReason,
   Identity,
   Maybe,
@@ -15,9 +16,8 @@ import {
   reader,
   readReply,
   Text,
-  type TurnedAway,
   unknown,
-} from './answers.ts'
+} from './response.ts'
 import { fromAmount, toAmount } from './wire.ts'
 
 export interface RefundBody {
@@ -53,7 +53,7 @@ const readRefund = reader(
 export function fromRefund(answer: HttpResult, key: string): RefundOutcome | { kind: 'duplicate' } {
   const reply = readReply(answer, readRefundAnswer)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'turned_away') return fromTurnedAway(reply)
+  if (reply.kind === 'error') return fromErrorReply(reply)
   switch (reply.body.status) {
     case 'ACCEPTED':
       return { kind: 'pending', gatewayReference: key }
@@ -67,25 +67,29 @@ export function fromRefund(answer: HttpResult, key: string): RefundOutcome | { k
 }
 
 /** Only a request that is wrong in itself fails for good. A wrong token or too many requests are no word on the refund. */
-function fromTurnedAway({ http, message }: TurnedAway): RefundOutcome {
+function fromErrorReply({ http, message }: ErrorReply): RefundOutcome {
   if (http === 400) return { kind: 'failed', message, gatewayReference: null }
   return unknown('no_answer', message)
 }
 
 // Nothing was begun, and the same request can be taken later: when the refund before it is done, when the operator is
 // back, or, after their own word for not knowing, when the status has told that there is none.
-const LATER: readonly string[] = ['REFUND_IN_PROGRESS', 'PROVIDER_TEMPORARILY_UNAVAILABLE', 'UNKNOWN_ERROR']
+const RETRYABLE_CODES: readonly string[] = [
+  'REFUND_IN_PROGRESS',
+  'PROVIDER_TEMPORARILY_UNAVAILABLE',
+  'UNKNOWN_ERROR',
+]
 
 function fromRejection(reason: FailureReason | null | undefined): RefundOutcome {
   const message = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
-  if (reason && LATER.includes(reason.failureCode)) return unknown('not_found', message)
+  if (reason && RETRYABLE_CODES.includes(reason.failureCode)) return unknown('not_found', message)
   return { kind: 'failed', message, gatewayReference: null }
 }
 
 export function fromRefundStatus(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer, readRefund)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'turned_away') return unknown('no_answer', reply.message)
+  if (reply.kind === 'error') return unknown('no_answer', reply.message)
   const { body } = reply
   return body.status === 'FOUND'
     ? fromFound(body.data, request)
@@ -94,7 +98,8 @@ export function fromRefundStatus(answer: HttpResult, request: RefundRequest): Re
 
 function fromFound(refund: Refund, request: RefundRequest): RefundOutcome {
   const { refundId, status, failureReason } = refund
-  if (!isSame(refund, request)) return unknown('unreadable', 'pawaPay told of a refund that is not ours')
+  if (!matchesRequest(refund, request))
+    return unknown('unreadable', 'pawaPay told of a refund that is not ours')
   switch (status) {
     case 'ACCEPTED':
     case 'ENQUEUED':
@@ -113,7 +118,7 @@ function fromFound(refund: Refund, request: RefundRequest): RefundOutcome {
 }
 
 /** An outcome of a refund carries no amount for others to compare, so it is compared here. */
-function isSame({ refundId, amount, currency }: Refund, request: RefundRequest): boolean {
+function matchesRequest({ refundId, amount, currency }: Refund, request: RefundRequest): boolean {
   const given = isCurrency(currency) ? fromAmount(amount, currency) : undefined
   return refundId === request.key && given !== undefined && equals(given, request.amount)
 }

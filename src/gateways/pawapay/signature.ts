@@ -39,13 +39,13 @@ const TOLERANCE_MS = 5 * 60_000
 
 // Without these a signature would fit another body, or a request that pawaPay made to somebody else: all of its
 // merchants share its key.
-const INDISPENSABLE = ['@method', '@authority', '@path', 'content-digest']
+const REQUIRED_COMPONENTS = ['@method', '@authority', '@path', 'content-digest']
 
 export function isSignedBy(keys: readonly KeyObject[], request: SignedRequest, now: Date): boolean {
   const input = readInput(request.headers['signature-input'])
   const signature = readSignature(request.headers.signature)
   if (!input || !signature) return false
-  if (!INDISPENSABLE.every((name) => input.components.includes(name))) return false
+  if (!REQUIRED_COMPONENTS.every((name) => input.components.includes(name))) return false
   if (Math.abs(now.getTime() - input.createdMs) > TOLERANCE_MS) return false
   const base = signatureBase(input, request)
   if (base === undefined || !isDigestOf(request.headers['content-digest'], request.body)) return false

@@ -9,8 +9,10 @@ import { type Money, money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
+import { countryFor } from './rails.ts'
 import {
   describeFailure,
+  type ErrorReply,
   FailureReason,
   Identity,
   Maybe,
@@ -18,10 +20,8 @@ import {
   reader,
   readReply,
   Text,
-  type TurnedAway,
   unknown,
-} from './answers.ts'
-import { placeOf } from './rails.ts'
+} from './response.ts'
 
 /** As pawaPay's pattern wants it: no zeros at the end, so 15.50 is "15.5" and 15.00 is "15". */
 export function toAmount({ minor, currency }: Money): string {
@@ -56,17 +56,17 @@ export interface PageBody {
   metadata: Record<string, string>[]
 }
 
-export function toPageBody(attempt: Attempt, returnUrl: string): PageBody | { complaint: string } {
-  const place = placeOf(attempt.amount, attempt.country)
-  if ('complaint' in place) return place
+export function toPageBody(attempt: Attempt, returnUrl: string): PageBody | { issue: string } {
+  const country = countryFor(attempt.amount, attempt.country)
+  if ('issue' in country) return country
   const customerMessage = toCustomerMessage(attempt.merchantName)
   return {
     depositId: attempt.key,
     returnUrl,
     ...(customerMessage !== undefined && { customerMessage }),
     amountDetails: { amount: toAmount(attempt.amount), currency: attempt.amount.currency },
-    language: place.language,
-    country: place.alpha3,
+    language: country.language,
+    country: country.alpha3,
     reason: cut(
       plain(attempt.description ?? '') || plain(attempt.reference) || attempt.paymentId,
       MAX_REASON,
@@ -140,7 +140,7 @@ export function fromStart(
 ): StartedCheckout | Outcome | { kind: 'duplicate' } {
   const reply = readReply(answer, readPage)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'turned_away') return fromTurnedAway(reply)
+  if (reply.kind === 'error') return fromErrorReply(reply)
   const { redirectUrl, redirectURL, status, failureReason } = reply.body
   const url = redirectUrl ?? redirectURL
   if (url && URL.canParse(url))
@@ -156,10 +156,12 @@ export function fromStart(
 }
 
 // The statuses with which a request is turned away at the door. Any other of the 400s may stand for an act.
-const DOOR: readonly number[] = [400, 401, 403, 404, 429]
+const REJECTION_STATUSES: readonly number[] = [400, 401, 403, 404, 429]
 
-function fromTurnedAway({ http, message }: TurnedAway): Outcome {
-  return DOOR.includes(http) ? refused('provider_unavailable', message) : unknown('unreadable', message)
+function fromErrorReply({ http, message }: ErrorReply): Outcome {
+  return REJECTION_STATUSES.includes(http)
+    ? refused('provider_unavailable', message)
+    : unknown('unreadable', message)
 }
 
 export function refused(code: FailureCode, message: string): Outcome {
@@ -199,7 +201,7 @@ export function fromDepositStatus(
   const reply = readReply(answer, readDeposit)
   if (reply.kind === 'unknown') return reply
   // A refusal to tell says nothing about the payment.
-  if (reply.kind === 'turned_away') return unknown('no_answer', reply.message)
+  if (reply.kind === 'error') return unknown('no_answer', reply.message)
   const { body } = reply
   return body.status === 'FOUND' ? fromDeposit(body.data, asked.query.key, asked.now) : fromNoDeposit(asked)
 }

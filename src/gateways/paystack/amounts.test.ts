@@ -10,7 +10,7 @@ import {
   FIXTURE_KEY,
   makeAttempt,
   RETURN_URL,
-  startSpeaker,
+  startFixedServer,
   verifyAnswer,
 } from './test-rig.ts'
 import { fromSubunits, toSubunits } from './wire.ts'
@@ -53,7 +53,7 @@ describe('the amounts of Paystack', () => {
     const currency = name as Currency
     for (const [minor, digits] of rows ?? []) {
       it(`write ${minor} of ${currency} as ${digits} and read it back`, async (t) => {
-        const { server, gateway } = await startSpeaker(t, { http: 500, body: '' })
+        const { server, gateway } = await startFixedServer(t, { http: 500, body: '' })
         const amount = money(minor, currency)
         await gateway.startCheckout(makeAttempt({ amount }), { channel: 'card' }, RETURN_URL)
         await gateway.chargeSaved(makeAttempt({ amount }), CREDENTIAL)
@@ -79,7 +79,7 @@ describe('the amounts of Paystack', () => {
 
   it('are sent in a refund as in a charge', async (t) => {
     const sent: FakeRequest[] = []
-    const { gateway } = await startSpeaker(t, (request) => {
+    const { gateway } = await startFixedServer(t, (request) => {
       sent.push(request)
       return request.method === 'GET'
         ? { http: 200, body: { status: true, data: [] } }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
 import type { Outcome } from '../gateway.ts'
-import type { Answer } from './answer.ts'
 import { withDisputes } from './disputes.ts'
+import type { Reply } from './response.ts'
 
 const paid: Extract<Outcome, { kind: 'succeeded' }> = {
   kind: 'succeeded',
@@ -22,7 +22,7 @@ const dispute = (changes: object = {}) => ({
   currency: 'NGN',
   ...changes,
 })
-const said = (data: unknown): Answer => ({ kind: 'said', data })
+const said = (data: unknown): Reply => ({ kind: 'data', data })
 
 describe('what Paystack says of disputes', () => {
   it('is open until it is resolved, and then won when the claim was declined, lost when it was accepted', () => {
@@ -41,7 +41,7 @@ describe('what Paystack says of disputes', () => {
   })
 
   it('is nothing where there is none', () => {
-    const nothing: Answer = {
+    const nothing: Reply = {
       kind: 'refused',
       http: 404,
       providerMessage: '',
@@ -72,7 +72,7 @@ describe('what Paystack says of disputes', () => {
   })
 
   it('stays unknown with values that we do not know, and while nobody answers', () => {
-    const odd: Answer[] = [
+    const odd: Reply[] = [
       said([dispute({ status: 'archived' })]),
       said([dispute({ status: 'resolved', resolution: 'maybe' })]),
       said([dispute({ id: 'x' })]),

@@ -5,8 +5,8 @@ import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { DisputeReport, Outcome } from '../gateway.ts'
-import { type Answer, isUnknown, quote, type Unknown, unknown } from './answer.ts'
 import { Digits, Maybe, Text } from './json.ts'
+import { isUnknown, type Reply, redact, type Unknown, unknown } from './response.ts'
 import { fromSubunits } from './wire.ts'
 
 const Dispute = Type.Object({
@@ -26,7 +26,7 @@ export const disputesPath = (transactionId: string) =>
   `/dispute/transaction/${encodeURIComponent(transactionId)}`
 
 /** The success with the disputes about it, if there are any. */
-export function withDisputes(answer: Answer, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
+export function withDisputes(answer: Reply, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
   if (isUnknown(answer)) return answer
   if (answer.kind === 'refused') return answer.http === 404 ? paid : unknown('no_answer', answer.message)
   if (answer.data == null) return paid
@@ -60,7 +60,7 @@ function toStatus({ status, resolution }: Dispute): DisputeReport['status'] | Un
     case 'resolved':
       break
     default:
-      return unknown('unreadable', `Paystack answered a dispute that is ${quote(status)}`)
+      return unknown('unreadable', `Paystack answered a dispute that is ${redact(status)}`)
   }
   switch (resolution) {
     case 'merchant-accepted':
@@ -71,7 +71,7 @@ function toStatus({ status, resolution }: Dispute): DisputeReport['status'] | Un
     default:
       return unknown(
         'unreadable',
-        `Paystack answered a dispute that was resolved ${quote(String(resolution))}`,
+        `Paystack answered a dispute that was resolved ${redact(String(resolution))}`,
       )
   }
 }

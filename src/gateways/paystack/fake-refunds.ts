@@ -4,14 +4,14 @@ import { systemClock } from '../../kit/clock.ts'
 import type { RefundManner } from '../conformance.ts'
 import type { FakeReply } from '../fake-server.ts'
 import {
-  answerLike,
-  complain,
+  errorReply,
   type FakePayment,
+  fixtureReply,
   isText,
   type Json,
   readFixture,
-  refuse,
-} from './fake-answers.ts'
+  validationError,
+} from './fake-replies.ts'
 
 interface FakeRefund {
   id: number
@@ -40,7 +40,7 @@ const FIELDS = {
   merchant_note: isText,
 }
 
-export function keepRefunds(payments: ReadonlyMap<string, FakePayment>): FakeRefunds {
+export function createFakeRefunds(payments: ReadonlyMap<string, FakePayment>): FakeRefunds {
   const refunds: FakeRefund[] = []
   let manner: RefundManner = 'succeeds'
 
@@ -51,33 +51,33 @@ export function keepRefunds(payments: ReadonlyMap<string, FakePayment>): FakeRef
 
   return {
     create(body) {
-      const refusal = complain(body, FIELDS, ['transaction'])
-      if (refusal) return refusal
+      const error = validationError(body, FIELDS, ['transaction'])
+      if (error) return error
       const payment = find(body.transaction)
-      if (!payment) return refuse(404, 'Transaction not found')
-      if (payment.executions === 0) return refuse(400, 'Transaction has not been paid')
+      if (!payment) return errorReply(404, 'Transaction not found')
+      if (payment.executions === 0) return errorReply(400, 'Transaction has not been paid')
       const left = payment.amount - ofPayment(payment).reduce((sum, one) => sum + one.amount, 0)
-      if (left === 0) return refuse(400, 'Transaction has been fully reversed')
+      if (left === 0) return errorReply(400, 'Transaction has been fully reversed')
       const amount = Number(body.amount ?? left)
-      if (amount > left) return refuse(400, 'Refund amount cannot be more than transaction amount')
+      if (amount > left) return errorReply(400, 'Refund amount cannot be more than transaction amount')
       const note = String(body.merchant_note ?? 'Refund')
       const createdAt = systemClock.now().toISOString()
       const refund = { id: 15_581_137 + refunds.length, payment, amount, note, manner, createdAt }
       refunds.push(refund)
       // However it will end, it begins as pending.
-      return answerLike('refund-created', { ...shown(refund), status: 'pending' })
+      return fixtureReply('refund-created', { ...serializeCreated(refund), status: 'pending' })
     },
     list(query) {
       const perPage = Number(query.get('perPage') ?? 50)
       const start = (Number(query.get('page') ?? 1) - 1) * perPage
       const found = refunds.filter(({ createdAt }) => createdAt >= (query.get('from') ?? '')).toReversed()
-      const data = found.slice(start, start + perPage).map(fetched)
+      const data = found.slice(start, start + perPage).map(serializeFetched)
       const meta = { total: found.length, skipped: start, perPage: String(perPage), page: 1, pageCount: 1 }
       return { http: 200, body: { status: true, message: 'Refunds retrieved', data, meta } }
     },
     show(id) {
       const refund = refunds.find((one) => String(one.id) === id)
-      return refund ? answerLike('refund', fetched(refund)) : refuse(404, 'Refund not found')
+      return refund ? fixtureReply('refund', serializeFetched(refund)) : errorReply(404, 'Refund not found')
     },
     end(wanted) {
       manner = wanted
@@ -87,16 +87,16 @@ export function keepRefunds(payments: ReadonlyMap<string, FakePayment>): FakeRef
   }
 }
 
-function shown({ id, amount, note, payment, createdAt }: FakeRefund): Json {
+function serializeCreated({ id, amount, note, payment, createdAt }: FakeRefund): Json {
   return { id, amount, currency: payment.currency, merchant_note: note, createdAt }
 }
 
-function fetched(refund: FakeRefund): Json {
+function serializeFetched(refund: FakeRefund): Json {
   const { data } = readFixture('refund')
   const { reference, id } = refund.payment
   return {
     ...Object(data),
-    ...shown(refund),
+    ...serializeCreated(refund),
     status: STATUSES[refund.manner],
     transaction: id,
     transaction_reference: reference,

@@ -6,18 +6,18 @@ import type { TestContext } from 'node:test'
 import { systemClock } from '../../kit/clock.ts'
 import type { ChargeManner, FakeProvider, RefundManner } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { createFakeRefunds, type FakeRefunds } from './fake-refunds.ts'
 import {
-  answerLike,
   type Check,
-  complain,
+  errorReply,
   type FakePayment,
+  fixtureReply,
   isObject,
   isText,
   type Json,
   readFixture,
-  refuse,
-} from './fake-answers.ts'
-import { type FakeRefunds, keepRefunds } from './fake-refunds.ts'
+  validationError,
+} from './fake-replies.ts'
 
 export const FAKE_SECRET_KEY = 'sk_test_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567'
 
@@ -26,7 +26,7 @@ interface Authorization {
   manner: ChargeManner
 }
 
-interface Books {
+interface FakeState {
   payments: Map<string, FakePayment>
   authorizations: Map<string, Authorization>
   refunds: FakeRefunds
@@ -34,8 +34,8 @@ interface Books {
 
 export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<Required<FakeProvider>> {
   const payments = new Map<string, FakePayment>()
-  const books: Books = { payments, authorizations: new Map(), refunds: keepRefunds(payments) }
-  const server = await startFakeServer(t, async (request) => answer(books, request), {
+  const state: FakeState = { payments, authorizations: new Map(), refunds: createFakeRefunds(payments) }
+  const server = await startFakeServer(t, async (request) => answer(state, request), {
     errorBody: (http) => ({
       status: false,
       message: http === 429 ? 'Please wait a few minutes' : 'An error occurred',
@@ -61,11 +61,11 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
     },
     webhook(key, event = 'charge.success') {
       const record = payments.get(key) ?? newPayment({ reference: key, amount: 125_050, currency: 'NGN' })
-      return signHook({ event, data: show(books, record) })
+      return signWebhook({ event, data: serializePayment(state, record) })
     },
     savedCredential(manner) {
       const email = 'amina.otieno@example.com'
-      return JSON.stringify({ authorization_code: authorize(books, { email, manner }), email })
+      return JSON.stringify({ authorization_code: authorize(state, { email, manner }), email })
     },
     dispute(key, status) {
       const record = payment(key)
@@ -77,16 +77,16 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
       if (status === 'lost') record.status = 'reversed'
       const event = `charge.dispute.${status === 'open' ? 'create' : 'resolve'}`
       const transaction = { id: record.id, reference: record.reference }
-      return signHook({ event, data: { ...Object(data), ...dispute, transaction } })
+      return signWebhook({ event, data: { ...Object(data), ...dispute, transaction } })
     },
-    endRefunds: (manner: RefundManner) => books.refunds.end(manner),
-    refunds: (key) => books.refunds.given(payment(key)),
+    endRefunds: (manner: RefundManner) => state.refunds.end(manner),
+    refunds: (key) => state.refunds.given(payment(key)),
   }
 }
 
 /** An event as it would arrive; a text goes as it is. */
-export function signHook(hook: unknown, secretKey = FAKE_SECRET_KEY) {
-  const body = Buffer.from(typeof hook === 'string' ? hook : JSON.stringify(hook))
+export function signWebhook(webhook: unknown, secretKey = FAKE_SECRET_KEY) {
+  const body = Buffer.from(typeof webhook === 'string' ? webhook : JSON.stringify(webhook))
   const signature = createHmac('sha512', secretKey).update(body).digest('hex')
   return { headers: { 'content-type': 'application/json', 'x-paystack-signature': signature }, body }
 }
@@ -95,32 +95,32 @@ function toHundredths(minor: bigint, currency: string): number {
   return Number(minor) * (currency === 'XOF' ? 100 : 1)
 }
 
-function answer(books: Books, request: FakeRequest): FakeReply {
+function answer(state: FakeState, request: FakeRequest): FakeReply {
   const { authorization } = request.headers
-  if (authorization === undefined) return refuse(401, 'No Authorization Header was found')
+  if (authorization === undefined) return errorReply(401, 'No Authorization Header was found')
   if (authorization !== `Bearer ${FAKE_SECRET_KEY}`) return { http: 401, body: readFixture('invalid-key') }
   if (request.method === 'POST' && request.headers['content-type'] !== 'application/json')
-    return refuse(400, 'The body is not JSON')
+    return errorReply(400, 'The body is not JSON')
   const [resource, name, ...rest] = request.path.slice(1).split('/').map(decodeURIComponent)
   switch (`${request.method} ${resource}`) {
     case 'POST transaction':
-      if (name === 'initialize') return initialize(books, readBody(request))
-      if (name === 'charge_authorization') return charge(books, readBody(request))
+      if (name === 'initialize') return initialize(state, readBody(request))
+      if (name === 'charge_authorization') return charge(state, readBody(request))
       break
     case 'GET transaction':
-      if (name === 'verify' && rest[0] !== undefined) return verify(books, rest[0])
+      if (name === 'verify' && rest[0] !== undefined) return verify(state, rest[0])
       break
     case 'POST refund':
-      return books.refunds.create(readBody(request))
+      return state.refunds.create(readBody(request))
     case 'GET refund':
-      return name === undefined ? books.refunds.list(request.query) : books.refunds.show(name)
+      return name === undefined ? state.refunds.list(request.query) : state.refunds.show(name)
     case 'GET dispute':
-      if (name === 'transaction' && rest[0] !== undefined) return listDisputes(books, rest[0])
+      if (name === 'transaction' && rest[0] !== undefined) return listDisputes(state, rest[0])
       break
     case 'GET balance':
       return { http: 200, body: readFixture('balance') }
   }
-  return refuse(404, 'Entity not found')
+  return errorReply(404, 'Entity not found')
 }
 
 function readBody(request: FakeRequest): Json {
@@ -160,13 +160,13 @@ const MINIMUMS: Readonly<Record<string, number>> = {
   XOF: 100,
 }
 
-function refusePayment(books: Books, body: Json): FakeReply | undefined {
+function paymentError(state: FakeState, body: Json): FakeReply | undefined {
   const { currency, amount, reference } = body
   const minimum = MINIMUMS[String(currency)]
   if (minimum === undefined) return { http: 400, body: readFixture('currency-not-supported') }
-  if (Number(amount) < minimum) return refuse(400, 'Invalid Amount Sent')
-  if (currency === 'XOF' && Number(amount) % 100 !== 0) return refuse(400, 'Invalid Amount Sent')
-  if (books.payments.has(String(reference))) return { http: 400, body: readFixture('duplicate-reference') }
+  if (Number(amount) < minimum) return errorReply(400, 'Invalid Amount Sent')
+  if (currency === 'XOF' && Number(amount) % 100 !== 0) return errorReply(400, 'Invalid Amount Sent')
+  if (state.payments.has(String(reference))) return { http: 400, body: readFixture('duplicate-reference') }
   return undefined
 }
 
@@ -189,35 +189,36 @@ function newPayment({ reference, amount, currency, email = 'amina.otieno@example
   }
 }
 
-function begin({ payments }: Books, body: Json): FakePayment {
+function begin({ payments }: FakeState, body: Json): FakePayment {
   const record = newPayment(body)
   payments.set(record.reference, record)
   return record
 }
 
-function initialize(books: Books, body: Json): FakeReply {
-  const refusal = complain(body, INITIALIZE_FIELDS, ['email', 'amount']) ?? refusePayment(books, body)
-  if (refusal) return refusal
-  const { reference, id } = begin(books, body)
+function initialize(state: FakeState, body: Json): FakeReply {
+  const error = validationError(body, INITIALIZE_FIELDS, ['email', 'amount']) ?? paymentError(state, body)
+  if (error) return error
+  const { reference, id } = begin(state, body)
   const code = `access${id}`
-  return answerLike('initialize', {
+  return fixtureReply('initialize', {
     authorization_url: `https://checkout.paystack.com/${code}`,
     access_code: code,
     reference,
   })
 }
 
-function charge(books: Books, body: Json): FakeReply {
-  const refusal =
-    complain(body, CHARGE_FIELDS, ['email', 'amount', 'authorization_code']) ?? refusePayment(books, body)
-  if (refusal) return refusal
-  const saved = books.authorizations.get(String(body.authorization_code))
-  if (!saved) return refuse(400, 'Invalid Authorization Code')
+function charge(state: FakeState, body: Json): FakeReply {
+  const error =
+    validationError(body, CHARGE_FIELDS, ['email', 'amount', 'authorization_code']) ??
+    paymentError(state, body)
+  if (error) return error
+  const saved = state.authorizations.get(String(body.authorization_code))
+  if (!saved) return errorReply(400, 'Invalid Authorization Code')
   if (saved.email !== body.email)
-    return refuse(400, 'Email does not match Authorization code. Authorization may be inactive.')
-  const record = begin(books, body)
+    return errorReply(400, 'Email does not match Authorization code. Authorization may be inactive.')
+  const record = begin(state, body)
   const { manner } = saved
-  if (manner === 'wants_customer') return answerLike('charge-paused', { reference: record.reference })
+  if (manner === 'wants_customer') return fixtureReply('charge-paused', { reference: record.reference })
   if (manner === 'approves') collect(record)
   else if (manner === 'waits') record.status = 'pending'
   else decline(record, manner.declines)
@@ -232,7 +233,7 @@ function charge(books: Books, body: Json): FakeReply {
     id,
     transaction_date,
   }
-  return answerLike('charge-success', shown)
+  return fixtureReply('charge-success', shown)
 }
 
 const DISPUTES = {
@@ -241,25 +242,25 @@ const DISPUTES = {
   lost: { status: 'resolved', resolution: 'merchant-accepted' },
 }
 
-function listDisputes({ payments }: Books, id: string): FakeReply {
+function listDisputes({ payments }: FakeState, id: string): FakeReply {
   const record = [...payments.values()].find((one) => String(one.id) === id)
-  if (!record) return refuse(404, 'Transaction not found')
+  if (!record) return errorReply(404, 'Transaction not found')
   const { amount: refund_amount, currency, disputes } = record
   const data = disputes.map((dispute) => ({ ...dispute, refund_amount, currency }))
   return { http: 200, body: { status: true, message: 'Disputes retrieved', data } }
 }
 
-function verify(books: Books, reference: string): FakeReply {
-  const record = books.payments.get(reference)
+function verify(state: FakeState, reference: string): FakeReply {
+  const record = state.payments.get(reference)
   if (!record) return { http: 404, body: readFixture('not-found') }
-  return answerLike('verify-success', show(books, record))
+  return fixtureReply('verify-success', serializePayment(state, record))
 }
 
-function show(books: Books, record: FakePayment): Json {
+function serializePayment(state: FakeState, record: FakePayment): Json {
   const { data } = readFixture('verify-success')
   const { authorization, customer } = Object(data)
   const isPaid = record.status === 'success'
-  const code = isPaid && authorize(books, { email: record.email, manner: 'approves' })
+  const code = isPaid && authorize(state, { email: record.email, manner: 'approves' })
   return {
     ...Object(data),
     id: record.id,
@@ -292,10 +293,10 @@ function decline(record: FakePayment, how: string): void {
 }
 
 /** One authorization per e-mail and manner, as a card that is used twice has one. */
-function authorize({ authorizations }: Books, wanted: Authorization): string {
-  const wish = JSON.stringify(wanted)
-  const known = [...authorizations].find(([, one]) => JSON.stringify(one) === wish)
+function authorize({ authorizations }: FakeState, requested: Authorization): string {
+  const serialized = JSON.stringify(requested)
+  const known = [...authorizations].find(([, one]) => JSON.stringify(one) === serialized)
   const code = known?.[0] ?? `AUTH_fake${authorizations.size}`
-  authorizations.set(code, wanted)
+  authorizations.set(code, requested)
   return code
 }

@@ -4,11 +4,11 @@
 import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
-import { isDuplicate, readAnswer } from './answer.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
-import { parseSignedWebhook } from './hooks.ts'
 import { RAILS } from './rails.ts'
-import { type Ask, openRefunds } from './refunds.ts'
+import { type Call, createRefundVerbs } from './refunds.ts'
+import { isDuplicate, readReply } from './response.ts'
+import { parseSignedWebhook } from './webhooks.ts'
 import { fromCharge, fromInitialize, fromVerify, toChargeBody, toInitializeBody } from './wire.ts'
 
 const NAME = 'paystack'
@@ -59,7 +59,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
   const { secretKey } = credentials
   if (!secretKey) throw new Error('Paystack cannot be opened without its secretKey')
 
-  const ask: Ask = (method, path, body) =>
+  const call: Call = (method, path, body) =>
     http.request({
       method,
       url: `${baseUrl}${path}`,
@@ -72,13 +72,13 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
   const verify = async (query: StatusQuery): Promise<Outcome> => {
     const path = `/transaction/verify/${encodeURIComponent(query.key)}`
-    const outcome = fromVerify(readAnswer(await ask('GET', path)), query, clock.now())
+    const outcome = fromVerify(readReply(await call('GET', path)), query, clock.now())
     if (!query.isPaid || outcome.kind !== 'succeeded') return outcome
-    return withDisputes(readAnswer(await ask('GET', disputesPath(outcome.gatewayReference))), outcome)
+    return withDisputes(readReply(await call('GET', disputesPath(outcome.gatewayReference))), outcome)
   }
 
   /** The duplicate proves that an earlier request got through, so a query that did not leave us proves nothing. */
-  const sentBefore = (outcome: Outcome): Outcome =>
+  const assumeSubmitted = (outcome: Outcome): Outcome =>
     outcome.kind === 'unknown' && outcome.reason === 'not_sent'
       ? { ...outcome, reason: 'no_answer' }
       : outcome
@@ -90,18 +90,20 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     async startCheckout(attempt, choice, returnUrl) {
       const body = toInitializeBody(attempt, choice, returnUrl)
-      const answer = readAnswer(await ask('POST', '/transaction/initialize', body))
+      const answer = readReply(await call('POST', '/transaction/initialize', body))
       // Paystack tells the address of a page once. Who asks again hears what has become of the payment meanwhile.
-      return isDuplicate(answer) ? sentBefore(await verify(attempt)) : fromInitialize(answer, attempt.key)
+      return isDuplicate(answer)
+        ? assumeSubmitted(await verify(attempt))
+        : fromInitialize(answer, attempt.key)
     },
 
     async chargeSaved(attempt, credential) {
       const body = toChargeBody(attempt, credential)
       // Nothing leaves us, so nothing has begun.
       if (!body) return UNREADABLE_CREDENTIAL
-      const answer = readAnswer(await ask('POST', '/transaction/charge_authorization', body))
+      const answer = readReply(await call('POST', '/transaction/charge_authorization', body))
       return isDuplicate(answer)
-        ? sentBefore(await verify(attempt))
+        ? assumeSubmitted(await verify(attempt))
         : fromCharge(answer, attempt, clock.now())
     },
 
@@ -109,11 +111,11 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     parseWebhook: (headers, rawBody) => parseSignedWebhook(secretKey, headers, rawBody),
 
-    ...openRefunds(ask, clock),
+    ...createRefundVerbs(call, clock),
 
     async probe() {
-      const answer = readAnswer(await ask('GET', '/balance'))
-      if (answer.kind === 'said') return 'works'
+      const answer = readReply(await call('GET', '/balance'))
+      if (answer.kind === 'data') return 'works'
       const isRefused = answer.kind === 'refused' && (answer.http === 401 || answer.http === 403)
       return isRefused ? 'refused' : 'unreachable'
     },

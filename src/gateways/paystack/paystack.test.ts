@@ -4,7 +4,7 @@ import { money } from '../../core/money.ts'
 import { addMs, systemClock } from '../../kit/clock.ts'
 import type { FakeRequest } from '../fake-server.ts'
 import { FAKE_SECRET_KEY } from './fake.ts'
-import { readFixture, refuse } from './fake-answers.ts'
+import { errorReply, readFixture } from './fake-replies.ts'
 import { PAYSTACK } from './index.ts'
 import {
   altered,
@@ -13,8 +13,8 @@ import {
   FIXTURE_KEY,
   makeAttempt,
   RETURN_URL,
+  startFixedServer,
   startPaystack,
-  startSpeaker,
   verifyAnswer,
 } from './test-rig.ts'
 
@@ -37,7 +37,7 @@ const CUSTOM_FIELDS = {
 
 describe('what is sent to Paystack', () => {
   it('starts a checkout that leads back to us whether it is paid or cancelled', async (t) => {
-    const { server, gateway } = await startSpeaker(t, { http: 200, body: readFixture('initialize') })
+    const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('initialize') })
     const started = await gateway.startCheckout(makeAttempt({ key: FIXTURE_KEY }), CARD, RETURN_URL)
     assert.deepEqual(started, {
       kind: 'started',
@@ -63,14 +63,14 @@ describe('what is sent to Paystack', () => {
   })
 
   it('sends no payer to the page of another payment', async (t) => {
-    const { gateway } = await startSpeaker(t, { http: 200, body: readFixture('initialize') })
+    const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('initialize') })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'unknown')
     assert.equal(outcome.reason, 'unreadable')
   })
 
   it('charges a saved card with the e-mail of its first payment and metadata as text', async (t) => {
-    const { server, gateway } = await startSpeaker(t, { http: 200, body: readFixture('charge-success') })
+    const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-success') })
     const customer = { email: 'new.address@example.com', firstname: 'Amina', lastname: 'Otieno' }
     const attempt = makeAttempt({ key: FIXTURE_KEY, operation: 'charge', customer })
     assert.deepEqual(await gateway.chargeSaved(attempt, CREDENTIAL), {
@@ -99,7 +99,7 @@ describe('what is sent to Paystack', () => {
   })
 
   it('asks about a payment by its reference, and for the balance to try the key', async (t) => {
-    const { server, gateway } = await startSpeaker(t, { http: 200, body: readFixture('verify-success') })
+    const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('verify-success') })
     await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), '4099260516')
     await gateway.probe()
     assert.deepEqual(server.requests.map(wire), [
@@ -248,11 +248,11 @@ describe('a payment at Paystack', () => {
 
   it('is not found by 404 and by 400, and by nothing else', async (t) => {
     const answers = [
-      [404, refuse(404, 'Entity not found').body, 'not_found'],
+      [404, errorReply(404, 'Entity not found').body, 'not_found'],
       [404, readFixture('not-found'), 'not_found'],
       [400, readFixture('not-found'), 'not_found'],
       [400, readFixture('invalid-key'), 'unreadable'],
-      [400, refuse(400, 'Please wait a few minutes and try again.').body, 'unreadable'],
+      [400, errorReply(400, 'Please wait a few minutes and try again.').body, 'unreadable'],
       [404, '<h1>404 Not Found</h1>', 'unreadable'],
       [401, readFixture('invalid-key'), 'unreadable'],
       [403, '<h1>Forbidden</h1>', 'unreadable'],

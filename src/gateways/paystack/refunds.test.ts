@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { money } from '../../core/money.ts'
 import type { RefundRequest } from '../gateway.ts'
-import { readFixture, refuse } from './fake-answers.ts'
-import { altered, FIXTURE_KEY, makeAttempt, RETURN_URL, startPaystack, startSpeaker } from './test-rig.ts'
+import { errorReply, readFixture } from './fake-replies.ts'
+import { altered, FIXTURE_KEY, makeAttempt, RETURN_URL, startFixedServer, startPaystack } from './test-rig.ts'
 
 async function startPaid(t: TestContext) {
   const rig = await startPaystack(t)
@@ -77,9 +77,9 @@ describe('a refund at Paystack', () => {
 
   it('that finds all of it given back already is the one that gave it, if it was', async (t) => {
     const lists = [[], [altered('refund', { status: 'processing' }).data]]
-    const { gateway } = await startSpeaker(t, ({ method }) =>
+    const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
-        ? refuse(400, 'Transaction has been fully reversed')
+        ? errorReply(400, 'Transaction has been fully reversed')
         : { http: 200, body: { status: true, message: '', data: lists.shift() ?? [] } },
     )
     assert.deepEqual(await gateway.refund(request()), { kind: 'pending', gatewayReference: '15581137' })
@@ -87,10 +87,10 @@ describe('a refund at Paystack', () => {
   })
 
   it('that Paystack refuses has failed, with its message and without its customer', async (t) => {
-    const { gateway } = await startSpeaker(t, ({ method }) =>
+    const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
-        ? refuse(400, 'Insufficient balance to refund owner@example.com. Please top up.')
-        : refuse(404, 'Entity not found'),
+        ? errorReply(400, 'Insufficient balance to refund owner@example.com. Please top up.')
+        : errorReply(404, 'Entity not found'),
     )
     assert.deepEqual(await gateway.refund(request()), {
       kind: 'failed',
@@ -107,7 +107,10 @@ describe('a refund at Paystack', () => {
   ] as const
   for (const [status, expected] of statuses) {
     it(`whose status is ${status} has ${expected.kind}`, async (t) => {
-      const { server, gateway } = await startSpeaker(t, { http: 200, body: altered('refund', { status }) })
+      const { server, gateway } = await startFixedServer(t, {
+        http: 200,
+        body: altered('refund', { status }),
+      })
       assert.deepEqual(await gateway.verifyRefund(request(), '15581137'), expected)
       assert.equal(server.requests[0]?.path, '/refund/15581137')
       assert.equal(server.requests[0]?.method, 'GET')
@@ -115,13 +118,16 @@ describe('a refund at Paystack', () => {
   }
 
   it('has failed when Paystack says so', async (t) => {
-    const { gateway } = await startSpeaker(t, { http: 200, body: altered('refund', { status: 'failed' }) })
+    const { gateway } = await startFixedServer(t, {
+      http: 200,
+      body: altered('refund', { status: 'failed' }),
+    })
     assert.equal((await gateway.verifyRefund(request(), '15581137')).kind, 'failed')
   })
 
   it('of another amount, currency or status than is known says nothing', async (t) => {
     for (const odd of [{ amount: 125_051 }, { currency: 'GHS' }, { status: 'reversed' }, { amount: 1.5 }]) {
-      const { gateway } = await startSpeaker(t, { http: 200, body: altered('refund', odd) })
+      const { gateway } = await startFixedServer(t, { http: 200, body: altered('refund', odd) })
       const outcome = await gateway.verifyRefund(request(), '15581137')
       assert.ok(outcome.kind === 'unknown', JSON.stringify(odd))
       assert.equal(outcome.reason, 'unreadable')
@@ -129,12 +135,15 @@ describe('a refund at Paystack', () => {
   })
 
   it('may have its amount written as text', async (t) => {
-    const { gateway } = await startSpeaker(t, { http: 200, body: altered('refund', { amount: '125050' }) })
+    const { gateway } = await startFixedServer(t, {
+      http: 200,
+      body: altered('refund', { amount: '125050' }),
+    })
     assert.equal((await gateway.verifyRefund(request(), '15581137')).kind, 'succeeded')
   })
 
   it('begins as pending', async (t) => {
-    const { gateway } = await startSpeaker(t, ({ method }) =>
+    const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
         ? { http: 200, body: readFixture('refund-created') }
         : { http: 200, body: { status: true, message: 'Refunds retrieved', data: [] } },

@@ -7,11 +7,11 @@ import { addMs, type Clock } from '../../kit/clock.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
-import { type Answer, isUnknown, quote, readAnswer, unknown } from './answer.ts'
 import { Digits, Maybe, Text } from './json.ts'
+import { isUnknown, type Reply, readReply, redact, unknown } from './response.ts'
 import { fromSubunits, toSubunits } from './wire.ts'
 
-export type Ask = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpResult>
+export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpResult>
 
 const DAY_MS = 24 * 3_600_000
 // Longer than any answer stays lost. The list takes no other filter, so it is read page by page.
@@ -20,14 +20,17 @@ const PAGE_SIZE = 100
 // Five thousand refunds in a month; who gives back more must look into the dashboard for one that got lost.
 const MAX_PAGES = 50
 
-export function openRefunds(ask: Ask, clock: Clock): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+export function createRefundVerbs(
+  call: Call,
+  clock: Clock,
+): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
   const readPage = async (page: number) => {
     const query = new URLSearchParams({
       perPage: String(PAGE_SIZE),
       page: String(page),
       from: addMs(clock.now(), -LOOK_BACK_MS).toISOString(),
     })
-    return readAnswer(await ask('GET', `/refund?${query}`))
+    return readReply(await call('GET', `/refund?${query}`))
   }
 
   const find = async (refund: RefundRequest): Promise<RefundOutcome> => {
@@ -37,7 +40,7 @@ export function openRefunds(ask: Ask, clock: Clock): Required<Pick<Gateway, 'ref
       const list = readList(answer)
       if (!list)
         return unknown('unreadable', answer.kind === 'refused' ? answer.message : 'Paystack lists no refunds')
-      const found = list.find((one) => carriesKey(one, refund))
+      const found = list.find((one) => hasKey(one, refund))
       if (found) return fromRefund(found, refund)
       if (list.length < PAGE_SIZE) return unknown('not_found', 'Paystack does not know this refund')
     }
@@ -51,17 +54,17 @@ export function openRefunds(ask: Ask, clock: Clock): Required<Pick<Gateway, 'ref
       if (earlier.kind === 'unknown' && earlier.reason === 'no_answer')
         return { ...earlier, reason: 'not_sent' }
       if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
-      const answer = readAnswer(await ask('POST', '/refund', toRefundBody(refund)))
+      const answer = readReply(await call('POST', '/refund', toRefundBody(refund)))
       if (isUnknown(answer)) return answer
-      if (answer.kind === 'said') return fromRefund(answer.data, refund)
-      return fromRefusedRefund(answer, () => find(refund))
+      if (answer.kind === 'data') return fromRefund(answer.data, refund)
+      return fromRejectedRefund(answer, () => find(refund))
     },
 
     async verifyRefund(refund, gatewayReference) {
       if (gatewayReference === null) return find(refund)
-      const answer = readAnswer(await ask('GET', `/refund/${encodeURIComponent(gatewayReference)}`))
+      const answer = readReply(await call('GET', `/refund/${encodeURIComponent(gatewayReference)}`))
       if (isUnknown(answer)) return answer
-      if (answer.kind === 'said') return fromRefund(answer.data, refund)
+      if (answer.kind === 'data') return fromRefund(answer.data, refund)
       return unknown(answer.http === 404 ? 'not_found' : 'unreadable', answer.message)
     },
   }
@@ -75,7 +78,7 @@ function toRefundBody({ attemptKey, amount, key }: RefundRequest) {
 const readRefunds = schemaReader(Type.Array(Type.Unknown()))
 
 /** Undefined when it cannot be told; Paystack may call a list without entries not found. */
-function readList(answer: Exclude<Answer, { kind: 'unknown' }>): unknown[] | undefined {
+function readList(answer: Exclude<Reply, { kind: 'unknown' }>): unknown[] | undefined {
   if (answer.kind === 'refused') return answer.http === 404 ? [] : undefined
   return readRefunds(answer.data)
 }
@@ -91,7 +94,7 @@ const readRefund = schemaReader(
   }),
 )
 
-function carriesKey(data: unknown, { key }: RefundRequest): boolean {
+function hasKey(data: unknown, { key }: RefundRequest): boolean {
   return readRefund(data)?.merchant_note?.includes(key) ?? false
 }
 
@@ -118,7 +121,7 @@ function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
     default:
       return unknown(
         'unreadable',
-        `Paystack answered a refund with a status that we do not know: ${quote(record.status)}`,
+        `Paystack answered a refund with a status that we do not know: ${redact(record.status)}`,
       )
   }
 }
@@ -134,8 +137,8 @@ function isOfAmount(
 }
 
 /** Nothing began, except where all has gone back already, which may have been this very refund a moment ago. */
-async function fromRefusedRefund(
-  { http, providerMessage, type, message }: Extract<Answer, { kind: 'refused' }>,
+async function fromRejectedRefund(
+  { http, providerMessage, type, message }: Extract<Reply, { kind: 'refused' }>,
   find: () => Promise<RefundOutcome>,
 ): Promise<RefundOutcome> {
   if (http === 429 || type === 'api_error') return unknown('no_answer', message)

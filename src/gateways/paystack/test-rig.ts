@@ -8,7 +8,7 @@ import { createHttpClient } from '../../kit/http-client.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import type { Attempt, Gateway, Outcome } from '../gateway.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from './fake.ts'
-import { readFixture } from './fake-answers.ts'
+import { readFixture } from './fake-replies.ts'
 import { PAYSTACK } from './index.ts'
 
 type Test = Pick<TestContext, 'after'>
@@ -44,7 +44,7 @@ export async function startPaystack(t: Test) {
 }
 
 /** A server that gives everybody the same answer. */
-export async function startSpeaker(
+export async function startFixedServer(
   t: Test,
   reply: FakeReply | ((request: FakeRequest) => FakeReply),
   clock?: Clock,
@@ -62,7 +62,7 @@ export async function verifyAnswer(
   http = 200,
   changes: Partial<Attempt> = {},
 ): Promise<Outcome> {
-  const { gateway } = await startSpeaker(t, { http, body })
+  const { gateway } = await startFixedServer(t, { http, body })
   return gateway.verify(makeAttempt({ key: FIXTURE_KEY, ...changes }), null)
 }
 

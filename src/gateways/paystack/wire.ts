@@ -6,10 +6,10 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { type Answer, isUnknown, quote, type Refusal, unknown } from './answer.ts'
 import { findByMessage, toFailureCode } from './declines.ts'
 import { Digits, Maybe, Text } from './json.ts'
 import { toChannels } from './rails.ts'
+import { type ErrorReply, isUnknown, type Reply, redact, unknown } from './response.ts'
 import { Credential, toSavedMethod } from './saved-method.ts'
 
 const SUBUNITS = 100n
@@ -76,9 +76,9 @@ const readPage = schemaReader(
   }),
 )
 
-export function fromInitialize(answer: Answer, key: string): StartedCheckout | Outcome {
+export function fromInitialize(answer: Reply, key: string): StartedCheckout | Outcome {
   if (isUnknown(answer)) return answer
-  if (answer.kind === 'refused') return fromRefusal(answer)
+  if (answer.kind === 'refused') return fromErrorReply(answer)
   const page = readPage(answer.data)
   if (page?.reference !== key) return unknown('unreadable', 'Paystack answered no page for this payment')
   return {
@@ -89,7 +89,7 @@ export function fromInitialize(answer: Answer, key: string): StartedCheckout | O
 }
 
 /** What Paystack would not do, so that nothing has begun; a decline by the processor behind it is the bank's word. */
-function fromRefusal({ providerMessage, type, message }: Refusal): Outcome {
+function fromErrorReply({ providerMessage, type, message }: ErrorReply): Outcome {
   const declined = { kind: 'declined', message, gatewayReference: null } as const
   switch (type) {
     case 'processor_error':
@@ -101,29 +101,29 @@ function fromRefusal({ providerMessage, type, message }: Refusal): Outcome {
       // A saved card that is of no use says so; everything else is a matter between the operator and Paystack.
       return {
         ...declined,
-        code: isDeadCard(providerMessage) ? 'invalid_card' : 'provider_unavailable',
+        code: isUnusableCard(providerMessage) ? 'invalid_card' : 'provider_unavailable',
         refused: true,
       }
   }
 }
 
-function isDeadCard(message: string): boolean {
+function isUnusableCard(message: string): boolean {
   return findByMessage(message) === 'invalid_card'
 }
 
 const readPause = schemaReader(Type.Object({ paused: Type.Literal(true) }))
 
-export function fromCharge(answer: Answer, attempt: Attempt, now: Date): Outcome {
+export function fromCharge(answer: Reply, attempt: Attempt, now: Date): Outcome {
   if (isUnknown(answer)) return answer
   // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
   if (answer.kind === 'refused')
-    return answer.http === 429 ? unknown('no_answer', answer.message) : fromRefusal(answer)
+    return answer.http === 429 ? unknown('no_answer', answer.message) : fromErrorReply(answer)
   if (readPause(answer.data)) return authenticationRequired(null)
   return fromTransaction(answer.data, attempt, now)
 }
 
 /** An answer that refuses to tell says nothing about the payment, unless it says that there is none. */
-export function fromVerify(answer: Answer, query: StatusQuery, now: Date): Outcome {
+export function fromVerify(answer: Reply, query: StatusQuery, now: Date): Outcome {
   if (isUnknown(answer)) return answer
   if (answer.kind === 'refused')
     return unknown(isNotFound(answer) ? 'not_found' : 'unreadable', answer.message)
@@ -131,7 +131,7 @@ export function fromVerify(answer: Answer, query: StatusQuery, now: Date): Outco
 }
 
 /** 404 or 400, as it comes; other reasons for 400, such as a bad key, do not speak of a reference. */
-function isNotFound({ http, providerMessage }: Refusal): boolean {
+function isNotFound({ http, providerMessage }: ErrorReply): boolean {
   return http === 404 || (http === 400 && /reference|not found/i.test(providerMessage))
 }
 
@@ -156,9 +156,9 @@ type Transaction = Type.Static<typeof Transaction>
 
 const readTransaction = schemaReader(Transaction)
 
-type About = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'isPaid'>
+type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'isPaid'>
 
-function fromTransaction(data: unknown, about: About, now: Date): Outcome {
+function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome {
   const record = readTransaction(data)
   if (!record) return unknown('unreadable', 'Paystack answered without a payment in it')
   const gatewayReference = record.id ?? record.reference
@@ -181,7 +181,7 @@ function fromTransaction(data: unknown, about: About, now: Date): Outcome {
       }
     case 'abandoned':
     case 'ongoing':
-      return isLeftAlone(about, now)
+      return isUnattended(about, now)
         ? authenticationRequired(gatewayReference)
         : { kind: 'pending', gatewayReference }
     case 'pending':
@@ -189,7 +189,7 @@ function fromTransaction(data: unknown, about: About, now: Date): Outcome {
     case 'queued':
       return { kind: 'pending', gatewayReference }
     default:
-      return unknown('unreadable', `Paystack answered a status that we do not know: ${quote(record.status)}`)
+      return unknown('unreadable', `Paystack answered a status that we do not know: ${redact(record.status)}`)
   }
 }
 
@@ -200,7 +200,7 @@ const UNATTENDED_MS = 3_600_000
  * Paystack waits for a customer whom nobody has sent there, because its answer that says so was lost. A checkout's payer
  * may always still come, so that one stays pending for as long as it is asked about.
  */
-function isLeftAlone({ operation, startedAt }: About, now: Date): boolean {
+function isUnattended({ operation, startedAt }: QueryContext, now: Date): boolean {
   return operation === 'charge' && now.getTime() - startedAt.getTime() > UNATTENDED_MS
 }
 
@@ -217,11 +217,11 @@ function reasonOf(record: Transaction) {
   const { response_code, gateway_response_code, gateway_response, message } = record
   return {
     code: toFailureCode(response_code, gateway_response_code, gateway_response, message),
-    message: quote(gateway_response || message || gateway_response_code || 'failed'),
+    message: redact(gateway_response || message || gateway_response_code || 'failed'),
   }
 }
 
-function fromSuccess(record: Transaction, { operation }: About, now: Date): Outcome {
+function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date): Outcome {
   const { amount, currency } = record
   if (amount == null || !isCurrency(currency))
     return unknown(

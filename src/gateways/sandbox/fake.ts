@@ -127,13 +127,13 @@ async function submitPayForm(rig: Rig, key: string, instrument: string): Promise
 
 function buildWebhook(rig: Rig, key: string, event: string): Webhook {
   const createdAt = rig.clock.now()
-  const hook: WebhookBody = {
+  const webhook: WebhookBody = {
     id: randomUUID(),
     type: event,
     key,
     order: randomUUID(),
     createdAt: createdAt.toISOString(),
   }
-  const body = Buffer.from(JSON.stringify(hook))
+  const body = Buffer.from(JSON.stringify(webhook))
   return { headers: { 'cowry-sandbox-signature': sign(WEBHOOK_SECRET, createdAt, body) }, body }
 }

@@ -1,4 +1,4 @@
-// Signed webhooks: the provider signs and delivers, the connector checks. A hook says which key changed and nothing
+// Signed webhooks: the provider signs and delivers, the connector checks. A webhook says which key changed and nothing
 // about money; who gets it asks.
 
 import type { Clock } from '../../kit/clock.ts'
@@ -41,7 +41,7 @@ export function createWebhookSender(app: WebhookSenderNeeds): WebhookSender {
   return {
     send(record, afterMs = 0) {
       if (!app.webhookUrl) return
-      const hook: WebhookBody = {
+      const webhook: WebhookBody = {
         id: app.random.uuid(),
         type: `${record.kind}.${record.dispute ? DISPUTED : record.status}`,
         // About a refund it tells of the payment that is given back, as other providers do.
@@ -49,7 +49,7 @@ export function createWebhookSender(app: WebhookSenderNeeds): WebhookSender {
         order: record.order,
         createdAt: app.clock.now().toISOString(),
       }
-      deliver(app, app.webhookUrl, JSON.stringify(hook), afterMs, stopped.signal).catch((error: unknown) =>
+      deliver(app, app.webhookUrl, JSON.stringify(webhook), afterMs, stopped.signal).catch((error: unknown) =>
         app.log.error('the sandbox could not send a webhook', { gateway: 'sandbox', ...errorFields(error) }),
       )
     },
@@ -111,8 +111,8 @@ export function parseSignedWebhook(
   const given = Buffer.from(match[2] ?? '', 'hex')
   if (!constantTimeEquals(given, signatureOf(secret, unixSeconds, rawBody))) return { kind: 'forged' }
   if (Math.abs(now.getTime() - unixSeconds * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
-  const hook = readWebhookBody(rawBody.toString())
-  if (!hook) return { kind: 'ignored', reason: 'not a hook that we know' }
-  const about = { kind: 'payment', key: hook.key, eventId: hook.id } as const
-  return hook.type.endsWith(`.${DISPUTED}`) ? { ...about, isDispute: true } : about
+  const webhook = readWebhookBody(rawBody.toString())
+  if (!webhook) return { kind: 'ignored', reason: 'not a webhook that we know' }
+  const about = { kind: 'payment', key: webhook.key, eventId: webhook.id } as const
+  return webhook.type.endsWith(`.${DISPUTED}`) ? { ...about, isDispute: true } : about
 }

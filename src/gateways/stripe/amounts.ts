@@ -5,14 +5,14 @@ import { type Money, money } from '../../core/money.ts'
 import type { Rail } from '../gateway.ts'
 
 // Stripe cannot present these two at all.
-const NOT_TAKEN: readonly Currency[] = ['GHS', 'SSP']
-const WITH_BANKS: readonly Currency[] = ['EUR', 'GBP', 'USD']
+const UNSUPPORTED: readonly Currency[] = ['GHS', 'SSP']
+const WITH_BANK_TRANSFERS: readonly Currency[] = ['EUR', 'GBP', 'USD']
 
-export const CURRENCIES_TAKEN = CURRENCY_CODES.filter((currency) => !NOT_TAKEN.includes(currency))
+export const SUPPORTED_CURRENCIES = CURRENCY_CODES.filter((currency) => !UNSUPPORTED.includes(currency))
 
-export const RAILS: readonly Rail[] = CURRENCIES_TAKEN.map((currency) => ({
+export const RAILS: readonly Rail[] = SUPPORTED_CURRENCIES.map((currency) => ({
   currency,
-  channels: WITH_BANKS.includes(currency) ? ['card', 'bank_transfer'] : ['card'],
+  channels: WITH_BANK_TRANSFERS.includes(currency) ? ['card', 'bank_transfer'] : ['card'],
   // Fifty cents, or what they are worth on the day in the currency in which the account settles: only for the dollar
   // is that a number.
   ...(currency === 'USD' && { minimumMinor: 50n }),

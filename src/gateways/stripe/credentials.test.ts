@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { STRIPE } from './index.ts'
-import { invalid, startSaying } from './test-rig.ts'
+import { invalid, startFixedReply } from './test-rig.ts'
 
 describe('a credential of Stripe', () => {
   const [secretKey, webhookSecret] = STRIPE.credentials
@@ -42,12 +42,12 @@ describe('a credential of Stripe', () => {
   })
 
   it('that may not read the balance is refused by a probe', async (t) => {
-    const gateway = await startSaying(t, { http: 403, body: invalid() })
+    const gateway = await startFixedReply(t, { http: 403, body: invalid() })
     assert.equal(await gateway.probe?.(), 'refused')
   })
 
   it('is not tried by a probe that reaches somebody else', async (t) => {
-    const gateway = await startSaying(t, { http: 200, body: '<h1>Welcome</h1>' })
+    const gateway = await startFixedReply(t, { http: 200, body: '<h1>Welcome</h1>' })
     assert.equal(await gateway.probe?.(), 'unreachable')
   })
 })

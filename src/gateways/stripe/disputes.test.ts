@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
 import type { HttpResult } from '../../kit/http-client.ts'
-import { fromDisputes, fromKeyQuestion } from './disputes.ts'
+import { fromDisputes, fromKeyQuery } from './disputes.ts'
 
 const PAID = money(125_050n, 'KES')
 const answered = (body: unknown, status = 200): HttpResult => ({
@@ -74,13 +74,13 @@ describe('what Stripe says of disputes', () => {
 describe('whose payment a dispute is about', () => {
   it('is told by the key that the payment carries, and is nobody of ours without one', () => {
     const intent = (metadata: object | null) => answered({ id: 'pi_1', metadata })
-    assert.deepEqual(fromKeyQuestion(intent({ cowry_key: 'ours' })), { kind: 'key', key: 'ours' })
+    assert.deepEqual(fromKeyQuery(intent({ cowry_key: 'ours' })), { kind: 'key', key: 'ours' })
     for (const metadata of [null, {}, { cowry_key: '' }, { cowry_key: 7 }])
-      assert.deepEqual(fromKeyQuestion(intent(metadata)), { kind: 'key', key: null })
+      assert.deepEqual(fromKeyQuery(intent(metadata)), { kind: 'key', key: null })
   })
 
   it('is not known while nobody answers', () => {
     const silent: HttpResult = { kind: 'unknown', error: 'timeout', code: 'TIMEOUT' }
-    assert.equal(fromKeyQuestion(silent).kind, 'unknown')
+    assert.equal(fromKeyQuery(silent).kind, 'unknown')
   })
 })

@@ -7,8 +7,8 @@ import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { DisputeReport, KeyLookup } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
-import { fromUnansweredQuestion, readReply, type Unknown, unknown } from './answers.ts'
 import { KEY_FIELD } from './forms.ts'
+import { fromQueryError, readReply, type Unknown, unknown } from './response.ts'
 import { Amount, Identity, Maybe, Metadata, Text } from './shapes.ts'
 
 const Dispute = Type.Object({ id: Identity, status: Text(50), amount: Amount, currency: Text(10) })
@@ -24,7 +24,7 @@ export const disputesPath = (intentId: string) =>
 export function fromDisputes(answer: HttpResult, paid: Money): { reports: DisputeReport[] } | Unknown {
   const reply = readReply(answer, readDisputes)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromUnansweredQuestion(reply)
+  if (reply.kind === 'error') return fromQueryError(reply)
   const reports = reply.body.data.map((dispute) => toReport(dispute, paid))
   if (reports.includes(undefined))
     return unknown('unreadable', 'Stripe answered a status of a dispute that we do not know')
@@ -58,17 +58,17 @@ function toStatus(status: string): DisputeReport['status'] | null | undefined {
 
 /** Told in the currency of the bank it may differ from what was paid: then all of that is disputed. */
 function amountOf({ amount, currency }: Dispute, paid: Money): Money {
-  const told = fromAmount(amount, currency)
-  return told?.currency === paid.currency ? told : paid
+  const reported = fromAmount(amount, currency)
+  return reported?.currency === paid.currency ? reported : paid
 }
 
 const readIntent = schemaReader(Type.Object({ id: Identity, metadata: Maybe(Metadata) }))
 
 /** Our key in a payment of Stripe's: other software on the account makes payments without one. */
-export function fromKeyQuestion(answer: HttpResult): KeyLookup {
+export function fromKeyQuery(answer: HttpResult): KeyLookup {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromUnansweredQuestion(reply)
+  if (reply.kind === 'error') return fromQueryError(reply)
   const key = reply.body.metadata?.[KEY_FIELD]
   return { kind: 'key', key: typeof key === 'string' && key !== '' ? key : null }
 }

@@ -1,4 +1,4 @@
-// For tests: the forms that Stripe takes, field by field, and how it complains about them. Written from the facts about
+// For tests: the forms that Stripe takes, field by field, and the errors it answers. Written from the facts about
 // the provider and not from the connector, so that a field which Stripe would not take is noticed here.
 
 import type { FakeReply } from '../fake-server.ts'
@@ -64,35 +64,35 @@ export const REFUND_RULES: readonly Rule[] = [
   metadata('metadata'),
 ]
 
-/** The fields of a form that Stripe would take, or its complaint about the first that it would not. */
+/** The fields of a form that Stripe would take, or its error about the first that it would not. */
 export function readFields(text: string, rules: readonly Rule[]): Fields | FakeReply {
   const fields = new Map(new URLSearchParams(text))
   for (const [name, value] of fields) {
     const rule = rules.find((one) => one.name.test(name))
-    if (!rule) return complain('parameter_unknown', name, `Received unknown parameter: ${name}`)
-    if (value === '') return complain('parameter_invalid_empty', name, 'You passed an empty string.')
+    if (!rule) return errorReply('parameter_unknown', name, `Received unknown parameter: ${name}`)
+    if (value === '') return errorReply('parameter_invalid_empty', name, 'You passed an empty string.')
     if (!rule.value.test(value)) {
       const isEmail = name === 'customer_email'
       const code = isEmail ? 'email_invalid' : 'parameter_invalid'
-      return complain(code, name, isEmail ? `Invalid email address: ${value}` : `Invalid ${name}: ${value}`)
+      return errorReply(code, name, isEmail ? `Invalid email address: ${value}` : `Invalid ${name}: ${value}`)
     }
   }
   const missing = rules.find((rule) => rule.required !== undefined && !fields.has(rule.required))?.required
-  if (missing) return complain('parameter_missing', missing, `Missing required param: ${missing}.`)
+  if (missing) return errorReply('parameter_missing', missing, `Missing required param: ${missing}.`)
   return fields
 }
 
 // The currencies that Stripe does not present, and the amounts that it does not charge in the others.
-export function complainAboutMoney(currency: string, amount: string, param: string): FakeReply | undefined {
+export function moneyError(currency: string, amount: string, param: string): FakeReply | undefined {
   if (currency === 'ghs' || currency === 'ssp')
-    return complain(undefined, 'currency', `Invalid currency: ${currency}.`)
+    return errorReply(undefined, 'currency', `Invalid currency: ${currency}.`)
   if (currency === 'ugx' && !amount.endsWith('00'))
-    return complain(undefined, param, 'Currency UGX must be evenly divisible by 100.')
-  if (amount.length > 16) return complain('amount_too_large', param, 'Amount must be no more than that.')
+    return errorReply(undefined, param, 'Currency UGX must be evenly divisible by 100.')
+  if (amount.length > 16) return errorReply('amount_too_large', param, 'Amount must be no more than that.')
   return undefined
 }
 
-export function complain(code: string | undefined, param: string, message: string, http = 400): FakeReply {
+export function errorReply(code: string | undefined, param: string, message: string, http = 400): FakeReply {
   return { http, body: { error: { type: 'invalid_request_error', code, param, message } } }
 }
 

@@ -8,25 +8,7 @@ import type { ChargeManner, FakeProvider, RefundManner, Webhook } from '../confo
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import type { DisputeReport } from '../gateway.ts'
 import {
-  type Books,
-  expireByTime,
-  expireSession,
-  finish,
-  makeIntent,
-  makeMethod,
-  makeRefund,
-  makeSession,
-  newId,
-  openBooks,
-  readFixture,
-  readObject,
-  type Stripe,
-  scaleOf,
-  seconds,
-  setDispute,
-} from './fake-books.ts'
-import {
-  complain,
+  errorReply,
   type Fields,
   INTENT_RULES,
   isReply,
@@ -34,13 +16,31 @@ import {
   readFields,
   SESSION_RULES,
 } from './fake-forms.ts'
+import {
+  createFakeState,
+  expireByTime,
+  expireSession,
+  type FakeState,
+  finish,
+  makeIntent,
+  makeMethod,
+  makeRefund,
+  makeSession,
+  newId,
+  readFixture,
+  readObject,
+  type Stripe,
+  scaleOf,
+  seconds,
+  setDispute,
+} from './fake-state.ts'
 
 export const FAKE_SECRET_KEY = 'sk_test_made0up0key0of0the0tests'
 export const FAKE_WEBHOOK_SECRET = 'whsec_made0up0secret0of0the0tests'
 
 export interface FakeStripe extends FakeProvider {
   /** The next request that makes something is executed, and its answer is a 500 for as long as its key lives. */
-  failInside(): void
+  failAfterExecuting(): void
   savedCredential(manner: ChargeManner): string
   endRefunds(manner: RefundManner): void
   refunds(attemptKey: string): readonly bigint[]
@@ -48,53 +48,55 @@ export interface FakeStripe extends FakeProvider {
   dispute(key: string, status: DisputeReport['status']): Webhook
 }
 
-interface Remembered {
+interface CachedReply {
   request: string
   reply: FakeReply
   atMs: number
 }
 
-interface Memory {
-  keys: Map<string, Remembered>
-  failsInside: boolean
+interface IdempotencyState {
+  keys: Map<string, CachedReply>
+  failsAfterExecuting: boolean
 }
 
 const KEY_LIFE_MS = 24 * 3_600_000
 
 export async function startFakeStripe(t: TestContext, clock: Clock = systemClock): Promise<FakeStripe> {
-  const books = openBooks(clock)
-  const memory: Memory = { keys: new Map(), failsInside: false }
-  const server = await startFakeServer(t, async (request) => answer(books, memory, request), { errorBody })
+  const state = createFakeState(clock)
+  const idempotency: IdempotencyState = { keys: new Map(), failsAfterExecuting: false }
+  const server = await startFakeServer(t, async (request) => answer(state, idempotency, request), {
+    errorBody,
+  })
   const paid = (key: string) =>
-    [...books.intents.values()].filter(
+    [...state.intents.values()].filter(
       ({ metadata, status }) => metadata.cowry_key === key && status === 'succeeded',
     )
   return {
     server,
-    finish: (key, ending) => finish(books, key, ending),
+    finish: (key, ending) => finish(state, key, ending),
     executions: (key) => paid(key).length,
     savedCredential(manner) {
-      const method = makeMethod(books, newId('cus'), manner)
+      const method = makeMethod(state, newId('cus'), manner)
       return JSON.stringify({ customer: method.customer, payment_method: method.id })
     },
     endRefunds(manner) {
-      books.refundManner = manner
+      state.refundManner = manner
     },
     refunds: (key) =>
-      [...books.refunds.values()]
+      [...state.refunds.values()]
         .filter(({ status, metadata }) => status !== 'failed' && metadata.cowry_key === key)
         .map(({ amount, currency }) => BigInt(amount) / scaleOf(currency)),
     dispute(key, status) {
       const [intent] = paid(key)
       if (!intent) throw new Error(`the fake Stripe has no payment for ${key}`)
-      const object = structuredClone(setDispute(books, intent, status))
+      const object = structuredClone(setDispute(state, intent, status))
       const type = `charge.dispute.${status === 'open' ? 'created' : 'closed'}`
-      return sign(books, { ...readFixture('event'), id: newId('evt'), type, data: { object } })
+      return sign(state, { ...readFixture('event'), id: newId('evt'), type, data: { object } })
     },
-    failInside() {
-      memory.failsInside = true
+    failAfterExecuting() {
+      idempotency.failsAfterExecuting = true
     },
-    webhook: (key, event) => makeWebhook(books, key, event),
+    webhook: (key, event) => makeWebhook(state, key, event),
   }
 }
 
@@ -104,56 +106,56 @@ function errorBody(http: number): Stripe {
   return { error: { type, code, message: 'An error of the fake.' } }
 }
 
-function answer(books: Books, memory: Memory, request: FakeRequest): FakeReply {
+function answer(state: FakeState, idempotency: IdempotencyState, request: FakeRequest): FakeReply {
   if (request.headers.authorization !== `Bearer ${FAKE_SECRET_KEY}`)
     return { http: 401, body: readFixture('error-invalid-key') }
   if (request.headers['stripe-version'] !== '2023-08-16')
-    return complain(undefined, 'stripe-version', 'The tests pin the version.')
-  for (const session of books.sessions.values()) expireByTime(books, session)
-  if (request.method === 'GET') return readObject(books, request)
+    return errorReply(undefined, 'stripe-version', 'The tests pin the version.')
+  for (const session of state.sessions.values()) expireByTime(state, session)
+  if (request.method === 'GET') return readObject(state, request)
   if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
-    return complain(undefined, 'content-type', 'Request bodies are form-encoded.')
-  return writeOnce(books, memory, request)
+    return errorReply(undefined, 'content-type', 'Request bodies are form-encoded.')
+  return writeOnce(state, idempotency, request)
 }
 
 /** What execution has begun for is replayed under its key; what was refused before is forgotten at once. */
-function writeOnce(books: Books, memory: Memory, request: FakeRequest): FakeReply {
+function writeOnce(state: FakeState, idempotency: IdempotencyState, request: FakeRequest): FakeReply {
   const key = request.headers['idempotency-key']
   const fingerprint = `${request.path}?${request.text}`
-  const nowMs = books.clock.now().getTime()
-  const known = key === undefined ? undefined : memory.keys.get(key)
+  const nowMs = state.clock.now().getTime()
+  const known = key === undefined ? undefined : idempotency.keys.get(key)
   if (known && nowMs - known.atMs < KEY_LIFE_MS) {
     if (known.request !== fingerprint) return { http: 400, body: readFixture('error-idempotency') }
     return { ...known.reply, headers: { 'idempotent-replayed': 'true' } }
   }
-  const reply = write(books, request)
+  const reply = write(state, request)
   if (reply.http !== 200 && reply.http !== 402) return reply
-  const told = memory.failsInside ? { http: 500, body: errorBody(500) } : reply
-  memory.failsInside = false
-  // Stored as it is now: the books move on, the first answer does not.
+  const sent = idempotency.failsAfterExecuting ? { http: 500, body: errorBody(500) } : reply
+  idempotency.failsAfterExecuting = false
+  // Stored as it is now: the state moves on, the first answer does not.
   if (key !== undefined)
-    memory.keys.set(key, { request: fingerprint, reply: structuredClone(told), atMs: nowMs })
-  return told
+    idempotency.keys.set(key, { request: fingerprint, reply: structuredClone(sent), atMs: nowMs })
+  return sent
 }
 
-interface Door {
+interface Endpoint {
   rules: typeof SESSION_RULES
-  make(books: Books, fields: Fields): FakeReply
+  make(state: FakeState, fields: Fields): FakeReply
 }
 
-const DOORS: Readonly<Record<string, Door>> = {
+const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/v1/checkout/sessions': { rules: SESSION_RULES, make: makeSession },
   '/v1/payment_intents': { rules: INTENT_RULES, make: makeIntent },
   '/v1/refunds': { rules: REFUND_RULES, make: makeRefund },
 }
 
-function write(books: Books, { path, text }: FakeRequest): FakeReply {
+function write(state: FakeState, { path, text }: FakeRequest): FakeReply {
   const expired = /^\/v1\/checkout\/sessions\/([^/]+)\/expire$/.exec(path)?.[1]
-  if (expired !== undefined) return expireSession(books, expired)
-  const door = DOORS[path]
-  if (!door) return complain(undefined, 'url', `Unrecognized request URL (POST: ${path}).`, 404)
-  const fields = readFields(text, door.rules)
-  return isReply(fields) ? fields : door.make(books, fields)
+  if (expired !== undefined) return expireSession(state, expired)
+  const endpoint = ENDPOINTS[path]
+  if (!endpoint) return errorReply(undefined, 'url', `Unrecognized request URL (POST: ${path}).`, 404)
+  const fields = readFields(text, endpoint.rules)
+  return isReply(fields) ? fields : endpoint.make(state, fields)
 }
 
 const OBJECT_OF_EVENT: readonly [RegExp, (key: string) => Stripe][] = [
@@ -164,10 +166,10 @@ const OBJECT_OF_EVENT: readonly [RegExp, (key: string) => Stripe][] = [
   [/./, () => readFixture('payment-intent')],
 ]
 
-function makeWebhook(books: Books, key: string, type = 'checkout.session.completed'): Webhook {
+function makeWebhook(state: FakeState, key: string, type = 'checkout.session.completed'): Webhook {
   const object = OBJECT_OF_EVENT.find(([pattern]) => pattern.test(type))?.[1](key)
   const metadata = { ...object.metadata, ...(object.object !== 'dispute' && { cowry_key: key }) }
-  return sign(books, {
+  return sign(state, {
     ...readFixture('event'),
     id: newId('evt'),
     type,
@@ -175,9 +177,9 @@ function makeWebhook(books: Books, key: string, type = 'checkout.session.complet
   })
 }
 
-function sign(books: Books, event: Stripe): Webhook {
+function sign(state: FakeState, event: Stripe): Webhook {
   const body = Buffer.from(JSON.stringify(event))
-  return { headers: { 'stripe-signature': signEvent(FAKE_WEBHOOK_SECRET, seconds(books), body) }, body }
+  return { headers: { 'stripe-signature': signEvent(FAKE_WEBHOOK_SECRET, seconds(state), body) }, body }
 }
 
 export function signEvent(secret: string, unixSeconds: number, body: Buffer): string {

@@ -6,17 +6,17 @@ import type { HttpResult } from '../../kit/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { RAILS } from './amounts.ts'
-import { unknown } from './answers.ts'
-import { disputesPath, fromDisputes, fromKeyQuestion } from './disputes.ts'
+import { disputesPath, fromDisputes, fromKeyQuery } from './disputes.ts'
 import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
-import { readSignedEvent } from './hooks.ts'
-import { fromRefund, fromRefundQuestion } from './refunds.ts'
+import { fromRefund, fromRefundQuery } from './refunds.ts'
+import { unknown } from './response.ts'
+import { readSignedEvent } from './webhooks.ts'
 import {
   fromCharge,
   fromExpiry,
-  fromIntentQuestion,
+  fromIntentQuery,
   fromProbe,
-  fromSessionQuestion,
+  fromSessionQuery,
   fromStart,
   readIntentId,
 } from './wire.ts'
@@ -42,7 +42,7 @@ const SECRET_KEY: CredentialField = {
   meaning:
     'The secret key of the Stripe account, or a restricted key that may write Checkout Sessions, PaymentIntents, ' +
     'Customers and Refunds and read PaymentMethods, Disputes and the Balance.',
-  validate: complainAboutKey,
+  validate: validateSecretKey,
 }
 
 const WEBHOOK_SECRET: CredentialField = {
@@ -58,7 +58,7 @@ const WEBHOOK_SECRET: CredentialField = {
       : 'must begin with whsec_: it is shown in the Stripe dashboard as the signing secret of the webhook endpoint',
 }
 
-function complainAboutKey(text: string, mode: Mode): string | undefined {
+function validateSecretKey(text: string, mode: Mode): string | undefined {
   if (text.startsWith('pk_')) return 'is a publishable key; the secret key begins with sk_ or rk_'
   const keyMode = /^(?:sk|rk)_(test|live)_[\x21-\x7e]+$/.exec(text)?.[1]
   if (keyMode === undefined)
@@ -109,7 +109,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
   const readSession = (id: string) => read(`${SESSIONS}/${encodeURIComponent(id)}?${WITH_CARD}`)
 
   /** When Stripe does not say when it was paid, it was before now. */
-  const dated = (outcome: Outcome): Outcome =>
+  const withPaidAt = (outcome: Outcome): Outcome =>
     outcome.kind === 'succeeded' && Number.isNaN(outcome.paidAt.getTime())
       ? { ...outcome, paidAt: clock.now() }
       : outcome
@@ -120,7 +120,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     if (reference === null) return NO_REFERENCE
     const isSession = operation === 'checkout'
     const answer = await (isSession ? readSession(reference) : readIntent(reference))
-    const outcome = dated(isSession ? fromSessionQuestion(answer, key) : fromIntentQuestion(answer, key))
+    const outcome = withPaidAt(isSession ? fromSessionQuery(answer, key) : fromIntentQuery(answer, key))
     if (!isPaid || outcome.kind !== 'succeeded') return outcome
     return withDisputes(outcome, isSession ? readIntentId(answer) : reference)
   }
@@ -145,13 +145,13 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     async startCheckout(attempt, _choice, returnUrl) {
       const form = toCheckoutForm(attempt, returnUrl)
       const started = fromStart(await write(SESSIONS, form, attempt.key), attempt.key)
-      return started.kind === 'started' ? started : dated(started)
+      return started.kind === 'started' ? started : withPaidAt(started)
     },
 
     async chargeSaved(attempt, credentialText) {
       const credential = readCredential(credentialText)
       if (!credential) return UNUSABLE_CREDENTIAL
-      return dated(
+      return withPaidAt(
         fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key), attempt.key),
       )
     },
@@ -177,10 +177,10 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
     async verifyRefund(refund, reference) {
       if (reference === null) return NO_REFERENCE
-      return fromRefundQuestion(await read(`${REFUNDS}/${encodeURIComponent(reference)}`), refund)
+      return fromRefundQuery(await read(`${REFUNDS}/${encodeURIComponent(reference)}`), refund)
     },
 
-    findKey: async (intentId) => fromKeyQuestion(await readIntent(intentId)),
+    findKey: async (intentId) => fromKeyQuery(await readIntent(intentId)),
 
     probe: async () => fromProbe(await read('/v1/balance')),
 

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
 import type { FakeReply } from '../fake-server.ts'
 import type { Outcome, StartedCheckout } from '../gateway.ts'
-import { readFixture } from './fake-books.ts'
+import { readFixture } from './fake-state.ts'
 import { STRIPE } from './index.ts'
 import {
   CARD,
@@ -15,7 +15,7 @@ import {
   makeCharge,
   QUOTED,
   RETURN_URL,
-  startSaying,
+  startFixedReply,
   startStripe,
 } from './test-rig.ts'
 
@@ -36,7 +36,7 @@ const intent = readFixture('payment-intent')
 
 describe('a session of Stripe', () => {
   it('that was paid tells everything', async (t) => {
-    const gateway = await startSaying(t, { http: 200, body: paidSession })
+    const gateway = await startFixedReply(t, { http: 200, body: paidSession })
     assert.deepEqual(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE), {
       kind: 'succeeded',
       gatewayReference: REFERENCE,
@@ -109,7 +109,7 @@ describe('a session of Stripe', () => {
   ]
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes).slice(0, 120)} is ${expected}`, async (t) => {
-      const gateway = await startSaying(t, { http: 200, body: { ...paidSession, ...changes } })
+      const gateway = await startFixedReply(t, { http: 200, body: { ...paidSession, ...changes } })
       assert.equal(sumOf(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)), expected)
     })
   }
@@ -141,7 +141,7 @@ describe('a session of Stripe', () => {
   ]
   for (const [title, body, fingerprint] of methods) {
     it(`that was paid saves ${title}`, async (t) => {
-      const gateway = await startSaying(t, { http: 200, body })
+      const gateway = await startFixedReply(t, { http: 200, body })
       const outcome = await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)
       assert.ok(outcome.kind === 'succeeded')
       assert.equal(outcome.savedMethod?.fingerprint ?? null, fingerprint)
@@ -177,7 +177,7 @@ describe('a session of Stripe', () => {
 describe('a cancellation at Stripe', () => {
   it('is unknown when Stripe has too much to do, whichever way it says so', async (t) => {
     for (const http of [400, 429]) {
-      const gateway = await startSaying(t, { http, body: readFixture('error-rate-limit') })
+      const gateway = await startFixedReply(t, { http, body: readFixture('error-rate-limit') })
       assert.equal((await gateway.cancel?.(makeAttempt(), REFERENCE))?.kind, 'unknown')
     }
   })
@@ -207,7 +207,7 @@ describe('a payment of Stripe', () => {
   ]
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes)} is ${expected}, in answer to a charge and to a query`, async (t) => {
-      const gateway = await startSaying(t, { http: 200, body: { ...intent, ...changes } })
+      const gateway = await startFixedReply(t, { http: 200, body: { ...intent, ...changes } })
       assert.equal(sumOf(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
       const charged = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       assert.ok(charged)
@@ -234,14 +234,14 @@ describe('an answer of Stripe about another payment', () => {
       [200, { ...stranger, status: 'canceled' }],
       [402, { error: { ...declined402.error, payment_intent: { ...stranger, status: 'canceled' } } }],
     ] as const) {
-      const gateway = await startSaying(t, { http, body })
+      const gateway = await startFixedReply(t, { http, body })
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       assert.ok(charge?.kind === 'unknown' && charge.reason === 'unreadable')
     }
   })
 
   it('that was paid carries the key of the other one', async (t) => {
-    const gateway = await startSaying(t, { http: 200, body: stranger })
+    const gateway = await startFixedReply(t, { http: 200, body: stranger })
     const outcome = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
     assert.ok(outcome.kind === 'succeeded')
     assert.equal(outcome.key, stranger.metadata.cowry_key)
@@ -329,7 +329,7 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
 describe('an error of Stripe', () => {
   for (const [title, reply, charged, asked] of ERRORS) {
     it(`${title} makes a charge ${charged} and an answer ${asked}, in messages that quote nothing`, async (t) => {
-      const gateway = await startSaying(t, reply)
+      const gateway = await startFixedReply(t, reply)
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       const answer = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
       assert.ok(charge)
@@ -349,7 +349,7 @@ describe('an error of Stripe', () => {
       [400, readFixture('error-rate-limit')],
       [400, invalid({ code: 'lock_timeout' })],
     ] as const) {
-      const gateway = await startSaying(t, { http, body })
+      const gateway = await startFixedReply(t, { http, body })
       const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
       assert.equal(sumOf(outcome), 'provider_unavailable, refused')
     }
@@ -357,7 +357,7 @@ describe('an error of Stripe', () => {
 
   it('tells the operator which credential it is about, and which request to look up', async (t) => {
     const body = readFixture('error-invalid-key')
-    const gateway = await startSaying(t, { http: 401, body, headers: { 'request-id': 'req_Abc123' } })
+    const gateway = await startFixedReply(t, { http: 401, body, headers: { 'request-id': 'req_Abc123' } })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'declined')
     assert.equal(
@@ -367,7 +367,7 @@ describe('an error of Stripe', () => {
   })
 
   it('names the field that Stripe did not take', async (t) => {
-    const gateway = await startSaying(t, { http: 400, body: readFixture('error-invalid-email') })
+    const gateway = await startFixedReply(t, { http: 400, body: readFixture('error-invalid-email') })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'declined')
     assert.equal(outcome.message, 'Stripe: HTTP 400, invalid_request_error, email_invalid, customer_email')

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
 import type { FakeReply } from '../fake-server.ts'
-import { readFixture } from './fake-books.ts'
-import { invalid, makeCharge, makeRefund, QUOTED, startSaying, startStripe } from './test-rig.ts'
+import { readFixture } from './fake-state.ts'
+import { invalid, makeCharge, makeRefund, QUOTED, startFixedReply, startStripe } from './test-rig.ts'
 
 describe('a refund at Stripe', () => {
   const refund = readFixture('refund')
@@ -23,7 +23,7 @@ describe('a refund at Stripe', () => {
   ]
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes)} is ${expected}`, async (t) => {
-      const gateway = await startSaying(t, { http: 200, body: { ...refund, ...changes } })
+      const gateway = await startFixedReply(t, { http: 200, body: { ...refund, ...changes } })
       for (const outcome of [
         await gateway.refund?.(request),
         await gateway.verifyRefund?.(request, refund.id),
@@ -51,7 +51,7 @@ describe('a refund at Stripe', () => {
   ]
   for (const [title, reply, expected] of errors) {
     it(`is ${expected} for ${title}`, async (t) => {
-      const gateway = await startSaying(t, reply)
+      const gateway = await startFixedReply(t, reply)
       const outcome = await gateway.refund?.(request)
       assert.ok(outcome)
       assert.equal(outcome.kind === 'unknown' ? outcome.reason : outcome.kind, expected)

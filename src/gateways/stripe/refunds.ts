@@ -7,15 +7,8 @@ import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
-import {
-  describeError,
-  type ErrorReply,
-  fromUnansweredQuestion,
-  isBusy,
-  readReply,
-  unknown,
-} from './answers.ts'
 import { REFUND_KEY_FIELD } from './forms.ts'
+import { describeError, type ErrorReply, fromQueryError, isBusy, readReply, unknown } from './response.ts'
 import { Amount, Identity, Maybe, Metadata, Text } from './shapes.ts'
 
 const Refund = Type.Object({
@@ -36,10 +29,10 @@ export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOu
   return reply.kind === 'error' ? fromFailedRefund(reply) : toOutcome(reply.body, request)
 }
 
-export function fromRefundQuestion(answer: HttpResult, request: RefundRequest): RefundOutcome {
+export function fromRefundQuery(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer, readRefund)
   if (reply.kind === 'unknown') return reply
-  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : toOutcome(reply.body, request)
+  return reply.kind === 'error' ? fromQueryError(reply) : toOutcome(reply.body, request)
 }
 
 /**
@@ -47,11 +40,11 @@ export function fromRefundQuestion(answer: HttpResult, request: RefundRequest): 
  * refund goes through once they are over.
  */
 function fromFailedRefund(reply: ErrorReply): RefundOutcome {
-  const isVerdict = [400, 402, 404].includes(reply.http)
+  const isFinalStatus = [400, 402, 404].includes(reply.http)
   const isOfRequest = reply.error?.type === 'invalid_request_error' || reply.error?.type === 'card_error'
-  if (isVerdict && isOfRequest && !isBusy(reply))
+  if (isFinalStatus && isOfRequest && !isBusy(reply))
     return { kind: 'failed', message: describeError(reply), gatewayReference: null }
-  return fromUnansweredQuestion(reply)
+  return fromQueryError(reply)
 }
 
 function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
@@ -74,11 +67,13 @@ function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
 
 function matchesRequest(
   { amount, currency, metadata }: Refund,
-  { key, amount: asked }: RefundRequest,
+  { key, amount: requested }: RefundRequest,
 ): boolean {
   const refunded = fromAmount(amount, currency)
-  const itsKey = metadata?.[REFUND_KEY_FIELD]
-  return refunded !== undefined && equals(refunded, asked) && (itsKey === undefined || itsKey === key)
+  const refundKey = metadata?.[REFUND_KEY_FIELD]
+  return (
+    refunded !== undefined && equals(refunded, requested) && (refundKey === undefined || refundKey === key)
+  )
 }
 
 function describeFailure({ status, failure_reason: reason }: Refund): string {

@@ -83,7 +83,7 @@ const KEY = '0b8e1c4a-51d3-4b6f-9d0e-6d3a5f0c7e21'
 const STARTED = new Date('2026-11-15T12:00:00.000Z')
 
 /** What reached the fake, in bytes, but for the headers that HTTP itself needs. */
-function told(request: FakeRequest | undefined) {
+function requestOf(request: FakeRequest | undefined) {
   assert.ok(request)
   const { host: _host, connection: _connection, 'content-length': _length, ...headers } = request.headers
   const query = request.query.size > 0 ? `?${request.query}` : ''
@@ -100,7 +100,7 @@ describe('Stripe is sent', () => {
     const attempt = makeAttempt({ key: KEY, description: 'Tea & “cakes”, 100%', startedAt: STARTED })
     await gateway.startCheckout(attempt, CARD, RETURN_URL)
     const name = 'Tea%20%26%20%E2%80%9Ccakes%E2%80%9D%2C%20100%25'
-    assert.deepEqual(told(provider.server.requests[0]), {
+    assert.deepEqual(requestOf(provider.server.requests[0]), {
       line: 'POST /v1/checkout/sessions',
       headers: { ...WRITING, 'idempotency-key': KEY },
       text: [
@@ -130,7 +130,7 @@ describe('Stripe is sent', () => {
     const credential = provider.savedCredential('approves')
     const { customer, payment_method: method } = JSON.parse(credential)
     await gateway.chargeSaved?.(makeCharge({ key: KEY, description: null }), credential)
-    assert.deepEqual(told(provider.server.requests[0]), {
+    assert.deepEqual(requestOf(provider.server.requests[0]), {
       line: 'POST /v1/payment_intents',
       headers: { ...WRITING, 'idempotency-key': KEY },
       text: [
@@ -171,7 +171,7 @@ describe('Stripe is sent', () => {
     await gateway.verifyRefund?.(refund, 're_1')
     await gateway.probe?.()
     const session = `/v1/checkout/sessions/${started.gatewayReference}`
-    assert.deepEqual(provider.server.requests.map(told), [
+    assert.deepEqual(provider.server.requests.map(requestOf), [
       { line: `GET ${session}${EXPANDED}`, headers: READING, text: '' },
       { line: 'GET /v1/payment_intents/pi_1', headers: READING, text: '' },
       { line: `POST ${session}/expire`, headers: WRITING, text: '' },
@@ -342,7 +342,7 @@ describe('Stripe, when an answer is lost,', () => {
     const { gateway, provider, clock } = await startStripe(t)
     const credential = provider.savedCredential('approves')
     const charge = makeCharge()
-    provider.failInside()
+    provider.failAfterExecuting()
     for (let round = 0; round < 3; round += 1) {
       const outcome = await submit(gateway, charge, credential)
       assert.ok(outcome.kind === 'unknown' && outcome.reason === 'no_answer')

@@ -17,11 +17,11 @@ export const RETURN_URL = `${PUBLIC_URL}/pay/return`
 /** The key of the objects in fixtures/. */
 export const FIXTURE_KEY = '3f0c8f52-6f0e-4f0b-9a55-0d9b1f1c2a77'
 
-export interface MovedClock extends Clock {
+export interface TestClock extends Clock {
   move(ms: number): void
 }
 
-export function frozenClock(at = systemClock.now()): MovedClock {
+export function createTestClock(at = systemClock.now()): TestClock {
   let now = at
   return {
     now: () => now,
@@ -35,18 +35,18 @@ export function frozenClock(at = systemClock.now()): MovedClock {
 export interface StripeRig {
   provider: FakeStripe
   gateway: Gateway
-  clock: MovedClock
+  clock: TestClock
 }
 
 export async function startStripe(t: TestContext): Promise<StripeRig> {
-  const clock = frozenClock()
+  const clock = createTestClock()
   const provider = await startFakeStripe(t, clock)
   return { provider, gateway: openOn(t, provider.server, clock), clock }
 }
 
 /** The connector before a server that gives the same answer to everything. */
-export async function startSaying(t: TestContext, reply: FakeReply): Promise<Gateway> {
-  return openOn(t, await startFakeServer(t, async () => reply), frozenClock())
+export async function startFixedReply(t: TestContext, reply: FakeReply): Promise<Gateway> {
+  return openOn(t, await startFakeServer(t, async () => reply), createTestClock())
 }
 
 export function openOn(

@@ -5,21 +5,21 @@ import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
-import { CURRENCIES_TAKEN, fromAmount } from './amounts.ts'
+import { fromAmount, SUPPORTED_CURRENCIES } from './amounts.ts'
+import { toFailureCode } from './declines.ts'
+import { type Credential, KEY_FIELD } from './forms.ts'
 import {
   describeError,
   describeReasons,
   type ErrorReply,
-  fromUnansweredQuestion,
+  fromQueryError,
   isBusy,
   readReply,
   refused,
   type StripeError,
   type Unknown,
   unknown,
-} from './answers.ts'
-import { toFailureCode } from './declines.ts'
-import { type Credential, KEY_FIELD } from './forms.ts'
+} from './response.ts'
 import { Amount, Identity, idOf, Maybe, Metadata, Text, UnixSeconds } from './shapes.ts'
 
 const MAX_URL = 5_000
@@ -92,16 +92,16 @@ export function fromCharge(answer: HttpResult, key: string): Outcome {
   return isBusy(reply) ? unknown('no_answer', describeError(reply)) : fromFailedSubmission(reply, key)
 }
 
-export function fromSessionQuestion(answer: HttpResult, key: string): Outcome {
+export function fromSessionQuery(answer: HttpResult, key: string): Outcome {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
-  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromSession(reply.body, key)
+  return reply.kind === 'error' ? fromQueryError(reply) : fromSession(reply.body, key)
 }
 
-export function fromIntentQuestion(answer: HttpResult, key: string): Outcome {
+export function fromIntentQuery(answer: HttpResult, key: string): Outcome {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
-  return reply.kind === 'error' ? fromUnansweredQuestion(reply) : fromIntent(reply.body, key)
+  return reply.kind === 'error' ? fromQueryError(reply) : fromIntent(reply.body, key)
 }
 
 /** Whether the session was closed by this request, or Stripe says that there is nothing open to close. */
@@ -110,14 +110,14 @@ export function fromExpiry(answer: HttpResult): 'expired' | 'not_open' | Unknown
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'body') return 'expired'
   const isNotOpen = reply.http === 400 && reply.error?.type === 'invalid_request_error'
-  return isNotOpen && !isBusy(reply) ? 'not_open' : fromUnansweredQuestion(reply)
+  return isNotOpen && !isBusy(reply) ? 'not_open' : fromQueryError(reply)
 }
 
 /** The payment behind a session, which is what money is given back for. */
 export function readIntentId(answer: HttpResult): string | Unknown {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromUnansweredQuestion(reply)
+  if (reply.kind === 'error') return fromQueryError(reply)
   return idOf(reply.body.payment_intent) ?? unknown('unreadable', 'the session has no payment')
 }
 
@@ -155,7 +155,7 @@ function fromInvalidRequest(error: StripeError, message: string): Outcome {
 /** A success of another payment is for settle to see; anything else about another payment says nothing about this one. */
 function fromSession(session: Session, key: string): Outcome {
   const outcome = readSessionState(session)
-  return outcome.kind === 'succeeded' || session.client_reference_id === key ? outcome : anotherPayment()
+  return outcome.kind === 'succeeded' || session.client_reference_id === key ? outcome : wrongPayment()
 }
 
 function readSessionState(session: Session): Outcome {
@@ -225,10 +225,10 @@ function fromPaidSession(session: Session): Outcome {
 /** As with a session: only a success is told of another payment. */
 function fromIntent(intent: Intent, key: string, error?: StripeError): Outcome {
   const outcome = readIntentState(intent, error)
-  return outcome.kind === 'succeeded' || intent.metadata?.[KEY_FIELD] === key ? outcome : anotherPayment()
+  return outcome.kind === 'succeeded' || intent.metadata?.[KEY_FIELD] === key ? outcome : wrongPayment()
 }
 
-function anotherPayment(): Outcome {
+function wrongPayment(): Outcome {
   return unknown('unreadable', 'Stripe answered about another payment than the one it was asked about')
 }
 
@@ -293,7 +293,7 @@ function toSavedMethod(method: unknown, customer: string | null): SavedMethod | 
       country: card.country ?? null,
     },
     mobileMoney: null,
-    currencies: CURRENCIES_TAKEN,
+    currencies: SUPPORTED_CURRENCIES,
   }
 }
 

@@ -50,7 +50,7 @@ export function readReply(answer: HttpResult): Reply {
 }
 
 /** Errors that say nothing about the matter, and what an operator should know of them; undefined for all others. */
-export function describeFrontDoor(http: number): string | undefined {
+export function describeAccessError(http: number): string | undefined {
   switch (http) {
     case 401:
       return 'Flutterwave does not accept the secret key (HTTP 401)'
@@ -64,7 +64,7 @@ export function describeFrontDoor(http: number): string | undefined {
 }
 
 /** Errors that begin nothing: a 200 may carry them too. A conflict (409) is none: the same key may be at work. */
-export function isComplaint(http: number): boolean {
+export function isRejection(http: number): boolean {
   return http < 300 || http === 400 || http === 404 || http === 405 || http === 422
 }
 

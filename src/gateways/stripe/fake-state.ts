@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Clock } from '../../kit/clock.ts'
 import type { ChargeManner, Cleanup, RefundManner } from '../conformance.ts'
 import type { FakeReply, FakeRequest } from '../fake-server.ts'
-import { complain, complainAboutMoney, type Fields } from './fake-forms.ts'
+import { errorReply, type Fields, moneyError } from './fake-forms.ts'
 
 // Any object of Stripe's: the fake writes them and reads no more of them than it has written.
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are the provider's, and the fixtures hold them
@@ -17,7 +17,7 @@ export function readFixture(name: string): Stripe {
   return JSON.parse(readFileSync(new URL(`./fixtures/${name}.json`, import.meta.url), 'utf8'))
 }
 
-export interface Books {
+export interface FakeState {
   clock: Clock
   sessions: Map<string, Stripe>
   intents: Map<string, Stripe>
@@ -31,7 +31,7 @@ export interface Books {
   disputes: Stripe[]
 }
 
-export function openBooks(clock: Clock): Books {
+export function createFakeState(clock: Clock): FakeState {
   return {
     clock,
     sessions: new Map(),
@@ -45,20 +45,20 @@ export function openBooks(clock: Clock): Books {
   }
 }
 
-export function makeSession(books: Books, fields: Fields): FakeReply {
+export function makeSession(state: FakeState, fields: Fields): FakeReply {
   const get = (name: string) => fields.get(name) ?? ''
   const currency = get('line_items[0][price_data][currency]')
   const amount = get('line_items[0][price_data][unit_amount]')
-  const created = seconds(books)
+  const created = seconds(state)
   const expiresAt = Number(fields.get('expires_at') ?? created + 86_400)
   if (expiresAt < created + 1_800 || expiresAt >= created + 86_401)
-    return complain(
+    return errorReply(
       undefined,
       'expires_at',
       'The `expires_at` timestamp must be 30 minutes to 24 hours away.',
     )
-  const complaint = complainAboutMoney(currency, amount, 'line_items[0][price_data][unit_amount]')
-  if (complaint) return complaint
+  const error = moneyError(currency, amount, 'line_items[0][price_data][unit_amount]')
+  if (error) return error
   const id = newId('cs_test')
   const session = {
     ...readFixture('checkout-session'),
@@ -75,29 +75,29 @@ export function makeSession(books: Books, fields: Fields): FakeReply {
     created,
     expires_at: expiresAt,
   }
-  books.sessions.set(id, session)
-  books.drafts.set(id, {
+  state.sessions.set(id, session)
+  state.drafts.set(id, {
     metadata: metadataOf(fields, 'payment_intent_data[metadata]'),
     setup_future_usage: fields.get('payment_intent_data[setup_future_usage]') ?? null,
   })
   return { http: 200, body: session }
 }
 
-export function expireByTime(books: Books, session: Stripe): void {
-  if (session.status === 'open' && session.expires_at <= seconds(books))
+export function expireByTime(state: FakeState, session: Stripe): void {
+  if (session.status === 'open' && session.expires_at <= seconds(state))
     Object.assign(session, { status: 'expired', url: null })
 }
 
-export function expireSession(books: Books, id: string): FakeReply {
-  const session = books.sessions.get(id)
+export function expireSession(state: FakeState, id: string): FakeReply {
+  const session = state.sessions.get(id)
   if (!session) return missing('session')
-  if (session.status !== 'open') return complain(undefined, 'session', 'Only open sessions can be expired.')
+  if (session.status !== 'open') return errorReply(undefined, 'session', 'Only open sessions can be expired.')
   Object.assign(session, { status: 'expired', url: null })
   return { http: 200, body: session }
 }
 
 // Decline codes that are the error's own code too; the others come under card_declined.
-const OWN_CODES = [
+const SAME_AS_ERROR_CODE = [
   'expired_card',
   'incorrect_cvc',
   'incorrect_number',
@@ -105,17 +105,17 @@ const OWN_CODES = [
   'authentication_required',
 ]
 
-export function makeIntent(books: Books, fields: Fields): FakeReply {
+export function makeIntent(state: FakeState, fields: Fields): FakeReply {
   const get = (name: string) => fields.get(name) ?? ''
-  const complaint = complainAboutMoney(get('currency'), get('amount'), 'amount')
-  if (complaint) return complaint
-  const method = books.methods.get(get('payment_method'))
+  const error = moneyError(get('currency'), get('amount'), 'amount')
+  if (error) return error
+  const method = state.methods.get(get('payment_method'))
   if (!method) return missing('payment_method', 400)
   if (method.customer !== get('customer')) return missing('customer', 400)
   if (get('off_session') !== 'true' || get('confirm') !== 'true')
-    return complain(undefined, 'confirm', 'The tests only charge without the payer.')
+    return errorReply(undefined, 'confirm', 'The tests only charge without the payer.')
   if (get('automatic_payment_methods[allow_redirects]') !== 'never')
-    return complain(undefined, 'return_url', 'You must provide a `return_url`.')
+    return errorReply(undefined, 'return_url', 'You must provide a `return_url`.')
   const intent = {
     ...readFixture('payment-intent'),
     id: newId('pi'),
@@ -126,11 +126,11 @@ export function makeIntent(books: Books, fields: Fields): FakeReply {
     payment_method: method.id,
     description: fields.get('description') ?? null,
     metadata: metadataOf(fields, 'metadata'),
-    created: seconds(books),
+    created: seconds(state),
     status: 'processing',
   }
-  books.intents.set(intent.id, intent)
-  return endCharge(intent, books.manners.get(method.id) ?? 'approves')
+  state.intents.set(intent.id, intent)
+  return endCharge(intent, state.manners.get(method.id) ?? 'approves')
 }
 
 function endCharge(intent: Stripe, manner: ChargeManner): FakeReply {
@@ -151,21 +151,21 @@ function endCharge(intent: Stripe, manner: ChargeManner): FakeReply {
 
 function toCardError(declineCode: string): Stripe {
   const { payment_intent: _intent, ...error } = readFixture('error-card-declined').error
-  const code = OWN_CODES.includes(declineCode) ? declineCode : 'card_declined'
+  const code = SAME_AS_ERROR_CODE.includes(declineCode) ? declineCode : 'card_declined'
   return { ...error, code, decline_code: declineCode, message: `Your card was declined: 4000000000000002.` }
 }
 
-export function makeRefund(books: Books, fields: Fields): FakeReply {
-  const intent = books.intents.get(fields.get('payment_intent') ?? '')
+export function makeRefund(state: FakeState, fields: Fields): FakeReply {
+  const intent = state.intents.get(fields.get('payment_intent') ?? '')
   if (!intent) return missing('payment_intent')
-  const given = [...books.refunds.values()].filter(
+  const given = [...state.refunds.values()].filter(
     ({ payment_intent, status }) => payment_intent === intent.id && status !== 'failed',
   )
   const left = given.reduce((rest, { amount }) => rest - amount, intent.amount_received)
   const amount = Number(fields.get('amount') ?? left)
   if (left === 0)
-    return complain('charge_already_refunded', 'charge', 'The charge has already been refunded.')
-  if (amount > left) return complain(undefined, 'amount', 'Refund amount is greater than what is left.')
+    return errorReply('charge_already_refunded', 'charge', 'The charge has already been refunded.')
+  if (amount > left) return errorReply(undefined, 'amount', 'Refund amount is greater than what is left.')
   const endings = {
     succeeds: { status: 'succeeded' },
     waits: { status: 'pending' },
@@ -178,19 +178,19 @@ export function makeRefund(books: Books, fields: Fields): FakeReply {
     currency: intent.currency,
     payment_intent: intent.id,
     metadata: metadataOf(fields, 'metadata'),
-    ...endings[books.refundManner],
+    ...endings[state.refundManner],
   }
-  books.refunds.set(refund.id, refund)
+  state.refunds.set(refund.id, refund)
   return { http: 200, body: refund }
 }
 
 const DISPUTE_STATUSES = { open: 'needs_response', won: 'won', lost: 'lost' }
 
 /** The bank of the payer of an intent opens a dispute about all of it, or decides it; after one that ended, another. */
-export function setDispute(books: Books, intent: Stripe, status: keyof typeof DISPUTE_STATUSES): Stripe {
+export function setDispute(state: FakeState, intent: Stripe, status: keyof typeof DISPUTE_STATUSES): Stripe {
   const { id: payment_intent, amount_received: amount, currency } = intent
   const isOpen = (one: Stripe) => one.status === DISPUTE_STATUSES.open
-  const known = books.disputes.find((one) => one.payment_intent === payment_intent && isOpen(one))
+  const known = state.disputes.find((one) => one.payment_intent === payment_intent && isOpen(one))
   const dispute = known ?? {
     id: newId('du'),
     object: 'dispute',
@@ -200,66 +200,66 @@ export function setDispute(books: Books, intent: Stripe, status: keyof typeof DI
     metadata: {},
   }
   dispute.status = DISPUTE_STATUSES[status]
-  if (!known) books.disputes.unshift(dispute)
+  if (!known) state.disputes.unshift(dispute)
   return dispute
 }
 
-function listDisputes(books: Books, query: URLSearchParams): FakeReply {
-  const data = books.disputes.filter((one) => one.payment_intent === query.get('payment_intent'))
+function listDisputes(state: FakeState, query: URLSearchParams): FakeReply {
+  const data = state.disputes.filter((one) => one.payment_intent === query.get('payment_intent'))
   return { http: 200, body: { object: 'list', url: '/v1/disputes', has_more: false, data } }
 }
 
-export function readObject(books: Books, { path, query }: FakeRequest): FakeReply {
-  if (path === '/v1/disputes') return listDisputes(books, query)
+export function readObject(state: FakeState, { path, query }: FakeRequest): FakeReply {
+  if (path === '/v1/disputes') return listDisputes(state, query)
   if (path === '/v1/balance') return { http: 200, body: readFixture('balance') }
   const [, kind, id = ''] = /^\/v1\/(checkout\/sessions|payment_intents|refunds)\/([^/]+)$/.exec(path) ?? []
   const expanded = query.getAll('expand[]')
   switch (kind) {
     case 'checkout/sessions': {
-      const session = books.sessions.get(id)
-      return session ? { http: 200, body: expandSession(books, session, expanded) } : missing('session')
+      const session = state.sessions.get(id)
+      return session ? { http: 200, body: expandSession(state, session, expanded) } : missing('session')
     }
     case 'payment_intents': {
-      const intent = books.intents.get(id)
+      const intent = state.intents.get(id)
       return intent ? { http: 200, body: intent } : missing('intent')
     }
     case 'refunds': {
-      const refund = books.refunds.get(id)
+      const refund = state.refunds.get(id)
       return refund ? { http: 200, body: refund } : missing('refund')
     }
     default:
-      return complain(undefined, 'url', `Unrecognized request URL (GET: ${path}).`, 404)
+      return errorReply(undefined, 'url', `Unrecognized request URL (GET: ${path}).`, 404)
   }
 }
 
-function expandSession(books: Books, session: Stripe, expanded: readonly string[]): Stripe {
-  const intent = books.intents.get(session.payment_intent)
+function expandSession(state: FakeState, session: Stripe, expanded: readonly string[]): Stripe {
+  const intent = state.intents.get(session.payment_intent)
   if (!intent || !expanded.includes('payment_intent.payment_method')) return session
-  const method = books.methods.get(intent.payment_method) ?? null
+  const method = state.methods.get(intent.payment_method) ?? null
   return { ...session, payment_intent: { ...intent, payment_method: method } }
 }
 
 /** The payer on Stripe's page. A card that is declined there leaves the page open, so a decline here is a final one. */
-export function finish(books: Books, key: string, ending: Cleanup): void {
-  const session = [...books.sessions.values()].find((one) => one.client_reference_id === key)
+export function finish(state: FakeState, key: string, ending: Cleanup): void {
+  const session = [...state.sessions.values()].find((one) => one.client_reference_id === key)
   if (!session) throw new Error(`there is no session of ${key}`)
   if (session.status !== 'open') return
   if (ending.kind === 'declines' && ending.how === 'expired') {
-    expireSession(books, session.id)
+    expireSession(state, session.id)
     return
   }
-  const method = makeMethod(books, newId('cus'), 'approves', session.customer_email)
+  const method = makeMethod(state, newId('cus'), 'approves', session.customer_email)
   const intent = {
     ...readFixture('payment-intent'),
-    ...books.drafts.get(session.id),
+    ...state.drafts.get(session.id),
     id: newId('pi'),
-    created: seconds(books),
+    created: seconds(state),
     customer: method.customer,
     payment_method: method.id,
     status: 'processing',
     amount_received: 0,
   }
-  books.intents.set(intent.id, intent)
+  state.intents.set(intent.id, intent)
   Object.assign(session, {
     status: 'complete',
     url: null,
@@ -282,12 +282,17 @@ function pay(session: Stripe, intent: Stripe, { minor, currency, key }: Cleanup 
   Object.assign(intent, { status: 'succeeded', amount, amount_received: amount, currency: paidCurrency })
 }
 
-export function makeMethod(books: Books, customer: string, manner: ChargeManner, email = 'somebody'): Stripe {
+export function makeMethod(
+  state: FakeState,
+  customer: string,
+  manner: ChargeManner,
+  email = 'somebody',
+): Stripe {
   const template = readFixture('payment-method')
   const fingerprint = createHash('sha256').update(email).digest('base64url').slice(0, 16)
   const method = { ...template, id: newId('pm'), customer, card: { ...template.card, fingerprint } }
-  books.methods.set(method.id, method)
-  books.manners.set(method.id, manner)
+  state.methods.set(method.id, method)
+  state.manners.set(method.id, manner)
   return method
 }
 
@@ -297,10 +302,10 @@ function metadataOf(fields: Fields, prefix: string): Record<string, string> {
 }
 
 function missing(param: string, http = 404): FakeReply {
-  return complain('resource_missing', param, `No such ${param}.`, http)
+  return errorReply('resource_missing', param, `No such ${param}.`, http)
 }
 
-export function seconds({ clock }: Books): number {
+export function seconds({ clock }: FakeState): number {
   return Math.floor(clock.now().getTime() / 1_000)
 }
 

@@ -9,7 +9,7 @@ import { Maybe, Text } from './json.ts'
 
 export type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
-export interface Refusal {
+export interface ErrorReply {
   kind: 'refused'
   http: number
   /** As Paystack wrote it: to decide by, never to show. */
@@ -21,7 +21,7 @@ export interface Refusal {
   message: string
 }
 
-export type Answer = { kind: 'said'; data: unknown } | Refusal | Unknown
+export type Reply = { kind: 'data'; data: unknown } | ErrorReply | Unknown
 
 const readEnvelope = schemaReader(
   Type.Object({
@@ -33,9 +33,9 @@ const readEnvelope = schemaReader(
   }),
 )
 
-const BAD_KEY = 'Paystack does not accept the secret key (secretKey, GATEWAY_PAYSTACK_SECRET_KEY)'
+const INVALID_KEY_MESSAGE = 'Paystack does not accept the secret key (secretKey, GATEWAY_PAYSTACK_SECRET_KEY)'
 
-export function readAnswer(answer: HttpResult): Answer {
+export function readReply(answer: HttpResult): Reply {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status: http } = answer
@@ -43,11 +43,11 @@ export function readAnswer(answer: HttpResult): Answer {
   switch (http) {
     case 200:
     case 201:
-      if (envelope?.status) return { kind: 'said', data: envelope.data }
+      if (envelope?.status) return { kind: 'data', data: envelope.data }
       return unknown('unreadable', `unreadable answer of Paystack, HTTP ${http}`)
     case 401:
     case 403:
-      return refused(http, BAD_KEY)
+      return refused(http, INVALID_KEY_MESSAGE)
     case 429:
       return refused(http, 'Paystack has too much to do')
     case 400:
@@ -56,8 +56,8 @@ export function readAnswer(answer: HttpResult): Answer {
       // A page of whatever stands between us and Paystack is not Paystack's word.
       if (envelope?.status !== false)
         return unknown('unreadable', `unreadable answer of Paystack, HTTP ${http}`)
-      if (isBadKey(envelope)) return refused(401, BAD_KEY)
-      return refused(http, `Paystack refuses: ${quote(envelope.message || 'no reason given')}`, envelope)
+      if (isInvalidKey(envelope)) return refused(401, INVALID_KEY_MESSAGE)
+      return refused(http, `Paystack refuses: ${redact(envelope.message || 'no reason given')}`, envelope)
     default:
       // Trouble on the other side, or a conflict: the same reference may be at work right now.
       return unknown('no_answer', `Paystack answered HTTP ${http}`)
@@ -66,31 +66,31 @@ export function readAnswer(answer: HttpResult): Answer {
 
 type Envelope = NonNullable<ReturnType<typeof readEnvelope>>
 
-function refused(http: number, message: string, envelope: Partial<Envelope> = {}): Refusal {
+function refused(http: number, message: string, envelope: Partial<Envelope> = {}): ErrorReply {
   const { message: providerMessage, type, code } = envelope
   // Paystack's own description has the same three values under type in one place and under code in another.
-  const told = [type, code].find((word) => word?.endsWith('_error'))
+  const errorType = [type, code].find((word) => word?.endsWith('_error'))
   return {
     kind: 'refused',
     http,
     providerMessage: providerMessage ?? '',
-    type: told ?? '',
+    type: errorType ?? '',
     code: code ?? '',
     message,
   }
 }
 
 /** Some of Paystack's own samples say it with 400 instead of 401. */
-function isBadKey({ message }: Envelope): boolean {
+function isInvalidKey({ message }: Envelope): boolean {
   return /^invalid key$/i.test(message ?? '')
 }
 
-export function isUnknown(answer: Answer): answer is Unknown {
+export function isUnknown(answer: Reply): answer is Unknown {
   return answer.kind === 'unknown'
 }
 
 /** The reference is taken: Paystack has seen this payment before, and will not do it a second time. */
-export function isDuplicate(answer: Answer): boolean {
+export function isDuplicate(answer: Reply): boolean {
   if (answer.kind !== 'refused') return false
   return answer.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(answer.providerMessage)
 }
@@ -102,7 +102,7 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
 const MAX_MESSAGE_LENGTH = 200
 
 /** What others wrote, without what must not be read in a log: addresses, keys, tokens, long numbers. */
-export function quote(text: string): string {
+export function redact(text: string): string {
   return text
     .replaceAll(/\S+@\S+/g, '…')
     .replaceAll(/\b(?:sk|pk)_\w+|\bAUTH_\w+/g, '…')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FAKE_SECRET_KEY } from './fake.ts'
-import { readFixture, refuse } from './fake-answers.ts'
+import { errorReply, readFixture } from './fake-replies.ts'
 import { DECLINES } from './test-declines.ts'
 import {
   altered,
@@ -10,8 +10,8 @@ import {
   FIXTURE_KEY,
   makeAttempt,
   RETURN_URL,
+  startFixedServer,
   startPaystack,
-  startSpeaker,
   verifyAnswer,
 } from './test-rig.ts'
 
@@ -70,7 +70,7 @@ describe('a decline of Paystack', () => {
   })
 
   it('by a charge is HTTP 200 all the same', async (t) => {
-    const { gateway } = await startSpeaker(t, { http: 200, body: readFixture('charge-failed') })
+    const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-failed') })
     assert.deepEqual(
       await gateway.chargeSaved(makeAttempt({ key: FIXTURE_KEY, operation: 'charge' }), CREDENTIAL),
       {
@@ -83,7 +83,7 @@ describe('a decline of Paystack', () => {
   })
 
   it('by a paused charge is a demand for the customer', async (t) => {
-    const { gateway } = await startSpeaker(t, { http: 200, body: readFixture('charge-paused') })
+    const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-paused') })
     const outcome = await gateway.chargeSaved(
       makeAttempt({ key: FIXTURE_KEY, operation: 'charge' }),
       CREDENTIAL,
@@ -95,12 +95,12 @@ describe('a decline of Paystack', () => {
 })
 
 describe('a refusal of Paystack', () => {
-  const start = async (t: Parameters<typeof startSpeaker>[0], http: number, body: unknown) => {
-    const { gateway } = await startSpeaker(t, { http, body })
+  const start = async (t: Parameters<typeof startFixedServer>[0], http: number, body: unknown) => {
+    const { gateway } = await startFixedServer(t, { http, body })
     return gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
   }
-  const charge = async (t: Parameters<typeof startSpeaker>[0], http: number, body: unknown) => {
-    const { gateway } = await startSpeaker(t, { http, body })
+  const charge = async (t: Parameters<typeof startFixedServer>[0], http: number, body: unknown) => {
+    const { gateway } = await startFixedServer(t, { http, body })
     return gateway.chargeSaved(makeAttempt({ operation: 'charge' }), CREDENTIAL)
   }
   const typed = (type: string, message = 'Something') => ({ status: false, message, type, code: 'some_code' })
@@ -174,7 +174,7 @@ describe('a refusal of Paystack', () => {
       'Invalid Authorization Code',
       'Email does not match Authorization code. Authorization may be inactive or belong to a different email.',
     ]) {
-      const outcome = await charge(t, 400, refuse(400, message).body)
+      const outcome = await charge(t, 400, errorReply(400, message).body)
       assert.ok(outcome.kind === 'declined')
       assert.equal(outcome.code, 'invalid_card')
     }

@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { readFixture, ring } from './fake.ts'
+import { buildWebhook, readFixture } from './fake.ts'
 import { CREDENTIALS, FIXTURE_KEY, openFlutterwave } from './test-rig.ts'
 
 const vector = readFixture('webhook-vector') as Record<'secretHash' | 'body' | 'value' | 'header', string>
-const NOBODY = 'http://127.0.0.1:1'
+const UNREACHABLE_URL = 'http://127.0.0.1:1'
 
 type Test = Parameters<typeof openFlutterwave>[0]
 
 function openVector(t: Test) {
-  return openFlutterwave(t, NOBODY, { credentials: { ...CREDENTIALS, webhookHash: vector.secretHash } })
+  return openFlutterwave(t, UNREACHABLE_URL, {
+    credentials: { ...CREDENTIALS, webhookHash: vector.secretHash },
+  })
 }
 
 /** What is made of a genuine webhook with this event and data. */
-function hear(t: Test, event: string, data = {}) {
-  const { headers, body } = ring(event, data)
-  return openFlutterwave(t, NOBODY).parseWebhook(headers, body)
+function parse(t: Test, event: string, data = {}) {
+  const { headers, body } = buildWebhook(event, data)
+  return openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, body)
 }
 
 function flip(bytes: Buffer): Buffer {
@@ -72,8 +74,8 @@ describe('a webhook of Flutterwave', () => {
 
   it('is forged when no hash was configured, also without a hash of its own', (t) => {
     const { webhookHash: _left, ...credentials } = CREDENTIALS
-    const gateway = openFlutterwave(t, NOBODY, { credentials })
-    const { headers, body } = ring('charge.completed', {})
+    const gateway = openFlutterwave(t, UNREACHABLE_URL, { credentials })
+    const { headers, body } = buildWebhook('charge.completed', {})
     for (const given of [headers, { 'verif-hash': '' }, {}])
       assert.deepEqual(gateway.parseWebhook(given, body), { kind: 'forged' })
   })
@@ -84,17 +86,17 @@ describe('a webhook of Flutterwave', () => {
   })
 
   it('is about its payment also when that failed, each status with an id of its own', (t) => {
-    const failed = hear(t, 'charge.completed', { status: 'failed' })
-    const paid = hear(t, 'charge.completed', { status: 'successful' })
+    const failed = parse(t, 'charge.completed', { status: 'failed' })
+    const paid = parse(t, 'charge.completed', { status: 'successful' })
     assert.ok(failed.kind === 'payment' && paid.kind === 'payment')
     assert.equal(failed.key, FIXTURE_KEY)
     assert.notEqual(failed.eventId, paid.eventId)
   })
 
   it('keeps a number that no JavaScript number can hold', (t) => {
-    const { headers } = ring('charge.completed', {})
+    const { headers } = buildWebhook('charge.completed', {})
     const body = Buffer.from('{"event":"charge.completed","data":{"id":90071992547409931,"tx_ref":"k"}}')
-    assert.deepEqual(openFlutterwave(t, NOBODY).parseWebhook(headers, body), {
+    assert.deepEqual(openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, body), {
       kind: 'payment',
       key: 'k',
       eventId: 'charge.completed/90071992547409931/',
@@ -103,10 +105,14 @@ describe('a webhook of Flutterwave', () => {
 
   it('that concerns no payment is ignored', (t) => {
     for (const event of ['test_assess', 'transfer.completed', 'subscription.cancelled'])
-      assert.equal(hear(t, event).kind, 'ignored', event)
-    assert.equal(hear(t, 'charge.completed', { tx_ref: null }).kind, 'ignored')
-    const { headers } = ring('charge.completed', {})
+      assert.equal(parse(t, event).kind, 'ignored', event)
+    assert.equal(parse(t, 'charge.completed', { tx_ref: null }).kind, 'ignored')
+    const { headers } = buildWebhook('charge.completed', {})
     for (const text of ['', 'null', '[]', '{"data":{}}', '{"event":"charge.completed","data":null}'])
-      assert.equal(openFlutterwave(t, NOBODY).parseWebhook(headers, Buffer.from(text)).kind, 'ignored', text)
+      assert.equal(
+        openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, Buffer.from(text)).kind,
+        'ignored',
+        text,
+      )
   })
 })

@@ -1,5 +1,5 @@
 // What came back from Stripe, before anybody asks what it means: the object that was asked for, Stripe's own error, or
-// the fact that we do not know. Stripe's messages are not passed on, because they quote what they complain about: an
+// the fact that we do not know. Stripe's messages are not passed on, because they quote what they are about: an
 // e-mail address, a key, a saved card. Its codes say the same, and its request id leads to the message in its dashboard.
 
 import { type Static, Type } from 'typebox'
@@ -73,7 +73,7 @@ export function isBusy({ http, error }: ErrorReply): boolean {
 }
 
 /** An answer to a query that is no answer: it says nothing about what was asked. */
-export function fromUnansweredQuestion(reply: ErrorReply): Unknown {
+export function fromQueryError(reply: ErrorReply): Unknown {
   if (reply.http === 404 && reply.error?.code === 'resource_missing') {
     return unknown('not_found', describeError(reply))
   }

@@ -54,31 +54,31 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
 }
 
 /** A request that pawaPay turned away with a status between 400 and 499. */
-export interface TurnedAway {
-  kind: 'turned_away'
+export interface ErrorReply {
+  kind: 'error'
   http: number
   message: string
 }
 
-export type Reply<Body> = { kind: 'read'; body: Body } | TurnedAway | Unknown
+export type Reply<Body> = { kind: 'body'; body: Body } | ErrorReply | Unknown
 
 export function readReply<Body>(answer: HttpResult, read: Read<Body>): Reply<Body> {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   const { status, body } = answer
   if (status >= 500) return unknown('no_answer', `pawaPay answered HTTP ${status}`)
-  if (status >= 400) return turnedAway(status, body)
+  if (status >= 400) return errorReply(status, body)
   const value = status >= 200 && status < 300 ? read(body) : undefined
   return value === undefined
     ? unknown('unreadable', `pawaPay gave an unreadable answer, HTTP ${status}`)
-    : { kind: 'read', body: value }
+    : { kind: 'body', body: value }
 }
 
-function turnedAway(http: number, body: Buffer): TurnedAway {
+function errorReply(http: number, body: Buffer): ErrorReply {
   const reason = readFailedBody(body)?.failureReason
   const said = reason ? `HTTP ${http}, ${describeFailure(reason)}` : `HTTP ${http}`
   const advice = adviceFor(http, reason?.failureCode)
-  return { kind: 'turned_away', http, message: `pawaPay answered ${said}${advice && `: ${advice}`}` }
+  return { kind: 'error', http, message: `pawaPay answered ${said}${advice && `: ${advice}`}` }
 }
 
 /** What an operator can do about it. */

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { systemClock } from '../../kit/clock.ts'
 import { createHttpClient } from '../../kit/http-client.ts'
-import { signHook } from './fake.ts'
-import { readFixture } from './fake-answers.ts'
+import { signWebhook } from './fake.ts'
+import { readFixture } from './fake-replies.ts'
 import { PAYSTACK } from './index.ts'
 import { FIXTURE_KEY } from './test-rig.ts'
 
@@ -25,8 +25,8 @@ const read = (signature: string, body: Buffer) =>
   openWith(vector.secret).parseWebhook({ [vector.header]: signature }, body)
 
 /** Reads an event that is signed as Paystack would. */
-const hear = (hook: unknown) => {
-  const { headers, body } = signHook(hook, vector.secret)
+const parse = (webhook: unknown) => {
+  const { headers, body } = signWebhook(webhook, vector.secret)
   return openWith(vector.secret).parseWebhook(headers, body)
 }
 
@@ -73,27 +73,31 @@ describe('a webhook of Paystack', () => {
   })
 
   it('has the same event id when it comes again, and another for another payment', () => {
-    const hook = (id: number) => ({ event: 'charge.success', data: { id, reference: FIXTURE_KEY } })
-    assert.deepEqual(hear(hook(1)), hear(hook(1)))
-    assert.notDeepEqual(hear(hook(1)), hear(hook(2)))
+    const webhook = (id: number) => ({ event: 'charge.success', data: { id, reference: FIXTURE_KEY } })
+    assert.deepEqual(parse(webhook(1)), parse(webhook(1)))
+    assert.notDeepEqual(parse(webhook(1)), parse(webhook(2)))
   })
 
   it('keeps an id that no JavaScript number can hold', () => {
-    const hook = '{"event":"charge.success","data":{"id":90071992547409931,"reference":"r"}}'
-    assert.deepEqual(hear(hook), { kind: 'payment', key: 'r', eventId: 'charge.success:90071992547409931' })
+    const webhook = '{"event":"charge.success","data":{"id":90071992547409931,"reference":"r"}}'
+    assert.deepEqual(parse(webhook), {
+      kind: 'payment',
+      key: 'r',
+      eventId: 'charge.success:90071992547409931',
+    })
   })
 
   it('about a refund is about the payment that is given back', () => {
-    const reading = hear(readFixture('webhook-refund'))
+    const reading = parse(readFixture('webhook-refund'))
     assert.ok(reading.kind === 'payment')
     assert.equal(reading.key, FIXTURE_KEY)
-    const other = hear({ ...readFixture('webhook-refund'), event: 'refund.pending' })
+    const other = parse({ ...readFixture('webhook-refund'), event: 'refund.pending' })
     assert.ok(other.kind === 'payment')
     assert.notEqual(other.eventId, reading.eventId)
   })
 
   it('about a dispute is about the payment that is disputed', () => {
-    assert.deepEqual(hear(readFixture('webhook-dispute')), {
+    assert.deepEqual(parse(readFixture('webhook-dispute')), {
       kind: 'payment',
       key: FIXTURE_KEY,
       eventId: 'charge.dispute.create:358950',
@@ -109,7 +113,7 @@ describe('a webhook of Paystack', () => {
       'invoice.update',
       'paymentrequest.success',
     ])
-      assert.equal(hear({ event, data }).kind, 'ignored', event)
+      assert.equal(parse({ event, data }).kind, 'ignored', event)
     for (const odd of [
       null,
       [],
@@ -118,7 +122,7 @@ describe('a webhook of Paystack', () => {
       { event: 'charge.success' },
       { event: 'charge.success', data: {} },
     ])
-      assert.equal(hear(odd).kind, 'ignored')
-    assert.equal(hear({ event: 'refund.pending', data: { transaction_reference: null } }).kind, 'ignored')
+      assert.equal(parse(odd).kind, 'ignored')
+    assert.equal(parse({ event: 'refund.pending', data: { transaction_reference: null } }).kind, 'ignored')
   })
 })

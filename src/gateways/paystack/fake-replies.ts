@@ -1,4 +1,4 @@
-// For tests: the books and the manners of the fake Paystack, which its parts share.
+// For tests: the state and the manners of the fake Paystack, which its parts share.
 
 import { readFileSync } from 'node:fs'
 import type { FakeReply } from '../fake-server.ts'
@@ -11,16 +11,16 @@ export function readFixture(name: string): Json {
 }
 
 /** The data of a fixture with what differs in this answer. */
-export function answerLike(name: string, changes: Json = {}): FakeReply {
+export function fixtureReply(name: string, changes: Json = {}): FakeReply {
   const { data, ...envelope } = readFixture(name)
   return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }
 }
 
-export function refuse(http: number, message: string, more: Json = {}): FakeReply {
+export function errorReply(http: number, message: string, more: Json = {}): FakeReply {
   return { http, body: { status: false, message, ...more } }
 }
 
-/** A payment in Paystack's books. */
+/** A payment in Paystack's state. */
 export interface FakePayment {
   id: number
   /** As it is shown; a test may let it differ from the reference under which it is kept. */
@@ -44,7 +44,7 @@ export const isText: Check = (value) => typeof value === 'string' && value !== '
 export const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What is wrong with the fields, in the manner of a validation error: one that is missing, unknown or of another type. */
-export function complain(
+export function validationError(
   body: Json,
   fields: Record<string, Check>,
   required: readonly string[],
@@ -53,5 +53,5 @@ export function complain(
   const [wrong] = Object.entries(body).find(([name, value]) => !fields[name]?.(value)) ?? []
   const named = missing ?? wrong
   if (named === undefined) return undefined
-  return refuse(400, `${named} is invalid`, { type: 'validation_error', code: 'invalid_params' })
+  return errorReply(400, `${named} is invalid`, { type: 'validation_error', code: 'invalid_params' })
 }

@@ -10,33 +10,33 @@ import {
   altered,
   CREDENTIAL,
   clockAt,
-  complaint,
   EMAIL,
+  errorReply,
   FIXTURE_KEY,
   makeAttempt,
   NOW,
   RETURN_URL,
-  startSpeaker,
+  startFixedServer,
   TOKEN,
   verifyAnswer,
 } from './test-rig.ts'
 
-type Test = Parameters<typeof startSpeaker>[0]
+type Test = Parameters<typeof startFixedServer>[0]
 
 const CHARGE: Partial<Attempt> = { operation: 'charge', amount: money(30_000n, 'NGN'), expiresAt: null }
 const NOTHING: FakeReply = { http: 400, body: readFixture('verify-nothing') }
 
 async function startAnswer(t: Test, reply: FakeReply): Promise<StartedCheckout | Outcome> {
-  const { gateway } = await startSpeaker(t, reply)
+  const { gateway } = await startFixedServer(t, reply)
   return gateway.startCheckout(makeAttempt(), { channel: 'card' }, RETURN_URL)
 }
 
 async function chargeAnswer(t: Test, reply: FakeReply): Promise<Outcome> {
-  const { gateway } = await startSpeaker(t, reply)
+  const { gateway } = await startFixedServer(t, reply)
   return gateway.chargeSaved(makeAttempt(CHARGE), CREDENTIAL)
 }
 
-function assertErrorCode(outcome: StartedCheckout | Outcome): void {
+function assertRejected(outcome: StartedCheckout | Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.deepEqual([outcome.code, outcome.refused], ['provider_unavailable', true])
 }
@@ -57,13 +57,13 @@ describe('an answer of Flutterwave to a start', () => {
 
   it('that complains has begun nothing, also under HTTP 200', async (t) => {
     for (const http of [200, 400, 404, 422])
-      assertErrorCode(await startAnswer(t, complaint('currency is not enabled for this merchant', http)))
+      assertRejected(await startAnswer(t, errorReply('currency is not enabled for this merchant', http)))
   })
 
   it('that blames the key says so in a message for the operator', async (t) => {
     for (const http of [401, 403]) {
-      const outcome = await startAnswer(t, complaint('Invalid authorization key', http))
-      assertErrorCode(outcome)
+      const outcome = await startAnswer(t, errorReply('Invalid authorization key', http))
+      assertRejected(outcome)
       assert.ok(outcome.kind === 'declined')
       assert.match(outcome.message, /secret key/)
       assert.ok(!outcome.message.includes(SECRET_KEY))
@@ -72,11 +72,11 @@ describe('an answer of Flutterwave to a start', () => {
 
   it('that quotes what was sent is told without it', async (t) => {
     const quoting = `${EMAIL} may not use ${SECRET_KEY} or ${TOKEN} with 5531 8866 5214 2950 or 5531886652142950`
-    const outcome = await startAnswer(t, complaint(quoting))
+    const outcome = await startAnswer(t, errorReply(quoting))
     assert.ok(outcome.kind === 'declined')
     for (const secret of [EMAIL, SECRET_KEY, TOKEN, '5531', '2950'])
       assert.ok(!outcome.message.includes(secret), outcome.message)
-    assert.ok((await startAnswer(t, complaint('no '.repeat(5_000)))).kind === 'declined')
+    assert.ok((await startAnswer(t, errorReply('no '.repeat(5_000)))).kind === 'declined')
   })
 
   it('that is not its own JSON says nothing', async (t) => {
@@ -150,18 +150,18 @@ describe('an answer of Flutterwave about a payment', () => {
 
   it("keeps the country in which the card will be charged: its own, the payment's, or the currency's", async (t) => {
     const { card } = readFixture('verify-card').data as { card: object }
-    const chargedIn = async (country: unknown, meta: unknown, currency: string) => {
+    const chargeCountry = async (country: unknown, meta: unknown, currency: string) => {
       const changes = { card: { ...card, country }, meta, currency, amount: 100 }
       const outcome = await verifyAnswer(t, altered('verify-card', changes))
       assert.ok(outcome.kind === 'succeeded' && outcome.savedMethod, inspect(outcome))
       return JSON.parse(outcome.savedMethod.credential).country
     }
-    assert.equal(await chargedIn('GH', { country: 'SN' }, 'XOF'), 'GH')
-    assert.equal(await chargedIn(null, { country: 'SN' }, 'XOF'), 'SN')
+    assert.equal(await chargeCountry('GH', { country: 'SN' }, 'XOF'), 'GH')
+    assert.equal(await chargeCountry(null, { country: 'SN' }, 'XOF'), 'SN')
     for (const odd of [null, [], {}, { country: 'XX' }, { country: 7 }, 'country'])
-      assert.equal(await chargedIn('N/A', odd, 'XOF'), 'CI')
-    assert.equal(await chargedIn(null, null, 'KES'), 'KE')
-    assert.equal(await chargedIn(null, null, 'EUR'), 'DE')
+      assert.equal(await chargeCountry('N/A', odd, 'XOF'), 'CI')
+    assert.equal(await chargeCountry(null, null, 'KES'), 'KE')
+    assert.equal(await chargeCountry(null, null, 'EUR'), 'DE')
   })
 
   it('that was paid by mobile money saves nothing', async (t) => {
@@ -225,7 +225,7 @@ describe('an answer of Flutterwave about a payment', () => {
   it('that found nothing long after its page has closed is a payer who never paid', async (t) => {
     const expiresAt = addMs(NOW, 60 * 60_000)
     const after = async (ms: number) => {
-      const { gateway } = await startSpeaker(t, NOTHING, clockAt(addMs(expiresAt, ms)))
+      const { gateway } = await startFixedServer(t, NOTHING, clockAt(addMs(expiresAt, ms)))
       return gateway.verify(makeAttempt({ expiresAt }), FIXTURE_KEY)
     }
     assert.equal((await after(59 * 60_000)).kind, 'pending')
@@ -240,8 +240,8 @@ describe('an answer of Flutterwave about a payment', () => {
 
   it('that refuses to tell says nothing about the payment', async (t) => {
     for (const http of [401, 403, 429])
-      assertUnknown(await verifyAnswer(t, complaint('No', http)), 'no_answer')
-    assertUnknown(await verifyAnswer(t, complaint('tx_ref is required')), 'unreadable')
+      assertUnknown(await verifyAnswer(t, errorReply('No', http)), 'no_answer')
+    assertUnknown(await verifyAnswer(t, errorReply('tx_ref is required')), 'unreadable')
     assertUnknown(await verifyAnswer(t, { http: 404, body: '<h1>404</h1>' }), 'unreadable')
     assertUnknown(await verifyAnswer(t, { http: 503, body: readFixture('timeout') }), 'no_answer')
   })
@@ -270,7 +270,7 @@ describe('an answer of Flutterwave to a charge', () => {
 
   it('that got lost with its challenge wants the customer when it is still pending after an hour', async (t) => {
     const after = async (ms: number, changes: Partial<Attempt>) => {
-      const { gateway } = await startSpeaker(
+      const { gateway } = await startFixedServer(
         t,
         altered('charge-challenged', { meta: null }),
         clockAt(addMs(NOW, ms)),
@@ -299,7 +299,7 @@ describe('an answer of Flutterwave to a charge', () => {
       ['Token not found', 'invalid_card'],
       ['Transaction has been flagged as fraudulent', 'suspected_fraud'],
     ] as const) {
-      const outcome = await chargeAnswer(t, complaint(message))
+      const outcome = await chargeAnswer(t, errorReply(message))
       assert.ok(outcome.kind === 'declined', inspect(outcome))
       assert.deepEqual([outcome.code, outcome.refused], [code, undefined])
     }
@@ -315,8 +315,8 @@ describe('an answer of Flutterwave to a charge', () => {
       'Missing parameter (country)',
       'amount must be a number',
     ])
-      assertErrorCode(await chargeAnswer(t, complaint(message)))
-    for (const http of [404, 405, 422]) assertErrorCode(await chargeAnswer(t, complaint('No', http)))
+      assertRejected(await chargeAnswer(t, errorReply(message)))
+    for (const http of [404, 405, 422]) assertRejected(await chargeAnswer(t, errorReply('No', http)))
   })
 
   it('that says no without a reason that proves anything is asked about', async (t) => {
@@ -329,7 +329,7 @@ describe('an answer of Flutterwave to a charge', () => {
         'Cancelled',
         'The bank did not respond',
       ])
-        assertUnknown(await chargeAnswer(t, complaint(message, http)), 'no_answer')
+        assertUnknown(await chargeAnswer(t, errorReply(message, http)), 'no_answer')
   })
 
   // Seen in public: the call failed with such messages, and the card was charged all the same.
@@ -341,13 +341,13 @@ describe('an answer of Flutterwave to a charge', () => {
       'Request timed out',
       'Transaction in progress',
     ])
-      assertUnknown(await chargeAnswer(t, complaint(message)), 'no_answer')
+      assertUnknown(await chargeAnswer(t, errorReply(message)), 'no_answer')
   })
 
   it("that says there are too many requests makes it wait, and a page another gateway's", async (t) => {
-    const busy = complaint('Too many requests', 429)
+    const busy = errorReply('Too many requests', 429)
     assertUnknown(await chargeAnswer(t, busy), 'no_answer')
-    assertErrorCode(await startAnswer(t, busy))
+    assertRejected(await startAnswer(t, busy))
   })
 
   it('that comes after 28 seconds as 503 is unknown', async (t) => {

@@ -3,12 +3,12 @@
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { Connection } from '../definition.ts'
 
-export interface Calls {
+export interface Client {
   get(path: string): Promise<HttpResult>
   post(path: string, body: object): Promise<HttpResult>
 }
 
-export function openCalls({ credentials, baseUrl, http }: Connection): Calls {
+export function createClient({ credentials, baseUrl, http }: Connection): Client {
   const { secretKey } = credentials
   if (!secretKey) throw new Error('Flutterwave cannot be opened without its secretKey')
   // Flutterwave writes its own address with the version, and so may an operator.

@@ -13,11 +13,11 @@ import {
   altered,
   CREDENTIAL,
   CREDENTIALS,
-  complaint,
+  errorReply,
   makeAttempt,
   RETURN_URL,
+  startFixedServer,
   startFlutterwave,
-  startSpeaker,
 } from './test-rig.ts'
 
 /** Flutterwave acts, and its answer does not reach us. */
@@ -74,10 +74,10 @@ describe('a charge by Flutterwave whose answer was lost', () => {
   })
 
   it('is not called off while Flutterwave has the reference and hides the record', async (t) => {
-    const { gateway } = await startSpeaker(t, ({ method }) =>
+    const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
         ? { http: 400, body: readFixture('charge-duplicate') }
-        : complaint('No transaction was found for this id'),
+        : errorReply('No transaction was found for this id'),
     )
     const outcome = await gateway.chargeSaved(newCharge(), '{"token":"t","email":"a@example.com"}')
     assert.ok(outcome.kind === 'unknown', inspect(outcome))
@@ -85,7 +85,7 @@ describe('a charge by Flutterwave whose answer was lost', () => {
   })
 
   it('is not called "not sent" when nobody can be asked about the reference that is taken', async (t) => {
-    const { server } = await startSpeaker(t, { http: 400, body: readFixture('charge-duplicate') })
+    const { server } = await startFixedServer(t, { http: 400, body: readFixture('charge-duplicate') })
     const http = createHttpClient()
     t.after(() => http.close())
     const gateway = FLUTTERWAVE.open({
@@ -179,7 +179,10 @@ describe('a refund by Flutterwave', () => {
 
   it('is not made while an earlier one of this amount has no comment to tell whose it is', async (t) => {
     const rows = [{ id: 7, status: 'completed', amount_refunded: 400, comment: null }]
-    const { server, gateway } = await startSpeaker(t, { http: 200, body: { status: 'success', data: rows } })
+    const { server, gateway } = await startFixedServer(t, {
+      http: 200,
+      body: { status: 'success', data: rows },
+    })
     const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: false }
     const outcome = await gateway.refund({ ...request, amount: money(40_000n, 'NGN') })
     assert.ok(outcome.kind === 'unknown', inspect(outcome))
@@ -202,7 +205,7 @@ describe('a refund by Flutterwave', () => {
     }
     for (const [kind, statuses] of Object.entries(states))
       for (const status of statuses) {
-        const { gateway } = await startSpeaker(t, altered('refund', { status }))
+        const { gateway } = await startFixedServer(t, altered('refund', { status }))
         const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: true }
         const outcome = await gateway.verifyRefund({ ...request, amount: money(125_050n, 'NGN') }, '75923')
         assert.equal(outcome.kind, kind, status)
@@ -215,11 +218,11 @@ describe('a refund by Flutterwave', () => {
     for (const amount_refunded of [1250.5, 400.01, 400.001, 4])
       for (const status of ['completed', 'failed']) {
         const row = { id: 7, status, amount_refunded, comment: part.key }
-        const { gateway } = await startSpeaker(t, ({ method, query }) => {
+        const { gateway } = await startFixedServer(t, ({ method, query }) => {
           const isList = method === 'GET' && query.has('id')
           return { http: 200, body: { status: 'success', data: isList ? [] : row } }
         })
-        const lister = await startSpeaker(t, { http: 200, body: { status: 'success', data: [row] } })
+        const lister = await startFixedServer(t, { http: 200, body: { status: 'success', data: [row] } })
         for (const outcome of [
           await gateway.refund(part),
           await gateway.verifyRefund(part, '7'),
@@ -233,7 +236,7 @@ describe('a refund by Flutterwave', () => {
 
   it('that could not be handed on has failed, whatever its status', async (t) => {
     for (const meta of [{ disburse_status: 'failed' }, JSON.stringify({ disburse_status: 'Failed' })]) {
-      const { gateway } = await startSpeaker(t, altered('refund', { meta }))
+      const { gateway } = await startFixedServer(t, altered('refund', { meta }))
       const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: true }
       const outcome = await gateway.verifyRefund({ ...request, amount: money(125_050n, 'NGN') }, '75923')
       assert.equal(outcome.kind, 'failed')

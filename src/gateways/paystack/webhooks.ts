@@ -21,7 +21,7 @@ export function parseSignedWebhook(
   if (!SIGNATURE.test(signature)) return { kind: 'forged' }
   const expected = createHmac('sha512', secretKey).update(rawBody).digest()
   if (!constantTimeEquals(Buffer.from(signature, 'hex'), expected)) return { kind: 'forged' }
-  return readHook(rawBody)
+  return parseBody(rawBody)
 }
 
 const readEvent = schemaReader(Type.Object({ event: Text(), data: Type.Unknown() }))
@@ -33,25 +33,25 @@ const readDispute = schemaReader(
 )
 const readRefund = schemaReader(Type.Object({ transaction_reference: Reference }))
 
-function readHook(rawBody: Buffer): ParsedWebhook {
-  const hook = readEvent(parseExactJson(rawBody.toString()))
-  if (!hook) return { kind: 'ignored', reason: 'not an event that we know' }
-  const subject = findSubject(hook.event, hook.data)
+function parseBody(rawBody: Buffer): ParsedWebhook {
+  const webhook = readEvent(parseExactJson(rawBody.toString()))
+  if (!webhook) return { kind: 'ignored', reason: 'not an event that we know' }
+  const subject = findSubject(webhook.event, webhook.data)
   if (!subject) return { kind: 'ignored', reason: 'not about a payment' }
   // Events have no id. What they are about has one in most of them; where it has none, the bytes are their own name.
   const identity = subject.id ?? createHash('sha256').update(rawBody).digest('hex')
-  const about = { kind: 'payment', key: subject.key, eventId: `${hook.event}:${identity}` } as const
-  return hook.event.startsWith(DISPUTES) ? { ...about, isDispute: true } : about
+  const about = { kind: 'payment', key: subject.key, eventId: `${webhook.event}:${identity}` } as const
+  return webhook.event.startsWith(DISPUTES) ? { ...about, isDispute: true } : about
 }
 
 const DISPUTES = 'charge.dispute.'
 
-interface HookSubject {
+interface WebhookSubject {
   key: string
   id: string | null
 }
 
-function findSubject(event: string, data: unknown): HookSubject | undefined {
+function findSubject(event: string, data: unknown): WebhookSubject | undefined {
   if (event.startsWith(DISPUTES)) {
     const dispute = readDispute(data)
     return dispute && { key: dispute.transaction.reference, id: dispute.id ?? null }

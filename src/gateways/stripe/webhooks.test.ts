@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import { systemClock } from '../../kit/clock.ts'
 import { systemRandom } from '../../kit/random.ts'
 import { FAKE_WEBHOOK_SECRET, signEvent } from './fake.ts'
-import { readFixture } from './fake-books.ts'
-import { readSignedEvent } from './hooks.ts'
+import { readFixture } from './fake-state.ts'
 import { FIXTURE_KEY, startStripe } from './test-rig.ts'
+import { readSignedEvent } from './webhooks.ts'
 
 // Made elsewhere, not by the code that is tested here.
 const VECTOR = {
