@@ -316,7 +316,7 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
     cappedLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
-    wakeRefunds: (ring: RefundWake) => wakeRefunds({ db, clock }, ring),
+    wakeRefunds: (wake: RefundWake) => wakeRefunds({ db, clock }, wake),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     publicHttp,

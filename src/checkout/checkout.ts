@@ -159,9 +159,9 @@ async function extendForPayerAction(
   { channel }: CheckoutChoice,
 ): Promise<PaymentRow> {
   const now = app.clock.now()
-  const wanted = addMs(now, PAYER_ACTION_MS)
-  if (channel === 'card' || payment.expiresAt === null || payment.expiresAt >= wanted) return payment
-  await extendExpiry(app.db, payment.merchantId, payment.id, now, wanted)
+  const minExpiresAt = addMs(now, PAYER_ACTION_MS)
+  if (channel === 'card' || payment.expiresAt === null || payment.expiresAt >= minExpiresAt) return payment
+  await extendExpiry(app.db, payment.merchantId, payment.id, now, minExpiresAt)
   return (await findPayment(app.db, payment.merchantId, payment.id)) ?? payment
 }
 
@@ -304,8 +304,8 @@ export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Prom
   const { payment } = view
   const now = app.clock.now()
   const latest = addMs(payment.createdAt, MAX_CHECKOUT_MS)
-  const wanted = addMs(now, app.settings.checkoutMs)
-  await extendExpiry(app.db, payment.merchantId, payment.id, now, wanted < latest ? wanted : latest)
+  const extended = addMs(now, app.settings.checkoutMs)
+  await extendExpiry(app.db, payment.merchantId, payment.id, now, extended < latest ? extended : latest)
   return refresh(app, payment)
 }
 

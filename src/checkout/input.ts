@@ -67,8 +67,8 @@ export function initiateIssues(allowHttp: boolean) {
 
 export function redirectIssues(redirectUrl: unknown, allowHttp: boolean): Issue[] {
   if (typeof redirectUrl !== 'string') return []
-  const wanted = allowHttp ? 'an https or http address' : 'an https address'
-  const message = `redirectUrl must be ${wanted} without user name, spaces or backslashes.`
+  const allowed = allowHttp ? 'an https or http address' : 'an https address'
+  const message = `redirectUrl must be ${allowed} without user name, spaces or backslashes.`
   return readReturnUrl(redirectUrl, allowHttp)
     ? []
     : [{ field: 'redirectUrl', code: 'invalid_format', message }]

@@ -9,7 +9,7 @@ import { gatewayWebhookRoutes } from './receive.ts'
 
 function rig() {
   let nowMs = 1_000_000
-  const told: LogFields[] = []
+  const logged: LogFields[] = []
   const counters = createCounters()
   const notHere = () => Promise.reject(new Error('not in this test'))
   const gateway = (name: string): Gateway => ({
@@ -25,15 +25,15 @@ function rig() {
     gateways: fixedGateways([gateway('one'), gateway('other')]),
     counters,
     clock: { now: () => new Date(nowMs) },
-    log: { warn: (_message: string, fields: LogFields) => void told.push(fields) },
+    log: { warn: (_message: string, fields: LogFields) => void logged.push(fields) },
   } as unknown as PaymentsApp
   const [hook] = gatewayWebhookRoutes(app)
   return {
-    told,
+    logged,
     counters,
     forge: (name: string) =>
       hook?.handle({ params: { gateway: name }, headers: {}, rawBody: Buffer.alloc(0) }),
-    pass: (ms: number) => {
+    advance: (ms: number) => {
       nowMs += ms
     },
   }
@@ -51,13 +51,13 @@ describe('forged webhooks', () => {
   })
 
   it('are told to the log at once, and then three times a minute with their number', async () => {
-    const { forge, told, pass } = rig()
+    const { forge, logged, advance } = rig()
     for (let second = 0; second < 60; second += 1) {
       await forge('one')
       await forge('one')
-      pass(1_000)
+      advance(1_000)
     }
-    assert.deepEqual(told, [
+    assert.deepEqual(logged, [
       { gateway: 'one', count: 1 },
       { gateway: 'one', count: 40 },
       { gateway: 'one', count: 40 },

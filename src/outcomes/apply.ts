@@ -156,7 +156,7 @@ async function applyMove(
     status: decision.to,
     // A decline that leaves the checkout open is told by the attempt; the payment itself has not failed.
     failureCode: decision.to === 'failed' ? (decision.failure?.code ?? null) : null,
-    failureMessage: decision.to === 'failed' ? (decision.failure?.words ?? null) : null,
+    failureMessage: decision.to === 'failed' ? (decision.failure?.message ?? null) : null,
     statusReason: null,
     version: payment.version + 1,
     gateway: attempt.gateway,
@@ -171,7 +171,7 @@ async function applyMove(
     ...attempt,
     status: decision.attemptStatus,
     failureCode: decision.failure?.code ?? null,
-    failureMessage: decision.failure?.words ?? null,
+    failureMessage: decision.failure?.message ?? null,
     gatewayReference: decision.gatewayReference ?? attempt.gatewayReference,
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
@@ -186,7 +186,7 @@ async function applyMove(
     expectedFence: decision.fenced ? attempt.fence : null,
     attemptDueAt: attempt.dueAt,
     postings: credit?.postings,
-    settleMinor: credit?.settleMinor,
+    settlementMinor: credit?.settlementMinor,
   })
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
 }
@@ -195,7 +195,7 @@ interface Credit {
   feeMinor: bigint
   postings: Posting[]
   /** What becomes available later; null where nothing is owed. */
-  settleMinor: bigint | null
+  settlementMinor: bigint | null
 }
 
 /** What a success is worth to the merchant: what the gateway holds for it, or what has reached it without us. */
@@ -203,13 +203,13 @@ async function creditOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Pro
   const { merchantId, gateway: name, accountId } = attempt
   const gateway = await app.gateways.find(merchantId, name, accountId)
   if (gateway?.settlesDirectly) {
-    return { feeMinor: 0n, postings: directPostings(name, paid), settleMinor: null }
+    return { feeMinor: 0n, postings: directPostings(name, paid), settlementMinor: null }
   }
   const fee = feeOf(app.settings.fees, name, paid)
   return {
     feeMinor: fee.minor,
     postings: capturePostings(name, paid, fee),
-    settleMinor: paid.minor - fee.minor,
+    settlementMinor: paid.minor - fee.minor,
   }
 }
 
@@ -245,7 +245,7 @@ async function applyClose(
     attemptId: attempt.id,
     status: decision.attemptStatus,
     failureCode: decision.failure?.code ?? null,
-    failureMessage: decision.failure?.words ?? null,
+    failureMessage: decision.failure?.message ?? null,
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
     gatewayReference: decision.gatewayReference,

@@ -10,13 +10,21 @@ import { decide } from './decide.ts'
 
 const AMOUNT = money(10_000n, 'KES')
 
-/** What decides here: the state, the report, and the disputes that are known. */
-function decideOn(status: PaymentStatus, report: Partial<DisputeReport>, known: Partial<DisputeRow>[] = []) {
-  const decision = decideAll(status, [report], known)
+/** What decides here: the state, the report, and the disputes that are recorded. */
+function decideOn(
+  status: PaymentStatus,
+  report: Partial<DisputeReport>,
+  recorded: Partial<DisputeRow>[] = [],
+) {
+  const decision = decideAll(status, [report], recorded)
   return decision.kind === 'dispute' ? decision.to : decision.kind
 }
 
-function decideAll(status: PaymentStatus, reports: Partial<DisputeReport>[], known: Partial<DisputeRow>[]) {
+function decideAll(
+  status: PaymentStatus,
+  reports: Partial<DisputeReport>[],
+  recorded: Partial<DisputeRow>[],
+) {
   const payment = { status, currency: 'KES', amountMinor: AMOUNT.minor } as PaymentRow
   const attempt = { status: 'succeeded', gatewayKey: 'k' } as AttemptRow
   const base: DisputeReport = { status: 'open', amount: AMOUNT, reference: 'dp-1' }
@@ -29,7 +37,7 @@ function decideAll(status: PaymentStatus, reports: Partial<DisputeReport>[], kno
     paidAt: new Date(0),
     disputes: reports.map((report) => ({ ...base, ...report })),
   }
-  const disputes = known.map((one) => ({ gatewayReference: 'dp-1', ...one }) as DisputeRow)
+  const disputes = recorded.map((one) => ({ gatewayReference: 'dp-1', ...one }) as DisputeRow)
   return decide(payment, attempt, outcome, { firstCall: false, disputes })
 }
 
@@ -57,15 +65,15 @@ describe('a dispute', () => {
 
   it('that has ended says nothing any more, whatever is told of it later', () => {
     for (const end of ['won', 'lost'] as const)
-      for (const told of ['open', 'won', 'lost'] as const)
+      for (const reported of ['open', 'won', 'lost'] as const)
         for (const status of PAYMENT_STATUSES)
-          assert.equal(decideOn(status, { status: told }, [{ status: end }]), 'nothing')
+          assert.equal(decideOn(status, { status: reported }, [{ status: end }]), 'nothing')
   })
 
   it('waits while another one is open, and counts only in the currency that was paid', () => {
     const other = [{ status: 'open' as const, gatewayReference: 'dp-2' }]
-    for (const told of ['open', 'lost'] as const)
-      assert.equal(decideOn('disputed', { status: told }, other), 'nothing')
+    for (const reported of ['open', 'lost'] as const)
+      assert.equal(decideOn('disputed', { status: reported }, other), 'nothing')
     assert.equal(decideOn('disputed', { status: 'won' }, other), null, 'what took nothing need not wait')
     assert.equal(decideOn('successful', { amount: money(1n, 'USD') }), 'nothing')
   })
@@ -76,11 +84,11 @@ describe('a dispute', () => {
       ['won', 'successful'],
       ['lost', 'reversed'],
     ] as const)
-      for (const told of [
+      for (const reported of [
         [open, { status: end }],
         [{ status: end }, open],
       ]) {
-        const decision = decideAll('disputed', told, [{ status: 'open' }])
+        const decision = decideAll('disputed', reported, [{ status: 'open' }])
         assert.ok(decision.kind === 'dispute')
         assert.deepEqual([decision.to, decision.report.reference], [to, 'dp-1'])
       }
@@ -93,11 +101,11 @@ describe('a dispute', () => {
   })
 
   it('moves a payment only where the state table leads', () => {
-    const knowns = [[], [{ status: 'open' as const }], [{ status: 'won' as const }]]
+    const histories = [[], [{ status: 'open' as const }], [{ status: 'won' as const }]]
     for (const status of PAYMENT_STATUSES)
-      for (const told of ['open', 'won', 'lost'] as const)
-        for (const known of knowns) {
-          const to = decideOn(status, { status: told }, known)
+      for (const reported of ['open', 'won', 'lost'] as const)
+        for (const recorded of histories) {
+          const to = decideOn(status, { status: reported }, recorded)
           if (to !== null && to !== 'nothing')
             assert.ok(canMove(status, to as PaymentStatus), `${status} → ${to}`)
         }

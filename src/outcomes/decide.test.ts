@@ -190,7 +190,7 @@ describe('a proven success', () => {
 })
 
 describe('a decline', () => {
-  const failure = { code: 'insufficient_funds', words: 'no money' }
+  const failure = { code: 'insufficient_funds', message: 'no money' }
 
   it('leaves a checkout open until its attempts are used up, then fails it', () => {
     for (let used = 1; used <= MAX_ATTEMPTS; used += 1) {
@@ -293,7 +293,7 @@ describe('no answer', () => {
       to: 'failed',
       proof: 'not_sent',
       attemptStatus: 'declined',
-      failure: { code: 'provider_unavailable', words: 'x' },
+      failure: { code: 'provider_unavailable', message: 'x' },
       paid: null,
       paidAt: null,
       gatewayReference: null,

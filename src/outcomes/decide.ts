@@ -37,7 +37,7 @@ export type Decision =
       to: PaymentStatus
       proof: Proof
       attemptStatus: AttemptStatus
-      failure: { code: FailureCode; words: string } | null
+      failure: { code: FailureCode; message: string } | null
       paid: Money | null
       paidAt: Date | null
       gatewayReference: string | null
@@ -48,7 +48,7 @@ export type Decision =
   | {
       kind: 'close'
       attemptStatus: 'declined' | 'amount_mismatch' | 'duplicate_success'
-      failure: { code: FailureCode; words: string } | null
+      failure: { code: FailureCode; message: string } | null
       paid: Money | null
       gatewayReference: string | null
       statusReason: string | null
@@ -77,12 +77,12 @@ export function decide(
         : decideSuccess(payment, attempt, outcome)
     }
     case 'declined': {
-      const { code, message: words, gatewayReference, refused = false, final: isFinal } = outcome
+      const { code, message, gatewayReference, refused = false, final: isFinal } = outcome
       // That a gateway would not even begin says something about this one call: an earlier one may have got through.
       if (refused && !context.firstCall) return NOTHING
       return refused
-        ? decideDecline(payment, attempt, code, words, gatewayReference, 'not_sent', { canFailOver })
-        : decideDecline(payment, attempt, code, words, gatewayReference, 'declined', { isFinal })
+        ? decideDecline(payment, attempt, code, message, gatewayReference, 'not_sent', { canFailOver })
+        : decideDecline(payment, attempt, code, message, gatewayReference, 'declined', { isFinal })
     }
     case 'pending':
       return NOTHING
@@ -169,13 +169,13 @@ function decideDecline(
   payment: PaymentRow,
   attempt: AttemptRow,
   code: FailureCode,
-  words: string,
+  message: string,
   gatewayReference: string | null,
   proof: 'declined' | 'not_sent',
   context: DeclineContext,
 ): Decision {
   if (!DECLINABLE.includes(attempt.status)) return NOTHING
-  const failure = { code, words }
+  const failure = { code, message }
   const isCurrent = isOpen(payment.status) && attempt.number === payment.attemptsUsed
   const to = nextAfterDecline(payment, context)
   if (!isCurrent || !canMove(payment.status, to)) {

@@ -11,7 +11,7 @@ const body = { amount: 1250.5, currency: 'KES' as const, reference: 'order-1', c
 const charge = { ...body, metadata: {}, recurringToken: 'rtk_1', description: 'Again' }
 const exact = { lossyNumbers: new Set<string>() }
 
-const complaintsOf = (changes: Record<string, unknown>, allowHttp = true) =>
+const issuesOf = (changes: Record<string, unknown>, allowHttp = true) =>
   initiateIssues(allowHttp)({ ...body, ...changes }, exact).map(({ field, code }) => `${field}: ${code}`)
 
 describe('a request to initiate', () => {
@@ -38,19 +38,19 @@ describe('a request to initiate', () => {
 
   it('needs a country for exactly the currencies that several countries share', () => {
     for (const currency of CURRENCY_CODES) {
-      const complaints = complaintsOf({ amount: 1000, currency })
+      const issues = issuesOf({ amount: 1000, currency })
       const wanted = CURRENCIES[currency].countryRequired ? ['country: country_required'] : []
-      assert.deepEqual(complaints, wanted, currency)
+      assert.deepEqual(issues, wanted, currency)
     }
   })
 
   it('takes every country that uses the currency, in either case, and no other', () => {
     for (const currency of CURRENCY_CODES) {
       for (const country of CURRENCIES[currency].countries) {
-        assert.deepEqual(complaintsOf({ amount: 1000, currency, country: country.toLowerCase() }), [])
+        assert.deepEqual(issuesOf({ amount: 1000, currency, country: country.toLowerCase() }), [])
       }
-      const stranger = currency === 'CAD' ? 'KE' : 'CA'
-      assert.deepEqual(complaintsOf({ amount: 1000, currency, country: stranger }), [
+      const otherCountry = currency === 'CAD' ? 'KE' : 'CA'
+      assert.deepEqual(issuesOf({ amount: 1000, currency, country: otherCountry }), [
         'country: invalid_country',
       ])
     }
@@ -58,12 +58,12 @@ describe('a request to initiate', () => {
 
   it('may send the payer back to https, and to http only in staging', () => {
     const wrong = ['redirectUrl: invalid_format']
-    assert.deepEqual(complaintsOf({ redirectUrl: 'https://shop.example/thanks?a=1#b' }, false), [])
-    assert.deepEqual(complaintsOf({ redirectUrl: 'http://127.0.0.1:3000/back' }, true), [])
-    assert.deepEqual(complaintsOf({ redirectUrl: 'http://shop.example/back' }, false), wrong)
+    assert.deepEqual(issuesOf({ redirectUrl: 'https://shop.example/thanks?a=1#b' }, false), [])
+    assert.deepEqual(issuesOf({ redirectUrl: 'http://127.0.0.1:3000/back' }, true), [])
+    assert.deepEqual(issuesOf({ redirectUrl: 'http://shop.example/back' }, false), wrong)
   })
 
-  it('bears any shape: complaints about types are the schema’s', () => {
+  it('bears any shape: issues about types are the schema’s', () => {
     for (const value of [null, undefined, 7, 'text', [], {}, true]) {
       const odd = { amount: value, currency: value, country: value, customer: value, metadata: value }
       assert.ok(Array.isArray(initiateIssues(true)({ ...odd, redirectUrl: value }, exact)))
@@ -128,7 +128,7 @@ describe('the fingerprint of a request (F-48)', () => {
 })
 
 describe('a card number', () => {
-  const refusedAt = (fields: string[]) => (error: unknown) => {
+  const rejectedFields = (fields: string[]) => (error: unknown) => {
     assert.ok(error instanceof ApiError)
     assert.equal(error.code, 'card_data_not_allowed')
     assert.deepEqual(
@@ -142,11 +142,11 @@ describe('a card number', () => {
     const card = '4242 4242 4242 4242'
     assert.throws(
       () => toInitiateInput({ ...body, description: `pay with ${card}` }),
-      refusedAt(['description']),
+      rejectedFields(['description']),
     )
     assert.throws(
       () => toChargeInput({ ...charge, customer: { ...customer, firstname: card, lastname: card } }),
-      refusedAt(['customer.firstname', 'customer.lastname']),
+      rejectedFields(['customer.firstname', 'customer.lastname']),
     )
   })
 

@@ -71,8 +71,8 @@ export interface MoveInput {
   entry_id: string | null
   entry_kind: string | null
   postings: PostingInput[]
-  settle_minor: string | null
-  settle_due_at: Date | null
+  settlement_minor: string | null
+  settlement_due_at: Date | null
   event_id: string
   event_type: string
   event_body: unknown
@@ -92,8 +92,8 @@ with input as (
     paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
     recovery_payment_id uuid, expected_expires_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
     attempt_failure_message text, expected_fence integer, attempt_due_at timestamptz, attempt_next_poll_at timestamptz,
-    gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settle_minor bigint,
-    settle_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
+    gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settlement_minor bigint,
+    settlement_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
   )
   limit (select jsonb_array_length($1::jsonb))
 ),
@@ -217,9 +217,9 @@ delta as (
 ),
 settlement as (
   insert into pending_settlements (merchant_id, payment_id, currency, amount_minor, due_at)
-  select merchant_id, payment_id, currency, settle_minor, settle_due_at
+  select merchant_id, payment_id, currency, settlement_minor, settlement_due_at
   from done
-  where settle_minor is not null and settle_minor > 0
+  where settlement_minor is not null and settlement_minor > 0
 ),
 captured as (
   select merchant_id, customer_id, count(*) as captures, max(coalesce(paid_at, at)) as last_at

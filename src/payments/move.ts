@@ -27,7 +27,7 @@ export interface MoveFacts {
   /** When the attempt that ends was due as the caller saw it. */
   attemptDueAt?: Date | null
   postings?: Posting[] | null
-  settleMinor?: bigint | null
+  settlementMinor?: bigint | null
 }
 
 /** Writes a move, by itself or in a transaction. False when the payment was not as the caller had seen it. */
@@ -77,8 +77,8 @@ export async function movePayment(
     entry_id: facts.postings ? app.random.uuid() : null,
     entry_kind: facts.postings ? 'capture' : null,
     postings: facts.postings ?? [],
-    settle_minor: facts.settleMinor == null ? null : String(facts.settleMinor),
-    settle_due_at: facts.settleMinor == null ? null : addMs(now, app.settings.settlementMs),
+    settlement_minor: facts.settlementMinor == null ? null : String(facts.settlementMinor),
+    settlement_due_at: facts.settlementMinor == null ? null : addMs(now, app.settings.settlementMs),
     event_id: eventId,
     event_type: type,
     event_body: toEventBody({

@@ -81,7 +81,7 @@ values ($1, $2, $3, $4, $5, $6, 'api', now())`
 let version = 1
 
 /** Whether the database lets a payment make this move. */
-async function isTaken(from: string | null, to: string, proof: string | null): Promise<boolean> {
+async function isAccepted(from: string | null, to: string, proof: string | null): Promise<boolean> {
   if (from !== null) version += 1
   try {
     await db.query(insertMove, [merchantId, paymentId, from === null ? 1 : version, from, to, proof])
@@ -99,31 +99,31 @@ describe('the database', () => {
     await db.script(prepare)
     assert.equal(PAIRS.length, 100)
     for (const [from, to] of PAIRS) {
-      assert.equal(await isTaken(from, to, proofOf(to)), canMove(from, to), `${from} → ${to}`)
+      assert.equal(await isAccepted(from, to, proofOf(to)), canMove(from, to), `${from} → ${to}`)
     }
-    assert.equal(await isTaken('pending', 'paid', 'gateway'), false)
+    assert.equal(await isAccepted('pending', 'paid', 'gateway'), false)
   })
 
   it('lets nothing fail without proof: no answer is no proof', async () => {
     for (const proof of [null, 'time', 'customer', 'gateway', 'timeout']) {
-      assert.equal(await isTaken('processing', 'failed', proof), false, String(proof))
+      assert.equal(await isAccepted('processing', 'failed', proof), false, String(proof))
     }
     for (const proof of ['declined', 'not_sent', 'expired_verified']) {
-      assert.equal(await isTaken('processing', 'failed', proof), true, proof)
+      assert.equal(await isAccepted('processing', 'failed', proof), true, proof)
     }
   })
 
   it('lets nothing succeed but on the gateway’s own word, or when a dispute was won', async () => {
     for (const from of ['pending', 'processing', 'failed', 'abandoned', 'expired']) {
       for (const proof of [null, 'time', 'customer', 'declined']) {
-        assert.equal(await isTaken(from, 'successful', proof), false, `${from} by ${proof}`)
+        assert.equal(await isAccepted(from, 'successful', proof), false, `${from} by ${proof}`)
       }
     }
-    assert.equal(await isTaken('disputed', 'successful', null), true)
+    assert.equal(await isAccepted('disputed', 'successful', null), true)
   })
 
   it('lets a history begin only with its first version', async () => {
-    assert.equal(await isTaken(null, 'pending', null), true)
+    assert.equal(await isAccepted(null, 'pending', null), true)
     await assert.rejects(db.query(insertMove, [merchantId, paymentId, 99_999, null, 'pending', null]), {
       code: '23514',
     })

@@ -44,18 +44,18 @@ export async function reserveRefund(
 ): Promise<{ payment: PaymentRow; reserved: Money }> {
   const payment = await lockPayment(tx, merchantId, id)
   requireRefundable(payment)
-  const left = money(leftMinor(payment), payment.currency)
-  const reserved = amount ?? left
-  if (reserved.minor > left.minor || reserved.minor === 0n) {
+  const refundable = money(refundableMinor(payment), payment.currency)
+  const reserved = amount ?? refundable
+  if (reserved.minor > refundable.minor || reserved.minor === 0n) {
     throw new ApiError('refund_exceeds_amount', {
-      message: `${formatAmount(left)} ${left.currency} of this payment can still be refunded.`,
+      message: `${formatAmount(refundable)} ${refundable.currency} of this payment can still be refunded.`,
     })
   }
   await updateRefundTotals(tx, merchantId, id, { refundedMinor: 0n, reservedMinor: reserved.minor })
   return { payment, reserved }
 }
 
-function leftMinor(payment: LockedPayment): bigint {
+function refundableMinor(payment: LockedPayment): bigint {
   return (payment.amountPaidMinor ?? 0n) - payment.refundedMinor - payment.refundReservedMinor
 }
 
@@ -72,7 +72,7 @@ export async function releaseRefund(
   if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
 }
 
-export interface RefundProof {
+export interface CompletedRefund {
   merchantId: string
   paymentId: string
   amountMinor: bigint
@@ -82,8 +82,8 @@ export interface RefundProof {
 }
 
 /** The money has gone back: the payment says so, and moves where the state table has a way. */
-export async function applyRefund(app: PaymentsApp, tx: Tx, proof: RefundProof): Promise<void> {
-  const { merchantId, paymentId, amountMinor, source, method } = proof
+export async function applyRefund(app: PaymentsApp, tx: Tx, refund: CompletedRefund): Promise<void> {
+  const { merchantId, paymentId, amountMinor, source, method } = refund
   const payment = await lockPayment(tx, merchantId, paymentId)
   await updateRefundTotals(tx, merchantId, paymentId, {
     refundedMinor: amountMinor,

@@ -7,12 +7,12 @@ import { type Row, sqlError, type TableAccess } from './store.ts'
 const KINDS: Record<string, Kind> = {
   paid_minor: 'minor',
   fee_minor: 'minor',
-  settle_minor: 'minor',
+  settlement_minor: 'minor',
   paid_at: 'date',
   expected_expires_at: 'date',
   attempt_due_at: 'date',
   attempt_next_poll_at: 'date',
-  settle_due_at: 'date',
+  settlement_due_at: 'date',
   at: 'date',
 }
 
@@ -152,7 +152,7 @@ function credit(access: TableAccess, input: Row, payment: Row): void {
     { merchant_id, id, kind, payment_id, currency: payment.currency, at },
     input.postings as Line[],
   )
-  const { settle_minor: amount_minor, settle_due_at: due_at } = input
+  const { settlement_minor: amount_minor, settlement_due_at: due_at } = input
   if (amount_minor === null || (amount_minor as bigint) <= 0n) return
   const { currency } = payment
   access.insert('pending_settlements', { merchant_id, payment_id, currency, amount_minor, due_at })
