@@ -19,11 +19,11 @@ import { testWebhook } from './conformance/webhook.ts'
 import type { Gateway } from './gateway.ts'
 
 export {
-  type ChargeManner,
-  type Cleanup,
+  type ChargeBehavior,
+  type CheckoutEnding,
   type FakeProvider,
   PUBLIC_URL,
-  type RefundManner,
+  type RefundBehavior,
   type Subject,
   type Webhook,
 } from './conformance/subject.ts'
@@ -31,9 +31,9 @@ export {
 const CONSOLE_METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const
 
 export function testConformance(subject: Subject): void {
-  const gateway = openNowhere(subject)
+  const gateway = openUnconnected(subject)
   describe(`the gateway ${subject.name}`, () => {
-    watchConsole()
+    assertConsoleUnused()
     testDeclaration(subject, gateway)
     testCheckout(subject)
     testAltered(subject, gateway)
@@ -47,7 +47,7 @@ export function testConformance(subject: Subject): void {
 }
 
 /** Only to see which verbs there are: nobody is asked. */
-function openNowhere(subject: Subject): Gateway {
+function openUnconnected(subject: Subject): Gateway {
   return subject.open({
     credentials: subject.credentials,
     baseUrl: 'http://127.0.0.1:1',
@@ -59,17 +59,17 @@ function openNowhere(subject: Subject): Gateway {
 }
 
 /** A connector has no log, so the console is the only place where it could tell secrets to a log reader. */
-function watchConsole(): void {
-  const watches = CONSOLE_METHODS.map((method) => ({
+function assertConsoleUnused(): void {
+  const spies = CONSOLE_METHODS.map((method) => ({
     method,
-    watch: undefined as ReturnType<typeof mock.method> | undefined,
+    spy: undefined as ReturnType<typeof mock.method> | undefined,
   }))
   before(() => {
-    for (const one of watches) one.watch = mock.method(console, one.method)
+    for (const one of spies) one.spy = mock.method(console, one.method)
   })
   after(() => {
-    const written = watches.flatMap(({ watch }) => watch?.mock.calls.map((call) => call.arguments) ?? [])
-    for (const { watch } of watches) watch?.mock.restore()
+    const written = spies.flatMap(({ spy }) => spy?.mock.calls.map((call) => call.arguments) ?? [])
+    for (const { spy } of spies) spy?.mock.restore()
     assert.deepEqual(written, [], 'a connector writes nothing to the console')
   })
 }

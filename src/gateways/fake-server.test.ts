@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createHttpClient, type HttpResult } from '../kit/http-client.ts'
-import { type FakeReply, startFakeServer, type Trouble } from './fake-server.ts'
+import { type FakeReply, type Fault, startFakeServer } from './fake-server.ts'
 
 const REPLY: FakeReply = { http: 201, body: { id: 'ch_1', amount: '100' }, headers: { 'x-request': '7' } }
 
@@ -18,7 +18,7 @@ async function startCounter(t: TestContext, totalTimeoutMs = 800) {
   return { acts, server, post }
 }
 
-const sumOf = (answer: HttpResult) => (answer.kind === 'answered' ? answer.status : answer.kind)
+const summarize = (answer: HttpResult) => (answer.kind === 'answered' ? answer.status : answer.kind)
 
 describe('the frame of fake providers', () => {
   it('answers by its handler, and remembers what arrived', async (t) => {
@@ -36,7 +36,7 @@ describe('the frame of fake providers', () => {
     assert.equal(request?.text, 'hello')
   })
 
-  const TROUBLES: Record<Trouble, { sum: number | string; acts: number }> = {
+  const FAULTS: Record<Fault, { sum: number | string; acts: number }> = {
     hang: { sum: 'unknown', acts: 0 },
     hang_after_acting: { sum: 'unknown', acts: 1 },
     cut_off: { sum: 'unknown', acts: 0 },
@@ -51,22 +51,22 @@ describe('the frame of fake providers', () => {
     http_409: { sum: 409, acts: 0 },
     http_429: { sum: 429, acts: 0 },
   }
-  for (const [kind, { sum, acts }] of Object.entries(TROUBLES)) {
+  for (const [kind, { sum, acts }] of Object.entries(FAULTS)) {
     it(`makes ${kind} of an exchange and is well again when it is calmed`, async (t) => {
       const counter = await startCounter(t)
       // A boundary: the keys of the table above are exactly the troubles.
-      counter.server.trouble(kind as Trouble)
-      assert.equal(sumOf(await counter.post()), sum)
+      counter.server.injectFault(kind as Fault)
+      assert.equal(summarize(await counter.post()), sum)
       assert.equal(counter.acts.length, acts)
-      counter.server.calm()
-      assert.equal(sumOf(await counter.post()), 201)
+      counter.server.clearFaults()
+      assert.equal(summarize(await counter.post()), 201)
     })
   }
 
   it('sends garbage and half an answer that no reader of JSON takes', async (t) => {
     const { server, post } = await startCounter(t)
     for (const kind of ['garbage', 'truncated'] as const) {
-      server.trouble(kind, { times: 1 })
+      server.injectFault(kind, { times: 1 })
       const answer = await post()
       assert(answer.kind === 'answered')
       assert.throws(() => JSON.parse(answer.body.toString()))
@@ -75,18 +75,18 @@ describe('the frame of fake providers', () => {
 
   it('troubles only as often and only where it is told to', async (t) => {
     const { server, post } = await startCounter(t)
-    server.trouble('http_500', { times: 1, on: /^POST \/v1\/refunds$/ })
-    assert.equal(sumOf(await post('/v1/charges')), 201)
-    assert.equal(sumOf(await post('/v1/refunds')), 500)
-    assert.equal(sumOf(await post('/v1/refunds')), 201)
-    server.trouble('http_500', { times: 1, after: 2 })
-    const sums = [await post(), await post(), await post(), await post()].map(sumOf)
+    server.injectFault('http_500', { times: 1, on: /^POST \/v1\/refunds$/ })
+    assert.equal(summarize(await post('/v1/charges')), 201)
+    assert.equal(summarize(await post('/v1/refunds')), 500)
+    assert.equal(summarize(await post('/v1/refunds')), 201)
+    server.injectFault('http_500', { times: 1, after: 2 })
+    const sums = [await post(), await post(), await post(), await post()].map(summarize)
     assert.deepEqual(sums, [201, 201, 500, 201])
   })
 
   it('cannot fill the memory of the client with its huge answers', async (t) => {
     const { server, post } = await startCounter(t, 10_000)
-    server.trouble('huge_body')
+    server.injectFault('huge_body')
     const held = () => process.memoryUsage().arrayBuffers
     const heldBefore = held()
     let mostHeld = heldBefore
@@ -95,7 +95,7 @@ describe('the frame of fake providers', () => {
     }, 1)
     const answers = await Promise.all(Array.from({ length: 30 }, () => post()))
     clearInterval(watch)
-    assert.deepEqual(new Set(answers.map(sumOf)), new Set(['unknown']))
+    assert.deepEqual(new Set(answers.map(summarize)), new Set(['unknown']))
     // All of it would be 300 MB; the client's bound is one for each.
     const grownMegabytes = Math.round((mostHeld - heldBefore) / 1_000_000)
     assert.ok(grownMegabytes < 100, `${grownMegabytes} MB`)
@@ -112,6 +112,6 @@ describe('the frame of fake providers', () => {
   it('refuses connections when it is closed', async (t) => {
     const { server, post } = await startCounter(t)
     await server.close()
-    assert.equal(sumOf(await post()), 'not_sent')
+    assert.equal(summarize(await post()), 'not_sent')
   })
 })

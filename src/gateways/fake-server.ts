@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  * How an exchange goes wrong. Without `_after_acting` the provider never saw the request, except where the trouble is
  * in the answer alone: garbage, truncated, huge_body and slow come after the provider has acted.
  */
-export type Trouble =
+export type Fault =
   | 'hang'
   | 'hang_after_acting'
   | 'cut_off'
@@ -53,11 +53,11 @@ export interface FakeServer {
    * From now on requests run into this: `times` of them or all, of those whose "METHOD /path" matches `on`, when
    * `after` of those have passed.
    */
-  trouble(kind: Trouble, options?: { times?: number; on?: RegExp; after?: number }): void
+  injectFault(kind: Fault, options?: { times?: number; on?: RegExp; after?: number }): void
   /** From now on the JSON of every answer is changed on its way. */
   alter(change: Alteration): void
   /** Ends every trouble and alteration. */
-  calm(): void
+  clearFaults(): void
   /** From now on a connection is refused. */
   close(): Promise<void>
 }
@@ -70,11 +70,11 @@ export interface FakeServerOptions {
   errorBody?(http: number): unknown
 }
 
-interface Planned {
-  kind: Trouble
+interface PlannedFault {
+  kind: Fault
   on: RegExp | undefined
-  passing: number
-  left: number
+  skip: number
+  remaining: number
 }
 
 const HUGE_BYTES = 10_000_000
@@ -87,16 +87,16 @@ export async function startFakeServer(
   { errorBody = (http) => ({ error: `HTTP ${http}` }) }: FakeServerOptions = {},
 ): Promise<FakeServer> {
   const requests: FakeRequest[] = []
-  const plans: Planned[] = []
-  const broken: unknown[] = []
+  const plans: PlannedFault[] = []
+  const handlerErrors: unknown[] = []
   let alteration: Alteration | undefined
 
-  const take = ({ method, path }: FakeRequest): Trouble | undefined => {
-    const plan = plans.find(({ left, on }) => left > 0 && (on?.test(`${method} ${path}`) ?? true))
+  const nextFault = ({ method, path }: FakeRequest): Fault | undefined => {
+    const plan = plans.find(({ remaining, on }) => remaining > 0 && (on?.test(`${method} ${path}`) ?? true))
     if (!plan) return undefined
-    plan.passing -= 1
-    if (plan.passing >= 0) return undefined
-    plan.left -= 1
+    plan.skip -= 1
+    if (plan.skip >= 0) return undefined
+    plan.remaining -= 1
     return plan.kind
   }
   const server = createServer(async (incoming, response) => {
@@ -104,10 +104,10 @@ export async function startFakeServer(
       const request = await readRequest(incoming)
       requests.push(request)
       const act = async () => altered(await handle(request), alteration)
-      await answer(response, { request, trouble: take(request), act, errorBody })
+      await answer(response, { request, fault: nextFault(request), act, errorBody })
     } catch (error) {
       // A fake that throws is wrong itself: the test must not take it for the provider's trouble.
-      if (!incoming.destroyed || !response.destroyed) broken.push(error)
+      if (!incoming.destroyed || !response.destroyed) handlerErrors.push(error)
       response.destroy()
     }
   })
@@ -115,17 +115,17 @@ export async function startFakeServer(
   const close = () => stop(server)
   t.after(async () => {
     await close()
-    if (broken.length > 0) throw new AggregateError(broken, 'the fake provider broke')
+    if (handlerErrors.length > 0) throw new AggregateError(handlerErrors, 'the fake provider broke')
   })
   return {
     url,
     requests,
-    trouble: (kind, { times = Number.POSITIVE_INFINITY, on, after = 0 } = {}) =>
-      plans.push({ kind, on, passing: after, left: times }),
+    injectFault: (kind, { times = Number.POSITIVE_INFINITY, on, after = 0 } = {}) =>
+      plans.push({ kind, on, skip: after, remaining: times }),
     alter: (change) => {
       alteration = change
     },
-    calm: () => {
+    clearFaults: () => {
       plans.splice(0)
       alteration = undefined
     },
@@ -161,18 +161,18 @@ async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
   }
 }
 
-interface Exchange {
+interface FakeExchange {
   request: FakeRequest
-  trouble: Trouble | undefined
+  fault: Fault | undefined
   act(): Promise<FakeReply>
   errorBody(http: number): unknown
 }
 
 async function answer(
   response: ServerResponse,
-  { request, trouble, act, errorBody }: Exchange,
+  { request, fault, act, errorBody }: FakeExchange,
 ): Promise<void> {
-  switch (trouble) {
+  switch (fault) {
     case undefined:
       return reply(response, await act())
     case 'hang':

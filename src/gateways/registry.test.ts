@@ -59,8 +59,8 @@ describe('the registry', () => {
 
   it('throws for a name that it does not know, and for one that is taken twice', async () => {
     assert.equal(await gateways.get(MERCHANT, 'wide', null), wide)
-    assert.equal(await gateways.find(MERCHANT, 'nobody', null), undefined)
-    await assert.rejects(gateways.get(MERCHANT, 'nobody', null), /nobody is not configured here/)
+    assert.equal(await gateways.find(MERCHANT, 'missing', null), undefined)
+    await assert.rejects(gateways.get(MERCHANT, 'missing', null), /missing is not configured here/)
     assert.throws(() => fixedGateways([wide, wide]), /two gateways are called wide/)
   })
 })

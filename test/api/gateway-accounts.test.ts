@@ -23,7 +23,7 @@ const log = createLog(
 )
 const service = await testService({ after }, { env: { GATEWAY_PAYSTACK_BASE_URL: paystack.server.url }, log })
 const { admin } = service
-afterEach(() => paystack.server.calm())
+afterEach(() => paystack.server.clearFaults())
 
 const pathOf = (uuid: string, gateway = 'paystack') => `/admin/v1/merchants/${uuid}/gateways/${gateway}`
 const json = { 'content-type': 'application/json' }
@@ -120,7 +120,7 @@ describe("a merchant's own account at a gateway", () => {
 
   it('is saved with a warning when the gateway cannot be reached, and unchecked when that is wanted', async () => {
     const { uuid } = await service.newMerchant()
-    paystack.server.trouble('cut_off')
+    paystack.server.injectFault('cut_off')
     const { body } = await put(uuid, { secretKey: OTHER_KEY })
     assert.equal(body.data.probe, 'unreachable')
     assert.deepEqual(body.data.warnings, [

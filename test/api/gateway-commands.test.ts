@@ -91,7 +91,7 @@ describe('cowry gateways', () => {
     const unchecked = await run('set', 'paystack', '--merchant', merchant, '--file', file, '--no-probe')
     assert.match(unchecked.out, /^probe +untried$/m)
     assert.equal(paystack.server.requests.length, before)
-    paystack.server.trouble('cut_off')
+    paystack.server.injectFault('cut_off')
     const warned = await run('set', 'paystack', '--merchant', merchant, '--file', file)
     assert.match(warned.out, /^Paystack could not be reached/m)
   })

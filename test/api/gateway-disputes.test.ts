@@ -69,10 +69,10 @@ describe('a dispute that names a payment by Stripe’s own id', () => {
   it('is sent again when nobody can tell whose payment it is, and is noted once that is known', async () => {
     const { uuid, key } = await paidAt('stripe')
     const hook = fakes.stripe.dispute(key, 'open')
-    fakes.stripe.server.trouble('http_500', { on: /^GET \/v1\/payment_intents\// })
+    fakes.stripe.server.injectFault('http_500', { on: /^GET \/v1\/payment_intents\// })
     assert.equal((await deliver(api, '/hooks/stripe', hook)).http, 503)
     assert.equal((await readPayment(api, uuid)).status, 'successful')
-    fakes.stripe.server.calm()
+    fakes.stripe.server.clearFaults()
     assert.equal((await deliver(api, '/hooks/stripe', hook)).http, 200)
     assert.equal((await statusOf(uuid, 'disputed')).status, 'disputed')
   })

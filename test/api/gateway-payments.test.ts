@@ -32,7 +32,7 @@ const service = await testService(
   },
 )
 const { api, admin, db } = service
-afterEach(() => paystack.server.calm())
+afterEach(() => paystack.server.clearFaults())
 
 const successful = (uuid: string, by = api) =>
   eventually(

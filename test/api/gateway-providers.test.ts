@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import type { ChargeManner, FakeProvider } from '../../src/gateways/conformance.ts'
+import type { ChargeBehavior, FakeProvider } from '../../src/gateways/conformance.ts'
 import { chargeBody } from '../support/builders.ts'
 import {
   attemptOf,
@@ -81,9 +81,9 @@ for (const name of PROVIDER_NAMES) {
 
     if (!fake.savedCredential) return
 
-    const savedBy = async (manner: ChargeManner) => {
+    const savedBy = async (behavior: ChargeBehavior) => {
       const merchant = await newMerchantAt(service, name)
-      const credential = await fake.savedCredential?.(manner)
+      const credential = await fake.savedCredential?.(behavior)
       assert.ok(credential)
       const token = await saveCard(db, name, merchant, credential)
       const { amount, currency } = paymentTerms

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { FakeProvider } from '../../src/gateways/conformance.ts'
-import type { Trouble } from '../../src/gateways/fake-server.ts'
+import type { Fault } from '../../src/gateways/fake-server.ts'
 import { sql } from '../../src/kit/db.ts'
 import { chargeBody } from '../support/builders.ts'
 import { attemptOf, fileContext, readPayment, startPaying } from '../support/gateways.ts'
@@ -41,8 +41,8 @@ const LOSSES = (
     ['garbage', 30],
     ['truncated', 40],
     ['huge_body', 10],
-  ] satisfies [Trouble, number][]
-).map(([trouble, count]): [Trouble, number] => [trouble, scaled(count, SHORT_PART)])
+  ] satisfies [Fault, number][]
+).map(([trouble, count]): [Fault, number] => [trouble, scaled(count, SHORT_PART)])
 
 const OF_EACH = LOSSES.reduce((sum, [, count]) => sum + count, 0)
 
@@ -75,7 +75,7 @@ async function loseAnswers(name: ProviderName, begin: Begin): Promise<string[]> 
     const sizes = Array.from({ length: Math.ceil(count / PER_MERCHANT) }, (_, index) =>
       Math.min(PER_MERCHANT, count - index * PER_MERCHANT),
     )
-    server.trouble(kind, { on: PROVIDERS[name].submission })
+    server.injectFault(kind, { on: PROVIDERS[name].submission })
     const visitor = async () => {
       for (let size = sizes.pop(); size !== undefined; size = sizes.pop()) {
         const submit = await begin(await newMerchantAt(service, name))
@@ -83,7 +83,7 @@ async function loseAnswers(name: ProviderName, begin: Begin): Promise<string[]> 
       }
     }
     await Promise.all(Array.from({ length: MERCHANTS_AT_ONCE }, visitor))
-    server.calm()
+    server.clearFaults()
   }
   return uuids
 }

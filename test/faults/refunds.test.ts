@@ -100,7 +100,7 @@ describe('an answer that gets lost', { concurrency: true }, () => {
       const read = async () => (await api.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`)).body.data
       await eventually(read, ({ status }) => status === 'successful', DEADLINE_MS)
 
-      fake.server.trouble('cut_off_after_acting', { on: /^POST .*refund/, times: 1 })
+      fake.server.injectFault('cut_off_after_acting', { on: /^POST .*refund/, times: 1 })
       const first = await api.post(PATH, { uuid, amount: paymentTerms.currency === 'RWF' ? 125 : 1.5 })
       assert.equal(first.http, 201, first.text)
       assert.deepEqual([first.body.data.status, first.body.data.statusReason], ['pending', 'outcome_unknown'])

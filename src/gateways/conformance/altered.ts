@@ -10,12 +10,12 @@ import type { Alteration } from '../fake-server.ts'
 import type { Attempt, Gateway, Outcome, StartedCheckout } from '../gateway.ts'
 import { charge, prepareCharge } from './charge.ts'
 import { assertUsable } from './checkout.ts'
+import { assertNotFinal, assertUnknown, type Scenario, withFailureContext } from './faults.ts'
 import { prepareRefund, refund } from './refund.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
-import { assertOpen, assertUnknown, explain, type Steps } from './troubles.ts'
 
-/** What stands in place of a value; undefined takes it away. */
+/** What stands instead of a value; undefined takes it away. */
 const REPLACEMENTS: readonly unknown[] = [
   undefined,
   null,
@@ -38,13 +38,13 @@ function testAlteredCheckout(subject: Subject): void {
   it('never makes a paid checkout anything but paid or unknown', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
-    const world: World<Attempt, Outcome> = {
+    const scenario: AlteredScenario<Attempt, Outcome> = {
       rig,
       make: async () => attempt,
       act: () => rig.gateway.verify(attempt, paid.gatewayReference),
       check: async (_attempt, outcome) => assertPaidOrUnknown(outcome),
     }
-    await alterEverything(async () => world)
+    await alterEachValue(async () => scenario)
     assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
   })
 
@@ -61,13 +61,13 @@ function testAlteredCheckout(subject: Subject): void {
     assert.ok(ending, 'every provider has declined checkouts')
     const { attempt, reference } = await rig.startNew()
     await rig.provider.finish(attempt.key, { kind: 'declines', how: ending })
-    const world: World<Attempt, Outcome> = {
+    const scenario: AlteredScenario<Attempt, Outcome> = {
       rig,
       make: async () => attempt,
       act: () => rig.gateway.verify(attempt, reference),
       check: async (_attempt, outcome) => assertNotPaidNorRefused(outcome),
     }
-    await alterEverything(async () => world)
+    await alterEachValue(async () => scenario)
   })
 
   it('says nothing about a checkout when it is about another one that was not paid', async (t) => {
@@ -76,57 +76,57 @@ function testAlteredCheckout(subject: Subject): void {
     for (const ending of [{ kind: 'waits' } as const, ...declines]) {
       const { attempt, reference } = await rig.startNew()
       await rig.provider.finish(attempt.key, ending)
-      await explain(`with ${inspect(ending)}`, () =>
-        assertForeign(rig, attempt, () => rig.gateway.verify(attempt, reference)),
+      await withFailureContext(`with ${inspect(ending)}`, () =>
+        assertIgnoresOtherPayment(rig, attempt, () => rig.gateway.verify(attempt, reference)),
       )
     }
   })
 
   it('never sends a payer to what is no web address', async (t) => {
     const rig = await startRig(t, subject)
-    const world: World<Attempt, StartedCheckout | Outcome> = {
+    const scenario: AlteredScenario<Attempt, StartedCheckout | Outcome> = {
       rig,
       make: async () => rig.makeAttempt(),
       act: (attempt) => rig.start(attempt),
       async check(_attempt, answer) {
         if (answer.kind === 'started') assertUsable(answer.next)
-        else assertOpen(answer)
+        else assertNotFinal(answer)
       },
     }
-    await alterEverything(async () => world)
+    await alterEachValue(async () => scenario)
   })
 }
 
 function testAlteredCharge(subject: Subject): void {
   it('never makes an approved charge anything but charged or unknown', async (t) => {
     const { rig, credential } = await prepareCharge(t, subject, 'approves')
-    const world: World<Attempt, Outcome> = {
+    const scenario: AlteredScenario<Attempt, Outcome> = {
       rig,
       make: async () => rig.makeAttempt('charge'),
       act: (attempt) => charge(rig.gateway, attempt, credential),
       check: async (_attempt, outcome) => assertPaidOrUnknown(outcome),
     }
-    await alterEverything(async () => world)
+    await alterEachValue(async () => scenario)
   })
 
   it('never makes a declined charge a paid or a refused one', async (t) => {
     const [how] = declinesOf(subject, 'charge')
     assert.ok(how, 'every provider has declined charges')
     const { rig, credential } = await prepareCharge(t, subject, { declines: how })
-    const world: World<Attempt, Outcome> = {
+    const scenario: AlteredScenario<Attempt, Outcome> = {
       rig,
       make: async () => rig.makeAttempt('charge'),
       act: (attempt) => charge(rig.gateway, attempt, credential),
       check: async (_attempt, outcome) => assertNotPaidNorRefused(outcome),
     }
-    await alterEverything(async () => world)
+    await alterEachValue(async () => scenario)
   })
 
   it('says nothing about a charge when it is about another one that was not paid', async (t) => {
     for (const how of declinesOf(subject, 'charge')) {
       const { rig, attempt, credential } = await prepareCharge(t, subject, { declines: how })
-      await explain(`with ${how}`, () =>
-        assertForeign(rig, attempt, () => charge(rig.gateway, attempt, credential)),
+      await withFailureContext(`with ${how}`, () =>
+        assertIgnoresOtherPayment(rig, attempt, () => charge(rig.gateway, attempt, credential)),
       )
     }
   })
@@ -134,8 +134,8 @@ function testAlteredCharge(subject: Subject): void {
 
 function testAlteredRefund(subject: Subject): void {
   it('never calls a refund failed that was given', (t) =>
-    // A new world for each value: a provider that lists its refunds would list more of them with every try.
-    alterEverything(async () => {
+    // A new scenario for each value: a provider that lists its refunds would list more of them with every try.
+    alterEachValue(async () => {
       const { rig, prepareOne } = await prepareRefund(t, subject)
       return {
         rig,
@@ -159,16 +159,20 @@ function declinesOf(subject: Subject, operation: Attempt['operation']): string[]
 }
 
 /** The answer is made to name another key wherever it names ours. */
-async function assertForeign(rig: Rig, attempt: Attempt, ask: () => Promise<Outcome>): Promise<void> {
-  const stranger = randomUUID()
+async function assertIgnoresOtherPayment(
+  rig: Rig,
+  attempt: Attempt,
+  ask: () => Promise<Outcome>,
+): Promise<void> {
+  const otherKey = randomUUID()
   let isNamed = false
   rig.provider.server.alter((value) => {
     const text = JSON.stringify(value)
     isNamed ||= text.includes(attempt.key)
-    return JSON.parse(text.replaceAll(attempt.key, stranger))
+    return JSON.parse(text.replaceAll(attempt.key, otherKey))
   })
   const outcome = await ask()
-  rig.provider.server.calm()
+  rig.provider.server.clearFaults()
   assert.ok(isNamed, 'the provider names our key in its record')
   assertUnknown(outcome, ['unreadable'])
 }
@@ -180,69 +184,77 @@ function assertNotPaidNorRefused(outcome: Outcome): void {
 
 function assertPaidOrUnknown(outcome: Outcome): void {
   if (outcome.kind !== 'succeeded') assertUnknown(outcome, ['unreadable'])
-  else assertWhole(outcome)
+  else assertComplete(outcome)
 }
 
-function assertWhole(outcome: Extract<Outcome, { kind: 'succeeded' }>): void {
+function assertComplete(outcome: Extract<Outcome, { kind: 'succeeded' }>): void {
   assert.ok(!Number.isNaN(outcome.paidAt.getTime()), inspect(outcome))
   assert.equal(typeof outcome.key, 'string')
   assert.notEqual(outcome.gatewayReference, '')
   if (outcome.savedMethod) assert.notEqual(outcome.savedMethod.credential, '')
 }
 
-type World<Thing, Answer> = Steps<Thing, Answer> & { rig: Rig }
+type AlteredScenario<Thing, Answer> = Scenario<Thing, Answer> & { rig: Rig }
 
 /** Tries the verb once for every value in its answers and every replacement; begin is called for every value. */
-async function alterEverything<Thing, Answer>(begin: () => Promise<World<Thing, Answer>>): Promise<void> {
-  const places = await findPlaces(await begin())
-  assert.ok(places.length > 0, 'the provider answers in JSON')
-  for (const place of places) {
-    const world = await begin()
+async function alterEachValue<Thing, Answer>(
+  begin: () => Promise<AlteredScenario<Thing, Answer>>,
+): Promise<void> {
+  const jsonPaths = await findJsonPaths(await begin())
+  assert.ok(jsonPaths.length > 0, 'the provider answers in JSON')
+  for (const jsonPath of jsonPaths) {
+    const scenario = await begin()
     for (const replacement of REPLACEMENTS) {
-      const told = inspect(replacement, { maxStringLength: 40 })
-      await explain(`with ${place.join('.')} replaced by ${told}`, () => alter(world, place, replacement))
+      const shown = inspect(replacement, { maxStringLength: 40 })
+      await withFailureContext(`with ${jsonPath.join('.')} replaced by ${shown}`, () =>
+        alter(scenario, jsonPath, replacement),
+      )
     }
   }
 }
 
 async function alter<Thing, Answer>(
-  { rig, make, act, check }: World<Thing, Answer>,
-  place: Place,
+  { rig, make, act, check }: AlteredScenario<Thing, Answer>,
+  jsonPath: JsonPath,
   replacement: unknown,
 ): Promise<void> {
   const thing = await make()
-  rig.provider.server.alter((value) => replaceAt(value, place, replacement))
+  rig.provider.server.alter((value) => replaceAt(value, jsonPath, replacement))
   const answer = await act(thing)
-  rig.provider.server.calm()
+  rig.provider.server.clearFaults()
   await check(thing, answer)
 }
 
-type Place = readonly string[]
+type JsonPath = readonly string[]
 
 /** Where the values of the answers stand. */
-async function findPlaces<Thing, Answer>({ rig, make, act }: World<Thing, Answer>): Promise<Place[]> {
-  const places = new Map<string, Place>()
+async function findJsonPaths<Thing, Answer>({
+  rig,
+  make,
+  act,
+}: AlteredScenario<Thing, Answer>): Promise<JsonPath[]> {
+  const jsonPaths = new Map<string, JsonPath>()
   const thing = await make()
   rig.provider.server.alter((value) => {
-    for (const place of placesIn(value)) places.set(place.join('.'), place)
+    for (const jsonPath of jsonPathsIn(value)) jsonPaths.set(jsonPath.join('.'), jsonPath)
     return value
   })
   await act(thing)
-  return [...places.values()]
+  return [...jsonPaths.values()]
 }
 
-function placesIn(value: unknown, place: Place = []): Place[] {
-  if (value === null || typeof value !== 'object') return [place]
-  const inner = Object.entries(value).flatMap(([name, one]) => placesIn(one, [...place, name]))
-  return place.length > 0 ? [place, ...inner] : inner
+function jsonPathsIn(value: unknown, jsonPath: JsonPath = []): JsonPath[] {
+  if (value === null || typeof value !== 'object') return [jsonPath]
+  const inner = Object.entries(value).flatMap(([name, one]) => jsonPathsIn(one, [...jsonPath, name]))
+  return jsonPath.length > 0 ? [jsonPath, ...inner] : inner
 }
 
-function replaceAt(value: unknown, [name, ...rest]: Place, replacement: unknown): unknown {
+function replaceAt(value: unknown, [name, ...rest]: JsonPath, replacement: unknown): unknown {
   if (name === undefined) return replacement
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value))
     return value.map((one, index) => (String(index) === name ? replaceAt(one, rest, replacement) : one))
-  // A place of one answer need not be in another.
+  // A jsonPath of one answer need not be in another.
   if (!(name in value)) return value
   const inner = new Map(Object.entries(value))
   inner.set(name, replaceAt(inner.get(name), rest, replacement))

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Gateway, Outcome, StatusQuery } from '../gateway.ts'
+import { AMBIGUOUS_FAULTS, assertUnknown, refuseConnections, submitWithFault } from './faults.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
-import { actInTrouble, assertUnknown, DARK_TROUBLES, refuseConnections } from './troubles.ts'
 
 export function testCancel(subject: Subject): void {
   describe('a cancelled checkout', { concurrency: CONCURRENCY }, () => {
@@ -33,12 +33,12 @@ export function testCancel(subject: Subject): void {
       assertUnknown(await cancel(gateway, attempt, reference), ['not_sent'])
     })
 
-    for (const { kind, title, reasons } of DARK_TROUBLES) {
+    for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
       it(`is unknown when ${title}, and can be cancelled again`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, reference } = await rig.startNew()
         const ask = (gateway: Gateway) => cancel(gateway, attempt, reference)
-        assertUnknown(await actInTrouble(rig, kind, ask), reasons)
+        assertUnknown(await submitWithFault(rig, kind, ask), reasons)
         assertDeclined(await cancel(rig.gateway, attempt, reference))
       })
     }

@@ -5,17 +5,17 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome } from '../gateway.ts'
-import { CONCURRENCY, type Rig, startRig } from './rig.ts'
-import type { ChargeManner, Subject } from './subject.ts'
 import {
-  actInTrouble,
-  assertOpen,
+  AMBIGUOUS_FAULTS,
+  assertNotFinal,
   assertRejected,
   assertUnknown,
-  breakEachStep,
-  DARK_TROUBLES,
+  failEachRequest,
   refuseConnections,
-} from './troubles.ts'
+  submitWithFault,
+} from './faults.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { ChargeBehavior, Subject } from './subject.ts'
 
 export function testCharge(subject: Subject): void {
   describe('a charge', { concurrency: CONCURRENCY }, () => {
@@ -58,7 +58,7 @@ function testAnswers(subject: Subject): void {
     await charge(rig.gateway, attempt, credential)
     const again = await charge(rig.gateway, attempt, credential)
     // A provider without replays may not tell a second time, but must not call the first one off.
-    if (again.kind !== 'succeeded') assertOpen(again)
+    if (again.kind !== 'succeeded') assertNotFinal(again)
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
@@ -66,13 +66,13 @@ function testAnswers(subject: Subject): void {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const submit = () => charge(rig.gateway, attempt, credential)
     for (const outcome of await Promise.all([submit(), submit()]))
-      if (outcome.kind !== 'succeeded') assertOpen(outcome)
+      if (outcome.kind !== 'succeeded') assertNotFinal(outcome)
     assertCharged(await resolve(rig, attempt, credential), attempt)
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
   it('is pending while the provider is at work', async (t) => {
-    const prepared = await find(t, subject, 'waits')
+    const prepared = await prepareIfSupported(t, subject, 'waits')
     if (!prepared) return t.skip('its charges never wait')
     const { rig, attempt, credential } = prepared
     const outcome = await charge(rig.gateway, attempt, credential)
@@ -119,16 +119,16 @@ function testLostAnswers(subject: Subject): void {
   it('is unknown when the provider has too much to do, and ends as one execution', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
-    assertUnknown(await actInTrouble(rig, 'http_429', ask), ['no_answer'])
+    assertUnknown(await submitWithFault(rig, 'http_429', ask), ['no_answer'])
     assertCharged(await resolve(rig, attempt, credential), attempt)
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
-  for (const { kind, title, reasons } of DARK_TROUBLES) {
+  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
     it(`is unknown when ${title}, and ends as one execution`, async (t) => {
       const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
       const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
-      assertUnknown(await actInTrouble(rig, kind, ask), reasons)
+      assertUnknown(await submitWithFault(rig, kind, ask), reasons)
       assertCharged(await resolve(rig, attempt, credential), attempt)
       assert.equal(await rig.provider.executions(attempt.key), 1)
     })
@@ -137,11 +137,11 @@ function testLostAnswers(subject: Subject): void {
   it('ends as one execution whichever of its requests goes wrong', async (t) => {
     const { rig, credential } = await prepareCharge(t, subject, 'approves')
     const executions = (attempt: Attempt) => rig.provider.executions(attempt.key)
-    await breakEachStep(rig, {
+    await failEachRequest(rig, {
       make: async () => rig.makeAttempt('charge'),
       act: (attempt) => charge(rig.gateway, attempt, credential),
       async check(attempt, outcome) {
-        if (outcome.kind !== 'succeeded') assertOpen(outcome)
+        if (outcome.kind !== 'succeeded') assertNotFinal(outcome)
         assertCharged(await resolve(rig, attempt, credential), attempt)
         assert.equal(await executions(attempt), 1)
       },
@@ -150,15 +150,15 @@ function testLostAnswers(subject: Subject): void {
 }
 
 /** A charge that will go this way, if any of this provider does. */
-async function find(t: TestContext, subject: Subject, manner: ChargeManner) {
+async function prepareIfSupported(t: TestContext, subject: Subject, behavior: ChargeBehavior) {
   const rig = await startRig(t, subject)
   assert.ok(rig.provider.savedCredential, 'the fake provider has saved credentials')
-  const credential = await rig.provider.savedCredential(manner)
+  const credential = await rig.provider.savedCredential(behavior)
   return credential === null ? undefined : { rig, attempt: rig.makeAttempt('charge'), credential }
 }
 
-export async function prepareCharge(t: TestContext, subject: Subject, manner: ChargeManner) {
-  const prepared = await find(t, subject, manner)
+export async function prepareCharge(t: TestContext, subject: Subject, behavior: ChargeBehavior) {
+  const prepared = await prepareIfSupported(t, subject, behavior)
   assert.ok(prepared, 'every provider has such charges')
   return prepared
 }
@@ -181,6 +181,6 @@ function assertCharged(
 async function resolve(rig: Rig, attempt: Attempt, credential: string): Promise<Outcome> {
   const outcome = await rig.gateway.verify(attempt, null)
   if (outcome.kind === 'succeeded') return outcome
-  assertOpen(outcome)
+  assertNotFinal(outcome)
   return charge(rig.gateway, attempt, credential)
 }

@@ -6,18 +6,18 @@ import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { type Money, money } from '../../core/money.ts'
 import type { Attempt, NextStep, Outcome } from '../gateway.ts'
-import { CONCURRENCY, type Rig, startRig } from './rig.ts'
-import type { Cleanup, Subject } from './subject.ts'
 import {
-  actInTrouble,
-  askInTrouble,
-  assertOpen,
+  AMBIGUOUS_FAULTS,
+  assertNotFinal,
   assertRejected,
   assertUnknown,
-  breakEachStep,
-  DARK_TROUBLES,
+  failEachRequest,
+  queryWithFault,
   refuseConnections,
-} from './troubles.ts'
+  submitWithFault,
+} from './faults.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { CheckoutEnding, Subject } from './subject.ts'
 
 export function testCheckout(subject: Subject): void {
   describe('a checkout', { concurrency: CONCURRENCY }, () => {
@@ -45,7 +45,7 @@ function testStart(subject: Subject): void {
     const attempt = rig.makeAttempt()
     const first = await rig.start(attempt)
     assert.ok(first.kind === 'started', inspect(first))
-    assertOpen(await rig.start(attempt))
+    assertNotFinal(await rig.start(attempt))
     await assertPaysOnce(rig, attempt, first.gatewayReference)
   })
 
@@ -53,7 +53,7 @@ function testStart(subject: Subject): void {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
     const answers = await Promise.all([rig.start(attempt), rig.start(attempt)])
-    for (const answer of answers) assertOpen(answer)
+    for (const answer of answers) assertNotFinal(answer)
     const started = answers.find(({ kind }) => kind === 'started')
     assert.ok(started?.kind === 'started', inspect(answers))
     await assertPaysOnce(rig, attempt, started.gatewayReference)
@@ -68,7 +68,7 @@ function testStart(subject: Subject): void {
   it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
-    assertRejected(await actInTrouble(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
+    assertRejected(await submitWithFault(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
     assert.equal((await rig.start(attempt)).kind, 'started')
   })
 
@@ -79,17 +79,17 @@ function testStart(subject: Subject): void {
 
   it('starts also when the provider is slow', async (t) => {
     const rig = await startRig(t, subject)
-    const answer = await actInTrouble(rig, 'slow', (gateway) => rig.start(rig.makeAttempt(), gateway))
+    const answer = await submitWithFault(rig, 'slow', (gateway) => rig.start(rig.makeAttempt(), gateway))
     assert.equal(answer.kind, 'started')
   })
 
-  for (const { kind, title, reasons } of DARK_TROUBLES) {
+  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
     it(`is unknown when ${title}, and pays once when it is submitted again`, async (t) => {
       const rig = await startRig(t, subject)
       const attempt = rig.makeAttempt()
-      assertUnknown(await actInTrouble(rig, kind, (gateway) => rig.start(attempt, gateway)), reasons)
+      assertUnknown(await submitWithFault(rig, kind, (gateway) => rig.start(attempt, gateway)), reasons)
       const again = await rig.start(attempt)
-      assertOpen(again)
+      assertNotFinal(again)
       const reference = again.kind === 'started' ? again.gatewayReference : null
       if (reference !== null || rig.gateway.recovery.lookupByReference)
         await assertPaysOnce(rig, attempt, reference)
@@ -150,24 +150,24 @@ function testVerify(subject: Subject): void {
     })
 
     // A refusal to tell says nothing about the payment, which may well have been paid.
-    const silences = [
-      ...DARK_TROUBLES,
+    const inconclusive = [
+      ...AMBIGUOUS_FAULTS,
       { kind: 'http_429', title: 'the provider has too much to do', reasons: ['no_answer', 'unreadable'] },
     ] as const
-    for (const { kind, title, reasons } of silences) {
+    for (const { kind, title, reasons } of inconclusive) {
       it(`is unknown when ${title}, and paid when it is asked about again`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, paid } = await rig.payNew()
         const reference = paid.gatewayReference
         const ask = (gateway: Rig['gateway']) => gateway.verify(attempt, reference)
-        assertUnknown(await askInTrouble(rig, kind, ask), reasons)
+        assertUnknown(await queryWithFault(rig, kind, ask), reasons)
         assert.deepEqual(await rig.gateway.verify(attempt, reference), paid)
       })
     }
 
     it('is paid or unknown, whichever request of the query goes wrong', async (t) => {
       const rig = await startRig(t, subject)
-      await breakEachStep(rig, {
+      await failEachRequest(rig, {
         make: rig.payNew,
         act: ({ attempt, paid }) => rig.gateway.verify(attempt, paid.gatewayReference),
         async check({ attempt, paid }, outcome) {
@@ -181,8 +181,8 @@ function testVerify(subject: Subject): void {
     it('is unknown with credentials that the provider does not know', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, paid } = await rig.payNew()
-      const stranger = rig.open({ credentials: subject.otherCredentials })
-      const outcome = await stranger.verify(attempt, paid.gatewayReference)
+      const otherAccount = rig.open({ credentials: subject.otherCredentials })
+      const outcome = await otherAccount.verify(attempt, paid.gatewayReference)
       assertUnknown(outcome, ['no_answer', 'unreadable'])
     })
   })
@@ -205,7 +205,7 @@ function testEndings(subject: Subject): void {
     const { attempt, paid } = await rig.payNew()
     const outcome = await rig.gateway.verify(attempt, null)
     if (rig.gateway.recovery.lookupByReference) assert.deepEqual(outcome, paid)
-    else assertOpen(outcome)
+    else assertNotFinal(outcome)
   })
 
   for (const { how, code } of subject.declines.filter(({ on }) => on === 'checkout')) {
@@ -227,7 +227,7 @@ function testEndings(subject: Subject): void {
 function testMismatches(subject: Subject): void {
   const other = { minor: (subject.amount.minor * 9n) / 10n, key: randomUUID() }
   const currency = subject.amount.currency === 'USD' ? 'EUR' : 'USD'
-  const cases: { title: string; ending: Omit<Cleanup & { kind: 'pays' }, 'kind'>; paid: Money }[] = [
+  const cases: { title: string; ending: Omit<CheckoutEnding & { kind: 'pays' }, 'kind'>; paid: Money }[] = [
     {
       title: 'another amount',
       ending: { minor: other.minor },

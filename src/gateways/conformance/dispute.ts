@@ -13,15 +13,15 @@ export function testDispute(subject: Subject): void {
       for (const end of ['won', 'lost'] as const) {
         const rig = await startRig(t, subject)
         const { attempt, paid } = await rig.payNew()
-        assert.equal(await ask(rig, attempt, paid), undefined, 'nothing is disputed at first')
+        assert.equal(await findLatestDispute(rig, attempt, paid), undefined, 'nothing is disputed at first')
         await dispute(rig, attempt, 'open')
-        const opened = await ask(rig, attempt, paid)
+        const opened = await findLatestDispute(rig, attempt, paid)
         assert.deepEqual(
           { ...opened, reference: '' },
           { status: 'open', amount: subject.amount, reference: '' },
         )
         await dispute(rig, attempt, end)
-        assert.deepEqual(await ask(rig, attempt, paid), { ...opened, status: end })
+        assert.deepEqual(await findLatestDispute(rig, attempt, paid), { ...opened, status: end })
       }
     })
 
@@ -29,12 +29,12 @@ export function testDispute(subject: Subject): void {
       const rig = await startRig(t, subject)
       const { attempt, paid } = await rig.payNew()
       for (const status of ['open', 'won', 'open'] as const) await dispute(rig, attempt, status)
-      const told = await askAll(rig, attempt, paid)
+      const reports = await listDisputes(rig, attempt, paid)
       assert.deepEqual(
-        told.map(({ status }) => status),
+        reports.map(({ status }) => status),
         ['open', 'won'],
       )
-      assert.equal(new Set(told.map(({ reference }) => reference)).size, 2)
+      assert.equal(new Set(reports.map(({ reference }) => reference)).size, 2)
     })
 
     it('rings about our key, so that we ask also about what has succeeded', async (t) => {
@@ -65,15 +65,15 @@ async function dispute(rig: Rig, { key }: Attempt, status: DisputeReport['status
 }
 
 /** The latest. */
-async function ask(
+async function findLatestDispute(
   rig: Rig,
   attempt: Attempt,
   paid: Extract<Outcome, { kind: 'succeeded' }>,
 ): Promise<DisputeReport | undefined> {
-  return (await askAll(rig, attempt, paid))[0]
+  return (await listDisputes(rig, attempt, paid))[0]
 }
 
-async function askAll(
+async function listDisputes(
   { gateway }: Rig,
   attempt: Attempt,
   { gatewayReference }: Extract<Outcome, { kind: 'succeeded' }>,

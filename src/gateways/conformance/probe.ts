@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Trouble } from '../fake-server.ts'
+import type { Fault } from '../fake-server.ts'
 import type { Gateway } from '../gateway.ts'
+import { queryWithFault, refuseConnections } from './faults.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
-import { askInTrouble, refuseConnections } from './troubles.ts'
 
 // Trouble that says nothing about the credentials: an operator must not hear that they are wrong.
-const SAYS_NOTHING: readonly Trouble[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
+const INCONCLUSIVE_FAULTS: readonly Fault[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
 
 export function testProbe(subject: Subject): void {
   describe('a probe', { concurrency: CONCURRENCY }, () => {
@@ -29,10 +29,10 @@ export function testProbe(subject: Subject): void {
       assert.equal(await probe(gateway), 'unreachable')
     })
 
-    for (const kind of SAYS_NOTHING) {
+    for (const kind of INCONCLUSIVE_FAULTS) {
       it(`blames no credential for ${kind}`, async (t) => {
         const rig = await startRig(t, subject)
-        assert.equal(await askInTrouble(rig, kind, probe), 'unreachable')
+        assert.equal(await queryWithFault(rig, kind, probe), 'unreachable')
       })
     }
   })

@@ -6,21 +6,21 @@ import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { subtract } from '../../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
-import { CONCURRENCY, type Rig, startRig } from './rig.ts'
-import type { RefundManner, Subject } from './subject.ts'
 import {
-  actInTrouble,
-  askInTrouble,
+  AMBIGUOUS_FAULTS,
   assertUnknown,
-  breakEachStep,
-  DARK_TROUBLES,
+  failEachRequest,
+  queryWithFault,
   refuseConnections,
-} from './troubles.ts'
+  submitWithFault,
+} from './faults.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { RefundBehavior, Subject } from './subject.ts'
 
 export function testRefund(subject: Subject): void {
   describe('a refund', { concurrency: CONCURRENCY }, () => {
     testEndings(subject)
-    testTroubles(subject)
+    testFaults(subject)
   })
 }
 
@@ -67,10 +67,10 @@ function testEndings(subject: Subject): void {
   })
 }
 
-function testTroubles(subject: Subject): void {
+function testFaults(subject: Subject): void {
   it('is given once whichever of its requests goes wrong', async (t) => {
     const { rig, prepareOne } = await prepareRefund(t, subject)
-    await breakEachStep(rig, {
+    await failEachRequest(rig, {
       make: prepareOne,
       act: ({ request }) => refund(rig.gateway, request),
       async check({ request, given }, outcome) {
@@ -95,10 +95,10 @@ function testTroubles(subject: Subject): void {
     assert.deepEqual(await given(), [])
   })
 
-  for (const { kind, title, reasons } of DARK_TROUBLES) {
+  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
     it(`is unknown when ${title}, and is given once`, async (t) => {
       const { rig, request, given } = await prepareRefund(t, subject)
-      const outcome = await actInTrouble(rig, kind, (gateway) => refund(gateway, request))
+      const outcome = await submitWithFault(rig, kind, (gateway) => refund(gateway, request))
       assertUnknown(outcome, reasons)
       const resolved = await resolve(rig, request)
       assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
@@ -111,7 +111,7 @@ function testTroubles(subject: Subject): void {
       const made = await refund(rig.gateway, request)
       assert.ok(made.kind === 'succeeded' || made.kind === 'pending', inspect(made))
       const ask = async (gateway: Gateway) => gateway.verifyRefund?.(request, made.gatewayReference)
-      const outcome = await askInTrouble(rig, kind, ask)
+      const outcome = await queryWithFault(rig, kind, ask)
       assert.ok(outcome)
       assertUnknown(outcome, reasons)
     })
@@ -122,7 +122,7 @@ function testTroubles(subject: Subject): void {
  * A paid checkout and the request to give a tenth of it back: a part, because providers notice by themselves when all of
  * it is to go back twice.
  */
-export async function prepareRefund(t: TestContext, subject: Subject, manner: RefundManner = 'succeeds') {
+export async function prepareRefund(t: TestContext, subject: Subject, behavior: RefundBehavior = 'succeeds') {
   const rig = await startRig(t, subject)
   const amount = { ...subject.amount, minor: subject.amount.minor / 10n }
   const prepareOne = async () => {
@@ -136,8 +136,8 @@ export async function prepareRefund(t: TestContext, subject: Subject, manner: Re
     }
     return { request, given: () => listRefunds(rig, attempt.key) }
   }
-  assert.ok(rig.provider.endRefunds, 'the fake provider ends refunds')
-  rig.provider.endRefunds(manner)
+  assert.ok(rig.provider.setRefundBehavior, 'the fake provider ends refunds')
+  rig.provider.setRefundBehavior(behavior)
   return { rig, prepareOne, ...(await prepareOne()) }
 }
 

@@ -14,7 +14,7 @@ const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastna
 const RETURN_URL = `${PUBLIC_URL}/pay/return`
 
 // Long enough that a busy machine does not make answers late, which would look like a broken connector.
-const PATIENCE_MS = 10_000
+const DEFAULT_TIMEOUT_MS = 10_000
 
 // Words are kept with the attempt and shown to operators: a sentence or two, not a provider's whole page.
 const MAX_MESSAGE_LENGTH = 1_000
@@ -37,15 +37,15 @@ export interface Rig {
 
 export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   const provider = await subject.start(t)
-  t.after(() => checkAddresses(provider, Object.values(subject.credentials)))
-  const open: Rig['open'] = ({ credentials = subject.credentials, timeoutMs = PATIENCE_MS }) => {
+  t.after(() => assertNoSecretInUrls(provider, Object.values(subject.credentials)))
+  const open: Rig['open'] = ({ credentials = subject.credentials, timeoutMs = DEFAULT_TIMEOUT_MS }) => {
     const http = createHttpClient({ totalTimeoutMs: timeoutMs })
     t.after(() => http.close())
     const { url: baseUrl } = provider.server
     const mode = subject.mode ?? 'test'
     const publicUrl = () => PUBLIC_URL
     const gateway = subject.open({ credentials, baseUrl, mode, http, clock: systemClock, publicUrl })
-    return watched(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
+    return withSecretChecks(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
   }
   const gateway = open({})
 
@@ -92,7 +92,7 @@ function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt
 }
 
 /** Addresses stand in the access logs of everybody on the way. */
-function checkAddresses({ server }: FakeProvider, secrets: readonly string[]): void {
+function assertNoSecretInUrls({ server }: FakeProvider, secrets: readonly string[]): void {
   for (const { path, query } of server.requests) {
     const address = decodeURIComponent(`${path}?${query}`)
     for (const secret of secrets) assert.ok(!address.includes(secret), 'an address tells a credential')
@@ -102,21 +102,21 @@ function checkAddresses({ server }: FakeProvider, secrets: readonly string[]): v
 type AnyVerb = (...given: unknown[]) => unknown
 
 /** The same gateway, whose every answer is searched for what nobody may read in it. */
-function watched(gateway: Gateway, secrets: readonly string[]): Gateway {
-  const watch = (name: string, verb: AnyVerb): AnyVerb => {
+function withSecretChecks(gateway: Gateway, secrets: readonly string[]): Gateway {
+  const checked = (name: string, verb: AnyVerb): AnyVerb => {
     // parseWebhook answers at once, all others later.
-    if (name === 'parseWebhook') return (...given) => checkSilence(name, verb(...given), secrets)
-    return async (...given) => checkSilence(name, await verb(...given), secrets)
+    if (name === 'parseWebhook') return (...given) => assertNoSecretIn(name, verb(...given), secrets)
+    return async (...given) => assertNoSecretIn(name, await verb(...given), secrets)
   }
   const entries = Object.entries(gateway).map(([name, value]) => [
     name,
-    typeof value === 'function' ? watch(name, value) : value,
+    typeof value === 'function' ? checked(name, value) : value,
   ])
   // A boundary: the same names with the same verbs behind them.
   return Object.fromEntries(entries) as Gateway
 }
 
-function checkSilence(verb: string, answer: unknown, secrets: readonly string[]): unknown {
+function assertNoSecretIn(verb: string, answer: unknown, secrets: readonly string[]): unknown {
   const everything = inspect(answer, { depth: 10, maxStringLength: null })
   for (const secret of secrets) assert.ok(!everything.includes(secret), `${verb} tells a credential`)
   const message =

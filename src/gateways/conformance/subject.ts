@@ -12,21 +12,21 @@ import type { CheckoutChoice, DisputeReport, Gateway } from '../gateway.ts'
 export const PUBLIC_URL = 'https://pay.example.com'
 
 /** How a checkout ends at the provider. What is given differs from what was asked for, in the provider's own record. */
-export type Cleanup =
+export type CheckoutEnding =
   | { kind: 'pays'; minor?: bigint; currency?: string; key?: string }
   | { kind: 'declines'; how: string }
   | { kind: 'waits' }
 
 /** What a saved method does when it is charged again. */
-export type ChargeManner = 'approves' | 'waits' | 'wants_customer' | { declines: string }
+export type ChargeBehavior = 'approves' | 'waits' | 'wants_customer' | { declines: string }
 
-export type RefundManner = 'succeeds' | 'waits' | 'fails'
+export type RefundBehavior = 'succeeds' | 'waits' | 'fails'
 
 /** A provider that a test can play with: its API on a socket, its payers and its books in our hands. */
 export interface FakeProvider {
   readonly server: FakeServer
   /** Plays the payer of an open checkout: on the hosted page, on the phone, wherever this provider has payers. */
-  finish(key: string, ending: Cleanup): void | Promise<void>
+  finish(key: string, ending: CheckoutEnding): void | Promise<void>
   /** How often the provider really took money under this key, by checkout or by charge. */
   executions(key: string): number | Promise<number>
   /** The signed request as it would arrive, about any key, known to the provider or not; a success unless told. */
@@ -35,14 +35,14 @@ export interface FakeProvider {
    * A credential as the connector itself would have saved it, or null where no charge of this provider goes that way.
    * Needed where the connector has chargeSaved.
    */
-  savedCredential?(manner: ChargeManner): string | null | Promise<string | null>
+  savedCredential?(behavior: ChargeBehavior): string | null | Promise<string | null>
   /**
    * Plays the bank of the payer of what was paid under this key: opens a dispute about all of it, and decides it. Answers
    * the webhook that tells of it. Needed where the subject says that it has disputes.
    */
   dispute?(key: string, status: DisputeReport['status']): Webhook | Promise<Webhook>
   /** How the refunds that come from now on end. Needed where the connector has refund. */
-  endRefunds?(manner: RefundManner): void
+  setRefundBehavior?(behavior: RefundBehavior): void
   /** What the provider really gave back for the attempt with this key, in minor units. Needed where it has refund. */
   refunds?(attemptKey: string): readonly bigint[] | Promise<readonly bigint[]>
 }

@@ -19,14 +19,14 @@ function testReading(subject: Subject): void {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
     const webhook = await rig.provider.webhook(attempt.key)
-    assertAbout(rig.gateway.parseWebhook(webhook.headers, webhook.body), attempt.key)
+    assertNamesKey(rig.gateway.parseWebhook(webhook.headers, webhook.body), attempt.key)
   })
 
   it('that comes before the payment is known is about its key too', async (t) => {
     const rig = await startRig(t, subject)
     const key = randomUUID()
     const webhook = await rig.provider.webhook(key)
-    assertAbout(rig.gateway.parseWebhook(webhook.headers, webhook.body), key)
+    assertNamesKey(rig.gateway.parseWebhook(webhook.headers, webhook.body), key)
   })
 
   it('that comes again has the same event id', async (t) => {
@@ -64,23 +64,23 @@ function testForgery(subject: Subject): void {
 
   if (unsignedBody === undefined)
     it('with a changed body is forged', async (t) => {
-      const { gateway, webhook } = await ring(t, subject)
-      for (const place of [0, Math.floor(webhook.body.length / 2), webhook.body.length - 1])
-        assertForged(gateway.parseWebhook(webhook.headers, flipBit(webhook.body, place)))
+      const { gateway, webhook } = await receiveWebhook(t, subject)
+      for (const offset of [0, Math.floor(webhook.body.length / 2), webhook.body.length - 1])
+        assertForged(gateway.parseWebhook(webhook.headers, flipBit(webhook.body, offset)))
       assertForged(gateway.parseWebhook(webhook.headers, Buffer.concat([webhook.body, Buffer.from(' ')])))
     })
   else
     it('with a changed body is about a key or ignored, and breaks nothing', async (t) => {
-      const { gateway, webhook } = await ring(t, subject)
-      for (let place = 0; place < webhook.body.length; place += 1) {
-        const { kind } = gateway.parseWebhook(webhook.headers, flipBit(webhook.body, place))
+      const { gateway, webhook } = await receiveWebhook(t, subject)
+      for (let offset = 0; offset < webhook.body.length; offset += 1) {
+        const { kind } = gateway.parseWebhook(webhook.headers, flipBit(webhook.body, offset))
         assert.ok(kind === 'payment' || kind === 'ignored', kind)
       }
     })
 
   it('with any changed word of its signature is forged', async (t) => {
-    const { gateway, webhook } = await ring(t, subject)
-    const names = proofHeaders(webhook)
+    const { gateway, webhook } = await receiveWebhook(t, subject)
+    const names = signatureHeaders(webhook)
     assert.ok(names.length > 0, 'the webhook proves where it comes from')
     for (const name of names)
       for (const value of tamperedValues(webhook.headers[name] ?? ''))
@@ -88,8 +88,8 @@ function testForgery(subject: Subject): void {
   })
 
   it('without its signature is forged', async (t) => {
-    const { gateway, webhook } = await ring(t, subject)
-    for (const name of proofHeaders(webhook)) {
+    const { gateway, webhook } = await receiveWebhook(t, subject)
+    for (const name of signatureHeaders(webhook)) {
       const { [name]: _left, ...headers } = webhook.headers
       assertForged(gateway.parseWebhook(headers, webhook.body))
       assertForged(gateway.parseWebhook({ ...headers, [name]: '' }, webhook.body))
@@ -100,47 +100,47 @@ function testForgery(subject: Subject): void {
   it('of another account is forged', async (t) => {
     const rig = await startRig(t, subject)
     const webhook = await rig.provider.webhook(randomUUID())
-    const stranger = rig.open({ credentials: subject.otherCredentials })
-    assertForged(stranger.parseWebhook(webhook.headers, webhook.body))
+    const otherAccount = rig.open({ credentials: subject.otherCredentials })
+    assertForged(otherAccount.parseWebhook(webhook.headers, webhook.body))
   })
 
   it('of nothing but noise is forged', async (t) => {
-    const { gateway, webhook } = await ring(t, subject)
+    const { gateway, webhook } = await receiveWebhook(t, subject)
     const noise = Buffer.from('ff00fe7b22', 'hex')
-    const headers = Object.fromEntries(proofHeaders(webhook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
+    const headers = Object.fromEntries(signatureHeaders(webhook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
     assertForged(gateway.parseWebhook(headers, noise))
     assertForged(gateway.parseWebhook(headers, Buffer.alloc(0)))
   })
 }
 
-async function ring(t: TestContext, subject: Subject) {
+async function receiveWebhook(t: TestContext, subject: Subject) {
   const { gateway, provider } = await startRig(t, subject)
   const webhook = await provider.webhook(randomUUID())
   assert.equal(gateway.parseWebhook(webhook.headers, webhook.body).kind, 'payment')
   return { gateway, webhook }
 }
 
-function proofHeaders({ headers }: Webhook): string[] {
+function signatureHeaders({ headers }: Webhook): string[] {
   return Object.keys(headers).filter((name) => name !== 'content-type')
 }
 
 /** The value with one letter or digit changed, in the middle of each run of them: ends may be padding. */
 function tamperedValues(value: string): string[] {
   return [...value.matchAll(/[A-Za-z0-9]+/g)].map(({ 0: word, index }) => {
-    const place = index + Math.floor(word.length / 2)
+    const offset = index + Math.floor(word.length / 2)
     // Never the same letter in the other case, which hexadecimal digits may be written in.
-    const changed = value[place] === '0' ? '1' : '0'
-    return `${value.slice(0, place)}${changed}${value.slice(place + 1)}`
+    const changed = value[offset] === '0' ? '1' : '0'
+    return `${value.slice(0, offset)}${changed}${value.slice(offset + 1)}`
   })
 }
 
-function flipBit(body: Buffer, place: number): Buffer {
+function flipBit(body: Buffer, offset: number): Buffer {
   const changed = Buffer.from(body)
-  changed.writeUInt8(body.readUInt8(place) ^ 1, place)
+  changed.writeUInt8(body.readUInt8(offset) ^ 1, offset)
   return changed
 }
 
-function assertAbout(reading: ParsedWebhook, key: string): void {
+function assertNamesKey(reading: ParsedWebhook, key: string): void {
   assert.ok(reading.kind === 'payment', reading.kind)
   assert.equal(reading.key, key)
   assert.notEqual(reading.eventId, '')

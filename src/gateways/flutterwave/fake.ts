@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
-import type { ChargeManner, Cleanup, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
+import type { ChargeBehavior, CheckoutEnding, FakeProvider, RefundBehavior, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 
 export const SECRET_KEY = 'FLWSECK_TEST-8c1f0d2b6e7a4935b0c8d1e2f3a4b5c6-X'
@@ -94,9 +94,9 @@ export interface FakeFlutterwave extends Required<Omit<FakeProvider, 'dispute'>>
 export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promise<FakeFlutterwave> {
   const pages = new Map<string, Page>()
   const transactions: Transaction[] = []
-  const tokens = new Map<string, { manner: ChargeManner; email: string }>()
+  const tokens = new Map<string, { behavior: ChargeBehavior; email: string }>()
   const refunds: Refund[] = []
-  let refundManner: RefundManner = 'succeeds'
+  let refundBehavior: RefundBehavior = 'succeeds'
   let offsetMs = 0
   let lastId = 4_975_000
 
@@ -117,9 +117,9 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     return record
   }
 
-  const issueToken = (manner: ChargeManner, email: string): string => {
+  const issueToken = (behavior: ChargeBehavior, email: string): string => {
     const token = `flw-t1nf-${randomUUID().replaceAll('-', '')}-m03k`
-    tokens.set(token, { manner, email })
+    tokens.set(token, { behavior, email })
     return token
   }
 
@@ -150,7 +150,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     if (typeof redirect_url !== 'string') return errorReply('Provide a valid redirect url')
     if (!saved || saved.email !== email) return errorReply('Wrong token or email passed')
     if (isUsed(tx_ref)) return { http: 400, body: readFixture('charge-duplicate') }
-    const data = make(tx_ref, { amount, currency, charged_amount: amount, ...toCharge(saved.manner) })
+    const data = make(tx_ref, { amount, currency, charged_amount: amount, ...toCharge(saved.behavior) })
     return { http: 200, body: { status: 'success', message: 'Charge initiated', data } }
   }
 
@@ -169,7 +169,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
       id: nextId(),
       tx_id: txId,
       amount_refunded: Number(amount),
-      status: REFUND_STATUSES[refundManner],
+      status: REFUND_STATUSES[refundBehavior],
       comment: comments as string | null,
     }
     refunds.push({ txId, row })
@@ -210,7 +210,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     }
   }
 
-  const finish = (key: string, ending: Cleanup) => {
+  const finish = (key: string, ending: CheckoutEnding) => {
     const page = pages.get(key)
     if (!page) throw new Error(`nobody has a page for ${key}`)
     const template = readFixture('verify-card').data as Json
@@ -229,12 +229,12 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     },
     executions: (key) =>
       transactions.filter(({ madeFor, record }) => madeFor === key && record.status === 'successful').length,
-    savedCredential(manner) {
+    savedCredential(behavior) {
       const email = 'amina.otieno@example.com'
-      return JSON.stringify({ token: issueToken(manner, email), email, country: 'NG' })
+      return JSON.stringify({ token: issueToken(behavior, email), email, country: 'NG' })
     },
-    endRefunds(manner) {
-      refundManner = manner
+    setRefundBehavior(behavior) {
+      refundBehavior = behavior
     },
     refunds(attemptKey) {
       const record: Json = findLatest(attemptKey)?.record ?? {}
@@ -248,7 +248,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   }
 }
 
-const REFUND_STATUSES: Readonly<Record<RefundManner, string>> = {
+const REFUND_STATUSES: Readonly<Record<RefundBehavior, string>> = {
   succeeds: 'completed',
   waits: 'pending',
   fails: 'failed',
@@ -295,17 +295,17 @@ function toMinor(amount: number, currency: Currency): bigint {
   return BigInt(Math.round(amount * 10 ** decimalsOf(currency)))
 }
 
-function toCharge(manner: ChargeManner): Json {
-  if (manner === 'approves') return { processor_response: 'Approved', auth_model: 'noauth' }
-  if (manner === 'waits') return { status: 'pending', processor_response: 'Transaction in progress' }
-  if (manner === 'wants_customer') {
+function toCharge(behavior: ChargeBehavior): Json {
+  if (behavior === 'approves') return { processor_response: 'Approved', auth_model: 'noauth' }
+  if (behavior === 'waits') return { status: 'pending', processor_response: 'Transaction in progress' }
+  if (behavior === 'wants_customer') {
     const { status, meta } = readFixture('charge-challenged').data as Json
     return { status, meta, processor_response: 'Pending validation' }
   }
-  return { status: 'failed', processor_response: manner.declines }
+  return { status: 'failed', processor_response: behavior.declines }
 }
 
-function toEnding(ending: Cleanup, page: Page): Json {
+function toEnding(ending: CheckoutEnding, page: Page): Json {
   switch (ending.kind) {
     case 'waits':
       return { status: 'pending', processor_response: 'Pending validation' }

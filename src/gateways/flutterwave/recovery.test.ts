@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { money } from '../../core/money.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { createHttpClient } from '../../kit/http-client.ts'
-import type { Trouble } from '../fake-server.ts'
+import type { Fault } from '../fake-server.ts'
 import type { RefundRequest } from '../gateway.ts'
 import { readFixture } from './fake.ts'
 import { FLUTTERWAVE } from './index.ts'
@@ -21,7 +21,7 @@ import {
 } from './test-rig.ts'
 
 /** Flutterwave acts, and its answer does not reach us. */
-const LOST: readonly Trouble[] = ['cut_off_after_acting', 'http_500_after_acting', 'truncated', 'garbage']
+const LOST: readonly Fault[] = ['cut_off_after_acting', 'http_500_after_acting', 'truncated', 'garbage']
 const HOUR_MS = 3_600_000
 
 const newCharge = () => makeAttempt({ key: randomUUID(), operation: 'charge', expiresAt: null })
@@ -44,12 +44,12 @@ async function startPaid(t: Parameters<typeof startFlutterwave>[0]) {
 }
 
 describe('a charge by Flutterwave whose answer was lost', () => {
-  for (const trouble of LOST)
-    it(`is found by asking, and made once, after ${trouble}`, async (t) => {
+  for (const fault of LOST)
+    it(`is found by asking, and made once, after ${fault}`, async (t) => {
       const { provider, server, gateway } = await startFlutterwave(t)
       const attempt = newCharge()
       const credential = String(provider.savedCredential('approves'))
-      server.trouble(trouble, { times: 1, on: /^POST/ })
+      server.injectFault(fault, { times: 1, on: /^POST/ })
       assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
       assert.equal((await gateway.verify(attempt, null)).kind, 'succeeded')
       // Also for who does not ask: the refusal of the duplicate is answered by what it is a duplicate of.
@@ -61,7 +61,7 @@ describe('a charge by Flutterwave whose answer was lost', () => {
     const { provider, server, gateway } = await startFlutterwave(t)
     const credential = String(provider.savedCredential('approves'))
     const attempts = Array.from({ length: 20 }, newCharge)
-    server.trouble('cut_off_after_acting', { times: 50, on: /^POST/ })
+    server.injectFault('cut_off_after_acting', { times: 50, on: /^POST/ })
     await Promise.all(
       attempts.flatMap((attempt) =>
         Array.from({ length: 5 }, () => gateway.chargeSaved(attempt, credential)),
@@ -125,7 +125,7 @@ describe('a checkout by Flutterwave whose answer was lost', () => {
   it('waits for its payer, and a second start brings the page under the same key', async (t) => {
     const { provider, server, gateway } = await startFlutterwave(t)
     const attempt = makeAttempt({ key: randomUUID() })
-    server.trouble('cut_off_after_acting', { times: 1, on: /^POST/ })
+    server.injectFault('cut_off_after_acting', { times: 1, on: /^POST/ })
     assert.equal((await gateway.startCheckout(attempt, { channel: 'card' }, RETURN_URL)).kind, 'unknown')
     assert.equal((await gateway.verify(attempt, null)).kind, 'pending')
     assert.equal((await gateway.startCheckout(attempt, { channel: 'card' }, RETURN_URL)).kind, 'started')
@@ -151,11 +151,11 @@ describe('a checkout by Flutterwave whose answer was lost', () => {
 })
 
 describe('a refund by Flutterwave', () => {
-  for (const trouble of LOST)
-    it(`whose answer was lost is found by its comment, and given once, after ${trouble}`, async (t) => {
+  for (const fault of LOST)
+    it(`whose answer was lost is found by its comment, and given once, after ${fault}`, async (t) => {
       const { provider, server, gateway, attempt, request } = await startPaid(t)
       const part = request(40_000n)
-      server.trouble(trouble, { times: 1, on: /^POST/ })
+      server.injectFault(fault, { times: 1, on: /^POST/ })
       assert.equal((await gateway.refund(part)).kind, 'unknown')
       assert.equal((await gateway.verifyRefund(part, null)).kind, 'succeeded')
       assert.equal((await gateway.refund(part)).kind, 'succeeded')

@@ -52,8 +52,8 @@ describe('a webhook of Flutterwave', () => {
     const gateway = openVector(t)
     for (let round = 0; round < 10_000; round += 1) {
       const reading = gateway.parseWebhook({ [vector.header]: vector.value }, flip(Buffer.from(vector.body)))
-      const told = reading.kind === 'payment' ? ['kind', 'key', 'eventId'] : ['kind', 'reason']
-      assert.deepEqual(Object.keys(reading), told)
+      const fields = reading.kind === 'payment' ? ['kind', 'key', 'eventId'] : ['kind', 'reason']
+      assert.deepEqual(Object.keys(reading), fields)
     }
   })
 

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Currency, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
-import type { Cleanup, FakeProvider, RefundManner } from '../conformance.ts'
+import type { CheckoutEnding, FakeProvider, RefundBehavior } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { signCallback } from './fake-callbacks.ts'
 import { type PageRequest, type RefundSubmission, validatePage, validateRefund } from './fake-rules.ts'
@@ -42,7 +42,7 @@ interface FakeState {
   refunds: Map<string, RefundRecord>
   /** The ids of deposits for which a payer's money really moved, one entry a time. */
   executed: string[]
-  refundManner: RefundManner
+  refundBehavior: RefundBehavior
   /** The code with which the next request is rejected, although it is well-formed. */
   rejection: string | undefined
 }
@@ -64,7 +64,7 @@ export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
     deposits: new Map(),
     refunds: new Map(),
     executed: [],
-    refundManner: 'succeeds',
+    refundBehavior: 'succeeds',
     rejection: undefined,
   }
   const server = await startFakeServer(t, async (request) => answer(state, request), {
@@ -75,8 +75,8 @@ export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
     finish: (key, ending) => pressPay(state, key, ending),
     executions: (key) => state.executed.filter((executed) => executed === key).length,
     webhook: signCallback,
-    endRefunds: (manner) => {
-      state.refundManner = manner
+    setRefundBehavior: (behavior) => {
+      state.refundBehavior = behavior
     },
     refunds: (attemptKey) =>
       refundsOf(state, attemptKey)
@@ -162,7 +162,7 @@ function openPage(state: FakeState, { text }: FakeRequest): FakeReply {
 }
 
 /** The payer presses Pay on one of the pages. The deposit is made by whichever page is first; the others do nothing. */
-function pressPay(state: FakeState, key: string, ending: Cleanup): void {
+function pressPay(state: FakeState, key: string, ending: CheckoutEnding): void {
   const page = state.pages.get(key)?.[0]
   if (!page) throw new Error(`no page of the fake provider leads to ${key}`)
   if (state.deposits.has(key)) return
@@ -186,7 +186,7 @@ function newDeposit(page: PageRequest): DepositRecord {
   }
 }
 
-function endOf(page: PageRequest, ending: Cleanup): Partial<DepositRecord> {
+function endOf(page: PageRequest, ending: CheckoutEnding): Partial<DepositRecord> {
   switch (ending.kind) {
     case 'waits':
       return {}
@@ -227,7 +227,7 @@ function newRefund(
 ): RefundRecord {
   const created = new Date().toISOString()
   const record = { refundId, depositId, amount, currency, created }
-  switch (state.refundManner) {
+  switch (state.refundBehavior) {
     case 'succeeds':
       return { ...record, status: 'COMPLETED', amount: writeAmount(readMoney(record)) }
     case 'waits':

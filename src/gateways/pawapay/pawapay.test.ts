@@ -233,8 +233,8 @@ describe('the start of a page', () => {
     assertRejected(await start(t, 'page-rejected-phone'), 'provider_unavailable', /INVALID_PHONE_NUMBER$/)
     const rig = await startPawapay(t)
     const credentials = { apiToken: 'another-made-up-token' }
-    const stranger = openOn(t, rig.provider.server.url, { credentials })
-    const outcome = await stranger.startCheckout(rig.makeAttempt(), MOBILE_MONEY, RETURN_URL)
+    const otherAccount = openOn(t, rig.provider.server.url, { credentials })
+    const outcome = await otherAccount.startCheckout(rig.makeAttempt(), MOBILE_MONEY, RETURN_URL)
     assertRejected(outcome, 'provider_unavailable', /AUTHENTICATION_ERROR: the API token \(apiToken\)/)
     assert.ok(!inspect(outcome).includes(credentials.apiToken))
   })

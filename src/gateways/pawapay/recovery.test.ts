@@ -63,7 +63,7 @@ describe('a page whose address got lost', () => {
 
   it('ends as exactly one execution each, however the answers of 60 of them get lost', async (t) => {
     const rig = await startPawapay(t)
-    const troubles = [
+    const faults = [
       'cut_off_after_acting',
       'http_500_after_acting',
       'cut_off',
@@ -72,10 +72,10 @@ describe('a page whose address got lost', () => {
     ] as const
     for (let count = 0; count < 60; count += 1) {
       const attempt = rig.makeAttempt()
-      rig.provider.server.trouble(troubles[count % troubles.length] ?? 'cut_off')
+      rig.provider.server.injectFault(faults[count % faults.length] ?? 'cut_off')
       assert.equal((await rig.start(attempt)).kind, 'unknown')
       assert.equal((await rig.gateway.verify(attempt, null)).kind, 'unknown')
-      rig.provider.server.calm()
+      rig.provider.server.clearFaults()
       assert.equal(reasonOf(await rig.gateway.verify(attempt, null)), 'not_found')
       assert.equal((await rig.start(attempt)).kind, 'started')
       await rig.provider.finish(attempt.key, { kind: 'pays' })
@@ -173,13 +173,13 @@ describe('a refund at pawaPay', () => {
     const rig = await startPawapay(t)
     const whole = await payAndRequestRefund(rig)
     const [first, second] = [part(whole, 100_000n), part(whole, 25_050n)]
-    rig.provider.endRefunds?.('waits')
+    rig.provider.setRefundBehavior?.('waits')
     assert.equal((await refund(rig.gateway, first)).kind, 'pending')
     assert.equal((await verifyRefund(rig.gateway, first)).kind, 'pending')
     assert.equal(reasonOf(await refund(rig.gateway, second)), 'not_found')
     assert.equal(reasonOf(await verifyRefund(rig.gateway, second)), 'not_found')
     rig.provider.setRefund(first.key, { status: 'COMPLETED' })
-    rig.provider.endRefunds?.('succeeds')
+    rig.provider.setRefundBehavior?.('succeeds')
     await refund(rig.gateway, second)
     assert.equal((await verifyRefund(rig.gateway, second)).kind, 'succeeded')
     assert.deepEqual(rig.provider.refunds?.(whole.attemptKey), [100_000n, 25_050n])
@@ -191,8 +191,8 @@ describe('a refund at pawaPay', () => {
     const outcome = await refund(rig.gateway, part(request, 125_051n))
     assert.ok(outcome.kind === 'failed', inspect(outcome))
     assert.match(outcome.message, /AMOUNT_OUT_OF_BOUNDS/)
-    const nobody = await refund(rig.gateway, { ...request, attemptKey: randomUUID() })
-    assert.equal(nobody.kind, 'failed')
+    const unpaid = await refund(rig.gateway, { ...request, attemptKey: randomUUID() })
+    assert.equal(unpaid.kind, 'failed')
     assert.deepEqual(rig.provider.refunds?.(request.attemptKey), [])
   })
 
@@ -260,7 +260,7 @@ async function verifyRefund(gateway: Gateway, request: RefundRequest): Promise<R
 
 /** The provider acts and its answer never arrives. */
 async function loseAnswer<Answer>({ provider }: Rig, ask: () => Promise<Answer>): Promise<Answer> {
-  provider.server.trouble('cut_off_after_acting', { times: 1 })
+  provider.server.injectFault('cut_off_after_acting', { times: 1 })
   return ask()
 }
 

@@ -63,8 +63,8 @@ describe('a decline of Paystack', () => {
   })
 
   it('tells no address, key, token or card number in its message', async (t) => {
-    const told = `${EMAIL}: card 4084 0840 8408 4081, 4084-0840-8408-4081, AUTH_8dfhjjdt and ${FAKE_SECRET_KEY} failed`
-    const outcome = await verifyAnswer(t, altered('verify-failed', { gateway_response: told }))
+    const reason = `${EMAIL}: card 4084 0840 8408 4081, 4084-0840-8408-4081, AUTH_8dfhjjdt and ${FAKE_SECRET_KEY} failed`
+    const outcome = await verifyAnswer(t, altered('verify-failed', { gateway_response: reason }))
     assert.ok(outcome.kind === 'declined')
     assert.equal(outcome.message, '… card …, …, … and … failed')
   })

@@ -1,7 +1,7 @@
 // For tests: the refunds of the fake Paystack. It takes no key with them and would give the same part back twice.
 
 import { systemClock } from '../../kit/clock.ts'
-import type { RefundManner } from '../conformance.ts'
+import type { RefundBehavior } from '../conformance.ts'
 import type { FakeReply } from '../fake-server.ts'
 import {
   errorReply,
@@ -18,7 +18,7 @@ interface FakeRefund {
   payment: FakePayment
   amount: number
   note: string
-  manner: RefundManner
+  behavior: RefundBehavior
   createdAt: string
 }
 
@@ -26,11 +26,15 @@ export interface FakeRefunds {
   create(body: Json): FakeReply
   list(query: URLSearchParams): FakeReply
   show(id: string): FakeReply
-  end(manner: RefundManner): void
+  end(behavior: RefundBehavior): void
   given(payment: FakePayment): bigint[]
 }
 
-const STATUSES: Record<RefundManner, string> = { succeeds: 'processed', waits: 'processing', fails: 'failed' }
+const STATUSES: Record<RefundBehavior, string> = {
+  succeeds: 'processed',
+  waits: 'processing',
+  fails: 'failed',
+}
 
 const FIELDS = {
   transaction: isText,
@@ -42,10 +46,10 @@ const FIELDS = {
 
 export function createFakeRefunds(payments: ReadonlyMap<string, FakePayment>): FakeRefunds {
   const refunds: FakeRefund[] = []
-  let manner: RefundManner = 'succeeds'
+  let behavior: RefundBehavior = 'succeeds'
 
   const ofPayment = (payment: FakePayment) =>
-    refunds.filter((one) => one.payment === payment && one.manner !== 'fails')
+    refunds.filter((one) => one.payment === payment && one.behavior !== 'fails')
   const find = (name: unknown) =>
     payments.get(String(name)) ?? [...payments.values()].find(({ id }) => String(id) === name)
 
@@ -62,7 +66,7 @@ export function createFakeRefunds(payments: ReadonlyMap<string, FakePayment>): F
       if (amount > left) return errorReply(400, 'Refund amount cannot be more than transaction amount')
       const note = String(body.merchant_note ?? 'Refund')
       const createdAt = systemClock.now().toISOString()
-      const refund = { id: 15_581_137 + refunds.length, payment, amount, note, manner, createdAt }
+      const refund = { id: 15_581_137 + refunds.length, payment, amount, note, behavior, createdAt }
       refunds.push(refund)
       // However it will end, it begins as pending.
       return fixtureReply('refund-created', { ...serializeCreated(refund), status: 'pending' })
@@ -80,7 +84,7 @@ export function createFakeRefunds(payments: ReadonlyMap<string, FakePayment>): F
       return refund ? fixtureReply('refund', serializeFetched(refund)) : errorReply(404, 'Refund not found')
     },
     end(wanted) {
-      manner = wanted
+      behavior = wanted
     },
     given: (payment) =>
       ofPayment(payment).map(({ amount }) => BigInt(payment.currency === 'XOF' ? amount / 100 : amount)),
@@ -97,7 +101,7 @@ function serializeFetched(refund: FakeRefund): Json {
   return {
     ...Object(data),
     ...serializeCreated(refund),
-    status: STATUSES[refund.manner],
+    status: STATUSES[refund.behavior],
     transaction: id,
     transaction_reference: reference,
   }

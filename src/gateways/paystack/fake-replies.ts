@@ -1,4 +1,4 @@
-// For tests: the state and the manners of the fake Paystack, which its parts share.
+// For tests: the state and the behaviors of the fake Paystack, which its parts share.
 
 import { readFileSync } from 'node:fs'
 import type { FakeReply } from '../fake-server.ts'
@@ -43,7 +43,7 @@ export type Check = (value: unknown) => boolean
 export const isText: Check = (value) => typeof value === 'string' && value !== ''
 export const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is wrong with the fields, in the manner of a validation error: one that is missing, unknown or of another type. */
+/** What is wrong with the fields, as a validation error: one that is missing, unknown or of another type. */
 export function validationError(
   body: Json,
   fields: Record<string, Check>,

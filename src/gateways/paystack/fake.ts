@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../kit/clock.ts'
-import type { ChargeManner, FakeProvider, RefundManner } from '../conformance.ts'
+import type { ChargeBehavior, FakeProvider, RefundBehavior } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { createFakeRefunds, type FakeRefunds } from './fake-refunds.ts'
 import {
@@ -23,7 +23,7 @@ export const FAKE_SECRET_KEY = 'sk_test_0a1b2c3d4e5f60718293a4b5c6d7e8f901234567
 
 interface Authorization {
   email: string
-  manner: ChargeManner
+  behavior: ChargeBehavior
 }
 
 interface FakeState {
@@ -63,9 +63,9 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
       const record = payments.get(key) ?? newPayment({ reference: key, amount: 125_050, currency: 'NGN' })
       return signWebhook({ event, data: serializePayment(state, record) })
     },
-    savedCredential(manner) {
+    savedCredential(behavior) {
       const email = 'amina.otieno@example.com'
-      return JSON.stringify({ authorization_code: authorize(state, { email, manner }), email })
+      return JSON.stringify({ authorization_code: authorize(state, { email, behavior }), email })
     },
     dispute(key, status) {
       const record = payment(key)
@@ -79,7 +79,7 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
       const transaction = { id: record.id, reference: record.reference }
       return signWebhook({ event, data: { ...Object(data), ...dispute, transaction } })
     },
-    endRefunds: (manner: RefundManner) => state.refunds.end(manner),
+    setRefundBehavior: (behavior: RefundBehavior) => state.refunds.end(behavior),
     refunds: (key) => state.refunds.given(payment(key)),
   }
 }
@@ -217,11 +217,11 @@ function charge(state: FakeState, body: Json): FakeReply {
   if (saved.email !== body.email)
     return errorReply(400, 'Email does not match Authorization code. Authorization may be inactive.')
   const record = begin(state, body)
-  const { manner } = saved
-  if (manner === 'wants_customer') return fixtureReply('charge-paused', { reference: record.reference })
-  if (manner === 'approves') collect(record)
-  else if (manner === 'waits') record.status = 'pending'
-  else decline(record, manner.declines)
+  const { behavior } = saved
+  if (behavior === 'wants_customer') return fixtureReply('charge-paused', { reference: record.reference })
+  if (behavior === 'approves') collect(record)
+  else if (behavior === 'waits') record.status = 'pending'
+  else decline(record, behavior.declines)
   const { reference, status, amount, currency, gatewayResponse, id } = record
   const transaction_date = systemClock.now().toISOString()
   const shown = {
@@ -260,7 +260,7 @@ function serializePayment(state: FakeState, record: FakePayment): Json {
   const { data } = readFixture('verify-success')
   const { authorization, customer } = Object(data)
   const isPaid = record.status === 'success'
-  const code = isPaid && authorize(state, { email: record.email, manner: 'approves' })
+  const code = isPaid && authorize(state, { email: record.email, behavior: 'approves' })
   return {
     ...Object(data),
     id: record.id,
@@ -292,7 +292,7 @@ function decline(record: FakePayment, how: string): void {
   record.gatewayResponse = how
 }
 
-/** One authorization per e-mail and manner, as a card that is used twice has one. */
+/** One authorization per e-mail and behavior, as a card that is used twice has one. */
 function authorize({ authorizations }: FakeState, requested: Authorization): string {
   const serialized = JSON.stringify(requested)
   const known = [...authorizations].find(([, one]) => JSON.stringify(one) === serialized)

@@ -164,8 +164,8 @@ describe('a payment at Paystack', () => {
       assert.ok(outcome.kind === 'succeeded', JSON.stringify(change))
       assert.equal(outcome.savedMethod, null, JSON.stringify(change))
     }
-    const nobody = await verifyAnswer(t, altered('verify-success', { customer: null }))
-    assert.ok(nobody.kind === 'succeeded' && nobody.savedMethod === null)
+    const withoutCustomer = await verifyAnswer(t, altered('verify-success', { customer: null }))
+    assert.ok(withoutCustomer.kind === 'succeeded' && withoutCustomer.savedMethod === null)
   })
 
   it('reads a card whose facts are written in another way', async (t) => {

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addMs, systemClock } from '../../kit/clock.ts'
-import type { Trouble } from '../fake-server.ts'
+import type { Fault } from '../fake-server.ts'
 import type { Outcome, StartedCheckout } from '../gateway.ts'
 import { FAKE_SECRET_KEY } from './fake.ts'
 import { makeAttempt, RETURN_URL, startPaystack } from './test-rig.ts'
 
 const CHARGE = /^POST \/transaction\/charge_authorization$/
-const LOSSES: readonly Trouble[] = ['cut_off_after_acting', 'http_500_after_acting', 'garbage', 'truncated']
+const LOSSES: readonly Fault[] = ['cut_off_after_acting', 'http_500_after_acting', 'garbage', 'truncated']
 
 const isPaid = ({ kind }: Outcome | StartedCheckout) => kind === 'succeeded'
 
@@ -19,7 +19,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
     const credential = String(await paystack.savedCredential('approves'))
     for (let round = 0; round < 250; round += 1) {
       const attempt = makeAttempt({ operation: 'charge' })
-      server.trouble(LOSSES[round % LOSSES.length] ?? 'garbage', { times: 1, on: CHARGE })
+      server.injectFault(LOSSES[round % LOSSES.length] ?? 'garbage', { times: 1, on: CHARGE })
       assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
       // Half of them go the resolver's way, half as if the query had found nothing yet.
       const again = round % 2 === 0 ? gateway.verify(attempt, null) : gateway.chargeSaved(attempt, credential)
@@ -32,7 +32,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
     const { paystack, server, gateway } = await startPaystack(t)
     const credential = String(await paystack.savedCredential({ declines: 'Expired Card' }))
     const attempt = makeAttempt({ operation: 'charge' })
-    server.trouble('cut_off_after_acting', { times: 1, on: CHARGE })
+    server.injectFault('cut_off_after_acting', { times: 1, on: CHARGE })
     assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
     for (const outcome of [
       await gateway.verify(attempt, null),
@@ -45,7 +45,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
     const { paystack, server, gateway } = await startPaystack(t)
     const credential = String(await paystack.savedCredential('wants_customer'))
     const attempt = makeAttempt({ operation: 'charge' })
-    server.trouble('cut_off_after_acting', { times: 1, on: CHARGE })
+    server.injectFault('cut_off_after_acting', { times: 1, on: CHARGE })
     assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
     assert.equal((await gateway.verify(attempt, null)).kind, 'pending')
     const startedAt = addMs(systemClock.now(), -3_600_001)
@@ -57,7 +57,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
   it('of a start leaves one page, whose address Paystack does not tell again', async (t) => {
     const { paystack, server, gateway } = await startPaystack(t)
     const attempt = makeAttempt()
-    server.trouble('cut_off_after_acting', { times: 1 })
+    server.injectFault('cut_off_after_acting', { times: 1 })
     const start = () => gateway.startCheckout(attempt, { channel: 'card' }, RETURN_URL)
     assert.equal((await start()).kind, 'unknown')
     assert.equal((await start()).kind, 'pending')
@@ -73,7 +73,7 @@ describe('F-29 a charge that Paystack executes late', () => {
     const credential = String(await paystack.savedCredential('approves'))
     for (let round = 0; round < 20; round += 1) {
       const attempt = makeAttempt({ operation: 'charge' })
-      server.trouble('cut_off', { times: 1, on: CHARGE })
+      server.injectFault('cut_off', { times: 1, on: CHARGE })
       assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
       const lost = server.requests.at(-1)
       const asked = await gateway.verify(attempt, null)

@@ -40,9 +40,9 @@ describe('a refund at Paystack', () => {
     it(`of a part is given once when its answer is lost by ${kind}, although Paystack takes no key`, async (t) => {
       const { server, gateway, part, given } = await startPaid(t)
       const refund = part(10_000n)
-      server.trouble(kind, { on: /^POST \/refund$/ })
+      server.injectFault(kind, { on: /^POST \/refund$/ })
       assert.equal((await gateway.refund(refund)).kind, 'unknown')
-      server.calm()
+      server.clearFaults()
       assert.equal((await gateway.refund(refund)).kind, 'succeeded')
       assert.equal((await gateway.verifyRefund(refund, null)).kind, 'succeeded')
       assert.deepEqual(await given(), [10_000n])
@@ -51,7 +51,7 @@ describe('a refund at Paystack', () => {
 
   it('is not submitted while nobody can say whether it was before', async (t) => {
     const { server, gateway, part, given } = await startPaid(t)
-    server.trouble('http_500', { on: /^GET \/refund$/ })
+    server.injectFault('http_500', { on: /^GET \/refund$/ })
     const outcome = await gateway.refund(part(10_000n))
     assert.ok(outcome.kind === 'unknown')
     assert.equal(

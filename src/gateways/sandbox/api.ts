@@ -26,7 +26,7 @@ import {
   simulateByKey,
 } from './provider.ts'
 import { isFinal, type SandboxRecord, savedCardChargeOf } from './record.ts'
-import { createRefund, refundMannerOf } from './refund.ts'
+import { createRefund, refundBehaviorOf } from './refund.ts'
 import { errorReply, type ProviderRoute, type Reply, type RouteRequest } from './router.ts'
 import { serializeRecord } from './serialize.ts'
 import { ChargeBody, CheckoutBody, NewDisputeBody, reader } from './wire.ts'
@@ -195,7 +195,7 @@ function replyToCreation(app: ApiNeeds, creation: CreateResult): RecordReply {
 
 function responseModeOf(record: SandboxRecord): SavedCardCharge['response'] {
   if (record.kind === 'charge') return savedCardChargeOf(record.instrument).response
-  const isLost = record.kind === 'refund' && refundMannerOf(record) === 'succeeds_response_lost'
+  const isLost = record.kind === 'refund' && refundBehaviorOf(record) === 'succeeds_response_lost'
   return isLost ? 'lost' : 'normal'
 }
 

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { Cleanup, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
+import type { CheckoutEnding, FakeProvider, RefundBehavior, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { makeAttempt, type Rig, SECRET, startRig, WEBHOOK_SECRET } from './test-rig.ts'
 import { sign } from './webhooks.ts'
@@ -21,7 +21,7 @@ export const SANDBOX_DECLINES = [
 ] as const
 
 /** Which card a payer pays with, so that its refunds end so. */
-const REFUND_CARDS: Readonly<Record<RefundManner, string>> = {
+const REFUND_CARDS: Readonly<Record<RefundBehavior, string>> = {
   succeeds: 'card_success',
   waits: 'card_refund_pending',
   fails: 'card_refund_declined',
@@ -49,8 +49,8 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
       const executions = await rig.gateway.executions(JSON.parse(submitted.text).order)
       return executions.filter(({ kind }) => kind !== 'refund').length
     },
-    endRefunds(manner) {
-      card = REFUND_CARDS[manner]
+    setRefundBehavior(behavior) {
+      card = REFUND_CARDS[behavior]
     },
     async refunds(attemptKey) {
       const submitted = server.requests.find(({ headers }) => headers['idempotency-key'] === attemptKey)
@@ -59,11 +59,11 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
       const given = executions.filter(({ kind }) => kind === 'refund')
       return given.map(({ amount }) => BigInt(amount.replace('.', '')))
     },
-    savedCredential(manner) {
-      if (manner === 'waits') return null
-      if (manner === 'approves') return tokenOf('card_success')
-      if (manner === 'wants_customer') return tokenOf('card_auth_required_later')
-      return tokenOf(manner.declines === UNKNOWN_CARD ? 'card_nobody_saved' : manner.declines)
+    savedCredential(behavior) {
+      if (behavior === 'waits') return null
+      if (behavior === 'approves') return tokenOf('card_success')
+      if (behavior === 'wants_customer') return tokenOf('card_auth_required_later')
+      return tokenOf(behavior.declines === UNKNOWN_CARD ? 'card_nobody_saved' : behavior.declines)
     },
     webhook: (key, event = 'checkout.succeeded') => buildWebhook(rig, key, event),
     async dispute(key, status) {
@@ -97,7 +97,7 @@ function misreport(reply: FakeReply, misreports: ReadonlyMap<string, Partial<Rec
   return changes ? { ...reply, body: { ...record, ...changes } } : reply
 }
 
-function toMisreport({ minor, currency, key }: Cleanup & { kind: 'pays' }): Partial<RecordBody> {
+function toMisreport({ minor, currency, key }: CheckoutEnding & { kind: 'pays' }): Partial<RecordBody> {
   return {
     ...(minor !== undefined && { paid: String(minor) }),
     ...(currency !== undefined && { currency }),
@@ -105,7 +105,7 @@ function toMisreport({ minor, currency, key }: Cleanup & { kind: 'pays' }): Part
   }
 }
 
-async function simulate(rig: Rig, key: string, ending: Cleanup, card: string): Promise<void> {
+async function simulate(rig: Rig, key: string, ending: CheckoutEnding, card: string): Promise<void> {
   if (ending.kind === 'pays') await rig.gateway.simulatePayer(key, card)
   else if (ending.kind === 'waits') await submitPayForm(rig, key, 'card_3ds')
   else if (ending.how === CANCELS) await rig.gateway.cancel(makeAttempt({ key }), null)

@@ -21,7 +21,7 @@ export interface SavedCardCharge {
 }
 
 /** How money goes back to the instrument. */
-export type RefundManner = 'succeeds' | 'succeeds_later' | 'succeeds_response_lost' | 'declines'
+export type RefundBehavior = 'succeeds' | 'succeeds_later' | 'succeeds_response_lost' | 'declines'
 
 interface InstrumentFacts {
   channel: ProviderChannel
@@ -30,7 +30,7 @@ interface InstrumentFacts {
   timing: Timing
   /** Null: it cannot be saved. */
   savedCardCharge: SavedCardCharge | null
-  refund: RefundManner
+  refund: RefundBehavior
   last4: string | null
 }
 
@@ -58,7 +58,7 @@ function offPageInstrument(
 }
 
 /** Pays and is charged again like any card; only its refunds are special. */
-function cardWithRefund(last4: string, behavior: string, refund: RefundManner): InstrumentFacts {
+function cardWithRefund(last4: string, behavior: string, refund: RefundBehavior): InstrumentFacts {
   return { ...card(last4, `pays now, ${behavior}`, APPROVES), refund }
 }
 

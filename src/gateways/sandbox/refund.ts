@@ -3,7 +3,7 @@
 // dies between the two records finishes when the same key comes again.
 
 import { addMs } from '../../kit/clock.ts'
-import { factsOf, type RefundManner } from './instruments.ts'
+import { factsOf, type RefundBehavior } from './instruments.ts'
 import { type CreateResult, type ProviderNeeds, readByKey, storeOnce } from './provider.ts'
 import type { SandboxRecord } from './record.ts'
 import type { RefundBody } from './wire-refund.ts'
@@ -22,13 +22,13 @@ export async function createRefund(
     return { kind: 'refused', message: 'There is no such payment that was paid.' }
   if (payment.currency !== body.currency)
     return { kind: 'refused', message: 'The payment has another currency.' }
-  const manner = refundMannerOf(payment)
-  if (manner !== 'declines' && !(await reserveRefund(app, payment.key, key, body.amount)))
+  const behavior = refundBehaviorOf(payment)
+  if (behavior !== 'declines' && !(await reserveRefund(app, payment.key, key, body.amount)))
     return { kind: 'refused', message: 'Refunds cannot exceed what was paid.' }
-  return storeOnce(app, draftRefund(app, key, payment, body, manner))
+  return storeOnce(app, draftRefund(app, key, payment, body, behavior))
 }
 
-export function refundMannerOf({ instrument }: SandboxRecord): RefundManner {
+export function refundBehaviorOf({ instrument }: SandboxRecord): RefundBehavior {
   return instrument === null ? 'succeeds' : factsOf(instrument).refund
 }
 
@@ -56,7 +56,7 @@ function draftRefund(
   key: string,
   payment: SandboxRecord,
   body: RefundBody,
-  manner: RefundManner,
+  behavior: RefundBehavior,
 ): SandboxRecord {
   const now = clock.now()
   const draft: SandboxRecord = {
@@ -79,7 +79,7 @@ function draftRefund(
     createdAt: now.toISOString(),
     endedAt: null,
   }
-  switch (manner) {
+  switch (behavior) {
     case 'succeeds':
     case 'succeeds_response_lost':
       return { ...draft, status: 'succeeded', endedAt: draft.createdAt }

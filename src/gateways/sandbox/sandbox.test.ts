@@ -15,7 +15,7 @@ after(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-const sumOf = (outcome: Outcome | StartedCheckout) =>
+const summarize = (outcome: Outcome | StartedCheckout) =>
   outcome.kind === 'succeeded'
     ? `paid ${outcome.paid.minor} ${outcome.paid.currency}`
     : outcome.kind === 'declined'
@@ -47,10 +47,10 @@ describe('a card in checkout', () => {
       const { attempt, started } = await startWith(instrument)
       assert(started.kind === 'started' && started.next.kind === 'redirect')
       assert.match(started.next.url, /^http:\/\/127\.0\.0\.1:\d+\/pay\/\w{22}$/)
-      assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'pending')
-      assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), ending)
+      assert.equal(summarize(await rig.gateway.verify(attempt, null)), 'pending')
+      assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key)), ending)
       const outcome = await rig.gateway.verify(attempt, null)
-      assert.equal(sumOf(outcome), ending)
+      assert.equal(summarize(outcome), ending)
       const saved = outcome.kind === 'succeeded' ? outcome.savedMethod : null
       assert.equal(saved?.card?.last4 ?? null, last4)
       if (outcome.kind === 'succeeded') assert.equal(outcome.key, attempt.key)
@@ -78,16 +78,16 @@ describe('a card in checkout', () => {
 
   it('may be played with another instrument than was remembered, of the same channel only', async () => {
     const { attempt } = await startWith('card_success')
-    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key, 'mobile_success')), 'unreadable')
-    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key, 'card_declined')), 'do_not_honor')
-    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key, 'card_success')), 'do_not_honor')
+    assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'mobile_success')), 'unreadable')
+    assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'card_declined')), 'do_not_honor')
+    assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'card_success')), 'do_not_honor')
   })
 
   it('closes with the checkout', async () => {
     const { attempt } = await startWith('card_success')
     rig.clock.move(3_600_000)
-    assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'customer_timeout')
-    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), 'customer_timeout')
+    assert.equal(summarize(await rig.gateway.verify(attempt, null)), 'customer_timeout')
+    assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key)), 'customer_timeout')
   })
 })
 
@@ -106,17 +106,17 @@ describe('what happens away from the page happens by the clock', () => {
       assert(started.kind === 'started')
       assert.equal(started.next.kind, instrument.startsWith('mobile') ? 'prompt' : 'transfer')
       rig.clock.move(afterMs - 1)
-      assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'pending')
+      assert.equal(summarize(await rig.gateway.verify(attempt, null)), 'pending')
       assert.deepEqual(await rig.gateway.executions(attempt.paymentId), [])
       rig.clock.move(1)
       const outcome = await rig.gateway.verify(attempt, null)
-      assert.equal(sumOf(outcome), ending)
+      assert.equal(summarize(outcome), ending)
       assert(outcome.kind !== 'succeeded' || outcome.savedMethod === null)
     })
 
     it(`${instrument} ends at once when it is played`, async () => {
       const { attempt } = await startWith(instrument)
-      assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), ending)
+      assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key)), ending)
     })
   }
 
@@ -160,7 +160,7 @@ describe('what happens away from the page happens by the clock', () => {
     const attempt = makeAttempt({ amount: money(5n, 'XOF') })
     const choice = { channel: 'bank_transfer' as const, instrument: 'transfer_underpaid' }
     await rig.gateway.startCheckout(attempt, choice, RETURN_URL)
-    assert.equal(sumOf(await rig.gateway.simulatePayer(attempt.key)), 'paid 4 XOF')
+    assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key)), 'paid 4 XOF')
     const [execution] = await rig.gateway.executions(attempt.paymentId)
     assert.equal(execution?.amount, '4.00')
   })
@@ -169,12 +169,12 @@ describe('what happens away from the page happens by the clock', () => {
 describe('cancelling', () => {
   it('stops what is not paid, and tells when it came too late', async () => {
     const open = await startWith('mobile_success')
-    assert.equal(sumOf(await rig.gateway.cancel(open.attempt, null)), 'customer_cancelled')
+    assert.equal(summarize(await rig.gateway.cancel(open.attempt, null)), 'customer_cancelled')
     rig.clock.move(2_000)
-    assert.equal(sumOf(await rig.gateway.verify(open.attempt, null)), 'customer_cancelled')
+    assert.equal(summarize(await rig.gateway.verify(open.attempt, null)), 'customer_cancelled')
     const late = await startWith('mobile_success')
     rig.clock.move(2_000)
-    assert.equal(sumOf(await rig.gateway.cancel(late.attempt, null)), 'paid 125050 KES')
+    assert.equal(summarize(await rig.gateway.cancel(late.attempt, null)), 'paid 125050 KES')
   })
 })
 
@@ -193,15 +193,15 @@ describe('a saved card charged again', () => {
   for (const [instrument, ending, executed] of answers) {
     it(`${instrument}: ${ending}`, async () => {
       const { attempt, outcome } = await charge(instrument)
-      assert.equal(sumOf(outcome), ending)
+      assert.equal(summarize(outcome), ending)
       assert.equal((await rig.gateway.executions(attempt.paymentId)).length, executed)
     })
   }
 
   it('F-28 card_lost_answer_later executes once, and says so when asked again', async () => {
     const { attempt, credential, outcome } = await charge('card_lost_answer_later')
-    assert.equal(sumOf(outcome), 'no_answer')
-    assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'paid 125050 KES')
+    assert.equal(summarize(outcome), 'no_answer')
+    assert.equal(summarize(await rig.gateway.verify(attempt, null)), 'paid 125050 KES')
     const repeated = await rig.gateway.chargeSaved(attempt, credential)
     assert.equal(repeated.kind, 'succeeded')
     assert.equal((await rig.gateway.executions(attempt.paymentId)).length, 1)
@@ -217,7 +217,7 @@ describe('a saved card charged again', () => {
   it('declines a token that was never given', async () => {
     for (const token of ['x', `tok_${'0'.repeat(32)}.card_declined`, `tok_${'0'.repeat(32)}.toString`]) {
       const outcome = await rig.gateway.chargeSaved(makeAttempt(), token)
-      assert.equal(sumOf(outcome), 'invalid_card')
+      assert.equal(summarize(outcome), 'invalid_card')
     }
   })
 })
@@ -269,11 +269,11 @@ describe('the key', () => {
     const first = await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
     assert.deepEqual(await rig.gateway.startCheckout(attempt, CARD, RETURN_URL), first)
     await rig.gateway.simulatePayer(attempt.key)
-    assert.equal(sumOf(await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)), 'paid 125050 KES')
+    assert.equal(summarize(await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)), 'paid 125050 KES')
   })
 
   it('that nobody knows is not found', async () => {
-    assert.equal(sumOf(await rig.gateway.verify(makeAttempt(), null)), 'not_found')
+    assert.equal(summarize(await rig.gateway.verify(makeAttempt(), null)), 'not_found')
   })
 })
 
@@ -285,7 +285,7 @@ describe('the API', () => {
     assert(refused.kind === 'declined' && refused.refused)
     assert.match(refused.message, /COWRY_SANDBOX_SECRET/)
     assert.equal((await otherAccount.verify(attempt, null)).kind, 'unknown')
-    assert.equal(sumOf(await rig.gateway.verify(attempt, null)), 'not_found')
+    assert.equal(summarize(await rig.gateway.verify(attempt, null)), 'not_found')
     await assert.rejects(otherAccount.executions(attempt.paymentId))
   })
 

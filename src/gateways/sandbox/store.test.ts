@@ -88,9 +88,9 @@ for (const [name, open] of Object.entries(STORES)) {
       assert.deepEqual(await store.findByPage(checkout.checkout?.pageToken ?? ''), checkout)
       const found = await store.findByOrder(attempt.paymentId)
       assert.deepEqual(found.map((record) => record.key).sort(), [attempt.key, 'another'].sort())
-      assert.equal(await store.findByKey('nobody'), undefined)
-      assert.equal(await store.findByPage('nobody'), undefined)
-      assert.deepEqual(await store.findByOrder('nobody'), [])
+      assert.equal(await store.findByKey('missing'), undefined)
+      assert.equal(await store.findByPage('missing'), undefined)
+      assert.deepEqual(await store.findByOrder('missing'), [])
     })
 
     it('lets one of many replace a version', async (t) => {

@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../../kit/clock.ts'
-import type { ChargeManner, Cleanup, RefundManner } from '../conformance.ts'
+import type { ChargeBehavior, CheckoutEnding, RefundBehavior } from '../conformance.ts'
 import type { FakeReply, FakeRequest } from '../fake-server.ts'
 import { errorReply, type Fields, moneyError } from './fake-forms.ts'
 
@@ -24,9 +24,9 @@ export interface FakeState {
   /** What the payment of a session will be made of, by the session. */
   drafts: Map<string, Stripe>
   methods: Map<string, Stripe>
-  manners: Map<string, ChargeManner>
+  behaviors: Map<string, ChargeBehavior>
   refunds: Map<string, Stripe>
-  refundManner: RefundManner
+  refundBehavior: RefundBehavior
   /** Newest first, as they are listed. */
   disputes: Stripe[]
 }
@@ -38,9 +38,9 @@ export function createFakeState(clock: Clock): FakeState {
     intents: new Map(),
     drafts: new Map(),
     methods: new Map(),
-    manners: new Map(),
+    behaviors: new Map(),
     refunds: new Map(),
-    refundManner: 'succeeds',
+    refundBehavior: 'succeeds',
     disputes: [],
   }
 }
@@ -130,16 +130,16 @@ export function makeIntent(state: FakeState, fields: Fields): FakeReply {
     status: 'processing',
   }
   state.intents.set(intent.id, intent)
-  return endCharge(intent, state.manners.get(method.id) ?? 'approves')
+  return endCharge(intent, state.behaviors.get(method.id) ?? 'approves')
 }
 
-function endCharge(intent: Stripe, manner: ChargeManner): FakeReply {
-  if (manner === 'waits') return { http: 200, body: intent }
-  if (manner === 'approves') {
+function endCharge(intent: Stripe, behavior: ChargeBehavior): FakeReply {
+  if (behavior === 'waits') return { http: 200, body: intent }
+  if (behavior === 'approves') {
     Object.assign(intent, { status: 'succeeded', amount_received: intent.amount })
     return { http: 200, body: intent }
   }
-  const declineCode = manner === 'wants_customer' ? 'authentication_required' : manner.declines
+  const declineCode = behavior === 'wants_customer' ? 'authentication_required' : behavior.declines
   const error = toCardError(declineCode)
   Object.assign(intent, {
     status: 'requires_payment_method',
@@ -178,7 +178,7 @@ export function makeRefund(state: FakeState, fields: Fields): FakeReply {
     currency: intent.currency,
     payment_intent: intent.id,
     metadata: metadataOf(fields, 'metadata'),
-    ...endings[state.refundManner],
+    ...endings[state.refundBehavior],
   }
   state.refunds.set(refund.id, refund)
   return { http: 200, body: refund }
@@ -240,7 +240,7 @@ function expandSession(state: FakeState, session: Stripe, expanded: readonly str
 }
 
 /** The payer on Stripe's page. A card that is declined there leaves the page open, so a decline here is a final one. */
-export function finish(state: FakeState, key: string, ending: Cleanup): void {
+export function finish(state: FakeState, key: string, ending: CheckoutEnding): void {
   const session = [...state.sessions.values()].find((one) => one.client_reference_id === key)
   if (!session) throw new Error(`there is no session of ${key}`)
   if (session.status !== 'open') return
@@ -273,7 +273,11 @@ export function finish(state: FakeState, key: string, ending: Cleanup): void {
   }
 }
 
-function pay(session: Stripe, intent: Stripe, { minor, currency, key }: Cleanup & { kind: 'pays' }): void {
+function pay(
+  session: Stripe,
+  intent: Stripe,
+  { minor, currency, key }: CheckoutEnding & { kind: 'pays' },
+): void {
   const asked = BigInt(session.amount_total) / scaleOf(session.currency)
   const paidCurrency = currency?.toLowerCase() ?? session.currency
   const amount = Number((minor ?? asked) * scaleOf(paidCurrency))
@@ -285,14 +289,14 @@ function pay(session: Stripe, intent: Stripe, { minor, currency, key }: Cleanup 
 export function makeMethod(
   state: FakeState,
   customer: string,
-  manner: ChargeManner,
-  email = 'somebody',
+  behavior: ChargeBehavior,
+  email = 'payer@example.com',
 ): Stripe {
   const template = readFixture('payment-method')
   const fingerprint = createHash('sha256').update(email).digest('base64url').slice(0, 16)
   const method = { ...template, id: newId('pm'), customer, card: { ...template.card, fingerprint } }
   state.methods.set(method.id, method)
-  state.manners.set(method.id, manner)
+  state.behaviors.set(method.id, behavior)
   return method
 }
 

@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../kit/clock.ts'
-import type { ChargeManner, FakeProvider, RefundManner, Webhook } from '../conformance.ts'
+import type { ChargeBehavior, FakeProvider, RefundBehavior, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import type { DisputeReport } from '../gateway.ts'
 import {
@@ -41,8 +41,8 @@ export const FAKE_WEBHOOK_SECRET = 'whsec_made0up0secret0of0the0tests'
 export interface FakeStripe extends FakeProvider {
   /** The next request that makes something is executed, and its answer is a 500 for as long as its key lives. */
   failAfterExecuting(): void
-  savedCredential(manner: ChargeManner): string
-  endRefunds(manner: RefundManner): void
+  savedCredential(behavior: ChargeBehavior): string
+  setRefundBehavior(behavior: RefundBehavior): void
   refunds(attemptKey: string): readonly bigint[]
   webhook(key: string, event?: string): Webhook
   dispute(key: string, status: DisputeReport['status']): Webhook
@@ -75,12 +75,12 @@ export async function startFakeStripe(t: TestContext, clock: Clock = systemClock
     server,
     finish: (key, ending) => finish(state, key, ending),
     executions: (key) => paid(key).length,
-    savedCredential(manner) {
-      const method = makeMethod(state, newId('cus'), manner)
+    savedCredential(behavior) {
+      const method = makeMethod(state, newId('cus'), behavior)
       return JSON.stringify({ customer: method.customer, payment_method: method.id })
     },
-    endRefunds(manner) {
-      state.refundManner = manner
+    setRefundBehavior(behavior) {
+      state.refundBehavior = behavior
     },
     refunds: (key) =>
       [...state.refunds.values()]

@@ -19,7 +19,7 @@ import {
   startStripe,
 } from './test-rig.ts'
 
-const sumOf = (outcome: Outcome | StartedCheckout): string =>
+const summarize = (outcome: Outcome | StartedCheckout): string =>
   outcome.kind === 'succeeded'
     ? `paid ${outcome.paid.minor} ${outcome.paid.currency}`
     : outcome.kind === 'declined'
@@ -110,7 +110,7 @@ describe('a session of Stripe', () => {
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes).slice(0, 120)} is ${expected}`, async (t) => {
       const gateway = await startFixedReply(t, { http: 200, body: { ...paidSession, ...changes } })
-      assert.equal(sumOf(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)), expected)
+      assert.equal(summarize(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)), expected)
     })
   }
 
@@ -162,12 +162,12 @@ describe('a session of Stripe', () => {
     }
     const [first = '', second = ''] = references
     assert.equal(
-      sumOf((await gateway.cancel?.(cancelled, first)) ?? { kind: 'pending', gatewayReference: null }),
+      summarize((await gateway.cancel?.(cancelled, first)) ?? { kind: 'pending', gatewayReference: null }),
       'customer_cancelled',
     )
     clock.move(3_600_000)
     assert.equal(
-      sumOf((await gateway.cancel?.(late, second)) ?? { kind: 'pending', gatewayReference: null }),
+      summarize((await gateway.cancel?.(late, second)) ?? { kind: 'pending', gatewayReference: null }),
       'customer_timeout',
     )
     assert.equal(provider.executions(late.key), 0)
@@ -208,10 +208,10 @@ describe('a payment of Stripe', () => {
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes)} is ${expected}, in answer to a charge and to a query`, async (t) => {
       const gateway = await startFixedReply(t, { http: 200, body: { ...intent, ...changes } })
-      assert.equal(sumOf(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
+      assert.equal(summarize(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
       const charged = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       assert.ok(charged)
-      assert.equal(sumOf(charged), expected)
+      assert.equal(summarize(charged), expected)
     })
   }
 
@@ -227,12 +227,12 @@ describe('a payment of Stripe', () => {
 })
 
 describe('an answer of Stripe about another payment', () => {
-  const stranger = { ...intent, metadata: { cowry_key: '7d3f0c8f-6f0e-4f0b-9a55-0d9b1f1c2a77' } }
+  const otherIntent = { ...intent, metadata: { cowry_key: '7d3f0c8f-6f0e-4f0b-9a55-0d9b1f1c2a77' } }
 
   it('ends none of ours, whether it comes alone or in an error', async (t) => {
     for (const [http, body] of [
-      [200, { ...stranger, status: 'canceled' }],
-      [402, { error: { ...declined402.error, payment_intent: { ...stranger, status: 'canceled' } } }],
+      [200, { ...otherIntent, status: 'canceled' }],
+      [402, { error: { ...declined402.error, payment_intent: { ...otherIntent, status: 'canceled' } } }],
     ] as const) {
       const gateway = await startFixedReply(t, { http, body })
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
@@ -241,10 +241,10 @@ describe('an answer of Stripe about another payment', () => {
   })
 
   it('that was paid carries the key of the other one', async (t) => {
-    const gateway = await startFixedReply(t, { http: 200, body: stranger })
+    const gateway = await startFixedReply(t, { http: 200, body: otherIntent })
     const outcome = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
     assert.ok(outcome.kind === 'succeeded')
-    assert.equal(outcome.key, stranger.metadata.cowry_key)
+    assert.equal(outcome.key, otherIntent.metadata.cowry_key)
   })
 })
 
@@ -333,7 +333,7 @@ describe('an error of Stripe', () => {
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       const answer = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
       assert.ok(charge)
-      assert.deepEqual([sumOf(charge), sumOf(answer)], [charged, asked])
+      assert.deepEqual([summarize(charge), summarize(answer)], [charged, asked])
       for (const outcome of [charge, answer])
         if ('message' in outcome) {
           assert.notEqual(outcome.message, '')
@@ -351,7 +351,7 @@ describe('an error of Stripe', () => {
     ] as const) {
       const gateway = await startFixedReply(t, { http, body })
       const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
-      assert.equal(sumOf(outcome), 'provider_unavailable, refused')
+      assert.equal(summarize(outcome), 'provider_unavailable, refused')
     }
   })
 

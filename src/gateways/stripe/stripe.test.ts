@@ -4,7 +4,7 @@ import { CURRENCY_CODES, type Currency, decimalsOf } from '../../core/currency.t
 import { money } from '../../core/money.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { type Subject, testConformance } from '../conformance.ts'
-import type { FakeRequest, Trouble } from '../fake-server.ts'
+import type { FakeRequest, Fault } from '../fake-server.ts'
 import type { Attempt, Gateway, Outcome } from '../gateway.ts'
 import { startFakeStripe } from './fake.ts'
 import { STRIPE } from './index.ts'
@@ -208,7 +208,7 @@ describe('Stripe is sent', () => {
   it('a checkout that Stripe takes also half an hour after it began', async (t) => {
     const { gateway, provider, clock } = await startStripe(t)
     const attempt = makeAttempt({ startedAt: clock.now() })
-    provider.server.trouble('cut_off', { times: 1 })
+    provider.server.injectFault('cut_off', { times: 1 })
     assert.equal((await gateway.startCheckout(attempt, CARD, RETURN_URL)).kind, 'unknown')
     clock.move(29 * 60_000)
     assert.equal((await gateway.startCheckout(attempt, CARD, RETURN_URL)).kind, 'started')
@@ -289,7 +289,7 @@ describe('Stripe counts', () => {
 })
 
 describe('Stripe, when an answer is lost,', () => {
-  const troubles: readonly Trouble[] = [
+  const faults: readonly Fault[] = [
     'cut_off',
     'cut_off_after_acting',
     'http_500',
@@ -305,7 +305,7 @@ describe('Stripe, when an answer is lost,', () => {
     const credential = provider.savedCredential('approves')
     const charges = Array.from({ length: 250 }, () => makeCharge())
     for (const [index, charge] of charges.entries()) {
-      provider.server.trouble(troubles[index % troubles.length] ?? 'cut_off', { times: 1 })
+      provider.server.injectFault(faults[index % faults.length] ?? 'cut_off', { times: 1 })
       assert.equal((await submit(gateway, charge, credential)).kind, 'unknown')
       // Stripe cannot be asked by our key, so the resolver submits the same once more.
       const asked = await gateway.verify(charge, null)
@@ -330,7 +330,7 @@ describe('Stripe, when an answer is lost,', () => {
   it('finds the session of a checkout that became longer meanwhile, and makes no second one', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt()
-    provider.server.trouble('cut_off_after_acting', { times: 1 })
+    provider.server.injectFault('cut_off_after_acting', { times: 1 })
     assert.equal((await gateway.startCheckout(attempt, CARD, RETURN_URL)).kind, 'unknown')
     const longer = { ...attempt, expiresAt: new Date(attempt.startedAt.getTime() + 7_200_000) }
     const again = await gateway.startCheckout(longer, CARD, RETURN_URL)

@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import type { Trouble } from '../fake-server.ts'
+import type { Fault } from '../fake-server.ts'
 import type { Gateway, Outcome, RefundOutcome, StartedCheckout } from '../gateway.ts'
 import type { Rig } from './rig.ts'
 
 type UnknownReason = Extract<Outcome, { kind: 'unknown' }>['reason']
 
-interface TroubleFacts {
-  kind: Trouble
+interface FaultCase {
+  kind: Fault
   title: string
   /** What a connector may answer for a reason; more than one where both readings are honest. */
   reasons: readonly UnknownReason[]
@@ -21,7 +21,7 @@ const UNREADABLE: readonly UnknownReason[] = ['unreadable']
 const EITHER: readonly UnknownReason[] = ['no_answer', 'unreadable']
 
 /** After each of these nobody can know whether the provider acted. */
-export const DARK_TROUBLES: readonly TroubleFacts[] = [
+export const AMBIGUOUS_FAULTS: readonly FaultCase[] = [
   { kind: 'hang', title: 'the provider never answers', reasons: LOST },
   { kind: 'hang_after_acting', title: 'the provider acts and never answers', reasons: LOST },
   { kind: 'cut_off', title: 'the connection is cut', reasons: LOST },
@@ -37,42 +37,42 @@ export const DARK_TROUBLES: readonly TroubleFacts[] = [
 ]
 
 // Short, because every hang costs it; long enough for a request to reach the fake on a busy machine.
-const HURRY_MS = 800
+const SHORT_TIMEOUT_MS = 800
 // A verb may take a second call to find its message, but no more than that.
-const LIMIT_MS = 2 * HURRY_MS + 500
+const MAX_ELAPSED_MS = 2 * SHORT_TIMEOUT_MS + 500
 
 /** What the verb answers in this trouble, within the time that its client allows. Leaves a calm provider behind. */
-export function askInTrouble<Answer>(rig: Rig, kind: Trouble, ask: Ask<Answer>): Promise<Answer> {
-  return meetTrouble(rig, kind, undefined, ask)
+export function queryWithFault<Answer>(rig: Rig, kind: Fault, ask: Call<Answer>): Promise<Answer> {
+  return callWithFault(rig, kind, undefined, ask)
 }
 
 /** The same for a verb that acts: what it may have to ask before goes well, so that the trouble meets the act. */
-export function actInTrouble<Answer>(rig: Rig, kind: Trouble, act: Ask<Answer>): Promise<Answer> {
-  return meetTrouble(rig, kind, /^(?!GET )/, act)
+export function submitWithFault<Answer>(rig: Rig, kind: Fault, act: Call<Answer>): Promise<Answer> {
+  return callWithFault(rig, kind, /^(?!GET )/, act)
 }
 
-type Ask<Answer> = (gateway: Gateway) => Promise<Answer>
+type Call<Answer> = (gateway: Gateway) => Promise<Answer>
 
-async function meetTrouble<Answer>(
+async function callWithFault<Answer>(
   rig: Rig,
-  kind: Trouble,
+  kind: Fault,
   on: RegExp | undefined,
-  ask: Ask<Answer>,
+  ask: Call<Answer>,
 ): Promise<Answer> {
   const { server } = rig.provider
   const hangs = kind === 'hang' || kind === 'hang_after_acting'
-  const gateway = hangs ? rig.open({ timeoutMs: HURRY_MS }) : rig.gateway
-  server.trouble(kind, { on })
+  const gateway = hangs ? rig.open({ timeoutMs: SHORT_TIMEOUT_MS }) : rig.gateway
+  server.injectFault(kind, { on })
   const startedMs = performance.now()
   const answer = await ask(gateway)
   const tookMs = performance.now() - startedMs
-  if (hangs) assert.ok(tookMs <= LIMIT_MS, `answered after ${Math.round(tookMs)} ms`)
-  server.calm()
+  if (hangs) assert.ok(tookMs <= MAX_ELAPSED_MS, `answered after ${Math.round(tookMs)} ms`)
+  server.clearFaults()
   return answer
 }
 
 /** A verb that is tried in many ways, each time on something new. */
-export interface Steps<Thing, Answer> {
+export interface Scenario<Thing, Answer> {
   make(): Promise<Thing>
   act(thing: Thing): Promise<Answer>
   /** Finds a calm provider. */
@@ -80,7 +80,7 @@ export interface Steps<Thing, Answer> {
 }
 
 /** Runs the check, and says in which of many cases it failed. */
-export async function explain(which: string, check: () => Promise<void>): Promise<void> {
+export async function withFailureContext(which: string, check: () => Promise<void>): Promise<void> {
   try {
     await check()
   } catch (cause) {
@@ -89,7 +89,7 @@ export async function explain(which: string, check: () => Promise<void>): Promis
 }
 
 // Those that take no time: a verb of several requests is tried with each of them at each request.
-const QUICK_TROUBLES: readonly Trouble[] = [
+const QUICK_FAULTS: readonly Fault[] = [
   'cut_off',
   'cut_off_after_acting',
   'http_500',
@@ -100,20 +100,23 @@ const QUICK_TROUBLES: readonly Trouble[] = [
 ]
 
 /** Tries the verb once for each of its requests and each trouble that this one request runs into. */
-export async function breakEachStep<Thing, Answer>(rig: Rig, steps: Steps<Thing, Answer>): Promise<void> {
+export async function failEachRequest<Thing, Answer>(
+  rig: Rig,
+  scenario: Scenario<Thing, Answer>,
+): Promise<void> {
   const { server } = rig.provider
-  const first = await steps.make()
+  const first = await scenario.make()
   const requestsBefore = server.requests.length
-  await steps.act(first)
+  await scenario.act(first)
   const requests = server.requests.slice(requestsBefore)
   for (const [after, { method, path }] of requests.entries())
-    for (const kind of QUICK_TROUBLES) {
-      const thing = await steps.make()
-      server.trouble(kind, { after, times: 1 })
-      await explain(`with ${kind} of ${method} ${path}, request ${after + 1}`, async () => {
-        const answer = await steps.act(thing)
-        server.calm()
-        await steps.check(thing, answer)
+    for (const kind of QUICK_FAULTS) {
+      const thing = await scenario.make()
+      server.injectFault(kind, { after, times: 1 })
+      await withFailureContext(`with ${kind} of ${method} ${path}, request ${after + 1}`, async () => {
+        const answer = await scenario.act(thing)
+        server.clearFaults()
+        await scenario.check(thing, answer)
       })
     }
 }
@@ -128,7 +131,7 @@ export function assertUnknown(
 }
 
 /** Not an ending of any kind: asking again stays the only legal next step. */
-export function assertOpen(outcome: StartedCheckout | Outcome | RefundOutcome): void {
+export function assertNotFinal(outcome: StartedCheckout | Outcome | RefundOutcome): void {
   const open: readonly string[] = ['started', 'pending', 'unknown']
   assert.ok(open.includes(outcome.kind), inspect(outcome))
 }
