@@ -34,7 +34,7 @@ describe('the schedule of a delivery', () => {
   it('reaches beyond a consumer that was down for 72 hours', () => {
     fc.assert(
       fc.property(jitterKey, (of) => {
-        const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => backoffAfter(tries, of) ?? 0)
+        const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((attempts) => backoffAfter(attempts, of) ?? 0)
         assert.ok(waits.reduce((sum, wait) => sum + wait, 0) > 75 * HOUR_MS)
       }),
     )
@@ -54,8 +54,8 @@ describe('the outcome on an answer', () => {
       assert.equal(classifyResponse(answered(status), NOW).kind, 'delivered')
     for (const status of [100, 199, 300, 301, 304, 308, 400, 404, 429, 500])
       assert.equal(classifyResponse(answered(status), NOW).kind, 'failed')
-    const nobody = { kind: 'failed', failure: 'timeout', message: 'No answer.', durationMs: 1 } as const
-    assert.deepEqual(classifyResponse(nobody, NOW), { kind: 'failed', retryAfterMs: 0 })
+    const noResponse = { kind: 'failed', failure: 'timeout', message: 'No answer.', durationMs: 1 } as const
+    assert.deepEqual(classifyResponse(noResponse, NOW), { kind: 'failed', retryAfterMs: 0 })
   })
 
   it('of 410 is that the endpoint is gone', () => {

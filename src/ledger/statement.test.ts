@@ -180,7 +180,7 @@ describe('the statement', () => {
       from generate_series(1, 20000) n`)
     await db.script('vacuum analyze wallet_lines')
     const nothing = { currency: null, kind: null, paymentId: null }
-    const asked = [
+    const filters = [
       nothing,
       { ...nothing, currency: 'KES' as const },
       { ...nothing, currency: 'USD' as const },
@@ -201,7 +201,7 @@ describe('the statement', () => {
       const before = await readsOf(tx, 'wallet_lines')
       // A prepared statement may keep its plan for good from the sixth time on.
       for (let round = 0; round < 10; round += 1) {
-        for (const filter of asked) await selectLines(tx, owner, filter, { ...window, ...filter })
+        for (const filter of filters) await selectLines(tx, owner, filter, { ...window, ...filter })
       }
       return (await readsOf(tx, 'wallet_lines')) - before
     })

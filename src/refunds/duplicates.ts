@@ -74,8 +74,8 @@ async function recordDuplicateRefund(
   const payment = await getPayment(app, duplicate)
   return app.db.transaction(async (tx) => {
     if (!(await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))) return undefined
-    const stuck = { ...duplicate, kind: 'duplicate_not_refundable' } as const
-    if (duplicate.hasOpenCase) await resolveCase(app, tx, stuck, 'It is sent back after all.')
+    const unrefundable = { ...duplicate, kind: 'duplicate_not_refundable' } as const
+    if (duplicate.hasOpenCase) await resolveCase(app, tx, unrefundable, 'It is sent back after all.')
     return recordRefund(app, tx, payment, attempt, {
       id: app.random.uuid(),
       amount: money(attempt.paidMinor ?? 0n, payment.currency),

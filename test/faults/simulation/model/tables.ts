@@ -233,8 +233,8 @@ function refunds(): TableRules {
     checks: {
       due: (row) => !isPending(row) || row.due_at !== null,
       over: (row) => row.status !== 'failed' || row.due_at === null,
-      turn: (row) => isPending(row) || !row.is_blocking,
-      words: (row) => (row.status === 'failed') === (row.failure_message !== null),
+      blocking: (row) => isPending(row) || !row.is_blocking,
+      failure_message: (row) => (row.status === 'failed') === (row.failure_message !== null),
       version: (row) => row.version === (isPending(row) ? 1 : 2),
     },
   })
