@@ -12,13 +12,13 @@ export interface Captured {
 export async function captureStatements(work: () => Promise<unknown>): Promise<Captured[]> {
   const captured: Captured[] = []
   const { query } = pg.Client.prototype
-  const watched = function (this: pg.Client, ...asked: unknown[]) {
-    const [first] = asked
+  const captureQuery = function (this: pg.Client, ...args: unknown[]) {
+    const [first] = args
     if (isPrepared(first)) captured.push({ text: first.text, values: [...first.values] })
-    return Reflect.apply(query, this, asked)
+    return Reflect.apply(query, this, args)
   }
   // A boundary: the method has a signature for each of its forms, and this one passes all of them on.
-  pg.Client.prototype.query = watched as typeof query
+  pg.Client.prototype.query = captureQuery as typeof query
   try {
     await work()
   } finally {
@@ -27,8 +27,6 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<C
   return captured
 }
 
-function isPrepared(asked: unknown): asked is { name: string } & Captured {
-  return (
-    typeof asked === 'object' && asked !== null && 'name' in asked && 'text' in asked && 'values' in asked
-  )
+function isPrepared(args: unknown): args is { name: string } & Captured {
+  return typeof args === 'object' && args !== null && 'name' in args && 'text' in args && 'values' in args
 }

@@ -2,8 +2,8 @@
 // speaks HTTP over bare sockets, because whatever it needs itself is taken from the service that it measures.
 
 import { connect, type Socket } from 'node:net'
-import { percentile } from './figures.ts'
 import { nextRequest, type Operation, type RequestSource, type WireRequest } from './requests.ts'
+import { percentile } from './statistics.ts'
 
 export interface LoadOrder {
   url: string
@@ -14,7 +14,7 @@ export interface LoadOrder {
   requests?: number
   paid: RequestSource['paid']
   /** Also answer what was acknowledged; the service will be killed under the load. */
-  isKilled?: boolean
+  collectsAcknowledged?: boolean
 }
 
 export interface LoadReport {
@@ -38,7 +38,7 @@ interface Load extends LoadOrder {
   firstFailure?: string
   /** How many were sent. */
   sent: number
-  until: number
+  endsAt: number
 }
 
 process.on('message', (order: LoadOrder) => {
@@ -54,7 +54,7 @@ async function drive(order: LoadOrder): Promise<LoadReport> {
     acknowledged: [],
     failed: 0,
     sent: 0,
-    until: startedAt + order.forMs,
+    endsAt: startedAt + order.forMs,
   }
   await Promise.all(Array.from({ length: order.connections }, () => driveConnection(load)))
   const { latencies, failed, firstFailure, acknowledged } = load
@@ -74,61 +74,61 @@ async function drive(order: LoadOrder): Promise<LoadReport> {
 function driveConnection(load: Load): Promise<void> {
   const { hostname, port } = new URL(load.url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
-  const exchange: Exchange = { load, socket, sentAt: 0 }
+  const connection: DriverConnection = { load, socket, sentAt: 0 }
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  socket.once('connect', () => send(exchange))
-  socket.on('data', (chunk) => receive(exchange, chunk))
+  socket.once('connect', () => send(connection))
+  socket.on('data', (chunk) => receive(connection, chunk))
   socket.on('error', (error) => fail(load, error.message))
   return closed
 }
 
-interface Exchange {
+interface DriverConnection {
   load: Load
   socket: Socket
   request?: WireRequest
   sentAt: number
   /** What has come of an answer that came in pieces. */
-  part?: Buffer
+  partial?: Buffer
 }
 
-function send(exchange: Exchange): void {
-  const { load, socket } = exchange
+function send(connection: DriverConnection): void {
+  const { load, socket } = connection
   const isEnough = load.requests !== undefined && load.sent >= load.requests
-  if (isEnough || performance.now() >= load.until) {
+  if (isEnough || performance.now() >= load.endsAt) {
     socket.end()
     return
   }
   load.sent += 1
-  exchange.request = nextRequest(load.source, load.operation)
-  exchange.sentAt = performance.now()
-  socket.write(exchange.request.bytes, 'latin1')
+  connection.request = nextRequest(load.source, load.operation)
+  connection.sentAt = performance.now()
+  socket.write(connection.request.bytes, 'latin1')
 }
 
-function receive(exchange: Exchange, chunk: Buffer): void {
-  const bytes = exchange.part ? Buffer.concat([exchange.part, chunk]) : chunk
-  const length = answerLength(bytes)
+function receive(connection: DriverConnection, chunk: Buffer): void {
+  const bytes = connection.partial ? Buffer.concat([connection.partial, chunk]) : chunk
+  const length = responseLength(bytes)
   if (length === undefined || bytes.length < length) {
-    exchange.part = bytes
+    connection.partial = bytes
     return
   }
-  exchange.part = undefined
-  note(exchange, bytes)
-  send(exchange)
+  connection.partial = undefined
+  recordResponse(connection, bytes)
+  send(connection)
 }
 
-function note({ load, request, sentAt }: Exchange, bytes: Buffer): void {
+function recordResponse({ load, request, sentAt }: DriverConnection, bytes: Buffer): void {
   if (!request) throw new Error('an answer came to no request')
-  if (statusOf(bytes) !== request.wanted) {
+  if (statusOf(bytes) !== request.expectedStatus) {
     fail(load, bytes.toString())
     return
   }
   load.latencies.push(performance.now() - sentAt)
-  if (load.isKilled && request.reference !== undefined) load.acknowledged.push(request.reference)
+  if (load.collectsAcknowledged && request.reference !== undefined) load.acknowledged.push(request.reference)
 }
 
-function fail(load: Load, words: string): void {
+function fail(load: Load, message: string): void {
   load.failed += 1
-  load.firstFailure ??= words
+  load.firstFailure ??= message
 }
 
 const ZERO = 0x30
@@ -140,7 +140,7 @@ function statusOf(bytes: Buffer): number {
 }
 
 /** Of head and body together; undefined while the head is not whole. */
-function answerLength(bytes: Buffer): number | undefined {
+function responseLength(bytes: Buffer): number | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const [, length] = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd)) ?? []

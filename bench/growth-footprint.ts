@@ -4,7 +4,7 @@ import pg from 'pg'
 import { chargeBody, saveMethod } from '../test/support/builders.ts'
 import type { Cleanup } from '../test/support/database.ts'
 import { testService } from '../test/support/service.ts'
-import { rounded } from './figures.ts'
+import { rounded } from './statistics.ts'
 
 export interface Footprint {
   charges: number
@@ -18,7 +18,7 @@ export interface Footprint {
 const CHARGES = 2_000
 const AT_ONCE = 16
 // Folds and settlements follow within moments when settlement is at once.
-const SETTLED_MS = 8_000
+const SETTLE_WAIT_MS = 8_000
 
 const SELECT_STATE = `
 select
@@ -50,21 +50,21 @@ export async function measureFootprint(t: Cleanup, databaseUrl: string): Promise
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    await settled()
+    await waitForSettlement()
     const before = await stateOf(client)
     for (let done = 0; done < CHARGES; done += AT_ONCE) {
       await Promise.all(
         Array.from({ length: AT_ONCE }, () => api.post('/api/v1/charges/recurring', chargeBody(token))),
       )
     }
-    await settled()
+    await waitForSettlement()
     return difference(before, await stateOf(client))
   } finally {
     await client.end()
   }
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, SETTLED_MS))
+const waitForSettlement = () => new Promise((resolve) => setTimeout(resolve, SETTLE_WAIT_MS))
 
 async function stateOf(client: pg.Client): Promise<State> {
   // Without what an update leaves behind, which stays the same however many charges there are.

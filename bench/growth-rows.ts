@@ -5,11 +5,11 @@
 import type pg from 'pg'
 
 export const FIRSTNAMES =
-  words(`Amina Kwame Fatou Chidi Zainab Tunde Ngozi Kofi Wanjiru Sekou Mariam Yaw Abena Juma
+  splitWords(`Amina Kwame Fatou Chidi Zainab Tunde Ngozi Kofi Wanjiru Sekou Mariam Yaw Abena Juma
   Halima Emeka Aicha Thabo Lindiwe Baraka Nia Oumar Adjoa Femi Salma Kagiso Ifeoma Moussa Akosua Jabari Rehema Sipho
   Asha Bakary Chiamaka Desta Esi Gideon Hawa Imani`)
 export const LASTNAMES =
-  words(`Odhiambo Mensah Diallo Okafor Mwangi Bello Nkosi Traore Banda Otieno Adeyemi Kamau Sarr
+  splitWords(`Odhiambo Mensah Diallo Okafor Mwangi Bello Nkosi Traore Banda Otieno Adeyemi Kamau Sarr
   Asante Moyo Ndiaye Okoro Wanjiku Toure Dlamini Eze Kimani Boateng Sow Abebe Phiri Musa Achieng Owusu Keita Zulu Njoroge
   Ibrahim Osei Cisse Lungu Balogun Mutua Haile Appiah Sithole Kone Oyelaran Chebet Fofana Ncube Adomako Barasa Sesay
   Mahlangu Olawale Quaye Kiptoo Camara Tembo Nwosu Agyeman Wekesa Sane Mokoena`)
@@ -17,11 +17,11 @@ export const LASTNAMES =
 /** What is due at once in every size: payments to ask about, deliveries to make, money to settle. */
 export const DUE = 500
 
-function words(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.split(/\s+/)
 }
 
-export const paymentsAmong = (rows: number): number => Math.min(rows, Math.max(DUE * 2, Math.floor(rows / 4)))
+export const paymentCount = (rows: number): number => Math.min(rows, Math.max(DUE * 2, Math.floor(rows / 4)))
 
 export const emailOf = (n: number): string =>
   `${nameOf(FIRSTNAMES, n)}.${nameOf(LASTNAMES, Math.floor(n / FIRSTNAMES.length))}${n}@mail${n % 7}.example`.toLowerCase()
@@ -62,7 +62,7 @@ const ENDPOINT = `'00000000-0000-7000-8000-0000000000e0'::uuid`
 // What is due to be settled has not been.
 const isSettled = (kind: string) => `(${kind} = 'capture' or n.i >= ${DUE})`
 
-const perPayment = (payments: number) => [
+const paymentRows = (payments: number) => [
   `insert into payment_references (merchant_id, reference, payment_id, fingerprint, created_at)
   select $merchant, 'order-' || n.i, ${id(`'payment'`)}, decode(md5(n.i::text), 'hex'), n.at
   from (select * from numbers where i < ${payments}) as n`,
@@ -125,7 +125,7 @@ const perPayment = (payments: number) => [
   from (select * from numbers where i < ${DUE}) as n`,
 ]
 
-const perEvent = (payments: number) => [
+const eventRows = (payments: number) => [
   `insert into webhook_endpoints (
     merchant_id, id, url, events, status, secret_sealed, secret_request_id, checked_from, created_at, updated_at
   )
@@ -170,9 +170,9 @@ export async function makeRows(
   client: pg.Client,
   merchantId: string,
   rows: number,
-  step: (words: string) => void,
+  onStep: (words: string) => void,
 ): Promise<void> {
-  const payments = paymentsAmong(rows)
+  const payments = paymentCount(rows)
   await client.query(numbers(Math.max(rows, payments)))
   await client.query('create index on numbers (i)')
   await client.query('analyze numbers')
@@ -180,14 +180,14 @@ export async function makeRows(
   await client.query('set session_replication_role = replica')
   const { rows: indexes } = await client.query<IndexRow>(PLAIN_INDEXES)
   for (const { name } of indexes) await client.query(`drop index ${name}`)
-  for (const text of [customers(rows), ...perPayment(payments), ...perEvent(payments)]) {
-    step(`${/insert into (\w+)/.exec(text)?.[1]} of ${rows} customers`)
+  for (const text of [customers(rows), ...paymentRows(payments), ...eventRows(payments)]) {
+    onStep(`${/insert into (\w+)/.exec(text)?.[1]} of ${rows} customers`)
     await client.query(text.replaceAll('$merchant', `'${merchantId}'::uuid`))
   }
-  step(`indexes of ${rows} customers`)
+  onStep(`indexes of ${rows} customers`)
   await client.query(`set maintenance_work_mem = '512MB'`)
   for (const { definition } of indexes) await client.query(definition)
-  step(`statistics of ${rows} customers`)
+  onStep(`statistics of ${rows} customers`)
   await client.query('vacuum analyze')
   await client.query('set session_replication_role = default')
 }

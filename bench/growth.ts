@@ -9,10 +9,10 @@ import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
 import { testService } from '../test/support/service.ts'
 import { runAsAdmin, withDatabase } from '../test/support/template.ts'
-import { median, percentile, rounded } from './figures.ts'
 import { type Footprint, measureFootprint } from './growth-footprint.ts'
 import { closeConnections, get, OPERATIONS, type Operation, type Subject } from './growth-operations.ts'
 import { makeRows } from './growth-rows.ts'
+import { median, percentile, rounded } from './statistics.ts'
 
 const SMALLEST = 1_000
 const ROUNDS = 60
@@ -58,8 +58,8 @@ interface Report {
   machine: { cpus: number; model: string; node: string }
 }
 
-const ends: (() => Promise<void>)[] = []
-const ending = { after: (end: () => Promise<void>) => void ends.push(end) }
+const cleanups: (() => Promise<void>)[] = []
+const cleanup = { after: (end: () => Promise<void>) => void cleanups.push(end) }
 
 try {
   const report = await measure(
@@ -68,22 +68,22 @@ try {
   )
   process.stdout.write(renderTable(report))
   if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
-  if (report.operations.some(isBroken)) process.exitCode = 1
+  if (report.operations.some(exceedsLimit)) process.exitCode = 1
 } finally {
   closeConnections()
-  for (const end of ends.reverse()) await end()
+  for (const end of cleanups.reverse()) await end()
 }
 
 async function measure(rows: number, rounds: number): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-growth-'))
-  ends.push(() => rm(folder, { recursive: true, force: true }))
+  cleanups.push(() => rm(folder, { recursive: true, force: true }))
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
-  ends.push(() => postgres.stop())
+  cleanups.push(() => postgres.stop())
   const sizes = [...new Set([SMALLEST, Math.max(SMALLEST, Math.round(rows / 10)), rows])]
   const subjects: Subject[] = []
   for (const size of sizes) subjects.push(await makeSubject(postgres.url, size))
-  const operations = await askInTurns(subjects, rounds)
-  const footprint = await measureFootprint(ending, await newDatabase(postgres.url, 'growth_footprint'))
+  const operations = await measureInterleaved(subjects, rounds)
+  const footprint = await measureFootprint(cleanup, await newDatabase(postgres.url, 'growth_footprint'))
   const machine = { cpus: cpus().length, model: cpus()[0]?.model.trim() ?? '', node: process.version }
   return { sizes, operations, footprint, machine }
 }
@@ -96,12 +96,12 @@ async function newDatabase(adminUrl: string, name: string): Promise<string> {
 async function makeSubject(adminUrl: string, rows: number): Promise<Subject> {
   const databaseUrl = await newDatabase(adminUrl, `growth_${rows}`)
   const env = { COWRY_RATE_LIMIT: '0' }
-  const service = await testService(ending, { role: 'api', databaseUrl, checksInvariants: false, env })
+  const service = await testService(cleanup, { role: 'api', databaseUrl, checksInvariants: false, env })
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
     const found = await client.query<{ id: string }>('select id from merchants')
-    await makeRows(client, found.rows[0]?.id ?? '', rows, (words) => say(`filling ${words}`))
+    await makeRows(client, found.rows[0]?.id ?? '', rows, (words) => log(`filling ${words}`))
   } finally {
     await client.end()
   }
@@ -112,16 +112,16 @@ async function makeSubject(adminUrl: string, rows: number): Promise<Subject> {
 }
 
 /** One after the other at each size, so that whatever else the machine does falls on all of them alike. */
-async function askInTurns(subjects: readonly Subject[], rounds: number): Promise<Measured[]> {
+async function measureInterleaved(subjects: readonly Subject[], rounds: number): Promise<Measured[]> {
   const startedAt = performance.now()
   const measured: Measured[] = []
   for (const [done, operation] of OPERATIONS.entries()) {
     const spent = performance.now() - startedAt
     const left =
       done === 0 ? '' : `, ${((spent / done) * (OPERATIONS.length - done) * 1e-3).toFixed(0)} s left`
-    say(`${operation.name}${left}`)
+    log(`${operation.name}${left}`)
     const figures = await measureOperation(operation, subjects, rounds)
-    say(
+    log(
       `  ${Object.values(figures.figures)
         .map(({ p50Ms }) => p50Ms)
         .join(' → ')} ms`,
@@ -156,11 +156,11 @@ function figureOf(times: readonly number[]): Figure {
   return { p50Ms: rounded(median(times)), p95Ms: rounded(percentile(times, 0.95)) }
 }
 
-function isBroken({ limit, ratio }: Measured): boolean {
+function exceedsLimit({ limit, ratio }: Measured): boolean {
   return limit !== null && !(ratio <= limit)
 }
 
-function say(words: string): void {
+function log(words: string): void {
   process.stderr.write(`» ${words}\n`)
 }
 
@@ -171,7 +171,7 @@ function renderTable({ sizes, operations, footprint }: Report): string {
     ...sizes.flatMap((size) => [one.figures[size]?.p50Ms, one.figures[size]?.p95Ms].map(String)),
     String(one.ratio),
     one.limit === null ? '' : String(one.limit),
-    isBroken(one) ? 'BROKEN' : '',
+    exceedsLimit(one) ? 'BROKEN' : '',
   ])
   const widths = heads.map((head, at) => Math.max(head.length, ...lines.map((line) => line[at]?.length ?? 0)))
   const table = [heads, ...lines]

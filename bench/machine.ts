@@ -4,7 +4,7 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type Db, sql } from '../src/kit/db.ts'
-import { median } from './figures.ts'
+import { median } from './statistics.ts'
 
 export interface MachineFacts {
   cpus: number
@@ -17,12 +17,12 @@ export interface MachineFacts {
   fsyncMs: number
   /** How busy the machine was with other things before the measurement. */
   loadBefore: number
-  limiter: string
+  baselineTool: string
 }
 
 const selectVersion = sql<{ version: string }>`select current_setting('server_version') as version`
 
-export async function describeMachine(db: Db, folder: string, limiter: string): Promise<MachineFacts> {
+export async function describeMachine(db: Db, folder: string, baselineTool: string): Promise<MachineFacts> {
   const [row] = await db.query(selectVersion)
   return {
     cpus: cpus().length,
@@ -33,7 +33,7 @@ export async function describeMachine(db: Db, folder: string, limiter: string): 
     postgres: row?.version ?? 'unknown',
     fsyncMs: Number(measureSync(join(folder, 'sync-probe')).toFixed(2)),
     loadBefore: Number((loadavg()[0] ?? 0).toFixed(1)),
-    limiter,
+    baselineTool,
   }
 }
 

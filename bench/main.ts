@@ -3,23 +3,23 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
-import { rounded } from './figures.ts'
-import { killUnderLoad } from './kill.ts'
-import { chooseLimiter } from './limits.ts'
+import { chooseBaselineTool } from './baseline.ts'
+import { killUnderLoad } from './durability.ts'
 import { describeMachine } from './machine.ts'
 import { measureLoad, measureRounds, type Plan } from './measure.ts'
 import { renderPlot } from './plot.ts'
-import { type Document, figuresOf, renderPromises, renderTable, type SweepPoint } from './report.ts'
+import { type Document, figuresOf, renderTable, renderTargets, type SweepPoint } from './report.ts'
 import { type Rig, withRig } from './rig.ts'
+import { rounded } from './statistics.ts'
 
-type Wanted = Omit<Plan, 'connections' | 'limitClients'>
+type Wanted = Omit<Plan, 'connections' | 'baselineClients'>
 
 const FULL = {
   rounds: 5,
   writeSeconds: 8,
   readSeconds: 3,
-  settleSeconds: 2,
-  readLimitSeconds: 3,
+  warmUpSeconds: 2,
+  readBaselineSeconds: 3,
   sweep: [1, 4, 8, 12, 16, 24, 32, 48, 64, 128],
   sweepSeconds: 4,
 } satisfies Wanted
@@ -29,8 +29,8 @@ const QUICK = {
   rounds: 3,
   writeSeconds: 2,
   readSeconds: 0.5,
-  settleSeconds: 0.3,
-  readLimitSeconds: 1,
+  warmUpSeconds: 0.3,
+  readBaselineSeconds: 1,
   sweep: [8, 24, 48],
   sweepSeconds: 1.5,
 } satisfies Wanted
@@ -38,11 +38,11 @@ const QUICK = {
 const WARM_CONNECTIONS = 32
 
 /** The limit is taken with as many clients as do the most. */
-const LIMIT_CLIENTS = [2, 4, 8, 16, 32]
-const LIMIT_SECONDS = 1
+const BASELINE_CLIENTS = [2, 4, 8, 16, 32]
+const BASELINE_SECONDS = 1
 
 /** By how much more than the limit a number of connections is to do, to still do more when the machine is busier. */
-const CLEARLY = 1.15
+const MIN_MARGIN = 1.15
 
 const HELP = `npm run bench [-- --quick] [-- --json FILE] [-- --connections N]
 
@@ -52,7 +52,7 @@ the service sends, each as one transaction, on the same server and with nothing 
 Processor time is per request, in microseconds. At the end the service is killed under load, and what it had
 acknowledged is looked for. The plot goes to docs/bench.svg.
 
-  --quick          within 90 seconds, for a first look: short rounds say less
+  --quick          within 90 seconds, for a first look: short rounds log less
   --json FILE      also write everything as one JSON document
   --connections N  how many requests are under way at once; without it as few as do clearly more charges per second than
                    the limit, or as many as do the most
@@ -69,30 +69,30 @@ const options = parseOptions(HELP, {
 const wantedConnections =
   options.connections === undefined ? undefined : parsePositiveInteger('connections', options.connections)
 
-const say = (line: string) => void process.stderr.write(`${line}\n`)
+const log = (line: string) => void process.stderr.write(`${line}\n`)
 
-const document = await withRig({ say }, (rig) => measure(rig, options.quick ? QUICK : FULL))
-const promises = renderPromises(document)
-process.stdout.write(`${renderTable(document)}\n${promises}\n${describe(document)}\n`)
-if (promises.includes('MISSED')) process.exitCode = 1
+const document = await withRig({ log }, (rig) => measure(rig, options.quick ? QUICK : FULL))
+const targets = renderTargets(document)
+process.stdout.write(`${renderTable(document)}\n${targets}\n${describe(document)}\n`)
+if (targets.includes('MISSED')) process.exitCode = 1
 await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
 if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(document, null, 2)}\n`)
 
 async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
-  const machine = await describeMachine(rig.db, rig.folder, chooseLimiter(rig.folder).name)
-  say('warming up')
+  const machine = await describeMachine(rig.db, rig.folder, chooseBaselineTool(rig.folder).name)
+  log('warming up')
   await warmUp(rig, wanted.writeSeconds)
-  say('sweeping over the number of clients')
-  const limit = await sweepLimit(rig)
+  log('sweeping over the number of clients')
+  const baseline = await sweepBaseline(rig)
   const sweep: SweepPoint[] = []
   for (const connections of wanted.sweep) {
     const { perSecond, p50Ms, p99Ms } = await measureLoad(rig, 'charges', connections, wanted.sweepSeconds)
     sweep.push({ connections, perSecond: rounded(perSecond), p50Ms: rounded(p50Ms), p99Ms: rounded(p99Ms) })
   }
-  const connections = wantedConnections ?? chooseConnections(sweep, limit.perSecond)
-  const plan: Plan = { ...wanted, connections, limitClients: limit.clients }
-  const rounds = await measureRounds(rig, plan, say)
-  say('killing the service under load')
+  const connections = wantedConnections ?? chooseConnections(sweep, baseline.perSecond)
+  const plan: Plan = { ...wanted, connections, baselineClients: baseline.clients }
+  const rounds = await measureRounds(rig, plan, log)
+  log('killing the service under load')
   const durability = await killUnderLoad(rig, plan.connections, 1_500)
   const figures = figuresOf(rounds)
   const { charges, hotCharges } = figures
@@ -106,23 +106,23 @@ async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
     durability,
     growth: await readGrowth(),
     machine,
-    plan: { rounds: plan.rounds, connections: plan.connections, limitClients: plan.limitClients },
+    plan: { rounds: plan.rounds, connections: plan.connections, baselineClients: plan.baselineClients },
   }
 }
 
 /** As few as clearly do more than the limit, because every further one makes all wait longer; where none does, the best. */
-function chooseConnections(sweep: readonly SweepPoint[], limitPerSecond: number): number {
-  const enough = sweep.find(({ perSecond }) => perSecond >= CLEARLY * limitPerSecond)
+function chooseConnections(sweep: readonly SweepPoint[], baselinePerSecond: number): number {
+  const enough = sweep.find(({ perSecond }) => perSecond >= MIN_MARGIN * baselinePerSecond)
   const [best] = sweep.toSorted((one, other) => other.perSecond - one.perSecond)
   return (enough ?? best)?.connections ?? WARM_CONNECTIONS
 }
 
-async function sweepLimit({ limitUrl: url, limits, folder }: Rig) {
-  const { measure: measureLimit } = chooseLimiter(folder)
+async function sweepBaseline({ baselineUrl: url, baselines, folder }: Rig) {
+  const { measure: measureBaseline } = chooseBaselineTool(folder)
   const found: { clients: number; perSecond: number }[] = []
-  for (const clients of LIMIT_CLIENTS) {
-    const order = { url, script: limits.charges, clients, seconds: LIMIT_SECONDS }
-    found.push({ clients, perSecond: (await measureLimit(order)).perSecond })
+  for (const clients of BASELINE_CLIENTS) {
+    const order = { url, script: baselines.charges, clients, seconds: BASELINE_SECONDS }
+    found.push({ clients, perSecond: (await measureBaseline(order)).perSecond })
   }
   const [best] = found.toSorted((one, other) => other.perSecond - one.perSecond)
   if (!best) throw new Error('there is no number of clients to take the limit with')
@@ -145,8 +145,8 @@ async function readGrowth(): Promise<unknown> {
 function describe({ machine, durability, plan, sweep }: Document): string {
   return [
     `${machine.cpus} × ${machine.model}, ${machine.memoryGb} GB, fsync ${machine.fsyncMs} ms, load before ${machine.loadBefore}`,
-    `Node ${machine.node}, PostgreSQL ${machine.postgres}, limits by ${machine.limiter}`,
-    `${plan.rounds} rounds, ${plan.connections} connections, limits with ${plan.limitClients}; everything shares the cores`,
+    `Node ${machine.node}, PostgreSQL ${machine.postgres}, baselines by ${machine.baselineTool}`,
+    `${plan.rounds} rounds, ${plan.connections} connections, baselines with ${plan.baselineClients}; everything shares the cores`,
     `killed under load: ${durability.acknowledged} charges acknowledged, ${durability.found} found (fsync ${durability.fsync}, synchronous_commit ${durability.synchronousCommit})`,
     ...sweep.map(
       ({ connections, perSecond, p50Ms, p99Ms }) =>
@@ -156,6 +156,6 @@ function describe({ machine, durability, plan, sweep }: Document): string {
 }
 
 function plotOf({ sweep, charges, machine }: Document): string {
-  const words = `${machine.cpus} × ${machine.model}; service, provider, driver and database share them`
-  return renderPlot(sweep, charges.limitPerSecond ?? 0, words)
+  const caption = `${machine.cpus} × ${machine.model}; service, provider, driver and database share them`
+  return renderPlot(sweep, charges.baselinePerSecond ?? 0, caption)
 }

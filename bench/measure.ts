@@ -3,8 +3,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../src/kit/db.ts'
-import { chooseLimiter, type LimitReport } from './limits.ts'
-import type { Limited } from './prepare.ts'
+import { type BaselineReport, chooseBaselineTool } from './baseline.ts'
+import type { BaselineOperation } from './prepare.ts'
 import { OPERATIONS, type Operation } from './requests.ts'
 import type { Cpu, Rig } from './rig.ts'
 
@@ -13,12 +13,12 @@ export interface Plan {
   /** For what writes, whole seconds, because pgbench counts in these. */
   writeSeconds: number
   readSeconds: number
-  /** Before each measurement the same load, not counted: connections have plans for what the statistics now say. */
-  settleSeconds: number
+  /** Before each measurement the same load, not counted: connections have plans for what the statistics now log. */
+  warmUpSeconds: number
   /** Of pgbench for what only reads. */
-  readLimitSeconds: number
+  readBaselineSeconds: number
   connections: number
-  limitClients: number
+  baselineClients: number
   /** Of the plot. */
   sweep: readonly number[]
   sweepSeconds: number
@@ -33,44 +33,49 @@ export interface Round {
   cpu: Cpu
 }
 
-export interface LimitRound extends LimitReport {
+export interface BaselineRound extends BaselineReport {
   databaseCpu: number
 }
 
 export interface Rounds {
   service: Record<Operation, Round[]>
-  limit: Record<Limited, LimitRound[]>
+  baseline: Record<BaselineOperation, BaselineRound[]>
 }
 
 const WRITES: ReadonlySet<Operation> = new Set(['charges', 'hotCharges', 'initiates'])
 
-export async function measureRounds(rig: Rig, plan: Plan, say: (line: string) => void): Promise<Rounds> {
-  const { measure } = chooseLimiter(rig.folder)
+export async function measureRounds(rig: Rig, plan: Plan, log: (line: string) => void): Promise<Rounds> {
+  const { measure } = chooseBaselineTool(rig.folder)
   const rounds: Rounds = emptyRounds()
-  const takeLimit = async (operation: Limited, seconds: number) => {
-    const { limitUrl: url, limits } = rig
-    await calmDown(rig)
+  const takeBaseline = async (operation: BaselineOperation, seconds: number) => {
+    const { baselineUrl: url, baselines } = rig
+    await drainDeltas(rig)
     const before = rig.cpu().database
-    const report = await measure({ url, script: limits[operation], clients: plan.limitClients, seconds })
+    const report = await measure({
+      url,
+      script: baselines[operation],
+      clients: plan.baselineClients,
+      seconds,
+    })
     const databaseCpu = (rig.cpu().database - before) / report.done
-    rounds.limit[operation].push({ ...report, databaseCpu })
+    rounds.baseline[operation].push({ ...report, databaseCpu })
   }
   for (let round = 0; round < plan.rounds; round += 1) {
     await rig.analyze()
     for (const operation of OPERATIONS) {
       const isWrite = WRITES.has(operation)
-      const takeService = async () => {
+      const takeServiceRound = async () => {
         const seconds = isWrite ? plan.writeSeconds : plan.readSeconds
-        await measureLoad(rig, operation, plan.connections, plan.settleSeconds)
+        await measureLoad(rig, operation, plan.connections, plan.warmUpSeconds)
         rounds.service[operation].push(await measureLoad(rig, operation, plan.connections, seconds))
       }
-      const steps = [takeService]
-      if (isLimited(operation))
-        steps.push(() => takeLimit(operation, isWrite ? plan.writeSeconds : plan.readLimitSeconds))
+      const steps = [takeServiceRound]
+      if (hasBaseline(operation))
+        steps.push(() => takeBaseline(operation, isWrite ? plan.writeSeconds : plan.readBaselineSeconds))
       // Each goes first in turn.
       for (const step of round % 2 === 0 ? steps : steps.reverse()) await step()
     }
-    say(`round ${round + 1} of ${plan.rounds} is done`)
+    log(`round ${round + 1} of ${plan.rounds} is done`)
   }
   return rounds
 }
@@ -103,7 +108,7 @@ export async function measureLoad(
   }
 }
 
-function isLimited(operation: Operation): operation is Limited {
+function hasBaseline(operation: Operation): operation is BaselineOperation {
   return operation !== 'hotCharges' && operation !== 'bareRoute'
 }
 
@@ -113,21 +118,21 @@ function emptyRounds(): Rounds {
     Object.fromEntries(names.map((name) => [name, [] as Value[]])) as Record<Name, Value[]>
   return {
     service: each<Operation, Round>(OPERATIONS),
-    limit: each<Limited, LimitRound>(OPERATIONS.filter(isLimited)),
+    baseline: each<BaselineOperation, BaselineRound>(OPERATIONS.filter(hasBaseline)),
   }
 }
 
-const CALM_LIMIT_MS = 2_000
-const LOOK_EVERY_MS = 100
+const MAX_DRAIN_MS = 2_000
+const POLL_EVERY_MS = 100
 const countDeltas = sql<{ left: number }>`
 select count(*)::integer as left
 from (select 1 from balance_deltas limit 1000) as deltas`
 
 /** What the service still folds in the background belongs to what was measured before, not to what comes next. */
-async function calmDown({ db }: Rig): Promise<void> {
-  const until = performance.now() + CALM_LIMIT_MS
+async function drainDeltas({ db }: Rig): Promise<void> {
+  const until = performance.now() + MAX_DRAIN_MS
   do {
-    await delay(LOOK_EVERY_MS)
+    await delay(POLL_EVERY_MS)
     const [row] = await db.query(countDeltas)
     if (row?.left === 0) return
   } while (performance.now() < until)

@@ -2,9 +2,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
-import { slopeOf } from './figures.ts'
 import { memoryOf } from './processes.ts'
 import { withRig } from './rig.ts'
+import { slopeOf } from './statistics.ts'
 
 const HELP = `npm run bench:memory [-- --charges N] [-- --json]
 
@@ -16,7 +16,7 @@ second half: bytes per charge. What has grown and was not let go of would show t
   --help       this text
 `
 const CONNECTIONS = 32
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 const MEGABYTE = 1_000_000
 // What the collector leaves now and then comes to some tens; a record for each charge that nobody lets go of would be ten
 // times this.
@@ -29,11 +29,11 @@ const options = parseOptions(HELP, {
 await run(parsePositiveInteger('charges', options.charges))
 
 async function run(charges: number): Promise<void> {
-  const say = (line: string) => void process.stderr.write(`${line}\n`)
+  const log = (line: string) => void process.stderr.write(`${line}\n`)
   // With --json the standard output is the document's.
   const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
   const slices = 20
-  const samples = await withRig({ say }, async (rig) => {
+  const samples = await withRig({ log }, async (rig) => {
     const taken: { x: number; y: number }[] = []
     for (let slice = 1; slice <= slices; slice += 1) {
       const load = { url: rig.service.url, operation: 'charges' as const, connections: CONNECTIONS }
@@ -43,7 +43,7 @@ async function run(charges: number): Promise<void> {
         requests: charges / slices,
       })
       if (failed > 0) throw new Error(`${failed} charges failed: ${firstFailure}`)
-      await delay(LOOK_EVERY_MS)
+      await delay(POLL_EVERY_MS)
       const x = answered * slice
       const y = memoryOf(rig.service.pid)
       taken.push({ x, y })
@@ -52,13 +52,13 @@ async function run(charges: number): Promise<void> {
     return taken
   })
   const slope = slopeOf(samples.slice(slices / 2))
-  const isBroken = !(slope <= LIMIT_BYTES_PER_CHARGE)
+  const exceedsLimit = !(slope <= LIMIT_BYTES_PER_CHARGE)
   const limit = LIMIT_BYTES_PER_CHARGE
-  show(`slope ${slope.toFixed(1)} bytes per charge   limit ${limit}${isBroken ? '   BROKEN' : ''}`)
+  show(`slope ${slope.toFixed(1)} bytes per charge   limit ${limit}${exceedsLimit ? '   BROKEN' : ''}`)
   const samplesTaken = samples.map(({ x: charges, y: bytes }) => ({ charges, bytes }))
   if (options.json)
     process.stdout.write(
       `${JSON.stringify({ bytesPerCharge: slope, limit, samples: samplesTaken }, null, 2)}\n`,
     )
-  if (isBroken) process.exitCode = 1
+  if (exceedsLimit) process.exitCode = 1
 }

@@ -25,8 +25,8 @@ function isForRuntimeHere({ dev, os, cpu }: LockedPackage): boolean {
 
 /** npm's rule: a list of names, or of names behind an exclamation mark that are left out. */
 function allows(rule: string | string[] | undefined, name: string): boolean {
-  const words = [rule ?? []].flat()
-  if (words.includes(`!${name}`)) return false
-  const wanted = words.filter((word) => !word.startsWith('!'))
+  const names = [rule ?? []].flat()
+  if (names.includes(`!${name}`)) return false
+  const wanted = names.filter((word) => !word.startsWith('!'))
   return wanted.length === 0 || wanted.includes(name)
 }

@@ -16,10 +16,14 @@ const STEPS = 4
 
 const TITLE = 'Recurring charges against the number of connections'
 
-export function renderPlot(points: readonly SweepPoint[], limitPerSecond: number, words: string): string {
+export function renderPlot(
+  points: readonly SweepPoint[],
+  baselinePerSecond: number,
+  caption: string,
+): string {
   const throughput: Series[] = [
     { name: 'charges per second', color: '#0b6e4f', values: points.map((point) => point.perSecond) },
-    { name: 'pgbench, the same steps', color: '#999', values: points.map(() => limitPerSecond) },
+    { name: 'pgbench, the same steps', color: '#999', values: points.map(() => baselinePerSecond) },
   ]
   const latency: Series[] = [
     { name: 'p50, ms', color: '#1f5fa8', values: points.map((point) => point.p50Ms) },
@@ -33,7 +37,7 @@ export function renderPlot(points: readonly SweepPoint[], limitPerSecond: number
     text(LEFTS[0], 24, TITLE, 'font-size="15"'),
     panel(LEFTS[0], marks, throughput),
     panel(LEFTS[1], marks, latency),
-    text(LEFTS[0], HEIGHT - 8, words, 'fill="#666"'),
+    text(LEFTS[0], HEIGHT - 8, caption, 'fill="#666"'),
     '</svg>\n',
   ].join('\n')
 }
@@ -62,8 +66,8 @@ function panel(left: number, marks: readonly string[], series: readonly Series[]
   return [...grid, ...below, ...lines, ...legend].join('\n')
 }
 
-function text(x: number, y: number, words: string, attributes: string): string {
-  return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${words}</text>`
+function text(x: number, y: number, content: string, attributes: string): string {
+  return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${content}</text>`
 }
 
 const round = (value: number) => Math.round(value * 10) / 10

@@ -12,13 +12,13 @@ export const CURRENCY = 'KES'
 export const FIRSTNAME = 'Amina'
 export const LASTNAME = 'Odhiambo'
 
-export interface Person {
+export interface CustomerRef {
   merchant: number
   /** From 1 to CUSTOMERS for those of the many merchants, and on from there for those of the hot one. */
   customer: number
 }
 
-export function personOf(customer: number): Person {
+export function customerRefOf(customer: number): CustomerRef {
   return { merchant: customer > CUSTOMERS ? HOT_MERCHANT : 1 + ((customer - 1) % MERCHANTS), customer }
 }
 

@@ -1,9 +1,9 @@
 // Asks a service that runs in this process once for everything that is measured, and makes of what it said to its
-// database the scripts of the limits. Leaves some paid payments behind, to be verified.
+// database the scripts of the baselines. Leaves some paid payments behind, to be verified.
 
+import { type BaselineScript, chargeScript, initiateScript, readScript } from './baseline-scripts.ts'
 import { type Captured, captureStatements } from './capture.ts'
-import { chargeScript, initiateScript, type LimitScript, readScript } from './limit-scripts.ts'
-import { personOf } from './population.ts'
+import { customerRefOf } from './population.ts'
 import {
   chargeOf,
   initiateOf,
@@ -14,43 +14,47 @@ import {
 } from './requests.ts'
 import { apiKeyOf } from './seed.ts'
 
-export type Limited = Exclude<Operation, 'hotCharges' | 'bareRoute'>
-export type Limits = Record<Limited, LimitScript>
+export type BaselineOperation = Exclude<Operation, 'hotCharges' | 'bareRoute'>
+export type BaselineScripts = Record<BaselineOperation, BaselineScript>
 
 const PAID_PAYMENTS = 100
 // Also a machine that has much else to do makes so many without anybody waiting in vain for a connection.
 const PAID_AT_ONCE = 5
 
-export async function prepareLimits(url: string): Promise<{ paid: PaidPayment[]; limits: Limits }> {
+export async function prepareBaselines(
+  url: string,
+): Promise<{ paid: PaidPayment[]; baselines: BaselineScripts }> {
   const paid: PaidPayment[] = []
   while (paid.length < PAID_PAYMENTS) {
     const customers = Array.from({ length: PAID_AT_ONCE }, (_, index) => paid.length + index + 1)
     paid.push(...(await Promise.all(customers.map((customer) => payOnce(url, customer)))))
   }
   const source = { host: new URL(url).host, paid }
-  const charge = await captured(url, chargeOf(source, personOf(1)).bytes)
-  const initiate = await captured(url, initiateOf(source, personOf(1)).bytes)
+  const charge = await captured(url, chargeOf(source, customerRefOf(1)).bytes)
+  const initiate = await captured(url, initiateOf(source, customerRefOf(1)).bytes)
   const read = async (operation: Operation) =>
     readScript(
-      (await captured(url, nextRequest(source, operation).bytes)).filter(({ text }) => !isOnceOnly(text)),
+      (await captured(url, nextRequest(source, operation).bytes)).filter(
+        ({ text }) => !isSetupStatement(text),
+      ),
     )
-  const limits = {
-    charges: chargeScript(only(charge, isRecord), only(charge, isSettle)),
-    initiates: initiateScript(only(initiate, isRecord)),
+  const baselines = {
+    charges: chargeScript(findOnly(charge, isRecord), findOnly(charge, isSettle)),
+    initiates: initiateScript(findOnly(initiate, isRecord)),
     verify: await read('verify'),
     wallet: await read('wallet'),
     customerList: await read('customerList'),
     customerSearch: await read('customerSearch'),
   }
-  return { paid, limits }
+  return { paid, baselines }
 }
 
 const isRecord = (text: string) => text.includes('insert into payment_references')
 const isSettle = (text: string) => text.includes('update payments p')
 /** Keys are remembered for seconds, and the entry behind the wall is prepared once per connection: no parts of a request. */
-const isOnceOnly = (text: string) => text.includes('api_keys') || text.includes("set_config('role'")
+const isSetupStatement = (text: string) => text.includes('api_keys') || text.includes("set_config('role'")
 
-function only(statements: readonly Captured[], isWanted: (text: string) => boolean): Captured {
+function findOnly(statements: readonly Captured[], isWanted: (text: string) => boolean): Captured {
   const found = statements.filter(({ text }) => isWanted(text))
   const [one] = found
   if (!one || found.length !== 1)
@@ -59,12 +63,12 @@ function only(statements: readonly Captured[], isWanted: (text: string) => boole
 }
 
 async function payOnce(url: string, customer: number): Promise<PaidPayment> {
-  const { merchant } = personOf(customer)
+  const { merchant } = customerRefOf(customer)
   const source: RequestSource = { host: new URL(url).host, paid: [] }
-  const { bytes, reference = '' } = initiateOf(source, personOf(customer))
+  const { bytes, reference = '' } = initiateOf(source, customerRefOf(customer))
   await send(url, bytes)
   const path = `/api/v1/sandbox/payments/${reference}/complete`
-  await ask(`${url}${path}`, merchant, JSON.stringify({ instrument: 'card_success' }))
+  await post(`${url}${path}`, merchant, JSON.stringify({ instrument: 'card_success' }))
   return { merchant, reference }
 }
 
@@ -80,7 +84,7 @@ async function send(url: string, bytes: string): Promise<void> {
   await request(`${url}${path}`, key, body)
 }
 
-function ask(url: string, merchant: number, body: string): Promise<void> {
+function post(url: string, merchant: number, body: string): Promise<void> {
   return request(url, apiKeyOf(merchant), body)
 }
 

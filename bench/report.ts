@@ -1,12 +1,12 @@
 // What was measured, as a document and as a table. Ratios are of medians over the rounds.
 
-import { median, rounded, spread } from './figures.ts'
-import type { KillReport } from './kill.ts'
+import type { KillReport } from './durability.ts'
 import type { MachineFacts } from './machine.ts'
-import type { LimitRound, Round, Rounds } from './measure.ts'
-import type { Limited } from './prepare.ts'
+import type { BaselineRound, Round, Rounds } from './measure.ts'
+import type { BaselineOperation } from './prepare.ts'
 import type { Operation } from './requests.ts'
 import type { Cpu } from './rig.ts'
+import { median, rounded, spread } from './statistics.ts'
 
 export interface Figure {
   perSecond: number
@@ -18,10 +18,10 @@ export interface Figure {
   /** Per request, in microseconds. */
   cpu: Cpu
   /** What the database alone does with the same statements; null where there is nothing to compare with. */
-  limitPerSecond: number | null
-  limitSpread: number | null
+  baselinePerSecond: number | null
+  baselineSpread: number | null
   ratio: number | null
-  limitDatabaseCpu: number | null
+  baselineDatabaseCpu: number | null
   databaseCpuRatio: number | null
 }
 
@@ -38,13 +38,13 @@ export type Document = Record<Operation, Figure> & {
   durability: KillReport
   growth: unknown
   machine: MachineFacts
-  plan: { rounds: number; connections: number; limitClients: number }
+  plan: { rounds: number; connections: number; baselineClients: number }
 }
 
 export function figuresOf(rounds: Rounds): Record<Operation, Figure> {
   const figure = (operation: Operation) => {
-    const limit = operation in rounds.limit ? rounds.limit[operation as Limited] : []
-    return [operation, figureOf(rounds.service[operation], limit)] as const
+    const baselineRounds = operation in rounds.baseline ? rounds.baseline[operation as BaselineOperation] : []
+    return [operation, figureOf(rounds.service[operation], baselineRounds)] as const
   }
   // Boundaries: the keys of the rounds are the operations.
   return Object.fromEntries((Object.keys(rounds.service) as Operation[]).map(figure)) as Record<
@@ -53,12 +53,12 @@ export function figuresOf(rounds: Rounds): Record<Operation, Figure> {
   >
 }
 
-function figureOf(rounds: readonly Round[], limits: readonly LimitRound[]): Figure {
+function figureOf(rounds: readonly Round[], baselines: readonly BaselineRound[]): Figure {
   const middle = (pick: (round: Round) => number) => median(rounds.map(pick))
   const perSecond = middle((round) => round.perSecond)
   const database = middle((round) => round.cpu.database)
-  const limitPerSecond = limits.length > 0 ? median(limits.map((one) => one.perSecond)) : null
-  const limitDatabaseCpu = limits.length > 0 ? median(limits.map((one) => one.databaseCpu)) : null
+  const baselinePerSecond = baselines.length > 0 ? median(baselines.map((one) => one.perSecond)) : null
+  const baselineDatabaseCpu = baselines.length > 0 ? median(baselines.map((one) => one.databaseCpu)) : null
   return {
     perSecond: rounded(perSecond),
     spread: rounded(spread(rounds.map((round) => round.perSecond)), 2),
@@ -71,11 +71,11 @@ function figureOf(rounds: readonly Round[], limits: readonly LimitRound[]): Figu
       driver: Math.round(middle((round) => round.cpu.driver)),
       database: Math.round(database),
     },
-    limitPerSecond: limitPerSecond && rounded(limitPerSecond),
-    limitSpread: limitPerSecond && rounded(spread(limits.map((one) => one.perSecond)), 2),
-    ratio: limitPerSecond && rounded(perSecond / limitPerSecond, 2),
-    limitDatabaseCpu: limitDatabaseCpu && Math.round(limitDatabaseCpu),
-    databaseCpuRatio: limitDatabaseCpu && rounded(database / limitDatabaseCpu, 2),
+    baselinePerSecond: baselinePerSecond && rounded(baselinePerSecond),
+    baselineSpread: baselinePerSecond && rounded(spread(baselines.map((one) => one.perSecond)), 2),
+    ratio: baselinePerSecond && rounded(perSecond / baselinePerSecond, 2),
+    baselineDatabaseCpu: baselineDatabaseCpu && Math.round(baselineDatabaseCpu),
+    databaseCpuRatio: baselineDatabaseCpu && rounded(database / baselineDatabaseCpu, 2),
   }
 }
 
@@ -114,13 +114,13 @@ export function renderTable(document: Document): string {
 }
 
 function rowOf(name: string, figure: Figure): string[] {
-  const { cpu, limitPerSecond, ratio, databaseCpuRatio } = figure
+  const { cpu, baselinePerSecond, ratio, databaseCpuRatio } = figure
   const shown = (value: number | null) => (value === null || Number.isNaN(value) ? '–' : String(value))
   return [
     name,
     shown(figure.perSecond),
     `${Math.round(figure.spread * 50)} %`,
-    ...[figure.p50Ms, figure.p95Ms, figure.p99Ms, limitPerSecond, ratio].map(shown),
+    ...[figure.p50Ms, figure.p95Ms, figure.p99Ms, baselinePerSecond, ratio].map(shown),
     ...[cpu.service, cpu.database, databaseCpuRatio, cpu.provider, cpu.driver].map(shown),
   ]
 }
@@ -130,9 +130,9 @@ const line = ([name = '', ...cells]: readonly string[]) =>
   cells.map((cell, index) => cell.padStart(Math.max(8, (COLUMNS[index + 1] ?? '').length + 2))).join('')
 
 /** What the project promises of itself, each beside what was measured. */
-export function renderPromises(document: Document): string {
+export function renderTargets(document: Document): string {
   const { charges, initiates, hotMerchant, durability } = document
-  const promises: [string, number | null, boolean][] = [
+  const targets: [string, number | null, boolean][] = [
     ['charges, of the limit (at least 1.0)', charges.ratio, (charges.ratio ?? 0) >= 1],
     ['initiates, of the limit (at least 1.0)', initiates.ratio, (initiates.ratio ?? 0) >= 1],
     ['p99 of charges in ms (at most 50)', charges.p99Ms, charges.p99Ms <= 50],
@@ -148,7 +148,7 @@ export function renderPromises(document: Document): string {
       durability.acknowledged > 0 && durability.acknowledged === durability.found,
     ],
   ]
-  return promises
-    .map(([words, value, isKept]) => `${isKept ? 'kept  ' : 'MISSED'}  ${words.padEnd(56)}${value}\n`)
+  return targets
+    .map(([label, value, isMet]) => `${isMet ? 'kept  ' : 'MISSED'}  ${label.padEnd(56)}${value}\n`)
     .join('')
 }

@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto'
 import {
   CURRENCY,
   CUSTOMERS,
+  type CustomerRef,
+  customerRefOf,
   emailOf,
   FIRSTNAME,
   HOT_MERCHANT,
   LASTNAME,
   MERCHANTS,
-  type Person,
-  personOf,
   recurringTokenOf,
 } from './population.ts'
 import { apiKeyOf } from './seed.ts'
@@ -32,7 +32,7 @@ export interface WireRequest {
   /** What the answer acknowledges, where something is made. */
   reference?: string
   /** The status of the answer that is right. */
-  wanted: number
+  expectedStatus: number
 }
 
 /** A paid checkout to verify. */
@@ -57,15 +57,15 @@ const PATHS = {
 export function nextRequest(source: RequestSource, operation: Operation): WireRequest {
   switch (operation) {
     case 'charges':
-      return chargeOf(source, personOf(1 + anyOf(CUSTOMERS)))
+      return chargeOf(source, customerRefOf(1 + randomBelow(CUSTOMERS)))
     case 'hotCharges':
-      return chargeOf(source, personOf(1 + CUSTOMERS + anyOf(CUSTOMERS)))
+      return chargeOf(source, customerRefOf(1 + CUSTOMERS + randomBelow(CUSTOMERS)))
     case 'initiates':
-      return initiateOf(source, personOf(1 + anyOf(CUSTOMERS)))
+      return initiateOf(source, customerRefOf(1 + randomBelow(CUSTOMERS)))
     case 'verify':
       return verificationOf(source)
     case 'wallet':
-      return get(source, 1 + anyOf(MERCHANTS), PATHS.wallet)
+      return get(source, 1 + randomBelow(MERCHANTS), PATHS.wallet)
     case 'customerList':
       return get(source, HOT_MERCHANT, PATHS.customers)
     case 'customerSearch':
@@ -73,16 +73,16 @@ export function nextRequest(source: RequestSource, operation: Operation): WireRe
       return get(
         source,
         HOT_MERCHANT,
-        `${PATHS.customers}&search=customer-${1 + CUSTOMERS + anyOf(CUSTOMERS)}`,
+        `${PATHS.customers}&search=customer-${1 + CUSTOMERS + randomBelow(CUSTOMERS)}`,
       )
     case 'bareRoute':
-      return { bytes: `GET /bare HTTP/1.1\r\nhost: ${source.host}\r\n\r\n`, wanted: 200 }
+      return { bytes: `GET /bare HTTP/1.1\r\nhost: ${source.host}\r\n\r\n`, expectedStatus: 200 }
   }
 }
 
-const anyOf = (count: number) => Math.floor(Math.random() * count)
+const randomBelow = (count: number) => Math.floor(Math.random() * count)
 
-export function chargeOf(source: RequestSource, { merchant, customer }: Person): WireRequest {
+export function chargeOf(source: RequestSource, { merchant, customer }: CustomerRef): WireRequest {
   return post(source, merchant, PATHS.charges, {
     ...orderOf(customer),
     description: 'Subscription',
@@ -91,7 +91,7 @@ export function chargeOf(source: RequestSource, { merchant, customer }: Person):
   })
 }
 
-export function initiateOf(source: RequestSource, { merchant, customer }: Person): WireRequest {
+export function initiateOf(source: RequestSource, { merchant, customer }: CustomerRef): WireRequest {
   return post(source, merchant, PATHS.initiates, orderOf(customer))
 }
 
@@ -105,14 +105,14 @@ function orderOf(customer: number) {
 }
 
 function verificationOf(source: RequestSource): WireRequest {
-  const paid = source.paid[anyOf(source.paid.length)]
+  const paid = source.paid[randomBelow(source.paid.length)]
   if (!paid) throw new Error('there is no paid payment to verify')
   return get(source, paid.merchant, PATHS.verify + paid.reference)
 }
 
 function get({ host }: RequestSource, merchant: number, path: string): WireRequest {
   const bytes = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nx-api-key: ${keyOf(merchant)}\r\n\r\n`
-  return { bytes, wanted: 200 }
+  return { bytes, expectedStatus: 200 }
 }
 
 function post(
@@ -125,7 +125,7 @@ function post(
   const text = JSON.stringify(body)
   const headers = `host: ${host}\r\nx-api-key: ${keyOf(merchant)}\r\ncontent-type: application/json`
   const bytes = `POST ${path} HTTP/1.1\r\n${headers}\r\ncontent-length: ${text.length}\r\n\r\n${text}`
-  return { bytes, reference: body.reference, wanted: 201 }
+  return { bytes, reference: body.reference, expectedStatus: 201 }
 }
 
 const keys = new Map<number, string>()

@@ -1,5 +1,5 @@
 // Everything that a measurement needs, each in a process of its own: PostgreSQL, the sandbox provider, the service, a
-// bare route and the load driver. The limits are measured in a copy of the database on the same server.
+// bare route and the load driver. The baselines are measured in a copy of the database on the same server.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { createLog } from '../src/kit/log.ts'
 import { cpuOf, cpuOfTree } from './cpu.ts'
 import type { LoadOrder, LoadReport } from './driver.ts'
-import { type Limits, prepareLimits } from './prepare.ts'
+import { type BaselineScripts, prepareBaselines } from './prepare.ts'
 import { parentOf } from './processes.ts'
 import type { PaidPayment } from './requests.ts'
 import { SECRETS_ENV, seed } from './seed.ts'
@@ -32,7 +32,7 @@ export interface Rig {
   folder: string
   databaseUrl: string
   /** A copy, made when it was seeded: what happens there does not touch the service. */
-  limitUrl: string
+  baselineUrl: string
   db: Db
   /** Both databases: plans that were made for smaller tables are made anew, as they would be by themselves in time. */
   analyze(): Promise<void>
@@ -42,7 +42,7 @@ export interface Rig {
   service: Program
   driver: ChildProcess
   paid: PaidPayment[]
-  limits: Limits
+  baselines: BaselineScripts
   startService(): Promise<Program>
   drive(order: Omit<LoadOrder, 'paid'>): Promise<LoadReport>
   /** Processor time since their start, in microseconds. */
@@ -57,7 +57,7 @@ export interface Cpu {
 }
 
 export interface RigOptions {
-  say: (line: string) => void
+  log: (line: string) => void
   /** For the service, beside what it needs. */
   env?: Record<string, string>
   nodeOptions?: readonly string[]
@@ -68,20 +68,23 @@ export async function withRig<Result>(
   options: RigOptions,
   use: (rig: Rig) => Promise<Result>,
 ): Promise<Result> {
-  const ends: (() => unknown)[] = []
+  const cleanups: (() => unknown)[] = []
   try {
-    return await use(await build(options, ends))
+    return await use(await build(options, cleanups))
   } finally {
-    for (const end of ends.reverse()) await end()
+    for (const end of cleanups.reverse()) await end()
   }
 }
 
-async function build({ say, env = {}, nodeOptions = [] }: RigOptions, ends: (() => unknown)[]): Promise<Rig> {
+async function build(
+  { log, env = {}, nodeOptions = [] }: RigOptions,
+  cleanups: (() => unknown)[],
+): Promise<Rig> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-bench-'))
-  ends.push(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+  cleanups.push(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
-  ends.push(() => postgres.stop())
-  const provider = await startProvider(ends)
+  cleanups.push(() => postgres.stop())
+  const provider = await startProvider(cleanups)
   const settings = {
     ...SECRETS_ENV,
     PORT: '0',
@@ -91,33 +94,33 @@ async function build({ say, env = {}, nodeOptions = [] }: RigOptions, ends: (() 
     COWRY_RATE_LIMIT: '0',
     ...env,
   }
-  say('seeding merchants, customers and saved cards')
+  log('seeding merchants, customers and saved cards')
   const prepared = await prepareDatabase(settings)
-  const limitUrl = await copyDatabase(postgres.url)
+  const baselineUrl = await copyDatabase(postgres.url)
   const db = connectDb({ url: postgres.url, poolSize: 2, applicationName: 'bench' })
-  ends.push(() => db.close())
-  const limitDb = connectDb({ url: limitUrl, poolSize: 1, applicationName: 'bench' })
-  ends.push(() => limitDb.close())
-  const bareRoute = await startBareRoute(ends)
+  cleanups.push(() => db.close())
+  const baselineDb = connectDb({ url: baselineUrl, poolSize: 1, applicationName: 'bench' })
+  cleanups.push(() => baselineDb.close())
+  const bareRoute = await startBareRoute(cleanups)
   const driver = fork(join(ROOT, 'bench/driver.ts'))
-  ends.push(() => driver.kill())
-  const startOne = () => startCowry(ends, ['serve'], settings, nodeOptions)
+  cleanups.push(() => driver.kill())
+  const startServiceProcess = () => startCowry(cleanups, ['serve'], settings, nodeOptions)
   const rig: Rig = {
     ...prepared,
     folder,
     databaseUrl: postgres.url,
-    limitUrl,
+    baselineUrl,
     db,
     async analyze() {
       await db.script('analyze')
-      await limitDb.script('analyze')
+      await baselineDb.script('analyze')
     },
     postmaster: await findPostmaster(db),
     provider,
     bareRoute,
-    service: await startOne(),
+    service: await startServiceProcess(),
     driver,
-    startService: startOne,
+    startService: startServiceProcess,
     async drive(order) {
       driver.send({ ...order, paid: prepared.paid } satisfies LoadOrder)
       // A boundary: the driver answers each order with its report.
@@ -140,13 +143,13 @@ async function prepareDatabase(env: Record<string, string>) {
   const service = await startService(config, { role: 'api', log: createLog('silent') })
   try {
     await seed(service.db)
-    return await prepareLimits(service.url)
+    return await prepareBaselines(service.url)
   } finally {
     await service.stop()
   }
 }
 
-const LIMIT_DATABASE = 'cowry_limit'
+const BASELINE_DATABASE = 'cowry_baseline'
 
 async function copyDatabase(url: string): Promise<string> {
   const name = new URL(url).pathname.slice(1)
@@ -154,12 +157,12 @@ async function copyDatabase(url: string): Promise<string> {
   asAdmin.pathname = '/postgres'
   const admin = connectDb({ url: asAdmin.href, poolSize: 1 })
   try {
-    await admin.script(`create database ${LIMIT_DATABASE} template ${name} strategy file_copy`)
+    await admin.script(`create database ${BASELINE_DATABASE} template ${name} strategy file_copy`)
   } finally {
     await admin.close()
   }
   const copy = new URL(url)
-  copy.pathname = `/${LIMIT_DATABASE}`
+  copy.pathname = `/${BASELINE_DATABASE}`
   return copy.href
 }
 
@@ -171,11 +174,11 @@ async function findPostmaster(db: Db): Promise<number> {
 }
 
 /** Another party, whose disk is not ours: where there is a file system in memory, it keeps its books there. */
-async function startProvider(ends: (() => unknown)[]): Promise<Program> {
-  const memory = '/dev/shm'
-  const dataDir = await mkdtemp(join(existsSync(memory) ? memory : tmpdir(), 'cowry-bench-provider-'))
-  ends.push(() => rm(dataDir, { recursive: true, force: true }))
-  return startCowry(ends, ['sandbox', '--port', '0', '--data-dir', dataDir], {
+async function startProvider(cleanups: (() => unknown)[]): Promise<Program> {
+  const tmpfs = '/dev/shm'
+  const dataDir = await mkdtemp(join(existsSync(tmpfs) ? tmpfs : tmpdir(), 'cowry-bench-provider-'))
+  cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
+  return startCowry(cleanups, ['sandbox', '--port', '0', '--data-dir', dataDir], {
     ...SECRETS_ENV,
     COWRY_LOG_LEVEL: 'warn',
     // It rings for checkouts, of which the seed pays some: nobody listens there.
@@ -184,7 +187,7 @@ async function startProvider(ends: (() => unknown)[]): Promise<Program> {
 }
 
 async function startCowry(
-  ends: (() => unknown)[],
+  cleanups: (() => unknown)[],
   args: readonly string[],
   env: Record<string, string>,
   nodeOptions: readonly string[] = [],
@@ -195,7 +198,7 @@ async function startCowry(
     // Its log lines are made and written as always, and read by nobody.
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  ends.push(() => endChild(child))
+  cleanups.push(() => endChild(child))
   // Several lines of JSON make one document for some commands: the address is on one of them in all.
   for await (const line of createInterface({ input: child.stdout })) {
     const [, url] = /"url": ?"([^"]+)"/.exec(line) ?? []
@@ -204,9 +207,9 @@ async function startCowry(
   throw new Error(`cowry ${args.join(' ')} ended before it was ready`)
 }
 
-async function startBareRoute(ends: (() => unknown)[]): Promise<Program> {
+async function startBareRoute(cleanups: (() => unknown)[]): Promise<Program> {
   const child = fork(join(ROOT, 'bench/bare-route.ts'))
-  ends.push(() => endChild(child))
+  cleanups.push(() => endChild(child))
   const [{ url }] = await once(child, 'message')
   return { child, pid: child.pid ?? 0, url }
 }

@@ -10,6 +10,7 @@ import { formatApiKey, hashSecret } from '../src/merchants/keys.ts'
 import {
   CURRENCY,
   CUSTOMERS,
+  customerRefOf,
   emailOf,
   FIRSTNAME,
   HOT_MERCHANT,
@@ -17,7 +18,6 @@ import {
   keyIdOf,
   keySecretOf,
   LASTNAME,
-  personOf,
   recurringTokenOf,
 } from './population.ts'
 
@@ -75,12 +75,12 @@ function toKey(merchant: number) {
 
 function toCustomer(customer: number) {
   const email = emailOf(customer)
-  const person = { email, firstname: FIRSTNAME, lastname: LASTNAME }
+  const fields = { email, firstname: FIRSTNAME, lastname: LASTNAME }
   return {
-    ...person,
+    ...fields,
     id: idOf('customer', customer),
-    merchant_id: idOf('merchant', personOf(customer).merchant),
-    search_text: searchTextOf(person),
+    merchant_id: idOf('merchant', customerRefOf(customer).merchant),
+    search_text: searchTextOf(fields),
     // One a second, so that a list has an order.
     created_at: new Date(Date.UTC(2025, 0, 1) + customer * 1_000),
   }
@@ -88,7 +88,7 @@ function toCustomer(customer: number) {
 
 function toMethod(vault: Vault, customer: number) {
   const id = idOf('method', customer)
-  const merchantId = idOf('merchant', personOf(customer).merchant)
+  const merchantId = idOf('merchant', customerRefOf(customer).merchant)
   const token = recurringTokenOf(customer)
   const seal = (text: string, column: string) =>
     vault.seal(text, { table: 'payment_methods', column, rowId: id, merchantId })

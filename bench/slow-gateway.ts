@@ -40,15 +40,15 @@ type Name = 'stripe' | 'paystack'
 const STEADY = 'paystack' satisfies Name
 const OTHER = 'stripe' satisfies Name
 
-const ends: (() => unknown)[] = []
+const cleanups: (() => unknown)[] = []
 try {
-  report(await measure({ after: (end: () => unknown) => void ends.push(end) }))
+  report(await measure({ after: (end: () => unknown) => void cleanups.push(end) }))
 } finally {
-  // As the hooks of tests run: in the order in which they were asked for.
-  for (const end of ends) await end()
+  // As the cleanup of tests run: in the order in which they were asked for.
+  for (const end of cleanups) await end()
 }
 
-interface Hooks {
+interface Cleanup {
   after(end: () => unknown): void
 }
 
@@ -60,28 +60,28 @@ interface Round {
   others: Record<string, number>
 }
 
-async function measure(hooks: Hooks): Promise<Round[]> {
+async function measure(cleanup: Cleanup): Promise<Round[]> {
   // A boundary: stand-ins and services are made for tests, of which they use nothing but this hook.
-  const t = fileContext(hooks as unknown as Parameters<typeof fileContext>[0])
+  const t = fileContext(cleanup as unknown as Parameters<typeof fileContext>[0])
   const steady = await PROVIDERS[STEADY].start(t)
   const other = await PROVIDERS[OTHER].start(t)
-  const steadyRoad = await openRoad(hooks, steady.server.url)
-  const otherRoad = await openRoad(hooks, other.server.url)
-  const service = await testService(hooks, {
+  const steadyProxy = await openDelayProxy(cleanup, steady.server.url)
+  const otherProxy = await openDelayProxy(cleanup, other.server.url)
+  const service = await testService(cleanup, {
     env: {
       ...VAULT_ENV,
-      GATEWAY_STRIPE_BASE_URL: otherRoad.url,
-      GATEWAY_PAYSTACK_BASE_URL: steadyRoad.url,
+      GATEWAY_STRIPE_BASE_URL: otherProxy.url,
+      GATEWAY_PAYSTACK_BASE_URL: steadyProxy.url,
       COWRY_GATEWAY_TIMEOUT_MS: String(TIMEOUT_MS),
       COWRY_RATE_LIMIT: '0',
     },
   })
 
-  const play = async (isSlow: boolean): Promise<Round> => {
+  const runRound = async (isSlow: boolean): Promise<Round> => {
     // Accounts of their own, so that no round inherits what the guard of another has learnt.
     const charge = await charger(service, STEADY, await credentialOf(steady))
     const chargeOther = await charger(service, OTHER, await credentialOf(other))
-    if (isSlow) otherRoad.slowDown()
+    if (isSlow) otherProxy.delayResponses()
     const others: Record<string, number> = {}
     const count = (status: string) => {
       others[status] = (others[status] ?? 0) + 1
@@ -98,19 +98,19 @@ async function measure(hooks: Hooks): Promise<Round[]> {
     }
     await Promise.all(steadyCharges)
     // Only now: all that was held arrives at once, which no measured charge should meet.
-    otherRoad.recover()
+    otherProxy.recover()
     await Promise.all(otherCharges)
     await delay(PAUSE_MS)
     return { isSlow, tookMs, others }
   }
 
   // What is compiled and connected only once is no part of the figures.
-  await play(false)
+  await runRound(false)
   const rounds: Round[] = []
   // Each kind goes first in turn, so that a machine that grows busier or calmer favours none.
   for (let pair = 0; pair < PAIRS; pair += 1) {
     const isSlowFirst = pair % 2 === 1
-    rounds.push(await play(isSlowFirst), await play(!isSlowFirst))
+    rounds.push(await runRound(isSlowFirst), await runRound(!isSlowFirst))
   }
   return rounds
 }
@@ -144,7 +144,7 @@ async function timed(charge: () => Promise<string>): Promise<number> {
 }
 
 /** The way to a provider, on which each request takes its time. */
-async function openRoad(hooks: Hooks, target: string) {
+async function openDelayProxy(cleanup: Cleanup, target: string) {
   let held: AbortController | undefined
   const server = createServer(async (incoming, answer) => {
     if (held) await delay(SLOW_MS, undefined, { signal: held.signal }).catch(() => 'the road is free again')
@@ -152,12 +152,12 @@ async function openRoad(hooks: Hooks, target: string) {
     forward(target, incoming, answer)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  hooks.after(() => server.close())
+  cleanup.after(() => server.close())
   // A boundary: a server that listens on a port has an address with a port.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    slowDown() {
+    delayResponses() {
       held = new AbortController()
     },
     recover() {
@@ -211,15 +211,15 @@ function report(rounds: Round[]): void {
   const slow = figuresOf(rounds.filter(({ isSlow }) => isSlow))
   const ratio = Math.round((slow.p99 / usual.p99) * 100) / 100
   // Not greater: what could not be measured is broken too.
-  const isBroken = !(ratio <= LIMIT)
-  const line = (words: string, { charges, p50, p99, others }: Figures) =>
-    `${words.padEnd(22)}${String(charges).padStart(6)} charges   p50 ${p50} ms   p99 ${p99} ms   the other: ${JSON.stringify(others)}\n`
+  const exceedsLimit = !(ratio <= LIMIT)
+  const line = (label: string, { charges, p50, p99, others }: Figures) =>
+    `${label.padEnd(22)}${String(charges).padStart(6)} charges   p50 ${p50} ms   p99 ${p99} ms   the other: ${JSON.stringify(others)}\n`
   const table = [
     line('both as usual', usual),
     line(`the other takes ${SLOW_MS / 1_000} s`, slow),
-    `p99 ${ratio} times as long   limit ${LIMIT}${isBroken ? '   BROKEN' : ''}\n`,
+    `p99 ${ratio} times as long   limit ${LIMIT}${exceedsLimit ? '   BROKEN' : ''}\n`,
   ].join('')
-  const document = { rounds: PAIRS, roundMs: ROUND_MS, usual, slow, ratio, limit: LIMIT, ok: !isBroken }
+  const document = { rounds: PAIRS, roundMs: ROUND_MS, usual, slow, ratio, limit: LIMIT, ok: !exceedsLimit }
   process.stdout.write(options.json ? `${JSON.stringify(document, null, 2)}\n` : table)
-  if (isBroken) process.exitCode = 1
+  if (exceedsLimit) process.exitCode = 1
 }

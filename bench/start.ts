@@ -48,11 +48,11 @@ interface Round {
 const options = parseOptions(HELP, { json: { type: 'boolean' } })
 const measures = await measure()
 process.stdout.write(options.json ? renderJson(measures) : renderTable(measures))
-if (measures.some(isBroken)) process.exitCode = 1
+if (measures.some(exceedsLimit)) process.exitCode = 1
 
 async function measure(): Promise<Measure[]> {
   const rounds: Round[] = []
-  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await playRound())
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await runRound())
   const middle = (field: keyof Round) => median(rounds.map((round) => round[field]))
   const packages = await runtimePackages(ROOT)
   return [
@@ -63,7 +63,7 @@ async function measure(): Promise<Measure[]> {
   ]
 }
 
-async function playRound(): Promise<Round> {
+async function runRound(): Promise<Round> {
   const dataDir = await mkdtemp(join(tmpdir(), 'cowry-bench-'))
   try {
     const first = await startService(dataDir)
@@ -119,20 +119,20 @@ function median(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 }
 
-function isBroken({ value, limit }: Measure): boolean {
+function exceedsLimit({ value, limit }: Measure): boolean {
   // Not greater: what could not be measured is broken too.
   return !(value <= limit)
 }
 
 function renderJson(measures: Measure[]): string {
-  const shown = measures.map((one) => ({ ...one, value: round(one), ok: !isBroken(one) }))
+  const shown = measures.map((one) => ({ ...one, value: round(one), ok: !exceedsLimit(one) }))
   return `${JSON.stringify({ rounds: ROUNDS, measures: shown }, null, 2)}\n`
 }
 
 function renderTable(measures: Measure[]): string {
   const lines = measures.map((one) => {
     const value = `${round(one)} ${one.unit}`
-    return `${one.name.padEnd(24)}${value.padStart(14)}   limit ${one.limit} ${one.unit}${isBroken(one) ? '   BROKEN' : ''}`
+    return `${one.name.padEnd(24)}${value.padStart(14)}   limit ${one.limit} ${one.unit}${exceedsLimit(one) ? '   BROKEN' : ''}`
   })
   return `${lines.join('\n')}\n(medians of ${ROUNDS} rounds)\n`
 }

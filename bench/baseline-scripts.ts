@@ -11,7 +11,7 @@ export interface Step {
   keepsRow: boolean
 }
 
-export interface LimitScript {
+export interface BaselineScript {
   steps: Step[]
   /** Whether each round draws a customer: :n is the customer, :m its merchant. */
   draws: boolean
@@ -20,15 +20,15 @@ export interface LimitScript {
 export const DRAW = { customers: CUSTOMERS, merchants: MERCHANTS }
 
 /** The record and the settle of a charge. */
-export function chargeScript(record: Captured, settle: Captured): LimitScript {
+export function chargeScript(record: Captured, settle: Captured): BaselineScript {
   return { draws: true, steps: [recordStep(record, true), settleStep(settle)] }
 }
 
-export function initiateScript(record: Captured): LimitScript {
+export function initiateScript(record: Captured): BaselineScript {
   return { draws: true, steps: [recordStep(record, false)] }
 }
 
-export function readScript(statements: readonly Captured[]): LimitScript {
+export function readScript(statements: readonly Captured[]): BaselineScript {
   return { draws: false, steps: statements.map((one) => ({ sql: withLiterals(one), keepsRow: false })) }
 }
 
@@ -85,7 +85,7 @@ function onlyRow(values: readonly unknown[]): Row {
   const [row] = rows
   if (!row || rows.length !== 1 || values.length !== 1)
     throw new Error(
-      'the record or the settle of one payment is not one row any more: see bench/limit-scripts.ts',
+      'the record or the settle of one payment is not one row any more: see bench/baseline-scripts.ts',
     )
   return row
 }
@@ -118,7 +118,7 @@ const COUNT = '(select jsonb_array_length('
 function withInput(text: string, source: string): string {
   const [before, between, after, ...others] = text.split('$1::jsonb')
   if (before === undefined || !between?.endsWith(COUNT) || !after?.startsWith('))') || others.length > 0)
-    throw new Error('the statement takes its rows in another way now: see bench/limit-scripts.ts')
+    throw new Error('the statement takes its rows in another way now: see bench/baseline-scripts.ts')
   // Their number stays a value that the planner does not know.
   return `${before}${source}${between.slice(0, -COUNT.length)}:one::bigint${after.slice(2)}`
 }

@@ -6,24 +6,24 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { DRAW, type LimitScript } from './limit-scripts.ts'
+import { type BaselineScript, DRAW } from './baseline-scripts.ts'
 
-export interface LimitOrder {
+export interface BaselineOrder {
   url: string
-  script: LimitScript
+  script: BaselineScript
   clients: number
   seconds: number
 }
 
-export interface LimitReport {
+export interface BaselineReport {
   done: number
   perSecond: number
 }
 
-export type MeasureLimit = (order: LimitOrder) => Promise<LimitReport>
+export type MeasureBaseline = (order: BaselineOrder) => Promise<BaselineReport>
 
 /** What measures the limits here, and what to call it. */
-export function chooseLimiter(folder: string): { name: string; measure: MeasureLimit } {
+export function chooseBaselineTool(folder: string): { name: string; measure: MeasureBaseline } {
   const found = spawnSync('pgbench', ['--version'], { encoding: 'utf8' })
   if (found.status === 0) return { name: found.stdout.trim(), measure: (order) => runPgbench(folder, order) }
   return { name: 'the bare pg driver (pgbench is not installed)', measure: runClient }
@@ -34,9 +34,9 @@ const PGBENCH_ENV = { PGOPTIONS: '-c plan_cache_mode=force_generic_plan' }
 
 async function runPgbench(
   folder: string,
-  { url, script, clients, seconds }: LimitOrder,
-): Promise<LimitReport> {
-  const file = join(folder, 'limit.pgbench')
+  { url, script, clients, seconds }: BaselineOrder,
+): Promise<BaselineReport> {
+  const file = join(folder, 'baseline.pgbench')
   await writeFile(file, toPgbench(script))
   const options = [
     '-n',
@@ -64,15 +64,15 @@ async function runPgbench(
   }
 }
 
-export function toPgbench({ steps, draws }: LimitScript): string {
+export function toPgbench({ steps, draws }: BaselineScript): string {
   const lines = draws
     ? [`\\set n random(1, ${DRAW.customers})`, `\\set m 1 + (:n - 1) % ${DRAW.merchants}`, '\\set one 1']
     : []
   return [...lines, ...steps.map(({ sql, keepsRow }) => sql + (keepsRow ? '\n\\gset' : ';'))].join('\n')
 }
 
-async function runClient(order: LimitOrder): Promise<LimitReport> {
-  const client = fork(join(import.meta.dirname, 'limit-client.ts'))
+async function runClient(order: BaselineOrder): Promise<BaselineReport> {
+  const client = fork(join(import.meta.dirname, 'baseline-client.ts'))
   client.send(order)
   const [report] = await once(client, 'message')
   client.disconnect()

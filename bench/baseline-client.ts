@@ -1,10 +1,10 @@
 // A process that repeats a script over the bare driver, for machines without pgbench.
 
 import pg from 'pg'
-import { DRAW, type LimitScript } from './limit-scripts.ts'
-import type { LimitOrder, LimitReport } from './limits.ts'
+import type { BaselineOrder, BaselineReport } from './baseline.ts'
+import { type BaselineScript, DRAW } from './baseline-scripts.ts'
 
-process.on('message', (order: LimitOrder) => {
+process.on('message', (order: BaselineOrder) => {
   void run(order).then((report) => process.send?.(report))
 })
 
@@ -15,7 +15,7 @@ interface Prepared {
   keepsRow: boolean
 }
 
-async function run({ url, script, clients, seconds }: LimitOrder): Promise<LimitReport> {
+async function run({ url, script, clients, seconds }: BaselineOrder): Promise<BaselineReport> {
   const steps = prepare(script)
   const opened = await Promise.all(Array.from({ length: clients }, () => open(url)))
   const startedAt = performance.now()
@@ -36,7 +36,7 @@ async function open(url: string): Promise<pg.Client> {
 /** A colon and a name is a variable; two colons are a cast. */
 const VARIABLE = /(?<!:):([A-Za-z]\w*)/g
 
-function prepare({ steps }: LimitScript): Prepared[] {
+function prepare({ steps }: BaselineScript): Prepared[] {
   return steps.map(({ sql, keepsRow }, index) => {
     const variables = [...new Set(Array.from(sql.matchAll(VARIABLE), ([, name = '']) => name))]
     const text = sql.replaceAll(VARIABLE, (_, name) => `$${variables.indexOf(name) + 1}`)

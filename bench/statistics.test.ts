@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { median, percentile, rounded, slopeOf, spread } from './figures.ts'
+import { median, percentile, rounded, slopeOf, spread } from './statistics.ts'
 
 describe('the arithmetic of measurements', () => {
   it('takes percentiles that were really measured', () => {

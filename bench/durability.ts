@@ -17,7 +17,13 @@ const LOAD_MS = 60_000
 /** Leaves the rig without a service. */
 export async function killUnderLoad(rig: Rig, connections: number, killAfterMs: number): Promise<KillReport> {
   const { url, child } = rig.service
-  const driven = rig.drive({ url, operation: 'charges', connections, forMs: LOAD_MS, isKilled: true })
+  const driven = rig.drive({
+    url,
+    operation: 'charges',
+    connections,
+    forMs: LOAD_MS,
+    collectsAcknowledged: true,
+  })
   await delay(killAfterMs)
   child.kill('SIGKILL')
   const { acknowledged } = await driven
