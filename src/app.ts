@@ -28,7 +28,7 @@ import { createSandboxProvider } from './gateways/sandbox/server.ts'
 import { STRIPE } from './gateways/stripe/index.ts'
 import { createRequestMetrics, openMetricsListener } from './http/metrics.ts'
 import { createHttpShell } from './http/server.ts'
-import { installationRoutes } from './installation.ts'
+import { instanceRoutes } from './instance.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { type Counters, createCounters } from './kit/counters.ts'
 import { createSigner, createVault } from './kit/crypto.ts'
@@ -47,7 +47,6 @@ import { createRecentLines, withRecentLines } from './kit/recent-lines.ts'
 import type { Route } from './kit/route.ts'
 import { requireUsableServer } from './kit/server-check.ts'
 import { applyRowLevelSecurity, tenantScoped } from './kit/tenant-isolation.ts'
-import { type LeaderLink, type ReadLines, shareLines } from './leader-link.ts'
 import { ledgerJobs } from './ledger/jobs.ts'
 import type { LinksApp } from './links/app.ts'
 import { linkJobs } from './links/jobs.ts'
@@ -76,6 +75,7 @@ import { paymentJobs } from './payments/jobs.ts'
 import type { PaymentRow } from './payments/payment.ts'
 import { findReferences } from './payments/queries.ts'
 import { paymentListRoutes } from './payments/routes.ts'
+import { type PrimaryChannel, type ReadLines, shareLines } from './primary-channel.ts'
 import { reconciliationRoutes } from './reconciliation/routes.ts'
 import { wakeRefunds } from './refunds/advance.ts'
 import { findGatewayRefunds } from './refunds/gateway-refund-queries.ts'
@@ -94,13 +94,13 @@ export type Role = 'all' | 'api' | 'worker'
 export interface ServiceOptions {
   role?: Role
   /** Progress for the person who watches the start. */
-  say?: (line: string) => void
+  onProgress?: (line: string) => void
   /** The private PostgreSQL ended by itself: the service cannot go on. */
   onDatabaseExit?: (reason: string) => void
   clock?: Clock
   log?: Log
   /** To the process that leads this one, where several share a port. */
-  link?: LeaderLink
+  primary?: PrimaryChannel
 }
 
 export interface Service {
@@ -126,7 +126,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
   const random = systemRandom(clock)
   const recent = createRecentLines(clock)
   const log = withRecentLines(options.log ?? createLog(config.logLevel), recent, config.logLevel)
-  const readLines = shareLines(recent, random.uuid(), options.link)
+  const readLines = shareLines(recent, random.uuid(), options.primary)
   // What was started is stopped in the opposite order, also when the start fails half way.
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -137,7 +137,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
   try {
     const db = await openDatabase(config, options, log, stops)
     const counters = createCounters()
-    const measured = createServiceMetrics({ db, clock, log, counters, link: options.link })
+    const measured = createServiceMetrics({ db, clock, log, counters, primary: options.primary })
     stops.push(async () => measured.stop())
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)
@@ -153,9 +153,9 @@ export async function startService(config: Config, options: ServiceOptions = {})
 /** For those who bring none. */
 export function startPrivatePostgres(
   { dataDir }: Config,
-  { say, onDatabaseExit }: ServiceOptions,
+  { onProgress, onDatabaseExit }: ServiceOptions,
 ): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), say, onExit: onDatabaseExit })
+  return startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), onProgress, onExit: onDatabaseExit })
 }
 
 async function openDatabase(
@@ -277,9 +277,9 @@ async function composeApp(parts: Parts, { localUrl, publicUrl }: Addresses) {
   const { provider, sandbox } = await composeSandbox(parts, { http, secrets, localUrl, publicUrl })
   const measure = createGatewayMeasure(measured.metrics)
   const builtIn = mode === 'test' ? [measure(sandbox)] : []
-  const ended = new AbortController()
-  stops.push(async () => ended.abort())
-  const refreshUntil = ended.signal
+  const stopped = new AbortController()
+  stops.push(async () => stopped.abort())
+  const refreshUntil = stopped.signal
   const direct = createDirectGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
   const routingRules = createRoutingRules({ db: unscopedDb, clock }, refreshUntil)
   const gateways = createGateways(
@@ -370,9 +370,9 @@ async function composeSandbox(
           },
         })
       : null
-  const door = provider && (await openListener(provider, { host: '127.0.0.1', port: 0 }))
-  if (door) stops.push(() => door.close())
-  const baseUrl = config.sandboxUrl ?? (door ? `${door.url}${SANDBOX_PATH}` : '')
+  const listener = provider && (await openListener(provider, { host: '127.0.0.1', port: 0 }))
+  if (listener) stops.push(() => listener.close())
+  const baseUrl = config.sandboxUrl ?? (listener ? `${listener.url}${SANDBOX_PATH}` : '')
   return { provider, sandbox: createSandboxGateway({ http, clock, secret, webhookSecret, baseUrl }) }
 }
 
@@ -390,7 +390,7 @@ async function composeShell(
       ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
       ...gatewayRoutes({ ...app, publicUrl }),
       ...caseRoutes(app),
-      ...installationRoutes(app),
+      ...instanceRoutes(app),
       ...reconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(db, ...wanted) }),
     ],
     pageRoutes: pageRoutes(app),
@@ -404,7 +404,7 @@ async function composeShell(
     readMetrics: measured.read,
     measure: createRequestMetrics(measured.metrics),
     tracer: tracing.tracer,
-    ready: () => readiness(db, log),
+    ready: () => checkReadiness(db, log),
     publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
@@ -419,10 +419,13 @@ async function composeShell(
 }
 
 /** What goes on by itself; any number of processes share it. */
-function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryDays }: Config): Job[] {
+function backgroundJobs(
+  app: App,
+  { invariantCheckMinutes, idempotencyRetentionDays, deliveryRetentionDays }: Config,
+): Job[] {
   return [
     ...merchantJobs(app),
-    ...paymentJobs(app, idempotencyDays),
+    ...paymentJobs(app, idempotencyRetentionDays),
     ...checkoutJobs(app),
     ...resolverJobs(app),
     ...gatewayWebhookJobs(app),
@@ -431,8 +434,8 @@ function backgroundJobs(app: App, { invariantMinutes, idempotencyDays, deliveryD
     ...p2pJobs(app),
     ...customerJobs(app),
     ...ledgerJobs(app),
-    ...deliveryJobs(app, deliveryDays),
-    ...invariantJobs(app, invariantMinutes * 60_000),
+    ...deliveryJobs(app, deliveryRetentionDays),
+    ...invariantJobs(app, invariantCheckMinutes * 60_000),
   ]
 }
 
@@ -457,7 +460,7 @@ export function merchantRoutes(
 }
 
 /** Anybody may ask, so the reason is in fixed words; the log has the database's own. */
-async function readiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: string[] }> {
+async function checkReadiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: string[] }> {
   try {
     await requireUsableServer(db, false)
     return { ready: true, reasons: [] }

@@ -51,14 +51,14 @@ export interface Config {
   /** Where webhooks may go beside the public internet. */
   readonly webhookAllow: AllowList
   readonly webhookPorts: readonly number[]
-  readonly idempotencyDays: number
-  readonly deliveryDays: number
+  readonly idempotencyRetentionDays: number
+  readonly deliveryRetentionDays: number
   /** Null: operators alone read the metrics. */
   readonly metricsToken: string | null
   /** Null: the metrics have no listener of their own. */
   readonly metricsListen: ListenAddress | null
   /** 0: never. */
-  readonly invariantMinutes: number
+  readonly invariantCheckMinutes: number
   readonly preparedStatements: boolean
   /** Null: no traces. */
   readonly traces: (TraceTarget & { readonly ratio: number }) | null

@@ -2,19 +2,19 @@
 
 import { type Role, type ServiceOptions, startService } from './app.ts'
 import { removeServerFile, writeServerFile } from './cli/server-file.ts'
+import { startCluster, WorkerNotStarted } from './cluster.ts'
 import type { Config } from './config.ts'
-import { startCrew, WorkerNotStarted } from './crew.ts'
 import { createLog, errorFields, openLogOutput } from './kit/log.ts'
-import { type LeaderLink, openLeaderLink, type ServeFacts } from './leader-link.ts'
+import { openPrimaryChannel, type PrimaryChannel, type ServiceInfo } from './primary-channel.ts'
 
 // A crashed process is crash-safe by design; this much time is for the requests that are not to blame.
 const CRASH_DRAIN_MS = 5_000
 
 // One Ctrl-C comes twice under npm, which passes on what the terminal has sent us already.
-const INSIST_AFTER_MS = 1_000
+const FORCE_EXIT_AFTER_MS = 1_000
 
 // Whoever takes the log is there or is not; the last lines are not worth more than this.
-const LAST_LINES_MS = 1_000
+const LOG_FLUSH_TIMEOUT_MS = 1_000
 
 export interface ServeOptions {
   role: Role
@@ -26,24 +26,24 @@ export interface ServeOptions {
 
 /** Runs until a signal asks it to end; answers the exit code. */
 export async function serve(config: Config, options: ServeOptions): Promise<number> {
-  const link = openLeaderLink()
+  const primary = openPrimaryChannel()
   try {
-    return await serveUntilEnd(config, options, link)
+    return await serveUntilEnd(config, options, primary)
   } catch (error) {
     if (error instanceof WorkerNotStarted) return error.exitCode
     throw error
   } finally {
-    link?.release()
+    primary?.release()
   }
 }
 
 async function serveUntilEnd(
   config: Config,
   options: ServeOptions,
-  link: LeaderLink | undefined,
+  primary: PrimaryChannel | undefined,
 ): Promise<number> {
   const { role, json } = options
-  const isQuiet = json || link !== undefined
+  const isQuiet = json || primary !== undefined
   const print = (line: string) => void process.stdout.write(`${line}\n`)
   const output = openLogOutput(process.stderr.fd)
   const log = createLog(config.logLevel, output)
@@ -54,10 +54,10 @@ async function serveUntilEnd(
     isEnding = true
   })
   watchProcess(ending.resolve, (what, error) => log.error(what, errorFields(error)))
-  const service = await start(config, options, link, {
+  const service = await start(config, options, primary, {
     role,
     log,
-    say: isQuiet ? () => undefined : print,
+    onProgress: isQuiet ? () => undefined : print,
     onDatabaseExit: (reason) => {
       // A service manager may tell every process at once to end.
       if (!isEnding) log.error('the private PostgreSQL ended by itself', { reason })
@@ -66,7 +66,7 @@ async function serveUntilEnd(
   })
   try {
     // Who was asked to end while it started does not welcome anybody.
-    if (!isEnding) await (link ? link.ready(service) : announce(config, options, service, print))
+    if (!isEnding) await (primary ? primary.ready(service) : announce(config, options, service, print))
     const code = await ending.promise
     if (code !== 0) setTimeout(() => process.exit(code), CRASH_DRAIN_MS).unref()
     return code
@@ -75,11 +75,11 @@ async function serveUntilEnd(
     await removeServerFile(config.dataDir, process.pid)
     if (!isQuiet) print('Cowry has stopped.')
     // A line that nobody takes would keep the process for ever: also an ordinary exit waits for it.
-    if (!(await output.end(LAST_LINES_MS))) process.kill(process.pid, 'SIGKILL')
+    if (!(await output.end(LOG_FLUSH_TIMEOUT_MS))) process.kill(process.pid, 'SIGKILL')
   }
 }
 
-interface Served extends ServeFacts {
+interface Served extends ServiceInfo {
   stop(): Promise<void>
 }
 
@@ -87,53 +87,53 @@ interface Served extends ServeFacts {
 function start(
   config: Config,
   { workers }: ServeOptions,
-  link: LeaderLink | undefined,
+  primary: PrimaryChannel | undefined,
   options: ServiceOptions,
 ): Promise<Served> {
-  return workers > 1 && !link
-    ? startCrew(config, options, workers)
-    : startService(config, { ...options, link })
+  return workers > 1 && !primary
+    ? startCluster(config, options, workers)
+    : startService(config, { ...options, primary })
 }
 
 async function announce(
   { dataDir }: Config,
   { role, json }: ServeOptions,
-  service: ServeFacts,
+  service: ServiceInfo,
   print: (line: string) => void,
 ): Promise<void> {
   // A worker listens nowhere: beside an API process on the same folder it must not stand in its way.
   if (role !== 'worker') await writeServerFile(dataDir, { url: service.url, pid: process.pid })
-  const lines = json ? [JSON.stringify(facts(role, service))] : welcome(role, service)
+  const lines = json ? [JSON.stringify(serviceInfo(role, service))] : banner(role, service)
   for (const line of lines) print(line)
 }
 
-function watchProcess(end: (code: number) => void, tell: (what: string, error: unknown) => void): void {
-  let mayInsist = false
+function watchProcess(end: (code: number) => void, logFault: (what: string, error: unknown) => void): void {
+  let canForceExit = false
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       // Who asks again does not want to wait for what is under way.
-      if (mayInsist) process.exit(130)
+      if (canForceExit) process.exit(130)
       setTimeout(() => {
-        mayInsist = true
-      }, INSIST_AFTER_MS).unref()
+        canForceExit = true
+      }, FORCE_EXIT_AFTER_MS).unref()
       end(0)
     })
   }
   for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(fault, (error) => {
-      tell(fault, error)
+      logFault(fault, error)
       end(1)
     })
   }
 }
 
-function facts(role: Role, service: ServeFacts) {
+function serviceInfo(role: Role, service: ServiceInfo) {
   const { demoKey } = service
   const [url, reference] = role === 'worker' ? [null, null] : [service.url, `${service.publicUrl}/docs`]
   return { role, pid: process.pid, url, reference, demoKey }
 }
 
-function welcome(role: Role, service: ServeFacts): string[] {
+function banner(role: Role, service: ServiceInfo): string[] {
   if (role === 'worker') return ['Cowry does the background work; Ctrl-C ends it.']
   const lines = [`Cowry listens on   ${service.url}`, `API reference      ${service.publicUrl}/docs`]
   if (service.demoKey === null) return lines

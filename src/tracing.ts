@@ -40,7 +40,7 @@ export function startTracing({ traces }: Config, { clock, log, random, metrics }
   if (traces === null) return OFF
   const http = createHttpClient()
   const sending = createTraceExport({ http, clock, log }, traces)
-  metrics.observableCounter('cowry_spans_lost_total', 'Spans that no collector took.', [], () => [
+  metrics.observableCounter('cowry_trace_spans_dropped_total', 'Spans that no collector took.', [], () => [
     [[], sending.dropped()],
   ])
   const tracer = createTracer({ random, ratio: traces.ratio, onFinished: sending.add })

@@ -246,7 +246,7 @@ export async function submitCheckout(
     await markAwaitingCustomer(app, { payment, attempt }, started, null, gateway.recovery)
   }
   if (started.kind !== 'started') return started
-  await app.failpoints.hit('checkout.after_answer')
+  await app.failpoints.hit('checkout.after_response')
   // What a provider writes is kept, so it must be text that can be kept.
   const { gatewayReference, next } = sanitizeTexts(started)
   const outcome: Pending = { kind: 'pending', gatewayReference }

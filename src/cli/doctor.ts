@@ -44,7 +44,7 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
   const invariants = data as { name: string; violations: number }[]
   const jobs = await operator.call('GET', '/admin/v1/jobs')
-  // A boundary: src/installation.ts describes this record.
+  // A boundary: src/instance.ts describes this record.
   const state = jobs.data as State
   return [
     readiness,

@@ -46,7 +46,7 @@ async function deliver(
   await app.failpoints.hit('delivery.after_claim')
   const startedAt = app.clock.now()
   const { signature, answer } = await sendRequest(app, delivery, startedAt)
-  await app.failpoints.hit('delivery.after_answer')
+  await app.failpoints.hit('delivery.after_response')
   const endedAt = app.clock.now()
   slot.responded(endedAt)
   const outcome = classifyResponse(answer, endedAt)

@@ -12,7 +12,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
     'outcome',
   ])
   const times = metrics.histogram(
-    'cowry_gateway_seconds',
+    'cowry_gateway_call_duration_seconds',
     'How long calls of gateways took.',
     ['gateway', 'verb'],
     DURATION_BUCKETS,

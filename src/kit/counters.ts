@@ -7,7 +7,7 @@ export const COUNTER_DEFINITIONS = {
     label: 'result',
     help: 'Tries to deliver events to merchants, by how they ended.',
   },
-  job_failures: { label: 'work', help: 'Runs of background jobs that ended with an error.' },
+  job_failures: { label: 'job_name', help: 'Runs of background jobs that ended with an error.' },
 } as const satisfies Record<string, { label: string; help: string }>
 
 export type CounterName = keyof typeof COUNTER_DEFINITIONS

@@ -35,7 +35,7 @@ export interface EmbeddedPostgresOptions {
   dataDir: string
   // A folder with bin, lib and share; without it, the npm package for this platform.
   binariesDir?: string
-  say?: (message: string) => void
+  onProgress?: (message: string) => void
   // Called once if the server ends without stop(). The service cannot go on without it and should end too.
   onExit?: (reason: string) => void
 }
@@ -77,20 +77,20 @@ interface Start extends EmbeddedPostgresOptions {
 }
 
 async function start(options: Start): Promise<EmbeddedPostgres> {
-  const { dataDir, lock, log, say = () => {} } = options
+  const { dataDir, lock, log, onProgress = () => {} } = options
   const found = locateCluster(dataDir)
   removeUnfinishedClusters(dataDir)
-  await stopOrphanServer(found, say)
+  await stopOrphanServer(found, onProgress)
 
   const launcher = await chooseLauncher({ ...options, cluster: found })
   removeUnfinishedClusters(launcher.home)
-  if (!existsSync(found)) say(`creating the database cluster in ${launcher.home}`)
+  if (!existsSync(found)) onProgress(`creating the database cluster in ${launcher.home}`)
   const cluster = existsSync(found) ? found : await createCluster(dataDir, launcher, log)
   requireSameMajor(cluster, launcher.version)
   fixOwnership(cluster, launcher)
   const password = readPassword(cluster)
 
-  const server = await runServer(launcher, cluster, log, say)
+  const server = await runServer(launcher, cluster, log, onProgress)
   try {
     const url = await ensureDatabase((database) => makeUrl(password, server.port, database))
     lock.update({ port: server.port })

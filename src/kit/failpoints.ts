@@ -14,7 +14,7 @@ export const FAILPOINTS = [
   'charge.after_call',
   'checkout.before_start',
   'checkout.after_start',
-  'checkout.after_answer',
+  'checkout.after_response',
   'checkout.after_call',
   'refund.before_record',
   'refund.after_record',
@@ -28,7 +28,7 @@ export const FAILPOINTS = [
   'resolver.after_claim',
   'resolver.after_poll',
   'delivery.after_claim',
-  'delivery.after_answer',
+  'delivery.after_response',
 ] as const
 
 export type Failpoint = (typeof FAILPOINTS)[number]

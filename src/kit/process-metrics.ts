@@ -44,12 +44,12 @@ export function measureProcess(metrics: Metrics, pool: () => PoolStats): () => v
       return readings
     },
   )
-  metrics.gauge('cowry_pool_connections', 'Connections to PostgreSQL of the process.', ['state'], () => {
+  metrics.gauge('cowry_db_pool_connections', 'Connections to PostgreSQL of the process.', ['state'], () => {
     const { total, idle, waiting } = pool()
     return [
       [['busy'], total - idle],
       [['idle'], idle],
-      [['awaited'], waiting],
+      [['waiting'], waiting],
     ]
   })
   return () => delays.disable()

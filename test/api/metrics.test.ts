@@ -106,7 +106,7 @@ describe('the metrics', () => {
     const text = await read()
     const charge = { gateway: 'sandbox', verb: 'charge_saved' }
     assert.equal(readingOf(text, 'cowry_gateway_calls_total', { ...charge, outcome: 'declined' }), 1)
-    assert.equal(readingOf(text, 'cowry_gateway_seconds_count', charge), 1)
+    assert.equal(readingOf(text, 'cowry_gateway_call_duration_seconds_count', charge), 1)
   })
 
   it('count forged webhooks by gateway', async () => {
@@ -122,39 +122,43 @@ describe('the metrics', () => {
   it('tell the invariants as they were last counted, once for all processes', async () => {
     const { db } = service
     await checkWhenDue({ db, clock }, 7_200_000)
-    assert.equal(readingOf(await readAnew(), 'cowry_invariants_age_seconds'), undefined, 'it is not due yet')
+    assert.equal(
+      readingOf(await readAnew(), 'cowry_invariant_check_age_seconds'),
+      undefined,
+      'it is not due yet',
+    )
     await checkWhenDue({ db, clock }, 0)
     const text = await readAnew()
     const counted = text.match(/^cowry_invariant_violations\{invariant="invariant_\w+"\} 0$/gm) ?? []
     assert.ok(counted.length >= 9, text)
-    assert.ok((readingOf(text, 'cowry_invariants_age_seconds') ?? -1) >= 0)
+    assert.ok((readingOf(text, 'cowry_invariant_check_age_seconds') ?? -1) >= 0)
   })
 
   it('tell how much work is due, and since when', async () => {
     await api.post('/api/v1/checkout/initiate-payment', initiateBody())
-    assert.equal(readingOf(await readAnew(), 'cowry_work_due', { work: 'expire-checkouts' }), 0)
+    assert.equal(readingOf(await readAnew(), 'cowry_job_backlog', { job_name: 'expire-checkouts' }), 0)
     clock.advance(2 * 3_600_000)
     const text = await readAnew()
-    assert.equal(readingOf(text, 'cowry_work_due', { work: 'expire-checkouts' }), 1)
-    const oldest = readingOf(text, 'cowry_work_oldest_due_seconds', { work: 'expire-checkouts' }) ?? 0
+    assert.equal(readingOf(text, 'cowry_job_backlog', { job_name: 'expire-checkouts' }), 1)
+    const oldest = readingOf(text, 'cowry_job_oldest_due_seconds', { job_name: 'expire-checkouts' }) ?? 0
     assert.ok(oldest > 3_500 && oldest < 4_000, String(oldest))
   })
 
   it('tell how many events have not arrived', async () => {
-    assert.equal(readingOf(await readAnew(), 'cowry_events_undelivered'), 0)
+    assert.equal(readingOf(await readAnew(), 'cowry_webhook_deliveries_pending'), 0)
     await api.post('/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' })
     await api.post('/api/v1/checkout/initiate-payment', initiateBody())
     clock.advance(60_000)
     const text = await readAnew()
-    assert.ok((readingOf(text, 'cowry_events_undelivered') ?? 0) >= 1)
-    assert.ok((readingOf(text, 'cowry_event_oldest_undelivered_seconds') ?? 0) >= 60)
-    assert.ok((readingOf(text, 'cowry_work_due', { work: 'deliver-events' }) ?? 0) >= 1)
+    assert.ok((readingOf(text, 'cowry_webhook_deliveries_pending') ?? 0) >= 1)
+    assert.ok((readingOf(text, 'cowry_webhook_delivery_oldest_pending_seconds') ?? 0) >= 60)
+    assert.ok((readingOf(text, 'cowry_job_backlog', { job_name: 'deliver-events' }) ?? 0) >= 1)
   })
 
   it('are what the dashboard and the pages about them name', async () => {
     const there = new Set([...(await read()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
     // Only where several workers share a port, and where a collector is named.
-    const sometimes = ['cowry_worker_up', 'cowry_worker_restarts_total', 'cowry_spans_lost_total']
+    const sometimes = ['cowry_worker_up', 'cowry_worker_restarts_total', 'cowry_trace_spans_dropped_total']
     for (const name of sometimes) there.add(name)
     for (const page of ['docs/grafana-dashboard.json', 'docs/running-in-production.md']) {
       const named = namedIn(page)

@@ -8,7 +8,7 @@ import { writeServerFile } from '../../src/cli/server-file.ts'
 import { caseRoutes } from '../../src/disputes/routes.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createHttpShell } from '../../src/http/server.ts'
-import { installationRoutes } from '../../src/installation.ts'
+import { instanceRoutes } from '../../src/instance.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createSigner } from '../../src/kit/crypto.ts'
 import { createLog } from '../../src/kit/log.ts'
@@ -39,7 +39,7 @@ async function startService(t: TestContext) {
       ...operatorRoutes(app, {
         checkInvariants: async () => [{ name: 'I1', violations: books.violations }],
       }),
-      ...installationRoutes(app),
+      ...instanceRoutes(app),
       ...caseRoutes({ ...app, cursors: createSigner(random.bytes(32)), gateways: fixedGateways([]) }),
     ],
     authenticate: (input) => authenticate(keys, input),

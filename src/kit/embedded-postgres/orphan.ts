@@ -29,13 +29,16 @@ export function readPostmasterFile(cluster: string): PostmasterFile | undefined 
   }
 }
 
-export async function stopOrphanServer(cluster: string, say: (message: string) => void): Promise<void> {
+export async function stopOrphanServer(
+  cluster: string,
+  onProgress: (message: string) => void,
+): Promise<void> {
   const file = readPostmasterFile(cluster)
   if (!file) return
   if (!canIdentify()) {
     await waitForExit(file.pid)
   } else if (await isServerOf(file.pid, cluster)) {
-    say(`waiting for the database server ${file.pid} of a service that was killed`)
+    onProgress(`waiting for the database server ${file.pid} of a service that was killed`)
     await shutDown(file.pid, () => isServerOf(file.pid, cluster))
   }
   overwritePid(cluster)

@@ -59,7 +59,7 @@ export async function runServer(
   launcher: Launcher,
   cluster: string,
   log: ServerLog,
-  say: (message: string) => void,
+  onProgress: (message: string) => void,
 ): Promise<RunningServer> {
   const program = join(launcher.binaries, 'bin', 'postgres')
   for (let attempt = 1; ; attempt += 1) {
@@ -69,7 +69,7 @@ export async function runServer(
       port,
       program: await supervise(launcher, program, args, { cwd: cluster, logFd: log.fd }),
     }
-    if (await waitUntilReady(server, cluster, say)) return server
+    if (await waitUntilReady(server, cluster, onProgress)) return server
     const isTransient = server.program.exit && TRANSIENT_FAILURE.test(log.tail())
     await stopServer(server, cluster)
     if (!isTransient || attempt === RETRIES) {
@@ -117,7 +117,7 @@ async function runStatements(url: string, statements: string[]): Promise<void> {
 async function waitUntilReady(
   { program }: RunningServer,
   cluster: string,
-  say: (message: string) => void,
+  onProgress: (message: string) => void,
 ): Promise<boolean> {
   const startedAt = performance.now()
   let hasReported = false
@@ -127,7 +127,7 @@ async function waitUntilReady(
     const waitedMs = performance.now() - startedAt
     if (waitedMs > READY_TIMEOUT_MS) return false
     if (waitedMs > SLOW_START_MS && !hasReported) {
-      say('still waiting for the database; after an unclean end it may need a minute to recover')
+      onProgress('still waiting for the database; after an unclean end it may need a minute to recover')
       hasReported = true
     }
     await delay(POLL_MS)

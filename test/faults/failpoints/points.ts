@@ -103,7 +103,7 @@ export const POINTS: Record<Failpoint, RequestPoint | WorkerPoint> = {
       leavesState(PROCESSING, { transfer }),
     ],
   },
-  'checkout.after_answer': {
+  'checkout.after_response': {
     fault: 'F-03',
     operations: [
       leavesState(PROCESSING, { pressPay }),
@@ -144,7 +144,7 @@ export const POINTS: Record<Failpoint, RequestPoint | WorkerPoint> = {
   'refund.after_claim': { fault: 'F-07, F-11', prepareWork: unresolvedRefund },
   'expiry.after_claim': { fault: 'F-07', prepareWork: expiredCheckout },
   'delivery.after_claim': { fault: 'F-07', prepareWork: undeliveredEvent },
-  'delivery.after_answer': { fault: 'F-08', prepareWork: undeliveredEvent },
+  'delivery.after_response': { fault: 'F-08', prepareWork: undeliveredEvent },
 }
 
 /** What is kept of the table when only those are wanted that requests pass. */

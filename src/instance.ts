@@ -13,7 +13,7 @@ import { readSettlementBacklog } from './ledger/backlog-queries.ts'
 import { readRefundBacklog } from './refunds/backlog-queries.ts'
 import { countOpenCases, readPaymentBacklog } from './resolver/backlog-queries.ts'
 
-export interface InstallationState {
+export interface InstanceState {
   work: Backlog[]
   deliveries: DeliveryBacklog
   openCases: number
@@ -26,7 +26,7 @@ interface Needs {
   clock: Clock
 }
 
-export async function readInstallation({ db, clock }: Needs): Promise<InstallationState> {
+export async function readInstanceState({ db, clock }: Needs): Promise<InstanceState> {
   const now = clock.now()
   const [payments, refunds, settlements, deliveries, openCases, invariants] = await Promise.all([
     readPaymentBacklog(db, now),
@@ -53,7 +53,7 @@ const JobsAnswer = Type.Object({
   invariantsCheckedAt: Nullable(Timestamp),
 })
 
-export function installationRoutes(app: Needs): OperatorRoute[] {
+export function instanceRoutes(app: Needs): OperatorRoute[] {
   return [
     operatorRoute({
       method: 'GET',
@@ -61,12 +61,12 @@ export function installationRoutes(app: Needs): OperatorRoute[] {
       summary: 'See what of the background work is due, and what waits',
       response: { http: 200, data: JobsAnswer },
       errors: [],
-      handle: async () => ok('Background work.', show(await readInstallation(app))),
+      handle: async () => ok('Background work.', serializeState(await readInstanceState(app))),
     }),
   ]
 }
 
-function show({ work, deliveries, openCases, invariants }: InstallationState) {
+function serializeState({ work, deliveries, openCases, invariants }: InstanceState) {
   const { undelivered, oldestUndeliveredAt, failingEndpoints } = deliveries
   return {
     work: work.map(({ name, due, oldestDueAt }) => ({ name, due, oldestDueAt: textOf(oldestDueAt) })),

@@ -15,7 +15,7 @@ import {
   readProcessLines,
   withRecentLines,
 } from './kit/recent-lines.ts'
-import type { Collected, ServeFacts, ToLeader, Topic, Topics, ToWorker } from './leader-link.ts'
+import type { Collected, ServiceInfo, ToPrimary, Topic, Topics, ToWorker } from './primary-channel.ts'
 
 /** The first worker ended before it was ready. It has said why, in its own words. */
 export class WorkerNotStarted extends Error {
@@ -28,42 +28,42 @@ export class WorkerNotStarted extends Error {
   }
 }
 
-export interface ServedByCrew extends ServeFacts {
+export interface ServedByCluster extends ServiceInfo {
   stop(): Promise<void>
 }
 
 /** What the private PostgreSQL keeps for whoever looks into it, beside the workers. */
-const SPARE_CONNECTIONS = 10
+const RESERVED_CONNECTIONS = 10
 const PRIVATE_CONNECTIONS = 100
 
 /** Starts the database, if it is ours to start, and as many workers. */
-export async function startCrew(
+export async function startCluster(
   config: Config,
   options: ServiceOptions,
   size: number,
-): Promise<ServedByCrew> {
-  requireRoom(config, size)
+): Promise<ServedByCluster> {
+  requireEnoughConnections(config, size)
   const postgres = config.databaseUrl === null ? await startPrivatePostgres(config, options) : null
   const env = postgres ? { DATABASE_URL: postgres.url } : undefined
   const clock = options.clock ?? systemClock
   // The death of a worker is told by the leader alone, and whoever watches the log wants to see it.
   const recent = createRecentLines(clock)
   const log = withRecentLines(options.log ?? createLog(config.logLevel), recent, config.logLevel)
-  const own = systemRandom(clock).uuid()
-  const readOwn = (question: ProcessLinesQuery) => readProcessLines(recent, own, question)
-  const crew = createCrew({ size, env, clock, log, readOwn })
+  const ownId = systemRandom(clock).uuid()
+  const readOwnLines = (query: ProcessLinesQuery) => readProcessLines(recent, ownId, query)
+  const workers = createWorkerPool({ size, env, clock, log, readOwnLines })
   const stop = async () => {
-    await crew.stop()
+    await workers.stop()
     await postgres?.stop()
   }
-  const outcome = await crew.start()
-  if ('facts' in outcome) return { ...outcome.facts, stop }
+  const outcome = await workers.start()
+  if ('info' in outcome) return { ...outcome.info, stop }
   await stop()
   throw new WorkerNotStarted(outcome.exitCode)
 }
 
-function requireRoom({ databaseUrl, poolSize }: Config, size: number): void {
-  const most = Math.floor((PRIVATE_CONNECTIONS - SPARE_CONNECTIONS) / size)
+function requireEnoughConnections({ databaseUrl, poolSize }: Config, size: number): void {
+  const most = Math.floor((PRIVATE_CONNECTIONS - RESERVED_CONNECTIONS) / size)
   if (databaseUrl !== null || poolSize <= most) return
   throw new Error(
     `the private PostgreSQL takes ${PRIVATE_CONNECTIONS} connections, and ${size} workers want ${poolSize} each. ` +
@@ -71,9 +71,9 @@ function requireRoom({ databaseUrl, poolSize }: Config, size: number): void {
   )
 }
 
-interface Crew {
+interface WorkerPool {
   /** Resolves when all are ready; with the exit code of the first when it could not start. */
-  start(): Promise<{ facts: ServeFacts } | { exitCode: number }>
+  start(): Promise<{ info: ServiceInfo } | { exitCode: number }>
   /** Tells all of them to end, and waits for it. */
   stop(): Promise<void>
 }
@@ -85,65 +85,65 @@ interface Needs {
   clock: Clock
   log: Log
   /** The lines of the leader itself. */
-  readOwn(question: ProcessLinesQuery): ProcessLines
+  readOwnLines(query: ProcessLinesQuery): ProcessLines
 }
 
-interface Member {
+interface WorkerHandle {
   worker: Worker
-  ready: Promise<ServeFacts>
+  ready: Promise<ServiceInfo>
   ended: Promise<{ code: number | null; signal: string | null }>
 }
 
 // One that dies sooner was not at work yet, and its successor may fare no better: it waits, ever longer.
-const QUICK_DEATH_MS = 10_000
-const REST_MS = 1_000
-const LONGEST_REST_MS = 30_000
+const EARLY_EXIT_MS = 10_000
+const RESTART_BACKOFF_MS = 1_000
+const MAX_RESTART_BACKOFF_MS = 30_000
 
 // A worker that is busy for longer is left out of this answer, and shown as not up.
-const COLLECT_MS = 1_000
+const COLLECT_TIMEOUT_MS = 1_000
 
-function createCrew({ size, env, clock, log, readOwn }: Needs): Crew {
-  const members = new Map<number, Member>()
+function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): WorkerPool {
+  const workers = new Map<number, WorkerHandle>()
   const stopping = new AbortController()
-  const keepers: Promise<void>[] = []
-  const collector = createCollector(members, clock, readOwn)
+  const supervisors: Promise<void>[] = []
+  const collector = createCollector(workers, clock, readOwnLines)
   // Each takes connections by itself. Handed round by the leader, one that goes to a worker which has just died would be
   // heard by nobody, and its caller would wait for ever.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
-  const fork = (number: number): Member => {
+  const fork = (number: number): WorkerHandle => {
     const worker = cluster.fork(env)
-    const ended = new Promise<Awaited<Member['ended']>>((resolve) => {
+    const ended = new Promise<Awaited<WorkerHandle['ended']>>((resolve) => {
       worker.once('exit', (code, signal) => resolve({ code, signal }))
     })
-    const ready = new Promise<ServeFacts>((resolve) => {
+    const ready = new Promise<ServiceInfo>((resolve) => {
       // A boundary: nobody but our own worker holds the other end, and it runs the same program.
-      worker.on('message', (message: ToLeader) => {
-        if (message.kind === 'ready') resolve(message.facts)
-        else void collector.hear(worker, message)
+      worker.on('message', (message: ToPrimary) => {
+        if (message.kind === 'ready') resolve(message.info)
+        else void collector.handleMessage(worker, message)
       })
     })
-    const member = { worker, ready, ended }
-    members.set(number, member)
-    return member
+    const handle = { worker, ready, ended }
+    workers.set(number, handle)
+    return handle
   }
 
   /** Replaces the one of this number until the crew is stopped. */
-  const keep = async (number: number, first: Member): Promise<void> => {
-    let quickDeaths = 0
-    for (let member = first; ; member = fork(number)) {
+  const supervise = async (number: number, first: WorkerHandle): Promise<void> => {
+    let earlyExits = 0
+    for (let handle = first; ; handle = fork(number)) {
       const startedAt = clock.now().getTime()
-      const { code, signal } = await member.ended
+      const { code, signal } = await handle.ended
       if (stopping.signal.aborted) return
       log.error('a worker ended by itself', {
-        pid: member.worker.process.pid,
+        pid: handle.worker.process.pid,
         reason: signal ?? `code ${code}`,
       })
-      const isQuick = clock.now().getTime() - startedAt < QUICK_DEATH_MS
-      quickDeaths = isQuick ? quickDeaths + 1 : 0
-      await clock.sleep(Math.min(quickDeaths * REST_MS, LONGEST_REST_MS), stopping.signal)
+      const isEarly = clock.now().getTime() - startedAt < EARLY_EXIT_MS
+      earlyExits = isEarly ? earlyExits + 1 : 0
+      await clock.sleep(Math.min(earlyExits * RESTART_BACKOFF_MS, MAX_RESTART_BACKOFF_MS), stopping.signal)
       if (stopping.signal.aborted) return
-      collector.noteRestart()
+      collector.countRestart()
     }
   }
 
@@ -155,66 +155,71 @@ function createCrew({ size, env, clock, log, readOwn }: Needs): Crew {
       if (!('url' in outcome)) return { exitCode: outcome.code ?? 1 }
       const others = Array.from({ length: size - 1 }, (_, index) => index + 2)
       const rest = stopping.signal.aborted ? [] : others.map((number) => [number, fork(number)] as const)
-      for (const [number, member] of [[1, first] as const, ...rest]) keepers.push(keep(number, member))
+      for (const [number, handle] of [[1, first] as const, ...rest])
+        supervisors.push(supervise(number, handle))
       await Promise.all(rest.map(([, { ready, ended }]) => Promise.race([ready, ended])))
-      return { facts: outcome }
+      return { info: outcome }
     },
     async stop() {
       stopping.abort()
-      for (const { worker } of members.values()) worker.process.kill('SIGTERM')
-      await Promise.all([...members.values()].map(({ ended }) => ended))
-      await Promise.all(keepers)
+      for (const { worker } of workers.values()) worker.process.kill('SIGTERM')
+      await Promise.all([...workers.values()].map(({ ended }) => ended))
+      await Promise.all(supervisors)
     },
   }
 }
 
 /** Asks every worker on behalf of the one that wants to know. */
-function createCollector(members: ReadonlyMap<number, Member>, clock: Clock, readOwn: Needs['readOwn']) {
+function createCollector(
+  workers: ReadonlyMap<number, WorkerHandle>,
+  clock: Clock,
+  readOwnLines: Needs['readOwnLines'],
+) {
   const metrics = createMetrics()
   const restarts = metrics.counter('cowry_worker_restarts_total', 'Workers that ended and were replaced.', [])
   restarts.add([], 0)
-  const waiting = new Map<number, (answer: unknown) => void>()
-  let questions = 0
+  const pending = new Map<number, (answer: unknown) => void>()
+  let lastRequestId = 0
 
-  const read = async (worker: Worker, topic: Topic, question: unknown): Promise<unknown> => {
-    questions += 1
-    const id = questions
-    const inTime = new AbortController()
-    const answered = new Promise<unknown>((resolve) => waiting.set(id, resolve))
-    tell(worker, { kind: 'read', id, topic, question })
-    const answer = await Promise.race([answered, clock.sleep(COLLECT_MS, inTime.signal)])
-    inTime.abort()
-    waiting.delete(id)
+  const read = async (worker: Worker, topic: Topic, query: unknown): Promise<unknown> => {
+    lastRequestId += 1
+    const id = lastRequestId
+    const timeout = new AbortController()
+    const answered = new Promise<unknown>((resolve) => pending.set(id, resolve))
+    send(worker, { kind: 'read', id, topic, query })
+    const answer = await Promise.race([answered, clock.sleep(COLLECT_TIMEOUT_MS, timeout.signal)])
+    timeout.abort()
+    pending.delete(id)
     return answer
   }
 
   const collect = async <Name extends Topic>(
     topic: Name,
-    question: unknown,
+    query: unknown,
   ): Promise<Reading<Topics[Name]['answer']>[]> =>
     Promise.all(
-      [...members].map(async ([number, { worker }]) => {
+      [...workers].map(async ([number, { worker }]) => {
         // A boundary: a worker answers what it was asked, or nothing in time.
-        const answer = (await read(worker, topic, question)) as Topics[Name]['answer'] | undefined
+        const answer = (await read(worker, topic, query)) as Topics[Name]['answer'] | undefined
         return { number, answer }
       }),
     )
 
-  const answerTo = async (topic: Topic, question: unknown): Promise<Collected[Topic]> => {
+  const answerTo = async (topic: Topic, query: unknown): Promise<Collected[Topic]> => {
     if (topic === 'lines') {
-      const answers = (await collect('lines', question)).flatMap(({ answer }) => answer ?? [])
+      const answers = (await collect('lines', query)).flatMap(({ answer }) => answer ?? [])
       // A boundary: a worker asks for lines as every worker is asked.
-      return [readOwn(question as ProcessLinesQuery), ...answers]
+      return [readOwnLines(query as ProcessLinesQuery), ...answers]
     }
-    return [...metrics.families(), ...labelReadings(await collect('metrics', question))]
+    return [...metrics.families(), ...labelReadings(await collect('metrics', query))]
   }
 
   return {
-    noteRestart: () => restarts.add([]),
-    async hear(worker: Worker, message: Exclude<ToLeader, { kind: 'ready' }>): Promise<void> {
+    countRestart: () => restarts.add([]),
+    async handleMessage(worker: Worker, message: Exclude<ToPrimary, { kind: 'ready' }>): Promise<void> {
       const { id } = message
-      if (message.kind === 'answer') waiting.get(id)?.(message.answer)
-      else tell(worker, { kind: 'collected', id, collected: await answerTo(message.topic, message.question) })
+      if (message.kind === 'answer') pending.get(id)?.(message.answer)
+      else send(worker, { kind: 'collected', id, collected: await answerTo(message.topic, message.query) })
     },
   }
 }
@@ -242,6 +247,6 @@ function labelReadings(readings: readonly Reading<Family[]>[]): Family[] {
 }
 
 /** One that has ended in the meantime hears nothing, and nobody waits for it. */
-function tell(worker: Worker, message: ToWorker): void {
+function send(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => undefined)
 }
