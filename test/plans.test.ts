@@ -24,13 +24,13 @@ async function connect(): Promise<pg.Client> {
   return connected
 }
 
-async function ask<Row extends pg.QueryResultRow>(text: string): Promise<Row[]> {
+async function query<Row extends pg.QueryResultRow>(text: string): Promise<Row[]> {
   return (await client.query<Row>(text)).rows
 }
 
-const OURS = `relnamespace in (current_schema()::regnamespace, 'sandbox'::regnamespace)`
+const OUR_SCHEMAS = `relnamespace in (current_schema()::regnamespace, 'sandbox'::regnamespace)`
 
-const tables = await ask<{ table: string; keys: string[]; rows: number }>(`
+const tables = await query<{ table: string; keys: string[]; rows: number }>(`
 select
   t.relname as "table",
   t.reltuples as rows,
@@ -41,9 +41,9 @@ select
     where i.indrelid = t.oid and i.indisunique and i.indpred is null
   ) as keys
 from pg_class t
-where t.relkind in ('r', 'p') and not t.relispartition and ${OURS}`)
+where t.relkind in ('r', 'p') and not t.relispartition and ${OUR_SCHEMAS}`)
 
-const indexes = await ask<{
+const indexes = await query<{
   name: string
   table: string
   columns: string[]
@@ -59,10 +59,10 @@ select
 from pg_index i
 join pg_class t on t.oid = i.indrelid and t.relkind in ('r', 'p') and not t.relispartition
 join pg_class x on x.oid = i.indexrelid
-where t.${OURS}`)
+where t.${OUR_SCHEMAS}`)
 
 // A part that has no rows yet is rightly read from its beginning to its end.
-const parts = await ask<{ name: string; table: string; rows: number }>(`
+const parts = await query<{ name: string; table: string; rows: number }>(`
 select c.relname as name, p.relname as "table", c.reltuples as rows
 from pg_inherits h
 join pg_class c on c.oid = h.inhrelid and c.relkind = 'r'
@@ -131,11 +131,11 @@ describe('every table', () => {
   })
 
   it('has the planner look at the whole key, as if few merchants had all the rows (0022_planner.sql)', async () => {
-    const unsaid = await ask<{ table: string }>(`
+    const unsaid = await query<{ table: string }>(`
       select t.relname as "table"
       from pg_class t
       join pg_attribute a on a.attrelid = t.oid and a.attname = 'merchant_id'
-      where t.relkind = 'r' and not t.relispartition and t.${OURS}
+      where t.relkind = 'r' and not t.relispartition and t.${OUR_SCHEMAS}
         and not coalesce(a.attoptions @> '{n_distinct=10}', false)`)
     // Of which a merchant has a handful, and all of a merchant's are looked for (0023_endpoints.sql).
     assert.deepEqual(unsaid, [{ table: 'webhook_endpoints' }])

@@ -17,10 +17,7 @@ const ROOT = join(import.meta.dirname, '..')
 // The npm package of the browser is for this platform alone; elsewhere a Chromium can be named.
 const HAS_BROWSER =
   Boolean(process.env.COWRY_TEST_BROWSER) || (process.platform === 'linux' && process.arch === 'x64')
-const EVERY_TEST = [
-  'src/**/*.test.ts',
-  HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts',
-]
+const ALL_TESTS = ['src/**/*.test.ts', HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts']
 // On the oldest version only what speaks to the database in ways of its own: every statement is prepared, and the money,
 // the lists, the retries and the gateways run through. The rest is the same program above the same statements.
 const OLDEST_TESTS = [
@@ -29,7 +26,7 @@ const OLDEST_TESTS = [
   'test/api/{amounts,charges,customers,events,gateway,idempotency,initiate,links,p2p,payments,prompts,reconciliation,refunds,verify,wallet,webhooks}*.test.ts',
 ]
 // Long files first, so that the run does not end with all but one processor waiting for the last of them.
-const LONG_FIRST = [
+const SLOW_FIRST = [
   /^test\/faults\/(?:simulation|chaos|fuzz|failpoints|random-walk)/,
   /^test\/browser\//,
   /^test\/faults\//,
@@ -39,7 +36,7 @@ const LONG_FIRST = [
 // A file waits as often as it works: for a page, a timer, a process that ends.
 const FILES_AT_ONCE = availableParallelism() + 2
 
-const LONGEST_STEP_MS = 30 * 60_000
+const STEP_TIMEOUT_MS = 30 * 60_000
 
 const HELP = `npm test [-- FILE …] [-- --pgbouncer] [-- --workers=N]
 
@@ -50,19 +47,19 @@ Checks types, style and dead code and runs every test, or only the files that ar
   --help       this text
 `
 const {
-  values: { pgbouncer: isPooled, workers },
+  values: { pgbouncer: usesPgbouncer, workers },
   positionals: files,
 } = parseArguments(HELP, { pgbouncer: { type: 'boolean' }, workers: { type: 'string' } })
 if (workers !== undefined) parsePositiveInteger('workers', workers)
-const isWhole = files.length === 0
+const isFullRun = files.length === 0
 
-if (isWhole) {
+if (isFullRun) {
   await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
 }
-if (isWhole && !HAS_BROWSER)
+if (isFullRun && !HAS_BROWSER)
   console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
-await step('tests', () => withServer(process.env.DATABASE_URL, 18, isWhole ? EVERY_TEST : files))
-if (isWhole && !process.env.DATABASE_URL) {
+await step('tests', () => withServer(process.env.DATABASE_URL, 18, isFullRun ? ALL_TESTS : files))
+if (isFullRun && !process.env.DATABASE_URL) {
   if (findPostgresBinaries(15))
     await step('tests on PostgreSQL 15', () => withServer(undefined, 15, OLDEST_TESTS))
   else console.log('» tests on PostgreSQL 15: left out, there is no package of it for this platform')
@@ -98,8 +95,8 @@ async function withServer(url: string | undefined, major: 15 | 18, patterns: str
 
 async function runTests(url: string, patterns: string[]): Promise<void> {
   const { adminUrl, template } = await prepareTemplate(url)
-  const pooler = isPooled ? await startPgbouncer(url) : undefined
-  const found = inOrder(patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))
+  const pooler = usesPgbouncer ? await startPgbouncer(url) : undefined
+  const found = slowFirst(patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))
   if (found.length === 0) throw new Error(`no test file matches ${patterns.join(' ')}`)
   const options = [`--test-concurrency=${FILES_AT_ONCE}`, '--test-timeout=240000', ...reporters()]
   try {
@@ -117,10 +114,10 @@ async function runTests(url: string, patterns: string[]): Promise<void> {
   }
 }
 
-function inOrder(found: string[]): string[] {
+function slowFirst(found: string[]): string[] {
   const rank = (file: string) => {
-    const place = LONG_FIRST.findIndex((pattern) => pattern.test(file))
-    return place === -1 ? LONG_FIRST.length : place
+    const index = SLOW_FIRST.findIndex((pattern) => pattern.test(file))
+    return index === -1 ? SLOW_FIRST.length : index
   }
   return found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 }
@@ -136,7 +133,7 @@ function reporters(): string[] {
 function run(command: string, args: string[], env: Record<string, string> = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     // A file that leaves something open would otherwise keep the run waiting for ever.
-    const timeout = LONGEST_STEP_MS
+    const timeout = STEP_TIMEOUT_MS
     const child = spawn(command, args, {
       cwd: ROOT,
       stdio: 'inherit',

@@ -1,10 +1,10 @@
-// npm run screens: takes the pictures in docs/screens anew, from real payments in a real browser.
+// npm run screens: takes the screenshots in docs/screens anew, from real payments in a real browser.
 
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startBrowser } from './browser/browser.ts'
-import { type Camera, openCamera, type Shot } from './browser/camera.ts'
-import { type Gallery, hangGallery, type SubjectName } from './browser/gallery.ts'
+import { prepareSubjects, type ScreenshotSubjects, type SubjectName } from './browser/screenshot-subjects.ts'
+import { createScreenshotter, type ScreenshotOptions, type Screenshotter } from './browser/screenshots.ts'
 import { exitWithUsageError, parseOptions } from './support/command-line.ts'
 
 const FOLDER = join(import.meta.dirname, '../docs/screens')
@@ -15,83 +15,87 @@ const MAX_FRAMED_BYTES = 100 * KILOBYTE
 
 const HELP = `npm run screens [-- --only <part of a name>]
 
-Takes the pictures of the payer's pages anew and writes them to docs/screens: starts a service with a private
+Takes the screenshots of the payer's pages anew and writes them to docs/screens: starts a service with a private
 PostgreSQL and a browser from npm, makes payments in the sandbox, and ends everything again.
 
-  --only  only the pictures with this in their name
+  --only  only the screenshots with this in their name
   --help  this text
 `
 
-interface Picture {
+interface Screenshot {
   file: string
   maxBytes: number
-  take(camera: Camera, subjects: Gallery['subjects']): Promise<Buffer>
+  take(screenshotter: Screenshotter, subjects: ScreenshotSubjects['subjects']): Promise<Buffer>
 }
 
-function pictures(
-  device: Shot['device'],
-  language: Shot['language'],
-  scheme: Shot['scheme'],
+function screenshots(
+  device: ScreenshotOptions['device'],
+  language: ScreenshotOptions['language'],
+  scheme: ScreenshotOptions['scheme'],
   names: SubjectName[],
-): Picture[] {
+): Screenshot[] {
   return names.map((name) => ({
     file: `${name}-${device}-${language}-${scheme}.webp`,
     maxBytes: MAX_BYTES,
-    take: (camera, subjects) => camera.take(subjects[name], { device, language, scheme }),
+    take: (screenshotter, subjects) => screenshotter.take(subjects[name], { device, language, scheme }),
   }))
 }
 
-function framed(file: string, language: Shot['language'], scheme: Shot['scheme']): Picture {
+function framedScreenshot(
+  file: string,
+  language: ScreenshotOptions['language'],
+  scheme: ScreenshotOptions['scheme'],
+): Screenshot {
   return {
     file,
     maxBytes: MAX_FRAMED_BYTES,
-    take: (camera, { open, prompt, paid }) =>
-      camera.frame([open, prompt, paid], { device: 'tall phone', language, scheme }),
+    take: (screenshotter, { open, prompt, paid }) =>
+      screenshotter.takeRow([open, prompt, paid], { device: 'tall phone', language, scheme }),
   }
 }
 
-const PICTURES: readonly Picture[] = [
-  framed('checkout.webp', 'en', 'light'),
-  framed('checkout-rtl-dark.webp', 'ar', 'dark'),
-  ...pictures('phone', 'en', 'light', ['open', 'prompt', 'transfer', 'paid', 'receipt']),
-  ...pictures('phone', 'en', 'dark', ['open', 'transfer', 'paid']),
-  ...pictures('phone', 'ar', 'light', ['open', 'prompt', 'transfer', 'receipt']),
-  ...pictures('phone', 'ar', 'dark', ['transfer']),
-  ...pictures('phone', 'am', 'light', ['open']),
-  ...pictures('phone', 'bn', 'light', ['open']),
-  ...pictures('desktop', 'en', 'light', ['open', 'transfer', 'paid']),
-  ...pictures('desktop', 'en', 'dark', ['open']),
-  ...pictures('desktop', 'ar', 'light', ['open']),
-  ...pictures('phone', 'en', 'light', ['card-page', 'three-d-secure']),
-  ...pictures('desktop', 'en', 'light', ['landing']),
+const SCREENSHOTS: readonly Screenshot[] = [
+  framedScreenshot('checkout.webp', 'en', 'light'),
+  framedScreenshot('checkout-rtl-dark.webp', 'ar', 'dark'),
+  ...screenshots('phone', 'en', 'light', ['open', 'prompt', 'transfer', 'paid', 'receipt']),
+  ...screenshots('phone', 'en', 'dark', ['open', 'transfer', 'paid']),
+  ...screenshots('phone', 'ar', 'light', ['open', 'prompt', 'transfer', 'receipt']),
+  ...screenshots('phone', 'ar', 'dark', ['transfer']),
+  ...screenshots('phone', 'am', 'light', ['open']),
+  ...screenshots('phone', 'bn', 'light', ['open']),
+  ...screenshots('desktop', 'en', 'light', ['open', 'transfer', 'paid']),
+  ...screenshots('desktop', 'en', 'dark', ['open']),
+  ...screenshots('desktop', 'ar', 'light', ['open']),
+  ...screenshots('phone', 'en', 'light', ['card-page', 'three-d-secure']),
+  ...screenshots('desktop', 'en', 'light', ['landing']),
 ]
 
 const { only = '' } = parseOptions(HELP, { only: { type: 'string' } })
-const wanted = PICTURES.filter(({ file }) => file.includes(only))
+const wanted = SCREENSHOTS.filter(({ file }) => file.includes(only))
 if (wanted.length === 0)
-  exitWithUsageError(`--only must be part of one of: ${PICTURES.map(({ file }) => file).join(', ')}`)
-await takePictures()
+  exitWithUsageError(`--only must be part of one of: ${SCREENSHOTS.map(({ file }) => file).join(', ')}`)
+await takeScreenshots()
 
-async function takePictures(): Promise<void> {
+async function takeScreenshots(): Promise<void> {
   const cleanups: (() => Promise<void>)[] = []
   const t = { after: (ending: () => Promise<void>) => void cleanups.push(ending) }
   try {
     console.log('» starting a browser and a service')
     const browser = await startBrowser(t)
-    const gallery = await hangGallery(t)
-    const camera = await openCamera(browser, gallery)
+    const prepared = await prepareSubjects(t)
+    const screenshotter = await createScreenshotter(browser, prepared)
     await mkdir(FOLDER, { recursive: true })
     let bytes = 0
-    for (const [index, picture] of wanted.entries()) {
-      const taken = await picture.take(camera, gallery.subjects)
+    for (const [index, screenshot] of wanted.entries()) {
+      const taken = await screenshot.take(screenshotter, prepared.subjects)
       bytes += taken.length
-      await writeFile(join(FOLDER, picture.file), taken)
-      console.log(`» ${index + 1} of ${wanted.length}: ${picture.file}, ${kilobytes(taken.length)}`)
-      if (taken.length > picture.maxBytes)
-        complain(`${picture.file} is larger than ${kilobytes(picture.maxBytes)}`)
+      await writeFile(join(FOLDER, screenshot.file), taken)
+      console.log(`» ${index + 1} of ${wanted.length}: ${screenshot.file}, ${kilobytes(taken.length)}`)
+      if (taken.length > screenshot.maxBytes)
+        reportFailure(`${screenshot.file} is larger than ${kilobytes(screenshot.maxBytes)}`)
     }
-    await removeOthers()
-    console.log(`✔ ${wanted.length} pictures, ${kilobytes(bytes)}, in docs/screens`)
+    await removeStale()
+    console.log(`✔ ${wanted.length} screenshots, ${kilobytes(bytes)}, in docs/screens`)
   } finally {
     for (const ending of cleanups) await ending()
   }
@@ -101,13 +105,13 @@ function kilobytes(bytes: number): string {
   return `${(bytes / KILOBYTE).toFixed(1)} KB`
 }
 
-function complain(words: string): void {
+function reportFailure(words: string): void {
   console.error(`✖ ${words}`)
   process.exitCode = 1
 }
 
 /** Pictures that are no longer taken would show a page that no longer exists. */
-async function removeOthers(): Promise<void> {
-  const known = PICTURES.map(({ file }) => file)
+async function removeStale(): Promise<void> {
+  const known = SCREENSHOTS.map(({ file }) => file)
   for (const file of await readdir(FOLDER)) if (!known.includes(file)) await rm(join(FOLDER, file))
 }

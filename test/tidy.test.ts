@@ -6,7 +6,7 @@ import { basename, dirname, join, posix } from 'node:path'
 import { describe, it } from 'node:test'
 import { renderDocs } from '../src/docs.ts'
 import { findGaps, findNamedTests, renderFaults } from './fault-table/render.ts'
-import { privateImports, unplacedFolders, upwardImports } from './tidy/floors.ts'
+import { foldersWithoutLayer, privateImports, upwardImports } from './tidy/layers.ts'
 import {
   codeLines,
   findCycle,
@@ -41,7 +41,7 @@ const importers = (name: RegExp, allowed: RegExp) =>
 
 describe('the floors', () => {
   it('hold every folder', () => {
-    assert.deepEqual(unplacedFolders(PRODUCT.map(({ path }) => path)), [])
+    assert.deepEqual(foldersWithoutLayer(PRODUCT.map(({ path }) => path)), [])
   })
 
   it('are only ever looked down from', () => {
@@ -199,8 +199,8 @@ describe('the tests', () => {
   })
 
   it('all run', () => {
-    const held = /\b(?:it|test|describe|suite)\.(?:only|skip|todo)\b|\{\s*(?:only|skip|todo):/
-    assert.deepEqual(findInCode(TESTS, held, /^test\/tidy\.test\.ts$/), [])
+    const disabled = /\b(?:it|test|describe|suite)\.(?:only|skip|todo)\b|\{\s*(?:only|skip|todo):/
+    assert.deepEqual(findInCode(TESTS, disabled, /^test\/tidy\.test\.ts$/), [])
     // Only what is about the machine itself, such as being root or having curl, may be impossible on another one.
     const aboutMachine = /^(?:test\/tidy|test\/start\/.*|src\/kit\/embedded-postgres.*)\.test\.ts$/
     assert.deepEqual(findInCode(TESTS, /\bt\.(?:skip|todo)\(/, aboutMachine), [])

@@ -88,7 +88,7 @@ export interface Visitor {
   page: Page
   newTab(): Promise<Page>
   /** Errors in the console, broken policies and addresses of strangers, in the order they were seen. */
-  complaints: string[]
+  problems: string[]
 }
 
 export interface VisitorOptions {
@@ -110,15 +110,15 @@ export async function newVisitor(t: Cleanup, browser: Browser, options: VisitorO
   })
   t.after(() => context.close())
   context.setDefaultTimeout(30_000)
-  const complaints: string[] = []
+  const problems: string[] = []
   context.on('request', (request) => {
-    if (!options.origins.includes(new URL(request.url()).origin)) complaints.push(`asked ${request.url()}`)
+    if (!options.origins.includes(new URL(request.url()).origin)) problems.push(`asked ${request.url()}`)
   })
   context.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text())
   })
-  context.on('weberror', (error) => complaints.push(String(error.error())))
-  return { page: await context.newPage(), newTab: () => context.newPage(), complaints }
+  context.on('weberror', (error) => problems.push(String(error.error())))
+  return { page: await context.newPage(), newTab: () => context.newPage(), problems }
 }
 
 /** The merchant's own site on an origin of its own, which shows where the customer arrived. */

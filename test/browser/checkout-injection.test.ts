@@ -10,7 +10,7 @@ import type { Cleanup } from '../support/database.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { dataUriOf, imageOf, SVG } from '../support/images.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
-import { choose, heading, type OpenOptions, PAY, payWith, press, startRig } from './payers.ts'
+import { choose, clickButton, type OpenOptions, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
 // Time stands still, so that a screen stays while it is looked at.
 const rig = await startRig({ after }, { clock: frozenClock() })
@@ -54,18 +54,18 @@ async function merchantWith(branding: Texts) {
 /** A payer who fails the test over a dialog, a header of ours that somebody else wrote, and whatever the rig forbids. */
 async function open(t: Cleanup, options: OpenOptions = {}) {
   const checkout = await rig.open(t, options)
-  const surprises: string[] = []
+  const injections: string[] = []
   const { page } = checkout
-  page.on('dialog', (dialog) => surprises.push(`dialog: ${dialog.message()}`))
+  page.on('dialog', (dialog) => injections.push(`dialog: ${dialog.message()}`))
   page.on('response', (response) => {
-    if ('x-hit' in response.headers()) surprises.push(`header of ${response.url()}`)
+    if ('x-hit' in response.headers()) injections.push(`header of ${response.url()}`)
   })
-  t.after(async () => assert.deepEqual(surprises, []))
+  t.after(async () => assert.deepEqual(injections, []))
   return checkout
 }
 
 /** Nothing ran, and nothing stands in the document that could: scripts, handlers, frames, pictures and forms of others. */
-async function requireHarmless(page: Page): Promise<void> {
+async function assertHarmless(page: Page): Promise<void> {
   const found = await page.evaluate(`(() => {
     const foreign = [...document.querySelectorAll('*')].filter((one) =>
       one.getAttributeNames().some((name) => name.startsWith('on') || name === 'style' || name === 'srcdoc') ||
@@ -90,7 +90,7 @@ async function textsOf(page: Page, selector: string): Promise<string[]> {
 }
 
 /** Among the facts of the page, and in the name above it. */
-async function requireShown(page: Page, ...texts: string[]): Promise<void> {
+async function assertShown(page: Page, ...texts: string[]): Promise<void> {
   const facts = await textsOf(page, 'dd, .brand bdi')
   for (const text of texts) assert.ok(facts.includes(plain(text)), `${text} in ${facts.join(' | ')}`)
 }
@@ -124,42 +124,42 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
       // Controls of direction in it could make it read as something else.
       const shownDescription = withoutDirections(description)
       const { page, checkoutUrl, read } = await open(t, { api, changes })
-      const look = async (heading: string, ...shown: string[]) => {
+      const assertPage = async (heading: string, ...shown: string[]) => {
         assert.deepEqual(await textsOf(page, 'h1'), [plain(heading)])
-        await requireHarmless(page)
-        await requireShown(page, name, ...shown)
+        await assertHarmless(page)
+        await assertShown(page, name, ...shown)
         assert.doesNotMatch(await page.content(), /SECRET-OF-THE-SHOP|FIRSTNAME|LASTNAME/)
       }
 
       assert.equal(plain(await page.title()), plain(`Pay KES 1,250.50 to ${name}`))
       // Our template has a use of its own for one sign, so that one is left out of headings.
-      await look(`Pay KES 1,250.50 to ${name.replaceAll('\ue000', '')}`, reference, shownDescription)
+      await assertPage(`Pay KES 1,250.50 to ${name.replaceAll('\ue000', '')}`, reference, shownDescription)
 
       await comeBackAfter(page, checkoutUrl, async () =>
         payer.choose(await payer.open(checkoutUrl), 'transfer_success'),
       )
-      await look('Send exactly KES 1,250.50', reference, shownDescription, name)
+      await assertPage('Send exactly KES 1,250.50', reference, shownDescription, name)
 
       const path = `/api/v1/sandbox/payments/${encodeURIComponent(reference)}/complete`
       const completed = await comeBackAfter(page, checkoutUrl, () =>
         api.post(path, { instrument: 'card_success' }),
       )
       assert.equal(completed.http, 200)
-      await look('Paid', reference, shownDescription)
+      await assertPage('Paid', reference, shownDescription)
       await page.goto(`${checkoutUrl}/receipt`)
-      await look('Receipt', reference, shownDescription)
+      await assertPage('Receipt', reference, shownDescription)
       assert.equal((await read()).description, description, 'kept as it was sent')
 
       await page.getByRole('link', { name: /^Return to/ }).click()
       await page.waitForURL(`${shop}/**`)
       assert.equal(page.url(), new URL(buildReturnUrl(redirectUrl, reference, 'successful')).href)
       assert.equal(new URL(page.url()).searchParams.get('reference'), reference)
-      await requireHarmless(page)
+      await assertHarmless(page)
 
       const prompt = await openCheckout(api, payer, { description })
       await payer.choose(prompt.page, 'mobile_timeout')
       await page.goto(prompt.checkoutUrl)
-      await look('Check your phone', shownDescription)
+      await assertPage('Check your phone', shownDescription)
       const [step] = await textsOf(page, '.steps li')
       assert.equal(step, plain(`Open the request from ${name} on your phone.`))
 
@@ -167,7 +167,7 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
       await page.goto((await payer.goToCardPage(card.page)).url)
       const [said = ''] = await textsOf(page, 'main')
       assert.ok(said.includes(plain(text)) && said.includes(plain(description)), said)
-      await requireHarmless(page)
+      await assertHarmless(page)
     })
   }
 })
@@ -219,8 +219,8 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
       const { uuid } = await service.newMerchant()
       for (const text of texts) {
         const answer = await patchBranding(uuid, { [field]: text })
-        const complaint = `${answer.http} ${answer.body.error?.details[0]?.field}`
-        assert.equal(complaint, `400 settings.branding.${field}`, text)
+        const problem = `${answer.http} ${answer.body.error?.details[0]?.field}`
+        assert.equal(problem, `400 settings.branding.${field}`, text)
       }
     })
   }
@@ -236,7 +236,7 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
       logo: dataUriOf(SVG),
     })
     const { page } = await open(t, { api })
-    await requireHarmless(page)
+    await assertHarmless(page)
     const email = page.getByRole('link', { name: supportEmail })
     const written = new URL((await email.getAttribute('href')) ?? '')
     assert.equal(written.search, '', 'the name of a mailbox adds no other receiver')
@@ -270,10 +270,10 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
     for (const [kind, text] of Object.entries(HOSTILE)) {
       await page.goto(checkoutUrl)
       await choose(page, 'mobile_success', text)
-      await press(page, PAY)
+      await clickButton(page, PAY)
       await page.getByRole('alert').waitFor()
       assert.equal(await page.getByLabel('Mobile money number').inputValue(), text.slice(0, 40), kind)
-      await requireHarmless(page)
+      await assertHarmless(page)
     }
     assert.deepEqual((await read()).attempts, [])
   })
@@ -285,7 +285,7 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
       await page.goto(`${checkoutUrl}?${new URLSearchParams(hostile)}`)
       assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
       assert.deepEqual(await textsOf(page, '[role=alert]'), [])
-      await requireHarmless(page)
+      await assertHarmless(page)
     }
     assert.deepEqual(await page.context().cookies(), [])
   })
@@ -300,7 +300,7 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
       assert.equal((await textsOf(page, '[role=alert]')).length, 1)
       assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
       assert.equal(await page.evaluate('document.forms[0].phone.value'), text.slice(0, 40))
-      await requireHarmless(page)
+      await assertHarmless(page)
     }
   })
 
@@ -322,7 +322,7 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
       assert.equal(location.searchParams.get('problem'), 'network')
       await page.goto(location.href)
       assert.equal((await textsOf(page, '[role=alert]')).length, 1)
-      await requireHarmless(page)
+      await assertHarmless(page)
     }
     assert.deepEqual((await read()).attempts, [])
   })
@@ -369,9 +369,9 @@ describe('a body of the merchant', () => {
       changes: { customer: { email, firstname: 'A', lastname: 'B' }, redirectUrl: undefined },
     })
     await payWith(page, 'card_success')
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     assert.doesNotMatch(await page.content(), /@example\.com/)
-    await requireHarmless(page)
+    await assertHarmless(page)
     assert.equal((await read()).customer.email, email)
   })
 })

@@ -5,7 +5,7 @@ import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { tickingClock } from '../support/fake-clock.ts'
 import { newPhone } from '../support/payer.ts'
-import { heading, PAY, startRig } from './payers.ts'
+import { PAY, startRig, waitForHeading } from './payers.ts'
 
 // Slower than ours, so that also a busy machine shows a wait before it is over.
 const { open, shop } = await startRig({ after }, { clock: tickingClock(1 / 4) })
@@ -27,29 +27,29 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   while (seen.length < MAX_STOPS) {
     await page.keyboard.press('Tab')
     const here = await focusedName(page)
-    await requireVisibleFocus(page, here)
+    await assertVisibleFocus(page, here)
     if (typeof name === 'string' ? here === name : name.test(here)) return
     seen.push(here)
   }
   assert.fail(`Tab never came to ${name}, only to ${seen.join(', ')}`)
 }
 
-async function requireVisibleFocus(page: Page, name: string): Promise<void> {
+async function assertVisibleFocus(page: Page, name: string): Promise<void> {
   // A script as text: the tests have no types of the browser.
-  const look = await page.evaluate(`(() => {
+  const outline = await page.evaluate(`(() => {
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
     const { top, bottom, height } = document.activeElement.getBoundingClientRect()
     const isInSight = height > 0 && bottom > 0 && top < innerHeight
     return outlineStyle + ' ' + outlineWidth + (isInSight ? '' : ', out of sight')
   })()`)
-  assert.equal(look, 'solid 3px', `the focus can be seen on ${name}`)
+  assert.equal(outline, 'solid 3px', `the focus can be seen on ${name}`)
 }
 
 describe('a payer at a keyboard', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
     describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 4 }, () => {
       it('pays with mobile money', async (t) => {
-        const { page, executions, homeWith } = await open(t, { javaScript })
+        const { page, executions, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('Space')
         await tabTo(page, 'Mobile money number')
@@ -61,15 +61,15 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         await tabTo(page, 'Test mode: what should happen?')
         await tabTo(page, PAY)
         await page.keyboard.press('Enter')
-        await heading(page, 'Check your phone')
+        await waitForHeading(page, 'Check your phone')
         await page.getByText(/^Sent to .*, Airtel Money$/).waitFor()
         await tabTo(page, 'Check status now')
         await page.keyboard.press('Space')
-        await heading(page, 'Paid')
+        await waitForHeading(page, 'Paid')
         await tabTo(page, 'Return to Demo Shop')
         await page.keyboard.press('Enter')
         await page.waitForURL(`${shop}/**`)
-        assert.equal(page.url(), homeWith('successful'))
+        assert.equal(page.url(), returnUrlWith('successful'))
         assert.equal(await executions(), 1)
       })
 
@@ -78,7 +78,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('ArrowDown')
         assert.equal(await focusedName(page), 'Card')
-        await requireVisibleFocus(page, 'Card')
+        await assertVisibleFocus(page, 'Card')
         assert.ok(await focused(page).isChecked())
         assert.equal(await page.getByLabel('Mobile money number').isVisible(), false)
         await tabTo(page, PAY)
@@ -86,7 +86,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         await page.getByText('Choose a test card').waitFor()
         await page.keyboard.press('Tab')
         await page.keyboard.press('Enter')
-        await heading(page, 'Paid')
+        await waitForHeading(page, 'Paid')
         assert.equal(await executions(), 1)
       })
 
@@ -112,7 +112,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         await page.keyboard.press('Control+A')
         await page.keyboard.type(newPhone())
         await page.keyboard.press('Enter')
-        await heading(page, 'Check your phone')
+        await waitForHeading(page, 'Check your phone')
         assert.equal((await read()).attempts.length, 1)
       })
 
@@ -120,16 +120,16 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         const { page } = await open(t, { javaScript })
         await tabTo(page, 'Français')
         await page.keyboard.press('Enter')
-        await heading(page, /^Payer /)
+        await waitForHeading(page, /^Payer /)
         assert.equal(await page.locator('html').getAttribute('lang'), 'fr')
       })
 
       it('leaves without paying', async (t) => {
-        const { page, homeWith } = await open(t, { javaScript })
+        const { page, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Cancel and return')
         await page.keyboard.press('Enter')
         await page.waitForURL(`${shop}/**`)
-        assert.equal(page.url(), homeWith('abandoned'))
+        assert.equal(page.url(), returnUrlWith('abandoned'))
       })
 
       it('reads the account of a transfer and says that it is sent', async (t) => {
@@ -139,10 +139,10 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         assert.equal(await focusedName(page), 'Bank transfer')
         await tabTo(page, PAY)
         await page.keyboard.press('Enter')
-        await heading(page, 'Send exactly KES 1,250.50')
+        await waitForHeading(page, 'Send exactly KES 1,250.50')
         await tabTo(page, 'I have sent the money')
         await page.keyboard.press('Enter')
-        await heading(page, /^(We are looking for your transfer|Paid)$/)
+        await waitForHeading(page, /^(We are looking for your transfer|Paid)$/)
       })
     })
   }

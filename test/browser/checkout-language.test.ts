@@ -7,7 +7,7 @@ import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { LANGUAGES, translate } from '../../src/pages/locales.ts'
 import { newPhone } from '../support/payer.ts'
 import { newVisitor } from './browser.ts'
-import { choose, heading, labelOf, press, startRig } from './payers.ts'
+import { choose, clickButton, labelOf, startRig, waitForHeading } from './payers.ts'
 
 const { open, service, shop, browser } = await startRig({ after })
 
@@ -80,22 +80,24 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
 
   it('is none that the address makes up', async (t) => {
     const { page, checkoutUrl } = await open(t)
-    for (const wish of ['xx', '__proto__', 'constructor', '<script>', 'fr%0d%0aSet-Cookie:%20x=1', '']) {
-      await page.goto(`${checkoutUrl}?lang=${wish}`).catch((error) => assert.fail(`${wish}: ${error}`))
-      assert.equal(await languageOf(page), 'en', wish)
+    for (const requested of ['xx', '__proto__', 'constructor', '<script>', 'fr%0d%0aSet-Cookie:%20x=1', '']) {
+      await page
+        .goto(`${checkoutUrl}?lang=${requested}`)
+        .catch((error) => assert.fail(`${requested}: ${error}`))
+      assert.equal(await languageOf(page), 'en', requested)
     }
     assert.deepEqual(await page.context().cookies(), [])
   })
 
   it('is spoken also where there is nothing to show', async (t) => {
-    const { page, complaints } = await newVisitor(t, browser, { locale: 'fr-CI', origins: [service.url] })
+    const { page, problems } = await newVisitor(t, browser, { locale: 'fr-CI', origins: [service.url] })
     const answer = await page.goto(`${service.url}/pay/nothing`)
     assert.equal(answer?.status(), 404)
-    await heading(page, translate('fr', 'notFoundTitle'))
+    await waitForHeading(page, translate('fr', 'notFoundTitle'))
     await switchTo(page, 'ar')
-    await heading(page, translate('ar', 'notFoundTitle'))
+    await waitForHeading(page, translate('ar', 'notFoundTitle'))
     // The browser itself says in the console that the page was not found, and nothing else.
-    for (const complaint of complaints) assert.match(complaint, /status of 404/)
+    for (const problem of problems) assert.match(problem, /status of 404/)
   })
 })
 
@@ -104,7 +106,7 @@ for (const javaScript of [true, false]) {
     concurrency: 5,
   }, () => {
     const inSwahili = (page: Page, id: Parameters<typeof translate>[1], values?: Record<string, string>) =>
-      heading(page, translate('sw', id, values))
+      waitForHeading(page, translate('sw', id, values))
 
     async function openInSwahili(t: Parameters<typeof open>[0]) {
       const checkout = await open(t, { javaScript, locale: 'fr-FR' })
@@ -117,48 +119,48 @@ for (const javaScript of [true, false]) {
       const { page, checkoutUrl } = await openInSwahili(t)
       await page.reload()
       assert.equal(await languageOf(page), 'sw')
-      await press(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
       await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
       await page.locator('#phone').fill(newPhone())
-      await press(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
       await inSwahili(page, 'promptTitle')
       // A script sees the end by itself, and then the button is gone.
       if (!javaScript) {
         await page.waitForTimeout(2_100)
-        await press(page, translate('sw', 'checkNow'))
+        await clickButton(page, translate('sw', 'checkNow'))
       }
       await inSwahili(page, 'paidTitle')
       await page.getByRole('link', { name: translate('sw', 'stay') }).click()
       await inSwahili(page, 'receipt')
       assert.equal(page.url(), `${checkoutUrl}/receipt`)
       await switchTo(page, 'pt')
-      await heading(page, translate('pt', 'receipt'))
+      await waitForHeading(page, translate('pt', 'receipt'))
       assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
     })
 
     it('is spoken to in it again after the pages of the gateway', async (t) => {
       const { page } = await openInSwahili(t)
       await page.locator('#way-card').check()
-      await press(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
       await page.getByText('Choose a test card').waitFor()
       await page.getByRole('radio', { name: labelOf('card_success'), exact: true }).check()
-      await press(page, /^Pay KES/)
+      await clickButton(page, /^Pay KES/)
       await inSwahili(page, 'paidTitle')
     })
 
     it('switches on a problem and on a sent transfer without losing either', async (t) => {
       const { page } = await open(t, { javaScript })
       await choose(page, 'mobile_success', '0712')
-      await press(page, /^Pay KES/)
+      await clickButton(page, /^Pay KES/)
       await page.getByRole('alert').waitFor()
       await switchTo(page, 'sw')
       await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
       assert.equal(await page.locator('#phone').inputValue(), '0712')
       await switchTo(page, 'en')
       await choose(page, 'transfer_success')
-      await press(page, /^Pay KES/)
-      await press(page, 'I have sent the money')
-      await heading(page, /We are looking for your transfer|Paid/)
+      await clickButton(page, /^Pay KES/)
+      await clickButton(page, 'I have sent the money')
+      await waitForHeading(page, /We are looking for your transfer|Paid/)
       await switchTo(page, 'sw')
       const titles = [translate('sw', 'lookingTitle'), translate('sw', 'paidTitle')]
       assert.ok(titles.includes(await page.locator('h1').innerText()))
@@ -167,8 +169,8 @@ for (const javaScript of [true, false]) {
 }
 
 it('goes back to the shop from every language', async (t) => {
-  const { page, homeWith } = await open(t, { locale: 'ar-EG' })
-  await press(page, translate('ar', 'cancelAndReturn'))
+  const { page, returnUrlWith } = await open(t, { locale: 'ar-EG' })
+  await clickButton(page, translate('ar', 'cancelAndReturn'))
   await page.waitForURL(`${shop}/**`)
-  assert.equal(page.url(), homeWith('abandoned'))
+  assert.equal(page.url(), returnUrlWith('abandoned'))
 })

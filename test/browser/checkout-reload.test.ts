@@ -5,55 +5,55 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { newVisitor, startBrowser } from './browser.ts'
-import { setStage } from './stage.ts'
+import { prepareScreens } from './screen-harness.ts'
 
 // Nobody answers there: the shop is only named.
 const SHOP = 'http://localhost:9'
 
 const browser = await startBrowser({ after })
-const { service, screens } = await setStage({ after }, SHOP)
+const { service, screens } = await prepareScreens({ after }, SHOP)
 
-interface Look {
+interface PageState {
   heading: string
   words: string
 }
 
 /** All that the screen says. The seconds that are left, and the one return by itself, are not the screen. */
-async function lookAt(page: Page): Promise<Look> {
+async function readPage(page: Page): Promise<PageState> {
   // One question instead of many: there are a hundred screens to look at.
   const texts: unknown = await page.evaluate(
     `[document.querySelector('h1').innerText, document.title, document.body.innerText]`,
   )
   const [heading = '', ...words] = (texts as string[]).map((text) => text.replaceAll(/\s+/g, ' '))
-  const fleeting = /Time left \d+:\d\d|You return to .* seconds\. Stay here |Request [\w-]+/g
-  return { heading, words: words.join(' ').replaceAll(fleeting, '') }
+  const volatileText = /Time left \d+:\d\d|You return to .* seconds\. Stay here |Request [\w-]+/g
+  return { heading, words: words.join(' ').replaceAll(volatileText, '') }
 }
 
 // This one leads on to the provider by itself.
-const staying = screens.filter(({ name }) => name !== 'continue')
+const stableScreens = screens.filter(({ name }) => name !== 'continue')
 
 const visitorWith = (javaScript: boolean) =>
   newVisitor({ after }, browser, { javaScript, origins: [service.url, SHOP] })
 const visitors = { with: await visitorWith(true), without: await visitorWith(false) }
 
 describe('the screen stays after a reload and in another browser', { concurrency: 2 }, () => {
-  for (const [manner, { page, complaints }] of Object.entries(visitors)) {
+  for (const [manner, { page, problems }] of Object.entries(visitors)) {
     describe(`${manner} JavaScript`, { concurrency: 1 }, () => {
-      for (const { name, url, heading } of staying) {
+      for (const { name, url, heading } of stableScreens) {
         it(`"${name}"`, async () => {
           await page.goto(url)
-          const first = await lookAt(page)
+          const first = await readPage(page)
           assert.ok(first.heading.startsWith(heading), first.heading)
           await page.reload()
-          assert.deepEqual(await lookAt(page), first)
+          assert.deepEqual(await readPage(page), first)
           assert.equal(page.url(), url)
         })
       }
 
       it('and nothing is wrong with any of them', () => {
-        assert.ok(staying.length > 30, `${staying.length} screens`)
+        assert.ok(stableScreens.length > 30, `${stableScreens.length} screens`)
         // The browser itself says in the console when there was no page, or not for looking.
-        const wrong = complaints.filter((complaint) => !/status of 40[04]/.test(complaint))
+        const wrong = problems.filter((problem) => !/status of 40[04]/.test(problem))
         assert.deepEqual(wrong, [])
       })
     })

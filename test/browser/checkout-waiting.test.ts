@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { frozenClock } from '../support/fake-clock.ts'
 import { choiceOf, createPayer, newPhone, openCheckout } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
-import { alertOf, choose, heading, PAY, payWith, press, startRig } from './payers.ts'
+import { alertText, choose, clickButton, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
 const clock = frozenClock()
 const { open, service, shop } = await startRig({ after }, { clock })
@@ -49,7 +49,7 @@ async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page
   await page.addInitScript({ content: COUNTING })
   await page.clock.install()
   await payWith(page, 'mobile_timeout')
-  await heading(page, 'Check your phone')
+  await waitForHeading(page, 'Check your phone')
   await page.clock.pauseAt(Date.now() + SECOND_MS)
   return page
 }
@@ -58,11 +58,11 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
   it('offers no other way, and refuses one that is posted by hand', async (t) => {
     const { page, read, checkoutUrl } = await open(t)
     await payWith(page, 'mobile_timeout')
-    await heading(page, 'Check your phone')
+    await waitForHeading(page, 'Check your phone')
     assert.equal(await isShown(page, CHANGE), false)
     await postByHand(page, `${checkoutUrl}/other`)
     await page.reload()
-    await heading(page, 'Check your phone')
+    await waitForHeading(page, 'Check your phone')
     assert.deepEqual(
       (await read()).attempts.map(({ status }: { status: string }) => status),
       ['awaiting_customer'],
@@ -78,7 +78,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     )
     for (const answer of await Promise.all(posts)) assert.equal(answer.status(), 303)
     await page.reload()
-    await heading(page, 'Check your phone')
+    await waitForHeading(page, 'Check your phone')
     assert.equal((await read()).attempts.length, 1)
   })
 
@@ -101,8 +101,8 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     const page = await openPromptInPageTime(t)
     const left = page.locator('[data-left]')
     assert.match(await left.innerText(), /^(5:00|4:5\d)$/)
-    const aloud = left.locator('xpath=ancestor-or-self::*[@aria-live or @role]')
-    assert.equal(await aloud.count(), 0, 'nobody has to listen to every second')
+    const liveRegions = left.locator('xpath=ancestor-or-self::*[@aria-live or @role]')
+    assert.equal(await liveRegions.count(), 0, 'nobody has to listen to every second')
     const announced = page.locator('main > .visually-hidden[role=status]')
     await page.clock.runFor(3 * MINUTE_MS)
     assert.match(await left.innerText(), /^(2:00|1:5\d)$/)
@@ -118,34 +118,34 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     const page = await openPromptInPageTime(t)
     const asked = async () => Number(await page.evaluate('window.asked'))
     /** One question comes of it, and its answer has been read: only then the next one is planned. */
-    const asksOnce = async (act: () => Promise<unknown>) => {
+    const pollsOnce = async (act: () => Promise<unknown>) => {
       const before = await asked()
       await act()
       const read = () => page.evaluate('window.read')
       await eventually(read, (answers) => answers === before + 1, 10_000)
       assert.equal(await asked(), before + 1)
     }
-    const asksAfter = async (ms: number) => {
+    const pollsAfter = async (ms: number) => {
       const before = await asked()
       await page.clock.runFor(ms - 100)
       assert.equal(await asked(), before, `not before ${ms} ms`)
-      await asksOnce(() => page.clock.runFor(100))
+      await pollsOnce(() => page.clock.runFor(100))
     }
-    await asksOnce(() => page.clock.runFor(2 * SECOND_MS))
-    await asksAfter(2 * SECOND_MS)
-    await asksOnce(() => page.clock.fastForward(30 * SECOND_MS))
-    await asksAfter(5 * SECOND_MS)
-    await asksOnce(() => page.clock.fastForward(90 * SECOND_MS))
-    await asksAfter(15 * SECOND_MS)
+    await pollsOnce(() => page.clock.runFor(2 * SECOND_MS))
+    await pollsAfter(2 * SECOND_MS)
+    await pollsOnce(() => page.clock.fastForward(30 * SECOND_MS))
+    await pollsAfter(5 * SECOND_MS)
+    await pollsOnce(() => page.clock.fastForward(90 * SECOND_MS))
+    await pollsAfter(15 * SECOND_MS)
 
-    const look = (isHidden: boolean) =>
+    const setHidden = (isHidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'))`)
-    await look(true)
+    await setHidden(true)
     const before = await asked()
     await page.clock.runFor(MINUTE_MS)
     assert.equal(await asked(), before, 'nobody looks')
-    await asksOnce(() => look(false))
+    await pollsOnce(() => setHidden(false))
   })
 
   it('is not needed to be offered more time: the open page does so by itself when little is left', async (t) => {
@@ -182,7 +182,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
   it('copies what a transfer needs', async (t) => {
     const { page } = await open(t)
     await payWith(page, 'transfer_success')
-    await heading(page, 'Send exactly KES 1,250.50')
+    await waitForHeading(page, 'Send exactly KES 1,250.50')
     const account = await page.getByText(/^\d{10}$/).innerText()
     const phone = (await open(t)).page.getByLabel('Mobile money number')
     await page.context().grantPermissions(['clipboard-write'])
@@ -210,21 +210,21 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
 
   it('is limited to five in a quarter of an hour for one number, whatever the payment', async (t) => {
     const phone = newPhone()
-    const stranger = createPayer()
+    const otherPayer = createPayer()
     for (let round = 1; round <= 5; round += 1) {
-      const { page } = await openCheckout(service.api, stranger)
-      await stranger.submit(page, '/attempts', { ...choiceOf('mobile_timeout'), phone })
+      const { page } = await openCheckout(service.api, otherPayer)
+      await otherPayer.submit(page, '/attempts', { ...choiceOf('mobile_timeout'), phone })
     }
     const { page, read } = await open(t)
     await payWith(page, 'mobile_success', phone)
     assert.match(
-      await alertOf(page),
+      await alertText(page),
       /Too many requests were sent to this number\. Try again in 1[56] minutes/,
     )
     assert.equal(await page.getByLabel('Mobile money number').inputValue(), phone)
     assert.equal((await read()).attempts.length, 0)
     await payWith(page, 'card_success')
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
   })
 })
 
@@ -234,17 +234,17 @@ describe('when time passes', () => {
     it(`offers another way after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and the money is taken once`, async (t) => {
       const { page, read, executions } = await open(t, { javaScript })
       await payWith(page, 'mobile_timeout')
-      await heading(page, 'Check your phone')
+      await waitForHeading(page, 'Check your phone')
       clock.advance(59 * SECOND_MS)
       await page.reload()
       assert.equal(await isShown(page, CHANGE), false)
       clock.advance(SECOND_MS)
       await page.reload()
       await page.getByText(PIN_WARNING).waitFor()
-      await press(page, CHANGE)
-      await heading(page, PAY)
+      await clickButton(page, CHANGE)
+      await waitForHeading(page, PAY)
       await payWith(page, 'card_success')
-      await heading(page, 'Paid')
+      await waitForHeading(page, 'Paid')
       assert.equal(await executions(), 1)
       assert.deepEqual(
         (await read()).attempts.map(({ status }: { status: string }) => status),
@@ -257,55 +257,55 @@ describe('when time passes', () => {
     const { page, read } = await open(t)
     const phone = newPhone()
     await payWith(page, 'mobile_cancelled', phone)
-    await heading(page, 'Check your phone')
+    await waitForHeading(page, 'Check your phone')
     clock.advance(2 * SECOND_MS)
-    await heading(page, PAY)
+    await waitForHeading(page, PAY)
     await payWith(page, 'mobile_success', phone)
     assert.match(
-      await alertOf(page),
+      await alertText(page),
       /A request was sent to this number a moment ago\. Try again in (19|20|21) seconds\./,
     )
     assert.equal((await read()).attempts.length, 1)
     clock.advance(20 * SECOND_MS)
     await payWith(page, 'mobile_success', phone)
-    await heading(page, 'Check your phone')
+    await waitForHeading(page, 'Check your phone')
     clock.advance(3 * SECOND_MS)
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     assert.equal((await read()).attempts.length, 2)
   })
 
   it('says that it is slow, lets the payer go, and shows the end when it comes', async (t) => {
-    const { page, homeWith, read } = await open(t)
+    const { page, returnUrlWith, read } = await open(t)
     await payWith(page, 'mobile_timeout')
-    await heading(page, 'Check your phone')
+    await waitForHeading(page, 'Check your phone')
     clock.advance(121 * SECOND_MS)
-    await heading(page, 'This is taking longer than usual')
+    await waitForHeading(page, 'This is taking longer than usual')
     await page.getByText('Do not pay again unless we say that it failed.').waitFor()
     await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
     await page.waitForURL(`${shop}/**`)
-    assert.equal(page.url(), homeWith('processing'))
+    assert.equal(page.url(), returnUrlWith('processing'))
     await page.goBack()
-    await heading(page, 'This is taking longer than usual')
+    await waitForHeading(page, 'This is taking longer than usual')
     clock.advance(3 * MINUTE_MS)
-    await heading(page, PAY)
-    assert.match(await alertOf(page), /^We did not get your approval in time\./)
+    await waitForHeading(page, PAY)
+    assert.match(await alertText(page), /^We did not get your approval in time\./)
     assert.equal((await read()).status, 'pending')
   })
 
   it('takes "I have sent the money" for words, never for money', async (t) => {
     const { page, read, executions } = await open(t)
     await payWith(page, 'transfer_success')
-    await heading(page, 'Send exactly KES 1,250.50')
-    await press(page, 'I have sent the money')
-    await heading(page, 'We are looking for your transfer')
+    await waitForHeading(page, 'Send exactly KES 1,250.50')
+    await clickButton(page, 'I have sent the money')
+    await waitForHeading(page, 'We are looking for your transfer')
     await page.reload()
-    await heading(page, 'We are looking for your transfer')
+    await waitForHeading(page, 'We are looking for your transfer')
     assert.equal((await read()).status, 'processing')
     assert.equal(await executions(), 0)
     await page.getByText('Show the account again').click()
     await page.getByText('Sandbox Bank').waitFor()
     clock.advance(3 * SECOND_MS)
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     assert.equal(await executions(), 1)
   })
 
@@ -317,14 +317,14 @@ describe('when time passes', () => {
       clock.advance(51 * MINUTE_MS)
       await page.reload()
       await page.getByText('This page closes in 9 minutes.').waitFor()
-      await press(page, 'Give me more time')
+      await clickButton(page, 'Give me more time')
       await page.getByText('You can pay here until').waitFor()
       assert.equal(Date.parse((await read()).expiresAt) - Date.parse(expiresAt), 51 * MINUTE_MS)
       clock.advance(10 * MINUTE_MS)
       await page.reload()
-      await heading(page, PAY)
+      await waitForHeading(page, PAY)
       await choose(page, 'card')
-      await press(page, PAY)
+      await clickButton(page, PAY)
       await page.getByText('Choose a test card').waitFor()
     })
   }
@@ -334,7 +334,7 @@ describe('when time passes', () => {
     clock.advance(61 * MINUTE_MS)
     await postByHand(page, `${checkoutUrl}/extend`)
     await page.reload()
-    await heading(page, 'This payment link has expired')
+    await waitForHeading(page, 'This payment link has expired')
     await eventually(read, ({ status }) => status === 'expired', 10_000)
   })
 })

@@ -14,15 +14,15 @@ import { newPhone } from '../support/payer.ts'
 import { eventually, tempFolder } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 import {
-  alertOf,
+  alertText,
   choose,
-  heading,
+  clickButton,
   labelOf,
   type OpenedCheckout,
   PAY,
   payWith,
-  press,
   startRig,
+  waitForHeading,
 } from './payers.ts'
 
 // Slower than ours, so that also a busy machine shows a wait before it is over.
@@ -44,7 +44,7 @@ interface Expected {
 }
 
 const byLink = ({ page }: OpenedCheckout) => page.getByRole('link', { name: 'Return to Demo Shop' }).click()
-const byCancelling = ({ page }: OpenedCheckout) => press(page, 'Cancel and return')
+const byCancelling = ({ page }: OpenedCheckout) => clickButton(page, 'Cancel and return')
 
 const paid = {
   ends: 'Paid',
@@ -110,13 +110,13 @@ describe('a payer', { concurrency: 2 }, () => {
           const checkout = await open(t, { javaScript })
           const { page } = checkout
           await payWith(page, instrument)
-          if (waiting) await heading(page, waiting)
-          await heading(page, ends)
-          const words = ends === PAY ? await alertOf(page) : await page.locator('main').innerText()
+          if (waiting) await waitForHeading(page, waiting)
+          await waitForHeading(page, ends)
+          const words = ends === PAY ? await alertText(page) : await page.locator('main').innerText()
           assert.match(words.replaceAll('\u00a0', ' '), says)
           await leaves(checkout)
           await page.waitForURL(`${shop}/**`)
-          assert.equal(page.url(), checkout.homeWith(status))
+          assert.equal(page.url(), checkout.returnUrlWith(status))
           assert.equal((await checkout.read()).status, status)
           assert.equal(await checkout.executions(), executions)
         })
@@ -125,25 +125,25 @@ describe('a payer', { concurrency: 2 }, () => {
       it('refuses at the bank and may choose again', async (t) => {
         const { page, read } = await open(t, { javaScript })
         await choose(page, 'card')
-        await press(page, PAY)
+        await clickButton(page, PAY)
         await page.getByRole('radio', { name: labelOf('card_3ds'), exact: true }).check()
-        await press(page, PAY)
-        await press(page, 'Refuse')
-        await heading(page, PAY)
-        assert.match(await alertOf(page), /could not confirm that it was you\. You have not been charged\./)
+        await clickButton(page, PAY)
+        await clickButton(page, 'Refuse')
+        await waitForHeading(page, PAY)
+        assert.match(await alertText(page), /could not confirm that it was you\. You have not been charged\./)
         assert.equal((await read()).status, 'pending')
       })
 
       it('returns to the shop after paying by itself, and only once', async (t) => {
-        const { page, checkoutUrl, homeWith } = await open(t, { javaScript })
+        const { page, checkoutUrl, returnUrlWith } = await open(t, { javaScript })
         await payWith(page, 'card_success')
         await page.getByText('You return to Demo Shop in 5 seconds.').waitFor()
         await page.waitForURL(`${shop}/**`)
-        assert.equal(page.url(), homeWith('successful'))
+        assert.equal(page.url(), returnUrlWith('successful'))
         await page.goBack()
         assert.notEqual(new URL(page.url()).origin, shop)
         await page.goto(checkoutUrl)
-        await heading(page, 'Paid')
+        await waitForHeading(page, 'Paid')
         assert.equal(await page.getByText('You return to').count(), 0)
       })
 
@@ -151,27 +151,27 @@ describe('a payer', { concurrency: 2 }, () => {
         const { page, checkoutUrl, reference } = await open(t, { javaScript })
         await payWith(page, 'card_success')
         await page.getByRole('link', { name: 'Stay here' }).click()
-        await heading(page, 'Receipt')
+        await waitForHeading(page, 'Receipt')
         assert.equal(page.url(), `${checkoutUrl}/receipt`)
         await page.getByText(reference).waitFor()
         assert.doesNotMatch(await page.content(), LEADS_AWAY)
         await page.getByRole('link', { name: 'Back to the payment' }).click()
-        await heading(page, 'Paid')
+        await waitForHeading(page, 'Paid')
         assert.doesNotMatch(await page.content(), LEADS_AWAY)
       })
 
       it('cancels on our page and returns to the shop', async (t) => {
-        const { page, read, homeWith } = await open(t, { javaScript })
-        await press(page, 'Cancel and return')
+        const { page, read, returnUrlWith } = await open(t, { javaScript })
+        await clickButton(page, 'Cancel and return')
         await page.waitForURL(`${shop}/**`)
-        assert.equal(page.url(), homeWith('abandoned'))
+        assert.equal(page.url(), returnUrlWith('abandoned'))
         assert.equal((await read()).status, 'abandoned')
       })
 
       it('cancels on our page and stays there where the shop named no address', async (t) => {
         const { page, checkoutUrl, read } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
-        await press(page, 'Cancel payment')
-        await heading(page, 'Payment cancelled')
+        await clickButton(page, 'Cancel payment')
+        await waitForHeading(page, 'Payment cancelled')
         await page.getByText('You have not been charged.').waitFor()
         assert.equal(page.url(), checkoutUrl)
         assert.equal((await read()).status, 'abandoned')
@@ -180,11 +180,11 @@ describe('a payer', { concurrency: 2 }, () => {
       it('pays and stays on the receipt where the shop named no address', async (t) => {
         const { page, checkoutUrl } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
         await payWith(page, 'card_success')
-        await heading(page, 'Paid')
+        await waitForHeading(page, 'Paid')
         assert.equal(await page.getByRole('link', { name: /^Return to/ }).count(), 0)
         assert.doesNotMatch(await page.content(), LEADS_AWAY)
         await page.getByRole('link', { name: 'Show the receipt' }).click()
-        await heading(page, 'Receipt')
+        await waitForHeading(page, 'Receipt')
         assert.equal(page.url(), `${checkoutUrl}/receipt`)
       })
 
@@ -194,8 +194,8 @@ describe('a payer', { concurrency: 2 }, () => {
         await other.goto(checkoutUrl)
         const phone = newPhone()
         for (const tab of [page, other]) await choose(tab, 'mobile_success', phone)
-        await Promise.all([page, other].map((tab) => press(tab, PAY)))
-        await Promise.all([page, other].map((tab) => heading(tab, 'Paid')))
+        await Promise.all([page, other].map((tab) => clickButton(tab, PAY)))
+        await Promise.all([page, other].map((tab) => waitForHeading(tab, 'Paid')))
         assert.equal((await read()).attempts.length, 1)
         assert.equal(await executions(), 1)
       })
@@ -203,21 +203,21 @@ describe('a payer', { concurrency: 2 }, () => {
       it('loses the browser while typing the PIN, and sees the result in another one', async (t) => {
         const { page, checkoutUrl, read } = await open(t, { javaScript })
         await payWith(page, 'mobile_success')
-        await heading(page, 'Check your phone')
+        await waitForHeading(page, 'Check your phone')
         await page.context().close()
         const { page: another } = await visit(t, { javaScript })
         await another.goto(checkoutUrl)
-        await heading(another, 'Paid')
+        await waitForHeading(another, 'Paid')
         assert.equal((await read()).attempts.length, 1)
       })
 
       it('reloads after a mistake and finds what was typed, and what is wrong with it', async (t) => {
         const { page, read } = await open(t, { javaScript })
         await choose(page, 'mobile_success', '0712 34')
-        await press(page, PAY)
+        await clickButton(page, PAY)
         await page.getByRole('alert').waitFor()
         await page.reload()
-        assert.match(await alertOf(page), /Enter a mobile number that can receive a payment request\./)
+        assert.match(await alertText(page), /Enter a mobile number that can receive a payment request\./)
         assert.equal(await page.getByLabel('Mobile money number').inputValue(), '0712 34')
         assert.deepEqual((await read()).attempts, [])
       })
@@ -231,31 +231,31 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     await payWith(page, 'card_declined')
     await page.getByRole('alert').waitFor()
     await payWith(page, 'card_success')
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     assert.equal(await executions(), 1)
   })
 
   it('is told after five declines that it is over', async (t) => {
-    const { page, reference, read, homeWith } = await open(t)
+    const { page, reference, read, returnUrlWith } = await open(t)
     for (let round = 1; round <= 4; round += 1) {
       const path = `/api/v1/sandbox/payments/${reference}/complete`
       assert.equal((await service.api.post(path, { instrument: 'card_declined' })).http, 200)
     }
     await payWith(page, 'card_insufficient_funds')
-    await heading(page, 'Payment did not go through')
+    await waitForHeading(page, 'Payment did not go through')
     await page.getByText('You have not been charged.').waitFor()
     assert.equal((await read()).status, 'failed')
     await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
     await page.waitForURL(`${shop}/**`)
-    assert.equal(page.url(), homeWith('failed'))
+    assert.equal(page.url(), returnUrlWith('failed'))
   })
 
   it("cancels on the gateway's page and may choose again", async (t) => {
     const { page, read } = await open(t)
     await choose(page, 'card')
-    await press(page, PAY)
-    await press(page, 'Cancel and return')
-    await heading(page, PAY)
+    await clickButton(page, PAY)
+    await clickButton(page, 'Cancel and return')
+    await waitForHeading(page, PAY)
     assert.equal((await read()).status, 'pending')
   })
 
@@ -264,51 +264,51 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     const other = await newTab()
     await other.goto(checkoutUrl)
     await payWith(page, 'card_success')
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     await choose(other, 'card')
-    await press(other, PAY)
-    await heading(other, 'Paid')
+    await clickButton(other, PAY)
+    await waitForHeading(other, 'Paid')
     assert.equal(await executions(), 1)
   })
 
   it('goes back after paying and is not asked to pay again', async (t) => {
     const { page, executions } = await open(t, { changes: { redirectUrl: undefined } })
     await payWith(page, 'card_success')
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     await page.goBack()
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     assert.equal(await executions(), 1)
   })
 
   it('goes back from a prompt and still sees the prompt', async (t) => {
     const { page, read } = await open(t)
     await payWith(page, 'mobile_timeout')
-    await heading(page, 'Check your phone')
+    await waitForHeading(page, 'Check your phone')
     await page.goBack()
-    if (await page.getByRole('button', { name: PAY }).isVisible()) await press(page, PAY)
-    await heading(page, 'Check your phone')
+    if (await page.getByRole('button', { name: PAY }).isVisible()) await clickButton(page, PAY)
+    await waitForHeading(page, 'Check your phone')
     assert.equal((await read()).attempts.length, 1)
   })
 
   it('loses the browser at the gateway, and goes on in another one', async (t) => {
     const { page, checkoutUrl, executions } = await open(t)
     await choose(page, 'card')
-    await press(page, PAY)
+    await clickButton(page, PAY)
     await page.getByText('Choose a test card').waitFor()
     await page.context().close()
     const { page: another } = await visit(t)
     await another.goto(checkoutUrl)
-    await heading(another, 'Continue on the payment page')
+    await waitForHeading(another, 'Continue on the payment page')
     await another.getByRole('link', { name: /^Continue to / }).click()
-    await press(another, PAY)
-    await heading(another, 'Paid')
+    await clickButton(another, PAY)
+    await waitForHeading(another, 'Paid')
     assert.equal(await executions(), 1)
   })
 
   it('leaves the page of the gateway by the back button and finds the way on', async (t) => {
     const { page } = await open(t)
     await choose(page, 'card')
-    await press(page, PAY)
+    await clickButton(page, PAY)
     await page.getByText('Choose a test card').waitFor()
     await page.goto(page.url().replace(/\/sandbox.*/, '/'))
     await page.goBack()
@@ -321,7 +321,7 @@ describe('the page', { concurrency: 8 }, () => {
     const { page, read, executions } = await open(t)
     await choose(page, 'mobile_success')
     await page.getByRole('button', { name: PAY }).dblclick()
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     assert.equal((await read()).attempts.length, 1)
     assert.equal(await executions(), 1)
   })
@@ -330,12 +330,12 @@ describe('the page', { concurrency: 8 }, () => {
     const { page } = await open(t)
     await choose(page, 'card')
     await page.context().setOffline(true)
-    await press(page, PAY)
+    await clickButton(page, PAY)
     await page.context().setOffline(false)
     await page.goBack()
-    await heading(page, PAY)
+    await waitForHeading(page, PAY)
     await payWith(page, 'card_success')
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
   })
 
   it('fits a narrow screen, whatever the merchant wrote', async (t) => {
@@ -365,7 +365,7 @@ it('pays over a gateway on another origin and comes back', async (t) => {
   const { page } = await visit(t, { origins: [url, gateway.url] })
   await page.goto(initiated.body.data.checkoutUrl)
   await payWith(page, 'card_success')
-  await heading(page, 'Paid')
+  await waitForHeading(page, 'Paid')
 })
 
 // These move the clock that all checkouts share, so they come last and one by one.
@@ -374,54 +374,57 @@ describe('time', () => {
   const MINUTE_MS = 60 * SECOND_MS
 
   it('ends a checkout that nobody paid, also for the one who presses Pay too late', async (t) => {
-    const { page, read, homeWith } = await open(t)
+    const { page, read, returnUrlWith } = await open(t)
     await choose(page, 'card')
     clock.advance(61 * MINUTE_MS)
     await eventually(read, ({ status }) => status === 'expired', 10_000)
-    await press(page, PAY)
-    await heading(page, 'This payment link has expired')
+    await clickButton(page, PAY)
+    await waitForHeading(page, 'This payment link has expired')
     await page.getByText('You have not been charged.').waitFor()
     await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
     await page.waitForURL(`${shop}/**`)
-    assert.equal(page.url(), homeWith('expired'))
+    assert.equal(page.url(), returnUrlWith('expired'))
   })
 
   for (const javaScript of [true, false]) {
     const manner = javaScript ? 'with' : 'without'
 
     it(`ends a prompt that nobody answered (mobile_timeout), ${manner} JavaScript`, async (t) => {
-      const { page, read, homeWith } = await open(t, { javaScript })
+      const { page, read, returnUrlWith } = await open(t, { javaScript })
       await payWith(page, 'mobile_timeout')
-      await heading(page, 'Check your phone')
+      await waitForHeading(page, 'Check your phone')
       clock.advance(5 * MINUTE_MS + SECOND_MS)
-      if (!javaScript) await press(page, 'Check status now')
-      await heading(page, PAY)
-      assert.match(await alertOf(page), /^We did not get your approval in time\. You have not been charged\./)
+      if (!javaScript) await clickButton(page, 'Check status now')
+      await waitForHeading(page, PAY)
+      assert.match(
+        await alertText(page),
+        /^We did not get your approval in time\. You have not been charged\./,
+      )
       assert.equal((await read()).attempts[0].failureCode, 'customer_timeout')
-      await press(page, 'Cancel and return')
+      await clickButton(page, 'Cancel and return')
       await page.waitForURL(`${shop}/**`)
-      assert.equal(page.url(), homeWith('abandoned'))
+      assert.equal(page.url(), returnUrlWith('abandoned'))
     })
 
     it(`shows money that came after the end (mobile_late_success), ${manner} JavaScript`, async (t) => {
-      const { page, read, executions, expiresAt, homeWith } = await open(t, { javaScript })
+      const { page, read, executions, expiresAt, returnUrlWith } = await open(t, { javaScript })
       await payWith(page, 'mobile_late_success')
-      await heading(page, 'Check your phone')
+      await waitForHeading(page, 'Check your phone')
       // The money comes two seconds after the end: time stands still until the page has shown the end.
       stoppedAt = addMs(new Date(expiresAt), SECOND_MS)
       await eventually(read, ({ status }) => status === 'expired', 10_000)
-      if (!javaScript) await press(page, 'Check status now')
-      await heading(page, 'This payment link has expired')
+      if (!javaScript) await clickButton(page, 'Check status now')
+      await waitForHeading(page, 'This payment link has expired')
       await page.getByText('If you already approved or sent money, it is matched or returned.').waitFor()
       stoppedAt = undefined
       clock.advance(120 * MINUTE_MS)
       await eventually(read, ({ status }) => status === 'successful', 10_000)
       await page.reload()
-      await heading(page, 'Paid after the time was up')
+      await waitForHeading(page, 'Paid after the time was up')
       assert.equal(await executions(), 1)
       await page.getByRole('link', { name: 'Return to Demo Shop' }).click()
       await page.waitForURL(`${shop}/**`)
-      assert.equal(page.url(), homeWith('successful'))
+      assert.equal(page.url(), returnUrlWith('successful'))
     })
   }
 })

@@ -10,21 +10,21 @@ import { createPayer } from '../support/payer.ts'
 import { testService } from '../support/service.ts'
 import { BRAND, brandedMerchant } from './brand.ts'
 import { newVisitor, startBrowser } from './browser.ts'
-import { openLanes } from './lanes.ts'
+import { createPagePool } from './page-pool.ts'
 
-const LANES = 2
+const POOL_SIZE = 2
 const DESK = { width: 1280, height: 800 }
 
 const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
 const api = await brandedMerchant(service)
 const browser = await startBrowser({ after })
-const inLane = await openLanes(browser, LANES)
+const withPage = await createPagePool(browser, POOL_SIZE)
 
 const BOOKS = { title: 'Kamusi ya Kiswahili', description: 'Nakala mbili.\nJumamosi saa nne.' }
 const OPEN = { ...BOOKS, amount: null, minAmount: 100, maxAmount: 50_000 }
 
 /** One link, or checkout of one, for every screen that there is. */
-async function setStage(): Promise<Record<string, string>> {
+async function prepareScreens(): Promise<Record<string, string>> {
   const [fixed, chosen, full, off, single] = [
     await makeLink(api, BOOKS),
     await makeLink(api, OPEN),
@@ -54,7 +54,7 @@ async function setStage(): Promise<Record<string, string>> {
   }
 }
 
-const STAGE = await setStage()
+const PREPARED = await prepareScreens()
 // What the form says is said in every language; the endings are the frame of others that are looked at in all of them.
 const FORMS = new Set([
   'an amount that the payer chooses',
@@ -63,23 +63,23 @@ const FORMS = new Set([
 ])
 const FEW: readonly Language[] = ['en', 'ar', 'am']
 
-describe('everybody can use the page of a link', { concurrency: LANES }, () => {
-  for (const [name, url] of Object.entries(STAGE)) {
+describe('everybody can use the page of a link', { concurrency: POOL_SIZE }, () => {
+  for (const [name, url] of Object.entries(PREPARED)) {
     const languages = FORMS.has(name) ? LANGUAGE_CODES : FEW
     it(`with ${name}, in ${languages.join(', ')}`, async () => {
-      const complaints: string[] = []
+      const problems: string[] = []
       for (const language of languages) {
-        const seen = await inLane(async ({ page, ask, visit }) => {
+        const seen = await withPage(async ({ page, evaluate, visit }) => {
           await visit(url, language)
-          const { complaints: found } = await ask<{ complaints: string[] }>('everything()')
+          const { problems: found } = await evaluate<{ problems: string[] }>('everything()')
           await page.emulateMedia({ colorScheme: 'dark' })
           if (language === 'en' || language === 'ar') await page.setViewportSize(DESK)
-          found.push(...(await ask(`broken(['color-contrast', 'link-in-text-block'])`)))
+          found.push(...(await evaluate(`broken(['color-contrast', 'link-in-text-block'])`)))
           return found
         })
-        complaints.push(...seen.map((complaint) => `${language}: ${complaint}`))
+        problems.push(...seen.map((problem) => `${language}: ${problem}`))
       }
-      assert.deepEqual(complaints, [])
+      assert.deepEqual(problems, [])
     })
   }
 })
@@ -97,11 +97,11 @@ async function typeInto(page: Page, name: string, text: string): Promise<void> {
   await page.keyboard.type(text)
 }
 
-describe('somebody at a keyboard', { concurrency: LANES }, () => {
+describe('somebody at a keyboard', { concurrency: POOL_SIZE }, () => {
   for (const javaScript of [true, false]) {
     it(`corrects what is wrong and pays at a link, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
       const link = await makeLink(api, OPEN)
-      const { page, complaints } = await newVisitor(t, browser, {
+      const { page, problems } = await newVisitor(t, browser, {
         javaScript,
         width: 320,
         origins: [service.url],
@@ -129,7 +129,7 @@ describe('somebody at a keyboard', { concurrency: LANES }, () => {
         .getByRole('heading', { name: `Pay KES\u00a01,250.50 to ${BRAND.displayName}`, level: 1 })
         .waitFor()
       await page.getByText('Kamusi ya Kiswahili').waitFor()
-      assert.deepEqual(complaints, [])
+      assert.deepEqual(problems, [])
     })
   }
 
@@ -138,11 +138,11 @@ describe('somebody at a keyboard', { concurrency: LANES }, () => {
     const payer = createPayer()
     const checkout = (await fillIn(payer, await payer.open(link.url))).location ?? ''
     const { reference } = await payAt({ api }, link, null)
-    const { page, complaints } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
+    const { page, problems } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
     await page.goto(checkout)
     await page.getByRole('heading', { name: 'Somebody is paying at this moment' }).waitFor()
     await api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_declined' })
     await page.getByRole('heading', { name: /^Pay KES/ }).waitFor()
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(problems, [])
   })
 })

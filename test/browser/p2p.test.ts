@@ -6,8 +6,8 @@ import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES } from '../../src/core/languages.ts'
 import { dataOf, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { createPayer, headingOf } from '../support/payer.ts'
-import { openLanes } from './lanes.ts'
-import { heading, press, startRig } from './payers.ts'
+import { createPagePool } from './page-pool.ts'
+import { clickButton, startRig, waitForHeading } from './payers.ts'
 
 const { service, shop, browser, visit } = await startRig({ after })
 // A long name in letters that break nowhere is what a narrow phone has to bear.
@@ -26,7 +26,7 @@ async function openTransfer(t: Parameters<typeof visit>[0]) {
   const payment = await requestTransfer({ redirectUrl })
   const visitor = await visit(t, NARROW)
   await visitor.page.goto(payment.checkoutUrl)
-  await heading(visitor.page, 'Send exactly SSP 5,000.00')
+  await waitForHeading(visitor.page, 'Send exactly SSP 5,000.00')
   return { ...visitor, uuid: payment.uuid, payment }
 }
 
@@ -42,34 +42,34 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
       ['5000.00', '0912345678', narration],
     )
     await page.context().grantPermissions(['clipboard-write'])
-    await press(page, 'Copy: Write this reference')
+    await clickButton(page, 'Copy: Write this reference')
     await page.getByText('Copied').first().waitFor()
-    await press(page, 'I have sent the money')
-    await heading(page, 'Another Shop is checking your transfer')
+    await clickButton(page, 'I have sent the money')
+    await waitForHeading(page, 'Another Shop is checking your transfer')
     assert.equal(await page.getByRole('button', { name: 'Pay another way' }).count(), 0)
     const [waiting] = await dataOf(api.get(`/api/v1/p2p/payments?narration=${narration}`))
     assert.deepEqual([waiting.uuid, waiting.transferStatus], [uuid, 'marked_paid'])
     await dataOf(confirm(uuid, 5000))
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     await page.waitForURL(`${redirectUrl}?reference=${payment.reference}&status=successful`)
     assert.equal((await read(uuid)).status, 'successful')
   })
 
   it('that falls short tells the payer what is missing, and ends when the rest has come', async (t) => {
     const { page, uuid } = await openTransfer(t)
-    await press(page, 'I have sent the money')
+    await clickButton(page, 'I have sent the money')
     await dataOf(confirm(uuid, 3000))
-    await heading(page, 'SSP 3,000.00 of SSP 5,000.00 arrived')
+    await waitForHeading(page, 'SSP 3,000.00 of SSP 5,000.00 arrived')
     await page.getByText('Please send the missing SSP 2,000.00').waitFor()
     await page.getByRole('button', { name: 'Copy: Amount' }).waitFor()
     await dataOf(confirm(uuid, 5000))
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
   })
 
   it('of too much is paid, and tells the payer of the excess', async (t) => {
     const { page, uuid } = await openTransfer(t)
     await dataOf(confirm(uuid, 5250.5))
-    await heading(page, 'Paid')
+    await waitForHeading(page, 'Paid')
     await page.getByText('You sent SSP 250.50 more than asked for.').waitFor()
   })
 
@@ -79,22 +79,22 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
     await page.goto(checkoutUrl)
     await page.getByRole('radio', { name: 'Bank transfer to Another Shop' }).check()
     await page.getByText('You send the money yourself').filter({ visible: true }).waitFor()
-    await press(page, /^Pay SSP/)
-    await heading(page, 'Send exactly SSP 5,000.00')
+    await clickButton(page, /^Pay SSP/)
+    await waitForHeading(page, 'Send exactly SSP 5,000.00')
     await page.getByText('0011-2233-4455-6677').waitFor()
-    await press(page, 'Pay another way')
-    await heading(page, /^Pay SSP/)
+    await clickButton(page, 'Pay another way')
+    await waitForHeading(page, /^Pay SSP/)
     await page.getByRole('radio', { name: 'Mobile money to Another Shop' }).check()
-    await press(page, /^Pay SSP/)
-    await heading(page, 'Send exactly SSP 5,000.00')
-    await press(page, 'I have sent the money')
-    await heading(page, 'Another Shop is checking your transfer')
+    await clickButton(page, /^Pay SSP/)
+    await waitForHeading(page, 'Send exactly SSP 5,000.00')
+    await clickButton(page, 'I have sent the money')
+    await waitForHeading(page, 'Another Shop is checking your transfer')
     assert.equal((await read(uuid)).instructions.network, 'm-Gurush')
   })
 })
 
 /** Each screen of such a transfer, and how its heading begins. */
-async function stageScreens(): Promise<{ url: string; begins: string }[]> {
+async function prepareScreens(): Promise<{ url: string; begins: string }[]> {
   const [open, sending, looking, short, over, rejected] = await Promise.all([
     dataOf(api.post('/api/v1/checkout/initiate-payment', p2pBody())),
     requestTransfer({ channel: 'bank_transfer' }),
@@ -120,24 +120,24 @@ async function stageScreens(): Promise<{ url: string; begins: string }[]> {
 
 describe('the screens of a transfer to the merchant', () => {
   it('can be used by everybody on the narrowest phone, in every language', async () => {
-    const screens = await stageScreens()
-    const inLane = await openLanes(browser, 2)
-    const complaints = await Promise.all(
+    const screens = await prepareScreens()
+    const withPage = await createPagePool(browser, 2)
+    const problems = await Promise.all(
       screens.flatMap(({ url }) =>
         LANGUAGE_CODES.map((language) =>
-          inLane(async ({ visit: open, ask: look }) => {
+          withPage(async ({ visit: open, evaluate }) => {
             await open(url, language)
             // The rules for screen readers and colours see the same page in every language but the mirrored one.
             const isWhole = language === 'en' || language === 'ar'
             const found = isWhole
-              ? (await look<{ complaints: string[] }>('everything()')).complaints
-              : await look('layout()')
-            return found.map((complaint) => `${language} ${url}: ${complaint}`)
+              ? (await evaluate<{ problems: string[] }>('everything()')).problems
+              : await evaluate('layout()')
+            return found.map((problem) => `${language} ${url}: ${problem}`)
           }),
         ),
       ),
     )
-    assert.deepEqual(complaints.flat(), [])
+    assert.deepEqual(problems.flat(), [])
     for (const { url, begins } of screens) {
       const page = await createPayer().open(url, { 'accept-language': 'en' })
       assert.ok(headingOf(page).startsWith(begins), headingOf(page))

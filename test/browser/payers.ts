@@ -28,7 +28,7 @@ export interface OpenedCheckout extends Visitor {
   /** How often the provider took the money. */
   executions(): Promise<number>
   /** Where the shop expects its payer back with this status. */
-  homeWith(status: string): string
+  returnUrlWith(status: string): string
 }
 
 export interface Rig {
@@ -46,20 +46,20 @@ export async function startRig(t: Cleanup, options: { clock?: Clock } = {}): Pro
   const shop = await startShop(t)
   const browser = await startBrowser(t)
 
-  const visit: Rig['visit'] = async (ending, wishes = {}) => {
-    const visitor = await newVisitor(ending, browser, { origins: [service.url, shop], ...wishes })
+  const visit: Rig['visit'] = async (ending, visitorOptions = {}) => {
+    const visitor = await newVisitor(ending, browser, { origins: [service.url, shop], ...visitorOptions })
     ending.after(async () => {
       const wanted = 'no error in the console, no broken policy, no request to a stranger'
-      assert.deepEqual(visitor.complaints, [], wanted)
+      assert.deepEqual(visitor.problems, [], wanted)
     })
     return visitor
   }
-  const open: Rig['open'] = async (ending, { changes, api = service.api, ...wishes } = {}) => {
+  const open: Rig['open'] = async (ending, { changes, api = service.api, ...visitorOptions } = {}) => {
     const body = initiateBody({ redirectUrl: `${shop}/back?cart=7#top`, ...changes })
     const initiated = await api.post('/api/v1/checkout/initiate-payment', body)
     assert.equal(initiated.http, 201, initiated.text)
     const { uuid, checkoutUrl, expiresAt, reference } = initiated.body.data
-    const visitor = await visit(ending, wishes)
+    const visitor = await visit(ending, visitorOptions)
     await visitor.page.goto(checkoutUrl)
     return {
       ...visitor,
@@ -70,19 +70,19 @@ export async function startRig(t: Cleanup, options: { clock?: Clock } = {}): Pro
       executions: async () =>
         (await api.get(`/api/v1/sandbox/executions?reference=${encodeURIComponent(reference)}`)).body.data
           .length,
-      homeWith: (status) =>
+      returnUrlWith: (status) =>
         `${shop}/back?cart=7&reference=${encodeURIComponent(reference)}&status=${status}#top`,
     }
   }
   return { service, shop, browser, visit, open }
 }
 
-export const heading = (page: Page, name: string | RegExp): Promise<void> =>
+export const waitForHeading = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole('heading', { name, level: 1 }).waitFor()
 
-export const alertOf = (page: Page): Promise<string> => page.getByRole('alert').innerText()
+export const alertText = (page: Page): Promise<string> => page.getByRole('alert').innerText()
 
-export const press = (page: Page, name: string | RegExp): Promise<void> =>
+export const clickButton = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole('button', { name }).click()
 
 export const PAY = /^Pay KES/
@@ -104,12 +104,12 @@ export async function choose(page: Page, instrument: string, phone = newPhone())
 /** From the open checkout over the gateway's page, where it has one, to the screen that follows. */
 export async function payWith(page: Page, instrument: string, phone?: string): Promise<void> {
   await choose(page, instrument, phone)
-  await press(page, PAY)
+  await clickButton(page, PAY)
   if (!instrument.startsWith('card_')) return
   await page.getByText('Choose a test card').waitFor()
   await page.getByRole('radio', { name: labelOf(instrument), exact: true }).check()
-  await press(page, PAY)
-  if (instrument === 'card_3ds') await press(page, 'Approve')
+  await clickButton(page, PAY)
+  if (instrument === 'card_3ds') await clickButton(page, 'Approve')
 }
 
 export function labelOf(instrument: string): string {

@@ -10,23 +10,23 @@ const service = await testService({ after })
 const browser = await startBrowser({ after })
 
 it('shows the API reference and asks no other server for anything', async (t) => {
-  const { page, complaints } = await newVisitor(t, browser, { origins: [service.url] })
+  const { page, problems } = await newVisitor(t, browser, { origins: [service.url] })
   await page.goto(`${service.url}/`)
   await page.getByRole('link', { name: 'Read the API reference' }).click()
   await page.getByRole('heading', { name: 'Initiate a payment' }).waitFor()
-  assert.deepEqual(complaints, [])
+  assert.deepEqual(problems, [])
 })
 
 it('explains every error where its docUrl leads', async (t) => {
-  const { page, complaints } = await newVisitor(t, browser, { origins: [service.url] })
+  const { page, problems } = await newVisitor(t, browser, { origins: [service.url] })
   const refused = await service.apiWith(undefined).get('/api/v1/wallet/balance')
   await page.goto(refused.body.error.docUrl)
   await page.getByRole('heading', { name: 'missing_api_key' }).waitFor()
-  assert.deepEqual(complaints, [])
+  assert.deepEqual(problems, [])
 })
 
 it('shows the errors readably in light and dark, also on a narrow phone', async (t) => {
-  const { page, complaints } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
+  const { page, problems } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     await page.goto(`${service.url}/docs/errors#payment_not_found`)
@@ -37,5 +37,5 @@ it('shows the errors readably in light and dark, also on a narrow phone', async 
       [],
     )
   }
-  assert.deepEqual(complaints, [])
+  assert.deepEqual(problems, [])
 })

@@ -30,7 +30,7 @@ async function startPayment(changes: Partial<Attempt> = {}) {
   return { attempt, url: started.next.url }
 }
 
-const verdictOn = async (attempt: Attempt) => {
+const outcomeOf = async (attempt: Attempt) => {
   const outcome = await rig.gateway.verify(attempt, null)
   return outcome.kind === 'declined' ? outcome.code : outcome.kind
 }
@@ -110,7 +110,7 @@ const outlineOf = (page: Page, selector: string) =>
 describe('a payer at the provider', { concurrency: 4 }, () => {
   it('pays with the keyboard alone, and sees where the focus is', async (t) => {
     const { attempt, url } = await startPayment()
-    const { page, complaints } = await visit(t, url)
+    const { page, problems } = await visit(t, url)
     await page.keyboard.press('Tab')
     assert.equal(await focused(page).getAttribute('aria-label'), labelOf('card_success'))
     await page.keyboard.press('ArrowDown')
@@ -124,8 +124,8 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.waitForURL(`${shop}/return`)
-    assert.equal(await verdictOn(attempt), 'succeeded')
-    assert.deepEqual(complaints, [])
+    assert.equal(await outcomeOf(attempt), 'succeeded')
+    assert.deepEqual(problems, [])
   })
 
   it('finds the chosen card above the button that stays in sight', async (t) => {
@@ -144,13 +144,13 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
 
   it('refuses at the bank and comes back unpaid, without JavaScript', async (t) => {
     const { attempt, url } = await startPayment()
-    const { page, complaints } = await visit(t, url, { javaScript: false })
+    const { page, problems } = await visit(t, url, { javaScript: false })
     await openApproval(page)
     await page.getByText('Visa •••• 3155').waitFor()
     await page.getByRole('button', { name: 'Refuse' }).click()
     await page.waitForURL(`${shop}/return`)
-    assert.equal(await verdictOn(attempt), 'authentication_failed')
-    assert.deepEqual(complaints, [])
+    assert.equal(await outcomeOf(attempt), 'authentication_failed')
+    assert.deepEqual(problems, [])
   })
 
   it('is told at once what is missing, and then pays', async (t) => {
@@ -160,11 +160,11 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     assert.match(await page.title(), /^Problem: /)
     // The browser itself keeps a form back in which nothing is chosen.
     await page.getByRole('button', { name: /^Pay KES/ }).click()
-    assert.equal(await verdictOn(attempt), 'pending')
+    assert.equal(await outcomeOf(attempt), 'pending')
     await page.getByLabel(labelOf('card_success'), { exact: true }).check()
     await page.getByRole('button', { name: /^Pay KES/ }).click()
     await page.waitForURL(`${shop}/return`)
-    assert.equal(await verdictOn(attempt), 'succeeded')
+    assert.equal(await outcomeOf(attempt), 'succeeded')
   })
 
   it('may cancel although nothing is chosen', async (t) => {
@@ -172,7 +172,7 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     const { page } = await visit(t, `${url}?problem=choice`)
     await page.getByRole('button', { name: 'Cancel and return' }).click()
     await page.waitForURL(`${shop}/return`)
-    assert.equal(await verdictOn(attempt), 'customer_cancelled')
+    assert.equal(await outcomeOf(attempt), 'customer_cancelled')
   })
 
   it('goes back from a session that is over', async (t) => {

@@ -9,18 +9,18 @@ import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { networksOf } from '../../src/core/networks.ts'
 import { BRAND } from './brand.ts'
 import { startBrowser } from './browser.ts'
-import { type Lane, NARROW, openLanes } from './lanes.ts'
-import { DESCRIPTION, type StagedScreen, setStage } from './stage.ts'
+import { createPagePool, NARROW, type PooledPage } from './page-pool.ts'
+import { DESCRIPTION, type PreparedScreen, prepareScreens } from './screen-harness.ts'
 
 const DESK = { width: 1280, height: 800 }
 // One more than the usual two cores: while one page waits for the service, another computes.
-const LANES = 3
+const POOL_SIZE = 3
 
 const browser = await startBrowser({ after })
-const { screens } = await setStage({ after }, await startQuietShop())
-const inLane = await openLanes(browser, LANES)
+const { screens } = await prepareScreens({ after }, await startQuietShop())
+const withPage = await createPagePool(browser, POOL_SIZE)
 // The page between ours and the provider's leads on at once.
-const inStillLane = await openLanes(browser, 1, '**/sandbox/pay/**')
+const withStaticPage = await createPagePool(browser, 1, '**/sandbox/pay/**')
 
 /** A shop that answers nothing: whoever is sent there stays where they are. */
 async function startQuietShop(): Promise<string> {
@@ -32,16 +32,16 @@ async function startQuietShop(): Promise<string> {
 }
 
 /** All that is wrong with the screen, and all that it says. */
-async function lookAt(lane: Lane, { url }: StagedScreen, language: Language) {
-  const { page, ask, visit } = lane
+async function inspect(pooledPage: PooledPage, { url }: PreparedScreen, language: Language) {
+  const { page, evaluate, visit } = pooledPage
   await visit(url, language)
-  const { complaints, words } = await ask<{ complaints: string[]; words: string[] }>('everything()')
+  const { problems, words } = await evaluate<{ problems: string[]; words: string[] }>('everything()')
   await page.emulateMedia({ colorScheme: 'dark' })
   // Two columns in each direction; the other languages would only repeat them.
   if (language === 'en' || language === 'ar') await page.setViewportSize(DESK)
   // The page is the same in both schemes; only what has to do with colour can differ.
-  complaints.push(...(await ask(`broken(['color-contrast', 'link-in-text-block'])`)))
-  return { words, complaints: complaints.map((complaint) => `${language}: ${complaint}`) }
+  problems.push(...(await evaluate(`broken(['color-contrast', 'link-in-text-block'])`)))
+  return { words, problems: problems.map((problem) => `${language}: ${problem}`) }
 }
 
 // What others wrote, and what is a code, is the same in every language.
@@ -67,26 +67,26 @@ function leftInEnglish(language: Language, english: readonly string[], words: re
     .map((text) => `${language}: "${text}" is in English`)
 }
 
-describe('everybody can use the screen', { concurrency: LANES }, () => {
+describe('everybody can use the screen', { concurrency: POOL_SIZE }, () => {
   for (const screen of screens) {
     const languages = screen.isEnglishOnly ? (['en'] as const) : LANGUAGE_CODES
     it(`"${screen.name}", in ${languages.join(', ')}`, async () => {
-      const complaints: string[] = []
+      const problems: string[] = []
       let english: string[] = []
       for (const language of languages) {
-        const choose = screen.name === 'continue' ? inStillLane : inLane
-        const seen = await choose((lane) => lookAt(lane, screen, language))
+        const choose = screen.name === 'continue' ? withStaticPage : withPage
+        const seen = await choose((pooledPage) => inspect(pooledPage, screen, language))
         if (language === 'en') english = seen.words
-        else complaints.push(...leftInEnglish(language, english, seen.words))
-        complaints.push(...seen.complaints)
+        else problems.push(...leftInEnglish(language, english, seen.words))
+        problems.push(...seen.problems)
       }
-      assert.deepEqual(complaints, [])
+      assert.deepEqual(problems, [])
       assert.ok(english.length > 3, 'the screen says something')
     })
   }
 })
 
-const screenNamed = (name: string): StagedScreen => {
+const screenNamed = (name: string): PreparedScreen => {
   const screen = screens.find((one) => one.name === name)
   assert.ok(screen, name)
   return screen
@@ -103,27 +103,27 @@ const WRONG = `<!doctype html><html lang="en"><title>Wrong</title><main><h1>Wron
 <div id="bar" style="position:fixed;bottom:0;height:200px;width:100%;background:#fff">Bar</div>
 <a id="under" href="#">Under</a></main>`
 
-describe('a reader', { concurrency: LANES }, () => {
+describe('a reader', { concurrency: POOL_SIZE }, () => {
   for (const name of ['open', 'open, a wrong phone', 'prompt, a minute later']) {
     it(`who spaces letters and lines out loses nothing of "${name}" (WCAG 1.4.12)`, async () => {
       for (const language of LANGUAGE_CODES) {
-        const complaints = await inLane(async ({ visit, ask }) => {
+        const problems = await withPage(async ({ visit, evaluate }) => {
           await visit(screenNamed(name).url, language)
-          const before = await ask<number>('height()')
-          await ask('spaceOut()')
-          assert.ok((await ask<number>('height()')) > before, 'the spacing took effect')
-          return ask('layout()')
+          const before = await evaluate<number>('height()')
+          await evaluate('spaceOut()')
+          assert.ok((await evaluate<number>('height()')) > before, 'the spacing took effect')
+          return evaluate('layout()')
         })
-        assert.deepEqual(complaints, [], language)
+        assert.deepEqual(problems, [], language)
       }
     })
   }
 
   it('from right to left reads amounts, numbers and codes from left to right', async () => {
     const read = async (name: string) =>
-      inLane(async ({ visit, ask }) => {
+      withPage(async ({ visit, evaluate }) => {
         await visit(screenNamed(name).url, 'ar')
-        return ask<{ text: string; isInOrder: boolean }[]>('ordered()')
+        return evaluate<{ text: string; isInOrder: boolean }[]>('ordered()')
       })
     const wanted = {
       open: [/^KES\u00a01,250\.50$/, /^ref-/, /^0712 123 456$/],
@@ -153,10 +153,14 @@ describe('a reader', { concurrency: LANES }, () => {
   })
 
   it('of a page that is wrong in every way is told so', async () => {
-    const complaints = await inLane(async ({ page, ask }) => {
+    const problems = await withPage(async ({ page, evaluate }) => {
       await page.setViewportSize(NARROW)
       await page.goto(`data:text/html;charset=utf-8,${encodeURIComponent(WRONG)}`)
-      return [...(await ask('layout()')), ...(await ask('mirrored()')), ...(await ask('broken()'))].join('\n')
+      return [
+        ...(await evaluate('layout()')),
+        ...(await evaluate('mirrored()')),
+        ...(await evaluate('broken()')),
+      ].join('\n')
     })
     for (const wrong of [
       /the page is 708 wide in 320/,
@@ -172,6 +176,6 @@ describe('a reader', { concurrency: LANES }, () => {
       /color-contrast:/,
       /label:/,
     ])
-      assert.match(complaints, wrong)
+      assert.match(problems, wrong)
   })
 })

@@ -59,7 +59,7 @@ interface Received {
   bytes: number
 }
 
-interface Scale {
+interface MeasuredPage {
   language: Language
   page: Page
   /** Every answer so far, in the order in which they were complete. */
@@ -67,18 +67,18 @@ interface Scale {
 }
 
 /** A browser that was never here, and everything it receives. */
-async function openScale(t: TestContext, language: Language): Promise<Scale> {
+async function openMeasuredPage(t: TestContext, language: Language): Promise<MeasuredPage> {
   const context = await browser.newContext({ locale: language, viewport: { width: 390, height: 844 } })
   context.setDefaultTimeout(30_000)
-  const strange: string[] = []
-  context.on('console', (message) => strange.push(message.text()))
-  context.on('weberror', (error) => strange.push(String(error.error())))
+  const unexpected: string[] = []
+  context.on('console', (message) => unexpected.push(message.text()))
+  context.on('weberror', (error) => unexpected.push(String(error.error())))
   context.on('request', (request) => {
-    if (new URL(request.url()).origin !== service.url) strange.push(request.url())
+    if (new URL(request.url()).origin !== service.url) unexpected.push(request.url())
   })
   t.after(async () => {
     await context.close()
-    assert.deepEqual(strange, [], 'nothing in the console, nobody else is asked')
+    assert.deepEqual(unexpected, [], 'nothing in the console, nobody else is asked')
   })
   const page = await context.newPage()
   const session = await context.newCDPSession(page)
@@ -110,7 +110,7 @@ const bytesOf = (received: readonly Received[], part: string) =>
 const press = (page: Page, action: string) => page.locator(`form[action$="${action}"] button`).click()
 
 /** From the open checkout to the wait for the money: three screens. */
-const WAYS: Record<'phone' | 'transfer', (page: Page) => Promise<void>> = {
+const FLOWS: Record<'phone' | 'transfer', (page: Page) => Promise<void>> = {
   async phone(page) {
     await page.goto(await newCheckout())
     await page.locator('#way-mobile_money').check()
@@ -139,7 +139,7 @@ async function receivePayment(page: Page): Promise<void> {
 describe('the first view comes with the first window of the network, logo and script included', () => {
   for (const language of LANGUAGE_CODES) {
     it(`in ${language}`, async (t) => {
-      const { page, received } = await openScale(t, language)
+      const { page, received } = await openMeasuredPage(t, language)
       await page.goto(await newCheckout(), { waitUntil: 'networkidle' })
       const [html, script, logo] = ['/pay/', '.js', '/logos/'].map((part) => bytesOf(received, part))
       const all = sum(received)
@@ -154,14 +154,14 @@ describe('the first view comes with the first window of the network, logo and sc
   }
 })
 
-for (const [name, goThere] of Object.entries(WAYS)) {
+for (const [name, runFlow] of Object.entries(FLOWS)) {
   it(`a payer by ${name} sees five screens for little, in every language`, async (t) => {
-    const scales = await Promise.all(LANGUAGE_CODES.map((language) => openScale(t, language)))
-    await Promise.all(scales.map(({ page }) => goThere(page)))
+    const measuredPages = await Promise.all(LANGUAGE_CODES.map((language) => openMeasuredPage(t, language)))
+    await Promise.all(measuredPages.map(({ page }) => runFlow(page)))
     // The money comes two seconds after the start, for all of them at once.
     clock.advance(3_000)
-    await Promise.all(scales.map(({ page }) => receivePayment(page)))
-    for (const { language, received } of scales) {
+    await Promise.all(measuredPages.map(({ page }) => receivePayment(page)))
+    for (const { language, received } of measuredPages) {
       const polls = received.filter(({ url }) => url.endsWith('/status'))
       const all = sum(received)
       t.diagnostic(

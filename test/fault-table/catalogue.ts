@@ -14,7 +14,7 @@ export interface FaultGroup {
   faults: Fault[]
 }
 
-export const FAULTS: readonly FaultGroup[] = [
+export const FAULT_GROUPS: readonly FaultGroup[] = [
   {
     title: 'A process dies',
     faults: [

@@ -1,7 +1,7 @@
 // docs/faults.md, written from the names of the tests, so that it says what is tested and nothing else.
 
 import { codeLines, isTest, type TreeFile } from '../tidy/tree.ts'
-import { FAULTS, type Fault, type FaultGroup } from './catalogue.ts'
+import { FAULT_GROUPS, type Fault, type FaultGroup } from './catalogue.ts'
 
 export interface NamedTest {
   path: string
@@ -42,7 +42,7 @@ function plainName(name: string): string {
 /** What is wrong with the catalogue: faults without test and reason, reasons beside tests, ids that nobody knows. */
 export function findGaps(tests: readonly NamedTest[]): string[] {
   const named = new Set(tests.flatMap(({ ids }) => ids))
-  const faults = FAULTS.flatMap((group) => group.faults)
+  const faults = FAULT_GROUPS.flatMap((group) => group.faults)
   const known = new Set(faults.map(({ id }) => id))
   return [
     ...faults
@@ -56,15 +56,15 @@ export function findGaps(tests: readonly NamedTest[]): string[] {
 }
 
 export function renderFaults(tests: readonly NamedTest[]): string {
-  const covered = FAULTS.flatMap(({ faults }) => faults).filter((one) => !one.uncovered).length
+  const covered = FAULT_GROUPS.flatMap(({ faults }) => faults).filter((one) => !one.uncovered).length
   return [
     '# Faults',
     '',
     'What can go wrong, what happens then, and the tests that show it. Written by `npm run faults` from the names of the',
     'tests; `npm test` fails when it is stale, when a fault has neither a test nor a reason, and when a test fails.',
-    `${covered} of ${FAULTS.flatMap(({ faults }) => faults).length} faults have tests.`,
+    `${covered} of ${FAULT_GROUPS.flatMap(({ faults }) => faults).length} faults have tests.`,
     '',
-    ...FAULTS.flatMap((group) => renderGroup(group, tests)),
+    ...FAULT_GROUPS.flatMap((group) => renderGroup(group, tests)),
   ].join('\n')
 }
 
@@ -74,19 +74,19 @@ function renderGroup({ title, faults }: FaultGroup, tests: readonly NamedTest[])
     '',
     '| id | what goes wrong | what happens | shown by |',
     '|---|---|---|---|',
-    ...faults.map((one) => `| ${one.id} | ${one.fault} | ${one.expected} | ${shownBy(one, tests)} |`),
+    ...faults.map((one) => `| ${one.id} | ${one.fault} | ${one.expected} | ${coveredBy(one, tests)} |`),
     '',
   ]
 }
 
-const MOST_NAMES = 4
+const MAX_NAMES = 4
 
-function shownBy({ id, uncovered }: Fault, tests: readonly NamedTest[]): string {
+function coveredBy({ id, uncovered }: Fault, tests: readonly NamedTest[]): string {
   if (uncovered) return `No test: ${uncovered}`
   const own = tests.filter(({ ids }) => ids.includes(id))
-  const told = own.slice(0, MOST_NAMES).map(({ path, name }) => `[${escaped(name)}](../${path})`)
-  const left = own.length - told.length
-  return [...told, ...(left > 0 ? [`and ${left} more`] : [])].join('<br>')
+  const shown = own.slice(0, MAX_NAMES).map(({ path, name }) => `[${escaped(name)}](../${path})`)
+  const left = own.length - shown.length
+  return [...shown, ...(left > 0 ? [`and ${left} more`] : [])].join('<br>')
 }
 
 function escaped(name: string): string {

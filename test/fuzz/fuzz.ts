@@ -10,11 +10,11 @@ import {
   type DocumentedOperation,
   operationsOf,
 } from '../support/openapi.ts'
+import { buildRequest, type Client, createClient, type SentRequest, type TimedResponse } from './client.ts'
 import type { Kind, Plan } from './plan.ts'
 import { createPool, type Pool } from './pool.ts'
 import { planOf } from './requests.ts'
-import { type Answered, type Client, createClient, type Sent, written } from './sending.ts'
-import { createVerdicts, type Verdicts } from './verdict.ts'
+import { createResponseChecks, type ResponseChecks } from './response-checks.ts'
 
 export interface Target {
   url: string
@@ -38,9 +38,9 @@ export interface FuzzOptions {
 
 export interface Defect {
   operation: string
-  complaint: string
-  /** In which way the request was broken. */
-  broken: readonly string[]
+  problem: string
+  /** In which way the request was mutations. */
+  mutations: readonly string[]
   request: string
 }
 
@@ -57,37 +57,39 @@ export interface Report {
 }
 
 /** Beside each other: enough to keep two cores busy, few enough that a request waits for its own work. */
-const LANES = 12
+const WORKERS = 12
 const SLOW_MS = 1_000
 const FOREIGN = 'Foreigner'
 
 export async function fuzz(document: Document, target: Target, options: FuzzOptions): Promise<Report> {
   const operations = operationsOf(document)
-  const client = createClient(target.url, LANES)
+  const client = createClient(target.url, WORKERS)
   try {
-    const pool = await filledPool(operations, target)
-    const gun = createGun(
+    const pool = await seedPool(operations, target)
+    const sender = createRequestSender(
       client,
       target,
       pool,
-      createVerdicts(createResponseValidator(document), FOREIGN),
+      createResponseChecks(createResponseValidator(document), FOREIGN),
       options,
     )
     const defects = createDefects()
     const wanted = operations.filter(({ name }) => name.includes(options.only ?? ''))
     const plans = fc.oneof(...wanted.map(planOf))
-    const share = Math.ceil(options.requests / LANES)
-    const lanes = Array.from({ length: LANES }, (_, lane) => lane + options.seed * LANES)
-    await Promise.all(lanes.map((seed) => runLane(gun.shoot, defects, plans, { seed, share })))
-    const slow = await gun.askSlowOnesAlone()
-    const unreached = wanted.map(({ name }) => name).filter((name) => !gun.reached.has(name))
-    return { ...gun.counts, seed: options.seed, defects: defects.all(), unreached, slow }
+    const share = Math.ceil(options.requests / WORKERS)
+    const workerSeeds = Array.from({ length: WORKERS }, (_, worker) => worker + options.seed * WORKERS)
+    await Promise.all(
+      workerSeeds.map((seed) => runWorker(sender.sendAndCheck, defects, plans, { seed, share })),
+    )
+    const slow = await sender.retrySlowAlone()
+    const unreached = wanted.map(({ name }) => name).filter((name) => !sender.reached.has(name))
+    return { ...sender.counts, seed: options.seed, defects: defects.all(), unreached, slow }
   } finally {
     await client.close()
   }
 }
 
-async function filledPool(operations: DocumentedOperation[], { api, other, key }: Target): Promise<Pool> {
+async function seedPool(operations: DocumentedOperation[], { api, other, key }: Target): Promise<Pool> {
   // The key that asks must not be revoked by what it asks.
   const pool = createPool(operations, new Set([key.split('_')[2] ?? '']))
   const theirs = await makeOneOfEverything(other, FOREIGN)
@@ -100,41 +102,41 @@ async function filledPool(operations: DocumentedOperation[], { api, other, key }
   const verify = operations.find(({ name }) => name === 'GET /api/v1/checkout/verify-payment')
   for (const reference of [ours.reference, ours.openReference]) {
     const address = `/api/v1/checkout/verify-payment?reference=${reference}`
-    if (verify) pool.harvest(verify, address, (await api.get(address)).body)
+    if (verify) pool.collect(verify, address, (await api.get(address)).body)
   }
   return pool
 }
 
-type Shoot = (plan: Plan) => Promise<Defect | undefined>
+type SendAndCheck = (plan: Plan) => Promise<Defect | undefined>
 
-interface Gun {
+interface RequestSender {
   counts: Pick<Report, 'requests' | 'kinds' | 'statuses'>
   reached: ReadonlySet<string>
-  shoot: Shoot
+  sendAndCheck: SendAndCheck
   /** What took long beside others may only have waited for them; what takes long alone is slow. */
-  askSlowOnesAlone(): Promise<Report['slow']>
+  retrySlowAlone(): Promise<Report['slow']>
 }
 
-function createGun(
+function createRequestSender(
   client: Client,
   target: Target,
   pool: Pool,
-  verdicts: Verdicts,
+  checks: ResponseChecks,
   options: FuzzOptions,
-): Gun {
+): RequestSender {
   const { key } = target
-  const counts: Gun['counts'] = {
+  const counts: RequestSender['counts'] = {
     requests: 0,
     kinds: { valid: 0, 'nearly valid': 0, hostile: 0 },
     statuses: {},
   }
   const reached = new Set<string>()
   const slow: Plan[] = []
-  const ask = async (plan: Plan) => {
-    const sent = written(plan, pool, key)
+  const sendPlan = async (plan: Plan) => {
+    const sent = buildRequest(plan, pool, key)
     return { sent, answer: await client.send(sent) }
   }
-  const note = (plan: Plan, { http, tookMs }: Answered): void => {
+  const countResponse = (plan: Plan, { http, tookMs }: TimedResponse): void => {
     counts.requests += 1
     counts.kinds[plan.kind] += 1
     counts.statuses[http] = (counts.statuses[http] ?? 0) + 1
@@ -144,28 +146,28 @@ function createGun(
   return {
     counts,
     reached,
-    async shoot(plan) {
-      const sent = written(plan, pool, key)
+    async sendAndCheck(plan) {
+      const sent = buildRequest(plan, pool, key)
       const answer = await client.send(sent).catch((error: Error) => error)
       if (answer instanceof Error) {
         counts.requests += 1
         return defectOf(plan, sent, `no answer: ${answer.message}`)
       }
-      note(plan, answer)
+      countResponse(plan, answer)
       if (answer.http < 300 && plan.kind === 'valid') {
         reached.add(plan.operation.name)
-        pool.harvest(plan.operation, sent.address, answer.body)
+        pool.collect(plan.operation, sent.address, answer.body)
       }
-      const complaint = verdicts.complaintAbout(plan, sent, answer)
-      if (complaint === undefined) return undefined
+      const problem = checks.findProblem(plan, sent, answer)
+      if (problem === undefined) return undefined
       const logged = answer.http >= 500 ? target.logOf(answer.headers.get('x-request-id') ?? '') : ''
-      return defectOf(plan, sent, [complaint, logged].join(' '))
+      return defectOf(plan, sent, [problem, logged].join(' '))
     },
-    async askSlowOnesAlone() {
+    async retrySlowAlone() {
       const alone: Defect[] = []
       for (const plan of slow) {
-        const { sent, answer } = await ask(plan)
-        const again = answer.tookMs > SLOW_MS ? await ask(plan) : { answer }
+        const { sent, answer } = await sendPlan(plan)
+        const again = answer.tookMs > SLOW_MS ? await sendPlan(plan) : { answer }
         const took = Math.round(Math.min(answer.tookMs, again.answer.tookMs))
         if (took > SLOW_MS) alone.push(defectOf(plan, sent, `takes ${took} ms alone`))
       }
@@ -191,42 +193,47 @@ function createDefects(): Defects {
 }
 
 /** Two answers that are wrong in the same way, whatever ids and numbers they have. */
-function signatureOf({ operation, complaint }: Defect): string {
-  return `${operation} ${complaint.replaceAll(/[0-9a-f]{4,}|\d+/g, '#').slice(0, 100)}`
+function signatureOf({ operation, problem }: Defect): string {
+  return `${operation} ${problem.replaceAll(/[0-9a-f]{4,}|\d+/g, '#').slice(0, 100)}`
 }
 
-function defectOf(plan: Plan, { method, address, headers, body, bytes }: Sent, complaint: string): Defect {
+function defectOf(
+  plan: Plan,
+  { method, address, headers, body, bytes }: SentRequest,
+  problem: string,
+): Defect {
   const { 'x-api-key': _secret, ...shown } = headers
   const request =
     bytes === undefined ? { method, address, headers: shown, body: body?.toString() } : { bytes }
-  const { broken } = plan
+  const { mutations } = plan
   return {
     operation: plan.operation.name,
-    complaint: cut(complaint),
-    broken,
+    problem: cut(problem),
+    mutations,
     request: cut(JSON.stringify(request)),
   }
 }
 
 const cut = (text: string) => (text.length > 1_500 ? `${text.slice(0, 1_500)}…` : text)
 
-/** One after the other, until the lane has had its share; what is found is shrunk on the spot. */
-async function runLane(
-  shoot: Shoot,
+/** One after the other, until the worker has had its share; what is found is shrunk on the spot. */
+async function runWorker(
+  sendAndCheck: SendAndCheck,
   defects: Defects,
   plans: fc.Arbitrary<Plan>,
   { seed, share }: { seed: number; share: number },
 ): Promise<void> {
   for (let done = 0; done < share; ) {
-    let hunted: string | undefined
+    let shrinkingSignature: string | undefined
     const property = fc.asyncProperty(plans, async (plan) => {
-      const defect = await shoot(plan)
+      const defect = await sendAndCheck(plan)
       done += 1
       if (!defect) return
-      if (hunted === undefined && !defects.isKnown(defect)) hunted = signatureOf(defect)
-      if (hunted !== signatureOf(defect)) return
+      if (shrinkingSignature === undefined && !defects.isKnown(defect))
+        shrinkingSignature = signatureOf(defect)
+      if (shrinkingSignature !== signatureOf(defect)) return
       defects.keep(defect)
-      throw new Error(defect.complaint)
+      throw new Error(defect.problem)
     })
     await fc.check(property, { seed: seed + done, numRuns: share - done })
   }

@@ -27,18 +27,18 @@ const options = parseOptions(HELP, {
 const requests = parsePositiveInteger('requests', options.requests)
 const seed = parsePositiveInteger('seed', options.seed)
 
-const ends: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 try {
   process.stderr.write(`Seed ${seed}\n`)
-  const target = await startTarget({ after: (end) => void ends.push(end) })
+  const target = await startTarget({ after: (end) => void cleanups.push(end) })
   const onProgress = createProgress(requests)
-  tell(await fuzz(target.document, target, { requests, seed, onProgress, only: options.only }))
-  await target.requireHealth()
+  printReport(await fuzz(target.document, target, { requests, seed, onProgress, only: options.only }))
+  await target.assertHealthy()
 } finally {
-  for (const end of ends) await end()
+  for (const end of cleanups) await end()
 }
 
-function tell(report: Report): void {
+function printReport(report: Report): void {
   const { defects, unreached, slow } = report
   const isBroken = defects.length + unreached.length + slow.alone.length > 0
   process.stdout.write(
@@ -53,8 +53,8 @@ function tableOf({ requests, seed, kinds, statuses, defects, unreached, slow }: 
       .map(([name, count]) => `${name}: ${count}`)
       .join('   ')
   const found = [...defects, ...slow.alone].map(
-    ({ operation, complaint, broken, request }) =>
-      `\n✖ ${operation} (${broken.join(', ') || 'valid'})\n  ${complaint}\n  ${request}\n`,
+    ({ operation, problem, mutations, request }) =>
+      `\n✖ ${operation} (${mutations.join(', ') || 'valid'})\n  ${problem}\n  ${request}\n`,
   )
   return [
     `${requests} requests, seed ${seed}\n`,

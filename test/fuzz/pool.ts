@@ -3,19 +3,22 @@
 import { isObject } from '../support/fields.ts'
 import { idOf, itemTemplateOf } from '../support/one-of-everything.ts'
 import type { DocumentedOperation } from '../support/openapi.ts'
-import type { Pick } from './values.ts'
+import type { PoolValue } from './values.ts'
 
 export interface Pool {
   add(name: string, value: unknown): void
-  find(pick: Pick): unknown
+  find(pick: PoolValue): unknown
   /** Takes from the answer of an operation what later requests can ask about. */
-  harvest(operation: DocumentedOperation, path: string, body: unknown): void
+  collect(operation: DocumentedOperation, path: string, body: unknown): void
 }
 
 // The newest are the ones about which something can still happen.
 const KEPT = 100
 
-export function createPool(operations: readonly DocumentedOperation[], spared: ReadonlySet<string>): Pool {
+export function createPool(
+  operations: readonly DocumentedOperation[],
+  excludedIds: ReadonlySet<string>,
+): Pool {
   const values = new Map<string, unknown[]>()
   const templates = new Set(operations.map(itemTemplateOf))
   const add: Pool['add'] = (name, value) => {
@@ -25,8 +28,8 @@ export function createPool(operations: readonly DocumentedOperation[], spared: R
   }
   const addRecord = (operation: DocumentedOperation, path: string, record: Record<string, unknown>): void => {
     const id = idOf(record)
-    if (id !== undefined && !spared.has(id)) addItem(operation, path, id)
-    for (const [name, value] of facts(record)) add(name, value)
+    if (id !== undefined && !excludedIds.has(id)) addItem(operation, path, id)
+    for (const [name, value] of reusableValues(record)) add(name, value)
   }
   const addItem = (operation: DocumentedOperation, path: string, id: string): void => {
     const template = [...templates].find(
@@ -43,7 +46,7 @@ export function createPool(operations: readonly DocumentedOperation[], spared: R
       const kept = values.get(from) ?? []
       return kept[kept.length - 1 - (at % Math.max(kept.length, 1))]
     },
-    harvest(operation, address, body) {
+    collect(operation, address, body) {
       if (!isObject(body)) return
       const [path = '', query = ''] = address.split('?')
       for (const record of [body.data].flat().filter(isObject)) addRecord(operation, path, record)
@@ -68,7 +71,7 @@ const PLAIN_NAMES: Readonly<Record<string, string>> = {
 }
 
 /** What a payment's record offers: its reference, by what can be done to it, and a method that can be charged again. */
-function* facts(record: Record<string, unknown>): Iterable<[string, unknown]> {
+function* reusableValues(record: Record<string, unknown>): Iterable<[string, unknown]> {
   const { reference, status, customer, paymentMethod, sourceCurrency: currency } = record
   if (typeof reference !== 'string' || !isObject(customer)) return
   const address = `/api/v1/sandbox/payments/${encodeURIComponent(reference)}`

@@ -7,12 +7,12 @@ const LINE_EVERY_MS = 10_000
 export function createProgress(total: number): (done: number) => void {
   const { stderr } = process
   const startedAt = performance.now()
-  let toldAt = startedAt
+  let reportedAtMs = startedAt
   return (done) => {
     const now = performance.now()
     const isLast = done === total
-    if (!isLast && now - toldAt < (stderr.isTTY ? TERMINAL_EVERY_MS : LINE_EVERY_MS)) return
-    toldAt = now
+    if (!isLast && now - reportedAtMs < (stderr.isTTY ? TERMINAL_EVERY_MS : LINE_EVERY_MS)) return
+    reportedAtMs = now
     const perSecond = (done / (now - startedAt)) * 1_000
     const left = Math.max(0, Math.ceil((total - done) / Math.max(perSecond, 1)))
     const words = `${done} of ${total}, ${Math.round(perSecond)} per second, ${clockOf(left)} left`

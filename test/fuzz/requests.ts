@@ -4,18 +4,24 @@ import fc from 'fast-check'
 import { bodySchemaOf, exampleOf, fieldsOf, parametersOf } from '../support/fields.ts'
 import { itemTemplateOf } from '../support/one-of-everything.ts'
 import type { Document, DocumentedOperation } from '../support/openapi.ts'
-import { addressBreaks, byteBreaks, headerBreaks, itemBreaks, queryBreaks } from './address-breaks.ts'
-import { fieldBreaks, textBreaks } from './body-breaks.ts'
-import type { Break, Plan } from './plan.ts'
-import { Fresh, fitting, type Pick, picked } from './values.ts'
+import {
+  addressMutations,
+  byteMutations,
+  headerMutations,
+  itemMutations,
+  queryMutations,
+} from './address-mutations.ts'
+import { fieldMutations, textMutations } from './body-mutations.ts'
+import type { Mutation, Plan } from './plan.ts'
+import { fromPool, type PoolValue, UniqueName, validValue } from './values.ts'
 
 /** Any request to the operation. */
 export function planOf(operation: DocumentedOperation): fc.Arbitrary<Plan> {
   const valid = validPlan(operation)
-  const breaking = breaksOf(operation)
-  const nearly = fc.tuple(valid, breaking).map(([plan, change]) => change({ ...plan, kind: 'nearly valid' }))
+  const mutations = mutationsOf(operation)
+  const nearly = fc.tuple(valid, mutations).map(([plan, change]) => change({ ...plan, kind: 'nearly valid' }))
   const hostile = fc
-    .tuple(valid, fc.array(breaking, { minLength: 2, maxLength: 4 }))
+    .tuple(valid, fc.array(mutations, { minLength: 2, maxLength: 4 }))
     .map(([plan, changes]): Plan => {
       const broken = changes.reduce((so, change) => change(so), plan)
       // One break may undo another, so nothing is known of the result.
@@ -28,17 +34,17 @@ export function planOf(operation: DocumentedOperation): fc.Arbitrary<Plan> {
   )
 }
 
-function breaksOf(operation: DocumentedOperation): fc.Arbitrary<Break> {
+function mutationsOf(operation: DocumentedOperation): fc.Arbitrary<Mutation> {
   const fields = fieldsOf(bodySchemaOf(operation))
   const queries = parametersOf(operation, 'query')
   return fc.oneof(
-    { weight: 3, arbitrary: headerBreaks(operation) },
-    { weight: 2, arbitrary: addressBreaks },
-    { weight: 1, arbitrary: byteBreaks },
-    ...(fields.length > 0 ? [{ weight: 10, arbitrary: fieldBreaks(fields) }] : []),
-    ...(fields.length > 0 ? [{ weight: 4, arbitrary: textBreaks }] : []),
-    ...(queries.length > 0 ? [{ weight: 6, arbitrary: queryBreaks(operation) }] : []),
-    ...(itemTemplateOf(operation) ? [{ weight: 4, arbitrary: itemBreaks(operation) }] : []),
+    { weight: 3, arbitrary: headerMutations(operation) },
+    { weight: 2, arbitrary: addressMutations },
+    { weight: 1, arbitrary: byteMutations },
+    ...(fields.length > 0 ? [{ weight: 10, arbitrary: fieldMutations(fields) }] : []),
+    ...(fields.length > 0 ? [{ weight: 4, arbitrary: textMutations }] : []),
+    ...(queries.length > 0 ? [{ weight: 6, arbitrary: queryMutations(operation) }] : []),
+    ...(itemTemplateOf(operation) ? [{ weight: 4, arbitrary: itemMutations(operation) }] : []),
   )
 }
 
@@ -53,16 +59,16 @@ function validPlan(operation: DocumentedOperation): fc.Arbitrary<Plan> {
   const parts = fc.record({
     item: itemOf(operation),
     query: queryOf(operation),
-    next: isPaged(operation) ? sometimes(picked(`next ${operation.path}`)) : fc.constant(undefined),
+    next: isPaged(operation) ? sometimes(fromPool(`next ${operation.path}`)) : fc.constant(undefined),
     headers: headersOf(operation),
     body: bodyOf(operation),
-    merged: merged ? picked(merged) : fc.constant(undefined),
+    merged: merged ? fromPool(merged) : fc.constant(undefined),
   })
   return parts.map((made) => ({
     ...made,
     operation,
     kind: 'valid',
-    broken: [],
+    mutations: [],
     method: operation.method,
     tail: operation.path.slice(itemTemplateOf(operation)?.length ?? 0),
     rawQuery: '',
@@ -84,7 +90,8 @@ function queryOf(operation: DocumentedOperation): fc.Arbitrary<[string, unknown]
   // A cursor alone fits no list: it comes with the rest of its address, as the next page.
   const parameters = parametersOf(operation, 'query').filter(({ name }) => name !== 'cursor')
   const fields = parameters.map(
-    ({ name, schema }) => [name, name === 'reference' ? picked('reference') : fitting(name, schema)] as const,
+    ({ name, schema }) =>
+      [name, name === 'reference' ? fromPool('reference') : validValue(name, schema)] as const,
   )
   const requiredKeys: string[] = parameters.filter(({ required }) => required).map(({ name }) => name)
   return fc
@@ -99,16 +106,16 @@ const REFERENCES: Readonly<Record<string, string>> = {
   reverse: 'paid reference',
 }
 
-function itemOf(operation: DocumentedOperation): fc.Arbitrary<Pick | undefined> {
+function itemOf(operation: DocumentedOperation): fc.Arbitrary<PoolValue | undefined> {
   const template = itemTemplateOf(operation)
   if (template === undefined) return fc.constant(undefined)
   const verb = operation.path.split('/').at(-1) ?? ''
-  return picked(template.endsWith('{reference}') ? (REFERENCES[verb] ?? 'open') : `item ${template}`)
+  return fromPool(template.endsWith('{reference}') ? (REFERENCES[verb] ?? 'open') : `item ${template}`)
 }
 
 function headersOf({ method }: DocumentedOperation): fc.Arbitrary<Record<string, unknown>> {
   const key = fc.oneof(
-    { weight: 4, arbitrary: fc.constant(new Fresh()) },
+    { weight: 4, arbitrary: fc.constant(new UniqueName()) },
     { weight: 1, arbitrary: fc.nat({ max: 20 }).map((number) => `again-${number}`) },
   )
   const requestId = fc.nat().map((number) => `fuzz-${String(number).padStart(8, '0')}`)
@@ -122,8 +129,8 @@ function bodyOf(operation: DocumentedOperation): fc.Arbitrary<unknown> {
   const example = exampleOf(operation)
   return fc.oneof(
     // Like the example, in which everything is known to go together, but with names of its own.
-    { weight: 3, arbitrary: fitting('', schema).map((made) => likeExample(example, made)) },
-    { weight: 1, arbitrary: fitting('', schema) },
+    { weight: 3, arbitrary: validValue('', schema).map((made) => likeExample(example, made)) },
+    { weight: 1, arbitrary: validValue('', schema) },
   )
 }
 

@@ -13,7 +13,7 @@ export interface RunningTarget extends Target {
   /** As it is served. */
   document: Document
   /** Fails if the process has died, has logged a mistake of its own, or left the books wrong. */
-  requireHealth(): Promise<void>
+  assertHealthy(): Promise<void>
 }
 
 export async function startTarget(t: Cleanup): Promise<RunningTarget> {
@@ -23,11 +23,11 @@ export async function startTarget(t: Cleanup): Promise<RunningTarget> {
     for (const stop of stops) await stop()
   })
   const databaseUrl = await testDatabaseUrl(t)
-  const ofProcess: Cleanup = { after: (stop) => void stops.push(stop) }
-  const running = await startProcess(ofProcess, ['serve'], {
+  const processCleanup: Cleanup = { after: (stop) => void stops.push(stop) }
+  const running = await startProcess(processCleanup, ['serve'], {
     PORT: '0',
     DATABASE_URL: databaseUrl,
-    COWRY_DATA_DIR: await tempFolder(ofProcess, 'fuzz'),
+    COWRY_DATA_DIR: await tempFolder(processCleanup, 'fuzz'),
     COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
     COWRY_RATE_LIMIT: '0',
     COWRY_PROMPTS_PER_NUMBER: '0',
@@ -46,13 +46,13 @@ export async function startTarget(t: Cleanup): Promise<RunningTarget> {
         .split('\n')
         .filter((line) => line.includes(requestId))
         .join('\n'),
-    async requireHealth() {
+    async assertHealthy() {
       assert.equal((await api.get('/healthz')).http, 200)
-      const mistakes = running
+      const loggedErrors = running
         .errors()
         .split('\n')
         .filter((line) => /"level":(?:50|60)/.test(line))
-      assert.deepEqual(mistakes, [], 'the service logged no mistake of its own')
+      assert.deepEqual(loggedErrors, [], 'the service logged no mistake of its own')
       const db = connectDb({ url: databaseUrl, poolSize: 1 })
       try {
         await assertInvariants({ db })

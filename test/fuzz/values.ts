@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Document } from '../support/openapi.ts'
 
 /** A value that is only known when the request is sent: something that an earlier answer named. */
-export class Pick {
+export class PoolValue {
   readonly from: string
   readonly at: number
 
@@ -15,10 +15,10 @@ export class Pick {
 }
 
 /** A name that nobody has used. */
-export class Fresh {}
+export class UniqueName {}
 
 /** JSON as it is written, for what no value can say: -0, 1e400. */
-export class Raw {
+export class RawJson {
   readonly text: string
 
   constructor(text: string) {
@@ -26,7 +26,7 @@ export class Raw {
   }
 }
 
-export const picked = (from: string) => fc.nat({ max: 1_000 }).map((at) => new Pick(from, at))
+export const fromPool = (from: string) => fc.nat({ max: 1_000 }).map((at) => new PoolValue(from, at))
 
 const EMAILS = Array.from({ length: 10 }, (_, index) => `payer${index}@example.com`)
 // Those that end at once: the others are slow on purpose, or lose the provider's answer.
@@ -49,15 +49,15 @@ const amount = fc.oneof(
   fc.integer({ min: 1, max: 2_000 }),
   fc.integer({ min: 1, max: 200_000 }).map((minor) => minor / 100),
 )
-const shortAgo = fc
+const pastTime = fc
   .integer({ min: 0, max: 59 })
   .map((second) => `2026-03-14T08:00:${String(second).padStart(2, '0')}Z`)
 
 /** What fits a field by its name, where its schema does not say enough. */
-const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
+const VALUES_BY_FIELD: Record<string, fc.Arbitrary<unknown>> = {
   reference: fc.oneof(
-    { weight: 6, arbitrary: fc.constant(new Fresh()) },
-    { weight: 1, arbitrary: picked('reference') },
+    { weight: 6, arbitrary: fc.constant(new UniqueName()) },
+    { weight: 1, arbitrary: fromPool('reference') },
   ),
   email: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...EMAILS) },
@@ -67,18 +67,18 @@ const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
   minAmount: fc.integer({ min: 1, max: 10 }),
   maxAmount: fc.integer({ min: 10, max: 100 }),
   receivedAmount: fc.constantFrom(5000, 5000, 1, 4999.99, 6000),
-  recurringToken: picked('token'),
-  payment: picked('payment'),
-  uuid: picked('payment'),
-  resource: picked('payment'),
-  customer: picked('customer'),
-  endpoint: picked('endpoint'),
+  recurringToken: fromPool('token'),
+  payment: fromPool('payment'),
+  uuid: fromPool('payment'),
+  resource: fromPool('payment'),
+  customer: fromPool('customer'),
+  endpoint: fromPool('endpoint'),
   instrument: fc.constantFrom(...INSTRUMENTS),
   url: fc.constantFrom('http://127.0.0.1:9/hook', 'http://localhost:9/other?x=1'),
   redirectUrl: fc.constantFrom('https://shop.example/thanks', 'http://localhost:3000/?a=b#c'),
   expiresAt: fc.constantFrom('2099-01-01T00:00:00.000Z', '2098-12-31T23:59:59+02:00'),
-  from: shortAgo,
-  to: shortAgo.map((text) => text.replace('08:00', '09:00')),
+  from: pastTime,
+  to: pastTime.map((text) => text.replace('08:00', '09:00')),
   country: fc.constantFrom('KE', 'ke', 'SS', 'SN', 'NG', 'GH'),
   phone: fc.constantFrom('+254712345678', '+211912345678'),
   phoneNumber: fc.constantFrom('0912 345 678', '+211912345678'),
@@ -86,7 +86,7 @@ const BY_NAME: Record<string, fc.Arbitrary<unknown>> = {
   network: fc.constantFrom('mgurush_ss', 'mpesa_ke'),
   allowedIps: fc.subarray(['127.0.0.1', '203.0.113.0/24', '2001:db8::/32'], { minLength: 1 }),
   paymentGateway: fc.constantFrom('sandbox', 'stripe', 'p2p'),
-  keyId: picked('key'),
+  keyId: fromPool('key'),
   createdFrom: fc.constantFrom('2026-01-01T00:00:00Z', '2020-02-29T23:59:59.999999999+14:00'),
   createdTo: fc.constantFrom('2126-01-01T00:00:00Z'),
   page: fc.integer({ min: 1, max: 5 }),
@@ -128,28 +128,28 @@ const metadata = fc.dictionary(
 )
 
 /** A value that the field takes, as far as its schema and its name can tell. */
-export function fitting(name: string, schema: Document): fc.Arbitrary<unknown> {
-  const known = schema.type === 'object' && schema.properties ? undefined : BY_NAME[name]
+export function validValue(name: string, schema: Document): fc.Arbitrary<unknown> {
+  const known = schema.type === 'object' && schema.properties ? undefined : VALUES_BY_FIELD[name]
   if (known) return known
   if (schema.enum) return fc.constantFrom(...schema.enum)
   switch ([schema.type].flat()[0]) {
     case 'object':
-      return schema.properties ? fittingObject(schema) : metadata
+      return schema.properties ? validObject(schema) : metadata
     case 'array':
-      return fc.array(fitting('', schema.items), { minLength: schema.minItems ?? 0, maxLength: 5 })
+      return fc.array(validValue('', schema.items), { minLength: schema.minItems ?? 0, maxLength: 5 })
     case 'boolean':
       return fc.boolean()
     case 'integer':
     case 'number':
       return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 1_000 })
     default:
-      return schema.format === 'date-time' ? shortAgo : text(schema.minLength ?? 0, schema.maxLength ?? 40)
+      return schema.format === 'date-time' ? pastTime : text(schema.minLength ?? 0, schema.maxLength ?? 40)
   }
 }
 
-function fittingObject(schema: Document): fc.Arbitrary<unknown> {
+function validObject(schema: Document): fc.Arbitrary<unknown> {
   const fields = Object.entries<Document>(schema.properties).map(
-    ([name, child]) => [name, fitting(name, child)] as const,
+    ([name, child]) => [name, validValue(name, child)] as const,
   )
   return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] })
 }
@@ -217,16 +217,28 @@ const HOSTILE_NUMBERS = [
     '10.000',
   ],
   ...['2147483648', '9223372036854775808', '99999999999999999999999999999999'],
-].map((written) => new Raw(written))
+].map((written) => new RawJson(written))
 
-const deep = (depth: number) => new Raw('['.repeat(depth) + ']'.repeat(depth))
-const deepObject = (depth: number) => new Raw(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
+const deep = (depth: number) => new RawJson('['.repeat(depth) + ']'.repeat(depth))
+const deepObject = (depth: number) => new RawJson(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
 
 const HOSTILE_SHAPES = [
   ...[true, false, [], {}, [[]], [null], { a: 1 }, deep(15), deep(17), deep(5_000), deepObject(20)],
-  ...[new Raw('{"__proto__":{"polluted":1}}'), new Raw('{"constructor":{"prototype":{"polluted":1}}}')],
-  ...[new Raw('{"toString":1,"valueOf":2,"hasOwnProperty":3}'), new Raw('{"":1}'), new Raw('{"\\u0000":1}')],
-  ...[new Raw('{"a":1,"a":2}'), new Raw('[1,2,3]'), new Raw('"\\ud800"'), new Raw('"\\u0000"')],
+  ...[
+    new RawJson('{"__proto__":{"polluted":1}}'),
+    new RawJson('{"constructor":{"prototype":{"polluted":1}}}'),
+  ],
+  ...[
+    new RawJson('{"toString":1,"valueOf":2,"hasOwnProperty":3}'),
+    new RawJson('{"":1}'),
+    new RawJson('{"\\u0000":1}'),
+  ],
+  ...[
+    new RawJson('{"a":1,"a":2}'),
+    new RawJson('[1,2,3]'),
+    new RawJson('"\\ud800"'),
+    new RawJson('"\\u0000"'),
+  ],
 ]
 
 /** Anything but what the field is for. */
@@ -241,7 +253,7 @@ export const hostile: fc.Arbitrary<unknown> = fc.oneof(
 )
 
 /** Of another type than the field's, so that it must be refused. Null is left out: for an optional field it is absence. */
-export function ofAnotherType(schema: Document): unknown[] {
+export function wrongTypeValues(schema: Document): unknown[] {
   const own = [schema.type].flat()
   const others: Record<string, unknown> = {
     string: 'words',

@@ -7,7 +7,7 @@ import { dirname, join, posix } from 'node:path'
 export const ROOT = dirname(dirname(import.meta.dirname))
 
 /** What is not ours, not committed, or made when the program runs. */
-const LEFT_OUT = /^(?:node_modules|\.git|\.cowry.*|coverage|.*\.log)$/
+const IGNORED = /^(?:node_modules|\.git|\.cowry.*|coverage|.*\.log)$/
 
 export interface TreeFile {
   /** From the root, with forward slashes. */
@@ -17,7 +17,7 @@ export interface TreeFile {
 
 export function readTree(folder = ''): TreeFile[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true })
-    .filter(({ name }) => !LEFT_OUT.test(name))
+    .filter(({ name }) => !IGNORED.test(name))
     .flatMap((entry) => {
       const path = posix.join(folder, entry.name)
       if (entry.isDirectory()) return readTree(path)

@@ -1,11 +1,11 @@
-// Takes pictures of pages, the same ones of the same page in every run.
+// Takes screenshots of pages, the same ones of the same page in every run.
 
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import type { Language } from '../../src/core/languages.ts'
 import { fontScript } from './fonts.ts'
 
-export interface Shot {
+export interface ScreenshotOptions {
   language: Language
   scheme: 'light' | 'dark'
   device: keyof typeof DEVICES
@@ -22,34 +22,40 @@ const DEVICES = {
 // Below it letters get ragged edges; above it only the files grow.
 const QUALITY = 72
 
-export interface Camera {
+export interface Screenshotter {
   /** The page as the device shows it before anybody scrolls, as WebP. */
-  take(url: string, shot: Shot): Promise<Buffer>
+  take(url: string, options: ScreenshotOptions): Promise<Buffer>
   /** Phones side by side, the first where the language begins to read. */
-  frame(urls: readonly string[], shot: Shot): Promise<Buffer>
+  takeRow(urls: readonly string[], options: ScreenshotOptions): Promise<Buffer>
 }
 
-interface Scene {
+interface ScreenshotContext {
   /** The time on the payer's phone. */
   now: Date
   /** The service's address, which is another one in every run. */
   origin: string
 }
 
-/** What is drawn by lot or given out by the machine, and what stands on the pictures instead. */
-const steadied = (origin: string) => [
+/** What is drawn by lot or given out by the machine, and what stands on the screenshots instead. */
+const stableReplacements = (origin: string) => [
   [origin, 'http://127.0.0.1:8080'],
   ['[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}', '019ce9d2-7c41-7e65-9a3b-51f0c8d4e27a'],
   ['^\\d{10}$', '2209417735'],
   ['^(?=.*\\d)[\\dA-Z]{8}$', 'K7F3CQX2'],
 ]
 
-export async function openCamera(browser: Browser, { now, origin }: Scene): Promise<Camera> {
-  const look = await readFile(new URL('./look.js', import.meta.url), 'utf8')
-  const script = `${look};${await fontScript('all')}`
-  const steady = JSON.stringify(steadied(origin))
+export async function createScreenshotter(
+  browser: Browser,
+  { now, origin }: ScreenshotContext,
+): Promise<Screenshotter> {
+  const pageChecks = await readFile(new URL('./page-checks.js', import.meta.url), 'utf8')
+  const script = `${pageChecks};${await fontScript('all')}`
+  const replacements = JSON.stringify(stableReplacements(origin))
 
-  const withPage = async <Result>({ device, scheme }: Shot, work: (page: Page) => Promise<Result>) => {
+  const withPage = async <Result>(
+    { device, scheme }: ScreenshotOptions,
+    work: (page: Page) => Promise<Result>,
+  ) => {
     const context = await browser.newContext({ ...DEVICES[device], colorScheme: scheme })
     try {
       await context.clock.setFixedTime(now)
@@ -60,21 +66,21 @@ export async function openCamera(browser: Browser, { now, origin }: Scene): Prom
       await context.close()
     }
   }
-  const takeWith = (url: string, shot: Shot, quality: number) =>
-    withPage(shot, async (page) => {
+  const capturePage = (url: string, options: ScreenshotOptions, quality: number) =>
+    withPage(options, async (page) => {
       const address = new URL(url)
-      address.searchParams.set('lang', shot.language)
+      address.searchParams.set('lang', options.language)
       await page.goto(address.href)
       await page.evaluate('document.fonts.ready.then(() => undefined)')
-      await page.evaluate(`look.replace(${steady})`)
+      await page.evaluate(`pageChecks.replace(${replacements})`)
       return capture(page, quality)
     })
 
   return {
-    take: (url, shot) => takeWith(url, shot, QUALITY),
-    async frame(urls, shot) {
-      const pictures = await Promise.all(urls.map((url) => takeWith(url, shot, 100)))
-      return withPage({ ...shot, device: 'desktop' }, (page) => captureRow(page, pictures, shot))
+    take: (url, options) => capturePage(url, options, QUALITY),
+    async takeRow(urls, options) {
+      const screenshots = await Promise.all(urls.map((url) => capturePage(url, options, 100)))
+      return withPage({ ...options, device: 'desktop' }, (page) => captureRow(page, screenshots, options))
     },
   }
 }
@@ -84,14 +90,14 @@ const GAP = 24
 /** On no background, so that it fits a light and a dark page. */
 async function captureRow(
   page: Page,
-  pictures: readonly Buffer[],
-  { device, language, scheme }: Shot,
+  screenshots: readonly Buffer[],
+  { device, language, scheme }: ScreenshotOptions,
 ): Promise<Buffer> {
   const { width, height } = DEVICES[device].viewport
   const edge = scheme === 'light' ? '#c5cfcc' : '#4a5955'
-  const images = pictures.map((bytes) => `<img src="data:image/webp;base64,${bytes.toString('base64')}">`)
+  const images = screenshots.map((bytes) => `<img src="data:image/webp;base64,${bytes.toString('base64')}">`)
   await page.setViewportSize({
-    width: pictures.length * width + (pictures.length - 1) * GAP,
+    width: screenshots.length * width + (screenshots.length - 1) * GAP,
     height,
   })
   await page.setContent(

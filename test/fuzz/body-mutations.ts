@@ -3,27 +3,29 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { type Field, isOfType, setAt } from '../support/fields.ts'
-import { type Break, changed, type Plan, spoiled } from './plan.ts'
-import { hostile, ofAnotherType, Raw } from './values.ts'
+import { invalidated, type Mutation, mutated, type Plan } from './plan.ts'
+import { hostile, RawJson, wrongTypeValues } from './values.ts'
 
-export function fieldBreaks(fields: readonly Field[]): fc.Arbitrary<Break> {
+export function fieldMutations(fields: readonly Field[]): fc.Arbitrary<Mutation> {
   return fc.constantFrom(...fields).chain((field) => {
-    const odd = hostile.map((value) => changed(`${field.path.join('.')} is hostile`, putting(field, value)))
-    return fc.oneof(fc.constantFrom(...sureBreaks(field)), odd)
+    const odd = hostile.map((value) => mutated(`${field.path.join('.')} is hostile`, putting(field, value)))
+    return fc.oneof(fc.constantFrom(...invalidMutations(field)), odd)
   })
 }
 
 /** Those that the document itself forbids. */
-function sureBreaks(field: Field): Break[] {
+function invalidMutations(field: Field): Mutation[] {
   const { path, schema, isRequired } = field
-  const spoil = (words: string, value: unknown) =>
-    spoiled(`${path.join('.')} ${words}`, putting(field, value))
+  const invalidate = (label: string, value: unknown) =>
+    invalidated(`${path.join('.')} ${label}`, putting(field, value))
   const isText = isOfType(schema, 'string')
   return [
-    ...ofAnotherType(schema).map((value) => spoil(`is ${JSON.stringify(value)}`, value)),
-    ...(isRequired ? [spoil('is missing', undefined), spoil('is null', null)] : []),
-    ...(schema.maxLength ? [spoil('is too long', 'x'.repeat(schema.maxLength + 1))] : []),
-    ...(isText ? [spoil('has a NUL', 'a\u0000b'), spoil('has half a character', new Raw('"\\ud83d"'))] : []),
+    ...wrongTypeValues(schema).map((value) => invalidate(`is ${JSON.stringify(value)}`, value)),
+    ...(isRequired ? [invalidate('is missing', undefined), invalidate('is null', null)] : []),
+    ...(schema.maxLength ? [invalidate('is too long', 'x'.repeat(schema.maxLength + 1))] : []),
+    ...(isText
+      ? [invalidate('has a NUL', 'a\u0000b'), invalidate('has half a character', new RawJson('"\\ud83d"'))]
+      : []),
   ]
 }
 
@@ -34,7 +36,7 @@ function putting({ path }: Field, value: unknown) {
 
 type Rewrite = (text: string) => string | Buffer
 
-const SPOILING: Readonly<Record<string, Rewrite>> = {
+const INVALID_REWRITES: Readonly<Record<string, Rewrite>> = {
   'breaks off': (text) => text.slice(0, -1),
   'goes on after its end': (text) => `${text},`,
   'is a form': () => 'amount=1&reference=x',
@@ -52,7 +54,7 @@ const SPOILING: Readonly<Record<string, Rewrite>> = {
   'has a comment': (text) => `// x\n${text}`,
 }
 
-const HARMLESS: Readonly<Record<string, Rewrite>> = {
+const HARMLESS_REWRITES: Readonly<Record<string, Rewrite>> = {
   'is empty': () => '',
   'begins with a byte order mark': (text) => `\ufeff${text}`,
   'has white space around': (text) => ` \n\t${text}\r\n `,
@@ -62,9 +64,11 @@ const HARMLESS: Readonly<Record<string, Rewrite>> = {
     text.replace('{', '{"merchantId":"x","id":1,"status":"successful",'),
 }
 
-const named = (words: string) => `the body ${words}`
+const named = (label: string) => `the body ${label}`
 
-export const textBreaks: fc.Arbitrary<Break> = fc.constantFrom(
-  ...Object.entries(SPOILING).map(([words, rewrite]) => spoiled(named(words), () => ({ rewrite }))),
-  ...Object.entries(HARMLESS).map(([words, rewrite]) => changed(named(words), () => ({ rewrite }))),
+export const textMutations: fc.Arbitrary<Mutation> = fc.constantFrom(
+  ...Object.entries(INVALID_REWRITES).map(([label, rewrite]) =>
+    invalidated(named(label), () => ({ rewrite })),
+  ),
+  ...Object.entries(HARMLESS_REWRITES).map(([label, rewrite]) => mutated(named(label), () => ({ rewrite }))),
 )

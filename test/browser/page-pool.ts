@@ -6,15 +6,15 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Language } from '../../src/core/languages.ts'
 import { fontScript } from './fonts.ts'
 
-export interface Lane {
+export interface PooledPage {
   page: Page
   /** Opens the address as somebody who was never here, on the narrowest phone, with all that is folded unfolded. */
   visit(url: string, language: Language): Promise<void>
-  /** Asks look.js, which stands in every page. */
-  ask<Answer = string[]>(question: string): Promise<Answer>
+  /** Asks page-checks.js, which stands in every page. */
+  evaluate<Answer = string[]>(expression: string): Promise<Answer>
 }
 
-export type InLane = <Result>(work: (lane: Lane) => Promise<Result>) => Promise<Result>
+export type WithPage = <Result>(work: (pooledPage: PooledPage) => Promise<Result>) => Promise<Result>
 
 // What 400 % of zoom leaves of a common screen, and the narrowest phone.
 export const NARROW = { width: 320, height: 256 }
@@ -23,38 +23,38 @@ export const NARROW = { width: 320, height: 256 }
  * Pages that lead on by themselves to the blocked address stay where they are. Lanes without one are faster: a browser
  * whose requests are looked at keeps nothing.
  */
-export async function openLanes(browser: Browser, count: number, blocked?: string): Promise<InLane> {
-  const [axe, look, font] = await Promise.all([
+export async function createPagePool(browser: Browser, count: number, blocked?: string): Promise<WithPage> {
+  const [axe, pageChecks, font] = await Promise.all([
     readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'),
-    readFile(new URL('./look.js', import.meta.url), 'utf8'),
+    readFile(new URL('./page-checks.js', import.meta.url), 'utf8'),
     fontScript('own'),
   ])
   const open = async () => {
     const context = await browser.newContext({ viewport: NARROW })
     context.setDefaultTimeout(30_000)
-    await context.addInitScript({ content: `${axe};${look};${font}` })
+    await context.addInitScript({ content: `${axe};${pageChecks};${font}` })
     if (blocked) await context.route(blocked, (route) => route.fulfill({ status: 204 }))
-    return laneOf(context, await context.newPage())
+    return pooledPageOf(context, await context.newPage())
   }
   const free = await Promise.all(Array.from({ length: count }, open))
-  const waiting: ((lane: Lane) => void)[] = []
+  const waiting: ((pooledPage: PooledPage) => void)[] = []
   return async (work) => {
-    const lane = free.pop() ?? (await new Promise<Lane>((resolve) => waiting.push(resolve)))
+    const pooledPage = free.pop() ?? (await new Promise<PooledPage>((resolve) => waiting.push(resolve)))
     try {
-      return await work(lane)
+      return await work(pooledPage)
     } finally {
       const next = waiting.shift()
-      if (next) next(lane)
-      else free.push(lane)
+      if (next) next(pooledPage)
+      else free.push(pooledPage)
     }
   }
 }
 
-function laneOf(context: BrowserContext, page: Page): Lane {
-  const ask: Lane['ask'] = (question) => page.evaluate(`look.${question}`)
+function pooledPageOf(context: BrowserContext, page: Page): PooledPage {
+  const evaluate: PooledPage['evaluate'] = (expression) => page.evaluate(`pageChecks.${expression}`)
   return {
     page,
-    ask,
+    evaluate,
     async visit(url, language) {
       await context.clearCookies()
       await page.emulateMedia({ colorScheme: 'light' })
@@ -62,7 +62,7 @@ function laneOf(context: BrowserContext, page: Page): Lane {
       const address = new URL(url)
       address.searchParams.set('lang', language)
       await page.goto(address.href)
-      await ask('prepare()')
+      await evaluate('prepare()')
     },
   }
 }

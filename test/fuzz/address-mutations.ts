@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { bodySchemaOf, parametersOf } from '../support/fields.ts'
 import { itemTemplateOf } from '../support/one-of-everything.ts'
 import type { Document, DocumentedOperation } from '../support/openapi.ts'
-import { type Break, changed, type Plan, spoiled } from './plan.ts'
-import { anyText, HOSTILE_TEXTS, picked } from './values.ts'
+import { invalidated, type Mutation, mutated, type Plan } from './plan.ts'
+import { anyText, fromPool, HOSTILE_TEXTS } from './values.ts'
 
 const odd = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), anyText)
 
@@ -45,15 +45,15 @@ const withHeader =
   (name: string, value: unknown) =>
   ({ headers }: Plan): Partial<Plan> => ({ headers: { ...headers, [name]: value } })
 
-export function headerBreaks(operation: DocumentedOperation): fc.Arbitrary<Break> {
-  const keys = Object.entries(KEYS).map(([words, key]) => spoiled(words, withHeader('x-api-key', key)))
+export function headerMutations(operation: DocumentedOperation): fc.Arbitrary<Mutation> {
+  const keys = Object.entries(KEYS).map(([label, key]) => invalidated(label, withHeader('x-api-key', key)))
   const harmless = Object.entries(HARMLESS_HEADERS).flatMap(([name, values]) =>
-    values.map((value) => changed(`${name} ${value.slice(0, 30)}`, withHeader(name, value))),
+    values.map((value) => mutated(`${name} ${value.slice(0, 30)}`, withHeader(name, value))),
   )
   const ofBodies = [
-    ...WRONG_TYPES.map((type) => spoiled(`content-type ${type}`, withHeader('content-type', type))),
-    spoiled('content-encoding gzip', withHeader('content-encoding', 'gzip')),
-    changed('content-type in capitals', withHeader('content-type', 'APPLICATION/JSON; charset="UTF-8"')),
+    ...WRONG_TYPES.map((type) => invalidated(`content-type ${type}`, withHeader('content-type', type))),
+    invalidated('content-encoding gzip', withHeader('content-encoding', 'gzip')),
+    mutated('content-type in capitals', withHeader('content-type', 'APPLICATION/JSON; charset="UTF-8"')),
   ]
   const hasBody = bodySchemaOf(operation) !== undefined
   return fc.oneof(
@@ -63,17 +63,17 @@ export function headerBreaks(operation: DocumentedOperation): fc.Arbitrary<Break
   )
 }
 
-export function queryBreaks(operation: DocumentedOperation): fc.Arbitrary<Break> {
+export function queryMutations(operation: DocumentedOperation): fc.Arbitrary<Mutation> {
   const queries = parametersOf(operation, 'query')
   const one = fc.constantFrom<Document[]>(...queries)
   const replaced = fc.tuple(one, odd).map(([{ name }, text]) =>
-    changed(`${name} is hostile`, ({ query }) => {
+    mutated(`${name} is hostile`, ({ query }) => {
       const others = query.filter(([other]) => other !== name)
       return { next: undefined, query: [...others, [name, text]] }
     }),
   )
   const twice = one.map(({ name }) =>
-    spoiled(`${name} comes twice`, ({ query }) => ({
+    invalidated(`${name} comes twice`, ({ query }) => ({
       next: undefined,
       query: [...query.filter(([other]) => other !== name), [name, '1'], [name, '2']],
     })),
@@ -82,11 +82,11 @@ export function queryBreaks(operation: DocumentedOperation): fc.Arbitrary<Break>
   return isPaged ? fc.oneof(replaced, twice, tamperedCursors(operation)) : fc.oneof(replaced, twice)
 }
 
-function tamperedCursors({ path }: DocumentedOperation): fc.Arbitrary<Break> {
+function tamperedCursors({ path }: DocumentedOperation): fc.Arbitrary<Mutation> {
   const places = fc.record({ at: fc.nat({ max: 200 }), sign: fc.constantFrom('A', '_', '0', '%00', '.') })
   return fc
-    .tuple(picked(`next ${path}`), places)
-    .map(([next, tamper]) => spoiled('a tampered cursor', () => ({ next, tamper })))
+    .tuple(fromPool(`next ${path}`), places)
+    .map(([next, tamper]) => invalidated('a tampered cursor', () => ({ next, tamper })))
 }
 
 /** Any text as one segment of a path; half a character becomes the sign for it. */
@@ -94,18 +94,18 @@ export function segmentOf(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
 
-export function itemBreaks(operation: DocumentedOperation): fc.Arbitrary<Break> {
+export function itemMutations(operation: DocumentedOperation): fc.Arbitrary<Mutation> {
   const template = itemTemplateOf(operation) ?? ''
   const above = operation.path.slice(0, operation.path.indexOf('{'))
   const below = operation.path.slice(template.length)
   const isReference = template.endsWith('{reference}')
   // Another request may have made a payment of this very name.
-  const breaking = isReference ? changed : spoiled
+  const mutate = isReference ? mutated : invalidated
   const oddPath = odd.map((text) =>
-    breaking('a hostile path', () => ({ item: undefined, tail: `${above}${segmentOf(text)}${below}` })),
+    mutate('a hostile path', () => ({ item: undefined, tail: `${above}${segmentOf(text)}${below}` })),
   )
-  const foreign = picked(isReference ? 'foreign reference' : `foreign ${template}`).map((item) =>
-    spoiled('a record of another merchant', () => ({ item })),
+  const foreign = fromPool(isReference ? 'foreign reference' : `foreign ${template}`).map((item) =>
+    invalidated('a record of another merchant', () => ({ item })),
   )
   return fc.oneof(oddPath, foreign)
 }
@@ -123,19 +123,19 @@ const RAW_QUERIES = [
 ]
 const RAW_TAILS = ['%', '%zz', '%c0%80', '/', '//', '/..', '/%2e%2e%2f', ';a=b', `/${'x'.repeat(3_000)}`]
 
-export const addressBreaks: fc.Arbitrary<Break> = fc.oneof(
+export const addressMutations: fc.Arbitrary<Mutation> = fc.oneof(
   fc.constantFrom(...METHODS).map((method) => (plan: Plan): Plan => {
     const isOther = method !== plan.operation.method
     return {
-      ...changed(`${method} instead`, () => ({ method }))(plan),
+      ...mutated(`${method} instead`, () => ({ method }))(plan),
       ...(isOther && { expects: 'any answer' }),
     }
   }),
   fc
     .constantFrom(...RAW_QUERIES)
-    .map((rawQuery) => changed(`?${rawQuery.slice(0, 20)}`, () => ({ rawQuery }))),
+    .map((rawQuery) => mutated(`?${rawQuery.slice(0, 20)}`, () => ({ rawQuery }))),
   fc.constantFrom(...RAW_TAILS).map((more) =>
-    spoiled(`the path ends in ${more.slice(0, 20)}`, ({ tail }) => ({
+    invalidated(`the path ends in ${more.slice(0, 20)}`, ({ tail }) => ({
       next: undefined,
       tail: `${tail}${more}`,
     })),
@@ -172,10 +172,10 @@ const BYTES: Readonly<Record<string, (path: string, key: string) => string>> = {
   nothing: () => '\u0000'.repeat(100),
 }
 
-export const byteBreaks: fc.Arbitrary<Break> = fc.constantFrom(...Object.entries(BYTES)).map(
-  ([words, bytes]) =>
+export const byteMutations: fc.Arbitrary<Mutation> = fc.constantFrom(...Object.entries(BYTES)).map(
+  ([label, bytes]) =>
     (plan: Plan): Plan => ({
-      ...changed(words, () => ({ bytes }))(plan),
+      ...mutated(label, () => ({ bytes }))(plan),
       expects: 'any answer',
     }),
 )

@@ -7,17 +7,17 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { createResponseValidator, operationsOf } from '../support/openapi.ts'
 import { ROOT } from '../support/process.ts'
+import type { SentRequest, TimedResponse } from './client.ts'
 import type { Plan } from './plan.ts'
 import { planOf } from './requests.ts'
-import type { Answered, Sent } from './sending.ts'
-import { createVerdicts } from './verdict.ts'
+import { createResponseChecks } from './response-checks.ts'
 
 const document = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'))
 const operations = operationsOf(document)
-const { complaintAbout } = createVerdicts(createResponseValidator(document), 'Foreigner')
+const { findProblem } = createResponseChecks(createResponseValidator(document), 'Foreigner')
 const operation = operations.find(({ name }) => name === 'GET /api/v1/wallet/balance')
 assert.ok(operation)
-const SENT: Sent = { method: 'GET', address: '/', headers: {}, body: undefined, bytes: undefined }
+const SENT: SentRequest = { method: 'GET', address: '/', headers: {}, body: undefined, bytes: undefined }
 const HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'x-content-type-options': 'nosniff',
@@ -34,7 +34,7 @@ const plan = (changes: Partial<Plan> = {}): Plan => ({
   ...changes,
 })
 
-function answer(http: number, body: unknown, headers: Record<string, string> = {}): Answered {
+function answer(http: number, body: unknown, headers: Record<string, string> = {}): TimedResponse {
   const shown = Object.entries({ ...HEADERS, ...headers }).filter(([, value]) => value !== '')
   return { http, headers: new Headers(shown), text: JSON.stringify(body), body, tookMs: 1 }
 }
@@ -46,15 +46,15 @@ function refusal(code: string, requestId = 'request-1') {
 
 describe('the judge of answers', () => {
   it('has nothing to say about one that is right', () => {
-    assert.equal(complaintAbout(plan(), SENT, answer(200, BALANCE)), undefined)
-    assert.equal(complaintAbout(plan(), SENT, answer(401, refusal('missing_api_key'))), undefined)
+    assert.equal(findProblem(plan(), SENT, answer(200, BALANCE)), undefined)
+    assert.equal(findProblem(plan(), SENT, answer(401, refusal('missing_api_key'))), undefined)
     const spoiled = plan({ expects: 'a refusal' })
-    assert.equal(complaintAbout(spoiled, SENT, answer(405, refusal('method_not_allowed'))), undefined)
+    assert.equal(findProblem(spoiled, SENT, answer(405, refusal('method_not_allowed'))), undefined)
   })
 
   it('notices what must never be', () => {
     const requestId = { ...SENT, headers: { 'x-request-id': 'chosen-by-us' } }
-    const cases: [string, Plan, Sent, Answered][] = [
+    const cases: [string, Plan, SentRequest, TimedResponse][] = [
       ['a 5xx', plan(), SENT, answer(500, refusal('internal_error'))],
       ['a field too many', plan(), SENT, answer(200, { ...BALANCE, more: 1 })],
       ['an undocumented status', plan(), SENT, answer(409, refusal('invalid_state'))],
@@ -75,7 +75,7 @@ describe('the judge of answers', () => {
       ],
     ]
     for (const [words, made, sent, answered] of cases)
-      assert.ok(complaintAbout(made, sent, answered) !== undefined, words)
+      assert.ok(findProblem(made, sent, answered) !== undefined, words)
   })
 })
 
@@ -89,7 +89,7 @@ describe('the requests', () => {
 
   it('are the same again for the same seed', () => {
     const made = () =>
-      fc.sample(planOf(operation), { numRuns: 50, seed: 5 }).map(({ broken, query }) => [broken, query])
+      fc.sample(planOf(operation), { numRuns: 50, seed: 5 }).map(({ mutations, query }) => [mutations, query])
     assert.deepEqual(made(), made())
   })
 })

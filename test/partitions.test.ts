@@ -22,15 +22,15 @@ select tableoid::regclass::text as month, round(extract(epoch from started_at - 
 from delivery_attempts
 order by started_at`
 
-const selectMonths = sql<{ name: string }>`
+const selectPartitions = sql<{ name: string }>`
 select inhrelid::regclass::text as name
 from pg_inherits
 where inhparent = 'delivery_attempts'::regclass
 order by 1`
 
 const writeAttempt = (days: number) => db.query(insertAttempt, [randomUUID(), days])
-const daysOf = async () => (await db.query(selectAttempts)).map(({ days }) => days)
-const monthsOf = async () => (await db.query(selectMonths)).map(({ name }) => name)
+const attemptDays = async () => (await db.query(selectAttempts)).map(({ days }) => days)
+const partitionNames = async () => (await db.query(selectPartitions)).map(({ name }) => name)
 
 describe('the months of the log of tries', () => {
   it('take what is written now, and what comes too early or late goes where everything fits', async () => {
@@ -43,16 +43,16 @@ describe('the months of the log of tries', () => {
   })
 
   it('are made once, also by several processes at the same moment', async () => {
-    const before = await monthsOf()
+    const before = await partitionNames()
     assert.equal(before.length, 4, 'this month, two to come, and one for everything else')
     await db.script(`drop table ${before[1]}, ${before[2]}`)
     const changes = await Promise.all([1, 2, 3, 4].map(() => maintainPartitions(db, 35)))
     assert.deepEqual(changes.toSorted(), [0, 0, 0, 2])
-    assert.deepEqual(await monthsOf(), before)
+    assert.deepEqual(await partitionNames(), before)
   })
 
   it('take over what was written before they were there', async () => {
-    const [month = ''] = await monthsOf()
+    const [month = ''] = await partitionNames()
     await db.script(`drop table ${month}`)
     await writeAttempt(0)
     assert.equal(await maintainPartitions(db, 35), 1)
@@ -65,9 +65,9 @@ describe('the months of the log of tries', () => {
       `select maintain_month_partitions('delivery_attempts', 'started_at', now() - interval '70 days', '-infinity')`,
     )
     for (const days of [-68, -33]) await writeAttempt(days)
-    assert.ok((await monthsOf()).length >= 6)
+    assert.ok((await partitionNames()).length >= 6)
     await maintainPartitions(db, 35)
-    const days = await daysOf()
+    const days = await attemptDays()
     assert.ok(!days.includes(-68) && days.includes(-33), String(days))
     assert.equal(await maintainPartitions(db, 35), 0)
   })

@@ -2,11 +2,11 @@
 
 import { API_ERRORS } from '../../src/core/errors.ts'
 import type { Document, ResponseValidator } from '../support/openapi.ts'
+import type { SentRequest, TimedResponse } from './client.ts'
 import type { Plan } from './plan.ts'
-import type { Answered, Sent } from './sending.ts'
 
 /** Below the table of refusals there are a few of HTTP's own. */
-const OF_HTTP = [400, 408, 431, 505]
+const HTTP_ERRORS = [400, 408, 431, 505]
 
 /** F-81: on every answer of the API. */
 const HEADERS: Readonly<Record<string, RegExp>> = {
@@ -16,19 +16,19 @@ const HEADERS: Readonly<Record<string, RegExp>> = {
   'cross-origin-resource-policy': /^same-origin$/,
   'x-request-id': /^[A-Za-z0-9._-]{8,128}$/,
 }
-const NEVER = ['server', 'x-powered-by', 'access-control-allow-origin']
+const FORBIDDEN_HEADERS = ['server', 'x-powered-by', 'access-control-allow-origin']
 
-export interface Verdicts {
+export interface ResponseChecks {
   /** In a few words what is wrong, or undefined. */
-  complaintAbout(plan: Plan, sent: Sent, answer: Answered): string | undefined
+  findProblem(plan: Plan, sent: SentRequest, answer: TimedResponse): string | undefined
 }
 
 /** `foreign` is what only another merchant's records hold. */
-export function createVerdicts(
+export function createResponseChecks(
   { assertDocumented, schemaErrors }: ResponseValidator,
   foreign: string,
-): Verdicts {
-  const byDocument = ({ operation }: Plan, answer: Answered): string | undefined => {
+): ResponseChecks {
+  const byDocument = ({ operation }: Plan, answer: TimedResponse): string | undefined => {
     try {
       assertDocumented(operation, answer)
       return undefined
@@ -37,27 +37,27 @@ export function createVerdicts(
     }
   }
 
-  const asRefusal = ({ http, body, text, headers }: Answered): string | undefined => {
+  const asApiError = ({ http, body, text, headers }: TimedResponse): string | undefined => {
     if (http < 400) return `answered ${http}, but must refuse`
     const isProblem = headers.get('content-type')?.startsWith('application/problem+json')
     const wrong = schemaErrors(['components', 'schemas', isProblem ? 'Problem' : 'Error'], body)
     if (wrong.length > 0) return `no error envelope: ${wrong.join('; ')} in ${text}`
     const facts = API_ERRORS[(body.error?.code ?? body.code) as keyof typeof API_ERRORS]
-    return facts.http === http || OF_HTTP.includes(http)
+    return facts.http === http || HTTP_ERRORS.includes(http)
       ? undefined
       : `${http} with the code of ${facts.http}`
   }
 
-  const byExpectation = (plan: Plan, answer: Answered): string | undefined => {
+  const byExpectation = (plan: Plan, answer: TimedResponse): string | undefined => {
     // An answer to HEAD has no body to judge.
     if (plan.method === 'HEAD' && plan.bytes === undefined) return undefined
     if (plan.expects === 'a documented answer') return byDocument(plan, answer)
-    if (plan.expects === 'any answer') return answer.http < 400 ? undefined : asRefusal(answer)
-    return asRefusal(answer)
+    if (plan.expects === 'any answer') return answer.http < 400 ? undefined : asApiError(answer)
+    return asApiError(answer)
   }
 
   return {
-    complaintAbout(plan, sent, answer) {
+    findProblem(plan, sent, answer) {
       if (answer.http >= 500 && answer.http !== 505) return `answered ${answer.http}: ${answer.text}`
       if (answer.text.includes(foreign)) return `shows another merchant's record: ${answer.text}`
       return wrongHeader(sent, answer) ?? byExpectation(plan, answer)
@@ -65,14 +65,15 @@ export function createVerdicts(
   }
 }
 
-function wrongHeader(sent: Sent, { headers, body }: Answered): string | undefined {
+function wrongHeader(sent: SentRequest, { headers, body }: TimedResponse): string | undefined {
   for (const [name, form] of Object.entries(HEADERS))
     if (!form.test(headers.get(name) ?? '')) return `the header ${name} is ${headers.get(name)}`
-  for (const name of NEVER) if (headers.has(name)) return `has the header ${name}`
+  for (const name of FORBIDDEN_HEADERS) if (headers.has(name)) return `has the header ${name}`
   const id = headers.get('x-request-id')
-  const told: Document = body?.error?.requestId ?? body?.requestId
-  if (told !== undefined && told !== id) return `the body says ${told}, the header ${id}`
-  const asked = sent.bytes === undefined ? sent.headers['x-request-id'] : undefined
-  const isTaken = asked !== undefined && /^[A-Za-z0-9._-]{8,128}$/.test(asked)
-  return isTaken && asked !== id ? `asked as ${asked}, answered as ${id}` : undefined
+  const bodyRequestId: Document = body?.error?.requestId ?? body?.requestId
+  if (bodyRequestId !== undefined && bodyRequestId !== id)
+    return `the body says ${bodyRequestId}, the header ${id}`
+  const sentRequestId = sent.bytes === undefined ? sent.headers['x-request-id'] : undefined
+  const isTaken = sentRequestId !== undefined && /^[A-Za-z0-9._-]{8,128}$/.test(sentRequestId)
+  return isTaken && sentRequestId !== id ? `asked as ${sentRequestId}, answered as ${id}` : undefined
 }

@@ -1,7 +1,7 @@
 // Runs inside a page, before its own script, and tells what is wrong with how it looks: most functions answer a list of
-// complaints, empty if there are none. Lengths are CSS pixels; half a pixel is rounding.
+// problems, empty if there are none. Lengths are CSS pixels; half a pixel is rounding.
 
-globalThis.look = (() => {
+globalThis.pageChecks = (() => {
   const SLACK = 0.5
 
   const all = (selector) => [...document.querySelectorAll(selector)]
@@ -162,10 +162,10 @@ globalThis.look = (() => {
 
   /** The page from right to left: the text starts at the right edge, and what stands before it stands right of it. */
   const mirrored = () => {
-    const complaints = []
+    const problems = []
     const { direction } = getComputedStyle(document.documentElement)
     if (document.documentElement.dir !== 'rtl' || direction !== 'rtl')
-      complaints.push('the page is not right to left')
+      problems.push('the page is not right to left')
     for (const block of all('h1, main p, dt, legend, .fields label').filter(isShown)) {
       if (['center', 'left'].includes(getComputedStyle(block).textAlign) || block.matches('[dir=ltr] *'))
         continue
@@ -175,14 +175,14 @@ globalThis.look = (() => {
       const lines = [...contentsOf(block).getClientRects()].filter(({ width }) => width > 1)
       const right = Math.max(...lines.map((line) => line.right))
       if (Math.abs(edge - right) > 2)
-        complaints.push(`${nameOf(block)} starts at ${pixels(right)}, not ${pixels(edge)}`)
+        problems.push(`${nameOf(block)} starts at ${pixels(right)}, not ${pixels(edge)}`)
     }
     for (const radio of all('input[type=radio]').filter(isShown)) {
       const label = radio.labels[0].querySelector('span') ?? radio.labels[0]
       if (boxOf(radio).left < boxOf(label).right)
-        complaints.push(`${nameOf(label)} has its radio button on the left`)
+        problems.push(`${nameOf(label)} has its radio button on the left`)
     }
-    return complaints
+    return problems
   }
 
   function contentsOf(element) {
@@ -221,9 +221,9 @@ globalThis.look = (() => {
 
   /** All that can be told without looking at the dark scheme. */
   const everything = async () => {
-    const complaints = [...(await broken()), ...layout()]
-    if (document.documentElement.lang === 'ar') complaints.push(...mirrored())
-    return { complaints, words: words() }
+    const problems = [...(await broken()), ...layout()]
+    if (document.documentElement.lang === 'ar') problems.push(...mirrored())
+    return { problems, words: words() }
   }
 
   const layout = () => [...overflow(), ...cut(), ...spilled(), ...targets(), ...sticky(), ...covered()]

@@ -19,7 +19,7 @@ export type SubjectName =
   | 'three-d-secure'
   | 'landing'
 
-export interface Gallery {
+export interface ScreenshotSubjects {
   /** The time on the pictures. */
   now: Date
   /** The service's own address, which is another one in every run. */
@@ -39,7 +39,7 @@ const BOOKS = {
 }
 const TRANSFER = { ...BOOKS, amount: 15_000, currency: 'NGN', description: 'School books, term 1' }
 
-export async function hangGallery(t: Cleanup): Promise<Gallery> {
+export async function prepareSubjects(t: Cleanup): Promise<ScreenshotSubjects> {
   const clock = frozenClock(new Date('2026-03-14T09:20:00Z'))
   const service = await testService(t, { clock })
   const api = await brandedMerchant(service)

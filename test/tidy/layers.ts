@@ -4,7 +4,7 @@
 import type { Import } from './tree.ts'
 
 /** An import goes down; two folders of one floor do not know each other. The files of the root stand on top. */
-export const FLOORS: readonly (readonly string[])[] = [
+export const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['kit'],
   ['events'],
@@ -14,10 +14,10 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['http', 'pages', 'cli'],
 ]
 
-const ROOT_FLOOR = FLOORS.length
+const ROOT_LAYER = LAYERS.length
 
 /** Of the root's files these stand low, because they say what the others are started with. */
-const LOW_ROOT_FILES: Readonly<Record<string, number>> = { 'settings.ts': 1.5, 'config.ts': 1.75 }
+const ROOT_FILE_LAYERS: Readonly<Record<string, number>> = { 'settings.ts': 1.5, 'config.ts': 1.75 }
 
 interface Rule {
   from: RegExp
@@ -25,7 +25,7 @@ interface Rule {
   reason: string
 }
 
-const UPWARD: readonly Rule[] = [
+const UPWARD_EXCEPTIONS: readonly Rule[] = [
   {
     from: /^src\/customers\/methods\.ts$/,
     to: /^src\/gateways\/gateway\.ts$/,
@@ -39,7 +39,7 @@ const UPWARD: readonly Rule[] = [
 ]
 
 /** What outsiders may take from a folder; whatever stands in core and kit is for everybody. */
-const FACES: readonly Rule[] = [
+const PUBLIC_API: readonly Rule[] = [
   { from: /./, to: /^src\/(?:core|kit)\//, reason: 'words and tools' },
   { from: /./, to: /^src\/[\w-]+\/service\.ts$/, reason: 'a slice is known by its service' },
   {
@@ -79,18 +79,18 @@ function folderOf(path: string): string | undefined {
   return file === undefined ? undefined : folder
 }
 
-function floorOf(path: string): number {
+function layerOf(path: string): number {
   const folder = folderOf(path)
-  if (folder === undefined) return LOW_ROOT_FILES[path.slice('src/'.length)] ?? ROOT_FLOOR
-  return FLOORS.findIndex((folders) => folders.includes(folder))
+  if (folder === undefined) return ROOT_FILE_LAYERS[path.slice('src/'.length)] ?? ROOT_LAYER
+  return LAYERS.findIndex((folders) => folders.includes(folder))
 }
 
 /** Imports that do not go down. */
 export function upwardImports(imports: readonly Import[]): string[] {
   return imports
     .filter(({ from, to }) => isOurs(to) && (folderOf(from) ?? from) !== (folderOf(to) ?? to))
-    .filter(({ from, to }) => floorOf(to) >= floorOf(from) && floorOf(from) !== ROOT_FLOOR)
-    .filter((one) => !isAllowed(UPWARD, one))
+    .filter(({ from, to }) => layerOf(to) >= layerOf(from) && layerOf(from) !== ROOT_LAYER)
+    .filter((one) => !isAllowed(UPWARD_EXCEPTIONS, one))
     .map(({ from, to }) => `${from} → ${to}`)
 }
 
@@ -98,12 +98,12 @@ export function upwardImports(imports: readonly Import[]): string[] {
 export function privateImports(imports: readonly Import[]): string[] {
   return imports
     .filter(({ from, to }) => isOurs(to) && folderOf(to) !== undefined && folderOf(from) !== folderOf(to))
-    .filter((one) => !isAllowed(FACES, one))
+    .filter((one) => !isAllowed(PUBLIC_API, one))
     .map(({ from, to }) => `${from} → ${to}`)
 }
 
 /** Folders that stand on no floor. */
-export function unplacedFolders(paths: readonly string[]): string[] {
+export function foldersWithoutLayer(paths: readonly string[]): string[] {
   const folders = new Set(paths.filter(isOurs).map(folderOf))
-  return [...folders].filter((folder) => folder !== undefined && !FLOORS.flat().includes(folder)).map(String)
+  return [...folders].filter((folder) => folder !== undefined && !LAYERS.flat().includes(folder)).map(String)
 }

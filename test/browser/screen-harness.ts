@@ -19,7 +19,7 @@ import { eventually } from '../support/process.ts'
 import { type TestService, testService } from '../support/service.ts'
 import { brandedMerchant } from './brand.ts'
 
-export interface StagedScreen {
+export interface PreparedScreen {
   /** "prompt", or "prompt, a minute later". */
   name: string
   url: string
@@ -29,9 +29,9 @@ export interface StagedScreen {
   isEnglishOnly?: true
 }
 
-export interface Stage {
+export interface ScreenHarness {
   service: TestService
-  screens: StagedScreen[]
+  screens: PreparedScreen[]
 }
 
 /** What the merchant wrote: it stays as it is in every language. */
@@ -44,7 +44,7 @@ const SANDBOX_SECRET = 'a-secret-of-the-stage-0123456789abcdef'
 const PROMPTS_PER_NUMBER = 1
 
 /** Payers could return to the shop, of which nothing but the address is needed. */
-export async function setStage(t: Cleanup, shop: string): Promise<Stage> {
+export async function prepareScreens(t: Cleanup, shop: string): Promise<ScreenHarness> {
   const clock = frozenClock()
   const service = await testService(t, {
     clock,
@@ -60,27 +60,27 @@ export async function setStage(t: Cleanup, shop: string): Promise<Stage> {
     api: await brandedMerchant(service),
     payer: createPayer(),
     redirectUrl: `${shop}/back`,
-    pass: (ms) => clock.advance(ms),
-    async breakProvider(kind, on, times = 1) {
+    advance: (ms) => clock.advance(ms),
+    async injectProviderFault(kind, on, times = 1) {
       const answer = await provider.post('/v1/faults', { kind, on, times })
       assert.equal(answer.http, 201, answer.text)
     },
-    async mendProvider() {
+    async clearProviderFaults() {
       await provider.send('DELETE', '/v1/faults')
     },
   }
-  const screens: StagedScreen[] = []
-  const curtainMs = clock.now().getTime() + (ACTS[0]?.beforeMs ?? 0)
-  for (const act of ACTS) {
-    clock.advance(curtainMs - act.beforeMs - clock.now().getTime())
-    screens.push(...(await act.play(actor, screens)))
+  const screens: PreparedScreen[] = []
+  const endMs = clock.now().getTime() + (SCREEN_STEPS[0]?.beforeMs ?? 0)
+  for (const step of SCREEN_STEPS) {
+    clock.advance(endMs - step.beforeMs - clock.now().getTime())
+    screens.push(...(await step.prepare(actor, screens)))
   }
-  for (const screen of screens) await requireHeading(screen)
+  for (const screen of screens) await assertHeading(screen)
   return { service, screens }
 }
 
 /** What happens in the background takes its time. */
-async function requireHeading({ name, url, heading }: StagedScreen): Promise<void> {
+async function assertHeading({ name, url, heading }: PreparedScreen): Promise<void> {
   const read = async () => headingOf(await createPayer().open(url, { 'accept-language': 'en' }))
   await eventually(read, (shown) => shown.startsWith(heading), 15_000).catch((error: unknown) => {
     throw new Error(`the screen "${name}" did not come to "${heading}"`, { cause: error })
@@ -92,33 +92,33 @@ interface Actor {
   api: TestService['api']
   payer: Payer
   redirectUrl: string
-  pass(ms: number): void
+  advance(ms: number): void
   /** The next so many answers of the provider are lost or wrong. */
-  breakProvider(kind: string, on: 'checkout' | 'verify', times?: number): Promise<void>
-  mendProvider(): Promise<void>
+  injectProviderFault(kind: string, on: 'checkout' | 'verify', times?: number): Promise<void>
+  clearProviderFaults(): Promise<void>
 }
 
-interface Act {
+interface ScreenStep {
   /** How long before the screens are looked at. */
   beforeMs: number
-  play(actor: Actor, staged: readonly StagedScreen[]): Promise<StagedScreen[]>
+  prepare(actor: Actor, prepared: readonly PreparedScreen[]): Promise<PreparedScreen[]>
 }
 
 // In this order, the oldest first. The last act but one takes the provider's voice away for good, so that nobody can
 // find out what has become of the payments from then on.
-const ACTS: readonly Act[] = [
-  { beforeMs: 90 * MINUTE, play: receiveOtherAmounts },
-  { beforeMs: 80 * MINUTE, play: payLate },
-  { beforeMs: 61 * MINUTE, play: letExpire },
-  { beforeMs: 55 * MINUTE, play: leaveLittleTime },
-  { beforeMs: 5 * MINUTE, play: end },
-  { beforeMs: 3 * MINUTE, play: askTooOften },
-  { beforeMs: 130 * SECOND, play: waitLong },
-  { beforeMs: 70 * SECOND, play: waitAMinute },
-  { beforeMs: 59 * SECOND, play: loseTheAnswer },
-  { beforeMs: 0, play: waitNow },
-  { beforeMs: 0, play: open },
-  { beforeMs: 0, play: lookElsewhere },
+const SCREEN_STEPS: readonly ScreenStep[] = [
+  { beforeMs: 90 * MINUTE, prepare: receiveWrongAmounts },
+  { beforeMs: 80 * MINUTE, prepare: payLate },
+  { beforeMs: 61 * MINUTE, prepare: letExpire },
+  { beforeMs: 55 * MINUTE, prepare: openNearExpiry },
+  { beforeMs: 5 * MINUTE, prepare: end },
+  { beforeMs: 3 * MINUTE, prepare: promptTooOften },
+  { beforeMs: 130 * SECOND, prepare: waitLong },
+  { beforeMs: 70 * SECOND, prepare: waitAMinute },
+  { beforeMs: 59 * SECOND, prepare: loseResponse },
+  { beforeMs: 0, prepare: waitNow },
+  { beforeMs: 0, prepare: open },
+  { beforeMs: 0, prepare: openOtherPages },
 ]
 
 const PAYS = 'Pay KES 1,250.50'
@@ -135,21 +135,21 @@ async function start(actor: Actor, instrument: string, changes: Record<string, u
 }
 
 /** Wrong answers come first, while no other payment could take them. */
-async function receiveOtherAmounts(actor: Actor): Promise<StagedScreen[]> {
+async function receiveWrongAmounts(actor: Actor): Promise<PreparedScreen[]> {
   const pay = async (fault?: string) => {
     const { page, checkoutUrl } = await checkout(actor)
-    if (fault) await actor.breakProvider(fault, 'verify', 10)
+    if (fault) await actor.injectProviderFault(fault, 'verify', 10)
     await actor.payer.payByCard(page, 'card_success')
-    await actor.mendProvider()
+    await actor.clearProviderFaults()
     return checkoutUrl
   }
   const overpaid = await pay('wrong_amount')
   const another = await pay('wrong_currency')
   const { checkoutUrl } = await start(actor, 'transfer_underpaid')
-  actor.pass(3 * SECOND)
+  actor.advance(3 * SECOND)
   const underpaid = { name: 'underpaid', url: checkoutUrl, heading: 'We received KES 1,125.45 of' }
   // Before the hour is over: a checkout that nobody has looked at by then just expires.
-  await requireHeading(underpaid)
+  await assertHeading(underpaid)
   return [
     { name: 'overpaid', url: overpaid, heading: 'We received KES 1,250.51 instead of' },
     { name: 'paid in another currency', url: another, heading: 'We received a different amount' },
@@ -157,7 +157,7 @@ async function receiveOtherAmounts(actor: Actor): Promise<StagedScreen[]> {
   ]
 }
 
-async function payLate(actor: Actor): Promise<StagedScreen[]> {
+async function payLate(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl: late } = await start(actor, 'mobile_late_success')
   const { checkoutUrl: already, reference } = await checkout(actor)
   await complete(actor, reference, 'card_success')
@@ -173,7 +173,7 @@ async function complete({ api }: Actor, reference: string, instrument: string): 
   assert.notEqual(answer.body.data.status, 'processing', answer.text)
 }
 
-async function letExpire(actor: Actor): Promise<StagedScreen[]> {
+async function letExpire(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl: unused } = await checkout(actor)
   // Its money would come after the end; by then nobody can ask the provider.
   const { checkoutUrl: perhapsPaid } = await start(actor, 'mobile_late_success')
@@ -183,12 +183,12 @@ async function letExpire(actor: Actor): Promise<StagedScreen[]> {
   ]
 }
 
-async function leaveLittleTime(actor: Actor): Promise<StagedScreen[]> {
+async function openNearExpiry(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl } = await checkout(actor)
   return [{ name: 'open, with little time left', url: checkoutUrl, heading: PAYS }]
 }
 
-async function end(actor: Actor): Promise<StagedScreen[]> {
+async function end(actor: Actor): Promise<PreparedScreen[]> {
   const paid = await checkout(actor)
   await complete(actor, paid.reference, 'card_success')
   const declined = await checkout(actor)
@@ -207,20 +207,20 @@ async function end(actor: Actor): Promise<StagedScreen[]> {
 }
 
 /** The same phone: at once after it refused, and more often than it may be asked. */
-async function askTooOften(actor: Actor): Promise<StagedScreen[]> {
+async function promptTooOften(actor: Actor): Promise<PreparedScreen[]> {
   const { payer } = actor
   const choice = { ...choiceOf('mobile_cancelled'), phone: newPhone() }
   const { page: opened, checkoutUrl } = await checkout(actor)
   await payer.submit(opened, '/attempts', choice)
-  actor.pass(2 * SECOND)
+  actor.advance(2 * SECOND)
   const refused = await eventually(
     () => payer.open(checkoutUrl),
     (page) => page.html.includes('role="alert"'),
     10_000,
   )
-  const soon = await pressWrongly(actor, refused, choice)
+  const soon = await submitInvalid(actor, refused, choice)
   const { page: another } = await checkout(actor)
-  const often = await pressWrongly(actor, another, choice)
+  const often = await submitInvalid(actor, another, choice)
   return [
     { name: 'open, a phone was asked a moment ago', url: soon, heading: PAYS },
     { name: 'open, a phone was asked too often', url: often, heading: PAYS },
@@ -228,33 +228,33 @@ async function askTooOften(actor: Actor): Promise<StagedScreen[]> {
 }
 
 /** The address at which the form says what is wrong. */
-async function pressWrongly({ payer }: Actor, page: Page, fields: Record<string, string>): Promise<string> {
+async function submitInvalid({ payer }: Actor, page: Page, fields: Record<string, string>): Promise<string> {
   const { location } = await payer.postForm(page, '/attempts', fields)
   assert.match(location ?? '', /\?problem=/)
   return location ?? ''
 }
 
-async function waitLong(actor: Actor): Promise<StagedScreen[]> {
+async function waitLong(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl } = await start(actor, 'mobile_timeout')
   return [{ name: 'slow', url: checkoutUrl, heading: 'This is taking longer than usual' }]
 }
 
-async function waitAMinute(actor: Actor): Promise<StagedScreen[]> {
+async function waitAMinute(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl } = await start(actor, 'mobile_timeout')
   return [{ name: 'prompt, a minute later', url: checkoutUrl, heading: 'Check your phone' }]
 }
 
 /** From here on nobody learns anything new, so what has ended must be known. */
-async function loseTheAnswer(actor: Actor, staged: readonly StagedScreen[]): Promise<StagedScreen[]> {
-  for (const screen of staged.filter(({ heading }) => [EXPIRED, PAID_LATE].includes(heading)))
-    await requireHeading(screen)
-  await actor.breakProvider('drop_after', 'checkout')
+async function loseResponse(actor: Actor, prepared: readonly PreparedScreen[]): Promise<PreparedScreen[]> {
+  for (const screen of prepared.filter(({ heading }) => [EXPIRED, PAID_LATE].includes(heading)))
+    await assertHeading(screen)
+  await actor.injectProviderFault('drop_after', 'checkout')
   const { checkoutUrl } = await start(actor, 'mobile_success')
-  await actor.breakProvider('500_before', 'verify', 1_000_000)
+  await actor.injectProviderFault('500_before', 'verify', 1_000_000)
   return [{ name: 'slow, nobody knows', url: checkoutUrl, heading: 'This is taking longer than usual' }]
 }
 
-async function waitNow(actor: Actor): Promise<StagedScreen[]> {
+async function waitNow(actor: Actor): Promise<PreparedScreen[]> {
   const { payer } = actor
   const prompt = await start(actor, 'mobile_timeout')
   const transfer = await start(actor, 'transfer_success', { currency: 'NGN' })
@@ -262,7 +262,7 @@ async function waitNow(actor: Actor): Promise<StagedScreen[]> {
   const sent = await payer.submit(other.page, '/sent')
   const card = await start(actor, 'card')
   const approval = await approvalPageOf(actor)
-  await actor.breakProvider('drop_after', 'checkout')
+  await actor.injectProviderFault('drop_after', 'checkout')
   const lost = await start(actor, 'mobile_success')
   const continuing = 'Continue on the payment page'
   return [
@@ -284,26 +284,31 @@ async function approvalPageOf(actor: Actor): Promise<string> {
   return url
 }
 
-async function open(actor: Actor): Promise<StagedScreen[]> {
+async function open(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl, page } = await checkout(actor)
   const { checkoutUrl: nigerian } = await checkout(actor, { currency: 'NGN' })
   const { checkoutUrl: anywhere } = await checkout(actor, { currency: 'USD' })
   // The demo merchant has no brand and said nothing about what is paid.
   const { checkoutUrl: bare } = await openCheckout(actor.service.api, actor.payer)
   const prompt = choiceOf('mobile_success')
-  const wrongly = (fields: Record<string, string>) => pressWrongly(actor, page, { ...prompt, ...fields })
+  const submitInvalidWith = (fields: Record<string, string>) =>
+    submitInvalid(actor, page, { ...prompt, ...fields })
   return [
     { name: 'open', url: checkoutUrl, heading: PAYS },
     { name: 'open, transfer first', url: nigerian, heading: 'Pay NGN 1,250.50' },
     { name: 'open, from any country', url: anywhere, heading: 'Pay USD 1,250.50' },
     { name: 'open, without a brand', url: bare, heading: PAYS },
-    { name: 'open, nothing chosen', url: await wrongly({ channel: '' }), heading: PAYS },
-    { name: 'open, a wrong phone', url: await wrongly({ phone: '0712' }), heading: PAYS },
-    { name: 'open, an unknown network', url: await wrongly({ phone: '+15005550006' }), heading: PAYS },
+    { name: 'open, nothing chosen', url: await submitInvalidWith({ channel: '' }), heading: PAYS },
+    { name: 'open, a wrong phone', url: await submitInvalidWith({ phone: '0712' }), heading: PAYS },
+    {
+      name: 'open, an unknown network',
+      url: await submitInvalidWith({ phone: '+15005550006' }),
+      heading: PAYS,
+    },
   ]
 }
 
-async function lookElsewhere(actor: Actor): Promise<StagedScreen[]> {
+async function openOtherPages(actor: Actor): Promise<PreparedScreen[]> {
   const { url } = actor.service
   return [
     { name: 'not found', url: `${url}/pay/nothing`, heading: 'We cannot find this payment' },

@@ -9,9 +9,9 @@ import { itemTemplateOf } from '../support/one-of-everything.ts'
 import { sendBytes } from '../support/raw-http.ts'
 import type { Plan } from './plan.ts'
 import type { Pool } from './pool.ts'
-import { Fresh, Pick, Raw } from './values.ts'
+import { PoolValue, RawJson, UniqueName } from './values.ts'
 
-export interface Sent {
+export interface SentRequest {
   method: string
   address: string
   headers: Record<string, string>
@@ -19,13 +19,13 @@ export interface Sent {
   bytes: string | undefined
 }
 
-export interface Answered extends ApiResponse {
+export interface TimedResponse extends ApiResponse {
   tookMs: number
 }
 
 /** The request as it goes out. */
-export function written(plan: Plan, pool: Pool, key: string): Sent {
-  const value = (one: unknown) => resolved(one, pool)
+export function buildRequest(plan: Plan, pool: Pool, key: string): SentRequest {
+  const value = (one: unknown) => resolveValue(one, pool)
   const headers = Object.entries({
     'x-api-key': key,
     ...(plan.body !== undefined && { 'content-type': 'application/json' }),
@@ -46,7 +46,7 @@ function addressOf(plan: Plan, pool: Pool): string {
   const { item, tail, query, rawQuery, next, tamper } = plan
   const following = next && pool.find(next)
   if (typeof following === 'string') return tamper ? tampered(following, tamper) : following
-  const path = item ? `${pool.find(item) ?? itemOfNobody(plan)}${tail}` : tail
+  const path = item ? `${pool.find(item) ?? unknownItem(plan)}${tail}` : tail
   const pairs = query.map(
     ([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${parameter(value, pool)}`,
   )
@@ -58,12 +58,12 @@ function addressOf(plan: Plan, pool: Pool): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-function itemOfNobody({ operation }: Plan): string {
+function unknownItem({ operation }: Plan): string {
   return (itemTemplateOf(operation) ?? '').replaceAll(/\{\w+\}/g, UNKNOWN_UUID)
 }
 
 function parameter(value: unknown, pool: Pool): string {
-  return encodeURIComponent(String(resolved(value, pool)).toWellFormed())
+  return encodeURIComponent(String(resolveValue(value, pool)).toWellFormed())
 }
 
 function tampered(address: string, { at, sign }: NonNullable<Plan['tamper']>): string {
@@ -80,15 +80,15 @@ function bodyOf({ body, merged, rewrite }: Plan, pool: Pool): string | Buffer | 
   return rewrite ? rewrite(text ?? '') : text
 }
 
-function resolved(value: unknown, pool: Pool): unknown {
-  if (value instanceof Pick) return pool.find(value) ?? UNKNOWN_UUID
-  return value instanceof Fresh ? `fuzz-${randomUUID()}` : value
+function resolveValue(value: unknown, pool: Pool): unknown {
+  if (value instanceof PoolValue) return pool.find(value) ?? UNKNOWN_UUID
+  return value instanceof UniqueName ? `fuzz-${randomUUID()}` : value
 }
 
 /** JSON, with what only text can say written as it is. */
 function json(given: unknown, pool: Pool): string {
-  const value = resolved(given, pool)
-  if (value instanceof Raw) return value.text
+  const value = resolveValue(given, pool)
+  if (value instanceof RawJson) return value.text
   if (Array.isArray(value)) return `[${value.map((item) => json(item, pool)).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
@@ -96,44 +96,48 @@ function json(given: unknown, pool: Pool): string {
 }
 
 export interface Client {
-  send(request: Sent): Promise<Answered>
+  send(request: SentRequest): Promise<TimedResponse>
   close(): Promise<void>
 }
 
 export function createClient(url: string, connections: number): Client {
-  const line = new Connections(url, {
+  const agent = new Connections(url, {
     connections,
     pipelining: 1,
     headersTimeout: 30_000,
     bodyTimeout: 30_000,
   })
   return {
-    close: () => line.close(),
+    close: () => agent.close(),
     async send(request) {
       const startedAt = performance.now()
-      const answer = request.bytes === undefined ? await ask(line, request) : await push(url, request.bytes)
+      const answer =
+        request.bytes === undefined ? await sendHttp(agent, request) : await sendRaw(url, request.bytes)
       return { ...answer, tookMs: performance.now() - startedAt }
     },
   }
 }
 
-async function ask(line: Connections, { method, address, headers, body }: Sent): Promise<ApiResponse> {
+async function sendHttp(
+  agent: Connections,
+  { method, address, headers, body }: SentRequest,
+): Promise<ApiResponse> {
   const path = Buffer.from(address, 'latin1').toString('latin1')
   // A boundary: the type knows the usual methods only.
-  const answer = await line.request({ method: method as 'GET', path, headers, body: body ?? null })
+  const answer = await agent.request({ method: method as 'GET', path, headers, body: body ?? null })
   const text = await answer.body.text()
   const received = new Headers()
   for (const [name, value] of Object.entries(answer.headers)) received.set(name, String(value))
-  return { http: answer.statusCode, headers: received, text, body: parsed(text) }
+  return { http: answer.statusCode, headers: received, text, body: parseJson(text) }
 }
 
-async function push(url: string, bytes: string): Promise<ApiResponse> {
+async function sendRaw(url: string, bytes: string): Promise<ApiResponse> {
   const answer = await sendBytes(url, Buffer.from(bytes, 'latin1'))
   const { text, http } = answer
-  return { http, headers: new Headers(answer.headers), text, body: parsed(text) }
+  return { http, headers: new Headers(answer.headers), text, body: parseJson(text) }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
