@@ -21,7 +21,11 @@ const KEY_FIELDS = [
 
 const later = (hours: number) => new Date(clock.now().getTime() + hours * HOUR_MS).toISOString()
 const keyIdOf = (apiKey: string) => apiKey.split('_')[2] ?? ''
-const wish = (scopes: GrantedScope[], more: object = {}) => ({ name: 'made by a merchant', scopes, ...more })
+const keyRequest = (scopes: GrantedScope[], more: object = {}) => ({
+  name: 'made by a merchant',
+  scopes,
+  ...more,
+})
 
 /** A key of a merchant, made by an operator, with settings that a merchant may not choose. */
 async function keyOf(merchantUuid: string, settings: object) {
@@ -48,7 +52,7 @@ describe('the keys of a merchant', () => {
     const requests = (client: Api) => [
       client.get(PATH),
       client.get(`${PATH}/${UNKNOWN_KEY}`),
-      client.post(PATH, wish(['wallet:read'])),
+      client.post(PATH, keyRequest(['wallet:read'])),
       client.post(`${PATH}/${UNKNOWN_KEY}/rotate`, {}),
       client.post(`${PATH}/${UNKNOWN_KEY}/revoke`, {}),
     ]
@@ -75,7 +79,7 @@ describe('the keys of a merchant', () => {
   it('are created and shown once', async () => {
     const { api, key } = await service.newMerchant()
     const expiresAt = later(24)
-    const body = wish(['wallet:read', 'wallet:read'], {
+    const body = keyRequest(['wallet:read', 'wallet:read'], {
       name: 'Nightly report',
       expiresAt,
       allowedIps: ['127.0.0.0/8'],
@@ -112,7 +116,7 @@ describe('the keys of a merchant', () => {
 
   it('are listed newest first, page by page, with the one that asks marked', async () => {
     const { api, key } = await service.newMerchant()
-    for (const name of ['one', 'two', 'three']) await make(api, wish(['wallet:read'], { name }))
+    for (const name of ['one', 'two', 'three']) await make(api, keyRequest(['wallet:read'], { name }))
     const names = ({ body }: Awaited<ReturnType<Api['get']>>) =>
       body.data.map(({ name }: { name: string }) => name)
     const first = await api.get(`${PATH}?limit=2`)
@@ -140,13 +144,13 @@ describe('the keys of a merchant', () => {
     const { api } = await service.newMerchant()
     const bad: [object, string[]][] = [
       [{}, ['name: required', 'scopes: required']],
-      [wish([]), ['scopes: too_short']],
+      [keyRequest([]), ['scopes: too_short']],
       [{ name: 'x', scopes: ['everything'] }, ['scopes.0: not_allowed']],
-      [wish(['*'], { expiresAt: later(-1) }), ['expiresAt: out_of_range']],
-      [wish(['*'], { allowedIps: ['localhost'] }), ['allowedIps.0: invalid']],
+      [keyRequest(['*'], { expiresAt: later(-1) }), ['expiresAt: out_of_range']],
+      [keyRequest(['*'], { allowedIps: ['localhost'] }), ['allowedIps.0: invalid']],
     ]
-    for (const [body, complaints] of bad)
-      assert.deepEqual(assertApiError(await api.post(PATH, body), 'validation_failed').sort(), complaints)
+    for (const [body, issues] of bad)
+      assert.deepEqual(assertApiError(await api.post(PATH, body), 'validation_failed').sort(), issues)
     for (const overlapHours of [-1, 169, '24'])
       assertApiError(await api.post(`${PATH}/${UNKNOWN_KEY}/rotate`, { overlapHours }), 'validation_failed')
     assertApiError(await api.get(`${PATH}/a-b`), 'validation_failed')
@@ -155,7 +159,9 @@ describe('the keys of a merchant', () => {
 
   it('are as many as a merchant may have, also when many are made at once', async () => {
     const { api } = await service.newMerchant()
-    const answers = await Promise.all(Array.from({ length: 24 }, () => api.post(PATH, wish(['wallet:read']))))
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, () => api.post(PATH, keyRequest(['wallet:read']))),
+    )
     const refused = answers.filter(({ http }) => http !== 201)
     assert.equal(refused.length, 5)
     for (const answer of refused) assertApiError(answer, 'too_many_api_keys')
@@ -163,9 +169,9 @@ describe('the keys of a merchant', () => {
     const [spare] = answers.filter(({ http }) => http === 201)
     const { keyId } = spare?.body.data ?? {}
     assert.equal((await api.post(`${PATH}/${keyId}/rotate`, {})).http, 201, 'rotation has room of its own')
-    assertApiError(await api.post(PATH, wish(['wallet:read'])), 'too_many_api_keys')
+    assertApiError(await api.post(PATH, keyRequest(['wallet:read'])), 'too_many_api_keys')
     for (const key of answers.slice(0, 3)) await api.post(`${PATH}/${key.body.data?.keyId}/revoke`, {})
-    assert.equal((await api.post(PATH, wish(['wallet:read']))).http, 201)
+    assert.equal((await api.post(PATH, keyRequest(['wallet:read']))).http, 201)
   })
 })
 
@@ -174,17 +180,17 @@ describe('a key gives only what it has', () => {
     const own: GrantedScope[] = ['keys:write', 'wallet:read']
     const { api } = await service.newMerchant(own)
     for (const scope of SCOPES.filter((one) => !own.includes(one))) {
-      const answer = await api.post(PATH, wish(['wallet:read', scope]))
+      const answer = await api.post(PATH, keyRequest(['wallet:read', scope]))
       assert.deepEqual(assertApiError(answer, 'scope_exceeded'), ['scopes.1: scope_exceeded'])
     }
-    assertApiError(await api.post(PATH, wish(['*'])), 'scope_exceeded')
-    assert.deepEqual((await make(api, wish(own))).scopes, own)
+    assertApiError(await api.post(PATH, keyRequest(['*'])), 'scope_exceeded')
+    assert.deepEqual((await make(api, keyRequest(own))).scopes, own)
   })
 
   it('also when it has every scope there is today: * holds those of tomorrow too', async () => {
     const { api } = await service.newMerchant([...SCOPES])
-    assertApiError(await api.post(PATH, wish(['*'])), 'scope_exceeded')
-    assert.deepEqual((await make(api, wish([...SCOPES]))).scopes, [...SCOPES])
+    assertApiError(await api.post(PATH, keyRequest(['*'])), 'scope_exceeded')
+    assert.deepEqual((await make(api, keyRequest([...SCOPES]))).scopes, [...SCOPES])
   })
 
   it('by rotation neither: the successor of a stronger key would be its own', async () => {
@@ -208,11 +214,11 @@ describe('a key gives only what it has', () => {
       ['::/0'],
       ['::ffff:127.0.0.1'],
     ])
-      assertApiError(await api.post(PATH, wish(['*'], { allowedIps })), 'scope_exceeded')
+      assertApiError(await api.post(PATH, keyRequest(['*'], { allowedIps })), 'scope_exceeded')
     const within = ['127.0.0.1', '203.0.113.128/25']
-    assert.deepEqual((await make(api, wish(['*'], { allowedIps: within }))).allowedIps, within)
+    assert.deepEqual((await make(api, keyRequest(['*'], { allowedIps: within }))).allowedIps, within)
     for (const allowedIps of [undefined, null])
-      assert.deepEqual((await make(api, wish(['*'], { allowedIps }))).allowedIps, [
+      assert.deepEqual((await make(api, keyRequest(['*'], { allowedIps }))).allowedIps, [
         '127.0.0.0/30',
         '203.0.113.0/24',
       ])
@@ -222,9 +228,9 @@ describe('a key gives only what it has', () => {
     const strong = await service.newMerchant()
     const end = later(48)
     const short = await keyOf(strong.uuid, { scopes: ['*'], expiresAt: end })
-    assert.equal((await make(short.api, wish(['*']))).expiresAt, end)
-    assert.ok((await make(short.api, wish(['*'], { expiresAt: later(47) }))).expiresAt < end)
-    assertApiError(await short.api.post(PATH, wish(['*'], { expiresAt: later(49) })), 'scope_exceeded')
+    assert.equal((await make(short.api, keyRequest(['*']))).expiresAt, end)
+    assert.ok((await make(short.api, keyRequest(['*'], { expiresAt: later(47) }))).expiresAt < end)
+    assertApiError(await short.api.post(PATH, keyRequest(['*'], { expiresAt: later(49) })), 'scope_exceeded')
     assertApiError(await short.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'scope_exceeded')
     clock.advance(HOUR_MS)
     const successor = await short.api.post(`${PATH}/${short.keyId}/rotate`, {})
@@ -238,7 +244,7 @@ describe('a key gives only what it has', () => {
     const rateLimit = { perSecond: 50, burst: 60 }
     const slow = await keyOf(strong.uuid, { scopes: ['*'], rateLimit })
     const wanted = { rateLimit: { perSecond: 1_000, burst: 1_000 } }
-    assert.deepEqual((await make(slow.api, wish(['*'], wanted))).rateLimit, rateLimit)
+    assert.deepEqual((await make(slow.api, keyRequest(['*'], wanted))).rateLimit, rateLimit)
     assertApiError(await slow.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'scope_exceeded')
   })
 })
@@ -246,7 +252,7 @@ describe('a key gives only what it has', () => {
 describe('rotating a key of its own', () => {
   it('lets the old key live as long as asked', async () => {
     const { api } = await service.newMerchant()
-    const old = await make(api, wish(['wallet:read'], { allowedIps: ['127.0.0.1'] }))
+    const old = await make(api, keyRequest(['wallet:read'], { allowedIps: ['127.0.0.1'] }))
     const fresh = await api.post(`${PATH}/${old.keyId}/rotate`, { overlapHours: 2 })
     assert.equal(fresh.http, 201, fresh.text)
     const { apiKey, scopes, name, allowedIps } = fresh.body.data
@@ -261,7 +267,7 @@ describe('rotating a key of its own', () => {
 
   it('makes one successor, however many ask at once', async () => {
     const { api } = await service.newMerchant()
-    const { keyId } = await make(api, wish(['wallet:read']))
+    const { keyId } = await make(api, keyRequest(['wallet:read']))
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => api.post(`${PATH}/${keyId}/rotate`, {})),
     )
@@ -273,7 +279,7 @@ describe('rotating a key of its own', () => {
 describe('an Idempotency-Key on a key', () => {
   it('makes one, also when many ask at once, and shows it once', async () => {
     const { api } = await service.newMerchant()
-    const body = wish(['wallet:read'])
+    const body = keyRequest(['wallet:read'])
     const headers = { 'idempotency-key': 'make-one' }
     const answers = await Promise.all(Array.from({ length: 6 }, () => api.post(PATH, body, headers)))
     for (const answer of answers) assert.equal(answer.http, 201, answer.text)
@@ -285,7 +291,7 @@ describe('an Idempotency-Key on a key', () => {
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
     assert.equal(again.body.data.apiKey, null)
     assert.match(again.body.message, /not shown again/)
-    assertApiError(await api.post(PATH, wish(['*']), headers), 'idempotency_key_reused')
+    assertApiError(await api.post(PATH, keyRequest(['*']), headers), 'idempotency_key_reused')
     const path = `${PATH}/${again.body.data.keyId}/rotate`
     assertApiError(await api.post(path, {}, headers), 'idempotency_key_reused')
     assert.equal(await countLive(api), 2)
@@ -293,7 +299,7 @@ describe('an Idempotency-Key on a key', () => {
 
   it('rotates once', async () => {
     const { api } = await service.newMerchant()
-    const { keyId } = await make(api, wish(['wallet:read']))
+    const { keyId } = await make(api, keyRequest(['wallet:read']))
     const rotate = () => api.post(`${PATH}/${keyId}/rotate`, {}, { 'idempotency-key': 'rotate-one' })
     const [first, second] = [await rotate(), await rotate()]
     assert.equal(second.http, 201, second.text)
@@ -343,11 +349,11 @@ describe('a second process', () => {
         headers: { 'x-api-key': leaked.apiKey, ...init.headers },
       })
     const { api } = await service.newMerchant()
-    const leaked = await make(api, wish(['keys:write', 'wallet:read']))
+    const leaked = await make(api, keyRequest(['keys:write', 'wallet:read']))
     assert.equal((await there(BALANCE)).status, 200, 'remembered there from now on')
     assert.equal((await api.post(`${PATH}/${leaked.keyId}/revoke`, {})).http, 200)
     const revokedAt = Date.now()
-    const body = JSON.stringify(wish(['wallet:read']))
+    const body = JSON.stringify(keyRequest(['wallet:read']))
     const made = await there(PATH, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
     assert.equal(made.status, 401, 'at once')
     const ended = await eventually(

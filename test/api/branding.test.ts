@@ -27,7 +27,7 @@ const production = await testService(
 )
 const INITIATE = '/api/v1/checkout/initiate-payment'
 /** How long a process may remember a merchant's profile. */
-const REMEMBERED_MS = 30_000
+const CACHE_TTL_MS = 30_000
 
 const EMPTY = {
   locale: null,
@@ -69,7 +69,7 @@ async function changed(uuid: string, settings: unknown) {
   return answer.body.data.settings
 }
 
-async function shopWith(settings: unknown, service = staging) {
+async function merchantWithBranding(settings: unknown, service = staging) {
   const shop = await service.newMerchant()
   const answer = await change(service, shop.uuid, settings)
   assert.equal(answer.http, 200, answer.text)
@@ -107,7 +107,7 @@ describe('the settings of a merchant', () => {
   })
 
   it('do not change when the merchant is renamed or suspended', async () => {
-    const { uuid } = await shopWith(FULL)
+    const { uuid } = await merchantWithBranding(FULL)
     await staging.admin.send('POST', `/admin/v1/merchants/${uuid}/suspend`)
     const renamed = await staging.admin.send('PATCH', `/admin/v1/merchants/${uuid}`, {
       body: '{"name": "Renamed"}',
@@ -167,15 +167,15 @@ describe('the settings of a merchant', () => {
       [{ branding: { accentColor: 'red' } }, 'settings.branding.accentColor: invalid_format', /#0b6b57/],
       [{ branding: { accentColor: '#fff' } }, 'settings.branding.accentColor: invalid_format', /six/],
     ]
-    const { uuid } = await shopWith(FULL)
-    for (const [settings, complaint, words] of wrong) {
+    const { uuid } = await merchantWithBranding(FULL)
+    for (const [settings, issue, words] of wrong) {
       const answer = await change(staging, uuid, settings)
-      assert.deepEqual(assertApiError(answer, 'validation_failed'), [complaint], answer.text)
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), [issue], answer.text)
       const { field, message } = answer.body.error.details[0]
       assert.match(message, words)
       assert.ok(message.startsWith(`${field} `), message)
       const posted = await staging.admin.post('/admin/v1/merchants', { name: 'New', settings })
-      assert.deepEqual(assertApiError(posted, 'validation_failed'), [complaint])
+      assert.deepEqual(assertApiError(posted, 'validation_failed'), [issue])
     }
     assert.deepEqual((await staging.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.settings, FULL)
   })
@@ -199,7 +199,7 @@ describe('the settings of a merchant', () => {
       redirectOrigins: ['http://localhost:3000'],
       branding: { supportUrl: 'http://127.0.0.1:3000/' },
     }
-    const { uuid } = await shopWith(local)
+    const { uuid } = await merchantWithBranding(local)
     assert.deepEqual(
       (await staging.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.settings.redirectOrigins,
       ['http://localhost:3000'],
@@ -244,7 +244,7 @@ describe('registered origins', () => {
   it('are the only ones that payers are sent back to, in production and in staging', async () => {
     const registered = { redirectOrigins: ['https://shop.example'] }
     for (const service of [production, staging]) {
-      const { api } = await shopWith(registered, service)
+      const { api } = await merchantWithBranding(registered, service)
       for (const redirectUrl of [
         'https://evil.example/thanks',
         'https://shop.example.evil.example/',
@@ -261,7 +261,7 @@ describe('registered origins', () => {
   })
 
   it('let every path of theirs through, and a payment without a way back', async () => {
-    const shop = await shopWith({ redirectOrigins: ['https://shop.example'] })
+    const shop = await merchantWithBranding({ redirectOrigins: ['https://shop.example'] })
     for (const redirectUrl of ['https://shop.example', 'HTTPS://SHOP.example:443/a?b=c#d', undefined, null])
       assert.equal(
         (await shop.api.post(INITIATE, initiateBody({ redirectUrl }))).http,
@@ -269,13 +269,13 @@ describe('registered origins', () => {
         String(redirectUrl),
       )
     // Production has no gateway yet, so what passes the check gets as far as the route.
-    const live = await shopWith({ redirectOrigins: ['https://shop.example'] }, production)
+    const live = await merchantWithBranding({ redirectOrigins: ['https://shop.example'] }, production)
     const answer = await live.api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/a' }))
     assertApiError(answer, 'no_route_available')
   })
 
   it('leave the developer’s own machine alone in staging', async () => {
-    const { api } = await shopWith({ redirectOrigins: ['https://shop.example'] })
+    const { api } = await merchantWithBranding({ redirectOrigins: ['https://shop.example'] })
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'http://localhost:3000/back' }))
     assert.equal(answer.http, 201, answer.text)
     const other = await api.post(INITIATE, initiateBody({ redirectUrl: 'http://shop.local/back' }))
@@ -289,8 +289,8 @@ describe('registered origins', () => {
   })
 
   it('of one merchant mean nothing for another', async () => {
-    await shopWith({ redirectOrigins: ['https://shop.example'] })
-    const { api } = await shopWith({ redirectOrigins: ['https://other.example'] })
+    await merchantWithBranding({ redirectOrigins: ['https://shop.example'] })
+    const { api } = await merchantWithBranding({ redirectOrigins: ['https://other.example'] })
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/' }))
     assert.deepEqual(assertApiError(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
   })
@@ -301,7 +301,7 @@ describe('registered origins', () => {
     const first = await api.post(INITIATE, body)
     assert.equal(first.http, 201, first.text)
     await changed(uuid, { redirectOrigins: ['https://new.example'] })
-    clock.advance(REMEMBERED_MS)
+    clock.advance(CACHE_TTL_MS)
     const again = await api.post(INITIATE, body)
     assert.equal(again.http, 201, again.text)
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
@@ -313,7 +313,7 @@ describe('registered origins', () => {
 
 describe('the display name', () => {
   it('is what the payer reads, whatever characters it has', async () => {
-    const { api } = await shopWith({ branding: { displayName: 'Duka <la> Vitabu' } })
+    const { api } = await merchantWithBranding({ branding: { displayName: 'Duka <la> Vitabu' } })
     const body = initiateBody()
     const { checkoutUrl } = (await api.post(INITIATE, body)).body.data
     const page = await (await fetch(checkoutUrl)).text()

@@ -72,9 +72,9 @@ describe('a page of customers', () => {
     assert.deepEqual(beyond.data, [])
     assert.equal(beyond.meta.hasNext, false)
     assert.equal(beyond.meta.hasPrevious, true)
-    const nobody = await list((await service.newMerchant()).api)
-    assert.deepEqual(nobody.data, [])
-    assert.deepEqual(nobody.meta, {
+    const emptyList = await list((await service.newMerchant()).api)
+    assert.deepEqual(emptyList.data, [])
+    assert.deepEqual(emptyList.meta, {
       page: 1,
       limit: 20,
       total: 0,

@@ -131,7 +131,7 @@ describe('revoking a method', () => {
   it('answers 404 for a method of another customer, of another merchant and of nobody alike', async () => {
     const [mine, theirs] = [await service.newMerchant(), await service.newMerchant()]
     const own = await payWith(mine.api, 'card_success')
-    const brother = await payWith(mine.api, 'card_success', {
+    const otherCustomer = await payWith(mine.api, 'card_success', {
       customer: { ...CUSTOMER, email: 'brother@example.com' },
     })
     const foreign = await payWith(theirs.api, 'card_success')
@@ -139,7 +139,7 @@ describe('revoking a method', () => {
       const send = (method: string) =>
         mine.api.send(verb, `${pathOf(own.customer.uuid, method)}${verb === 'POST' ? '/default' : ''}`)
       const unknown = await send(UNKNOWN_UUID)
-      for (const { paymentMethod } of [brother, foreign])
+      for (const { paymentMethod } of [otherCustomer, foreign])
         assertSameApiError(await send(paymentMethod.uuid), unknown, 'payment_method_not_found')
       assertApiError(await send('nothing'), 'invalid_uuid')
     }

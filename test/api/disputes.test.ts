@@ -51,11 +51,11 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
   })
 
   it('does not know another merchant’s payment', async () => {
-    const [owner, stranger] = [await service.newMerchant(), await service.newMerchant()]
+    const [owner, otherMerchant] = [await service.newMerchant(), await service.newMerchant()]
     const paid = await payWith(owner.api, 'card_success')
     for (const verb of ['dispute', 'reverse'] as const) {
-      const foreign = await stranger.api.post(pathTo(paid.reference, verb), { outcome: 'open' })
-      const unknown = await stranger.api.post(pathTo('no-such-order', verb), { outcome: 'open' })
+      const foreign = await otherMerchant.api.post(pathTo(paid.reference, verb), { outcome: 'open' })
+      const unknown = await otherMerchant.api.post(pathTo('no-such-order', verb), { outcome: 'open' })
       assertErrorCode(foreign, 404, 'payment_not_found')
       assert.deepEqual(
         { ...foreign.body, error: { ...foreign.body.error, requestId: '' } },

@@ -65,12 +65,12 @@ describe('an error', () => {
   })
 
   it('is a problem on every path, and the envelope for everybody else', async () => {
-    const knocks: [string, string, number][] = [
+    const requests: [string, string, number][] = [
       ['GET', '/nowhere', 404],
       ['DELETE', '/api/v1/customers', 405],
       ['GET', '/admin/v1/merchants', 401],
     ]
-    for (const [method, path, http] of knocks) {
+    for (const [method, path, http] of requests) {
       const answer = await anonymous.send(method, path, { headers: PROBLEM })
       assert.equal(answer.http, http)
       assert.equal(answer.body.status, http)

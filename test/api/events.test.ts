@@ -11,7 +11,7 @@ const service = await testService({ after })
 const { api, db } = service
 
 /** A checkout that was declined once and then paid. */
-async function payAtSecondTry() {
+async function payAfterDecline() {
   const declined = await payWith(api, 'card_declined', { metadata: { order: 7 } })
   const path = `/api/v1/sandbox/payments/${declined.reference}/complete`
   return (await api.post(path, { instrument: 'card_success' })).body.data
@@ -26,7 +26,7 @@ async function charge(instrument: string) {
 
 describe('an event', () => {
   it('is written for every move, in the order of the moves', async () => {
-    const { uuid } = await payAtSecondTry()
+    const { uuid } = await payAfterDecline()
     const moves = await movesOf(db, uuid)
     const events = await eventsOf(db, uuid)
     assert.deepEqual(
@@ -43,7 +43,7 @@ describe('an event', () => {
   })
 
   it('has a body of the promised shape', async () => {
-    const { uuid } = await payAtSecondTry()
+    const { uuid } = await payAfterDecline()
     for (const { id, type, version, resourceType, createdAt, body } of await eventsOf(db, uuid)) {
       assertKeys(body, ['id', 'type', 'apiVersion', 'mode', 'createdAt', 'resource', 'data'])
       assert.match(id, UUID_V7)
@@ -61,13 +61,13 @@ describe('an event', () => {
   })
 
   it('carries a version that grows by one, so that a consumer can drop what is stale', async () => {
-    const { uuid } = await payAtSecondTry()
+    const { uuid } = await payAfterDecline()
     const versions = (await eventsOf(db, uuid)).map(({ body }) => body.resource.version)
     assert.deepEqual(versions, [1, 2, 3, 4, 5])
   })
 
   it('tells the record as the API shows it at that moment, but for what opens something', async () => {
-    const shown = await payAtSecondTry()
+    const shown = await payAfterDecline()
     const last = (await eventsOf(db, shown.uuid)).at(-1)
     assert.deepEqual(last?.body.data, {
       ...shown,
@@ -115,7 +115,7 @@ const selectBodies = sql<{ text: string }>`select body::text as text from events
 
 describe('the stored events', () => {
   it('open nothing: no access code, no recurring token and no token of the provider is in them', async () => {
-    const paid = await payAtSecondTry()
+    const paid = await payAfterDecline()
     const recovered = await charge('card_auth_required_later')
     const secrets = [
       paid.accessCode,

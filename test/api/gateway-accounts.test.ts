@@ -49,7 +49,7 @@ const ACCOUNT_FIELDS = [
 describe("a merchant's own account at a gateway", () => {
   it('is kept by operators alone', async () => {
     const { uuid, api } = await service.newMerchant()
-    for (const someone of [service.apiWith(undefined), api])
+    for (const caller of [service.apiWith(undefined), api])
       for (const [method, path] of [
         ['GET', '/admin/v1/gateways'],
         ['GET', `/admin/v1/merchants/${uuid}/gateways`],
@@ -57,7 +57,7 @@ describe("a merchant's own account at a gateway", () => {
         ['PUT', pathOf(uuid)],
         ['DELETE', pathOf(uuid)],
       ] as const)
-        assertApiError(await someone.send(method, path), 'invalid_admin_token')
+        assertApiError(await caller.send(method, path), 'invalid_admin_token')
   })
 
   it('goes in, is tried, and its credentials never come out again', async () => {
@@ -145,9 +145,9 @@ describe("a merchant's own account at a gateway", () => {
       ['canary', ['credentials: invalid_type']],
       [{ secretKey: 'x'.repeat(8_193) }, ['credentials.secretKey: too_long']],
     ]
-    for (const [credentials, complaints] of bad) {
+    for (const [credentials, issues] of bad) {
       const answer = await put(uuid, credentials)
-      assert.deepEqual(assertApiError(answer, 'validation_failed'), complaints, answer.text)
+      assert.deepEqual(assertApiError(answer, 'validation_failed'), issues, answer.text)
       assert.ok(!answer.body.message.includes('canary'))
     }
     assertApiError(await admin.get(pathOf(uuid)), 'gateway_account_not_found')

@@ -34,7 +34,7 @@ function withText(body: object, path: Path, change: (text: string) => string): o
 const FULL_CUSTOMER = { ...CUSTOMER, country: 'KE' }
 const METADATA = { note: 'text', deep: { list: ['one', { key: 'two' }] } }
 
-const initiateWhole = () =>
+const fullInitiateBody = () =>
   initiateBody({
     customer: FULL_CUSTOMER,
     description: 'For shoes',
@@ -44,7 +44,7 @@ const initiateWhole = () =>
   })
 
 const token = await saveMethod(api, 'card_success')
-const chargeWhole = () => chargeBody(token, { customer: FULL_CUSTOMER, metadata: METADATA })
+const fullChargeBody = () => chargeBody(token, { customer: FULL_CUSTOMER, metadata: METADATA })
 
 /** Refused for the character in this field alone; currency and country have refusals of their own. */
 function assertNames(answer: ApiResponse, field: Path, what: string): void {
@@ -71,8 +71,8 @@ const BAD = {
 
 describe('characters that no text may hold (F-64)', () => {
   for (const [name, path, body] of [
-    ['initiate', INITIATE, initiateWhole],
-    ['charge', CHARGE, chargeWhole],
+    ['initiate', INITIATE, fullInitiateBody],
+    ['charge', CHARGE, fullChargeBody],
   ] as const) {
     it(`are refused in every string field of ${name}, which is named, and nothing is stored`, async () => {
       const fields = stringPaths(body())
@@ -137,9 +137,9 @@ describe('characters that no text may hold (F-64)', () => {
   })
 
   it('are not written raw into JSON either', async () => {
-    const raw = JSON.stringify(initiateWhole()).replace('For shoes', 'For\u0000shoes')
+    const raw = JSON.stringify(fullInitiateBody()).replace('For shoes', 'For\u0000shoes')
     assertApiError(await api.postText(INITIATE, raw), 'malformed_json')
-    const bytes = Buffer.from(JSON.stringify(initiateWhole()).replace('For shoes', 'For #shoes'))
+    const bytes = Buffer.from(JSON.stringify(fullInitiateBody()).replace('For shoes', 'For #shoes'))
     bytes[bytes.indexOf('#')] = 0xff
     assertApiError(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
   })

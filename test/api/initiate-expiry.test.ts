@@ -25,7 +25,7 @@ async function choose(checkoutUrl: string, instrument: string) {
   await payer.choose(await payer.open(checkoutUrl), instrument)
 }
 
-const arrivesAt = (db: Db, uuid: string, status: string) =>
+const awaitStatusPath = (db: Db, uuid: string, status: string) =>
   eventually(
     () => pathOf(db, uuid),
     (path) => path.at(-1) === status,
@@ -36,7 +36,7 @@ describe('an open checkout', () => {
   it('expires when its time has passed with nothing paid, and tells it by one event', async () => {
     const { uuid, reference } = await initiate()
     clock.advance(60 * MINUTE_MS)
-    assert.deepEqual(await arrivesAt(service.db, uuid, 'expired'), ['pending', 'expired'])
+    assert.deepEqual(await awaitStatusPath(service.db, uuid, 'expired'), ['pending', 'expired'])
     const verified = await api.get(`/api/v1/checkout/verify-payment?reference=${reference}`)
     assert.equal(verified.body.data.status, 'expired')
     assert.equal(verified.body.data.failure, null)
@@ -57,7 +57,7 @@ describe('an open checkout', () => {
       instrument: 'card_success',
     })
     assertApiError(complete, 'invalid_state')
-    await arrivesAt(service.db, uuid, 'expired')
+    await awaitStatusPath(service.db, uuid, 'expired')
     await payer.choose(page, 'mobile_success')
     const data = (await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
     assert.deepEqual(data.attempts, [])
@@ -80,34 +80,38 @@ describe('an open checkout', () => {
     await payer.postForm(await payer.open(checkoutUrl), '/cancel')
     const other = await initiate()
     clock.advance(60 * MINUTE_MS)
-    await arrivesAt(service.db, other.uuid, 'expired')
+    await awaitStatusPath(service.db, other.uuid, 'expired')
     assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'abandoned'])
   })
 })
 
-const stopAsking = sql<unknown>`update attempts set due_at = null where payment_id = $1`
+const stopPolling = sql<unknown>`update attempts set due_at = null where payment_id = $1`
 
 describe('a checkout whose payer is acting when its time passes', () => {
   it('is asked about first: what was paid in time is successful, not expired', async (t) => {
     // A provider that rings no doorbell, and a background that does not ask: only the expiry can find it out.
     const provider = await startCountingProvider(t, clock)
-    const unaware = await testService(t, { clock, env: provider.env })
-    const { uuid, checkoutUrl } = await initiate(unaware.api)
+    const withoutWebhooks = await testService(t, { clock, env: provider.env })
+    const { uuid, checkoutUrl } = await initiate(withoutWebhooks.api)
     await choose(checkoutUrl, 'mobile_success')
-    await unaware.db.query(stopAsking, [uuid])
+    await withoutWebhooks.db.query(stopPolling, [uuid])
     clock.advance(60 * MINUTE_MS)
-    assert.deepEqual(await arrivesAt(unaware.db, uuid, 'successful'), ['pending', 'processing', 'successful'])
-    assert.equal((await movesOf(unaware.db, uuid)).at(-1)?.source, 'expiry')
+    assert.deepEqual(await awaitStatusPath(withoutWebhooks.db, uuid, 'successful'), [
+      'pending',
+      'processing',
+      'successful',
+    ])
+    assert.equal((await movesOf(withoutWebhooks.db, uuid)).at(-1)?.source, 'expiry')
   })
 
   it('expires when the gateway says that nothing was paid, and money that comes later outranks it (F-35)', async () => {
     const { uuid, checkoutUrl } = await initiate()
     await choose(checkoutUrl, 'mobile_late_success')
     clock.advance(60 * MINUTE_MS)
-    await arrivesAt(service.db, uuid, 'expired')
+    await awaitStatusPath(service.db, uuid, 'expired')
     assert.deepEqual(await postingsOf(service.db, uuid), [])
     clock.advance(2 * MINUTE_MS)
-    assert.deepEqual(await arrivesAt(service.db, uuid, 'successful'), [
+    assert.deepEqual(await awaitStatusPath(service.db, uuid, 'successful'), [
       ...['pending', 'processing', 'expired', 'successful'],
     ])
     assert.equal((await postingsOf(service.db, uuid)).length, 2)
@@ -123,7 +127,7 @@ describe('a checkout whose payer is acting when its time passes', () => {
     await provider.close()
     const untouched = await initiate(cutOff.api)
     clock.advance(61 * MINUTE_MS)
-    await arrivesAt(cutOff.db, untouched.uuid, 'expired')
+    await awaitStatusPath(cutOff.db, untouched.uuid, 'expired')
     assert.deepEqual(await pathOf(cutOff.db, uuid), ['pending', 'processing'])
   })
 })

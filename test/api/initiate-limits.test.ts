@@ -12,12 +12,12 @@ const CHARGE = '/api/v1/charges/recurring'
 const token = await saveMethod(api, 'card_success')
 
 /** Both operations that take the field hold it to the same limit. */
-async function eachWith(changes: Record<string, unknown>) {
+async function initiateAndChargeWith(changes: Record<string, unknown>) {
   return [await api.post(INITIATE, initiateBody(changes)), await api.post(CHARGE, chargeBody(token, changes))]
 }
 
-async function taken(changes: Record<string, unknown>) {
-  for (const answer of await eachWith(changes)) {
+async function assertAccepted(changes: Record<string, unknown>) {
+  for (const answer of await initiateAndChargeWith(changes)) {
     // Another body under this reference means that the field itself was taken.
     const isTaken = answer.http === 201 || answer.body?.error?.code === 'duplicate_reference'
     assert.ok(isTaken, answer.text)
@@ -30,7 +30,8 @@ async function refused(
   code: ApiErrorCode = 'validation_failed',
 ) {
   await assertNothingStored(service.db, async () => {
-    for (const answer of await eachWith(changes)) assert.deepEqual(assertApiError(answer, code), wanted)
+    for (const answer of await initiateAndChargeWith(changes))
+      assert.deepEqual(assertApiError(answer, code), wanted)
   })
 }
 
@@ -38,19 +39,19 @@ describe('the reference', () => {
   const padded = (length: number) => newReference().padEnd(length, 'x')
 
   it('has 1 to 100 characters', async () => {
-    await taken({ reference: padded(100) })
-    await taken({ reference: 'r' })
+    await assertAccepted({ reference: padded(100) })
+    await assertAccepted({ reference: 'r' })
     await refused({ reference: padded(101) }, ['reference: too_long'])
     await refused({ reference: '' }, ['reference: too_short'])
   })
 
   it('is counted in characters, not in the units of any encoding', async () => {
-    await taken({ reference: '🧾'.repeat(100) })
+    await assertAccepted({ reference: '🧾'.repeat(100) })
     await refused({ reference: '🧾'.repeat(101) }, ['reference: too_long'])
   })
 
   it('has no white space at its ends, and may have it inside', async () => {
-    await taken({ reference: 'order 7 of\u00a0March' })
+    await assertAccepted({ reference: 'order 7 of\u00a0March' })
     for (const reference of [' r', 'r ', '\u00a0r', 'r\u2003', ' ']) {
       await refused({ reference }, ['reference: invalid_format'])
     }
@@ -58,26 +59,26 @@ describe('the reference', () => {
 
   it('is taken in any alphabet: what a provider cannot carry is the connector’s business', async () => {
     for (const reference of ['заказ-7', 'طلب-7', '訂單/7?a=b&c#d', 'a\'b"c<d>', '%00', '..', 'null']) {
-      await taken({ reference })
+      await assertAccepted({ reference })
     }
   })
 
   it('may look like a card number, because merchants number as they like', async () => {
-    await taken({ reference: '4242424242424242', metadata: { card: '4242 4242 4242 4242' } })
+    await assertAccepted({ reference: '4242424242424242', metadata: { card: '4242 4242 4242 4242' } })
   })
 })
 
 describe('texts', () => {
   it('description has at most 255 characters', async () => {
-    await taken({ description: '' })
-    await taken({ description: 'd'.repeat(255) })
+    await assertAccepted({ description: '' })
+    await assertAccepted({ description: 'd'.repeat(255) })
     await refused({ description: 'd'.repeat(256) }, ['description: too_long'])
   })
 
   it('names have 1 to 100 characters and are not blank', async () => {
     for (const field of ['firstname', 'lastname']) {
       const withName = (name: string) => ({ customer: { ...CUSTOMER, [field]: name } })
-      await taken(withName('n'.repeat(100)))
+      await assertAccepted(withName('n'.repeat(100)))
       await refused(withName('n'.repeat(101)), [`customer.${field}: too_long`])
       await refused(withName(''), [`customer.${field}: too_short`])
       await refused(withName(' \u00a0'), [`customer.${field}: invalid_format`])
@@ -93,7 +94,7 @@ describe('texts', () => {
     ]
     for (const [field, changes] of places) {
       await refused(changes, [`${field}: card_data_not_allowed`], 'card_data_not_allowed')
-      const [answer] = await eachWith(changes)
+      const [answer] = await initiateAndChargeWith(changes)
       assert.doesNotMatch(answer?.text ?? '', /5555/)
     }
   })
@@ -125,12 +126,12 @@ describe('metadata', () => {
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]))
 
   it('has at most 50 keys', async () => {
-    await taken({ metadata: keys(50) })
+    await assertAccepted({ metadata: keys(50) })
     await refused({ metadata: keys(51) }, ['metadata: too_long'])
   })
 
   it('has keys of at most 40 and texts of at most 500 characters, on every level', async () => {
-    await taken({ metadata: { ['k'.repeat(40)]: 'v'.repeat(500), list: ['😀'.repeat(500)] } })
+    await assertAccepted({ metadata: { ['k'.repeat(40)]: 'v'.repeat(500), list: ['😀'.repeat(500)] } })
     await refused({ metadata: { ['k'.repeat(41)]: 1 } }, ['metadata: too_long'])
     await refused({ metadata: { a: { ['k'.repeat(41)]: 1 } } }, ['metadata.a: too_long'])
     await refused({ metadata: { a: 'v'.repeat(501) } }, ['metadata.a: too_long'])
@@ -139,7 +140,9 @@ describe('metadata', () => {
 
   it('has at most 16 KB in all', async () => {
     const text = 'v'.repeat(490)
-    await taken({ metadata: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`key${n}`, text])) })
+    await assertAccepted({
+      metadata: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`key${n}`, text])),
+    })
     await refused({ metadata: Object.fromEntries(Array.from({ length: 34 }, (_, n) => [`key${n}`, text])) }, [
       'metadata: too_long',
     ])

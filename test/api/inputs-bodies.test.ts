@@ -48,7 +48,7 @@ const sendText = (
 ) => ask(operation, pathOf(operation), { body, headers: { 'content-type': 'application/json', ...headers } })
 
 /** The names of the fields that an answer complains of. */
-function complainedOf(answer: ApiResponse): string[] {
+function issueFields(answer: ApiResponse): string[] {
   return answer.body?.error?.details.map(({ field }: { field: string }) => field) ?? []
 }
 
@@ -69,7 +69,7 @@ async function assertAllRefused(
   })
   const answer = await sendText(operation, text)
   assert.equal(answer.http, 400, `${operation.name}: ${answer.text}`)
-  const named = complainedOf(answer)
+  const named = issueFields(answer)
   const missed = fields.map(({ path }) => path.join('.')).filter((name) => !named.includes(name))
   assert.deepEqual(
     missed,
@@ -116,7 +116,7 @@ describe('every field of every body', () => {
         const answer = await sendText(operation, text)
         assert.equal(answer.http, 400, `${operation.name}: ${answer.text}`)
         assert.ok(
-          complainedOf(answer).every((field) => field.startsWith('metadata')),
+          issueFields(answer).every((field) => field.startsWith('metadata')),
           answer.text,
         )
       }
@@ -161,7 +161,7 @@ describe('every field of every body', () => {
       if (required.length === 0) continue
       for (const body of [{}, Object.fromEntries(required.map((name) => [name, null]))]) {
         const answer = await sendText(operation, JSON.stringify(body))
-        const missed = required.filter((name) => !complainedOf(answer).includes(name))
+        const missed = required.filter((name) => !issueFields(answer).includes(name))
         assert.deepEqual(missed, [], `${operation.name}: ${answer.text}`)
       }
     }

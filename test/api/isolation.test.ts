@@ -24,13 +24,13 @@ const service = await testService(
 )
 const operations = operationsOf(service.openApi())
 const owner = (await service.newMerchant()).api
-const stranger = (await service.newMerchant()).api
+const otherMerchant = (await service.newMerchant()).api
 // Two of everything, so that every list has a second page.
 await makeOneOfEverything(owner, 'Older')
 const owned = await makeOneOfEverything(owner, 'Owned')
 const ownedPaths = await findItemPaths(owner, operations, owned)
-const strange = await makeOneOfEverything(stranger, 'Strange')
-const strangePaths = await findItemPaths(stranger, operations, strange)
+const otherRecords = await makeOneOfEverything(otherMerchant, 'Strange')
+const otherPaths = await findItemPaths(otherMerchant, operations, otherRecords)
 
 /** Fields that name a record otherwise than by its uuid. */
 const NAMING: Record<string, string[]> = {
@@ -54,7 +54,7 @@ function assertSame(one: ApiResponse, other: ApiResponse, words: string): void {
 }
 
 /** The same path with names that nothing has. */
-function pathOfNothing(operation: DocumentedOperation): string {
+function unknownPath(operation: DocumentedOperation): string {
   const names: Record<string, string> = { keyId: '000000000000', reference: 'nothing-has-this-name' }
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? UNKNOWN_UUID)
 }
@@ -68,20 +68,20 @@ async function readEverything(): Promise<Record<string, unknown>> {
     const path = `${fillPath(operation, item)}${query ? `?reference=${owned.reference}` : ''}`
     const { http, text, body } = await owner.get(path)
     assert.equal(http, 200, `${path}: ${text}`)
-    seen[path] = body === undefined ? text : withoutUse(body)
+    seen[path] = body === undefined ? text : withoutLastUsed(body)
   }
   return seen
 }
 
-function withoutUse(value: Document): Document {
+function withoutLastUsed(value: Document): Document {
   return JSON.parse(JSON.stringify(value, (name, member) => (name === 'lastUsedAt' ? undefined : member)))
 }
 
 /** A body that names no record of its own accord. */
-function namelessBody(operation: DocumentedOperation): Document {
+function bodyWithoutReferences(operation: DocumentedOperation): Document {
   const { reference: _, ...example } = exampleOf(operation)
   if (operation.path !== '/api/v1/charges/recurring') return example
-  return { ...example, customer: strange.customer, reference: newReference() }
+  return { ...example, customer: otherRecords.customer, reference: newReference() }
 }
 
 describe('what belongs to another merchant (F-74)', () => {
@@ -91,9 +91,9 @@ describe('what belongs to another merchant (F-74)', () => {
     for (const operation of about) {
       const body = exampleOf(operation)
       const path = fillPath(operation, ownedPaths.get(itemTemplateOf(operation) ?? ''))
-      const foreign = await send(stranger, operation, path, body)
+      const foreign = await send(otherMerchant, operation, path, body)
       assert.equal(foreign.http, 404, `${operation.name}: ${foreign.text}`)
-      assertSame(foreign, await send(stranger, operation, pathOfNothing(operation), body), operation.name)
+      assertSame(foreign, await send(otherMerchant, operation, unknownPath(operation), body), operation.name)
     }
   })
 
@@ -102,10 +102,10 @@ describe('what belongs to another merchant (F-74)', () => {
     assert.ok(inside.length > 0)
     for (const operation of inside) {
       const template = itemTemplateOf(operation) ?? ''
-      const own = strangePaths.get(template) ?? ''
+      const own = otherPaths.get(template) ?? ''
       const collection = own.slice(0, own.lastIndexOf('/'))
       const foreignId = ownedPaths.get(template)?.split('/').at(-1)
-      const ask = (id: string) => send(stranger, operation, fillPath(operation, `${collection}/${id}`))
+      const ask = (id: string) => send(otherMerchant, operation, fillPath(operation, `${collection}/${id}`))
       const foreign = await ask(foreignId ?? '')
       assert.equal(foreign.http, 404, foreign.text)
       assertSame(foreign, await ask(UNKNOWN_UUID), operation.name)
@@ -116,7 +116,7 @@ describe('what belongs to another merchant (F-74)', () => {
     const ids = [...ownedPaths.values()].map((path) => path.split('/').at(-1) ?? '')
     let asked = 0
     for (const operation of operations) {
-      const path = fillPath(operation, strangePaths.get(itemTemplateOf(operation) ?? ''))
+      const path = fillPath(operation, otherPaths.get(itemTemplateOf(operation) ?? ''))
       for (const { name, schema } of parametersOf(operation, 'query')) {
         const isUuid = UUID_FIELD.test(schema.pattern ?? '')
         if (!isUuid && name !== 'reference' && name !== 'search') continue
@@ -124,12 +124,12 @@ describe('what belongs to another merchant (F-74)', () => {
           ? ids.filter((id) => /^[0-9a-f-]{36}$/.test(id))
           : [owned.reference, owned.customer.email]
         const unknown = await send(
-          stranger,
+          otherMerchant,
           operation,
           `${path}?${name}=${isUuid ? UNKNOWN_UUID : 'nothing-at-all'}`,
         )
         for (const value of values) {
-          const foreign = await send(stranger, operation, `${path}?${name}=${encodeURIComponent(value)}`)
+          const foreign = await send(otherMerchant, operation, `${path}?${name}=${encodeURIComponent(value)}`)
           assertSame(foreign, unknown, `${operation.name} ${name}`)
           asked += 1
         }
@@ -143,14 +143,14 @@ describe('what belongs to another merchant (F-74)', () => {
     const uuids = ids.filter((id) => /^[0-9a-f-]{36}$/.test(id))
     const named = new Set<string>()
     for (const operation of operations) {
-      const path = fillPath(operation, strangePaths.get(itemTemplateOf(operation) ?? ''))
+      const path = fillPath(operation, otherPaths.get(itemTemplateOf(operation) ?? ''))
       for (const { path: field, schema } of fieldsOf(bodySchemaOf(operation))) {
         const name = `${operation.name} ${field.join('.')}`
         const values = NAMING[name] ?? (UUID_FIELD.test(schema.pattern ?? '') ? uuids : [])
         for (const value of values) {
           named.add(name)
           const ask = (one: string) =>
-            send(stranger, operation, path, setAt(namelessBody(operation), field, one))
+            send(otherMerchant, operation, path, setAt(bodyWithoutReferences(operation), field, one))
           const foreign = await ask(value)
           assert.equal(foreign.http, 404, `${name}: ${foreign.text}`)
           assertSame(
@@ -176,8 +176,8 @@ describe('what belongs to another merchant (F-74)', () => {
         continue
       }
       const ask = (text: string) =>
-        stranger.get(
-          `${fillPath(operation, strangePaths.get(template))}?limit=1&cursor=${encodeURIComponent(text)}`,
+        otherMerchant.get(
+          `${fillPath(operation, otherPaths.get(template))}?limit=1&cursor=${encodeURIComponent(text)}`,
         )
       const foreign = await ask(cursor)
       assert.equal(foreign.http, 400, `${operation.name}: ${foreign.text}`)
@@ -209,7 +209,7 @@ describe('what belongs to another merchant (F-74)', () => {
       const first = await owner.send('POST', operation.path, { body, headers })
       if (first.http !== 201) continue
       made += 1
-      const second = await stranger.send('POST', operation.path, { body, headers })
+      const second = await otherMerchant.send('POST', operation.path, { body, headers })
       assert.equal(second.http, 201, `${operation.name}: ${second.text}`)
       assert.equal(second.headers.get('idempotent-replayed'), null)
       assert.notEqual(idOf(second.body.data), idOf(first.body.data))

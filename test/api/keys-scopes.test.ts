@@ -40,7 +40,7 @@ async function documentedOperations(): Promise<Operation[]> {
 }
 
 /** Sends nothing useful: a key that is let in is then refused for its input, and nothing happens. */
-function knock(api: Api, { method, path }: Operation) {
+function sendRequest(api: Api, { method, path }: Operation) {
   const init = { body: '{}', headers: { 'content-type': 'application/json' } }
   return method === 'GET' ? api.get(path) : api.send(method, path, init)
 }
@@ -60,7 +60,7 @@ it('F-75: lets a key do what its one scope says and names the scope for everythi
   for (const scope of SCOPES) {
     const { api } = await service.newMerchant([scope])
     for (const operation of operations) {
-      const answer = await knock(api, operation)
+      const answer = await sendRequest(api, operation)
       if (operation.scope === scope) {
         assert.notEqual(answer.http, 403, `${scope} for ${operation.name}: ${answer.text}`)
       } else {
@@ -79,8 +79,8 @@ it('lets a key with * do everything, and one without named scopes everything but
     SCOPES.filter((scope) => scope !== 'keys:write').sort(),
   )
   for (const operation of operations) {
-    assert.notEqual((await knock(api, operation)).http, 403)
-    const answer = await knock(service.apiWith(plain.body.data.apiKey), operation)
+    assert.notEqual((await sendRequest(api, operation)).http, 403)
+    const answer = await sendRequest(service.apiWith(plain.body.data.apiKey), operation)
     assert.equal(answer.http === 403, operation.scope === 'keys:write', operation.name)
   }
 })

@@ -43,10 +43,10 @@ it('does not count a missing key or a typo as a guess', async () => {
 
 it('F-77: slows down wrong operator tokens too, but never the right one', async () => {
   clock.advance(60_000)
-  const knock = (token: string) =>
+  const sendWithToken = (token: string) =>
     service.apiWith(undefined).get('/admin/v1/merchants', { authorization: `Bearer ${token}` })
-  for (let n = 0; n < 20; n += 1) assertApiError(await knock(`wrong-${n}`), 'invalid_admin_token')
-  assertApiError(await knock('wrong-again'), 'rate_limited')
+  for (let n = 0; n < 20; n += 1) assertApiError(await sendWithToken(`wrong-${n}`), 'invalid_admin_token')
+  assertApiError(await sendWithToken('wrong-again'), 'rate_limited')
   assert.equal((await service.admin.get('/admin/v1/merchants')).http, 200)
   assertApiError(await service.apiWith(undefined).get('/admin/v1/merchants'), 'invalid_admin_token')
 })

@@ -35,7 +35,7 @@ const selectTokens = sql<{ tokens: number }>`
 select tokens from rate_limit_buckets where owner = $1 and updated_at = $2`
 
 /** What a process has spent is told to the others in a moment of real time, which a clock that jumps does not give it. */
-async function toldOf(key: string): Promise<void> {
+async function awaitTokensSynced(key: string): Promise<void> {
   await eventually(
     () => service.db.query(selectTokens, [key.split('_')[2], clock.now()]),
     ([bucket]) => bucket !== undefined && bucket.tokens < 1,
@@ -61,11 +61,11 @@ describe('the rate limit', () => {
     assertApiError(answer, 'rate_limited')
     assert.equal(answer.body.error.retryable, true)
     assert.deepEqual(headersOf(answer), ['"default";q=5;w=1', '"default";r=0;t=1', '1'])
-    await toldOf(key)
+    await awaitTokensSynced(key)
     clock.advance(1_000)
     await spend(api, 5)
     assertApiError(await api.get(PATH), 'rate_limited')
-    await toldOf(key)
+    await awaitTokensSynced(key)
     clock.advance(200)
     await spend(api, 1)
     assertApiError(await api.get(PATH), 'rate_limited')

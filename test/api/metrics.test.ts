@@ -21,13 +21,13 @@ const service = await testService(
   { clock, role: 'api', env: { COWRY_METRICS_TOKEN: TOKEN, COWRY_METRICS_LISTEN: `127.0.0.1:${port}` } },
 )
 const { api, admin } = service
-const anybody = service.apiWith(undefined)
+const anonymous = service.apiWith(undefined)
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 const METRICS = '/metrics'
 
 /** The value of a series, by its name and some of its labels; undefined when there is none. */
-function readingOf(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
+function metricValue(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
   const line = text
     .split('\n')
     .filter((one) => one.startsWith(`${name}{`) || one.startsWith(`${name} `))
@@ -38,7 +38,7 @@ function readingOf(text: string, name: string, labels: Record<string, string> = 
 const read = async () => (await admin.get(METRICS)).text
 
 /** With the state of the installation as it is now, not as it was remembered. */
-const readAnew = () => {
+const readFresh = () => {
   clock.advance(6_000)
   return read()
 }
@@ -56,17 +56,17 @@ function namedIn(page: string): string[] {
 
 describe('the metrics', () => {
   it('are for nobody without a token, and for no merchant', async () => {
-    assertApiError(await anybody.get(METRICS), 'invalid_admin_token')
+    assertApiError(await anonymous.get(METRICS), 'invalid_admin_token')
     assertApiError(await api.get(METRICS), 'invalid_admin_token')
-    assertApiError(await anybody.get(METRICS, bearer('another-token')), 'invalid_admin_token')
+    assertApiError(await anonymous.get(METRICS, bearer('another-token')), 'invalid_admin_token')
   })
 
   it('are for Prometheus and for operators; the token of Prometheus opens nothing else', async () => {
-    for (const answer of [await anybody.get(METRICS, bearer(TOKEN)), await admin.get(METRICS)]) {
+    for (const answer of [await anonymous.get(METRICS, bearer(TOKEN)), await admin.get(METRICS)]) {
       assert.equal(answer.http, 200)
       assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
     }
-    assertApiError(await anybody.get('/admin/v1/merchants', bearer(TOKEN)), 'invalid_admin_token')
+    assertApiError(await anonymous.get('/admin/v1/merchants', bearer(TOKEN)), 'invalid_admin_token')
   })
 
   it('stand at a listener of their own as well, and nothing else does', async () => {
@@ -93,10 +93,10 @@ describe('the metrics', () => {
     await api.get('/nobody/knows/this')
     const text = await read()
     const route = '/api/v1/customers/:uuid'
-    assert.equal(readingOf(text, 'cowry_http_requests_total', { method: 'GET', route, class: '2xx' }), 1)
-    assert.equal(readingOf(text, 'cowry_http_requests_total', { method: 'GET', route, class: '4xx' }), 1)
-    assert.equal(readingOf(text, 'cowry_http_request_duration_seconds_count', { method: 'GET', route }), 2)
-    assert.equal(readingOf(text, 'cowry_http_requests_total', { route: 'unknown', class: '4xx' }), 1)
+    assert.equal(metricValue(text, 'cowry_http_requests_total', { method: 'GET', route, class: '2xx' }), 1)
+    assert.equal(metricValue(text, 'cowry_http_requests_total', { method: 'GET', route, class: '4xx' }), 1)
+    assert.equal(metricValue(text, 'cowry_http_request_duration_seconds_count', { method: 'GET', route }), 2)
+    assert.equal(metricValue(text, 'cowry_http_requests_total', { route: 'unknown', class: '4xx' }), 1)
     assert.ok(!text.includes(customer.uuid) && !text.includes('nobody'))
   })
 
@@ -105,16 +105,16 @@ describe('the metrics', () => {
     await api.post('/api/v1/charges/recurring', chargeBody(token))
     const text = await read()
     const charge = { gateway: 'sandbox', verb: 'charge_saved' }
-    assert.equal(readingOf(text, 'cowry_gateway_calls_total', { ...charge, outcome: 'declined' }), 1)
-    assert.equal(readingOf(text, 'cowry_gateway_call_duration_seconds_count', charge), 1)
+    assert.equal(metricValue(text, 'cowry_gateway_calls_total', { ...charge, outcome: 'declined' }), 1)
+    assert.equal(metricValue(text, 'cowry_gateway_call_duration_seconds_count', charge), 1)
   })
 
   it('count forged webhooks by gateway', async () => {
     const before =
-      readingOf(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }) ?? 0
-    await anybody.post('/hooks/sandbox', { id: 'made-up' })
+      metricValue(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }) ?? 0
+    await anonymous.post('/hooks/sandbox', { id: 'made-up' })
     assert.equal(
-      readingOf(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }),
+      metricValue(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }),
       before + 1,
     )
   })
@@ -123,36 +123,36 @@ describe('the metrics', () => {
     const { db } = service
     await checkWhenDue({ db, clock }, 7_200_000)
     assert.equal(
-      readingOf(await readAnew(), 'cowry_invariant_check_age_seconds'),
+      metricValue(await readFresh(), 'cowry_invariant_check_age_seconds'),
       undefined,
       'it is not due yet',
     )
     await checkWhenDue({ db, clock }, 0)
-    const text = await readAnew()
+    const text = await readFresh()
     const counted = text.match(/^cowry_invariant_violations\{invariant="invariant_\w+"\} 0$/gm) ?? []
     assert.ok(counted.length >= 9, text)
-    assert.ok((readingOf(text, 'cowry_invariant_check_age_seconds') ?? -1) >= 0)
+    assert.ok((metricValue(text, 'cowry_invariant_check_age_seconds') ?? -1) >= 0)
   })
 
   it('tell how much work is due, and since when', async () => {
     await api.post('/api/v1/checkout/initiate-payment', initiateBody())
-    assert.equal(readingOf(await readAnew(), 'cowry_job_backlog', { job_name: 'expire-checkouts' }), 0)
+    assert.equal(metricValue(await readFresh(), 'cowry_job_backlog', { job_name: 'expire-checkouts' }), 0)
     clock.advance(2 * 3_600_000)
-    const text = await readAnew()
-    assert.equal(readingOf(text, 'cowry_job_backlog', { job_name: 'expire-checkouts' }), 1)
-    const oldest = readingOf(text, 'cowry_job_oldest_due_seconds', { job_name: 'expire-checkouts' }) ?? 0
+    const text = await readFresh()
+    assert.equal(metricValue(text, 'cowry_job_backlog', { job_name: 'expire-checkouts' }), 1)
+    const oldest = metricValue(text, 'cowry_job_oldest_due_seconds', { job_name: 'expire-checkouts' }) ?? 0
     assert.ok(oldest > 3_500 && oldest < 4_000, String(oldest))
   })
 
   it('tell how many events have not arrived', async () => {
-    assert.equal(readingOf(await readAnew(), 'cowry_webhook_deliveries_pending'), 0)
+    assert.equal(metricValue(await readFresh(), 'cowry_webhook_deliveries_pending'), 0)
     await api.post('/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' })
     await api.post('/api/v1/checkout/initiate-payment', initiateBody())
     clock.advance(60_000)
-    const text = await readAnew()
-    assert.ok((readingOf(text, 'cowry_webhook_deliveries_pending') ?? 0) >= 1)
-    assert.ok((readingOf(text, 'cowry_webhook_delivery_oldest_pending_seconds') ?? 0) >= 60)
-    assert.ok((readingOf(text, 'cowry_job_backlog', { job_name: 'deliver-events' }) ?? 0) >= 1)
+    const text = await readFresh()
+    assert.ok((metricValue(text, 'cowry_webhook_deliveries_pending') ?? 0) >= 1)
+    assert.ok((metricValue(text, 'cowry_webhook_delivery_oldest_pending_seconds') ?? 0) >= 60)
+    assert.ok((metricValue(text, 'cowry_job_backlog', { job_name: 'deliver-events' }) ?? 0) >= 1)
   })
 
   it('are what the dashboard and the pages about them name', async () => {
@@ -195,13 +195,13 @@ describe('GET /admin/v1/jobs', () => {
       const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
       return { code: await runCommandLine(['doctor'], { out: take, err: take }, env), out: () => out }
     }
-    const well = await run()
-    assert.equal(well.code, 0, well.out())
+    const healthyRun = await run()
+    assert.equal(healthyRun.code, 0, healthyRun.out())
     const { body } = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
     const late = `update payments set due_at = now() - interval '10 minutes' where id = '${body.data.uuid}'`
     await service.db.script(late)
-    const ill = await run()
-    assert.equal(ill.code, 1, ill.out())
-    assert.match(ill.out(), /work expire-checkouts +FAILED +\d+ due, the oldest for \d{3,} s/)
+    const failingRun = await run()
+    assert.equal(failingRun.code, 1, failingRun.out())
+    assert.match(failingRun.out(), /work expire-checkouts +FAILED +\d+ due, the oldest for \d{3,} s/)
   })
 })

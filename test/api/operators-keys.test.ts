@@ -70,9 +70,9 @@ describe('an operator', () => {
       [{ rateLimit: { perSecond: 10, burst: 5 } }, ['rateLimit.burst: out_of_range']],
       [{ rateLimit: { perSecond: 1.5 } }, ['rateLimit.burst: required', 'rateLimit.perSecond: invalid_type']],
     ]
-    for (const [body, complaints] of bad) {
+    for (const [body, issues] of bad) {
       const answer = await admin.post(PATH, body)
-      assert.deepEqual(assertApiError(answer, 'validation_failed').sort(), complaints, answer.text)
+      assert.deepEqual(assertApiError(answer, 'validation_failed').sort(), issues, answer.text)
     }
   })
 

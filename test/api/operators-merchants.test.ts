@@ -107,13 +107,12 @@ describe('a merchant', () => {
       [{ name: 'Shop', baseCurrency: 'usd' }, ['baseCurrency: invalid_currency']],
       [{ name: 1, baseCurrency: 'JPY', settings: [] }, ['baseCurrency', 'name', 'settings']],
     ] as const
-    for (const [body, complaints] of bad) {
+    for (const [body, issues] of bad) {
       const answer = await admin.post('/admin/v1/merchants', body)
       assert.equal(answer.http, 400, answer.text)
       const found = assertApiError(answer, answer.body.error.code).sort()
-      for (const [index, complaint] of complaints.entries())
-        assert.ok(found[index]?.startsWith(complaint), answer.text)
-      assert.equal(found.length, complaints.length)
+      for (const [index, issue] of issues.entries()) assert.ok(found[index]?.startsWith(issue), answer.text)
+      assert.equal(found.length, issues.length)
     }
   })
 

@@ -11,16 +11,16 @@ import { testService } from '../support/service.ts'
 const service = await testService({ after })
 const { api, requestTransfer, confirm, read } = await p2pMerchant(service, WALLET)
 
-const stranger = await service.newMerchant()
+const otherMerchant = await service.newMerchant()
 const theirs = await requestTransfer()
-const theirAccount = await dataOf(api.post(ACCOUNTS, { ...BANK, currency: 'BWP' }))
+const otherAccount = await dataOf(api.post(ACCOUNTS, { ...BANK, currency: 'BWP' }))
 
 const EVERY_OPERATION: [method: string, path: string][] = [
   ['POST', ACCOUNTS],
   ['GET', ACCOUNTS],
-  ['GET', `${ACCOUNTS}/${theirAccount.uuid}`],
-  ['PATCH', `${ACCOUNTS}/${theirAccount.uuid}`],
-  ['DELETE', `${ACCOUNTS}/${theirAccount.uuid}`],
+  ['GET', `${ACCOUNTS}/${otherAccount.uuid}`],
+  ['PATCH', `${ACCOUNTS}/${otherAccount.uuid}`],
+  ['DELETE', `${ACCOUNTS}/${otherAccount.uuid}`],
   ['POST', PAYMENTS],
   ['GET', PAYMENTS],
   ['GET', `${PAYMENTS}/${theirs.uuid}`],
@@ -52,13 +52,13 @@ describe('every P2P operation', () => {
       const code = path.startsWith(ACCOUNTS) ? 'p2p_account_not_found' : 'p2p_payment_not_found'
       const unknown = path.replace(/[0-9a-f-]{36}/, UNKNOWN_UUID)
       assertSameApiError(
-        await send(stranger.api, method, path),
-        await send(stranger.api, method, unknown),
+        await send(otherMerchant.api, method, path),
+        await send(otherMerchant.api, method, unknown),
         code,
       )
       assertApiError(await send(api, method, path.replace(/[0-9a-f-]{36}/, 'none')), 'invalid_uuid')
     }
-    for (const list of [ACCOUNTS, PAYMENTS]) assert.deepEqual(await dataOf(stranger.api.get(list)), [])
+    for (const list of [ACCOUNTS, PAYMENTS]) assert.deepEqual(await dataOf(otherMerchant.api.get(list)), [])
     assert.equal((await read(theirs.uuid)).transferStatus, 'awaiting_payment')
   })
 
@@ -72,17 +72,17 @@ describe('every P2P operation', () => {
 
 describe('a receiving account', () => {
   it('is kept as payers will read it, the phone with its country', async () => {
-    const { uuid, createdAt, updatedAt, ...account } = await dataOf(stranger.api.post(ACCOUNTS, WALLET))
+    const { uuid, createdAt, updatedAt, ...account } = await dataOf(otherMerchant.api.post(ACCOUNTS, WALLET))
     const phoneNumber = '+211912345678'
     assert.deepEqual(account, { ...WALLET, phoneNumber, accountNumber: null, bankName: null, isActive: true })
     assert.equal(createdAt, updatedAt)
-    assert.deepEqual(await dataOf(stranger.api.get(`${ACCOUNTS}/${uuid}`)), {
+    assert.deepEqual(await dataOf(otherMerchant.api.get(`${ACCOUNTS}/${uuid}`)), {
       uuid,
       createdAt,
       updatedAt,
       ...account,
     })
-    const bank = await dataOf(stranger.api.post(ACCOUNTS, { ...BANK, country: null, phoneNumber: '1' }))
+    const bank = await dataOf(otherMerchant.api.post(ACCOUNTS, { ...BANK, country: null, phoneNumber: '1' }))
     assert.deepEqual([bank.country, bank.phoneNumber, bank.accountNumber], [null, null, BANK.accountNumber])
   })
 
@@ -134,21 +134,21 @@ describe('a receiving account', () => {
   it('may have an account number with letters, whatever its digits look like', async () => {
     const accountNumber = 'GB33 4242 4242 4242 4242'
     const body = { ...BANK, currency: 'GBP', accountNumber }
-    assert.equal((await dataOf(stranger.api.post(ACCOUNTS, body))).accountNumber, accountNumber)
+    assert.equal((await dataOf(otherMerchant.api.post(ACCOUNTS, body))).accountNumber, accountNumber)
   })
 
   it('is made once under an Idempotency-Key', async () => {
     const headers = { 'idempotency-key': randomUUID() }
     const body = { ...BANK, currency: 'LSL' }
-    const first = await stranger.api.post(ACCOUNTS, body, headers)
-    const again = await stranger.api.post(ACCOUNTS, body, headers)
+    const first = await otherMerchant.api.post(ACCOUNTS, body, headers)
+    const again = await otherMerchant.api.post(ACCOUNTS, body, headers)
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
     assert.deepEqual(again.body.data, first.body.data)
     assertApiError(
-      await stranger.api.post(ACCOUNTS, { ...body, bankName: 'Other' }, headers),
+      await otherMerchant.api.post(ACCOUNTS, { ...body, bankName: 'Other' }, headers),
       'idempotency_key_reused',
     )
-    assert.equal((await dataOf(stranger.api.get(`${ACCOUNTS}?currency=LSL`))).length, 1)
+    assert.equal((await dataOf(otherMerchant.api.get(`${ACCOUNTS}?currency=LSL`))).length, 1)
   })
 
   it('is listed, filtered and paged', async () => {
@@ -170,7 +170,7 @@ describe('a receiving account', () => {
   it('that is changed, switched off or deleted changes nothing for who was told it before', async () => {
     const own = await p2pMerchant(service, WALLET)
     const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
-    const told = await own.requestTransfer()
+    const transfer = await own.requestTransfer()
     const change = (body: object) =>
       own.api.send('PATCH', `${ACCOUNTS}/${uuid}`, {
         headers: { 'content-type': 'application/json' },
@@ -188,9 +188,12 @@ describe('a receiving account', () => {
     assertApiError(await own.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
     await dataOf(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
     assertApiError(await own.api.get(`${ACCOUNTS}/${uuid}`), 'p2p_account_not_found')
-    const kept = await dataOf(own.api.get(`${PAYMENTS}/${told.uuid}`))
-    assert.deepEqual(kept.instructions, told.instructions)
-    assert.equal((await dataOf(own.act(told.uuid, 'confirm', { receivedAmount: 5000 }))).status, 'successful')
+    const kept = await dataOf(own.api.get(`${PAYMENTS}/${transfer.uuid}`))
+    assert.deepEqual(kept.instructions, transfer.instructions)
+    assert.equal(
+      (await dataOf(own.act(transfer.uuid, 'confirm', { receivedAmount: 5000 }))).status,
+      'successful',
+    )
   })
 
   it('that is deleted while a payer is being told it is told to nobody', async () => {

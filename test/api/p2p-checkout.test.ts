@@ -91,14 +91,14 @@ describe('the checkout', () => {
   })
 
   it('lets nobody cancel or pay another way while the money is said to be sent, or a part of it has come', async () => {
-    const said: [string, (uuid: string) => Promise<unknown>, string][] = [
+    const states: [string, (uuid: string) => Promise<unknown>, string][] = [
       ['marked_paid', (uuid) => dataOf(act(uuid, 'mark-paid')), 'Another Shop is checking your transfer'],
       ['underpaid', (uuid) => dataOf(confirm(uuid, 3000)), 'SSP 3,000.00 of SSP 5,000.00 arrived'],
     ]
-    for (const [word, tell, heading] of said) {
+    for (const [word, enterState, heading] of states) {
       // The page was open before the word was said.
       const { uuid, page } = await chooseDirect()
-      await tell(uuid)
+      await enterState(uuid)
       for (const step of ['/other', '/cancel']) {
         assert.equal(headingOf(await payer.submit(page, step)), heading, step)
         const { status, statusReason, transferStatus } = await read(uuid)

@@ -214,8 +214,10 @@ describe('what a merchant says of a transfer', () => {
   it('confirmed before anybody said that it was sent: it passes through marked_paid', async () => {
     const { uuid } = await requestTransfer()
     assert.equal((await dataOf(confirm(uuid, 5000))).transferStatus, 'confirmed')
-    const told = (await eventsOf(db, uuid)).map(({ type }) => type).filter((type) => type.startsWith('p2p.'))
-    assert.deepEqual(told, ['p2p.awaiting_payment', 'p2p.marked_paid', 'p2p.confirmed'])
+    const emittedTypes = (await eventsOf(db, uuid))
+      .map(({ type }) => type)
+      .filter((type) => type.startsWith('p2p.'))
+    assert.deepEqual(emittedTypes, ['p2p.awaiting_payment', 'p2p.marked_paid', 'p2p.confirmed'])
   })
 
   it('overpaid: the payment is successful for what was asked, and the excess is shown', async () => {

@@ -23,7 +23,7 @@ async function visit(changes: Record<string, unknown> = {}) {
   return { link, payer, page: await payer.open(link.url) }
 }
 
-const look = (url: string) => createPayer().open(url)
+const openPage = (url: string) => createPayer().open(url)
 
 describe('the page of a link', () => {
   it('says who is paid, for what and how much, and leads to a checkout with all of it', async () => {
@@ -200,7 +200,7 @@ describe('the form of a link', () => {
 
 describe('a link that takes nothing', () => {
   const assertEnded = async (url: string, http: number, heading: string) => {
-    const page = await look(url)
+    const page = await openPage(url)
     assert.equal(page.http, http)
     assert.equal(headingOf(page), heading)
     assert.doesNotMatch(page.html, /<form/)
@@ -245,7 +245,7 @@ describe('a checkout whose link has no place', () => {
     const mine = (await fillIn(payer, page)).location ?? ''
     const opened = await payer.open(mine)
     const theirs = await payAt(service, link, null)
-    assert.equal(headingOf(await look(link.url)), 'Somebody is paying at this moment')
+    assert.equal(headingOf(await openPage(link.url)), 'Somebody is paying at this moment')
     const pressed = await payer.choose(opened, 'card')
     assert.equal(headingOf(pressed), 'Somebody is paying at this moment')
     assert.match(mainTextOf(pressed), /You have not been charged\./)

@@ -20,7 +20,7 @@ const { api } = service
 const payer = createPayer()
 
 // For so long the profile of a merchant may be remembered.
-const REMEMBERED_MS = 31_000
+const CACHE_TTL_MS = 31_000
 
 describe('a payer who cancels', () => {
   it('is sent back with reference and status, and the payment is abandoned', async () => {
@@ -151,7 +151,7 @@ describe('a payer who has paid', () => {
         headers: { 'content-type': 'application/json' },
       })
       assert.equal(answer.http, 200, answer.text)
-      clock.advance(REMEMBERED_MS)
+      clock.advance(CACHE_TTL_MS)
     }
     await allow('https://shop.example')
     const { page } = await openCheckout(shop.api, payer, { redirectUrl: 'https://shop.example/thanks' })

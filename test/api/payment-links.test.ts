@@ -32,8 +32,8 @@ const FIELDS = [
 
 const inDays = (days: number) => new Date(clock.now().getTime() + days * DAY_MS).toISOString()
 
-const patch = (uuid: string, body: unknown, who: Api = api) =>
-  who.send('PATCH', `${PATH}/${uuid}`, {
+const patch = (uuid: string, body: unknown, client: Api = api) =>
+  client.send('PATCH', `${PATH}/${uuid}`, {
     body: JSON.stringify(body),
     headers: { 'content-type': 'application/json' },
   })
@@ -46,18 +46,18 @@ async function read(uuid: string) {
 
 /** Every operation of one link, by its uuid. */
 const EACH = {
-  'GET of one': (who: Api, uuid: string) => who.get(`${PATH}/${uuid}`),
-  'PATCH of one': (who: Api, uuid: string) => patch(uuid, { title: 'Another' }, who),
-  'POST of its end': (who: Api, uuid: string) => who.post(`${PATH}/${uuid}/deactivate`, {}),
-  'GET of its payments': (who: Api, uuid: string) => who.get(`${PATH}/${uuid}/payments`),
+  'GET of one': (client: Api, uuid: string) => client.get(`${PATH}/${uuid}`),
+  'PATCH of one': (client: Api, uuid: string) => patch(uuid, { title: 'Another' }, client),
+  'POST of its end': (client: Api, uuid: string) => client.post(`${PATH}/${uuid}/deactivate`, {}),
+  'GET of its payments': (client: Api, uuid: string) => client.get(`${PATH}/${uuid}/payments`),
 }
 
 describe('an operation on payment links', () => {
   const asked = {
-    POST: (who: Api) => who.post(PATH, linkBody()),
-    GET: (who: Api) => who.get(PATH),
+    POST: (client: Api) => client.post(PATH, linkBody()),
+    GET: (client: Api) => client.get(PATH),
     ...Object.fromEntries(
-      Object.entries(EACH).map(([name, ask]) => [name, (who: Api) => ask(who, UNKNOWN_UUID)]),
+      Object.entries(EACH).map(([name, ask]) => [name, (client: Api) => ask(client, UNKNOWN_UUID)]),
     ),
   }
 
@@ -355,7 +355,7 @@ describe('GET /api/v1/payment-links/{uuid}/payments', () => {
 })
 
 describe('a link tells', () => {
-  const told = (uuid: string, count: number) =>
+  const awaitEvents = (uuid: string, count: number) =>
     eventually(
       () => eventsOf(service.db, uuid),
       (events) => events.length >= count,
@@ -366,7 +366,7 @@ describe('a link tells', () => {
     const link = await makeLink(api, { maxPayments: 2 })
     const first = await payAt(service, link, 'card_success')
     await payAt(service, link, 'card_success')
-    const events = await told(link.uuid, 3)
+    const events = await awaitEvents(link.uuid, 3)
     assert.deepEqual(
       events.map(({ type, version }) => `${version} ${type}`),
       ['1 payment_link.paid', '2 payment_link.paid', '3 payment_link.completed'],
@@ -383,7 +383,7 @@ describe('a link tells', () => {
 
     assert.equal((await patch(link.uuid, { maxPayments: 3 })).body.data.status, 'active')
     assert.equal((await patch(link.uuid, { maxPayments: 2 })).body.data.status, 'completed')
-    assert.deepEqual((await told(link.uuid, 4)).at(-1)?.type, 'payment_link.completed')
+    assert.deepEqual((await awaitEvents(link.uuid, 4)).at(-1)?.type, 'payment_link.completed')
   })
 
   it('that its time has passed, once, unless it had ended before', async () => {
@@ -393,13 +393,13 @@ describe('a link tells', () => {
     ]
     await api.post(`${PATH}/${off.uuid}/deactivate`, {})
     clock.advance(2 * DAY_MS)
-    const [event] = await told(plain.uuid, 1)
+    const [event] = await awaitEvents(plain.uuid, 1)
     assert.equal(event?.type, 'payment_link.expired')
     assert.equal(event?.body.data.status, 'expired')
     assert.equal((await patch(plain.uuid, { title: 'Still over' })).body.data.status, 'expired')
     assert.equal((await patch(plain.uuid, { expiresAt: inDays(1) })).body.data.status, 'active')
     clock.advance(2 * DAY_MS)
-    assert.equal((await told(plain.uuid, 2)).length, 2)
+    assert.equal((await awaitEvents(plain.uuid, 2)).length, 2)
     assert.deepEqual(await eventsOf(service.db, off.uuid), [])
   })
 

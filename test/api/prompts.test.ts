@@ -43,7 +43,7 @@ function newPhone(): string {
   return `+2547120${String(numbers).padStart(5, '0')}`
 }
 
-const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
+const readCheckout = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
 const prompt = (phone: string): CheckoutChoice => ({ channel: 'mobile_money', phone, network: 'mpesa_ke' })
 
 const prompted = (phone: string, forMs = 5 * MINUTE): StartedCheckout => ({
@@ -59,27 +59,27 @@ const prompted = (phone: string, forMs = 5 * MINUTE): StartedCheckout => ({
 })
 
 /** A new payment asks the phone. */
-async function ask(phone: string, by: PaymentsApp = app): Promise<CheckoutView> {
+async function promptPhone(phone: string, by: PaymentsApp = app): Promise<CheckoutView> {
   const payment = await rig.checkout()
   gateway.answers('startCheckout', prompted(phone))
-  return startAttempt(by, await look(payment), prompt(phone))
+  return startAttempt(by, await readCheckout(payment), prompt(phone))
 }
 
-async function askAgain(view: CheckoutView, phone: string): Promise<CheckoutView> {
+async function promptAgain(view: CheckoutView, phone: string): Promise<CheckoutView> {
   gateway.answers('startCheckout', prompted(phone))
-  return startAttempt(app, await look(view.payment), prompt(phone))
+  return startAttempt(app, await readCheckout(view.payment), prompt(phone))
 }
 
 /** The payer refuses on the phone. */
 async function decline(view: CheckoutView): Promise<CheckoutView> {
   clock.advance(MINUTE)
   gateway.answers('cancel', CANCELLED)
-  const left = await cancelAttempt(app, await look(view.payment))
+  const left = await cancelAttempt(app, await readCheckout(view.payment))
   assert.equal(left.payment.status, 'pending')
   return left
 }
 
-async function refusalOf(starting: Promise<unknown>): Promise<ApiError> {
+async function apiErrorOf(starting: Promise<unknown>): Promise<ApiError> {
   const error = await starting.then(
     () => assert.fail('nothing was refused'),
     (reason: unknown) => reason,
@@ -92,7 +92,7 @@ const selectPrompts = sql<{ hash: Buffer; prompts: number }>`
 select phone_hash as hash, prompts
 from phone_prompts`
 
-const renewWindows = sql<unknown>`
+const resetWindows = sql<unknown>`
 update phone_prompts
 set window_ends_at = $1`
 
@@ -101,7 +101,7 @@ describe('asking one phone', () => {
     const phone = newPhone()
     const apps = [app, rig.anotherApp()]
     const payments = await Promise.all(Array.from({ length: 20 }, () => rig.checkout()))
-    const views = await Promise.all(payments.map(look))
+    const views = await Promise.all(payments.map(readCheckout))
     gateway.answers('startCheckout', ...payments.map(() => prompted(phone)))
     const results = await Promise.allSettled(
       views.map((view, n) => startAttempt(apps[n % 2] ?? app, view, prompt(phone))),
@@ -115,7 +115,7 @@ describe('asking one phone', () => {
       assert.equal(reason.retryAfterSeconds, 15 * 60)
       assert.match(reason.message, /asked too often/)
     }
-    const after = await Promise.all(payments.map(look))
+    const after = await Promise.all(payments.map(readCheckout))
     const asked = after.filter(({ payment }) => payment.status === 'processing')
     const untouched = after.filter(({ payment, attempts }) => payment.version === 1 && attempts.length === 0)
     assert.deepEqual([asked.length, untouched.length], [LIMIT, 20 - LIMIT])
@@ -124,38 +124,38 @@ describe('asking one phone', () => {
   it('is allowed again when the quarter of an hour is over, and not before', async () => {
     const phone = newPhone()
     for (let n = 0; n < LIMIT; n += 1) {
-      await ask(phone)
+      await promptPhone(phone)
       clock.advance(MINUTE)
     }
     clock.advance((15 - LIMIT) * MINUTE - 1)
-    assert.equal((await refusalOf(ask(phone))).retryAfterSeconds, 1)
+    assert.equal((await apiErrorOf(promptPhone(phone))).retryAfterSeconds, 1)
     clock.advance(1)
     gateway.clearAnswers()
-    assert.equal((await ask(phone)).payment.status, 'processing')
+    assert.equal((await promptPhone(phone)).payment.status, 'processing')
   })
 
   it('counts over a restart, and for each number by itself', async () => {
     const phone = newPhone()
-    for (let n = 0; n < LIMIT; n += 1) await ask(phone)
-    assert.equal((await refusalOf(ask(phone, rig.anotherApp()))).code, 'rate_limited')
+    for (let n = 0; n < LIMIT; n += 1) await promptPhone(phone)
+    assert.equal((await apiErrorOf(promptPhone(phone, rig.anotherApp()))).code, 'rate_limited')
     gateway.clearAnswers()
-    assert.equal((await ask(newPhone())).payment.status, 'processing')
+    assert.equal((await promptPhone(newPhone())).payment.status, 'processing')
   })
 
   it('is not counted where the limit is off', async () => {
     const phone = newPhone()
     const unlimited = { ...app, settings: { ...app.settings, promptsPerNumber: 0 } }
     for (let n = 0; n <= LIMIT; n += 1)
-      assert.equal((await ask(phone, unlimited)).payment.status, 'processing')
+      assert.equal((await promptPhone(phone, unlimited)).payment.status, 'processing')
   })
 
   it('keeps no number that whoever reads the table could find out by trying them all', async () => {
     const phone = newPhone()
     const hashes = async () => (await db.query(selectPrompts)).map(({ hash }) => hash.toString('hex'))
     const before = await hashes()
-    await ask(phone)
+    await promptPhone(phone)
     // Only the installation's own secret leads from a number to its row.
-    await ask(phone, { ...app, promptKey: app.random.bytes(32) })
+    await promptPhone(phone, { ...app, promptKey: app.random.bytes(32) })
     const added = (await hashes()).filter((hash) => !before.includes(hash))
     assert.equal(added.length, 2)
     assert.ok(!added.includes(createHash('sha256').update(phone).digest('hex')))
@@ -164,7 +164,7 @@ describe('asking one phone', () => {
   it('counts a prompt whose process died before it was recorded, and harms nothing else', async () => {
     const phone = newPhone()
     const payment = await rig.checkout()
-    const dying: PaymentsApp = {
+    const crashingApp: PaymentsApp = {
       ...app,
       failpoints: {
         hit: async (point) => {
@@ -172,22 +172,22 @@ describe('asking one phone', () => {
         },
       },
     }
-    await assert.rejects(startAttempt(dying, await look(payment), prompt(phone)), /died/)
-    const left = await look(payment)
+    await assert.rejects(startAttempt(crashingApp, await readCheckout(payment), prompt(phone)), /died/)
+    const left = await readCheckout(payment)
     assert.deepEqual([left.payment.status, left.payment.version, left.attempts.length], ['pending', 1, 0])
 
     gateway.answers('startCheckout', prompted(phone))
     assert.equal((await startAttempt(app, left, prompt(phone))).payment.status, 'processing')
-    for (let n = 2; n < LIMIT; n += 1) await ask(phone)
-    assert.equal((await refusalOf(ask(phone))).code, 'rate_limited')
+    for (let n = 2; n < LIMIT; n += 1) await promptPhone(phone)
+    assert.equal((await apiErrorOf(promptPhone(phone))).code, 'rate_limited')
   })
 
   it('is forgotten when its window is over', async () => {
     const job = checkoutJobs(app).find(({ name }) => name === 'purge-prompt-windows')
     assert.ok(job && 'run' in job)
-    await ask(newPhone())
+    await promptPhone(newPhone())
     clock.advance(14 * MINUTE)
-    await ask(newPhone())
+    await promptPhone(newPhone())
     clock.advance(MINUTE)
     assert.ok((await job.run()) > 0)
     assert.deepEqual(
@@ -202,16 +202,16 @@ describe('asking one phone', () => {
     assert.ok(job && 'run' in job)
     clock.advance(HOUR)
     await job.run()
-    await ask(newPhone())
+    await promptPhone(newPhone())
     clock.advance(HOUR)
-    let swept: Promise<number> | undefined
+    let purged: Promise<number> | undefined
     await db.transaction(async (tx) => {
-      await tx.query(renewWindows, [addMs(clock.now(), MINUTE)])
-      swept = job.run()
+      await tx.query(resetWindows, [addMs(clock.now(), MINUTE)])
+      purged = job.run()
       // Long enough for the sweep to find the row and to wait for it.
       await delay(200)
     })
-    assert.equal(await swept, 0)
+    assert.equal(await purged, 0)
     assert.equal((await db.query(selectPrompts)).length, 1)
   })
 })
@@ -228,15 +228,15 @@ describe('a tester who only names an instrument', () => {
 describe('asking the same phone for the same payment again', () => {
   it('waits until the phone has closed the last request', async () => {
     const phone = newPhone()
-    const view = await decline(await ask(phone))
+    const view = await decline(await promptPhone(phone))
     clock.advance(5 * SECOND)
-    const refusal = await refusalOf(startAttempt(app, view, prompt(phone)))
+    const refusal = await apiErrorOf(startAttempt(app, view, prompt(phone)))
     assert.equal(refusal.code, 'rate_limited')
     assert.equal(refusal.retryAfterSeconds, 15)
     assert.match(refusal.message, /a moment ago/)
-    assert.equal((await look(view.payment)).attempts.length, 1)
+    assert.equal((await readCheckout(view.payment)).attempts.length, 1)
     clock.advance(15 * SECOND)
-    const again = await askAgain(view, phone)
+    const again = await promptAgain(view, phone)
     assert.deepEqual(
       again.attempts.map(({ number, status }) => [number, status]),
       [
@@ -249,15 +249,15 @@ describe('asking the same phone for the same payment again', () => {
 
   it('does not wait for another phone, another way to pay, or another payment', async () => {
     const phone = newPhone()
-    const first = await decline(await ask(phone))
-    assert.equal((await askAgain(first, newPhone())).payment.status, 'processing')
+    const first = await decline(await promptPhone(phone))
+    assert.equal((await promptAgain(first, newPhone())).payment.status, 'processing')
 
-    const second = await decline(await ask(newPhone()))
+    const second = await decline(await promptPhone(newPhone()))
     gateway.answers('startCheckout', STARTED)
     const byCard = await startAttempt(app, second, { channel: 'card' })
     assert.equal(byCard.payment.status, 'processing')
 
-    assert.equal((await ask(phone)).payment.status, 'processing')
+    assert.equal((await promptPhone(phone)).payment.status, 'processing')
   })
 })
 
@@ -279,24 +279,24 @@ describe('a prompt', () => {
     ],
     ['over no network at all', { ...prompt('+254712345678'), network: 'toString' }, 'network not_allowed'],
   ]
-  for (const [what, choice, complaint] of wrong) {
+  for (const [what, choice, issue] of wrong) {
     it(`${what} is refused before anything is written`, async () => {
       const payment = await rig.checkout()
       const before = await db.query(selectPrompts)
-      const refusal = await refusalOf(startAttempt(app, await look(payment), choice))
+      const refusal = await apiErrorOf(startAttempt(app, await readCheckout(payment), choice))
       assert.equal(refusal.code, 'validation_failed')
       assert.deepEqual(
         refusal.details.map(({ field, code }) => `${field} ${code}`),
-        [complaint],
+        [issue],
       )
-      assert.equal((await look(payment)).attempts.length, 0)
+      assert.equal((await readCheckout(payment)).attempts.length, 0)
       assert.deepEqual(await db.query(selectPrompts), before)
     })
   }
 
   it('reaches the gateway with the number and the network that were chosen', async () => {
     const phone = newPhone()
-    const { attempt } = await ask(phone)
+    const { attempt } = await promptPhone(phone)
     assert.deepEqual(attempt?.choice, prompt(phone))
     assert(attempt.nextStep?.kind === 'prompt')
     assert.equal(attempt.nextStep.promptName, 'Shop')
@@ -305,7 +305,7 @@ describe('a prompt', () => {
 
 describe('leaving an attempt for another way to pay', () => {
   it('is not possible in the first minute of a prompt, while the payer may be typing the PIN', async () => {
-    const view = await ask(newPhone())
+    const view = await promptPhone(newPhone())
     const calls = gateway.calls.length
     assert.equal(canCancelAttempt(view, clock.now()), false)
     assert.equal(canCancelAttempt(view, addMs(clock.now(), MINUTE - 1)), false)
@@ -321,7 +321,7 @@ describe('leaving an attempt for another way to pay', () => {
   it('is not possible either when nobody knows whether the phone rang', async () => {
     const payment = await rig.checkout()
     gateway.answers('startCheckout', NO_ANSWER)
-    const view = await startAttempt(app, await look(payment), prompt(newPhone()))
+    const view = await startAttempt(app, await readCheckout(payment), prompt(newPhone()))
     assert.equal(view.attempt?.status, 'started')
     assert.equal(canCancelAttempt(view, clock.now()), false)
     assert.equal(canCancelAttempt(view, addMs(clock.now(), MINUTE)), true)
@@ -331,23 +331,23 @@ describe('leaving an attempt for another way to pay', () => {
     const payment = await rig.checkout()
     const phone = newPhone()
     gateway.answers('startCheckout', prompted(phone, 30 * SECOND))
-    const short = await startAttempt(app, await look(payment), prompt(phone))
+    const short = await startAttempt(app, await readCheckout(payment), prompt(phone))
     assert.equal(canCancelAttempt(short, addMs(clock.now(), 30 * SECOND - 1)), false)
     assert.equal(canCancelAttempt(short, addMs(clock.now(), 30 * SECOND)), true)
 
     gateway.answers('startCheckout', STARTED)
-    const byCard = await startAttempt(app, await look(await rig.checkout()), { channel: 'card' })
+    const byCard = await startAttempt(app, await readCheckout(await rig.checkout()), { channel: 'card' })
     assert.equal(canCancelAttempt(byCard, clock.now()), true)
     gateway.answers('startCheckout', STARTED)
-    const byWave = await startAttempt(app, await look(await rig.checkout()), prompt(newPhone()))
+    const byWave = await startAttempt(app, await readCheckout(await rig.checkout()), prompt(newPhone()))
     assert.equal(canCancelAttempt(byWave, clock.now()), true, 'a wallet that is paid on its own page')
   })
 
   it('is nothing to do where no attempt is under way', async () => {
-    const opened = await look(await rig.checkout())
+    const opened = await readCheckout(await rig.checkout())
     assert.equal(canCancelAttempt(opened, clock.now()), false)
     assert.deepEqual(await cancelAttempt(app, opened), opened)
-    const over = await decline(await ask(newPhone()))
+    const over = await decline(await promptPhone(newPhone()))
     assert.equal(canCancelAttempt(over, clock.now()), false)
   })
 })
@@ -358,7 +358,7 @@ describe('more time for an open checkout', () => {
   it('is the whole time again, with one tap', async () => {
     const payment = await rig.checkout()
     clock.advance(59 * MINUTE)
-    const extended = await extendCheckout(app, await look(payment))
+    const extended = await extendCheckout(app, await readCheckout(payment))
     assert.equal(leftMs(extended), HOUR)
     assert.deepEqual(extended.payment.dueAt, extended.payment.expiresAt)
     clock.advance(HOUR - 1)
@@ -371,7 +371,7 @@ describe('more time for an open checkout', () => {
   it('is no move: the history and the events stay as they are', async () => {
     const payment = await rig.checkout()
     clock.advance(MINUTE)
-    const extended = await extendCheckout(app, await look(payment))
+    const extended = await extendCheckout(app, await readCheckout(payment))
     assert.equal(extended.payment.version, 1)
     assert.deepEqual(await pathOf(db, payment.id), ['pending'])
     assert.equal((await eventsOf(db, payment.id)).length, 1)
@@ -381,7 +381,7 @@ describe('more time for an open checkout', () => {
     const payment = await rig.checkout()
     for (let hour = 0; hour < 24; hour += 0.5) {
       clock.advance(30 * MINUTE)
-      await extendCheckout(app, await look(payment))
+      await extendCheckout(app, await readCheckout(payment))
     }
     const { expiresAt, createdAt } = await rig.payment(payment.id)
     assert.equal((expiresAt?.getTime() ?? 0) - createdAt.getTime(), 24 * HOUR)
@@ -391,20 +391,20 @@ describe('more time for an open checkout', () => {
   it('never makes a checkout shorter', async () => {
     const payment = await rig.checkout()
     const hasty = { ...app, settings: { ...app.settings, checkoutMs: MINUTE } }
-    const { expiresAt } = (await extendCheckout(hasty, await look(payment))).payment
+    const { expiresAt } = (await extendCheckout(hasty, await readCheckout(payment))).payment
     assert.deepEqual(expiresAt, payment.expiresAt)
   })
 
   it('does not bring back what is over, and waits while an attempt is with its gateway', async () => {
     const over = await rig.checkout()
     clock.advance(HOUR)
-    assert.equal(leftMs(await extendCheckout(app, await look(over))), 0)
+    assert.equal(leftMs(await extendCheckout(app, await readCheckout(over))), 0)
     assert.equal(await rig.expire(), 1)
-    assert.equal((await extendCheckout(app, await look(over))).payment.status, 'expired')
+    assert.equal((await extendCheckout(app, await readCheckout(over))).payment.status, 'expired')
 
-    const { payment } = await ask(newPhone())
+    const { payment } = await promptPhone(newPhone())
     clock.advance(MINUTE)
-    assert.equal(leftMs(await extendCheckout(app, await look(payment))), 59 * MINUTE)
+    assert.equal(leftMs(await extendCheckout(app, await readCheckout(payment))), 59 * MINUTE)
   })
 
   it('outruns an expiry that was decided before, by a process whose clock is ahead', async () => {
@@ -413,7 +413,7 @@ describe('more time for an open checkout', () => {
     const ahead = { ...app, clock: { ...clock, now: () => addMs(clock.now(), 2 * SECOND) } }
     const decided = await claimExpiries(ahead, 10)
     assert.equal(decided.length, 1)
-    const extended = await extendCheckout(app, await look(payment))
+    const extended = await extendCheckout(app, await readCheckout(payment))
     await Promise.all(decided.map((expire) => expire()))
     const after = await rig.payment(payment.id)
     assert.equal(after.status, 'pending')
@@ -422,7 +422,7 @@ describe('more time for an open checkout', () => {
 
   it('holds also for an attempt that was started on a page from before', async () => {
     const payment = await rig.checkout()
-    const before = await look(payment)
+    const before = await readCheckout(payment)
     clock.advance(30 * MINUTE)
     const { expiresAt } = (await extendCheckout(app, before)).payment
     gateway.answers('startCheckout', STARTED)

@@ -172,10 +172,10 @@ describe('the operators’ reconciliation', () => {
   it('tells of what stands on many lines once', async () => {
     const { api } = await service.newMerchant()
     const { key } = await paid(api)
-    const stranger = 'payment,on-four-lines,,1.00,KES,,settled'
+    const unknownLine = 'payment,on-four-lines,,1.00,KES,,settled'
     const lines = [
       ...Array.from({ length: 3 }, () => lineOf(key)),
-      ...Array.from({ length: 4 }, () => stranger),
+      ...Array.from({ length: 4 }, () => unknownLine),
     ]
     const file = await send(lines)
     assert.deepEqual([file.rows, file.matched, file.settled, file.breaks], [7, 1, 1, 3])
@@ -261,9 +261,9 @@ describe('the operators’ reconciliation', () => {
   it('tells what a file leaves out of the time that it covers, and closes that when it comes', async () => {
     const { api } = await service.newMerchant()
     const early = new Date()
-    const [told, leftOut] = [await paid(api), await paid(api)]
+    const [coveredPayment, leftOut] = [await paid(api), await paid(api)]
     const period = { coversFrom: early.toISOString(), coversTo: new Date(Date.now() + 1_000).toISOString() }
-    const { uuid, breaks } = await send([lineOf(told.key)], period)
+    const { uuid, breaks } = await send([lineOf(coveredPayment.key)], period)
     assert.equal(breaks, 1)
     const [missing] = await breaksOf(`reconciliation=${uuid}`)
     assert.deepEqual(
@@ -272,10 +272,16 @@ describe('the operators’ reconciliation', () => {
     )
     await send([lineOf(leftOut.key)])
     assert.equal((await admin.get(`${BREAKS}/${missing.uuid}`)).body.data.state, 'closed')
-    const half = await admin.post(FILES, bodyOf([lineOf(told.key)], { coversFrom: period.coversFrom }))
+    const half = await admin.post(
+      FILES,
+      bodyOf([lineOf(coveredPayment.key)], { coversFrom: period.coversFrom }),
+    )
     assert.deepEqual(assertApiError(half, 'validation_failed'), ['coversTo: invalid_format'])
     const backwards = { coversFrom: period.coversTo, coversTo: period.coversFrom }
-    assertApiError(await admin.post(FILES, bodyOf([lineOf(told.key)], backwards)), 'validation_failed')
+    assertApiError(
+      await admin.post(FILES, bodyOf([lineOf(coveredPayment.key)], backwards)),
+      'validation_failed',
+    )
   })
 
   it('holds refunds against the books too', async () => {
@@ -337,10 +343,10 @@ describe('the operators’ reconciliation', () => {
   it('goes on where it stopped when the process dies in the middle of a file', async () => {
     const { api } = await service.newMerchant()
     const [first, last] = [await paid(api), await paid(api)]
-    const strangers = Array.from({ length: 600 }, (_, n) => `payment,stranger-${n},,1,KES,,`)
-    const lines = [lineOf(first.key), ...strangers, lineOf(last.key)]
+    const unknownLines = Array.from({ length: 600 }, (_, n) => `payment,stranger-${n},,1,KES,,`)
+    const lines = [lineOf(first.key), ...unknownLines, lineOf(last.key)]
     let batches = 0
-    const dying = {
+    const crashingApp = {
       db,
       clock: systemClock,
       random: systemRandom(systemClock),
@@ -353,15 +359,15 @@ describe('the operators’ reconciliation', () => {
         return []
       },
     }
-    const file = await parseUploadedFile(dying, bodyOf(lines))
-    await assert.rejects(reconcileFile(dying, file), /died/)
+    const file = await parseUploadedFile(crashingApp, bodyOf(lines))
+    await assert.rejects(reconcileFile(crashingApp, file), /died/)
     assert.equal(await balanceOf(api), '1219.24 available, 1219.24 pending')
     const unfinished = (await admin.get(`${FILES}?limit=1`)).body.data[0]
     assert.deepEqual([unfinished.status, unfinished.settled], ['unfinished', 1])
     const done = await send(lines)
     assert.deepEqual(
       [done.uuid, done.status, done.settled, done.breaks],
-      [unfinished.uuid, 'finished', 2, strangers.length],
+      [unfinished.uuid, 'finished', 2, unknownLines.length],
     )
     assert.equal(await balanceOf(api), '2438.48 available, 0.00 pending')
   })

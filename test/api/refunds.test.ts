@@ -39,7 +39,7 @@ async function readPayment(uuid: string, by: Api = api) {
   return (await by.get(`/api/v1/checkout/payments/${uuid}`)).body.data
 }
 
-async function givenBack(reference: string, by: Api = api): Promise<string[]> {
+async function refundedAmounts(reference: string, by: Api = api): Promise<string[]> {
   const { body } = await by.get(`/api/v1/sandbox/executions?reference=${reference}`)
   const refunds = body.data.filter(({ kind }: { kind: string }) => kind === 'refund')
   return refunds.map(({ amount }: { amount: string }) => amount)
@@ -97,7 +97,7 @@ describe('POST /api/v1/refunds', () => {
     assert.deepEqual([data.paymentUuid, data.paymentReference], [payment.uuid, payment.reference])
     const { status, refundedAmount, amountPaid } = await readPayment(payment.uuid)
     assert.deepEqual([status, refundedAmount, amountPaid], ['refunded', '1250.50', '1250.50'])
-    assert.deepEqual(await givenBack(payment.reference), ['1250.50'])
+    assert.deepEqual(await refundedAmounts(payment.reference), ['1250.50'])
   })
 
   it('gives it back in parts: the first and the last move the payment, each is told', async () => {
@@ -111,15 +111,15 @@ describe('POST /api/v1/refunds', () => {
       ['30.00', '20.50', '49.50'],
     )
     assert.deepEqual((await pathOf(db, uuid)).slice(-3), ['successful', 'partially_refunded', 'refunded'])
-    const told = (await eventsOf(db, uuid)).slice(-2)
+    const emittedEvents = (await eventsOf(db, uuid)).slice(-2)
     assert.deepEqual(
-      told.map(({ type, body }) => [type, body.data.status, body.data.refundedAmount]),
+      emittedEvents.map(({ type, body }) => [type, body.data.status, body.data.refundedAmount]),
       [
         ['payment.refunded', 'partially_refunded', '30.00'],
         ['payment.refunded', 'refunded', '100.00'],
       ],
     )
-    assert.deepEqual(await givenBack(reference), ['30.00', '20.50', '49.50'])
+    assert.deepEqual(await refundedAmounts(reference), ['30.00', '20.50', '49.50'])
     for (const part of parts) {
       const events = await eventsOf(db, part.uuid)
       assert.deepEqual(
@@ -205,7 +205,7 @@ describe('POST /api/v1/refunds', () => {
     assert.equal(replayed.length, 7)
     const late = await api.post(PATH, { reference }, headers)
     assert.deepEqual([late.http, late.body.data.status], [201, 'successful'])
-    assert.deepEqual(await givenBack(reference), ['1250.50'])
+    assert.deepEqual(await refundedAmounts(reference), ['1250.50'])
     assertApiError(await api.post(PATH, { reference, amount: 1 }, headers), 'idempotency_key_reused')
   })
 
@@ -217,7 +217,7 @@ describe('POST /api/v1/refunds', () => {
       assert.equal(failure.code, 'refused_by_gateway')
       assert.ok(failure.message.length > 0)
     }
-    assert.deepEqual(await givenBack(reference), [])
+    assert.deepEqual(await refundedAmounts(reference), [])
     const payment = await readPayment(uuid)
     assert.deepEqual([payment.status, payment.refundedAmount], ['successful', '0.00'])
   })
@@ -230,7 +230,7 @@ describe('POST /api/v1/refunds', () => {
     assert.equal((await readPayment(uuid)).status, 'successful')
     clock.advance(2_500)
     assert.equal((await ended(pending.uuid)).status, 'successful')
-    assert.deepEqual(await givenBack(reference), ['70.00'])
+    assert.deepEqual(await refundedAmounts(reference), ['70.00'])
   })
 
   it('whose answer gets lost is pending, and resolved by asking (F-28)', async () => {
@@ -239,7 +239,7 @@ describe('POST /api/v1/refunds', () => {
     assert.deepEqual([lost.status, lost.statusReason], ['pending', 'outcome_unknown'])
     clock.advance(60_000)
     assert.equal((await ended(lost.uuid)).status, 'successful')
-    assert.deepEqual(await givenBack(reference), ['1250.50'])
+    assert.deepEqual(await refundedAmounts(reference), ['1250.50'])
     assert.equal((await readPayment(uuid)).status, 'refunded')
   })
 })

@@ -20,13 +20,13 @@ async function chooseOnPage(checkoutUrl: string, instrument: string): Promise<vo
   assert.equal(pressed.http, 303)
 }
 
-const stopAsking = sql<unknown>`update attempts set due_at = null where payment_id = $1`
+const stopPolling = sql<unknown>`update attempts set due_at = null where payment_id = $1`
 
 /** A payment with a prompt on the payer's phone, about which the background does not ask: only verify finds out. */
 async function prompted(db: Db, from: Api, instrument: string) {
   const { data } = (await from.post('/api/v1/checkout/initiate-payment', initiateBody())).body
   await chooseOnPage(data.checkoutUrl, instrument)
-  await db.query(stopAsking, [data.uuid])
+  await db.query(stopPolling, [data.uuid])
   const verify = async () => {
     const answer = await from.get(`/api/v1/checkout/verify-payment?reference=${data.reference}`)
     assert.equal(answer.http, 200, answer.text)
@@ -36,7 +36,7 @@ async function prompted(db: Db, from: Api, instrument: string) {
 }
 
 /** How many questions the work asked the provider. */
-async function questionsBy(work: () => Promise<unknown>): Promise<number> {
+async function statusChecksBy(work: () => Promise<unknown>): Promise<number> {
   const before = provider.statusChecks()
   await work()
   return provider.statusChecks() - before
@@ -62,12 +62,12 @@ describe('verifying a payment that is with its gateway', () => {
 
   it('asks at most once in three seconds, and parallel calls share the one question', async () => {
     const { uuid, verify } = await prompted(service.db, api, 'mobile_success')
-    const first = await questionsBy(() => inParallel(10, verify))
+    const first = await statusChecksBy(() => inParallel(10, verify))
     assert.equal(first, 1)
-    assert.equal(await questionsBy(() => inParallel(5, verify)), 0, 'the window is not over')
+    assert.equal(await statusChecksBy(() => inParallel(5, verify)), 0, 'the window is not over')
     clock.advance(3_500)
     let answers: { status: string }[] = []
-    const later = await questionsBy(async () => {
+    const later = await statusChecksBy(async () => {
       answers = await inParallel(10, verify)
     })
     assert.equal(later, 1)
@@ -81,9 +81,9 @@ describe('verifying a payment that is with its gateway', () => {
     clock.advance(4_000)
     await verify()
     clock.advance(4_000)
-    assert.equal(await questionsBy(verify), 0)
+    assert.equal(await statusChecksBy(verify), 0)
     const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
-    assert.equal(await questionsBy(() => api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)), 0)
+    assert.equal(await statusChecksBy(() => api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)), 0)
   })
 
   it('finds out a refusal, after which the payer may try again', async () => {
@@ -100,7 +100,7 @@ describe('verifying a payment that is with its gateway', () => {
     const { uuid } = await prompted(service.db, api, 'mobile_success')
     clock.advance(4_000)
     const read = () => api.get(`/api/v1/checkout/payments/${uuid}`)
-    assert.equal(await questionsBy(read), 0)
+    assert.equal(await statusChecksBy(read), 0)
     assert.equal((await read()).body.data.status, 'processing')
   })
 

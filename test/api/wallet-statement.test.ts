@@ -47,16 +47,16 @@ describe('GET /api/v1/wallet/transactions', () => {
   })
 
   it('never shows another merchant’s lines, nor goes on by another’s cursor', async () => {
-    const [owner, stranger] = [await service.newMerchant(), await service.newMerchant()]
+    const [owner, otherMerchant] = [await service.newMerchant(), await service.newMerchant()]
     const { uuid } = await payWith(owner.api, 'card_success')
     await payWith(owner.api, 'card_success')
     for (const query of ['', `?payment=${uuid}`]) {
-      assert.deepEqual((await read(stranger.api, query)).data, [])
-      assert.equal((await stranger.api.get(`${EXPORT}${query}`)).text.split('\r\n').length, 2)
+      assert.deepEqual((await read(otherMerchant.api, query)).data, [])
+      assert.equal((await otherMerchant.api.get(`${EXPORT}${query}`)).text.split('\r\n').length, 2)
     }
     const { nextCursor } = (await read(owner.api, '?limit=1')).meta
-    const foreign = await stranger.api.get(`${PATH}?cursor=${nextCursor}`)
-    const made = await stranger.api.get(`${PATH}?cursor=made-up`)
+    const foreign = await otherMerchant.api.get(`${PATH}?cursor=${nextCursor}`)
+    const made = await otherMerchant.api.get(`${PATH}?cursor=made-up`)
     assertSameApiError(foreign, made, 'validation_failed')
   })
 

@@ -38,7 +38,7 @@ async function added(api: Api = shop.api, changes: object = {}) {
   return body.data
 }
 
-const asNobody = service.apiWith(undefined)
+const anonymous = service.apiWith(undefined)
 const OPERATIONS: [string, (api: Api, uuid: string) => Promise<ApiResponse>][] = [
   ['GET', (api, uuid) => api.get(`${PATH}/${uuid}`)],
   ['PATCH', (api, uuid) => patch(api, uuid, { enabled: false })],
@@ -49,9 +49,9 @@ const OPERATIONS: [string, (api: Api, uuid: string) => Promise<ApiResponse>][] =
 
 describe('an operation on webhook endpoints', () => {
   it('wants a key', async () => {
-    assertApiError(await add(asNobody), 'missing_api_key')
-    assertApiError(await asNobody.get(PATH), 'missing_api_key')
-    for (const [, call] of OPERATIONS) assertApiError(await call(asNobody, UNKNOWN_UUID), 'missing_api_key')
+    assertApiError(await add(anonymous), 'missing_api_key')
+    assertApiError(await anonymous.get(PATH), 'missing_api_key')
+    for (const [, call] of OPERATIONS) assertApiError(await call(anonymous, UNKNOWN_UUID), 'missing_api_key')
   })
 
   it("does not tell another merchant's endpoint from one that does not exist", async () => {
@@ -122,12 +122,8 @@ describe('a new endpoint', () => {
 
   it('is refused when something is missing or not acceptable, all of it at once', async () => {
     const wrong = { url: '', description: 'x'.repeat(256), events: ['payment.paid'] }
-    const complaints = assertApiError(await shop.api.post(PATH, wrong), 'validation_failed')
-    assert.deepEqual(complaints.map((one) => one.split(/[.:]/)[0]).toSorted(), [
-      'description',
-      'events',
-      'url',
-    ])
+    const issues = assertApiError(await shop.api.post(PATH, wrong), 'validation_failed')
+    assert.deepEqual(issues.map((one) => one.split(/[.:]/)[0]).toSorted(), ['description', 'events', 'url'])
     assert.equal(assertApiError(await shop.api.post(PATH, {}), 'validation_failed').length, 1)
     assert.equal(assertApiError(await add(shop.api, { events: [] }), 'validation_failed').length, 1)
     assertApiError(await add(shop.api, { description: 'card 4242424242424242' }), 'card_data_not_allowed')

@@ -86,11 +86,11 @@ const OPERATIONS: ((api: Api, uuid: string) => Promise<ApiResponse>)[] = [
 
 describe('an operation on events', () => {
   it('is refused without a key', async () => {
-    const nobody = service.apiWith(undefined)
-    assertApiError(await nobody.get(EVENTS), 'missing_api_key')
-    assertApiError(await nobody.post(`${EVENTS}/replay`, range()), 'missing_api_key')
-    assertApiError(await nobody.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'missing_api_key')
-    for (const call of OPERATIONS) assertApiError(await call(nobody, success), 'missing_api_key')
+    const anonymous = service.apiWith(undefined)
+    assertApiError(await anonymous.get(EVENTS), 'missing_api_key')
+    assertApiError(await anonymous.post(`${EVENTS}/replay`, range()), 'missing_api_key')
+    assertApiError(await anonymous.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'missing_api_key')
+    for (const call of OPERATIONS) assertApiError(await call(anonymous, success), 'missing_api_key')
   })
 
   it("does not tell another merchant's event from one that does not exist", async () => {
@@ -233,7 +233,7 @@ describe('the deliveries of an event', () => {
 
 describe('a test event', () => {
   it('goes the way of every event, to its endpoint alone, whatever that listens to', async () => {
-    const bystander = await addEndpoint(shop.api)
+    const otherEndpoint = await addEndpoint(shop.api)
     const { http, body } = await shop.api.post(`${ENDPOINTS}/${endpoint.uuid}/test`, {})
     assert.equal(http, 201)
     const { id, type, resource } = body.data
@@ -245,7 +245,7 @@ describe('a test event', () => {
       [`${endpoint.uuid} delivered`],
     )
     assert.ok(!JSON.stringify(body.data).includes('whsec_'))
-    await shop.api.send('DELETE', `${ENDPOINTS}/${bystander.uuid}`)
+    await shop.api.send('DELETE', `${ENDPOINTS}/${otherEndpoint.uuid}`)
   })
 
   it('is one for one Idempotency-Key', async () => {
@@ -317,16 +317,16 @@ describe('a replay', () => {
 
   it('of a time is refused when the time is none', async () => {
     const { from, to } = range()
-    const complain = async (body: object) =>
+    const issuesFor = async (body: object) =>
       assertApiError(await shop.api.post(`${EVENTS}/replay`, body), 'validation_failed')
-    assert.deepEqual(await complain({ from: to, to: from }), ['to: out_of_range'])
-    assert.deepEqual((await complain({})).toSorted(), ['from: required', 'to: required'])
-    assert.equal((await complain({ from, to, types: [] })).length, 1)
-    assert.equal((await complain({ from, to, types: ['*'] })).length, 1)
+    assert.deepEqual(await issuesFor({ from: to, to: from }), ['to: out_of_range'])
+    assert.deepEqual((await issuesFor({})).toSorted(), ['from: required', 'to: required'])
+    assert.equal((await issuesFor({ from, to, types: [] })).length, 1)
+    assert.equal((await issuesFor({ from, to, types: ['*'] })).length, 1)
     const old = { from: '2020-01-01T00:00:00Z', to }
-    assert.deepEqual(await complain({ ...old, onlyUndelivered: true }), ['from: out_of_range'])
+    assert.deepEqual(await issuesFor({ ...old, onlyUndelivered: true }), ['from: out_of_range'])
     // What cannot even become a text is of the wrong type, and no mistake of ours.
-    const stubborn = { from: 0, to: { toString: 1, valueOf: 2 } }
-    assert.deepEqual(await complain(stubborn), ['from: invalid_type', 'to: invalid_type'])
+    const unserializable = { from: 0, to: { toString: 1, valueOf: 2 } }
+    assert.deepEqual(await issuesFor(unserializable), ['from: invalid_type', 'to: invalid_type'])
   })
 })

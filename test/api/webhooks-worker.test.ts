@@ -212,12 +212,12 @@ describe('the versions of a resource', () => {
   it('look again soon while the one before is under way, and follow it at once when it ends', async () => {
     const shop = await newShop()
     const resource = await shop.emitEvent()
-    const underWay = await claimDeliveries(app, 256, newClaimState())
+    const inFlight = await claimDeliveries(app, 256, newClaimState())
     await shop.emitEvent(resource)
     assert.deepEqual(await claimDeliveries(app, 256, newClaimState()), [])
     const [, second] = await shop.deliveriesOf(shop.endpoint)
     assert.equal((second?.dueAt?.getTime() ?? 0) - clock.now().getTime(), SECOND)
-    await Promise.all(underWay.map((piece) => piece()))
+    await Promise.all(inFlight.map((piece) => piece()))
     assert.deepEqual(shop.consumer.versions(), [1, 2])
     assert.deepEqual(await shop.statuses(), ['delivered', 'delivered'])
   })
@@ -262,8 +262,8 @@ describe('the versions of a resource', () => {
 describe('an endpoint that answers 410', () => {
   it('is disabled at once, with an event for the others, and what waits for it is dead with that reason', async () => {
     const shop = await newShop()
-    const witness = await scriptedConsumer({ after })
-    await shop.addEndpoint(witness.url, ['webhook_endpoint.disabled'])
+    const eventConsumer = await scriptedConsumer({ after })
+    await shop.addEndpoint(eventConsumer.url, ['webhook_endpoint.disabled'])
     shop.consumer.defaultAnswer = 410
     const resource = await shop.emitEvent()
     await shop.emitEvent(resource)
@@ -277,10 +277,13 @@ describe('an endpoint that answers 410', () => {
       dead.map(({ status, reason }) => `${status} ${reason}`),
       ['dead endpoint_gone', 'dead endpoint_gone'],
     )
-    const [told, ...more] = witness.received
+    const [disabledEvent, ...more] = eventConsumer.received
     assert.equal(more.length, 0)
-    assert.equal(told?.event.type, 'webhook_endpoint.disabled')
-    assert.equal(told?.event.data.disabled.message, 'The endpoint answered 410 Gone, which asks us to stop.')
+    assert.equal(disabledEvent?.event.type, 'webhook_endpoint.disabled')
+    assert.equal(
+      disabledEvent?.event.data.disabled.message,
+      'The endpoint answered 410 Gone, which asks us to stop.',
+    )
     await shop.emitEvent()
     assert.equal((await shop.deliveriesOf(shop.endpoint)).length, 2, 'nothing new is made for it')
   })
@@ -306,7 +309,7 @@ describe('an endpoint that moved while its old address was called', () => {
 describe('an endpoint that has failed for five days', () => {
   it('is disabled, and one that took something in between is not', async () => {
     const [dead, alive] = [await newShop(), await newShop()]
-    const tellBoth = async () => {
+    const emitToBoth = async () => {
       for (const shop of [dead, alive]) {
         await shop.emitEvent()
         await shop.deliverAll()
@@ -318,17 +321,17 @@ describe('an endpoint that has failed for five days', () => {
     }
     dead.consumer.defaultAnswer = 500
     alive.consumer.defaultAnswer = 500
-    await tellBoth()
+    await emitToBoth()
     for (let days = 1; days < 5; days += 1) {
       clock.advance(DAY)
       if (days === 4) alive.consumer.answers(200)
-      await tellBoth()
+      await emitToBoth()
     }
     clock.advance(DAY - SECOND)
-    await tellBoth()
+    await emitToBoth()
     assert.deepEqual(await statuses(), ['enabled null', 'enabled null'], 'not before')
     clock.advance(2 * SECOND)
-    await tellBoth()
+    await emitToBoth()
     assert.deepEqual(await statuses(), ['disabled endpoint_failing', 'enabled null'])
   })
 
@@ -390,10 +393,10 @@ describe('a process that was away longer than its lease (F-07)', () => {
     const now = clock.now()
     const allotments = [{ merchantId: shop.merchantId, endpointId: shop.endpoint.id, quota: 8 }]
     const claim = async () => (await claimDueDeliveries(db, clock.now(), allotments)).claimed[0]
-    const zombie = await claim()
-    assert.ok(zombie)
+    const staleClaim = await claim()
+    assert.ok(staleClaim)
     assert.equal(await claim(), undefined, 'a lease is one process alone')
-    const [shown] = await listDeliveryRows(db, shop.merchantId, zombie.eventId)
+    const [shown] = await listDeliveryRows(db, shop.merchantId, staleClaim.eventId)
     assert.deepEqual(
       [shown?.status, shown?.nextAttemptAt],
       ['pending', null],
@@ -403,19 +406,19 @@ describe('a process that was away longer than its lease (F-07)', () => {
     assert.equal(await claim(), undefined, 'also for one whose clock is wrong (F-53)')
     await db.query(endLeases, [shop.endpoint.id, clock.now()])
     const successor = await claim()
-    assert.equal(successor?.fence, zombie.fence + 1)
+    assert.equal(successor?.fence, staleClaim.fence + 1)
     const result = {
       merchant_id: shop.merchantId,
-      event_id: zombie.eventId,
-      endpoint_id: zombie.endpointId,
-      fence: zombie.fence,
+      event_id: staleClaim.eventId,
+      endpoint_id: staleClaim.endpointId,
+      fence: staleClaim.fence,
       status: 'delivered',
       reason: null,
       due_at: null,
       started_at: now,
       ended_at: clock.now(),
       claims_next: false,
-      url: zombie.url,
+      url: staleClaim.url,
       signature: 'v1,x',
       http_status: 200,
       error: null,
@@ -424,8 +427,8 @@ describe('a process that was away longer than its lease (F-07)', () => {
     } as const
     assert.equal((await app.finishDelivery(result)).isLeaseValid, false)
     assert.deepEqual(await shop.statuses(), ['pending'])
-    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isLeaseValid, true)
-    assert.equal((await app.finishDelivery({ ...result, fence: zombie.fence + 1 })).isLeaseValid, false)
+    assert.equal((await app.finishDelivery({ ...result, fence: staleClaim.fence + 1 })).isLeaseValid, true)
+    assert.equal((await app.finishDelivery({ ...result, fence: staleClaim.fence + 1 })).isLeaseValid, false)
     assert.deepEqual(await shop.statuses(), ['delivered'])
   })
 })

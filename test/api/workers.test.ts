@@ -189,7 +189,7 @@ describe('two workers', () => {
     assert.equal(revoked.http, 200, revoked.text)
     await eventually(
       async () => (await many(6, () => fresh(key, BALANCE))).filter(({ http }) => http === 200).length,
-      (welcome) => welcome === 0,
+      (accepted) => accepted === 0,
       5_000,
     )
   })
@@ -197,9 +197,9 @@ describe('two workers', () => {
   it('go on when one of them dies, and another takes its place', async () => {
     const before = workerPids()
     assert.equal(before.length, 2)
-    const [victim = 0] = before
-    process.kill(victim, 'SIGKILL')
-    await awaitExit([victim])
+    const [killedPid = 0] = before
+    process.kill(killedPid, 'SIGKILL')
+    await awaitExit([killedPid])
     assert.deepEqual(
       (await many(6, () => fresh(demoKey, BALANCE))).map(({ http }) => http),
       Array(6).fill(200),
@@ -219,11 +219,11 @@ describe('two workers', () => {
   })
 
   it('end what they have begun when they are told to end, and leave nobody behind', async () => {
-    const underWay = fresh(demoKey, '/api/v1/charges/recurring', chargeBody(slow))
+    const inFlight = fresh(demoKey, '/api/v1/charges/recurring', chargeBody(slow))
     await delay(500)
     const pids = workerPids()
     const ended = service.kill('SIGTERM')
-    const answer = await underWay
+    const answer = await inFlight
     assert.equal(`${answer.http} ${answer.body.data.status}`, '201 successful')
     assert.deepEqual(await ended, { code: 0, signal: null })
     await awaitExit(pids)

@@ -35,12 +35,12 @@ function readWelcome(output: string) {
   const reference = find(/^API reference +http:\/\/127\.0\.0\.1:\d+\/docs$/)
   const demoKey = find(/^Demo key +cowry_test_\w+$/)
   const curl = find(/^curl .*$/)
-  const wordOf = (line: number) => lines[line]?.split(/ +/).at(-1) ?? ''
+  const lastWordOf = (line: number) => lines[line]?.split(/ +/).at(-1) ?? ''
   return {
     order: [address, reference, demoKey, curl],
-    url: wordOf(address),
-    reference: wordOf(reference),
-    demoKey: wordOf(demoKey),
+    url: lastWordOf(address),
+    reference: lastWordOf(reference),
+    demoKey: lastWordOf(demoKey),
     curl: lines[curl] ?? '',
   }
 }

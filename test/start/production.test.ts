@@ -82,7 +82,7 @@ describe('production', async () => {
   const testKey = formatApiKey(generateApiKey('test', systemRandom(systemClock)))
 
   /** A command of the operator, on the machine of the service. */
-  async function operate(...args: string[]) {
+  async function runOperatorCommand(...args: string[]) {
     const { code, out, err } = await runCowry({ after }, [...args, '--json'], env)
     assert.equal(code, 0, err || out)
     return JSON.parse(out).data
@@ -102,8 +102,8 @@ describe('production', async () => {
   })
 
   it('has no sandbox and no staging routes', async () => {
-    const merchant = await operate('merchants', 'create', '--name', 'A Real Shop')
-    const { apiKey } = await operate('keys', 'create', '--merchant', merchant.uuid)
+    const merchant = await runOperatorCommand('merchants', 'create', '--name', 'A Real Shop')
+    const { apiKey } = await runOperatorCommand('keys', 'create', '--merchant', merchant.uuid)
     assert.match(apiKey, /^cowry_live_/)
     const api = createApi(url, { 'x-api-key': apiKey })
     for (const answer of [

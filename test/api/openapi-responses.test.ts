@@ -32,7 +32,7 @@ function send(client: Api, { method, operation }: DocumentedOperation, path: str
 const exampleOf = ({ operation }: DocumentedOperation) =>
   operation.requestBody?.content['application/json'].example
 
-interface Asked {
+interface RequestInput {
   path?: string | string[]
   query?: string
   body?: unknown
@@ -40,7 +40,7 @@ interface Asked {
 }
 
 /** Asks the operation for real, and holds the answer against the document. */
-async function ask(name: string, input: Asked = {}) {
+async function ask(name: string, input: RequestInput = {}) {
   const operation = operations.find((one) => one.name === name)
   assert.ok(operation, name)
   const names = [input.path ?? ''].flat()

@@ -68,7 +68,7 @@ async function merchantWith(secretKey: string) {
 }
 
 /** A payment that was paid at the provider, and about which nobody will ask by himself for an hour. */
-async function paidUnheard(by = api) {
+async function paidWithoutWebhook(by = api) {
   const { uuid } = await startPaying(by, NGN)
   await postponePolls(db, uuid)
   const { key } = await attemptOf(db, uuid)
@@ -76,7 +76,7 @@ async function paidUnheard(by = api) {
   return { uuid, key }
 }
 
-const isRung = async (uuid: string) => {
+const isDueNow = async (uuid: string) => {
   const { dueAt } = await attemptOf(db, uuid)
   return dueAt === null || dueAt.getTime() < Date.now() + HOUR_MS / 2
 }
@@ -110,7 +110,7 @@ const signed = (key: string, secretKey: string, id = Math.floor(Math.random() * 
 describe("webhooks at a merchant's own address", () => {
   it("ring about this merchant's payments", async () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
-    const { uuid, key } = await paidUnheard(merchant.api)
+    const { uuid, key } = await paidWithoutWebhook(merchant.api)
     assert.equal((await deliver(api, merchant.hooks, await paystack.webhook(key))).http, 200)
     await successful(uuid, merchant.api)
     const [event] = await eventsAbout(key)
@@ -119,34 +119,34 @@ describe("webhooks at a merchant's own address", () => {
 
   it("are forged when another merchant's account has signed them, or the installation's", async () => {
     const [one, other] = [await merchantWith(FAKE_SECRET_KEY), await merchantWith(OTHER_KEY)]
-    const { uuid, key } = await paidUnheard(one.api)
+    const { uuid, key } = await paidWithoutWebhook(one.api)
     assert.equal((await deliver(api, other.hooks, signed(key, FAKE_SECRET_KEY))).http, 401)
     assert.equal((await deliver(api, one.hooks, signed(key, OTHER_KEY))).http, 401)
     assert.equal((await deliver(api, '/hooks/paystack', signed(key, OTHER_KEY))).http, 401)
     assert.deepEqual(await eventsAbout(key), [])
-    assert.equal(await isRung(uuid), false)
+    assert.equal(await isDueNow(uuid), false)
   })
 
   it("cannot ring about another merchant's payment, however well they are signed", async () => {
     const [one, other] = [await merchantWith(FAKE_SECRET_KEY), await merchantWith(OTHER_KEY)]
-    const theirs = await paidUnheard(one.api)
-    const ours = await paidUnheard()
+    const theirs = await paidWithoutWebhook(one.api)
+    const ours = await paidWithoutWebhook()
     for (const { uuid, key } of [theirs, ours]) {
       assert.equal((await deliver(api, other.hooks, signed(key, OTHER_KEY))).http, 200)
       const [event] = await eventsAbout(key)
       assert.deepEqual([event?.accountId, event?.isHandled], [other.accountId, false])
-      assert.equal(await isRung(uuid), false)
+      assert.equal(await isDueNow(uuid), false)
     }
     // Nor does the installation's own address reach what was begun with a merchant's account.
     assert.equal((await deliver(api, '/hooks/paystack', signed(theirs.key, FAKE_SECRET_KEY))).http, 200)
-    assert.equal(await isRung(theirs.uuid), false)
+    assert.equal(await isDueNow(theirs.uuid), false)
     assert.equal((await deliver(api, one.hooks, signed(theirs.key, FAKE_SECRET_KEY))).http, 200)
     await successful(theirs.uuid, one.api)
   })
 
   it('still ring for an account that was replaced', async () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
-    const { uuid, key } = await paidUnheard(merchant.api)
+    const { uuid, key } = await paidWithoutWebhook(merchant.api)
     await merchant.remove()
     await merchant.put(OTHER_KEY)
     assert.equal((await deliver(api, merchant.hooks, signed(key, FAKE_SECRET_KEY))).http, 200)
@@ -177,7 +177,7 @@ it('a webhook whose key cannot be ours is taken and not kept', async () => {
 
 describe('a webhook that comes again', () => {
   it('is kept once, also when fifty come at once (F-42)', async () => {
-    const { uuid, key } = await paidUnheard()
+    const { uuid, key } = await paidWithoutWebhook()
     const hook = await paystack.webhook(key)
     const answers = await Promise.all(Array.from({ length: 50 }, () => deliver(api, '/hooks/paystack', hook)))
     assert.deepEqual(new Set(answers.map(({ http }) => http)), new Set([200]))
@@ -187,7 +187,7 @@ describe('a webhook that comes again', () => {
   })
 
   it('holds nothing of its body', async () => {
-    const { key } = await paidUnheard()
+    const { key } = await paidWithoutWebhook()
     const hook = signWebhook({
       event: 'charge.success',
       data: {
@@ -229,8 +229,8 @@ describe('a flood of forged webhooks (F-45)', () => {
     assert.deepEqual(await flood(500, () => `/hooks/paystack/${UNKNOWN_UUID}`), new Set([404]))
     // Once for the merchant and once for the unknown one, and again while the flood lasts.
     assert.ok(statements.length <= 9, `${statements.length} statements`)
-    const told = lines.slice(before).filter(({ msg }) => msg === 'webhooks were forged')
-    assert.ok(told.length <= 3, `${told.length} lines`)
+    const loggedLines = lines.slice(before).filter(({ msg }) => msg === 'webhooks were forged')
+    assert.ok(loggedLines.length <= 3, `${loggedLines.length} lines`)
     assert.ok(lines.some(({ msg, gateway }) => msg === 'webhooks were forged' && gateway === 'paystack'))
   })
 
@@ -241,7 +241,7 @@ describe('a flood of forged webhooks (F-45)', () => {
   })
 
   it('leaves the right ones their way', async () => {
-    const { uuid, key } = await paidUnheard()
+    const { uuid, key } = await paidWithoutWebhook()
     const pressing = flood(400, () => '/hooks/paystack')
     assert.equal((await deliver(api, '/hooks/paystack', await paystack.webhook(key))).http, 200)
     await pressing

@@ -42,7 +42,7 @@ const postpone = sql<{ key: string }>`
   update attempts set due_at = now() + interval '1 hour' where payment_id = $1 returning gateway_key as key`
 
 /** A payment that the provider has executed and nobody has told us about; the resolver will not ask for an hour. */
-async function paidUnheard() {
+async function paidWithoutWebhook() {
   const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const page = new URL(data.checkoutUrl).pathname
@@ -56,7 +56,7 @@ async function paidUnheard() {
   return { uuid: data.uuid, key }
 }
 
-const hookAbout = (key: string) =>
+const webhookBodyFor = (key: string) =>
   JSON.stringify({
     id: randomUUID(),
     type: 'checkout.succeeded',
@@ -65,7 +65,7 @@ const hookAbout = (key: string) =>
     createdAt: new Date().toISOString(),
   })
 
-const ring = (body: string, signature?: string, path = '/hooks/sandbox') =>
+const sendWebhook = (body: string, signature?: string, path = '/hooks/sandbox') =>
   anonymous.postText(path, body, signature === undefined ? {} : { 'cowry-sandbox-signature': signature })
 
 const signed = (body: string, at = new Date(), secret = WEBHOOK_SECRET) => sign(secret, at, body)
@@ -74,24 +74,24 @@ async function stored(uuid: string) {
   return (await service.api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
 }
 
-const countTraces = sql<{ hooks: number; moves: number; events: number; due: string | null }>`
+const countEffects = sql<{ hooks: number; moves: number; events: number; due: string | null }>`
   select
     (select count(*)::integer from gateway_webhooks where gateway_key = $2) as hooks,
     (select count(*)::integer from moves where payment_id = $1) as moves,
     (select count(*)::integer from events where resource_id = $1) as events,
     (select min(due_at)::text from attempts where payment_id = $1) as due`
 
-async function traces({ uuid, key }: { uuid: string; key: string }) {
-  const [row] = await service.db.query(countTraces, [uuid, key])
+async function effectsOf({ uuid, key }: { uuid: string; key: string }) {
+  const [row] = await service.db.query(countEffects, [uuid, key])
   assert.ok(row)
   return row
 }
 
 describe('POST /hooks/{gateway}', () => {
   it('refuses a forged signature, and nothing changes', async () => {
-    const payment = await paidUnheard()
-    const body = hookAbout(payment.key)
-    const before = await traces(payment)
+    const payment = await paidWithoutWebhook()
+    const body = webhookBodyFor(payment.key)
+    const before = await effectsOf(payment)
     const right = signed(body)
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
     for (const signature of [
@@ -100,7 +100,7 @@ describe('POST /hooks/{gateway}', () => {
       'nonsense',
       signed(body, new Date(), 'another secret'),
       signed(body, new Date(), SECRET),
-      signed(hookAbout(payment.key)),
+      signed(webhookBodyFor(payment.key)),
       signed(body, minutesAgo(6)),
       signed(body, minutesAgo(-6)),
       right.replace(/v1=../, 'v1=00'),
@@ -109,19 +109,19 @@ describe('POST /hooks/{gateway}', () => {
       `${right},v1=${'0'.repeat(64)}`,
       right.replace(/t=\d+/, 't=0'),
     ]) {
-      const answer = await ring(body, signature)
+      const answer = await sendWebhook(body, signature)
       assert.equal(answer.http, 401, signature)
     }
-    assert.equal((await ring(`${body} `, right)).http, 401, 'a signature covers every byte')
-    assert.deepEqual(await traces(payment), before)
+    assert.equal((await sendWebhook(`${body} `, right)).http, 401, 'a signature covers every byte')
+    assert.deepEqual(await effectsOf(payment), before)
     assert.equal((await stored(payment.uuid)).status, 'processing')
   })
 
   it('makes the service ask when the doorbell is real', async () => {
-    const payment = await paidUnheard()
+    const payment = await paidWithoutWebhook()
     assert.equal((await stored(payment.uuid)).status, 'processing')
-    const body = hookAbout(payment.key)
-    const answer = await ring(body, signed(body))
+    const body = webhookBodyFor(payment.key)
+    const answer = await sendWebhook(body, signed(body))
     assert.deepEqual([answer.http, answer.text], [200, ''])
     const paid = await eventually(
       () => stored(payment.uuid),
@@ -138,8 +138,8 @@ describe('POST /hooks/{gateway}', () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     await anonymous.postText(`${page}/attempts`, 'channel=card', form)
     const [attempt] = await service.db.query(postpone, [data.uuid])
-    const body = hookAbout(attempt?.key ?? '')
-    assert.equal((await ring(body, signed(body))).http, 200)
+    const body = webhookBodyFor(attempt?.key ?? '')
+    assert.equal((await sendWebhook(body, signed(body))).http, 200)
     const asked = sql<{ polls: number }>`select polls from attempts where payment_id = $1`
     await eventually(
       () => service.db.query(asked, [data.uuid]),
@@ -154,36 +154,36 @@ describe('POST /hooks/{gateway}', () => {
   })
 
   it('takes a replay without effect', async () => {
-    const payment = await paidUnheard()
-    const body = hookAbout(payment.key)
+    const payment = await paidWithoutWebhook()
+    const body = webhookBodyFor(payment.key)
     const signature = signed(body)
-    await ring(body, signature)
+    await sendWebhook(body, signature)
     await eventually(
       () => stored(payment.uuid),
       ({ status }) => status === 'successful',
       10_000,
     )
-    const before = await traces(payment)
+    const before = await effectsOf(payment)
     assert.equal(before.hooks, 1)
-    for (const answer of await Promise.all(Array.from({ length: 5 }, () => ring(body, signature))))
+    for (const answer of await Promise.all(Array.from({ length: 5 }, () => sendWebhook(body, signature))))
       assert.equal(answer.http, 200)
-    const again = hookAbout(payment.key)
+    const again = webhookBodyFor(payment.key)
     assert.equal(
-      (await ring(again, signed(again))).http,
+      (await sendWebhook(again, signed(again))).http,
       200,
       'nor has another doorbell about what is settled',
     )
-    assert.deepEqual(await traces(payment), { ...before, hooks: 2 })
+    assert.deepEqual(await effectsOf(payment), { ...before, hooks: 2 })
   })
 
   it('takes what it does not know, so that the provider stops sending it', async () => {
-    for (const body of [hookAbout(randomUUID()), '{}', 'not JSON', '', '[]', '{"id":1}']) {
-      assert.equal((await ring(body, signed(body))).http, 200, body)
+    for (const body of [webhookBodyFor(randomUUID()), '{}', 'not JSON', '', '[]', '{"id":1}']) {
+      assert.equal((await sendWebhook(body, signed(body))).http, 200, body)
     }
   })
 
   it('is 404 for a gateway that is not here', async () => {
-    const body = hookAbout('x')
+    const body = webhookBodyFor('x')
     for (const path of [
       '/hooks/paystack',
       '/hooks/SANDBOX',
@@ -191,16 +191,16 @@ describe('POST /hooks/{gateway}', () => {
       '/hooks/%00',
       '/hooks/sandbox%2F',
     ])
-      assert.equal((await ring(body, signed(body), path)).http, 404, path)
-    assertApiError(await ring(body, signed(body), '/hooks'), 'route_not_found')
+      assert.equal((await sendWebhook(body, signed(body), path)).http, 404, path)
+    assertApiError(await sendWebhook(body, signed(body), '/hooks'), 'route_not_found')
     assertApiError(await anonymous.get('/hooks/sandbox'), 'method_not_allowed')
   })
 
   it('takes a body of 1 MB and no more, of any content type', async () => {
     const large = 'x'.repeat(1_048_576)
-    assert.equal((await ring(large, signed(large))).http, 200)
-    assertApiError(await ring(`${large}x`, signed(`${large}x`)), 'payload_too_large')
-    const body = hookAbout('x')
+    assert.equal((await sendWebhook(large, signed(large))).http, 200)
+    assertApiError(await sendWebhook(`${large}x`, signed(`${large}x`)), 'payload_too_large')
+    const body = webhookBodyFor('x')
     const headers = { 'cowry-sandbox-signature': signed(body), 'content-type': 'text/plain' }
     assert.equal((await anonymous.postText('/hooks/sandbox', body, headers)).http, 200)
   })

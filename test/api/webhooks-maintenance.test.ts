@@ -36,7 +36,7 @@ insert into events (merchant_id, id, type, resource_type, resource_id, version, 
 select $1, gen_random_uuid(), 'refund.pending', 'refund', gen_random_uuid(), 1, '{}', $2
 from generate_series(1, $3)`
 
-const takeAll = sql<unknown>`
+const acceptAll = sql<unknown>`
 update deliveries
 set status = 'delivered', due_at = null, finished_at = $2
 where merchant_id = $1`
@@ -51,7 +51,7 @@ describe('the replay of a time', () => {
     const shop = await newShop(20)
     const at = clock.now()
     await db.query(seedEvents, [shop.merchantId, at, 120])
-    await db.query(takeAll, [shop.merchantId, at])
+    await db.query(acceptAll, [shop.merchantId, at])
     clock.advance(HOUR)
     const range = { from: at.toISOString(), to: clock.now().toISOString() }
     const { record } = await replayRange(app, shop.merchant, range, undefined)
@@ -64,7 +64,7 @@ describe('the replay of a time', () => {
     assert.deepEqual(counts, [500, 1_000, 1_500, 2_000, 2_400, 2_400])
     const done = await findReplay(db, shop.merchantId, record.id)
     assert.deepEqual([done?.status, done?.events, done?.deliveries], ['done', 120, 2_400])
-    await db.query(takeAll, [shop.merchantId, clock.now()])
+    await db.query(acceptAll, [shop.merchantId, clock.now()])
   })
 
   it('takes turns with those of others', async () => {
@@ -72,7 +72,7 @@ describe('the replay of a time', () => {
     const at = clock.now()
     for (const { merchantId } of [one, other]) {
       await db.query(seedEvents, [merchantId, at, 60])
-      await db.query(takeAll, [merchantId, at])
+      await db.query(acceptAll, [merchantId, at])
     }
     clock.advance(HOUR)
     const range = { from: at.toISOString(), to: clock.now().toISOString() }
@@ -85,7 +85,7 @@ describe('the replay of a time', () => {
       assert.deepEqual(await db.query(countDue, [merchantId]), [{ count: 500 }])
     }
     while (await replayBatch(db, clock.now(), ago(30 * DAY)));
-    for (const { merchantId } of [one, other]) await db.query(takeAll, [merchantId, clock.now()])
+    for (const { merchantId } of [one, other]) await db.query(acceptAll, [merchantId, clock.now()])
   })
 
   it('is refused while ten of the merchant are under way', async () => {
@@ -117,16 +117,16 @@ describe('a deleted endpoint', () => {
     await shop.emitEvent()
     await shop.deliverAll()
     await deleteEndpoint(app, shop.merchant, shop.endpoint.id)
-    const forgetAll = async (before: Date) => {
+    const purgeAll = async (before: Date) => {
       while ((await purgeEndpoints(db, before)) > 0);
       return (await db.query(countEndpoints, [shop.merchantId]))[0]?.count
     }
     clock.advance(29 * DAY)
-    assert.equal(await forgetAll(ago(30 * DAY)), 1)
+    assert.equal(await purgeAll(ago(30 * DAY)), 1)
     clock.advance(3 * DAY)
-    assert.equal(await forgetAll(ago(30 * DAY)), 1, 'its delivery is still there')
+    assert.equal(await purgeAll(ago(30 * DAY)), 1, 'its delivery is still there')
     while ((await purgeDeliveries(db, ago(30 * DAY))) > 0);
-    assert.equal(await forgetAll(ago(30 * DAY)), 0)
+    assert.equal(await purgeAll(ago(30 * DAY)), 0)
   })
 
   it('is not in the way of the events of its merchant, however many there were', async () => {

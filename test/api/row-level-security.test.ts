@@ -16,11 +16,11 @@ const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LI
 const operations = operationsOf(service.openApi())
 const reads = operations.filter(({ method }) => method === 'GET')
 const owner = (await service.newMerchant()).api
-const stranger = (await service.newMerchant()).api
+const otherMerchant = (await service.newMerchant()).api
 const owned = await makeOneOfEverything(owner, 'Owned')
 const ownedPaths = await findItemPaths(owner, operations, owned)
-const strange = await makeOneOfEverything(stranger, 'Strange')
-const strangePaths = await findItemPaths(stranger, operations, strange)
+const otherRecords = await makeOneOfEverything(otherMerchant, 'Strange')
+const otherPaths = await findItemPaths(otherMerchant, operations, otherRecords)
 
 const FILTER = /\b(?:\w+\.)?merchant_id = (\$\d+)/g
 
@@ -69,13 +69,13 @@ async function readAll(api: Api, paths: Map<string, string>, reference: string) 
 }
 
 const readOwned = () => readAll(owner, ownedPaths, owned.reference)
-const readStrange = () => readAll(stranger, strangePaths, strange.reference)
+const readOtherMerchant = () => readAll(otherMerchant, otherPaths, otherRecords.reference)
 
-/** The operations by which the stranger reads what the owner has. */
+/** The operations by which the otherMerchant reads what the owner has. */
 async function findLeaks(): Promise<string[]> {
   const leaks: string[] = []
   for (const operation of reads) {
-    const { http, text } = await stranger.get(addressOf(operation, ownedPaths, owned.reference))
+    const { http, text } = await otherMerchant.get(addressOf(operation, ownedPaths, owned.reference))
     assert.ok(http < 500, `${operation.name}: ${text}`)
     const isAboutOne = itemTemplateOf(operation) !== undefined || text.includes(owned.reference)
     if (isAboutOne ? http < 400 : text.includes('Owned') || text.includes('owned@'))
@@ -84,7 +84,7 @@ async function findLeaks(): Promise<string[]> {
   return leaks
 }
 
-const before = { owned: await readOwned(), strange: await readStrange() }
+const before = { owned: await readOwned(), otherRecords: await readOtherMerchant() }
 
 describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
   it('another merchant’s record is not found, as if it were not there', async () => {
@@ -93,9 +93,9 @@ describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
       for (const operation of about) {
         const body = exampleOf(operation)
         const path = fillPath(operation, ownedPaths.get(itemTemplateOf(operation) ?? ''))
-        const foreign = await send(stranger, operation, path, body)
+        const foreign = await send(otherMerchant, operation, path, body)
         assert.equal(foreign.http, 404, `${operation.name}: ${foreign.text}`)
-        const unknown = await send(stranger, operation, unknownAddressOf(operation), body)
+        const unknown = await send(otherMerchant, operation, unknownAddressOf(operation), body)
         assert.deepEqual(withoutRequestId(foreign), withoutRequestId(unknown), operation.name)
       }
     })
@@ -106,12 +106,12 @@ describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
   it('lists, searches and files show one’s own and nothing else', async () => {
     await withoutFilters(async () => {
       assert.deepEqual(await findLeaks(), [])
-      assert.deepEqual(await readStrange(), before.strange)
+      assert.deepEqual(await readOtherMerchant(), before.otherRecords)
       for (const operation of reads)
         for (const { name } of parametersOf(operation, 'query').filter((one) => one.name === 'search')) {
-          const path = fillPath(operation, strangePaths.get(itemTemplateOf(operation) ?? ''))
+          const path = fillPath(operation, otherPaths.get(itemTemplateOf(operation) ?? ''))
           for (const text of [owned.reference, owned.customer.email, 'Owned']) {
-            const found = await stranger.get(`${path}?${name}=${encodeURIComponent(text)}`)
+            const found = await otherMerchant.get(`${path}?${name}=${encodeURIComponent(text)}`)
             assert.deepEqual([found.http, found.body.data], [200, []], `${operation.name}: ${text}`)
           }
         }
@@ -140,6 +140,6 @@ describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
 
   it('everybody’s own is as it was', async () => {
     assert.deepEqual(await readOwned(), before.owned)
-    assert.deepEqual(await readStrange(), before.strange)
+    assert.deepEqual(await readOtherMerchant(), before.otherRecords)
   })
 })

@@ -27,19 +27,19 @@ const serve = (t: Cleanup, dataDir: string) =>
   startProcess(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir })
 
 // For what outlives one test, in the order in which it must end.
-const endings: (() => Promise<void>)[] = []
-const forAll: Cleanup = { after: (fn) => void endings.unshift(fn) }
+const cleanups: (() => Promise<void>)[] = []
+const fileCleanup: Cleanup = { after: (fn) => void cleanups.unshift(fn) }
 after(async () => {
-  for (const ending of endings) await ending()
+  for (const ending of cleanups) await ending()
 })
 
 // Made once: a start on a copy of it is a second start, and quicker than a first.
-const template = await tempFolder(forAll, 'template')
-const made = await serve(forAll, template)
+const template = await tempFolder(fileCleanup, 'template')
+const made = await serve(fileCleanup, template)
 await made.kill('SIGTERM')
 
 async function dataFolder(t: Cleanup): Promise<string> {
-  const folder = await tempFolder(t, 'endings')
+  const folder = await tempFolder(t, 'cleanups')
   await cp(template, folder, { recursive: true, preserveTimestamps: true })
   return folder
 }
@@ -54,7 +54,7 @@ async function initiate(service: RunningProcess) {
 }
 
 /** The same request again answers the record that was made before the end. */
-async function requireKept(service: RunningProcess, { body, uuid }: Awaited<ReturnType<typeof initiate>>) {
+async function assertDataKept(service: RunningProcess, { body, uuid }: Awaited<ReturnType<typeof initiate>>) {
   const again = await apiOf(service).post(INITIATE, body)
   assert.equal(again.headers.get('idempotent-replayed'), 'true', again.text)
   assert.equal(again.body.data.uuid, uuid)
@@ -77,8 +77,8 @@ describe('one data folder through all ends', () => {
   let payment: Awaited<ReturnType<typeof initiate>>
 
   before(async () => {
-    dataDir = await dataFolder(forAll)
-    service = await serve(forAll, dataDir)
+    dataDir = await dataFolder(fileCleanup)
+    service = await serve(fileCleanup, dataDir)
     payment = await initiate(service)
   })
 
@@ -87,15 +87,15 @@ describe('one data folder through all ends', () => {
     assert.ok(processes.length > 0)
     await service.kill('SIGKILL')
     await awaitExit(processes, 15_000)
-    service = await serve(forAll, dataDir)
-    await requireKept(service, payment)
+    service = await serve(fileCleanup, dataDir)
+    await assertDataKept(service, payment)
   })
 
   it('killed alone and started again at once: takes over, and keeps everything', async () => {
     const processes = descendantsOf(service.pid)
     await service.kill('SIGKILL')
-    service = await serve(forAll, dataDir)
-    await requireKept(service, payment)
+    service = await serve(fileCleanup, dataDir)
+    await assertDataKept(service, payment)
     await awaitExit(processes)
   })
 
@@ -103,8 +103,8 @@ describe('one data folder through all ends', () => {
     const processes = descendantsOf(service.pid)
     for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGKILL')
     await awaitExit(processes)
-    service = await serve(forAll, dataDir)
-    await requireKept(service, payment)
+    service = await serve(fileCleanup, dataDir)
+    await assertDataKept(service, payment)
   })
 
   it('its PostgreSQL killed: says so and exits with 1, and the next start keeps everything', async () => {
@@ -112,8 +112,8 @@ describe('one data folder through all ends', () => {
     process.kill(Number(file.split('\n')[0]), 'SIGKILL')
     assert.deepEqual(await service.ended, { code: 1, signal: null })
     assert.match(service.errors(), /the private PostgreSQL ended by itself/)
-    service = await serve(forAll, dataDir)
-    await requireKept(service, payment)
+    service = await serve(fileCleanup, dataDir)
+    await assertDataKept(service, payment)
   })
 
   it('SIGTERM to every process at once, as service managers do: exits with 0, leaves nothing running and no lock', async () => {
