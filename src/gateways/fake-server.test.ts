@@ -87,17 +87,17 @@ describe('the frame of fake providers', () => {
   it('cannot fill the memory of the client with its huge answers', async (t) => {
     const { server, post } = await startCounter(t, 10_000)
     server.injectFault('huge_body')
-    const held = () => process.memoryUsage().arrayBuffers
-    const heldBefore = held()
-    let mostHeld = heldBefore
+    const bufferedBytes = () => process.memoryUsage().arrayBuffers
+    const bytesBefore = bufferedBytes()
+    let peakBytes = bytesBefore
     const watch = setInterval(() => {
-      mostHeld = Math.max(mostHeld, held())
+      peakBytes = Math.max(peakBytes, bufferedBytes())
     }, 1)
     const answers = await Promise.all(Array.from({ length: 30 }, () => post()))
     clearInterval(watch)
     assert.deepEqual(new Set(answers.map(summarize)), new Set(['unknown']))
     // All of it would be 300 MB; the client's bound is one for each.
-    const grownMegabytes = Math.round((mostHeld - heldBefore) / 1_000_000)
+    const grownMegabytes = Math.round((peakBytes - bytesBefore) / 1_000_000)
     assert.ok(grownMegabytes < 100, `${grownMegabytes} MB`)
   })
 

@@ -119,8 +119,8 @@ function nextStepOf(transfer: TransferRow): NextStep {
 function outcomeOf(transfer: TransferRow, key: string): Outcome {
   const { narration: gatewayReference, status } = transfer
   if (transfer.attemptKey !== key) {
-    const words = 'The payer chose this way again, and the transfer went on there.'
-    return { kind: 'declined', code: 'customer_cancelled', message: words, gatewayReference }
+    const message = 'The payer chose this way again, and the transfer went on there.'
+    return { kind: 'declined', code: 'customer_cancelled', message, gatewayReference }
   }
   switch (status) {
     case 'confirmed':
@@ -129,12 +129,12 @@ function outcomeOf(transfer: TransferRow, key: string): Outcome {
       return { kind: 'succeeded', gatewayReference, paid, key, savedMethod: null, paidAt: transfer.updatedAt }
     }
     case 'rejected': {
-      const words = transfer.rejectionReason ?? 'The merchant did not find the transfer.'
-      return { kind: 'declined', code: 'unknown', message: words, gatewayReference, final: true }
+      const message = transfer.rejectionReason ?? 'The merchant did not find the transfer.'
+      return { kind: 'declined', code: 'unknown', message, gatewayReference, final: true }
     }
     case 'cancelled': {
-      const words = 'The merchant called the transfer off.'
-      return { kind: 'declined', code: 'customer_cancelled', message: words, gatewayReference, final: true }
+      const message = 'The merchant called the transfer off.'
+      return { kind: 'declined', code: 'customer_cancelled', message, gatewayReference, final: true }
     }
     // Time proves nothing about money: it may still come.
     case 'awaiting_payment':

@@ -28,11 +28,11 @@ const MAX_MINOR = 10n ** 18n
  * More decimals than the currency has are not rounded away: what is told then is the whole unit beside it that was not
  * asked for, and can be taken for nothing but a mismatch.
  */
-export function fromMajor(text: string, currency: string, asked: Money): Money | undefined {
+export function fromMajor(text: string, currency: string, requested: Money): Money | undefined {
   if (!isCurrency(currency)) return undefined
   const { minor, isExact } = toMinor(text, currency)
   if (minor >= MAX_MINOR) return undefined
-  const looksRequested = !isExact && currency === asked.currency && minor === asked.minor
+  const looksRequested = !isExact && currency === requested.currency && minor === requested.minor
   return money(looksRequested ? minor + 1n : minor, currency)
 }
 

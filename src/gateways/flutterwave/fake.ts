@@ -173,7 +173,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
       comment: comments as string | null,
     }
     refunds.push({ txId, row })
-    const { comment: _told, ...data } = row
+    const { comment: _comment, ...data } = row
     return { http: 200, body: { ...readFixture('refund'), data } }
   }
 

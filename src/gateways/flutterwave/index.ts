@@ -7,7 +7,7 @@ import type { Connection, CredentialField, GatewayDefinition } from '../definiti
 import type { Attempt, Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { createClient } from './client.ts'
 import { RAILS } from './rails.ts'
-import { createRefundVerbs } from './refunds.ts'
+import { createRefundOperations } from './refunds.ts'
 import { readReply, unknown } from './response.ts'
 import { readCredential } from './saved-method.ts'
 import {
@@ -129,7 +129,7 @@ function openFlutterwave(connection: Connection): Gateway {
       return resolveDuplicate(fromCharge(answer, attempt, clock.now()), attempt)
     },
 
-    ...createRefundVerbs(client),
+    ...createRefundOperations(client),
 
     parseWebhook(headers, rawBody) {
       const given = Buffer.from(headers['verif-hash'] ?? '')

@@ -110,9 +110,9 @@ describe('a charge by Flutterwave whose answer was lost', () => {
     const { provider, gateway } = await startFlutterwave(t)
     const attempt = newCharge()
     const credential = String(provider.savedCredential('approves'))
-    const trustedMs = FLUTTERWAVE.recovery.keyRetentionHours * HOUR_MS
+    const retentionMs = FLUTTERWAVE.recovery.keyRetentionHours * HOUR_MS
     await gateway.chargeSaved(attempt, credential)
-    provider.advance(trustedMs - 1_000)
+    provider.advance(retentionMs - 1_000)
     await gateway.chargeSaved(attempt, credential)
     assert.equal(provider.executions(attempt.key), 1)
     provider.advance(1_000)

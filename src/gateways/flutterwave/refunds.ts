@@ -20,7 +20,10 @@ import {
   unreadable,
 } from './response.ts'
 
-export function createRefundVerbs({ get, post }: Client): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+export function createRefundOperations({
+  get,
+  post,
+}: Client): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
   const find = async (request: RefundRequest) =>
     fromRefunds(await get(`/refunds?id=${encodeURIComponent(request.attemptReference)}`), request)
 
@@ -89,8 +92,8 @@ function fromRefunds(answer: HttpResult, request: RefundRequest): RefundOutcome 
   if (reply.kind === 'error') return isNotFound(reply) ? notFound() : fromUnanswered(reply)
   const refunds = readRefunds(reply.data)
   if (!refunds) return unreadable('Flutterwave answered refunds that cannot be read')
-  const own = refunds.find(({ comment }) => comment === request.key)
-  if (own) return fromOurRefund(own, request)
+  const ours = refunds.find(({ comment }) => comment === request.key)
+  if (ours) return fromOurRefund(ours, request)
   return refunds.some((refund) => mayBeOurs(refund, request))
     ? unreadable('Flutterwave has a refund of this amount without a comment: see its dashboard')
     : notFound()
@@ -98,8 +101,8 @@ function fromRefunds(answer: HttpResult, request: RefundRequest): RefundOutcome 
 
 function mayBeOurs(refund: Refund, request: RefundRequest): boolean {
   const { comment, amount_refunded: given } = refund
-  const isSilent = comment === undefined || comment === null || comment === ''
-  return isSilent && given != null && isOfAmount(given, request)
+  const hasNoComment = comment === undefined || comment === null || comment === ''
+  return hasNoComment && given != null && isOfAmount(given, request)
 }
 
 /** An outcome of a refund carries no amount for others to compare, so it is compared here. */

@@ -219,35 +219,35 @@ describe('a request to Flutterwave', () => {
 })
 
 describe('the definition of Flutterwave', () => {
-  const complaints = (name: string) => {
+  const issues = (name: string) => {
     const field = FLUTTERWAVE.credentials.find((one) => one.name === name)
     assert.ok(field)
     return field.validate
   }
 
   it('takes test keys in test mode and live keys in live mode, and says which is which', () => {
-    const complain = complaints('secretKey')
+    const validate = issues('secretKey')
     const live = 'FLWSECK-8c1f0d2b6e7a4935b0c8d1e2f3a4b5c6-X'
-    assert.equal(complain(SECRET_KEY, 'test'), undefined)
-    assert.equal(complain(live, 'live'), undefined)
-    assert.match(complain(live, 'test') ?? '', /is a live key.*FLWSECK_TEST-/)
-    assert.match(complain(SECRET_KEY, 'live') ?? '', /is a test key/)
-    assert.match(complain('FLWPUBK_TEST-8c1f0d2b6e7a4935-X', 'test') ?? '', /is a public key/)
+    assert.equal(validate(SECRET_KEY, 'test'), undefined)
+    assert.equal(validate(live, 'live'), undefined)
+    assert.match(validate(live, 'test') ?? '', /is a live key.*FLWSECK_TEST-/)
+    assert.match(validate(SECRET_KEY, 'live') ?? '', /is a test key/)
+    assert.match(validate('FLWPUBK_TEST-8c1f0d2b6e7a4935-X', 'test') ?? '', /is a public key/)
     for (const odd of ['', 'sk_test_123', `${SECRET_KEY} `, 'FLWSECK_TEST-'])
-      assert.ok(complain(odd, 'test'), odd)
+      assert.ok(validate(odd, 'test'), odd)
   })
 
   it('takes any hash that can be typed and is not too short to guess', () => {
-    const complain = complaints('webhookHash')
-    assert.equal(complain('my-secret-hash', 'test'), undefined)
-    for (const odd of ['', 'short', 'has a space', 'déjà-vu-hash']) assert.ok(complain(odd, 'live'), odd)
+    const validate = issues('webhookHash')
+    assert.equal(validate('my-secret-hash', 'test'), undefined)
+    for (const odd of ['', 'short', 'has a space', 'déjà-vu-hash']) assert.ok(validate(odd, 'live'), odd)
   })
 
   it('repeats no credential in an issue', () => {
-    const complain = complaints('secretKey')
+    const validate = issues('secretKey')
     for (const mode of ['test', 'live'] as const)
       for (const odd of ['FLWPUBK-0a1b2c3d4e', 'FLWSECK-0a1b2c3d4e', 'FLWSECK_TEST-0a1b2c3d4e', '0a1b2c3d4e'])
-        assert.doesNotMatch(complain(odd, mode) ?? '', /0a1b2c3d4e/)
+        assert.doesNotMatch(validate(odd, mode) ?? '', /0a1b2c3d4e/)
   })
 
   it('serves only the countries that its default routes name', () => {

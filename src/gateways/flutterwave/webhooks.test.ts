@@ -23,8 +23,8 @@ function parse(t: Test, event: string, data = {}) {
 
 function flip(bytes: Buffer): Buffer {
   const changed = Buffer.from(bytes)
-  const place = randomInt(bytes.length)
-  changed.writeUInt8(bytes.readUInt8(place) ^ (1 << randomInt(8)), place)
+  const offset = randomInt(bytes.length)
+  changed.writeUInt8(bytes.readUInt8(offset) ^ (1 << randomInt(8)), offset)
   return changed
 }
 

@@ -86,12 +86,12 @@ describe('a callback of pawaPay', () => {
 })
 
 describe('the public key of pawaPay', () => {
-  const complain = (text: string) => PAWAPAY.credentials[1]?.validate(text, 'live')
+  const validate = (text: string) => PAWAPAY.credentials[1]?.validate(text, 'live')
   const { publicKey } = PAWAPAY_KEYS
 
   it('may be written on one line, and there may be two while keys change', (t) => {
     for (const text of [publicKey.replaceAll('\n', '\\n'), `${OTHER_KEYS.publicKey}${publicKey}`]) {
-      assert.equal(complain(text), undefined)
+      assert.equal(validate(text), undefined)
       const credentials = { apiToken: 'made-up', publicKey: text }
       assert.equal(read(t, signCallback(RECORDED_KEY), { credentials }).kind, 'payment')
     }
@@ -100,13 +100,13 @@ describe('the public key of pawaPay', () => {
   it('is told apart from what is none', () => {
     const { privateKey } = PAWAPAY_KEYS
     const secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    assert.match(complain(secret) ?? '', /private key/)
+    assert.match(validate(secret) ?? '', /private key/)
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey
     const otherCurve = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey
     for (const key of [rsa, otherCurve])
-      assert.match(complain(key.export({ type: 'spki', format: 'pem' }).toString()) ?? '', /P-256/)
+      assert.match(validate(key.export({ type: 'spki', format: 'pem' }).toString()) ?? '', /P-256/)
     for (const text of ['', 'key', publicKey.slice(0, 80), publicKey.replace('M', '!')])
-      assert.match(complain(text) ?? '', /BEGIN PUBLIC KEY/)
+      assert.match(validate(text) ?? '', /BEGIN PUBLIC KEY/)
   })
 })
 
@@ -168,7 +168,7 @@ describe('the published vector of a callback', () => {
 
 function flip(bytes: Buffer): Buffer {
   const flipped = Buffer.from(bytes)
-  const place = randomInt(flipped.length)
-  flipped.writeUInt8(flipped.readUInt8(place) ^ (1 << randomInt(8)), place)
+  const offset = randomInt(flipped.length)
+  flipped.writeUInt8(flipped.readUInt8(offset) ^ (1 << randomInt(8)), offset)
   return flipped
 }

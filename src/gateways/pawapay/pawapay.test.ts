@@ -339,7 +339,7 @@ describe('a deposit', () => {
 })
 
 describe('the credentials of pawaPay', () => {
-  const complain = (name: string, text: string) =>
+  const validate = (name: string, text: string) =>
     PAWAPAY.credentials.find((field) => field.name === name)?.validate(text, 'test')
 
   it('are the token and the key of the environment variables', () => {
@@ -353,10 +353,10 @@ describe('the credentials of pawaPay', () => {
   })
 
   it('are told apart from what operators give by mistake', () => {
-    assert.equal(complain('apiToken', API_TOKEN), undefined)
-    assert.match(complain('apiToken', `Bearer ${API_TOKEN}`) ?? '', /without the word Bearer/)
-    assert.match(complain('apiToken', 'two words') ?? '', /no spaces/)
-    assert.match(complain('apiToken', 'line\nend') ?? '', /no spaces/)
+    assert.equal(validate('apiToken', API_TOKEN), undefined)
+    assert.match(validate('apiToken', `Bearer ${API_TOKEN}`) ?? '', /without the word Bearer/)
+    assert.match(validate('apiToken', 'two words') ?? '', /no spaces/)
+    assert.match(validate('apiToken', 'line\nend') ?? '', /no spaces/)
   })
 
   it('do not open a gateway without a token', (t) => {

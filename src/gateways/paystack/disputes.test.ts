@@ -22,7 +22,7 @@ const dispute = (changes: object = {}) => ({
   currency: 'NGN',
   ...changes,
 })
-const said = (data: unknown): Reply => ({ kind: 'data', data })
+const dataReply = (data: unknown): Reply => ({ kind: 'data', data })
 
 describe('what Paystack says of disputes', () => {
   it('is open until it is resolved, and then won when the claim was declined, lost when it was accepted', () => {
@@ -36,7 +36,7 @@ describe('what Paystack says of disputes', () => {
     ]) {
       const report = { status: ours, amount: money(100_000n, 'NGN'), reference: '358950' }
       for (const data of [[dispute({ status, resolution })], dispute({ status, resolution })])
-        assert.deepEqual(withDisputes(said(data), paid), { ...paid, disputes: [report] })
+        assert.deepEqual(withDisputes(dataReply(data), paid), { ...paid, disputes: [report] })
     }
   })
 
@@ -49,12 +49,13 @@ describe('what Paystack says of disputes', () => {
       code: '',
       message: 'none',
     }
-    for (const answer of [said([]), said(null), nothing]) assert.deepEqual(withDisputes(answer, paid), paid)
+    for (const answer of [dataReply([]), dataReply(null), nothing])
+      assert.deepEqual(withDisputes(answer, paid), paid)
   })
 
   it('is about all that was paid when it does not say how much, or in another currency', () => {
     for (const changes of [{ refund_amount: null }, { refund_amount: '0' }, { currency: 'USD' }]) {
-      const outcome = withDisputes(said([dispute(changes)]), paid)
+      const outcome = withDisputes(dataReply([dispute(changes)]), paid)
       assert.ok(outcome.kind === 'succeeded')
       assert.deepEqual(outcome.disputes?.[0]?.amount, paid.paid)
     }
@@ -63,7 +64,7 @@ describe('what Paystack says of disputes', () => {
   it('is told whole, the latest first', () => {
     const lost = { status: 'resolved', resolution: 'merchant-accepted' }
     const list = [dispute({ id: '9', ...lost }), dispute({ id: '8' }), dispute({ id: '10', ...lost })]
-    const outcome = withDisputes(said(list), paid)
+    const outcome = withDisputes(dataReply(list), paid)
     assert.ok(outcome.kind === 'succeeded')
     assert.deepEqual(
       outcome.disputes?.map(({ reference, status }) => `${reference} ${status}`),
@@ -73,10 +74,10 @@ describe('what Paystack says of disputes', () => {
 
   it('stays unknown with values that we do not know, and while nobody answers', () => {
     const odd: Reply[] = [
-      said([dispute({ status: 'archived' })]),
-      said([dispute({ status: 'resolved', resolution: 'maybe' })]),
-      said([dispute({ id: 'x' })]),
-      said('none'),
+      dataReply([dispute({ status: 'archived' })]),
+      dataReply([dispute({ status: 'resolved', resolution: 'maybe' })]),
+      dataReply([dispute({ id: 'x' })]),
+      dataReply('none'),
       { kind: 'refused', http: 401, providerMessage: '', type: '', code: '', message: 'bad key' },
       { kind: 'unknown', reason: 'no_answer', message: 'timeout' },
     ]

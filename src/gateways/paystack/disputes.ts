@@ -77,6 +77,6 @@ function toStatus({ status, resolution }: Dispute): DisputeReport['status'] | Un
 }
 
 function amountOf({ refund_amount: amount, currency }: Dispute, paid: Money): Money {
-  const isTold = amount != null && amount !== '0' && (currency == null || currency === paid.currency)
-  return (isTold ? fromSubunits(amount, paid.currency) : undefined) ?? paid
+  const isReported = amount != null && amount !== '0' && (currency == null || currency === paid.currency)
+  return (isReported ? fromSubunits(amount, paid.currency) : undefined) ?? paid
 }

@@ -106,12 +106,12 @@ describe('a refusal of Paystack', () => {
   const typed = (type: string, message = 'Something') => ({ status: false, message, type, code: 'some_code' })
 
   it('to begin lets another gateway be tried, and says why', async (t) => {
-    const refusals = [
+    const rejections = [
       [400, readFixture('currency-not-supported'), 'Paystack refuses: Currency not supported by merchant'],
       [400, typed('validation_error', 'No active channel'), 'Paystack refuses: No active channel'],
       [422, typed('validation_error', ''), 'Paystack refuses: no reason given'],
     ] as const
-    for (const [http, body, message] of refusals)
+    for (const [http, body, message] of rejections)
       for (const outcome of [await start(t, http, body), await charge(t, http, body)])
         assert.deepEqual(outcome, {
           kind: 'declined',

@@ -6,7 +6,7 @@ import type { Connection, CredentialField, GatewayDefinition } from '../definiti
 import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
 import { RAILS } from './rails.ts'
-import { type Call, createRefundVerbs } from './refunds.ts'
+import { type Call, createRefundOperations } from './refunds.ts'
 import { isDuplicate, readReply } from './response.ts'
 import { parseSignedWebhook } from './webhooks.ts'
 import { fromCharge, fromInitialize, fromVerify, toChargeBody, toInitializeBody } from './wire.ts'
@@ -111,7 +111,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     parseWebhook: (headers, rawBody) => parseSignedWebhook(secretKey, headers, rawBody),
 
-    ...createRefundVerbs(call, clock),
+    ...createRefundOperations(call, clock),
 
     async probe() {
       const answer = readReply(await call('GET', '/balance'))

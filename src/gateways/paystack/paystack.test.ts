@@ -268,12 +268,12 @@ describe('a payment at Paystack', () => {
 })
 
 describe('PAYSTACK', () => {
-  const complain = (text: string, mode: 'test' | 'live') => PAYSTACK.credentials[0]?.validate(text, mode)
+  const validate = (text: string, mode: 'test' | 'live') => PAYSTACK.credentials[0]?.validate(text, mode)
 
   it('takes test keys in test mode and live keys in live mode, and complains without telling the key', () => {
-    assert.equal(complain(FAKE_SECRET_KEY, 'test'), undefined)
-    assert.equal(complain('sk_live_abc123', 'live'), undefined)
-    const complaints = [
+    assert.equal(validate(FAKE_SECRET_KEY, 'test'), undefined)
+    assert.equal(validate('sk_live_abc123', 'live'), undefined)
+    const issues = [
       [FAKE_SECRET_KEY, 'live', /begins with sk_test_, but this service runs in live mode/],
       ['sk_live_abc123', 'test', /begins with sk_live_, but this service runs in test mode/],
       ['pk_test_abc123', 'test', /is a public key; the secret key begins with sk_test_/],
@@ -281,10 +281,10 @@ describe('PAYSTACK', () => {
       ['', 'live', /must begin with sk_live_/],
       ['sk_test_abc123 ', 'test', /only letters and digits/],
     ] as const
-    for (const [text, mode, expected] of complaints) {
-      const complaint = complain(text, mode) ?? ''
-      assert.match(complaint, expected)
-      assert.ok(!/abc123|secretword|0a1b2c/.test(complaint), complaint)
+    for (const [text, mode, expected] of issues) {
+      const issue = validate(text, mode) ?? ''
+      assert.match(issue, expected)
+      assert.ok(!/abc123|secretword|0a1b2c/.test(issue), issue)
     }
   })
 

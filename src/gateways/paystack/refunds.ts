@@ -20,7 +20,7 @@ const PAGE_SIZE = 100
 // Five thousand refunds in a month; who gives back more must look into the dashboard for one that got lost.
 const MAX_PAGES = 50
 
-export function createRefundVerbs(
+export function createRefundOperations(
   call: Call,
   clock: Clock,
 ): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {

@@ -218,7 +218,7 @@ async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<Reco
   if (!record) return reply
   const sent = applyFault(fault, reply, serializeRecord(record, app.pagesUrl), app.clock.now())
   const lost = sent.kind !== 'json' || sent.http >= 500
-  const isAct = on === 'charge' || on === 'refund'
-  if (isAct && lost && isFinal(record)) app.webhookSender.send(record, LOST_ANSWER_WEBHOOK_MS)
+  const isSubmission = on === 'charge' || on === 'refund'
+  if (isSubmission && lost && isFinal(record)) app.webhookSender.send(record, LOST_ANSWER_WEBHOOK_MS)
   return sent
 }

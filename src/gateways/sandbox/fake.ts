@@ -35,7 +35,9 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
   const rig = await startRig(cleanups)
   let card = REFUND_CARDS.succeeds
   const misreports = new Map<string, Partial<RecordBody>>()
-  const server = await startFakeServer(t, async (request) => misreport(await pass(rig, request), misreports))
+  const server = await startFakeServer(t, async (request) =>
+    misreport(await forward(rig, request), misreports),
+  )
 
   return {
     server,
@@ -77,7 +79,7 @@ function tokenOf(instrument: string): string {
   return `tok_${randomUUID().replaceAll('-', '')}.${instrument}`
 }
 
-async function pass(rig: Rig, { method, path, query, headers, text }: FakeRequest): Promise<FakeReply> {
+async function forward(rig: Rig, { method, path, query, headers, text }: FakeRequest): Promise<FakeReply> {
   const { authorization = '', 'idempotency-key': key } = headers
   const answer = await rig.http.request({
     // A boundary: the connector that asks uses no other methods.

@@ -43,7 +43,7 @@ async function submit(url: string, fields: Record<string, string>): Promise<stri
   return answer.headers.location ?? ''
 }
 
-const verdictOn = async (attempt: Attempt) => {
+const statusOf = async (attempt: Attempt) => {
   const outcome = await rig.gateway.verify(attempt, null)
   return outcome.kind === 'declined' ? outcome.code : outcome.kind
 }
@@ -160,19 +160,19 @@ describe('the hosted page', () => {
   it('pays, and leads back', async () => {
     const { url, attempt } = await openPage()
     assert.equal(await submit(url, { action: 'pay', instrument: 'card_success' }), RETURN_URL)
-    assert.equal(await verdictOn(attempt), 'succeeded')
+    assert.equal(await statusOf(attempt), 'succeeded')
   })
 
   it('declines, and leads back', async () => {
     const { url, attempt } = await openPage()
     assert.equal(await submit(url, { action: 'pay', instrument: 'card_declined' }), RETURN_URL)
-    assert.equal(await verdictOn(attempt), 'do_not_honor')
+    assert.equal(await statusOf(attempt), 'do_not_honor')
   })
 
   it('cancels, and leads back', async () => {
     const { url, attempt } = await openPage()
     assert.equal(await submit(url, { action: 'cancel', instrument: 'card_success' }), RETURN_URL)
-    assert.equal(await verdictOn(attempt), 'customer_cancelled')
+    assert.equal(await statusOf(attempt), 'customer_cancelled')
   })
 
   it('asks for approval on one more page, which may be approved or refused', async () => {
@@ -181,12 +181,12 @@ describe('the hosted page', () => {
       ['refuse', 'authentication_failed'],
     ] as const) {
       const { url, attempt, approval } = await openApproval()
-      assert.equal(await verdictOn(attempt), 'pending')
+      assert.equal(await statusOf(attempt), 'pending')
       const page = await bodyOf(approval)
       assert.match(page, /<dd>KES\u00a01,250\.50<\/dd>[\s\S]*<dd>Visa •••• 3155<\/dd>/)
       assert.equal((await get(url)).headers.location, approval)
       assert.equal(await submit(approval, { action }), RETURN_URL)
-      assert.equal(await verdictOn(attempt), verdict)
+      assert.equal(await statusOf(attempt), verdict)
     }
   })
 
@@ -198,7 +198,7 @@ describe('the hosted page', () => {
       ),
     )
     assert.deepEqual(new Set(places), new Set([RETURN_URL]))
-    const verdict = await verdictOn(attempt)
+    const verdict = await statusOf(attempt)
     const executions = await rig.gateway.executions(attempt.paymentId)
     assert.equal(executions.length, verdict === 'succeeded' ? 1 : 0)
     assert.equal((await get(url)).headers.location, RETURN_URL)
@@ -216,7 +216,7 @@ describe('the hosted page', () => {
       { action: 'approve', instrument: 'card_success' },
     ] as Record<string, string>[])
       assert.equal(await submit(url, fields), `${url}?problem=choice`, JSON.stringify(fields))
-    assert.equal(await verdictOn(attempt), 'pending')
+    assert.equal(await statusOf(attempt), 'pending')
     const page = await bodyOf(`${url}?problem=choice`)
     assert.match(page, /role="alert"[^>]*>Choose a card/)
     assert.doesNotMatch(page, / checked>/)
@@ -228,7 +228,7 @@ describe('the hosted page', () => {
     for (const action of ['', 'pay', 'yes'])
       assert.equal(await submit(approval, { action }), `${approval}?problem=choice`)
     assert.match(await bodyOf(`${approval}?problem=choice`), /role="alert"[^>]*>Choose Approve or Refuse/)
-    assert.equal(await verdictOn(attempt), 'pending')
+    assert.equal(await statusOf(attempt), 'pending')
   })
 
   it('says that the session is over to whoever comes or pays too late, and charges nothing', async () => {
@@ -240,7 +240,7 @@ describe('the hosted page', () => {
     assert.ok(answer.body.toString().includes(`<a class="button" href="${RETURN_URL}">`))
     assert.equal((await get(`${url}/approval`)).status, 410)
     assert.deepEqual(await rig.gateway.executions(attempt.paymentId), [])
-    assert.equal(await verdictOn(attempt), 'customer_timeout')
+    assert.equal(await statusOf(attempt), 'customer_timeout')
   })
 
   it('is not found by guessing, and says so in the same way for every address', async () => {

@@ -58,47 +58,55 @@ function draftContext({ clock, random }: ProviderNeeds) {
   return { uuid: random.uuid(), pageToken, now: clock.now() }
 }
 
-type Found = Promise<SandboxRecord | undefined>
+type RecordPromise = Promise<SandboxRecord | undefined>
 type Move = (record: SandboxRecord, now: Date) => SandboxRecord
 
 const byKey = (app: ProviderNeeds, key: string) => () => app.store.findByKey(key)
 const byPage = (app: ProviderNeeds, pageToken: string) => () => app.store.findByPage(pageToken)
 
-export function readByKey(app: ProviderNeeds, key: string): Found {
+export function readByKey(app: ProviderNeeds, key: string): RecordPromise {
   return move(app, byKey(app, key), applyPlan)
 }
 
-export function cancelByKey(app: ProviderNeeds, key: string): Found {
+export function cancelByKey(app: ProviderNeeds, key: string): RecordPromise {
   return move(app, byKey(app, key), applyCancellation)
 }
 
-export function simulateByKey(app: ProviderNeeds, key: string, instrument: InstrumentName | null): Found {
+export function simulateByKey(
+  app: ProviderNeeds,
+  key: string,
+  instrument: InstrumentName | null,
+): RecordPromise {
   return move(app, byKey(app, key), (record, now) => applySimulation(record, instrument, now))
 }
 
-export function disputeByKey(app: ProviderNeeds, key: string, status: SandboxDispute['status']): Found {
+export function disputeByKey(
+  app: ProviderNeeds,
+  key: string,
+  status: SandboxDispute['status'],
+): RecordPromise {
   const uuid = app.random.uuid()
   return move(app, byKey(app, key), (record, now) => applyDispute(record, status, uuid, now))
 }
 
-export function readByPage(app: ProviderNeeds, pageToken: string): Found {
+export function readByPage(app: ProviderNeeds, pageToken: string): RecordPromise {
   return move(app, byPage(app, pageToken), applyPlan)
 }
 
-export function payOnPage(app: ProviderNeeds, pageToken: string, instrument: InstrumentName): Found {
+export function payOnPage(app: ProviderNeeds, pageToken: string, instrument: InstrumentName): RecordPromise {
   return move(app, byPage(app, pageToken), (record, now) => applyPayment(record, instrument, now))
 }
 
-export function approveOnPage(app: ProviderNeeds, pageToken: string, approves: boolean): Found {
+export function approveOnPage(app: ProviderNeeds, pageToken: string, approves: boolean): RecordPromise {
   return move(app, byPage(app, pageToken), (record, now) => applyApproval(record, approves, now))
 }
 
-export function cancelOnPage(app: ProviderNeeds, pageToken: string): Found {
+export function cancelOnPage(app: ProviderNeeds, pageToken: string): RecordPromise {
   return move(app, byPage(app, pageToken), applyCancellation)
 }
 
 /** Reads, moves, and writes back if nobody else did in between; otherwise looks again. */
-async function move(app: ProviderNeeds, find: () => Found, change: Move): Found {
+async function move(app: ProviderNeeds, find: () => RecordPromise, change: Move): RecordPromise {
   for (;;) {
     const record = await find()
     if (!record) return undefined

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { HttpResult } from '../../kit/http-client.ts'
 import { CurrencyCode } from '../../kit/schema.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Identity, MinorUnits, type RecordBody, readAnswer, reader, Text, unknown } from './wire.ts'
+import { Identity, MinorUnits, type RecordBody, reader, readReply, Text, unknown } from './wire.ts'
 
 export const RefundBody = Type.Object({
   /** The key of what was paid. */
@@ -28,7 +28,7 @@ export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOu
     const message = readError(answer.body.toString())?.error.message ?? 'the sandbox refused the refund'
     return { kind: 'failed', message, gatewayReference: null }
   }
-  const body = readAnswer(answer)
+  const body = readReply(answer)
   return !('id' in body) ? body : fromRecord(body, request)
 }
 

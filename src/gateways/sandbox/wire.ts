@@ -187,7 +187,7 @@ function toRequest(attempt: Attempt) {
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
 /** The record in an answer, or why we do not know. Every status but the listed ones may have come after the act. */
-export function readAnswer(answer: HttpResult): RecordBody | Unknown {
+export function readReply(answer: HttpResult): RecordBody | Unknown {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
   switch (answer.status) {
@@ -222,7 +222,7 @@ type Declined = Extract<Outcome, { kind: 'declined' }>
 
 function readSubmission(answer: HttpResult): RecordBody | Declined | Unknown {
   const message = answer.kind === 'answered' ? REJECTION_MESSAGES[answer.status] : undefined
-  if (message === undefined) return readAnswer(answer)
+  if (message === undefined) return readReply(answer)
   return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
 }
 
@@ -243,7 +243,7 @@ export function fromCharge(answer: HttpResult, key: string): Outcome {
 }
 
 export function fromAnswer(answer: HttpResult, key: string): Outcome {
-  const body = readAnswer(answer)
+  const body = readReply(answer)
   return !('id' in body) ? body : fromRecord(body, key)
 }
 

@@ -5,7 +5,7 @@ import { invalid, startFixedReply } from './test-rig.ts'
 
 describe('a credential of Stripe', () => {
   const [secretKey, webhookSecret] = STRIPE.credentials
-  const keys: [text: string, mode: 'test' | 'live', complaint: RegExp | undefined][] = [
+  const keys: [text: string, mode: 'test' | 'live', issue: RegExp | undefined][] = [
     ['sk_test_made0up', 'test', undefined],
     ['rk_test_made0up', 'test', undefined],
     ['sk_live_made0up', 'live', undefined],
@@ -18,11 +18,11 @@ describe('a credential of Stripe', () => {
     ['sk_test_', 'test', /^must be a secret key/],
     ['', 'live', /^must be a secret key of Stripe, which begins with sk_live_ or rk_live_$/],
   ]
-  for (const [text, mode, complaint] of keys) {
-    it(`${text || 'without a letter'} is ${complaint ? 'refused' : 'taken'} in ${mode} mode`, () => {
+  for (const [text, mode, issue] of keys) {
+    it(`${text || 'without a letter'} is ${issue ? 'refused' : 'taken'} in ${mode} mode`, () => {
       const message = secretKey?.validate(text, mode)
-      if (complaint === undefined) assert.equal(message, undefined)
-      else assert.match(message ?? '', complaint)
+      if (issue === undefined) assert.equal(message, undefined)
+      else assert.match(message ?? '', issue)
       assert.ok(!message?.includes('made0up'), 'the value itself is not told')
     })
   }

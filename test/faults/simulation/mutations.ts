@@ -26,10 +26,10 @@ import type { Run } from './model/statement.ts'
 import { STATEMENTS } from './model/statements.ts'
 import type { Row, Rules, Store, TableAccess } from './model/store.ts'
 
-export const declined = (words: string): Outcome => ({
+export const declined = (message: string): Outcome => ({
   kind: 'declined',
   code: 'provider_unavailable',
-  message: words,
+  message,
   gatewayReference: null,
 })
 
