@@ -7,13 +7,13 @@ import type { Merchant } from '../core/merchant.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { OperatorRoute, Route, RouteResponse } from '../kit/route.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/tenant-isolation.ts'
-import { type Authorization, headerText } from './authorization.ts'
-import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './body.ts'
-import { isSchema } from './clean.ts'
-import { queryTextOf } from './query.ts'
+import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './input/body.ts'
+import { isSchema } from './input/clean.ts'
+import { queryTextOf } from './input/query.ts'
+import { type CheckedInput, type CompileInput, createInputCompiler } from './input/validation.ts'
 import type { RequestTracker } from './request-context.ts'
 import { envelopeSchema } from './response-schema.ts'
-import { type CheckedInput, type CompileInput, createInputCompiler } from './validation.ts'
+import { type Authorization, headerText } from './security/authorization.ts'
 
 interface Needs {
   authorization: Authorization

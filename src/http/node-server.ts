@@ -3,9 +3,9 @@
 
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
-import { type ErrorPageNeeds, pageAddressMatcher, renderErrorPage } from './error-pages.ts'
 import { badRequest, errorResponse } from './errors.ts'
 import type { HttpShellOptions } from './options.ts'
+import { type ErrorPageNeeds, pageAddressMatcher, renderErrorPage } from './pages/error-pages.ts'
 
 const SECOND_MS = 1000
 

@@ -11,8 +11,8 @@ import type { ProcessLines, ProcessLinesQuery } from '../kit/recent-lines.ts'
 import type { ErrorPage, GatewayWebhookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
 import type { Tracer } from '../kit/trace.ts'
 import type { CompletedRequest, ReadMetrics } from './metrics.ts'
-import type { RateLimit } from './rate-limit.ts'
-import type { SyncRateLimits } from './shared-rate-limit.ts'
+import type { RateLimit } from './security/rate-limit.ts'
+import type { SyncRateLimits } from './security/shared-rate-limit.ts'
 
 /** Who a key belongs to and what it may do. A rate limit of null is the service's own; one of 0 per second is none. */
 export interface Caller {

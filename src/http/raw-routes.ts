@@ -6,7 +6,7 @@ import { errorFields, type Log } from '../kit/log.ts'
 import type { GatewayWebhookRoute } from '../kit/route.ts'
 import { frameworkPath } from './json-routes.ts'
 import type { Mount } from './options.ts'
-import { headerTexts } from './page-input.ts'
+import { headerTexts } from './pages/page-input.ts'
 import type { RequestTracker } from './request-context.ts'
 
 interface Needs {

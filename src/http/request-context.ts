@@ -7,9 +7,9 @@ import type { Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Log } from '../kit/log.ts'
 import type { Tracer } from '../kit/trace.ts'
-import { REPORTS_PATH } from './headers.ts'
 import { LOGS_PATH } from './log-routes.ts'
 import { type CompletedRequest, METRICS_PATH } from './metrics.ts'
+import { REPORTS_PATH } from './security/headers.ts'
 
 export interface RequestContext {
   readonly startedAtMs: number

@@ -1,7 +1,7 @@
 // The schema by which an answer is written. It is the documented one, brought down to what writing needs, so that the
 // compiled writer is fast and never changes a value: without care it writes null as an empty text or as 0.
 
-import { isSchema, type JsonSchema } from './clean.ts'
+import { isSchema, type JsonSchema } from './input/clean.ts'
 
 export function envelopeSchema(data: JsonSchema, list: boolean): JsonSchema {
   const written = writableSchema(data)

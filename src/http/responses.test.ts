@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
+import { fakeShell, read, THING } from '../../test/support/fake-shell.ts'
 import { API_ERRORS, ApiError, type ApiErrorCode } from '../core/errors.ts'
 import { DbUnavailable } from '../kit/db.ts'
 import { ok, type Route, route } from '../kit/route.ts'
-import { fakeShell, read, THING } from './fake-shell.ts'
 
 const PATH = '/api/v1/things'
 const UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from 'typebox'
+import { type FakeShell, fakeShell } from '../../test/support/fake-shell.ts'
 import { ok, route } from '../kit/route.ts'
-import { type FakeShell, fakeShell } from './fake-shell.ts'
 import type { HttpShellOptions } from './options.ts'
 
 const open: FakeShell[] = []

@@ -1,0 +1,131 @@
+// cowry merchants brand …: what payers see of a merchant, and where they may be sent back to.
+
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { readLogo, toLogoUri } from '../../merchants/logo.ts'
+import type { MerchantSettings } from '../../merchants/schema.ts'
+import { commaSeparated, type JsonOption, withJson } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { CommandError, renderRecord } from '../terminal.ts'
+
+interface Merchant {
+  uuid: string
+  name: string
+  settings: MerchantSettings
+}
+
+interface BrandOptions extends JsonOption {
+  displayName?: string
+  logo?: string
+  accent?: string
+  supportEmail?: string
+  supportPhone?: string
+  supportUrl?: string
+  locale?: string
+  redirectOrigins?: string[]
+  clear?: string[]
+}
+
+/** What can be cleared, by the names of the options that set it. */
+const BRANDING_FIELDS: Readonly<Record<string, string>> = {
+  'display-name': 'displayName',
+  logo: 'logo',
+  accent: 'accentColor',
+  'support-email': 'supportEmail',
+  'support-phone': 'supportPhone',
+  'support-url': 'supportUrl',
+}
+const OTHER_FIELDS: Readonly<Record<string, string>> = {
+  locale: 'locale',
+  'redirect-origins': 'redirectOrigins',
+}
+const CLEARABLE = Object.keys({ ...BRANDING_FIELDS, ...OTHER_FIELDS })
+
+export function addBrandCommand(merchants: Command, shell: Shell): void {
+  withJson(merchants.command('brand'))
+    .description(
+      'Change what payers see of a merchant, and where they may be sent back to. Without options: show it. A change is in force within 30 seconds.',
+    )
+    .argument('<uuid>', 'the merchant')
+    .option('--display-name <name>', 'the name payers read (by default the name of the merchant)')
+    .option('--logo <file>', 'a PNG, WebP, JPEG or SVG of at most 3072 bytes')
+    .option('--accent <colour>', 'the colour of buttons and links, such as #0b6b57; it is made readable')
+    .option('--support-email <address>', 'where payers get help')
+    .option('--support-phone <number>', 'the same, such as +254700123456')
+    .option('--support-url <url>', 'the same, an https address')
+    .option('--locale <language>', 'the language of the pages: en, fr, pt, sw, ar, am or bn')
+    .option(
+      '--redirect-origins <list>',
+      'the origins a redirectUrl may have, such as https://shop.example, separated by commas; while there are none, any https address is taken',
+      commaSeparated,
+    )
+    .option(
+      '--clear <list>',
+      `what to take away, separated by commas: ${CLEARABLE.join(', ')}`,
+      commaSeparated,
+    )
+    .action((uuid: string, options: BrandOptions) => brand(shell, uuid, options))
+}
+
+async function brand(shell: Shell, uuid: string, options: BrandOptions): Promise<void> {
+  const path = `/admin/v1/merchants/${encodeURIComponent(uuid)}`
+  const settings = await changesOf(options)
+  const answer = await shell.withOperator((operator) =>
+    settings ? operator.call('PATCH', path, { settings }) : operator.call('GET', path),
+  )
+  // A boundary: the operators' API describes its records in src/merchants/schema.ts.
+  shell.show(answer, options, () => renderBrand(answer.data as Merchant))
+}
+
+/** Undefined when there is nothing to change. */
+async function changesOf(options: BrandOptions): Promise<object | undefined> {
+  const { displayName, logo, accent, supportEmail, supportPhone, supportUrl, locale, redirectOrigins } =
+    options
+  const clear = options.clear ?? []
+  const unknown = clear.find((name) => !CLEARABLE.includes(name))
+  if (unknown !== undefined)
+    throw new CommandError('usage', `"${unknown}" cannot be cleared; it is one of ${CLEARABLE.join(', ')}.`)
+  const branding = {
+    ...cleared(clear, BRANDING_FIELDS),
+    ...given({
+      displayName,
+      logo: logo === undefined ? undefined : await readPicture(logo),
+      accentColor: accent,
+      supportEmail,
+      supportPhone,
+      supportUrl,
+    }),
+  }
+  const fields = { ...cleared(clear, OTHER_FIELDS), ...given({ locale, redirectOrigins }) }
+  const isNothing = Object.keys({ ...branding, ...fields }).length === 0
+  return isNothing ? undefined : { ...fields, branding }
+}
+
+function cleared(clear: readonly string[], fields: Readonly<Record<string, string>>) {
+  return Object.fromEntries(clear.flatMap((name) => (fields[name] ? [[fields[name], null]] : [])))
+}
+
+/** Without the options that were not given: undefined must not undo what is cleared. */
+function given(fields: Record<string, unknown>) {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+async function readPicture(file: string): Promise<string> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new CommandError(
+      'unreadable_logo',
+      `${file} cannot be read: ${error instanceof Error ? error.message : error}.`,
+    )
+  })
+  const logo = toLogoUri(bytes)
+  if (typeof logo === 'string') throw new CommandError('unusable_logo', `${file} ${logo}`)
+  return logo.dataUri
+}
+
+function renderBrand({ uuid, name, settings }: Merchant): string {
+  const { branding, locale, redirectOrigins } = settings
+  const logo = branding.logo === null ? null : readLogo(branding.logo)
+  const shownLogo =
+    logo === null || typeof logo === 'string' ? null : `${logo.type}, ${logo.bytes.length} bytes`
+  return renderRecord({ uuid, name, locale, redirectOrigins, ...branding, logo: shownLogo })
+}

@@ -1,0 +1,18 @@
+// cowry docs: writes everything that is generated from the tables in the code.
+
+import type { Command } from 'commander'
+import { type JsonOption, withJson } from '../options.ts'
+import type { Shell } from '../shell.ts'
+
+export function addDocsCommand(program: Command, shell: Shell): void {
+  withJson(program.command('docs'))
+    .description('Write openapi.json, .env.example and docs/generated from the code.')
+    .action(async (options: JsonOption) => {
+      const { writeDocs } = await import('../../docs.ts')
+      const files = await writeDocs()
+      const message = `${files.length} files written.`
+      shell.show({ status: 'success', message, data: { files } }, options, () =>
+        [...files, message, ''].join('\n'),
+      )
+    })
+}

@@ -1,0 +1,105 @@
+// cowry doctor: is the service ready, and is everything true that must always be true of the money?
+
+import type { Command } from 'commander'
+import type { OperatorClient } from '../operator-client.ts'
+import { type JsonOption, withJson } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { CommandError, type Envelope, renderTable } from '../terminal.ts'
+
+interface Check {
+  name: string
+  ok: boolean
+  detail: string
+}
+
+export function addDoctorCommand(program: Command, shell: Shell): void {
+  withJson(program.command('doctor'))
+    .description(
+      'Check that the service is ready and that its books are right. Ends with 1 if anything is not.',
+    )
+    .action(async (options: JsonOption) => {
+      const { url, checks } = await shell.withOperator(async (operator) => ({
+        url: operator.url,
+        checks: await runChecks(operator, shell.clock.now()),
+      }))
+      const bad = checks.filter(({ ok }) => !ok)
+      const message =
+        bad.length === 0
+          ? `All ${checks.length} checks passed.`
+          : `${bad.length} of ${checks.length} checks failed.`
+      const table = renderTable(
+        ['CHECK', 'RESULT', 'DETAIL'],
+        checks.map(({ name, ok, detail }) => [name, ok ? 'ok' : 'FAILED', detail]),
+      )
+      const data = { url, checks }
+      if (bad.length > 0) throw failed(`${url}\n\n${table}\n${message}`, { status: 'error', message, data })
+      shell.show({ status: 'success', message, data }, options, () => `${url}\n\n${table}\n${message}\n`)
+    })
+}
+
+async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> {
+  const { ready, reasons } = await operator.isReady()
+  const readiness = { name: 'ready', ok: ready, detail: reasons.join(' ') }
+  const { data } = await operator.call('GET', '/admin/v1/invariants')
+  // A boundary: the operators' API describes its records in src/merchants/schema.ts.
+  const invariants = data as { name: string; violations: number }[]
+  const jobs = await operator.call('GET', '/admin/v1/jobs')
+  // A boundary: src/instance.ts describes this record.
+  const state = jobs.data as State
+  return [
+    readiness,
+    casesCheck(state.openCases),
+    ...state.work.map((one) => jobCheck(one, now)),
+    eventsCheck(state.events, now),
+    ...invariants.map(({ name, violations }) => ({
+      name,
+      ok: violations === 0,
+      detail: violations === 0 ? '' : `${violations} violations`,
+    })),
+  ]
+}
+
+interface Due {
+  name: string
+  due: number
+  oldestDueAt: string | null
+}
+
+interface State {
+  work: Due[]
+  events: { undelivered: number; oldestUndeliveredAt: string | null; failingEndpoints: number }
+  openCases: number
+}
+
+// Work is looked for every few seconds. What has been due for so long is done by nobody, or by too few.
+const OVERDUE_SECONDS = 300
+
+function jobCheck({ name, due, oldestDueAt }: Due, now: Date): Check {
+  const seconds = secondsSince(oldestDueAt, now)
+  const detail = due === 0 ? '' : `${due} due, the oldest for ${seconds} s`
+  return { name: `work ${name}`, ok: seconds < OVERDUE_SECONDS, detail }
+}
+
+/** Endpoints are the merchants' own: that some of them fail is worth knowing, and no fault of the service. */
+function eventsCheck(
+  { undelivered, oldestUndeliveredAt, failingEndpoints }: State['events'],
+  now: Date,
+): Check {
+  const waiting = `${undelivered} undelivered, the oldest for ${secondsSince(oldestUndeliveredAt, now)} s`
+  const failing = `${failingEndpoints} endpoints fail`
+  const detail = [undelivered > 0 && waiting, failingEndpoints > 0 && failing].filter(Boolean).join('; ')
+  return { name: 'events', ok: true, detail }
+}
+
+function secondsSince(at: string | null, now: Date): number {
+  return at === null ? 0 : Math.max(0, Math.round((now.getTime() - Date.parse(at)) / 1_000))
+}
+
+/** What waits for a person is nothing wrong with the service, but nothing to forget either. */
+function casesCheck(total: number): Check {
+  return { name: 'cases', ok: true, detail: total === 0 ? '' : `${total} need a person: GET /admin/v1/cases` }
+}
+
+function failed(message: string, envelope: Envelope): CommandError {
+  return new CommandError('checks_failed', message, { ...envelope, error: { code: 'checks_failed' } })
+}

@@ -1,0 +1,183 @@
+// cowry gateways …
+
+import { readFile } from 'node:fs/promises'
+import { text as readAll } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { type JsonOption, withJson } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { CommandError, type Envelope, renderRecord, renderTable } from '../terminal.ts'
+
+interface InstalledGateway {
+  gateway: string
+  title: string
+  isConfigured: boolean
+  webhookUrl: string
+  credentials: { variable: string; isRequired: boolean }[]
+}
+
+interface MerchantGateway {
+  gateway: string
+  title: string
+  servedBy: string | null
+  account: { updatedAt: string; webhookUrl: string } | null
+}
+
+interface Account {
+  credentials: { name: string; isSet: boolean; ending: string | null }[]
+  warnings?: string[]
+  [field: string]: unknown
+}
+
+interface MerchantOption extends JsonOption {
+  merchant: string
+}
+
+interface SetOptions extends MerchantOption {
+  file: string
+  probe: boolean
+}
+
+export function addGatewayCommands(program: Command, shell: Shell): void {
+  const gateways = program
+    .command('gateways')
+    .description('See which gateways are configured, and give merchants accounts of their own.')
+  addList(gateways, shell)
+  addShow(gateways, shell)
+  addSet(gateways, shell)
+  addRemove(gateways, shell)
+}
+
+function addList(gateways: Command, shell: Shell): void {
+  withJson(gateways.command('list'))
+    .description('List the gateways of the installation, or whose account serves a merchant.')
+    .option('--merchant <uuid>', 'the merchant')
+    .action(async (options: JsonOption & { merchant?: string }) => {
+      const { merchant } = options
+      const path = merchant === undefined ? '/admin/v1/gateways' : `${merchantPath(merchant)}/gateways`
+      const answer = await shell.withOperator((operator) => operator.call('GET', path))
+      // A boundary: the operators' API describes its records in src/gateways/schema.ts.
+      shell.show(answer, options, () =>
+        merchant === undefined
+          ? renderInstalled(answer.data as InstalledGateway[])
+          : renderServing(answer.data as MerchantGateway[]),
+      )
+    })
+}
+
+function addShow(gateways: Command, shell: Shell): void {
+  withJson(gateways.command('show'))
+    .description(
+      "Show a merchant's own account at a gateway: which credentials are set, never what they are.",
+    )
+    .argument('<gateway>', 'its name, such as stripe')
+    .requiredOption('--merchant <uuid>', 'the merchant')
+    .action(async (gateway: string, options: MerchantOption) => {
+      const path = accountPath(options.merchant, gateway)
+      showAccount(shell, options, await shell.withOperator((operator) => operator.call('GET', path)))
+    })
+}
+
+function addSet(gateways: Command, shell: Shell): void {
+  withJson(gateways.command('set'))
+    .description(
+      'Give a merchant its own account at a gateway, or that account other credentials. They are tried first. When it becomes another account at the provider, remove the old one before, so that its payments are still asked about.',
+    )
+    .argument('<gateway>', 'its name, such as stripe')
+    .requiredOption('--merchant <uuid>', 'the merchant')
+    .requiredOption(
+      '--file <file>',
+      'the credentials as JSON, such as {"secretKey": "…"}; - reads them from the standard input, so that they stand in no file and no shell history',
+    )
+    .option('--no-probe', 'save them without trying them')
+    .action(async (gateway: string, options: SetOptions) => {
+      const credentials = await readCredentials(options.file)
+      const path = `${accountPath(options.merchant, gateway)}${options.probe ? '' : '?probe=false'}`
+      const answer = await shell.withOperator((operator) => operator.call('PUT', path, { credentials }))
+      showAccount(shell, options, answer)
+    })
+}
+
+function addRemove(gateways: Command, shell: Shell): void {
+  withJson(gateways.command('remove'))
+    .description(
+      "End a merchant's own account at a gateway for new payments, within 5 seconds everywhere. The installation's account serves the merchant again, if there is one; what was begun is still asked about.",
+    )
+    .argument('<gateway>', 'its name, such as stripe')
+    .requiredOption('--merchant <uuid>', 'the merchant')
+    .action(async (gateway: string, options: MerchantOption) => {
+      const path = accountPath(options.merchant, gateway)
+      showAccount(shell, options, await shell.withOperator((operator) => operator.call('DELETE', path)))
+    })
+}
+
+const merchantPath = (merchant: string) => `/admin/v1/merchants/${encodeURIComponent(merchant)}`
+
+const accountPath = (merchant: string, gateway: string) =>
+  `${merchantPath(merchant)}/gateways/${encodeURIComponent(gateway)}`
+
+/** What is wrong with the file is said without repeating anything of it. */
+async function readCredentials(file: string): Promise<Record<string, string>> {
+  const text = await (file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')).catch(
+    (error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new CommandError('unreadable_credentials', `${file} cannot be read: ${reason}.`)
+    },
+  )
+  const credentials = parseObject(text)
+  if (credentials) return credentials
+  throw new CommandError(
+    'unreadable_credentials',
+    'The credentials must be one JSON object of texts, such as {"secretKey": "…"}.',
+  )
+}
+
+function parseObject(text: string): Record<string, string> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (!isObject || !Object.values(value).every((one) => typeof one === 'string')) return undefined
+    return Object.fromEntries(Object.entries(value))
+  } catch {
+    return undefined
+  }
+}
+
+function showAccount(shell: Shell, options: JsonOption, answer: Envelope): void {
+  // A boundary: the operators' API describes its records in src/gateways/schema.ts.
+  const { credentials, warnings = [], ...record } = answer.data as Account
+  const shown = credentials.map(({ name, isSet, ending }) => `${name} ${stateOf(isSet, ending)}`)
+  shell.show(answer, options, () =>
+    [
+      ...[answer.message, ...warnings].map((line) => `${line}\n`),
+      '\n',
+      renderRecord({ ...record, credentials: shown }),
+    ].join(''),
+  )
+}
+
+function stateOf(isSet: boolean, ending: string | null): string {
+  if (!isSet) return '(not set)'
+  return ending === null ? '(set)' : `(set, ends with ${ending})`
+}
+
+function renderInstalled(gateways: InstalledGateway[]): string {
+  const rows = gateways.map(({ gateway, title, isConfigured, webhookUrl, credentials }) => [
+    gateway,
+    title,
+    isConfigured ? 'configured' : 'not configured',
+    webhookUrl,
+    credentials.map(({ variable, isRequired }) => (isRequired ? variable : `[${variable}]`)).join(' '),
+  ])
+  return renderTable(['GATEWAY', 'TITLE', 'STATUS', 'WEBHOOKS', 'VARIABLES'], rows)
+}
+
+function renderServing(gateways: MerchantGateway[]): string {
+  const rows = gateways.map(({ gateway, title, servedBy, account }) => [
+    gateway,
+    title,
+    servedBy ?? 'not configured',
+    account?.webhookUrl,
+    account?.updatedAt,
+  ])
+  return renderTable(['GATEWAY', 'TITLE', 'SERVED BY', 'WEBHOOKS', 'CHANGED'], rows)
+}

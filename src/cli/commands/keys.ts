@@ -1,0 +1,139 @@
+// cowry keys …
+
+import { type Command, InvalidArgumentError } from 'commander'
+import { SCOPES } from '../../core/merchant.ts'
+import {
+  commaSeparated,
+  type JsonOption,
+  type PaginationOptions,
+  paginationQuery,
+  parseInteger,
+  withJson,
+  withPagination,
+} from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { type Envelope, renderRecord, renderTable } from '../terminal.ts'
+
+interface Key {
+  keyId: string
+  name: string
+  prefix: string
+  status: string
+  scopes: string[]
+  lastUsedAt: string | null
+  expiresAt: string | null
+}
+
+interface CreateOptions extends JsonOption {
+  merchant: string
+  name?: string
+  scopes?: string[]
+  expiresAt?: string
+  allowIps?: string[]
+  rateLimit?: { perSecond: number; burst: number }
+}
+
+export function addKeyCommands(program: Command, shell: Shell): void {
+  const keys = program.command('keys').description('Create, list, rotate and revoke API keys.')
+  addCreate(keys, shell)
+  addList(keys, shell)
+  addRotate(keys, shell)
+  addRevoke(keys, shell)
+}
+
+function addCreate(keys: Command, shell: Shell): void {
+  withJson(keys.command('create'))
+    .description('Create an API key. It is shown once.')
+    .requiredOption('--merchant <uuid>', 'the merchant it belongs to')
+    .option('--name <name>', 'what it is for')
+    .option(
+      '--scopes <list>',
+      `what it may do, separated by commas: ${SCOPES.join(', ')}, or * for all (by default all but keys:write)`,
+      commaSeparated,
+    )
+    .option('--expires-at <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
+    .option(
+      '--allow-ips <list>',
+      'from where it may be used: addresses or blocks, separated by commas',
+      commaSeparated,
+    )
+    .option('--rate-limit <limit>', 'requests per second, as N or N:BURST', rateLimit)
+    .action(async (options: CreateOptions) => {
+      const { merchant, name, scopes, expiresAt, allowIps, rateLimit: limit } = options
+      const body = { name, scopes, expiresAt, allowedIps: allowIps, rateLimit: limit }
+      const path = `/admin/v1/merchants/${encodeURIComponent(merchant)}/keys`
+      showKey(shell, options, await shell.withOperator((operator) => operator.call('POST', path, body)))
+    })
+}
+
+function addList(keys: Command, shell: Shell): void {
+  withJson(withPagination(keys.command('list')))
+    .description('List the API keys of a merchant, newest first.')
+    .requiredOption('--merchant <uuid>', 'the merchant')
+    .action(async (options: PaginationOptions & { merchant: string }) => {
+      const path = `/admin/v1/merchants/${encodeURIComponent(options.merchant)}/keys${paginationQuery(options)}`
+      const answer = await shell.withOperator((operator) => operator.call('GET', path))
+      // A boundary: the operators' API describes its records in src/merchants/schema.ts.
+      shell.show(answer, options, () => renderKeys(answer.data as Key[]))
+    })
+}
+
+function addRotate(keys: Command, shell: Shell): void {
+  withJson(keys.command('rotate'))
+    .description('Replace an API key; the old one works until the overlap is over.')
+    .argument('<key>', 'its id, or the beginning that "keys list" shows', keyIdOf)
+    .option(
+      '--overlap-hours <hours>',
+      'how long the old key lives on, 0 to 168 (24 by default)',
+      parseInteger,
+    )
+    .action(async (keyId: string, options: JsonOption & { overlapHours?: number }) => {
+      const { overlapHours } = options
+      const path = `/admin/v1/keys/${keyId}/rotate`
+      showKey(
+        shell,
+        options,
+        await shell.withOperator((operator) => operator.call('POST', path, { overlapHours })),
+      )
+    })
+}
+
+function addRevoke(keys: Command, shell: Shell): void {
+  withJson(keys.command('revoke'))
+    .description('End an API key for good, within 5 seconds everywhere.')
+    .argument('<key>', 'its id, or the beginning that "keys list" shows', keyIdOf)
+    .action(async (keyId: string, options: JsonOption) => {
+      const path = `/admin/v1/keys/${keyId}/revoke`
+      showKey(shell, options, await shell.withOperator((operator) => operator.call('POST', path)))
+    })
+}
+
+function showKey(shell: Shell, options: JsonOption, answer: Envelope): void {
+  // A boundary: the operators' API answers a record here.
+  const record = answer.data as Record<string, unknown>
+  shell.show(answer, options, () => `${answer.message}\n\n${renderRecord(record)}`)
+}
+
+function renderKeys(keys: Key[]): string {
+  const rows = keys.map(({ keyId, name, status, scopes, lastUsedAt, expiresAt }) => [
+    keyId,
+    name,
+    status,
+    lastUsedAt,
+    expiresAt,
+    scopes.join(','),
+  ])
+  return renderTable(['KEY', 'NAME', 'STATUS', 'LAST USED', 'EXPIRES', 'SCOPES'], rows)
+}
+
+function keyIdOf(text: string): string {
+  const id = /^cowry_(?:test|live)_([0-9A-Za-z]{12})_/.exec(text)?.[1] ?? text
+  if (!/^[0-9A-Za-z]{12}$/.test(id)) throw new InvalidArgumentError('A key id has 12 letters and digits.')
+  return id
+}
+
+function rateLimit(text: string): { perSecond: number; burst: number } {
+  const [, perSecond, burst] = /^([1-9]\d{0,5})(?::([1-9]\d{0,6}))?$/.exec(text) ?? []
+  if (!perSecond) throw new InvalidArgumentError('It must be N or N:BURST, such as 100 or 100:500.')
+  return { perSecond: Number(perSecond), burst: Number(burst ?? Number(perSecond) * 5) }
+}

@@ -1,0 +1,79 @@
+// cowry merchants …
+
+import type { Command } from 'commander'
+import {
+  type JsonOption,
+  type PaginationOptions,
+  paginationQuery,
+  withJson,
+  withPagination,
+} from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { renderRecord, renderTable } from '../terminal.ts'
+import { addBrandCommand } from './brand.ts'
+
+interface Merchant {
+  uuid: string
+  name: string
+  status: string
+  baseCurrency: string
+  createdAt: string
+}
+
+export function addMerchantCommands(program: Command, shell: Shell): void {
+  const merchants = program
+    .command('merchants')
+    .description('Create, brand, list, suspend and activate merchants.')
+
+  withJson(merchants.command('create'))
+    .description('Create a merchant. Give it a key with "cowry keys create".')
+    .requiredOption('--name <name>', 'how the merchant is called on the checkout page')
+    .option('--base-currency <code>', 'the currency of its balance (USD by default)')
+    .action(async (options: JsonOption & { name: string; baseCurrency?: string }) => {
+      const { name, baseCurrency } = options
+      await change(shell, options, '/admin/v1/merchants', { name, baseCurrency })
+    })
+
+  addBrandCommand(merchants, shell)
+
+  withJson(withPagination(merchants.command('list')))
+    .description('List merchants, newest first.')
+    .action(async (options: PaginationOptions) => {
+      const answer = await shell.withOperator((operator) =>
+        operator.call('GET', `/admin/v1/merchants${paginationQuery(options)}`),
+      )
+      // A boundary: the operators' API describes its records in src/merchants/schema.ts.
+      shell.show(answer, options, () => renderMerchants(answer.data as Merchant[]))
+    })
+
+  for (const verb of ['suspend', 'activate'] as const)
+    withJson(merchants.command(verb))
+      .description(VERBS[verb])
+      .argument('<uuid>', 'the merchant')
+      .action(async (uuid: string, options: JsonOption) => {
+        await change(shell, options, `/admin/v1/merchants/${encodeURIComponent(uuid)}/${verb}`)
+      })
+}
+
+const VERBS = {
+  suspend: 'Stop all keys of a merchant, within 5 seconds everywhere.',
+  activate: 'Let a suspended merchant work again.',
+}
+
+async function change(shell: Shell, options: JsonOption, path: string, body?: object): Promise<void> {
+  const answer = await shell.withOperator((operator) => operator.call('POST', path, body))
+  // A boundary: the operators' API answers a record here. Its settings are what "merchants brand" shows.
+  const { settings: _, ...record } = answer.data as Record<string, unknown>
+  shell.show(answer, options, () => renderRecord(record))
+}
+
+function renderMerchants(merchants: Merchant[]): string {
+  const rows = merchants.map(({ uuid, name, status, baseCurrency, createdAt }) => [
+    uuid,
+    name,
+    status,
+    baseCurrency,
+    createdAt,
+  ])
+  return renderTable(['UUID', 'NAME', 'STATUS', 'CURRENCY', 'CREATED'], rows)
+}

@@ -1,0 +1,189 @@
+// cowry reconcile …
+
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Command, OptionValues } from 'commander'
+import { type JsonOption, type PaginationOptions, withJson, withPagination } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { CommandError, renderRecord, renderTable } from '../terminal.ts'
+
+interface FileOptions extends JsonOption {
+  gateway?: string
+  file?: string
+  format?: string
+  merchant?: string
+  from?: string
+  to?: string
+  dryRun?: boolean
+}
+
+interface BreakOptions extends PaginationOptions {
+  state?: string
+  gateway?: string
+  reconciliation?: string
+}
+
+interface Side {
+  status: string | null
+  amount: string | null
+  currency: string | null
+  fee: string | null
+}
+
+interface Break {
+  uuid?: string
+  kind: string
+  subject: string
+  line: number | null
+  ours: Side | null
+  theirs: Side | null
+  owner?: string | null
+  state?: string
+  ageDays?: number
+}
+
+export function addReconcileCommands(program: Command, shell: Shell): void {
+  const reconcile = withJson(program.command('reconcile'))
+    .description(
+      "Hold a provider's settlement file against our books: what matches becomes available, what does not is listed until it is closed. The same file again changes nothing.",
+    )
+    .option('--gateway <name>', 'whose file it is, such as paystack')
+    .option('--file <file>', 'the file, as CSV')
+    .option('--format <format>', 'neutral, paystack or stripe (neutral by default)')
+    .option('--merchant <uuid>', "the file is of this merchant's own account, not of the installation's")
+    .option('--from <time>', 'the file has every payment that was paid from here on …')
+    .option('--to <time>', '… and before: what our books have beside it is listed too')
+    .option('--dry-run', 'look, and change nothing')
+    .action((options: FileOptions) => sendFile(shell, options))
+  addBreaks(reconcile, shell)
+  addClose(reconcile, shell)
+  addAssign(reconcile, shell)
+}
+
+// A file of the largest size takes some seconds, on a slow disk some more.
+const FILE_TIMEOUT_MS = 120_000
+
+async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
+  const { gateway, file, format, merchant, from, to } = options
+  if (gateway === undefined || file === undefined) {
+    throw new CommandError('usage', 'Name the gateway and the file: --gateway <name> --file <file>.')
+  }
+  const bytes = await readBytes(file)
+  if (bytes.length === 0) throw new CommandError('usage', `${file} is empty: there is nothing to compare.`)
+  const content = bytes.toString('base64')
+  const body = {
+    gateway,
+    merchant,
+    format,
+    fileName: basename(file),
+    content,
+    coversFrom: from,
+    coversTo: to,
+  }
+  const path = `/admin/v1/reconciliations${options.dryRun ? '/preview' : ''}`
+  const answer = await shell.withOperator((operator) => operator.call('POST', path, body, FILE_TIMEOUT_MS))
+  // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
+  const { breaksFound = [], ...record } = answer.data as {
+    breaksFound?: Break[]
+    uuid?: string
+    breaks: number
+  }
+  shell.show(answer, options, () =>
+    [
+      `${answer.message}\n\n`,
+      renderRecord(record),
+      breaksFound.length > 0 ? `\n${renderBreaks(breaksFound)}` : '',
+      record.uuid && record.breaks > 0
+        ? `\nSee the breaks with "cowry reconcile breaks --reconciliation ${record.uuid}".\n`
+        : '',
+    ].join(''),
+  )
+}
+
+async function readBytes(file: string): Promise<Buffer> {
+  return readFile(file).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CommandError('unreadable_file', `${file} cannot be read: ${reason}.`)
+  })
+}
+
+// Commander gives a name that the command above has too to that one, so a subcommand reads the options of both.
+const allOptions = <Options extends OptionValues>(command: Command) => command.optsWithGlobals<Options>()
+
+function addBreaks(reconcile: Command, shell: Shell): void {
+  withJson(withPagination(reconcile.command('breaks')))
+    .description('List breaks, the oldest first.')
+    .option('--state <state>', 'open, closed or all (open by default)')
+    .option('--gateway <name>', 'of one gateway')
+    .option('--reconciliation <uuid>', 'of one file')
+    .action(async (_options: BreakOptions, command: Command) => {
+      const options = allOptions<BreakOptions>(command)
+      const query = new URLSearchParams()
+      for (const name of ['state', 'gateway', 'reconciliation', 'page', 'limit'] as const) {
+        if (options[name] !== undefined) query.set(name, String(options[name]))
+      }
+      const path = `/admin/v1/reconciliation-breaks?${query}`
+      const answer = await shell.withOperator((operator) => operator.call('GET', path))
+      // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
+      shell.show(answer, options, () => renderBreaks(answer.data as Break[]))
+    })
+}
+
+function addClose(reconcile: Command, shell: Shell): void {
+  withJson(reconcile.command('close'))
+    .description('Close a break. It stays closed while the file and our books say the same.')
+    .argument('<uuid>', 'the break')
+    .requiredOption('--note <text>', 'what came of it')
+    .action(async (uuid: string, _options: unknown, command: Command) => {
+      const options = allOptions<JsonOption & { note: string }>(command)
+      await change(shell, options, uuid, 'close', { note: options.note })
+    })
+}
+
+function addAssign(reconcile: Command, shell: Shell): void {
+  withJson(reconcile.command('assign'))
+    .description('Say who looks after a break.')
+    .argument('<uuid>', 'the break')
+    .requiredOption('--owner <name>', 'who looks after it')
+    .option('--note <text>', 'what is known by now')
+    .action(async (uuid: string, _options: unknown, command: Command) => {
+      const options = allOptions<JsonOption & { owner: string; note?: string }>(command)
+      await change(shell, options, uuid, 'assign', { owner: options.owner, note: options.note })
+    })
+}
+
+async function change(
+  shell: Shell,
+  options: JsonOption,
+  uuid: string,
+  verb: 'close' | 'assign',
+  body: object,
+): Promise<void> {
+  const path = `/admin/v1/reconciliation-breaks/${encodeURIComponent(uuid)}/${verb}`
+  const answer = await shell.withOperator((operator) => operator.call('POST', path, body))
+  // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
+  const { ours, theirs, ...record } = answer.data as Break & Record<string, unknown>
+  shell.show(answer, options, () =>
+    renderRecord({ ...record, ours: sideText(ours), theirs: sideText(theirs) }),
+  )
+}
+
+function renderBreaks(breaks: Break[]): string {
+  const rows = breaks.map((one) => [
+    one.uuid ?? (one.line === null ? null : `line ${one.line}`),
+    one.kind,
+    one.subject,
+    sideText(one.ours),
+    sideText(one.theirs),
+    one.ageDays === undefined ? null : `${one.ageDays} d`,
+    one.state,
+    one.owner,
+  ])
+  return renderTable(['BREAK', 'KIND', 'ABOUT', 'OURS', 'THEIRS', 'AGE', 'STATE', 'OWNER'], rows)
+}
+
+function sideText(side: Side | null): string {
+  if (side === null) return 'nothing'
+  const fee = side.fee === null ? '' : ` (fee ${side.fee})`
+  return [side.amount, side.currency, side.status].filter((word) => word !== null).join(' ') + fee
+}

@@ -1,0 +1,43 @@
+// cowry serve
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Role } from '../../app.ts'
+import { ConfigError, readConfig } from '../../config.ts'
+import { type JsonOption, withJson } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { CommandError } from '../terminal.ts'
+
+const ROLES: readonly Role[] = ['all', 'api', 'worker']
+
+export function addServeCommand(program: Command, shell: Shell): void {
+  withJson(program.command('serve'))
+    .description('Run the service. Settings come from the environment; .env.example lists them.')
+    .addOption(
+      new Option('--role <role>', 'answer requests (api), do the background work (worker), or both')
+        .choices(ROLES)
+        .default('all'),
+    )
+    .option('--workers <count>', 'how many processes share the port', parseWorkers, 1)
+    .action(async ({ role, workers, json }: JsonOption & { role: Role; workers: number }) => {
+      // Only here, so that the other commands start without loading the whole service.
+      const [{ serve }, { GATEWAYS }] = await Promise.all([import('../../serve.ts'), import('../../app.ts')])
+      const config = readConfig(shell.env, GATEWAYS)
+      shell.exitCode = await serve(config, { role, workers, json: json ?? false }).catch(explainStartFailure)
+    })
+}
+
+// Each is a process with connections of its own: beyond this a machine has too few processors, or PostgreSQL too little room.
+const MAX_WORKERS = 64
+
+function parseWorkers(text: string): number {
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (count >= 1 && count <= MAX_WORKERS) return count
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_WORKERS}.`)
+}
+
+/** A start fails for reasons of the machine or the settings, which their own words explain; a bug keeps its stack. */
+function explainStartFailure(error: unknown): never {
+  const isBug = error instanceof TypeError || error instanceof ReferenceError || !(error instanceof Error)
+  if (isBug || error instanceof ConfigError || error instanceof CommandError) throw error
+  throw new CommandError('start_failed', `The service did not start: ${error.message}`)
+}

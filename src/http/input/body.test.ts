@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fakeShell, issuesIn, read } from '../../../test/support/fake-shell.ts'
+
+const PATH = '/api/v1/things'
+
+describe('the body of a request', () => {
+  it('F-59: is refused with 415 unless it is application/json in UTF-8', async () => {
+    const { post } = fakeShell()
+    const status = async (contentType: string) =>
+      (await post(PATH, '{"name":"a"}', { 'content-type': contentType })).http
+    for (const fine of [
+      'application/json',
+      'Application/JSON; charset=UTF-8',
+      'application/json;charset="utf-8"',
+    ])
+      assert.equal(await status(fine), 201, fine)
+    const others = [
+      'text/plain',
+      'application/json; charset=utf-16',
+      'application/x-www-form-urlencoded',
+      'nonsense',
+    ]
+    for (const other of [
+      ...others,
+      'application/jsonp',
+      'application/merge-patch+json',
+      'application/json; charset=latin1',
+    ])
+      assert.equal(await status(other), 415, other)
+  })
+
+  it('is refused with 415 when it has no type or is compressed', async () => {
+    const { post, shell } = fakeShell()
+    assert.equal((await post(PATH, '{"name":"a"}', { 'content-encoding': 'gzip' })).http, 415)
+    const headers = { 'x-api-key': 'right', 'content-length': '12' }
+    const answer = await shell.inject({
+      method: 'POST',
+      url: PATH,
+      payload: Buffer.from('{"name":"a"}'),
+      headers,
+    })
+    assert.equal(answer.http, 415)
+    assert.equal(read(answer).error.code, 'unsupported_media_type')
+  })
+
+  it('F-59: is refused as malformed_json, with the place, when it is not JSON', async () => {
+    const { post } = fakeShell()
+    const answer = await post(PATH, '{"name": }')
+    assert.equal(answer.http, 400)
+    assert.equal(read(answer).error.code, 'malformed_json')
+    assert.deepEqual(read(answer).error.details, [
+      { field: 'body', code: 'malformed_json', message: 'Unexpected character at line 1, column 10.' },
+    ])
+    for (const text of ['', ' ', 'null garbage', "{'name': 'a'}", '{"name":"a"}}', '{"name":"a"'])
+      assert.equal(read(await post(PATH, text)).error.code, 'malformed_json', text)
+  })
+
+  it('is refused with 400 when it is empty and one is expected', async () => {
+    const { shell } = fakeShell()
+    const answer = await shell.inject({ method: 'POST', url: PATH, headers: { 'x-api-key': 'right' } })
+    assert.equal(answer.http, 400)
+    assert.match(read(answer).error.details[0]?.message ?? '', /empty/)
+  })
+
+  it('is not needed where none is expected', async () => {
+    const { shell } = fakeShell()
+    const url = '/api/v1/things/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f/touch'
+    const headers = { 'x-api-key': 'right' }
+    assert.equal((await shell.inject({ method: 'POST', url, headers })).http, 200)
+    const json = { ...headers, 'content-type': 'application/json' }
+    assert.equal((await shell.inject({ method: 'POST', url, headers: json })).http, 200)
+    assert.equal((await shell.inject({ method: 'POST', url, headers: json, payload: '{}' })).http, 200)
+  })
+
+  it('F-59: may begin with a byte order mark, but is UTF-8', async () => {
+    const { post } = fakeShell()
+    assert.equal((await post(PATH, '\ufeff{"name":"a"}')).http, 201)
+    for (const bytes of [
+      Buffer.from('{"name":"a"}', 'utf16le'),
+      Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
+    ]) {
+      const answer = await post(PATH, bytes)
+      assert.equal(answer.http, 400)
+      assert.equal(read(answer).error.code, 'malformed_json')
+    }
+  })
+
+  it('has an object on top', async () => {
+    const { post } = fakeShell()
+    for (const text of ['[]', '"a"', '1', 'null', 'true']) {
+      const answer = await post(PATH, text)
+      assert.equal(answer.http, 400)
+      assert.equal(read(answer).error.code, 'validation_failed')
+      assert.deepEqual(issuesIn(answer), ['body invalid_type'])
+    }
+  })
+
+  it('F-60: may be 65,536 bytes long and not one more', async () => {
+    const { post } = fakeShell()
+    const body = (bytes: number) => `{"name":"a"${' '.repeat(bytes - 12)}}`
+    assert.equal((await post(PATH, body(65_536))).http, 201)
+    const answer = await post(PATH, body(65_537))
+    assert.equal(answer.http, 413)
+    assert.equal(read(answer).error.code, 'payload_too_large')
+    assert.equal(read(answer).message, 'The body is larger than 64 KB.')
+  })
+
+  it('F-61: is refused beyond 16 levels', async () => {
+    const { post } = fakeShell()
+    const nested = (levels: number) =>
+      `{"name":"a","metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
+    assert.equal((await post(PATH, nested(15))).http, 201)
+    const answer = await post(PATH, nested(16))
+    assert.equal(answer.http, 400)
+    assert.deepEqual(issuesIn(answer), ['body too_deep'])
+  })
+
+  it('F-62: is refused when a key stands twice, and the answer names it', async () => {
+    const { post } = fakeShell()
+    const answer = await post(PATH, '{"name":"a","amount":1,"metadata":{"k":1,"k":2},"amount":1000}')
+    assert.equal(answer.http, 400)
+    assert.equal(read(answer).error.code, 'validation_failed')
+    assert.deepEqual(issuesIn(answer), ['metadata.k duplicate_key', 'amount duplicate_key'])
+  })
+
+  it('F-63: may hold __proto__ and constructor, which are data and pollute nothing', async () => {
+    const { post, seen } = fakeShell()
+    const text =
+      '{"name":"a","__proto__":{"bad":1},"metadata":{"__proto__":{"polluted":1},"constructor":{"x":1}}}'
+    assert.equal((await post(PATH, text)).http, 201)
+    assert.equal(Object.hasOwn({}, 'polluted'), false)
+    assert.equal(Reflect.get({}, 'polluted'), undefined)
+    assert.equal(
+      JSON.stringify(seen.input?.body),
+      '{"name":"a","metadata":{"__proto__":{"polluted":1},"constructor":{"x":1}},"currency":"USD"}',
+    )
+  })
+
+  it('F-65: tells the route which numbers lost digits', async () => {
+    const { post } = fakeShell()
+    assert.equal((await post(PATH, '{"name":"a","amount":10.10}')).http, 201)
+    const answer = await post(PATH, '{"name":"a","amount":10.0000000000000001}')
+    assert.equal(answer.http, 400)
+    assert.equal(read(answer).error.code, 'amount_precision')
+  })
+})

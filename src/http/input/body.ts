@@ -1,0 +1,92 @@
+// From the bytes of a request to a JSON object and what its text said beyond the values. Everything that is not plain
+// UTF-8 JSON with an object on top is refused here, in words that say what to change.
+
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from '../../core/errors.ts'
+import type { BodyFacts } from '../../kit/route.ts'
+import { fieldName } from './characters.ts'
+import { scanJson } from './json-scan.ts'
+
+export interface JsonBody {
+  value: Record<string, unknown>
+  facts: BodyFacts
+}
+
+/** The limit of a merchant's or operator's body, in bytes. */
+export const JSON_BODY_LIMIT = 65_536
+
+const BYTE_ORDER_MARK = 0xfeff
+
+/** Refuses a body in a form that we would not read, before a byte of it is taken. */
+export function requireJsonHeaders(headers: IncomingHttpHeaders): void {
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw unsupported(`Send the body without Content-Encoding; ${JSON.stringify(encoding)} is not read.`)
+  const contentType = headers['content-type']
+  if (contentType === undefined) {
+    if (hasBody(headers)) throw unsupported('Send the body with Content-Type: application/json.')
+    return
+  }
+  const [mediaType = '', ...parameters] = contentType.toLowerCase().split(';')
+  if (mediaType.trim() !== 'application/json') throw unsupported()
+  for (const parameter of parameters) {
+    if (/^\s*charset\s*=/.test(parameter) && !/^\s*charset\s*=\s*"?utf-?8"?\s*$/.test(parameter))
+      throw unsupported('Send the body in UTF-8; no other charset is read.')
+  }
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+}
+
+function unsupported(message?: string): ApiError {
+  return new ApiError('unsupported_media_type', { message })
+}
+
+/** `mayBeEmpty` where no field is required: no body then says the same as an empty object. */
+export function readJsonBody(bytes: unknown, mayBeEmpty = false): JsonBody {
+  // Without a content type and a body the framework hands over nothing at all.
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+    if (mayBeEmpty) return { value: {}, facts: { lossyNumbers: new Set() } }
+    throw malformed('The body is empty; send a JSON object.')
+  }
+  if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8.')
+  const text = bytes.toString('utf8')
+  // Some editors and languages write a byte order mark; the standard lets a reader skip it.
+  return readJsonText(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text)
+}
+
+function readJsonText(text: string): JsonBody {
+  const facts = scanJson(text)
+  // The last of two equal keys would win silently: an amount that was checked by somebody may not be the one we see.
+  if (facts.duplicateKeys.size > 0) throw duplicateKeys([...facts.duplicateKeys])
+  const value: unknown = JSON.parse(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const message = 'The body must be a JSON object.'
+    throw new ApiError('validation_failed', {
+      message,
+      details: [{ field: 'body', code: 'invalid_type', message }],
+    })
+  }
+  // A boundary: an object that is no array has string keys, and its values stay unknown.
+  return { value: value as Record<string, unknown>, facts }
+}
+
+function malformed(message: string): ApiError {
+  return new ApiError('malformed_json', {
+    message,
+    details: [{ field: 'body', code: 'malformed_json', message }],
+  })
+}
+
+/** Enough to find the fault; a hostile body could name thousands. */
+const MAX_NAMED_KEYS = 20
+
+function duplicateKeys(fields: string[]): ApiError {
+  const details = fields.slice(0, MAX_NAMED_KEYS).map((path) => {
+    const field = fieldName([path])
+    return { field, code: 'duplicate_key', message: `${field} is written more than once; send it once.` }
+  })
+  return new ApiError('validation_failed', { details })
+}

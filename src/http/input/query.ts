@@ -1,0 +1,84 @@
+// The query string, read by its schema: known names only, each at most once, numbers and booleans from their plain
+// text. A name that comes twice is refused, because a proxy and we might each believe in another one.
+
+import { ApiError, type Issue } from '../../core/errors.ts'
+import { isSchema, type JsonSchema } from './clean.ts'
+
+export type ReadQuery = (text: string, issues: Issue[]) => Record<string, unknown>
+
+/** The part of a request's URL behind the question mark. */
+export function queryTextOf(url: string | undefined): string {
+  const at = url?.indexOf('?') ?? -1
+  return at < 0 ? '' : (url ?? '').slice(at + 1)
+}
+
+export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
+  const properties = schema && isSchema(schema.properties) ? schema.properties : {}
+  const coercions = new Map(Object.entries(properties).map(([name, child]) => [name, coercionFor(child)]))
+  return (text, issues) => {
+    const query: Record<string, unknown> = {}
+    // A route without a query ignores the text whole: nothing in it is read, so nothing in it can be wrong.
+    if (text === '' || coercions.size === 0) return query
+    for (const [name, value] of parsePairs(text)) {
+      const coerce = coercions.get(name)
+      if (!coerce) continue
+      if (Object.hasOwn(query, name)) issues.push(repeatedIssue(name))
+      query[name] = coerce(value)
+    }
+    return query
+  }
+}
+
+/** The pairs of a query string or form; `+` is a space, as forms write it. */
+export function parsePairs(text: string): [string, string][] {
+  const parts = text.split('&').filter((part) => part !== '')
+  return parts.map((part) => {
+    const at = part.indexOf('=')
+    return at < 0 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))]
+  })
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch (cause) {
+    const message = 'The query or form is not well percent-encoded UTF-8.'
+    const details = [{ field: 'query', code: 'invalid_format', message }]
+    throw new ApiError('validation_failed', { message, details, cause })
+  }
+}
+
+function repeatedIssue(name: string): Issue {
+  return { field: name, code: 'repeated', message: `${name} is given more than once; give it once.` }
+}
+
+/** Path parameters arrive as texts too. A route without a schema for them takes them as they come. */
+export function compileReadParams(
+  schema: JsonSchema | undefined,
+): (params: unknown) => Record<string, unknown> {
+  if (!schema) return (params) => (isSchema(params) ? { ...params } : {})
+  const properties = isSchema(schema.properties) ? schema.properties : {}
+  const coercions = Object.entries(properties).map(([name, child]) => [name, coercionFor(child)] as const)
+  return (params) => {
+    if (!isSchema(params)) return {}
+    return Object.fromEntries(coercions.map(([name, coerce]) => [name, coerce(String(params[name]))]))
+  }
+}
+
+// Fifteen digits are exact in a JavaScript number. Other ways to write a number (1e9, 0x10, an empty text) are left as
+// text, and the schema then refuses them.
+const INTEGER = /^-?\d{1,15}$/
+const DECIMAL = /^-?\d{1,12}(?:\.\d{1,3})?$/
+
+function coercionFor(schema: unknown): (text: string) => unknown {
+  switch (isSchema(schema) ? schema.type : undefined) {
+    case 'integer':
+      return (text) => (INTEGER.test(text) ? Number(text) : text)
+    case 'number':
+      return (text) => (DECIMAL.test(text) ? Number(text) : text)
+    case 'boolean':
+      return (text) => (text === 'true' || text === 'false' ? text === 'true' : text)
+    default:
+      return (text) => text
+  }
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fakeShell, issuesIn, read } from '../../../test/support/fake-shell.ts'
+
+const PATH = '/api/v1/things'
+
+describe('the validation of a request', () => {
+  it('complains of everything at once, in sentences that name the field', async () => {
+    const { post } = fakeShell()
+    const answer = await post(PATH, {
+      name: '',
+      amount: '10',
+      currency: 'EUR',
+      customer: { email: 'nobody' },
+      tags: ['fine', 'far too long'],
+      kind: 'loan',
+    })
+    assert.equal(answer.http, 400)
+    assert.equal(read(answer).error.code, 'validation_failed')
+    assert.deepEqual(
+      read(answer).error.details.map(({ code, message }) => `${code}: ${message}`),
+      [
+        'too_short: name must not be empty.',
+        'invalid_type: amount must be a number.',
+        'invalid_currency: currency must be USD or XOF.',
+        'invalid_format: customer.email must be an e-mail address, such as ama@example.com.',
+        'too_long: tags.1 must be at most 5 characters long.',
+        'not_allowed: kind must be one of gift, sale.',
+      ],
+    )
+  })
+
+  it('names a missing field by its dotted path', async () => {
+    const { post } = fakeShell()
+    const answer = await post(PATH, { customer: {} })
+    assert.deepEqual(issuesIn(answer).sort(), ['customer.email required', 'name required'])
+    assert.ok(answer.body.includes('customer.email is required.'))
+  })
+
+  it('answers the code that all complaints agree on', async () => {
+    const { post } = fakeShell()
+    const answer = await post(PATH, { name: 'a', currency: 'EUR' })
+    assert.equal(read(answer).error.code, 'invalid_currency')
+    assert.equal(read(answer).message, 'currency must be USD or XOF.')
+  })
+
+  it('asks the route for its own rules, and complains of each field once', async () => {
+    const { post } = fakeShell()
+    assert.deepEqual(issuesIn(await post(PATH, { name: 'rude' })), ['name amount_precision'])
+    assert.deepEqual(issuesIn(await post(PATH, '{"name":"a","amount":-10.0000000000000001}')), [
+      'amount out_of_range',
+    ])
+  })
+
+  it('reads null for an optional field as absent, at every level', async () => {
+    const { post, seen } = fakeShell()
+    const body = { name: 'a', amount: null, currency: null, customer: { email: 'a@b.co', phone: null } }
+    assert.equal((await post(PATH, body)).http, 201)
+    assert.deepEqual(seen.input?.body, { name: 'a', currency: 'USD', customer: { email: 'a@b.co' } })
+  })
+
+  it('keeps null where the schema gives it a meaning, and inside free-form data', async () => {
+    const { post, seen } = fakeShell()
+    const body = { name: 'a', customer: { email: 'a@b.co', nickname: null }, metadata: { gone: null } }
+    assert.equal((await post(PATH, body)).http, 201)
+    assert.deepEqual(seen.input?.body, { ...body, currency: 'USD' })
+    const tooLong = await post(PATH, { name: 'a', customer: { email: 'a@b.co', nickname: 'abcdef' } })
+    assert.deepEqual(issuesIn(tooLong), ['customer.nickname too_long'])
+  })
+
+  it('refuses null for a required field, and where the schema says so', async () => {
+    const { post } = fakeShell()
+    assert.deepEqual(issuesIn(await post(PATH, { name: null, country: null })), [
+      'name invalid_type',
+      'country invalid_type',
+    ])
+  })
+
+  it('F-76: drops unknown fields before the handler, at every level but in free-form data', async () => {
+    const { post, seen } = fakeShell()
+    const body = {
+      name: 'a',
+      status: 'successful',
+      merchantId: 'other',
+      customer: { email: 'a@b.co', role: 'admin' },
+      metadata: { anything: { goes: true } },
+    }
+    assert.equal((await post(PATH, body)).http, 201)
+    assert.deepEqual(seen.input?.body, {
+      name: 'a',
+      currency: 'USD',
+      customer: { email: 'a@b.co' },
+      metadata: { anything: { goes: true } },
+    })
+  })
+
+  it('F-64: refuses control characters and lone surrogates in every text, and names the field', async () => {
+    const { post } = fakeShell()
+    for (const bad of [
+      '\u0000',
+      '\u0007',
+      '\u001f',
+      '\u007f',
+      '\u0085',
+      '\u009f',
+      '\r',
+      '\ud800',
+      '\udc00x',
+    ]) {
+      const text = `a${bad}b`
+      const body = {
+        name: text,
+        customer: { email: 'a@b.co', phone: text },
+        tags: ['x', bad],
+        description: text,
+        metadata: { fine: text, list: [{ deep: text }] },
+      }
+      const answer = await post(PATH, body)
+      assert.equal(answer.http, 400)
+      const fields = [
+        'name',
+        'customer.phone',
+        'tags.1',
+        'description',
+        'metadata.fine',
+        'metadata.list.0.deep',
+      ]
+      assert.deepEqual(
+        issuesIn(answer).sort(),
+        fields.map((field) => `${field} invalid_characters`).sort(),
+        JSON.stringify(bad),
+      )
+    }
+    assert.deepEqual(issuesIn(await post(PATH, { name: 'a', metadata: { 'k\u0000': 1 } })), [
+      'metadata.k\u0000 invalid_characters',
+    ])
+  })
+
+  it('F-64: takes tab and newline only where a text may have lines', async () => {
+    const { post } = fakeShell()
+    const lines = 'one\n\ttwo'
+    assert.equal((await post(PATH, { name: 'a', description: lines, metadata: { a: [lines] } })).http, 201)
+    assert.deepEqual(issuesIn(await post(PATH, { name: lines })), ['name invalid_characters'])
+  })
+
+  it('F-64: normalises names', async () => {
+    const { post, seen } = fakeShell()
+    await post(PATH, { name: 'Ame\u0301lie', description: 'Ame\u0301lie' })
+    assert.deepEqual(seen.input?.body, { name: 'Amélie', description: 'Ame\u0301lie', currency: 'USD' })
+  })
+
+  it('takes text of every script', async () => {
+    const { post } = fakeShell()
+    for (const name of ['አበበ', 'محمد', 'Nguyễn', '😀', 'ŋɔ'])
+      assert.equal((await post(PATH, { name })).http, 201, name)
+  })
+
+  it('bounds the number of complaints in one answer', async () => {
+    const { post } = fakeShell()
+    const metadata = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, '\u0000']))
+    const answer = await post(PATH, { name: 'a', metadata })
+    assert.equal(answer.http, 400)
+    assert.equal(read(answer).error.details.length, 100)
+  })
+
+  it('F-69: refuses a path parameter of the wrong form by the code of its schema', async () => {
+    const { get } = fakeShell()
+    const uuid = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
+    assert.equal((await get(`${PATH}/${uuid}`)).http, 200)
+    for (const other of [
+      uuid.toUpperCase(),
+      `%7B${uuid}%7D`,
+      'x',
+      '%00',
+      `${uuid}%00`,
+      '%F0%9F%98%80',
+      "'; drop",
+    ]) {
+      const answer = await get(`${PATH}/${encodeURI(decodeURI(other))}`)
+      assert.equal(answer.http, 400, other)
+      assert.match(read(answer).error.code, /^(invalid_uuid|validation_failed)$/)
+    }
+    assert.equal(read(await get(`${PATH}/abc`)).error.code, 'invalid_uuid')
+    assert.equal(read(await get(`${PATH}/abc`)).message, 'uuid must be a UUID.')
+  })
+})
+
+describe('the query of a request', () => {
+  it('is read by its schema, with defaults', async () => {
+    const { get, seen } = fakeShell()
+    await get(`${PATH}?limit=50&search=a%20b+c&active=true`)
+    assert.deepEqual(seen.input?.query, { limit: 50, search: 'a b c', active: true, page: 1 })
+    await get(PATH)
+    assert.deepEqual(seen.input?.query, { page: 1, limit: 20 })
+  })
+
+  it('ignores names that it does not know', async () => {
+    const { get, seen } = fakeShell()
+    assert.equal((await get(`${PATH}?utm=1&utm=2&__proto__=x&constructor=y`)).http, 200)
+    assert.deepEqual(seen.input?.query, { page: 1, limit: 20 })
+  })
+
+  it('F-70: refuses numbers out of range or in other forms', async () => {
+    const { get } = fakeShell()
+    for (const limit of ['0', '-1', '101', '1e9', '2.5', '', '0x10', 'ten', '%2020', '9'.repeat(30), 'NaN'])
+      assert.equal((await get(`${PATH}?limit=${limit}`)).http, 400, limit)
+    assert.deepEqual(issuesIn(await get(`${PATH}?limit=101&page=x&active=yes`)).sort(), [
+      'active invalid_type',
+      'limit out_of_range',
+      'page invalid_type',
+    ])
+  })
+
+  it('refuses a parameter that comes twice', async () => {
+    const { get } = fakeShell()
+    assert.deepEqual(issuesIn(await get(`${PATH}?page=1&page=2`)), ['page repeated'])
+  })
+
+  it('F-64: refuses control characters and bad percent-encoding', async () => {
+    const { get } = fakeShell()
+    assert.deepEqual(issuesIn(await get(`${PATH}?search=a%00b`)), ['search invalid_characters'])
+    assert.deepEqual(issuesIn(await get(`${PATH}?search=%ff`)), ['query invalid_format'])
+    assert.deepEqual(issuesIn(await get(`${PATH}?search=%zz`)), ['query invalid_format'])
+  })
+
+  it('is not read where an operation has none, so nothing in it can be wrong', async () => {
+    const { get } = fakeShell()
+    assert.equal((await get(`${PATH}/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f?%`)).http, 200)
+  })
+})
+
+describe('the Idempotency-Key', () => {
+  it('reaches the handler when it is 1 to 255 ASCII characters', async () => {
+    const { post, seen } = fakeShell()
+    await post(PATH, { name: 'a' }, { 'idempotency-key': 'order-17' })
+    assert.equal(seen.input?.idempotencyKey, 'order-17')
+    await post(PATH, { name: 'a' })
+    assert.equal(seen.input?.idempotencyKey, undefined)
+    for (const key of ['two words', 'k'.repeat(255)]) {
+      assert.equal((await post(PATH, { name: 'a' }, { 'idempotency-key': key })).http, 201, key)
+    }
+  })
+
+  it('is refused otherwise, by the name of the header', async () => {
+    const { post } = fakeShell()
+    for (const key of ['', 'k'.repeat(256), 'ümlaut']) {
+      const answer = await post(PATH, { name: 'a' }, { 'idempotency-key': key })
+      assert.equal(answer.http, 400, key)
+      assert.deepEqual(issuesIn(answer), ['Idempotency-Key invalid_format'])
+    }
+  })
+})

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Type } from 'typebox'
+import { fakeShell, thingRoutes } from '../../../test/support/fake-shell.ts'
+import { API_ERRORS } from '../../core/errors.ts'
+import { created, route } from '../../kit/route.ts'
+import { openApiDocument } from './document.ts'
+
+interface Operation {
+  operationId: string
+  tags: string[]
+  parameters: { name?: string; in?: string; required?: boolean; schema?: object; $ref?: string }[]
+  requestBody?: { required: boolean; content: Record<string, Media> }
+  responses: Record<string, { description: string; headers: object; content: Record<string, Media> }>
+}
+
+interface Media {
+  schema: object
+  example?: unknown
+  examples?: Record<string, { $ref: string }>
+}
+
+interface Document {
+  openapi: string
+  info: { title: string; version: string }
+  servers: { url: string }[]
+  tags: { name: string; description: string }[]
+  security: object[]
+  paths: Record<string, Record<string, Operation>>
+  components: { securitySchemes: Record<string, object>; examples: Record<string, { value: unknown }> }
+}
+
+function documentOf(routes = thingRoutes({}), publicUrl?: string): Document {
+  // A boundary: the document is looked at as a client would get it, after its way through JSON.
+  return JSON.parse(JSON.stringify(openApiDocument(routes, { publicUrl }))) as Document
+}
+
+function operationsOf(document: Document): Operation[] {
+  return Object.values(document.paths).flatMap((path) => Object.values(path))
+}
+
+function resolve(document: object, ref: string): unknown {
+  const segments = ref.replace(/^#\//, '').split('/')
+  return segments.reduce<unknown>((value, segment) => Reflect.get(Object(value), segment), document)
+}
+
+function everyValue(value: unknown, visit: (key: string, value: unknown) => void): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, member] of Object.entries(value)) {
+    visit(key, member)
+    everyValue(member, visit)
+  }
+}
+
+describe('the OpenAPI document', () => {
+  it('says what it is, in the words of the interface', () => {
+    const document = documentOf()
+    assert.equal(document.openapi, '3.1.0')
+    assert.equal(document.info.title, 'Cowry')
+    assert.equal(document.info.version, '1.0')
+    assert.deepEqual(
+      document.tags.map((tag) => tag.name),
+      [
+        'Checkout',
+        'P2P',
+        'Payment Links',
+        'Customer',
+        'Customers',
+        'Misc',
+        'Charges',
+        'Webhooks',
+        'API keys',
+      ],
+    )
+    assert.ok(document.tags.every((tag) => tag.description.length > 10))
+    assert.deepEqual(document.security, [{ apiKey: [] }])
+    const { in: place, name } = Object(document.components.securitySchemes.apiKey)
+    assert.deepEqual([place, name], ['header', 'x-api-key'])
+  })
+
+  it('names the server, or leaves its address relative', () => {
+    assert.deepEqual(documentOf(undefined, 'https://pay.example').servers, [{ url: 'https://pay.example' }])
+    assert.deepEqual(documentOf().servers, [{ url: '/' }])
+  })
+
+  it('has one operation per route, each under an id of its own', () => {
+    const ids = operationsOf(documentOf()).map((operation) => operation.operationId)
+    assert.deepEqual(ids.sort(), ['getThingsByUuid', 'listThings', 'postThings', 'postThingsByUuidTouch'])
+  })
+
+  it('has no reference that leads nowhere, and no keyword of ours', () => {
+    const document = documentOf()
+    everyValue(document, (key, value) => {
+      if (key === '$ref') assert.notEqual(resolve(document, String(value)), undefined, String(value))
+      assert.equal(/^(x-|~)/.test(key), false, key)
+    })
+  })
+
+  it('documents every code of an operation under its status, with an example', () => {
+    const operation = documentOf().paths['/api/v1/things']?.post
+    const codes = Object.entries(operation?.responses ?? {}).map(([status, response]) => [
+      status,
+      Object.keys(response.content['application/json']?.examples ?? {}),
+    ])
+    assert.deepEqual(Object.fromEntries(codes), {
+      201: [],
+      400: ['validation_failed', 'malformed_json'],
+      401: ['missing_api_key', 'invalid_api_key', 'api_key_expired', 'api_key_revoked'],
+      403: ['insufficient_scope', 'merchant_suspended', 'mode_mismatch', 'ip_not_allowed'],
+      413: ['payload_too_large'],
+      415: ['unsupported_media_type'],
+      422: ['idempotency_key_reused'],
+      429: ['rate_limited'],
+      500: ['internal_error'],
+      503: ['temporarily_unavailable'],
+    })
+    assert.deepEqual(Object.keys(documentOf().components.examples).sort(), Object.keys(API_ERRORS).sort())
+  })
+
+  it('adds the refusals of the route', () => {
+    const [first] = thingRoutes({})
+    assert.ok(first)
+    const document = documentOf([
+      { ...first, errors: ['duplicate_reference', 'no_route_available', 'invalid_country'] },
+    ])
+    const responses = document.paths['/api/v1/things']?.post?.responses
+    assert.ok(responses?.['409']?.content['application/json']?.examples?.duplicate_reference)
+    assert.ok(responses?.['422']?.content['application/json']?.examples?.no_route_available)
+    assert.ok(responses?.['400']?.content['application/problem+json'])
+  })
+
+  it('documents headers, and the Idempotency-Key of every POST', () => {
+    const paths = documentOf().paths
+    const post = paths['/api/v1/things']?.post
+    assert.ok(post?.parameters.some((parameter) => parameter.$ref?.endsWith('/IdempotencyKey')))
+    assert.deepEqual(Object.keys(post?.responses['201']?.headers ?? {}), [
+      'X-Request-Id',
+      'RateLimit-Policy',
+      'RateLimit',
+      'Idempotent-Replayed',
+    ])
+    assert.deepEqual(Object.keys(post?.responses['429']?.headers ?? {}), ['X-Request-Id', 'Retry-After'])
+    assert.equal(paths['/api/v1/things']?.get?.parameters.length, 4)
+  })
+
+  it('describes path and query parameters', () => {
+    const parameters = documentOf().paths['/api/v1/things/{uuid}']?.get?.parameters
+    assert.deepEqual(parameters, [
+      { name: 'uuid', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } },
+    ])
+  })
+
+  it('has examples that are valid by their own schemas', () => {
+    const document = documentOf()
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema(document, 'document')
+    const check = (schema: object, example: unknown, where: string) => {
+      const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/'))
+      const validate = ajv.compile(absolute)
+      assert.ok(validate(example), `${where}: ${ajv.errorsText(validate.errors)}`)
+    }
+    let checked = 0
+    for (const operation of operationsOf(document)) {
+      const bodies = Object.values(operation.requestBody?.content ?? {})
+      const answers = Object.values(operation.responses).flatMap((response) =>
+        Object.values(response.content),
+      )
+      for (const { schema, example, examples } of [...bodies, ...answers]) {
+        const shared = Object.values(examples ?? {}).map(({ $ref }) => Object(resolve(document, $ref)).value)
+        for (const value of [...(example === undefined ? [] : [example]), ...shared]) {
+          check(schema, value, operation.operationId)
+          checked += 1
+        }
+      }
+    }
+    assert.ok(checked > 40)
+  })
+
+  it('shows nullable fields and lists of words in their short form', () => {
+    const answer = Type.Object({
+      note: Type.Union([Type.String(), Type.Null()]),
+      kind: Type.Union([Type.Literal('a'), Type.Literal('b')], { description: 'Which.' }),
+      both: Type.Union([Type.Unsafe<string>({ type: 'string', enum: ['a'] }), Type.Null()]),
+    })
+    const document = documentOf([
+      route({
+        method: 'POST',
+        path: '/api/v1/words',
+        tag: 'Misc',
+        scope: 'wallet:read',
+        summary: 'Words',
+        response: { http: 201, data: answer },
+        errors: [],
+        handle: async () => created('', {}),
+      }),
+    ])
+    const schema =
+      document.paths['/api/v1/words']?.post?.responses['201']?.content['application/json']?.schema
+    assert.deepEqual(Object(schema).properties.data.properties, {
+      note: { type: ['string', 'null'] },
+      kind: { description: 'Which.', type: 'string', enum: ['a', 'b'] },
+      both: { type: ['string', 'null'], enum: ['a', null] },
+    })
+  })
+
+  it('is served without a key, with the address of the service', async () => {
+    const { shell } = fakeShell()
+    const answer = await shell.inject({ url: '/openapi.json' })
+    assert.equal(answer.http, 200)
+    assert.match(String(answer.headers['content-type']), /^application\/json/)
+    assert.deepEqual(JSON.parse(answer.body), JSON.parse(JSON.stringify(shell.openApi())))
+    assert.equal(JSON.parse(answer.body).servers[0].url, 'https://pay.example')
+  })
+})

@@ -1,0 +1,49 @@
+// Our schemas as the document shows them: without the keywords that only the shell reads, nullable types and lists of
+// words in their short form.
+
+import { isSchema, type JsonSchema } from '../input/clean.ts'
+
+export function documentedSchema(schema: unknown): JsonSchema {
+  if (!isSchema(schema)) return {}
+  const entries = Object.entries(schema)
+    .filter(([keyword]) => !keyword.startsWith('x-'))
+    .map(([keyword, value]) => [keyword, documentedValue(keyword, value)] as const)
+  return simplified(Object.fromEntries(entries))
+}
+
+function documentedValue(keyword: string, value: unknown): unknown {
+  switch (keyword) {
+    case 'properties':
+    case 'patternProperties':
+      return mapValues(value, documentedSchema)
+    case 'items':
+    case 'additionalProperties':
+    case 'propertyNames':
+      return isSchema(value) ? documentedSchema(value) : value
+    case 'anyOf':
+    case 'oneOf':
+    case 'allOf':
+      return Array.isArray(value) ? value.map(documentedSchema) : value
+    default:
+      return value
+  }
+}
+
+function mapValues(value: unknown, change: (member: unknown) => unknown): unknown {
+  if (!isSchema(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]))
+}
+
+/** anyOf of constants is an enum, and anyOf with null a second type: the same to a validator, easier to a reader. */
+function simplified(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = schema
+  if (!Array.isArray(anyOf)) return schema
+  const branches = anyOf.filter(isSchema)
+  if (branches.every((branch) => typeof branch.const === 'string'))
+    return { ...rest, type: 'string', enum: branches.map((branch) => branch.const) }
+  const [first, ...others] = branches.filter((branch) => branch.type !== 'null')
+  const isNullable = others.length === 0 && branches.length === 2
+  if (!isNullable || !first || typeof first.type !== 'string') return schema
+  const nullableEnum = Array.isArray(first.enum) ? { enum: [...first.enum, null] } : {}
+  return { ...first, ...rest, ...nullableEnum, type: [first.type, 'null'] }
+}

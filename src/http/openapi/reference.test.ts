@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fakeShell } from '../../../test/support/fake-shell.ts'
+import { API_ERRORS } from '../../core/errors.ts'
+
+describe('the reference', () => {
+  it('names no other server in its page, and its policy allows none', async () => {
+    const { shell } = fakeShell()
+    for (const url of ['/docs', '/docs/']) {
+      const answer = await shell.inject({ url })
+      assert.equal(answer.http, 200)
+      assert.doesNotMatch(answer.body, /https?:\/\//)
+      const policy = String(answer.headers['content-security-policy'])
+      assert.match(policy, /^default-src 'none'; script-src 'nonce-[^']+'; /)
+      assert.doesNotMatch(policy, /https?:|\*|unsafe-eval/)
+      const nonce = /nonce-([^']+)'/.exec(policy)?.[1] ?? ''
+      assert.ok(answer.body.includes(`<script nonce="${nonce}" src="/docs/reference.js">`))
+    }
+  })
+
+  it('switches off fonts, proxy, telemetry and assistant', async () => {
+    const { body } = await fakeShell().shell.inject({ url: '/docs' })
+    for (const setting of [
+      '"withDefaultFonts":false',
+      '"telemetry":false',
+      '"proxyUrl":""',
+      '"agent":{"disabled":true',
+    ])
+      assert.ok(body.includes(setting), setting)
+  })
+
+  it('serves its script itself, compressed for those who can read it', async () => {
+    const { shell } = fakeShell()
+    const plain = await shell.inject({ url: '/docs/reference.js' })
+    assert.equal(plain.http, 200)
+    assert.match(String(plain.headers['content-type']), /^text\/javascript/)
+    assert.ok(plain.body.includes('createApiReference'))
+    const zipped = await shell.inject({
+      url: '/docs/reference.js',
+      headers: { 'accept-encoding': 'gzip, br' },
+    })
+    assert.equal(zipped.headers['content-encoding'], 'gzip')
+    assert.ok(Number(zipped.headers['content-length']) < plain.body.length / 3)
+  })
+
+  it('explains every error under the address that the error names', async () => {
+    const { body, headers } = await fakeShell().shell.inject({ url: '/docs/errors' })
+    for (const code of Object.keys(API_ERRORS)) assert.ok(body.includes(`<section id="${code}">`), code)
+    assert.match(String(headers['content-security-policy']), /script-src 'self'/)
+    assert.ok(body.includes('The currency is not one of the 28'))
+  })
+})

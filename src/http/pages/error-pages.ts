@@ -1,0 +1,118 @@
+// What people see when something goes wrong: the page that the service gives us for it, or a small one of our own.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { API_ERRORS, ApiError } from '../../core/errors.ts'
+import { errorFields, type Log } from '../../kit/log.ts'
+import type { Random } from '../../kit/random.ts'
+import type { ErrorPage, PageResponse, PageRoute } from '../../kit/route.ts'
+import type { ErrorResponse } from '../errors.ts'
+import { queryTextOf } from '../input/query.ts'
+import { readCookies } from './cookies.ts'
+import { escapeHtml, htmlPage } from './html.ts'
+import { headerTexts, parseQueryLeniently } from './page-input.ts'
+import { createNonce, HTML, type PageNeeds, sendPage } from './page-response.ts'
+
+export interface ErrorPageNeeds extends PageNeeds {
+  random: Random
+  log: Log
+  errorPage: ErrorPage | undefined
+}
+
+/** Links are printed and sent around: who follows one is a person, also where no route serves it. */
+const ALWAYS_PAGE_SECTIONS = ['l']
+
+/** By the first part of the path: whatever lies under an address of pages is looked at by people, or by nobody. */
+export function pageAddressMatcher(routes: readonly PageRoute[]): (address: string | undefined) => boolean {
+  const sections = new Set([...routes.map(({ path }) => sectionOf(path)), ...ALWAYS_PAGE_SECTIONS])
+  return (address) => address !== undefined && sections.has(sectionOf(address))
+}
+
+function sectionOf(address: string): string | undefined {
+  return /^\/([^/?]*)/.exec(address)?.[1]
+}
+
+export async function sendErrorPage(
+  needs: ErrorPageNeeds,
+  apiError: ApiError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { url = '/' } = request.raw
+  const headers = headerTexts(request)
+  if (apiError.retryAfterSeconds !== undefined) reply.header('retry-after', apiError.retryAfterSeconds)
+  const { http } = API_ERRORS[apiError.code]
+  const input = errorInput(needs, { apiError, http, url, headers, requestId: request.id })
+  return renderWithFallback(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
+}
+
+/** The same for a request of which at most the first line could be read, and that has no reply yet. */
+export function renderErrorPage(
+  needs: ErrorPageNeeds,
+  context: Omit<ErrorPageContext, 'headers'>,
+): Promise<ErrorResponse> {
+  const input = errorInput(needs, { ...context, headers: {} })
+  return renderWithFallback(needs, input, async ({ http, html = '', formActions }) => ({
+    http,
+    contentType: HTML,
+    headers: needs.headers.page(input.styleNonce, formActions),
+    body: html,
+  }))
+}
+
+interface ErrorPageContext {
+  apiError: ApiError
+  http: number
+  /** Path and query, as they came. */
+  url: string
+  headers: Record<string, string>
+  requestId: string
+}
+
+function errorInput(needs: ErrorPageNeeds, { apiError, http, url, headers, requestId }: ErrorPageContext) {
+  return {
+    apiError: withFormMessage(apiError),
+    http,
+    path: url.split('?', 1)[0] ?? url,
+    query: parseQueryLeniently(queryTextOf(url)),
+    headers,
+    cookies: readCookies(headers.cookie),
+    requestId,
+    styleNonce: createNonce(needs.random),
+  }
+}
+
+/** The table speaks of JSON there, which is what everybody else sends. */
+function withFormMessage(apiError: ApiError): ApiError {
+  if (apiError.code !== 'unsupported_media_type') return apiError
+  const message = 'Send the form as application/x-www-form-urlencoded.'
+  return new ApiError(apiError.code, { message, cause: apiError.cause })
+}
+
+/** A page about a mistake must not fail over one of its own. The status says what happened, whatever it looks like. */
+async function renderWithFallback<Result>(
+  needs: ErrorPageNeeds,
+  input: Parameters<ErrorPage>[0],
+  use: (answer: PageResponse) => Promise<Result>,
+): Promise<Result> {
+  const { http, requestId } = input
+  try {
+    if (needs.errorPage) return await use({ ...needs.errorPage(input), http })
+  } catch (error) {
+    needs.log.error('the error page failed', { requestId, ...errorFields(error) })
+  }
+  return use(fallbackErrorPage(input))
+}
+
+const fallbackErrorPage: ErrorPage = ({ apiError, http, requestId, styleNonce }) => {
+  const title =
+    http >= 500 ? 'This did not work' : http === 404 ? 'There is nothing here' : 'This is not possible'
+  const html = htmlPage(
+    title,
+    `<h1>${title}</h1>
+<p>${escapeHtml(apiError.message)}</p>
+${apiError.details.map((detail) => `<p>${escapeHtml(detail.message)}</p>`).join('\n')}
+<p><small>Request <code>${escapeHtml(requestId)}</code></small></p>`,
+    styleNonce,
+  )
+  return { http, html }
+}

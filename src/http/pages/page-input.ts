@@ -1,0 +1,59 @@
+// What a page is asked with, as texts: path, query, form, headers and cookies.
+
+import type { FastifyRequest } from 'fastify'
+import { errorFromIssues, type Issue } from '../../core/errors.ts'
+import { findCharacterIssue } from '../input/characters.ts'
+import { parsePairs, queryTextOf } from '../input/query.ts'
+import { readCookies } from './cookies.ts'
+
+export function readPageRequest(request: FastifyRequest) {
+  const issues: Issue[] = []
+  const headers = headerTexts(request)
+  const input = {
+    // A boundary: the router's parameters are texts by name.
+    params: checkedTexts(Object.entries(request.params as Record<string, string>), issues),
+    query: checkedTexts(parsePairs(queryTextOf(request.raw.url)), issues),
+    form: checkedTexts(typeof request.body === 'string' ? parsePairs(request.body) : [], issues),
+    headers,
+    cookies: readCookies(headers.cookie),
+    requestId: request.id,
+  }
+  if (issues.length > 0) throw errorFromIssues(issues)
+  return input
+}
+
+/** Without a prototype, so that a field called __proto__ is a field. A text area may hold lines. */
+function checkedTexts(pairs: [string, string][], issues: Issue[]): Record<string, string> {
+  const texts: Record<string, string> = Object.create(null)
+  for (const [name, value] of pairs) {
+    const text = value.replaceAll('\r\n', '\n')
+    const issue = findCharacterIssue(name, [name], false) ?? findCharacterIssue(text, [name], true)
+    if (issue) issues.push(issue)
+    texts[name] = text
+  }
+  return texts
+}
+
+/** What of a query can be read, when nothing may be refused any more. */
+export function parseQueryLeniently(queryText: string): Record<string, string> {
+  const texts: Record<string, string> = Object.create(null)
+  for (const piece of queryText.split('&')) {
+    const issues: Issue[] = []
+    const read = checkedTexts(parsePairsLeniently(piece), issues)
+    if (issues.length === 0) Object.assign(texts, read)
+  }
+  return texts
+}
+
+function parsePairsLeniently(piece: string): [string, string][] {
+  try {
+    return parsePairs(piece)
+  } catch {
+    return []
+  }
+}
+
+export function headerTexts(request: FastifyRequest): Record<string, string> {
+  const entries = Object.entries(request.headers).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries.map(([name, value]) => [name, [value].flat().join(', ')]))
+}

@@ -1,0 +1,78 @@
+// From what a page answers to what goes over the wire: its headers, cookies and body.
+
+import type { FastifyReply } from 'fastify'
+import type { Random } from '../../kit/random.ts'
+import type { PageResponse } from '../../kit/route.ts'
+import type { HttpShellOptions } from '../options.ts'
+import type { SecurityHeaders } from '../security/headers.ts'
+import type { Compress } from './compression.ts'
+import { cookieText } from './cookies.ts'
+
+export interface PageNeeds {
+  headers: SecurityHeaders
+  environment: HttpShellOptions['environment']
+  compress: Compress
+}
+
+export const HTML = 'text/html; charset=utf-8'
+const IMMUTABLE_CACHE_CONTROL = 'public, max-age=31536000, immutable'
+
+export function createNonce(random: Random): string {
+  return Buffer.from(random.bytes(16)).toString('base64')
+}
+
+export async function sendPage(
+  needs: PageNeeds,
+  reply: FastifyReply,
+  answer: PageResponse,
+  styleNonce: string,
+): Promise<FastifyReply> {
+  const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
+  reply.headers(headersFor(needs.headers, answer, type, styleNonce))
+  if (answer.cache === 'immutable') reply.header('cache-control', IMMUTABLE_CACHE_CONTROL)
+  if (answer.headers) reply.headers(answer.headers)
+  setCookies(needs, reply, answer)
+  if (answer.redirectTo !== undefined) return reply.code(303).header('location', answer.redirectTo).send()
+  return reply
+    .code(answer.http)
+    .type(type)
+    .send(await compressedBody(needs, reply, type, body, answer.cache))
+}
+
+/** What a page needs takes a kilobyte, so only documents get it: a payer who waits asks for the status many times. */
+function headersFor(
+  headers: SecurityHeaders,
+  { redirectTo, formActions }: PageResponse,
+  type: string,
+  styleNonce: string,
+): Readonly<Record<string, string>> {
+  if (redirectTo !== undefined) return headers.api
+  if (type.startsWith('text/html')) return headers.page(styleNonce, formActions)
+  return type.startsWith('image/') ? headers.image : headers.api
+}
+
+async function compressedBody(
+  needs: PageNeeds,
+  reply: FastifyReply,
+  type: string,
+  body: string | Buffer,
+  cache: PageResponse['cache'],
+): Promise<string | Buffer> {
+  const [acceptEncoding] = [reply.request.headers['accept-encoding']].flat()
+  const isImmutable = cache === 'immutable'
+  const { body: sent, encoding, varies } = await needs.compress({ body, type, acceptEncoding, isImmutable })
+  if (encoding) reply.header('content-encoding', encoding)
+  if (varies) reply.header('vary', [reply.getHeader('vary'), 'accept-encoding'].filter(Boolean).join(', '))
+  return sent
+}
+
+function setCookies(needs: PageNeeds, reply: FastifyReply, { cookies = [], cache }: PageResponse): void {
+  if (cookies.length === 0) return
+  // A cache would hand one payer's cookie to the next.
+  if (cache !== undefined) throw new Error('an answer that anybody may keep cannot set a cookie')
+  const isSecure = needs.environment === 'production'
+  reply.header(
+    'set-cookie',
+    cookies.map((cookie) => cookieText(cookie, isSecure)),
+  )
+}

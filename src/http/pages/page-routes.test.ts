@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fakeShell } from '../../../test/support/fake-shell.ts'
+import { ApiError } from '../../core/errors.ts'
+import type { PageResponse, PageRoute } from '../../kit/route.ts'
+
+type PageInput = Parameters<PageRoute['handle']>[0]
+
+function pageShell(handle: PageRoute['handle']) {
+  return fakeShell({
+    pageRoutes: [
+      { method: 'GET', path: '/pay/{accessCode}', handle },
+      { method: 'POST', path: '/pay/{accessCode}', handle },
+    ],
+  })
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+describe('a page', () => {
+  it('gets its parameters, query, form and headers as texts', async () => {
+    const seen: PageInput[] = []
+    const { post } = pageShell(async (input) => {
+      seen.push(input)
+      return { http: 200, html: '<p>hello</p>' }
+    })
+    const answer = await post('/pay/abc%20d?lang=fr', 'name=Ama+A&note=a%0D%0Ab&__proto__=x', FORM)
+    assert.equal(answer.http, 200)
+    assert.equal(answer.body, '<p>hello</p>')
+    assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
+    const [input] = seen
+    assert.equal(JSON.stringify(input?.params), '{"accessCode":"abc d"}')
+    assert.equal(JSON.stringify(input?.query), '{"lang":"fr"}')
+    assert.equal(JSON.stringify(input?.form), '{"name":"Ama A","note":"a\\nb","__proto__":"x"}')
+    assert.equal(input?.headers['content-type'], FORM['content-type'])
+    assert.equal(input?.requestId, answer.headers['x-request-id'])
+  })
+
+  it('F-81: may load from us alone, and styles only with the nonce of this answer', async () => {
+    const nonces = new Set<string>()
+    const { get } = pageShell(async ({ styleNonce }) => {
+      nonces.add(styleNonce)
+      return { http: 200, html: styleNonce, formActions: ['https://gateway.example/pay?x=1'] }
+    })
+    const answer = await get('/pay/abc')
+    assert.equal(
+      answer.headers['content-security-policy'],
+      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${answer.body}'; img-src 'self' data:; connect-src 'self'; form-action 'self' https://gateway.example; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; report-uri /csp-reports; report-to csp`,
+    )
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    assert.equal(answer.headers['referrer-policy'], 'no-referrer')
+    assert.equal(answer.headers['cross-origin-opener-policy'], 'same-origin')
+    assert.equal(answer.headers['reporting-endpoints'], 'csp="/csp-reports"')
+    assert.match(String(answer.headers['permissions-policy']), /camera=\(\), .*payment=\(\), .*usb=\(\)/)
+    assert.doesNotMatch(String(answer.headers['permissions-policy']), /clipboard-write/)
+    await get('/pay/abc')
+    assert.equal(nonces.size, 2)
+  })
+
+  it('F-81: gives what is no document nothing to do, and a picture not even that', async () => {
+    const policyOf = async (answer: PageResponse) =>
+      (await pageShell(async () => answer).get('/pay/abc')).headers['content-security-policy']
+    const none = "default-src 'none'; frame-ancestors 'none'"
+    assert.equal(await policyOf({ http: 200, content: { type: 'application/json', body: '{}' } }), none)
+    assert.equal(await policyOf({ http: 303, redirectTo: '/' }), none)
+    for (const type of ['image/png', 'image/svg+xml'])
+      assert.equal(await policyOf({ http: 200, content: { type, body: 'x' } }), `${none}; sandbox`)
+    const headers = { 'content-security-policy': 'sandbox' }
+    assert.equal(await policyOf({ http: 200, content: { type: 'text/css', body: '' }, headers }), 'sandbox')
+  })
+
+  it('gets the cookies of its visitor, and leaves its own for no script and no other site', async () => {
+    const seen: PageInput[] = []
+    const page = async (input: PageInput) => {
+      seen.push(input)
+      const language = { name: 'lang', value: 'fr; é', path: '/pay/a%20b', maxAgeSeconds: 31_536_000 }
+      return {
+        http: 200,
+        html: '',
+        cookies: [language, { name: 'old', value: '', path: '/', maxAgeSeconds: 0 }],
+      }
+    }
+    const answer = await pageShell(page).get('/pay/abc', { cookie: 'lang=fr%3B%20%C3%A9; nonsense' })
+    assert.equal(JSON.stringify(seen[0]?.cookies), '{"lang":"fr; é"}')
+    assert.deepEqual(answer.headers['set-cookie'], [
+      'lang=fr%3B%20%C3%A9; Path=/pay/a%20b; Max-Age=31536000; HttpOnly; SameSite=Lax',
+      'old=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    ])
+  })
+
+  it('leaves cookies also with a redirect, and in production only over https', async () => {
+    const { shell } = fakeShell({
+      environment: 'production',
+      pageRoutes: [
+        {
+          method: 'POST',
+          path: '/lang',
+          handle: async () => ({
+            http: 303,
+            redirectTo: '/',
+            cookies: [{ name: 'lang', value: 'sw', path: '/' }],
+          }),
+        },
+      ],
+    })
+    const answer = await shell.inject({ method: 'POST', url: '/lang' })
+    assert.equal(answer.http, 303)
+    assert.deepEqual(answer.headers['set-cookie'], ['lang=sw; Path=/; HttpOnly; SameSite=Lax; Secure'])
+  })
+
+  it('is kept for ever only when its answer says so, and then leaves no cookie', async () => {
+    const content = { type: 'text/javascript; charset=utf-8', body: 'go()' }
+    const kept = await pageShell(async () => ({ http: 200, content, cache: 'immutable' })).get('/pay/abc')
+    assert.equal(kept.headers['cache-control'], 'public, max-age=31536000, immutable')
+    const cookies = [{ name: 'lang', value: 'fr', path: '/' }]
+    const both = await pageShell(async () => ({ http: 200, content, cache: 'immutable', cookies })).get(
+      '/pay/x',
+    )
+    assert.equal(both.http, 500)
+    assert.equal(both.headers['cache-control'], 'no-store')
+    assert.equal(both.headers['set-cookie'], undefined)
+  })
+
+  it('may answer bytes, such as those of an image', async () => {
+    const body = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00])
+    const { shell } = pageShell(async () => ({ http: 200, content: { type: 'image/png', body } }))
+    const { port } = await shell.listen('127.0.0.1', 0)
+    const answer = await fetch(`http://127.0.0.1:${port}/pay/logo`)
+    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), body)
+    assert.equal(answer.headers.get('content-type'), 'image/png')
+    await shell.stop()
+  })
+
+  it('answers HEAD like GET, without the body', async () => {
+    const answers: PageResponse[] = [
+      { http: 200, html: '<p>hello</p>', cookies: [{ name: 'lang', value: 'fr', path: '/' }] },
+      { http: 200, content: { type: 'image/png', body: Buffer.alloc(700) }, cache: 'immutable' },
+      { http: 303, redirectTo: 'https://shop.example/back' },
+    ]
+    for (const given of answers) {
+      const { shell } = pageShell(async () => given)
+      const got = await shell.inject({ method: 'GET', url: '/pay/abc' })
+      const head = await shell.inject({ method: 'HEAD', url: '/pay/abc' })
+      assert.deepEqual([head.http, head.body], [got.http, ''])
+      for (const name of ['content-length', 'content-type', 'cache-control', 'set-cookie', 'location'])
+        assert.deepEqual(head.headers[name], got.headers[name], name)
+    }
+  })
+
+  it('redirects with 303', async () => {
+    const { post } = pageShell(async () => ({
+      http: 200,
+      redirectTo: 'https://shop.example/back?reference=1',
+    }))
+    const answer = await post('/pay/abc', '', FORM)
+    assert.equal(answer.http, 303)
+    assert.equal(answer.headers.location, 'https://shop.example/back?reference=1')
+  })
+
+  it('may answer a script or a JSON status', async () => {
+    const content = { type: 'application/json', body: '{"status":"pending"}' }
+    const { get } = pageShell(async () => ({ http: 200, content, headers: { 'x-more': 'yes' } }))
+    const answer = await get('/pay/abc')
+    assert.match(String(answer.headers['content-type']), /^application\/json/)
+    assert.equal(answer.headers['x-more'], 'yes')
+  })
+
+  it('shows a refusal as a page with the same status, and no internals', async () => {
+    const refused = await pageShell(async () => {
+      throw new ApiError('payment_not_found', { message: 'No <b>payment</b>.' })
+    }).get('/pay/abc')
+    assert.equal(refused.http, 404)
+    assert.match(String(refused.headers['content-type']), /^text\/html/)
+    assert.match(refused.body, /No &lt;b&gt;payment/)
+    assert.match(refused.body, new RegExp(String(refused.headers['x-request-id'])))
+    const failed = await pageShell(async () => {
+      throw new Error('secret')
+    }).get('/pay/abc')
+    assert.equal(failed.http, 500)
+    assert.doesNotMatch(failed.body, /secret/)
+  })
+
+  it('F-64: refuses control characters, bad encoding and large forms with a page', async () => {
+    const { get, post } = pageShell(async () => ({ http: 200, html: '' }))
+    for (const answer of [
+      await get('/pay/a%00b'),
+      await get('/pay/abc?x=%00'),
+      await get('/pay/abc?x=%zz'),
+      await post('/pay/abc', 'name=%00', FORM),
+    ]) {
+      assert.equal(answer.http, 400)
+      assert.match(String(answer.headers['content-type']), /^text\/html/)
+    }
+    const large = await post('/pay/abc', `name=${'x'.repeat(16_384)}`, FORM)
+    assert.equal(large.http, 413)
+    assert.match(large.body, /16 KB/)
+    assert.equal((await post('/pay/abc', '{}')).http, 415)
+  })
+})

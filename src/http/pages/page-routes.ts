@@ -1,0 +1,40 @@
+// Pages for people: forms in, HTML or a redirect out. What is refused becomes a page as well: see error-pages.ts.
+
+import type { FastifyInstance } from 'fastify'
+import type { Random } from '../../kit/random.ts'
+import type { PageRoute } from '../../kit/route.ts'
+import { frameworkPath } from '../json-routes.ts'
+import type { RequestTracker } from '../request-context.ts'
+import { readPageRequest } from './page-input.ts'
+import { createNonce, type PageNeeds, sendPage } from './page-response.ts'
+
+interface Needs extends PageNeeds {
+  requestTracker: RequestTracker
+  random: Random
+}
+
+const FORM_LIMIT = 16_384
+
+export function registerPageRoutes(app: FastifyInstance, needs: Needs, routes: readonly PageRoute[]): void {
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: FORM_LIMIT },
+      (_request, body, done) => done(null, body),
+    )
+    for (const route of routes) {
+      scope.route({
+        method: route.method,
+        url: frameworkPath(route.path),
+        bodyLimit: FORM_LIMIT,
+        handler: (request, reply) =>
+          needs.requestTracker.run(request, reply, async () => {
+            const styleNonce = createNonce(needs.random)
+            const answer = await route.handle({ ...readPageRequest(request), styleNonce })
+            return sendPage(needs, reply, answer, styleNonce)
+          }),
+      })
+    }
+  })
+}

@@ -1,0 +1,115 @@
+// Who may come in: the key, its pace and its scope for merchants, the operator's token for operators. All of it happens
+// before a byte of the body is read.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError } from '../../core/errors.ts'
+import type { Scope } from '../../core/merchant.ts'
+import type { Caller, HttpShellOptions } from '../options.ts'
+import {
+  addressOwner,
+  createRateLimiter,
+  type RateLimit,
+  rateLimitHeader,
+  rateLimitPolicyHeader,
+} from './rate-limit.ts'
+import { createSharedRateLimiter } from './shared-rate-limit.ts'
+
+type Needs = Pick<
+  HttpShellOptions,
+  | 'authenticate'
+  | 'isWrongSecret'
+  | 'adminTokenMatches'
+  | 'metricsTokenMatches'
+  | 'rateLimit'
+  | 'syncRateLimits'
+  | 'clock'
+  | 'log'
+>
+
+export interface Authorization {
+  /** Leaves the merchant in the exchange. */
+  authorizeMerchant(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void>
+  authorizeOperator(request: FastifyRequest): void
+  /** Whoever may read the metrics: operators too. */
+  authorizeScraper(request: FastifyRequest): void
+  /** Nothing is shared with other processes any more. */
+  stop(): void
+}
+
+/** Twenty wrong secrets at once, then twenty a minute. */
+const WRONG_SECRET_LIMIT: RateLimit = { perSecond: 20 / 60, burst: 20 }
+
+export function createAuthorization(options: Needs): Authorization {
+  const { clock, log, syncRateLimits: sync } = options
+  const shared = sync && createSharedRateLimiter({ clock, log, sync })
+  const limiter = shared ?? createRateLimiter(clock)
+  const wrongSecrets = createRateLimiter(options.clock)
+  const isWrongSecret = options.isWrongSecret ?? ((apiError: ApiError) => apiError.code === 'invalid_api_key')
+
+  /**
+   * Only the wrong secret is slowed down, never a right one from the same address: behind a proxy many merchants share
+   * one, and a stranger's guesses must not lock them out. Secrets of 256 bits are safe by themselves; this keeps the
+   * noise down.
+   */
+  const limitWrongSecrets = (ip: string): void => {
+    const result = wrongSecrets.take(addressOwner(ip), WRONG_SECRET_LIMIT)
+    if (result.allowed) return
+    const message = 'Too many wrong keys from this address; wait as Retry-After says.'
+    throw new ApiError('rate_limited', { message, retryAfterSeconds: result.retryAfterSeconds })
+  }
+
+  const authenticate = async (request: FastifyRequest): Promise<Caller> => {
+    try {
+      // The header alone: a key in a URL ends up in logs and histories.
+      return await options.authenticate({ apiKey: headerText(request, 'x-api-key'), ip: request.ip })
+    } catch (error) {
+      if (error instanceof ApiError && isWrongSecret(error)) limitWrongSecrets(request.ip)
+      throw error
+    }
+  }
+
+  const enforceRateLimit = (reply: FastifyReply, caller: Caller): void => {
+    const limit = caller.rateLimit ?? options.rateLimit
+    if (!limit || limit.perSecond <= 0) return
+    const result = limiter.take(caller.keyId, limit)
+    reply
+      .header('ratelimit-policy', rateLimitPolicyHeader(limit))
+      .header('ratelimit', rateLimitHeader(result))
+    if (!result.allowed) throw new ApiError('rate_limited', { retryAfterSeconds: result.retryAfterSeconds })
+  }
+
+  const authorizeToken = (request: FastifyRequest, matches: (token: string) => boolean): void => {
+    const token = operatorToken(request)
+    if (token !== undefined && matches(token)) return
+    if (token !== undefined) limitWrongSecrets(request.ip)
+    throw new ApiError('invalid_admin_token')
+  }
+
+  return {
+    stop: () => shared?.stop(),
+    async authorizeMerchant(request, reply, scope) {
+      const caller = await authenticate(request)
+      request.requestContext.merchant = caller.merchant
+      request.requestContext.keyId = caller.keyId
+      enforceRateLimit(reply, caller)
+      if (!caller.scopes.includes('*') && !caller.scopes.includes(scope))
+        throw new ApiError('insufficient_scope', { message: `The API key lacks the scope ${scope}.` })
+    },
+    authorizeOperator: (request) => authorizeToken(request, options.adminTokenMatches),
+    authorizeScraper: (request) =>
+      authorizeToken(
+        request,
+        (token) => options.adminTokenMatches(token) || options.metricsTokenMatches?.(token) === true,
+      ),
+  }
+}
+
+function operatorToken(request: FastifyRequest): string | undefined {
+  const bearer = /^Bearer +(\S+)$/i.exec(headerText(request, 'authorization') ?? '')?.[1]
+  return bearer ?? headerText(request, 'x-admin-token')
+}
+
+export function headerText(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}

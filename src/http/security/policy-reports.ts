@@ -1,0 +1,83 @@
+// Browsers tell us here when a page did what its content security policy forbids: a mistake of ours, an extension of the
+// payer's, or somebody's script. A report holds addresses with access codes in them and anybody can send one, so the log
+// learns only which rule it was and whose origin was kept out, and of a flood only its beginning.
+
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../../kit/clock.ts'
+import type { Log } from '../../kit/log.ts'
+import { REPORTS_PATH } from './headers.ts'
+import { createRateLimiter, type RateLimit } from './rate-limit.ts'
+
+/** Browsers send a few reports together, each with the policy and the address in it: about 2 KB. */
+const REPORTS_LIMIT = 32_768
+
+/** Enough to learn what is wrong. */
+const LOG_LIMIT: RateLimit = { perSecond: 5 / 60, burst: 5 }
+
+export function registerPolicyReports(app: FastifyInstance, clock: Clock, log: Log): void {
+  const limiter = createRateLimiter(clock)
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: REPORTS_LIMIT }, (_request, body, done) =>
+      done(null, body),
+    )
+    scope.post(REPORTS_PATH, { bodyLimit: REPORTS_LIMIT }, async (request, reply) => {
+      for (const { directive, blocked } of violationsIn(request.body)) {
+        if (!limiter.take('reports', LOG_LIMIT).allowed) break
+        const reason = `${directive} kept out ${blocked}`
+        log.warn('a page broke its content security policy', { requestId: request.id, reason })
+      }
+      return reply.code(204).send()
+    })
+  })
+}
+
+interface Violation {
+  directive: string
+  blocked: string
+}
+
+/** Of both forms in which browsers report; nothing of what is neither. */
+function violationsIn(body: unknown): Violation[] {
+  const parsed = parseJson(body)
+  return [parsed].flat().flatMap((report) => {
+    if (!isRecord(report)) return []
+    const { type, body: modern, 'csp-report': old } = report
+    if (type === 'csp-violation' && isRecord(modern))
+      return violation(modern.effectiveDirective, modern.blockedURL)
+    if (!isRecord(old)) return []
+    return violation(old['effective-directive'] ?? old['violated-directive'], old['blocked-uri'])
+  })
+}
+
+function parseJson(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Words of the standard, such as script-src-elem, or inline where an address would stand. */
+const KEYWORD = /^[a-z-]{1,40}$/
+
+function violation(directive: unknown, blocked: unknown): Violation[] {
+  // Older browsers name the whole rule, such as script-src 'self'.
+  const [name = ''] = typeof directive === 'string' ? directive.split(' ') : []
+  return KEYWORD.test(name) ? [{ directive: name, blocked: originOf(blocked) }] : []
+}
+
+/** A host name has at most 253 characters; what is longer is no origin of anybody. */
+const MAX_ORIGIN_LENGTH = 280
+
+function originOf(blocked: unknown): string {
+  if (typeof blocked === 'string' && KEYWORD.test(blocked)) return blocked
+  if (typeof blocked !== 'string' || !URL.canParse(blocked)) return 'something unnamed'
+  const { origin, protocol } = new URL(blocked)
+  // An extension or a data address has no origin that could be named.
+  return origin === 'null' || origin.length > MAX_ORIGIN_LENGTH ? protocol : origin
+}

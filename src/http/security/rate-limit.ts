@@ -1,0 +1,126 @@
+// Token buckets, one per key or address, in memory: each process counts for itself, and shared-rate-limit.ts brings the buckets of
+// keys together. A bucket that is full again is forgotten, which changes nothing for its
+// owner and keeps the memory as small as the traffic of the last seconds.
+
+import type { Clock } from '../../kit/clock.ts'
+
+export interface RateLimit {
+  perSecond: number
+  burst: number
+}
+
+export interface RateLimitResult {
+  allowed: boolean
+  /** Whole requests left. */
+  remaining: number
+  /** Until the bucket is full again. */
+  resetSeconds: number
+  /** Until one more request is allowed; 0 when one is. */
+  retryAfterSeconds: number
+}
+
+export interface RateLimiter {
+  take(owner: string, limit: RateLimit): RateLimitResult
+  /** Sets what an owner has left at this moment, if the owner is known here; it may be less than nothing. */
+  correct(owner: string, tokens: number, atMs: number): void
+  /** How many owners are remembered. */
+  size(): number
+}
+
+interface Bucket {
+  tokens: number
+  updatedAtMs: number
+  limit: RateLimit
+}
+
+const SWEEP_EVERY_MS = 10_000
+
+/** About 10 MB. Beyond it the oldest bucket goes, so that a flood of addresses cannot fill the memory. */
+const MAX_BUCKETS = 100_000
+
+export function createRateLimiter(clock: Clock): RateLimiter {
+  const buckets = new Map<string, Bucket>()
+  let sweptAtMs = clock.now().getTime()
+
+  const bucketOf = (owner: string, limit: RateLimit, nowMs: number): Bucket => {
+    const existing = buckets.get(owner)
+    if (existing) {
+      refill(existing, limit, nowMs)
+      return existing
+    }
+    const created: Bucket = { tokens: limit.burst, updatedAtMs: nowMs, limit }
+    buckets.set(owner, created)
+    return created
+  }
+
+  const evict = (nowMs: number): void => {
+    if (nowMs - sweptAtMs >= SWEEP_EVERY_MS) {
+      sweptAtMs = nowMs
+      for (const [owner, bucket] of buckets) if (isFull(bucket, nowMs)) buckets.delete(owner)
+    }
+    const [oldest] = buckets.size > MAX_BUCKETS ? buckets.keys() : []
+    if (oldest !== undefined) buckets.delete(oldest)
+  }
+
+  return {
+    take(owner, limit) {
+      const nowMs = clock.now().getTime()
+      const bucket = bucketOf(owner, limit, nowMs)
+      const allowed = bucket.tokens >= 1
+      if (allowed) bucket.tokens -= 1
+      evict(nowMs)
+      return resultOf(bucket, allowed)
+    },
+    correct(owner, tokens, atMs) {
+      const bucket = buckets.get(owner)
+      if (bucket) Object.assign(bucket, { tokens, updatedAtMs: atMs })
+    },
+    size: () => buckets.size,
+  }
+}
+
+function refill(bucket: Bucket, limit: RateLimit, nowMs: number): void {
+  bucket.limit = limit
+  bucket.tokens = tokensAt(bucket, nowMs)
+  bucket.updatedAtMs = nowMs
+}
+
+/** A clock that was set back adds nothing, and takes nothing either. */
+function tokensAt(bucket: Bucket, nowMs: number): number {
+  const elapsedMs = Math.max(0, nowMs - bucket.updatedAtMs)
+  return Math.min(bucket.limit.burst, bucket.tokens + (elapsedMs / 1000) * bucket.limit.perSecond)
+}
+
+const isFull = (bucket: Bucket, nowMs: number) => tokensAt(bucket, nowMs) >= bucket.limit.burst
+
+function resultOf({ tokens, limit }: Bucket, allowed: boolean): RateLimitResult {
+  return {
+    allowed,
+    remaining: Math.max(0, Math.floor(tokens)),
+    resetSeconds: Math.ceil((limit.burst - tokens) / limit.perSecond),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / limit.perSecond)),
+  }
+}
+
+/** The limit as the RateLimit-Policy header says it: a full bucket, and the seconds in which an empty one fills. */
+export function rateLimitPolicyHeader(limit: RateLimit): string {
+  return `"default";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.perSecond))}`
+}
+
+export function rateLimitHeader(result: RateLimitResult): string {
+  return `"default";r=${result.remaining};t=${result.resetSeconds}`
+}
+
+/** One owner per address; in IPv6 per /64, because a single machine usually has that many addresses. */
+export function addressOwner(ip: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
+  if (mapped) return mapped
+  if (!ip.includes(':')) return ip
+  const [head = '', tail] = (ip.split('%')[0] ?? '').split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
+  const network = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
+  return `${network.join(':')}::/64`
+}
