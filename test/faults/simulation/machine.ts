@@ -112,7 +112,7 @@ function compose(
     counters: createCounters(),
     promptKey: KEY,
     merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,
-    wakeRefunds: (ring) => wakeRefunds({ db, clock }, ring),
+    wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),
     settings: SETTINGS,
   }
   return overrides.app?.(app) ?? app

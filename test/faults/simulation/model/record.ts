@@ -31,10 +31,10 @@ function record(access: TableAccess, [json]: readonly unknown[]): Row[] {
     .filter((input) => claimReference(access, input))
   const customers = upsertCustomers(access, fresh)
   const recorded = fresh.map((input) => write(access, input, customers.get(customerKey(input)) as string))
-  const refused = (refusal: string) => (input: Row) => {
-    return { paymentId: input.payment_id, customerId: null, refusal }
+  const rejected = (rejection: string) => (input: Row) => {
+    return { paymentId: input.payment_id, customerId: null, rejection }
   }
-  return [...recorded, ...blocked.map(refused('blocked')), ...inactive.map(refused('inactive'))]
+  return [...recorded, ...blocked.map(rejected('blocked')), ...inactive.map(rejected('inactive'))]
 }
 
 const customerKey = (input: Row) => `${input.merchant_id}|${input.email_key}`
@@ -144,7 +144,7 @@ function write(access: TableAccess, input: Row, customerId: string): Row {
   const move = { merchant_id, payment_id, version: 1, to_status: status, reason, source, attempt_id, at }
   access.insert('moves', move)
   writeEvent(access, input, customerId)
-  return { paymentId: payment_id, customerId, refusal: null }
+  return { paymentId: payment_id, customerId, rejection: null }
 }
 
 function writeAttempt(access: TableAccess, input: Row): void {
@@ -184,7 +184,7 @@ const once = (db: Parameters<typeof findKey>[0]) =>
 
 export const RECORD_STATEMENTS = [
   // There is no standby here.
-  modelStatement('awaitStandby', awaitStandby, () => [{ place: null }]),
+  modelStatement('awaitStandby', awaitStandby, () => [{ lsn: null }]),
   modelStatement('recordPayments', (db) => recordPayments(db, []), record),
   modelStatement(
     'findReference',
