@@ -1,0 +1,318 @@
+// Every line that the service writes to its log: a stable key that operators alert on, the level, the message, the fields,
+// and what to do about it. docs/generated/logs.md is written from this table.
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+interface LogLineDefinition {
+  level: LogLevel
+  message: string
+  /** The fields that the line may carry; an error adds error, stack and sqlState. */
+  fields: string
+  /** What an operator does when the line appears. */
+  action: string
+}
+
+const NONE = 'Nothing.'
+const CASE = 'Open the case (`/admin/v1/cases`), look at the gateway, and resolve it.'
+const REPORT = 'An error of ours: report it with the stack.'
+
+const line = (level: LogLevel, message: string, fields: string, action: string): LogLineDefinition => ({
+  level,
+  message,
+  fields,
+  action,
+})
+
+const DEFINITIONS = {
+  'api_key.last_used_not_saved': line(
+    'warn',
+    'The last-used time of an API key was not saved.',
+    'merchantId, keyId, error',
+    'Check the database; the request itself was served.',
+  ),
+  'attempt.needs_review': line(
+    'error',
+    'An attempt needs manual review.',
+    'merchantId, paymentId, attemptId, gateway, reason',
+    CASE,
+  ),
+  'attempt.resolve_failed': line(
+    'error',
+    'The resolver failed on an attempt; its lease ends and it is claimed again.',
+    'attemptId, error',
+    REPORT,
+  ),
+  'checkout.expiry_failed': line(
+    'error',
+    'Expiring a checkout failed; it is claimed again.',
+    'paymentId, error',
+    REPORT,
+  ),
+  'checkout.gateway_failover': line(
+    'info',
+    'The next gateway takes the attempt, because this one provably began nothing.',
+    'merchantId, paymentId, gateway',
+    'If it happens often, check the health of the gateway.',
+  ),
+  'cluster.worker_exited': line(
+    'error',
+    'A worker process exited by itself; the primary starts another.',
+    'pid, reason',
+    'Read the lines before it. SIGKILL usually means that memory ran out.',
+  ),
+  'database.connection_lost': line(
+    'warn',
+    'An idle database connection was lost; the pool replaces it.',
+    'error',
+    'Check the network and the database when it repeats.',
+  ),
+  'database.migrated': line('info', 'Migrations were applied.', 'count', NONE),
+  'database.tenant_isolation_off': line(
+    'warn',
+    'Row-level security is not in force; queries still filter by merchant.',
+    'reason',
+    'Give the database role the rights that SECURITY.md names.',
+  ),
+  'dispute.unrecorded': line(
+    'error',
+    'The gateway reports a dispute that could not be recorded.',
+    'merchantId, paymentId, attemptId, gateway, outcome',
+    CASE,
+  ),
+  'duplicate_payment.disputed': line(
+    'error',
+    'The payer disputes a duplicate payment.',
+    'merchantId, paymentId, attemptId, gateway, reason',
+    CASE,
+  ),
+  'duplicate_payment.not_refundable': line(
+    'error',
+    'The gateway cannot refund a duplicate payment.',
+    'merchantId, paymentId, attemptId, gateway',
+    CASE,
+  ),
+  'duplicate_payment.refund_failed': line(
+    'error',
+    'The refund of a duplicate payment failed.',
+    'merchantId, paymentId, attemptId, refundId, gateway, status',
+    CASE,
+  ),
+  'duplicate_payment.refund_not_recorded': line(
+    'error',
+    'Recording the refund of a duplicate payment failed; it is claimed again.',
+    'attemptId, error',
+    REPORT,
+  ),
+  'gateway.account_unusable': line(
+    'error',
+    'A gateway account cannot be used with its stored credentials.',
+    'merchantId, gateway, error',
+    'Save the credentials again (`cowry gateways set`).',
+  ),
+  'gateway.credentials_revoked': line(
+    'info',
+    'Gateway credentials were revoked.',
+    'merchantId, gateway',
+    NONE,
+  ),
+  'gateway.credentials_saved': line(
+    'info',
+    'Gateway credentials were saved.',
+    'merchantId, gateway, outcome',
+    NONE,
+  ),
+  'gateway.status_check_failed': line(
+    'error',
+    'A status check at the gateway failed with an error of ours; the stored state is returned.',
+    'paymentId, gateway, error',
+    REPORT,
+  ),
+  'gateway_webhook.signature_invalid': line(
+    'warn',
+    'Webhooks with an invalid signature were rejected.',
+    'gateway, count',
+    'Compare the webhook secret with the one in the dashboard of the gateway.',
+  ),
+  'http.csp_violation': line(
+    'warn',
+    'A browser reported a violation of the content security policy.',
+    'requestId, reason',
+    'A browser extension is the usual cause; report it when it names a file of ours.',
+  ),
+  'http.error_page_failed': line('error', 'Rendering an error page failed.', 'requestId, error', REPORT),
+  'http.mounted_server_failed': line(
+    'error',
+    'The mounted sandbox provider failed on a request.',
+    'requestId, route, error',
+    REPORT,
+  ),
+  'http.rate_limit_sync_failed': line(
+    'warn',
+    'Rate-limit buckets were not synchronised with the database; this process uses its own.',
+    'error',
+    'Check the database.',
+  ),
+  'http.request': line(
+    'info',
+    'request',
+    'requestId, method, route, http, durationMs, merchantId, keyId, refusal',
+    NONE,
+  ),
+  'http.request_failed': line(
+    'error',
+    'A request failed with an error of ours.',
+    'requestId, route, error',
+    REPORT,
+  ),
+  'http.request_unavailable': line(
+    'warn',
+    'A request was answered 503: the database did not answer in time.',
+    'requestId, route, error',
+    'Check the load and the locks of the database.',
+  ),
+  'job.failed': line(
+    'error',
+    'A background job failed; it runs again at its next time.',
+    'job, error',
+    'Check the database; report it when the database is healthy.',
+  ),
+  'log.lines_dropped': line(
+    'warn',
+    'Log lines were dropped, because the reader of the log was too slow.',
+    'count',
+    'Check what reads the log.',
+  ),
+  'metrics.read_failed': line(
+    'warn',
+    'The gauges could not be read from the database.',
+    'error',
+    'Check the database.',
+  ),
+  'payment.moved': line(
+    'info',
+    'A payment moved to another state.',
+    'merchantId, paymentId, gateway, status, reason',
+    NONE,
+  ),
+  'payment.outcome_unknown': line(
+    'info',
+    'The outcome of an attempt is not known yet; the resolver polls the gateway.',
+    'merchantId, attemptId, gateway, outcome, reason',
+    'If it happens often, check the health of the gateway.',
+  ),
+  'postgres.exited': line(
+    'error',
+    'The private PostgreSQL exited by itself; the service stops.',
+    'reason',
+    'Read its log in the data folder (postgres.log), then start the service again.',
+  ),
+  'process.uncaught_exception': line(
+    'error',
+    'An exception was not caught; the process exits.',
+    'error',
+    REPORT,
+  ),
+  'process.unhandled_rejection': line(
+    'error',
+    'A rejection was not handled; the process exits.',
+    'error',
+    REPORT,
+  ),
+  'refund.completed': line(
+    'info',
+    'A refund reached its final state.',
+    'merchantId, paymentId, attemptId, refundId, gateway, status',
+    NONE,
+  ),
+  'refund.failed_late': line(
+    'error',
+    'The gateway reports a successful refund as failed.',
+    'merchantId, paymentId, refundId, gateway',
+    CASE,
+  ),
+  'refund.needs_review': line(
+    'error',
+    'A refund needs manual review.',
+    'merchantId, paymentId, refundId, gateway, outcome, reason',
+    CASE,
+  ),
+  'refund.pending': line(
+    'info',
+    'A refund is not final yet; it is polled again.',
+    'merchantId, paymentId, refundId, gateway, outcome, reason',
+    NONE,
+  ),
+  'refund.resolve_failed': line(
+    'error',
+    'Resolving a refund failed; its lease ends and it is claimed again.',
+    'refundId, error',
+    REPORT,
+  ),
+  'refund.submit_failed': line(
+    'error',
+    'Submitting a refund failed with an error of ours; the background job goes on with it.',
+    'refundId, error',
+    REPORT,
+  ),
+  'sandbox.poll_failed': line(
+    'warn',
+    'The sandbox could not read its due work.',
+    'gateway, error',
+    'Check the database.',
+  ),
+  'sandbox.webhook_dropped': line(
+    'warn',
+    'The sandbox dropped a webhook after its last retry.',
+    'gateway',
+    'Check that the service is reachable at its own address.',
+  ),
+  'sandbox.webhook_failed': line('error', 'The sandbox could not send a webhook.', 'gateway, error', REPORT),
+  'service.not_ready': line('warn', '/readyz answered 503.', 'error', 'Check the database.'),
+  'service.stop_failed': line('error', 'A step of the shutdown failed.', 'error', REPORT),
+  'trace.export_failed': line(
+    'warn',
+    'Spans could not be exported and were dropped.',
+    'count, reason',
+    'Check the address and the health of the collector.',
+  ),
+  'transfer.expiry_failed': line(
+    'error',
+    'Expiring a transfer failed; it is claimed again.',
+    'paymentId, error',
+    REPORT,
+  ),
+  'webhook.delivery_crashed': line(
+    'error',
+    'A delivery attempt failed with an error of ours; its lease ends and it is claimed again.',
+    'merchantId, endpointId, eventId, error',
+    REPORT,
+  ),
+  'webhook.delivery_dead_lettered': line(
+    'error',
+    'A delivery is dead-lettered: the process crashed at every attempt.',
+    'merchantId, endpointId, eventId',
+    'Replay the event (`/api/v1/events/{uuid}/replay`) once the cause is found.',
+  ),
+  'webhook.delivery_failed': line(
+    'debug',
+    'A delivery attempt failed; it is retried with backoff.',
+    'merchantId, endpointId, eventId, http, reason, durationMs',
+    NONE,
+  ),
+  'webhook.endpoint_disabled': line(
+    'warn',
+    'A webhook endpoint was disabled after failing for days, or because it answered 410.',
+    'merchantId, endpointId, reason',
+    'Ask the merchant to correct and enable it.',
+  ),
+  'webhook.endpoint_secret_unreadable': line(
+    'error',
+    'The signing secret of an endpoint cannot be decrypted.',
+    'merchantId, endpointId, eventId, error',
+    'Check COWRY_ENCRYPTION_KEYS, or have the merchant rotate the secret.',
+  ),
+} satisfies Record<string, LogLineDefinition>
+
+export type LogKey = keyof typeof DEFINITIONS
+
+export const LOG_LINES: Readonly<Record<LogKey, LogLineDefinition>> = DEFINITIONS

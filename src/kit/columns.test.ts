@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { column, columnTable, type RowOf } from './columns.ts'
+
+const TABLE = columnTable({
+  id: column<string>('uuid'),
+  amountMinor: column<bigint>('bigint'),
+  key: column<string | null>('text', 'gateway_key'),
+  createdAt: column<Date>('timestamptz'),
+})
+type Row = RowOf<typeof TABLE>
+
+describe('a column table', () => {
+  it('selects every column under its name in TypeScript', () => {
+    assert.equal(
+      TABLE.select('p'),
+      'p.id, p.amount_minor as "amountMinor", p.gateway_key as "key", p.created_at as "createdAt"',
+    )
+    assert.equal(TABLE.select('', ['id', 'amountMinor']), 'id, amount_minor as "amountMinor"')
+  })
+
+  it('lists the SQL names for an insert', () => {
+    assert.equal(TABLE.list(), 'id, amount_minor, gateway_key, created_at')
+    assert.equal(TABLE.list(['id', 'key'], 'i'), 'i.id, i.gateway_key')
+  })
+
+  it('lists names and types for jsonb_to_recordset', () => {
+    assert.equal(TABLE.recordset(['id', 'amountMinor']), 'id uuid, amount_minor bigint')
+  })
+
+  it('writes a bigint as text, because a JSON number would round it', () => {
+    const row: Partial<Row> = { id: 'a', amountMinor: 9_007_199_254_740_993n, key: null }
+    assert.deepEqual(TABLE.toRecord(row), { id: 'a', amount_minor: '9007199254740993', gateway_key: null })
+  })
+})

@@ -1,0 +1,77 @@
+// One table of columns per entity. The row type, the select list, the list for jsonb_to_recordset and the insert list all
+// follow from it, so that a new column is written once.
+
+type SqlType =
+  | 'text'
+  | 'uuid'
+  | 'integer'
+  | 'bigint'
+  | 'boolean'
+  | 'timestamptz'
+  | 'jsonb'
+  | 'bytea'
+  | 'text[]'
+
+export interface Column<Value> {
+  readonly type: SqlType
+  /** The name in SQL, where it is not the snake case of the name in TypeScript. */
+  readonly sqlName?: string
+  /** Only a type: the value that the driver returns. */
+  readonly value?: Value
+}
+
+type Columns = Readonly<Record<string, Column<unknown>>>
+
+/** A column by its SQL type, with the type of its values: `column<PaymentStatus>('text')`. */
+export function column<Value>(type: SqlType, sqlName?: string): Column<Value> {
+  return { type, ...(sqlName !== undefined && { sqlName }) }
+}
+
+/** The row that the select list returns. */
+export type RowOf<Table extends { columns: Columns }> = {
+  -readonly [Name in keyof Table['columns']]: Table['columns'][Name] extends Column<infer Value>
+    ? Value
+    : never
+}
+
+export interface ColumnTable<Table extends Columns> {
+  readonly columns: Table
+  /** `p.merchant_id as "merchantId", …`, of all columns or of those that are named. */
+  select(alias?: string, names?: readonly (keyof Table & string)[]): string
+  /** `merchant_id, id, …`, for an insert and for the select that feeds it. */
+  list(names?: readonly (keyof Table & string)[], alias?: string): string
+  /** `merchant_id uuid, id uuid, …`, for jsonb_to_recordset. */
+  recordset(names?: readonly (keyof Table & string)[]): string
+  /** The values of a row under their SQL names, ready for jsonb_to_recordset: JSON numbers would round a bigint. */
+  toRecord(row: Partial<RowOf<{ columns: Table }>>): Record<string, unknown>
+}
+
+export function columnTable<const Table extends Columns>(columns: Table): ColumnTable<Table> {
+  type Name = keyof Table & string
+  const all = Object.keys(columns) as Name[]
+  const sqlName = (name: Name) => columns[name]?.sqlName ?? snakeCase(name)
+  const qualified = (name: Name, alias: string) => (alias ? `${alias}.${sqlName(name)}` : sqlName(name))
+  return {
+    columns,
+    select: (alias = '', names = all) =>
+      names
+        .map((name) => {
+          const column = qualified(name, alias)
+          return sqlName(name) === name ? column : `${column} as "${name}"`
+        })
+        .join(', '),
+    list: (names = all, alias = '') => names.map((name) => qualified(name, alias)).join(', '),
+    recordset: (names = all) => names.map((name) => `${sqlName(name)} ${columns[name]?.type}`).join(', '),
+    toRecord: (row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [
+          sqlName(name as Name),
+          typeof value === 'bigint' ? String(value) : value,
+        ]),
+      ),
+  }
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
