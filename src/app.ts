@@ -131,7 +131,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
     for (const step of stops.splice(0).reverse()) {
-      await step().catch((error: unknown) => log.error('stopping failed', errorFields(error)))
+      await step().catch((error: unknown) => log.write('service.stop_failed', errorFields(error)))
     }
   }
   try {
@@ -170,7 +170,7 @@ async function openDatabase(
     stops.push(() => postgres.stop())
     url = postgres.url
   }
-  const onError = (error: Error) => log.warn('a database connection broke', errorFields(error))
+  const onError = (error: Error) => log.write('database.connection_lost', errorFields(error))
   const db = connectDb({
     url,
     poolSize: config.poolSize,
@@ -180,7 +180,7 @@ async function openDatabase(
   stops.push(() => db.close())
   await requireUsableServer(db, config.environment === 'production').catch(explainDatabase(config))
   const { applied } = await migrate(db)
-  if (applied.length > 0) log.info('migrations applied', { count: applied.length })
+  if (applied.length > 0) log.write('database.migrated', { count: applied.length })
   return db
 }
 
@@ -189,7 +189,7 @@ async function isolateTenants(db: ConnectedDb, log: Log): Promise<Db> {
   const gaps = await applyRowLevelSecurity(db)
   if (gaps.length === 0) return tenantScoped(db)
   const reason = gaps.map(({ what, why }) => `${what} ${why}`).join('; ')
-  log.warn('merchants are not walled off in the database: see SECURITY.md', { reason })
+  log.write('database.tenant_isolation_off', { reason })
   return db
 }
 
@@ -465,7 +465,7 @@ async function checkReadiness(db: Db, log: Log): Promise<{ ready: boolean; reaso
     await requireUsableServer(db, false)
     return { ready: true, reasons: [] }
   } catch (error) {
-    log.warn('not ready', errorFields(error))
+    log.write('service.not_ready', errorFields(error))
     return { ready: false, reasons: ['The database does not answer.'] }
   }
 }

@@ -135,7 +135,7 @@ function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): Worke
       const startedAt = clock.now().getTime()
       const { code, signal } = await handle.ended
       if (stopping.signal.aborted) return
-      log.error('a worker ended by itself', {
+      log.write('cluster.worker_exited', {
         pid: handle.worker.process.pid,
         reason: signal ?? `code ${code}`,
       })

@@ -70,7 +70,7 @@ function createInstanceMetrics(app: { db: Db; clock: Clock; log: Log }): () => P
     try {
       return describeInstance(await states.get(''), app.clock.now())
     } catch (error) {
-      app.log.warn('the state of the installation could not be read', errorFields(error))
+      app.log.write('metrics.read_failed', errorFields(error))
       return describeInstance(undefined, app.clock.now())
     }
   }

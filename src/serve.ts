@@ -4,6 +4,7 @@ import { type Role, type ServiceOptions, startService } from './app.ts'
 import { removeServerFile, writeServerFile } from './cli/server-file.ts'
 import { startCluster, WorkerNotStarted } from './cluster.ts'
 import type { Config } from './config.ts'
+import type { LogKey } from './core/log-lines.ts'
 import { createLog, errorFields, openLogOutput } from './kit/log.ts'
 import { openPrimaryChannel, type PrimaryChannel, type ServiceInfo } from './primary-channel.ts'
 
@@ -47,20 +48,20 @@ async function serveUntilEnd(
   const print = (line: string) => void process.stdout.write(`${line}\n`)
   const output = openLogOutput(process.stderr.fd)
   const log = createLog(config.logLevel, output)
-  output.onDropped((count) => log.warn('log lines were lost, because nobody took them', { count }))
+  output.onDropped((count) => log.write('log.lines_dropped', { count }))
   const ending = Promise.withResolvers<number>()
   let isEnding = false
   void ending.promise.then(() => {
     isEnding = true
   })
-  watchProcess(ending.resolve, (what, error) => log.error(what, errorFields(error)))
+  watchProcess(ending.resolve, (key, error) => log.write(key, errorFields(error)))
   const service = await start(config, options, primary, {
     role,
     log,
     onProgress: isQuiet ? () => undefined : print,
     onDatabaseExit: (reason) => {
       // A service manager may tell every process at once to end.
-      if (!isEnding) log.error('the private PostgreSQL ended by itself', { reason })
+      if (!isEnding) log.write('postgres.exited', { reason })
       ending.resolve(1)
     },
   })
@@ -107,7 +108,7 @@ async function announce(
   for (const line of lines) print(line)
 }
 
-function watchProcess(end: (code: number) => void, logFault: (what: string, error: unknown) => void): void {
+function watchProcess(end: (code: number) => void, logFault: (key: LogKey, error: unknown) => void): void {
   let canForceExit = false
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -119,12 +120,14 @@ function watchProcess(end: (code: number) => void, logFault: (what: string, erro
       end(0)
     })
   }
-  for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
-    process.on(fault, (error) => {
-      logFault(fault, error)
-      end(1)
-    })
-  }
+  process.on('uncaughtException', (error) => {
+    logFault('process.uncaught_exception', error)
+    end(1)
+  })
+  process.on('unhandledRejection', (error) => {
+    logFault('process.unhandled_rejection', error)
+    end(1)
+  })
 }
 
 function serviceInfo(role: Role, service: ServiceInfo) {

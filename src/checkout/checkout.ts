@@ -222,7 +222,7 @@ async function submitToCandidate(
   const isFree = applied.attempt.status === 'declined' && applied.payment.status === 'pending'
   if (!canFailOver || !isFree) return undefined
   const { merchantId, id: paymentId } = payment
-  app.log.info('another gateway takes over', { merchantId, paymentId, gateway: gateway.name })
+  app.log.write('checkout.gateway_failover', { merchantId, paymentId, gateway: gateway.name })
   return applied.payment
 }
 

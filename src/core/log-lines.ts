@@ -1,10 +1,10 @@
 // Every line that the service writes to its log: a stable key that operators alert on, the level, the message, the fields,
 // and what to do about it. docs/generated/logs.md is written from this table.
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type LineLevel = 'debug' | 'info' | 'warn' | 'error'
 
 interface LogLineDefinition {
-  level: LogLevel
+  level: LineLevel
   message: string
   /** The fields that the line may carry; an error adds error, stack and sqlState. */
   fields: string
@@ -16,7 +16,7 @@ const NONE = 'Nothing.'
 const CASE = 'Open the case (`/admin/v1/cases`), look at the gateway, and resolve it.'
 const REPORT = 'An error of ours: report it with the stack.'
 
-const line = (level: LogLevel, message: string, fields: string, action: string): LogLineDefinition => ({
+const line = (level: LineLevel, message: string, fields: string, action: string): LogLineDefinition => ({
   level,
   message,
   fields,
@@ -33,6 +33,12 @@ const DEFINITIONS = {
   'attempt.needs_review': line(
     'error',
     'An attempt needs manual review.',
+    'merchantId, paymentId, attemptId, gateway, reason',
+    CASE,
+  ),
+  'attempt.unexpected_payment': line(
+    'warn',
+    'A payer paid another amount, or paid twice; the money is kept apart.',
     'merchantId, paymentId, attemptId, gateway, reason',
     CASE,
   ),
@@ -155,7 +161,13 @@ const DEFINITIONS = {
   'http.request': line(
     'info',
     'request',
-    'requestId, method, route, http, durationMs, merchantId, keyId, refusal',
+    'requestId, method, route, http, durationMs, merchantId, keyId, errorCode',
+    NONE,
+  ),
+  'http.probe': line(
+    'debug',
+    'request of a probe, of the log reader or of a browser report',
+    'requestId, method, route, http, durationMs',
     NONE,
   ),
   'http.request_failed': line(
@@ -260,6 +272,13 @@ const DEFINITIONS = {
     'gateway, error',
     'Check the database.',
   ),
+  'sandbox.client_aborted': line(
+    'debug',
+    'A client hung up before the sandbox answered.',
+    'gateway, error',
+    NONE,
+  ),
+  'sandbox.request_failed': line('error', 'The sandbox failed on a request.', 'gateway, error', REPORT),
   'sandbox.webhook_dropped': line(
     'warn',
     'The sandbox dropped a webhook after its last retry.',

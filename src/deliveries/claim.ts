@@ -85,5 +85,5 @@ const EMPTY_CLAIM: ClaimResult = { claimed: [], deferred: 0, exhausted: [] }
 
 function reportDeadLetter(app: DeliveriesApp, delivery: ClaimResult['exhausted'][number]): void {
   app.counters.add('webhook_delivery_attempts', 'crashed')
-  app.log.error('a delivery broke off at every try and was given up', idsOf(delivery))
+  app.log.write('webhook.delivery_dead_lettered', idsOf(delivery))
 }

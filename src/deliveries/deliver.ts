@@ -30,7 +30,7 @@ export async function deliverInOrder(
     const current: ClaimedDelivery = delivery
     delivery = await deliver(app, current, slot, until).catch((error: unknown) => {
       // The lease runs out, and it is claimed again in its time: one that breaks us must not stop the others.
-      app.log.error('a delivery broke off', { ...idsOf(current), ...errorFields(error) })
+      app.log.write('webhook.delivery_crashed', { ...idsOf(current), ...errorFields(error) })
       return undefined
     })
   }
@@ -82,7 +82,7 @@ async function sendRequest(
     return { signature, answer }
   } catch (error) {
     if (!(error instanceof VaultError)) throw error
-    app.log.error('the secret of an endpoint does not open', { ...idsOf(delivery), ...errorFields(error) })
+    app.log.write('webhook.endpoint_secret_unreadable', { ...idsOf(delivery), ...errorFields(error) })
     const words = 'The secret of the endpoint could not be read. Rotate it.'
     return { signature: '', answer: { kind: 'failed', failure: 'closed', message: words, durationMs: 0 } }
   }
@@ -123,7 +123,12 @@ async function handleFailure(
 ): Promise<void> {
   const http = answer.kind === 'answered' ? answer.status : null
   const reason = answer.kind === 'failed' ? answer.failure : null
-  app.log.debug('a delivery failed', { ...idsOf(delivery), http, reason, durationMs: answer.durationMs })
+  app.log.write('webhook.delivery_failed', {
+    ...idsOf(delivery),
+    http,
+    reason,
+    durationMs: answer.durationMs,
+  })
   await disableIfFailing(app, delivery, outcome.kind === 'gone', at)
 }
 

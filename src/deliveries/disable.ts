@@ -39,5 +39,5 @@ export async function disableIfFailing(
     await recordEvents(app, tx, app.mode, [eventInput])
     return true
   })
-  if (disabled) app.log.warn('a webhook endpoint was disabled', { merchantId, endpointId, reason })
+  if (disabled) app.log.write('webhook.endpoint_disabled', { merchantId, endpointId, reason })
 }

@@ -192,7 +192,7 @@ export function logUnrecordedDisputes(
     if (references.has(reference)) continue
     const { merchantId, id: attemptId, gateway } = attempt
     const facts = { merchantId, paymentId: payment.id, attemptId, gateway, outcome: status }
-    app.log.error('a chargeback that is not in the books needs a person', facts)
+    app.log.write('dispute.unrecorded', facts)
   }
 }
 

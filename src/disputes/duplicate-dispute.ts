@@ -25,7 +25,7 @@ export async function recordDuplicateDisputes(
   if (!newCaseKind) return
   const { merchantId, paymentId, id: attemptId, gateway } = attempt
   const facts = { merchantId, paymentId, attemptId, gateway, reason: newCaseKind }
-  app.log.error('a chargeback about money that came twice needs a person', facts)
+  app.log.write('duplicate_payment.disputed', facts)
 }
 
 /** The kind of the case that is new, if one is. */

@@ -25,7 +25,7 @@ function rig() {
     gateways: fixedGateways([gateway('one'), gateway('other')]),
     counters,
     clock: { now: () => new Date(nowMs) },
-    log: { warn: (_message: string, fields: LogFields) => void logged.push(fields) },
+    log: { write: (_key: string, fields: LogFields) => void logged.push(fields) },
   } as unknown as PaymentsApp
   const [hook] = gatewayWebhookRoutes(app)
   return {

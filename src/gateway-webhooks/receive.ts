@@ -130,7 +130,7 @@ function createForgeryLogger(app: PaymentsApp): (gateway: string) => void {
     reports.set(gateway, report)
     report.unlogged += 1
     if (Math.abs(nowMs - report.loggedAtMs) < LOG_INTERVAL_MS) return
-    app.log.warn('webhooks were forged', { gateway, count: report.unlogged })
+    app.log.write('gateway_webhook.signature_invalid', { gateway, count: report.unlogged })
     report.loggedAtMs = nowMs
     report.unlogged = 0
   }

@@ -63,7 +63,7 @@ export async function saveAccount(
     })
   const account = await storeAccount(app, merchantId, name, trimmed)
   app.gateways.invalidate(merchantId)
-  app.log.info('gateway credentials saved', { merchantId, gateway: name, outcome: credentialCheck })
+  app.log.write('gateway.credentials_saved', { merchantId, gateway: name, outcome: credentialCheck })
   return { account, credentialCheck }
 }
 
@@ -101,7 +101,7 @@ export async function revokeAccount(app: AccountsApp, merchantId: string, name: 
   const revoked = await revokeLiveAccount(app.db, merchantId, name, app.clock.now())
   if (!revoked) throw new ApiError('gateway_account_not_found')
   app.gateways.invalidate(merchantId)
-  app.log.info('gateway credentials revoked', { merchantId, gateway: name })
+  app.log.write('gateway.credentials_revoked', { merchantId, gateway: name })
   return revoked
 }
 

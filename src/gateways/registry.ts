@@ -138,8 +138,7 @@ export function fixedGateways(list: readonly Gateway[]): Gateways {
     close: () => Promise.resolve(),
   }
   const accounts = { get: () => Promise.resolve([]), invalidate: () => undefined, size: 0 }
-  const silent = () => undefined
-  const log = { debug: silent, info: silent, warn: silent, error: silent }
+  const log = { write: () => undefined }
   return createRegistry({ log, routingRules: () => Promise.resolve([]) }, list, connections, accounts)
 }
 
@@ -165,7 +164,7 @@ function createRegistry(
     } catch (error) {
       // What one merchant's account cannot be opened with (a key that left the keyring) must not stop the others.
       const { merchantId, gateway } = row
-      log.error('a gateway account cannot be opened', { merchantId, gateway, ...errorFields(error) })
+      log.write('gateway.account_unusable', { merchantId, gateway, ...errorFields(error) })
       return undefined
     }
   }

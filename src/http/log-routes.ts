@@ -41,6 +41,7 @@ const LogsResponse = Type.Object({
       sequence: Type.Integer(),
       at: Timestamp,
       level: Enum(LINE_LEVELS),
+      key: Type.String(),
       message: Type.String(),
       fields: Metadata,
     }),

@@ -75,7 +75,7 @@ export async function answerClientError(
   socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${head.join('')}\r\n${answer.body}`, () =>
     socket.destroy(),
   )
-  parts.log.info('request', { requestId, http, reason: error.code })
+  parts.log.write('http.request', { requestId, http, reason: error.code })
 }
 
 interface ClientError {

@@ -67,7 +67,11 @@ export function registerMounts(
           try {
             mount(request.raw, reply.raw)
           } catch (error) {
-            log.error('mounted server failed', { requestId: request.id, route: url, ...errorFields(error) })
+            log.write('http.mounted_server_failed', {
+              requestId: request.id,
+              route: url,
+              ...errorFields(error),
+            })
             reply.raw.destroy()
           }
         },

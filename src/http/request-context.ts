@@ -154,7 +154,7 @@ function logRequest(
   const { merchant, keyId, errorCode } = request.requestContext
   // Probes and readers of the log come every second and say nothing; reports say it in a line of their own. Who tries a token
   // there is told of all the same.
-  const write = QUIET_ROUTES.has(route) && http !== 401 ? log.debug : log.info
+  const key = QUIET_ROUTES.has(route) && http !== 401 ? 'http.probe' : 'http.request'
   const identity = { merchantId: merchant?.id, keyId, errorCode }
-  write('request', { requestId: request.id, method, route, http, durationMs, ...identity })
+  log.write(key, { requestId: request.id, method, route, http, durationMs, ...identity })
 }

@@ -162,9 +162,9 @@ function toApiError(options: HttpShellOptions, error: unknown, request: FastifyR
     const { method, id: requestId } = request
     const where = { requestId, method, route: request.routeOptions.url }
     if (apiError.code === 'internal_error')
-      options.log.error('request failed', { ...where, ...errorFields(error) })
+      options.log.write('http.request_failed', { ...where, ...errorFields(error) })
     if (apiError.code === 'temporarily_unavailable')
-      options.log.warn('request not served', { ...where, ...errorFields(error) })
+      options.log.write('http.request_unavailable', { ...where, ...errorFields(error) })
   }
   return apiError
 }

@@ -23,12 +23,8 @@ function setup(jobs: Job[]) {
   }
   // The middle of the spread, so that a delay is what it says.
   const random: Random = { fraction: () => 0.5, bytes: (count) => new Uint8Array(count), uuid: () => '' }
-  const silent = () => undefined
   const log: Log = {
-    debug: silent,
-    info: silent,
-    warn: silent,
-    error: (message, fields) => void errors.push(`${message}: ${fields?.job}: ${fields?.error}`),
+    write: (key, fields) => void errors.push(`${key}: ${fields?.job}: ${fields?.error}`),
   }
   const runner = startJobs({ clock, random, log }, jobs)
   return {
@@ -98,7 +94,7 @@ describe('a job that works in bulk', () => {
     }
     const { runner, delays, errors, wake } = setup([{ name: 'bulk', intervalMs: INTERVAL_MS, run }])
     await settle()
-    assert.deepEqual(errors, ['job failed: bulk: no server'])
+    assert.deepEqual(errors, ['job.failed: bulk: no server'])
     assert.deepEqual(delays(), [2_000])
     await wake()
     assert.equal(runs, 2)
@@ -224,7 +220,7 @@ describe('a job that works in tasks', () => {
       { name: 'p', intervalMs: INTERVAL_MS, concurrency: 2, claim },
     ])
     await settle()
-    assert.deepEqual(errors, ['job failed: p: no server'])
+    assert.deepEqual(errors, ['job.failed: p: no server'])
     assert.deepEqual(delays(), [2_000])
     await wake()
     assert.ok(task.isStarted)

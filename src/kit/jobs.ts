@@ -111,7 +111,7 @@ async function runLogged<Result>(
     return await work()
   } catch (error) {
     app.counters?.add('job_failures', job.name)
-    app.log.error('job failed', { job: job.name, ...errorFields(error) })
+    app.log.write('job.failed', { job: job.name, ...errorFields(error) })
     return undefined
   }
 }

@@ -8,7 +8,7 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Statement, sql, type Tx } from './db.ts'
-import { type ListWindow, positionOf } from './list.ts'
+import { keysetPosition, type ListWindow } from './pagination.ts'
 
 export interface ListStatements<Row> {
   newest: Statement<Row>
@@ -118,7 +118,7 @@ export function readPage<Row>(
   return db.query(window.order === 'desc' ? newest : oldest, [
     ...periodValues(merchantId, window),
     ...values,
-    ...positionOf(window),
+    ...keysetPosition(window),
     window.limit + 1,
     window.offset,
   ])

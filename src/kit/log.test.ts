@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
-import { createLog } from './log.ts'
+import { createLog, type LogFields } from './log.ts'
 
-function logged(fields: Parameters<ReturnType<typeof createLog>['info']>[1]): Record<string, unknown> {
+function logged(fields: LogFields): Record<string, unknown> {
   const lines: string[] = []
-  createLog('info', { write: (line: string) => void lines.push(line) }).info('request', fields)
+  createLog('info', { write: (line: string) => void lines.push(line) }).write('http.request', fields)
   return JSON.parse(lines.join(''))
 }
 

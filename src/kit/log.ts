@@ -3,6 +3,7 @@
 
 import { type DestinationStream, pino } from 'pino'
 import { containsCardNumber } from '../core/card-number.ts'
+import { type LineLevel, LOG_LINES, type LogKey } from '../core/log-lines.ts'
 
 const FIELDS = [
   'requestId',
@@ -35,23 +36,23 @@ const FIELDS = [
 type LogField = (typeof FIELDS)[number]
 export type LogFields = Partial<Record<LogField, string | number | boolean | null | undefined>>
 
+/** Level and message of a line follow from its key (core/log-lines.ts). */
 export interface Log {
-  debug(message: string, fields?: LogFields): void
-  info(message: string, fields?: LogFields): void
-  warn(message: string, fields?: LogFields): void
-  error(message: string, fields?: LogFields): void
+  write(key: LogKey, fields?: LogFields): void
 }
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+export type LogLevel = LineLevel | 'silent'
 
 const ALLOWED: ReadonlySet<string> = new Set(FIELDS)
 
 export function createLog(level: LogLevel, destination: DestinationStream = pino.destination(2)): Log {
   const sink = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
-  const write = (at: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: LogFields) => {
-    sink[at](fields ? allowedFields(fields) : {}, message)
+  return {
+    write(key, fields = {}) {
+      const { level: at, message } = LOG_LINES[key]
+      sink[at]({ key, ...allowedFields(fields) }, message)
+    },
   }
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
 export interface LogOutput extends DestinationStream {

@@ -1,16 +1,16 @@
 // The last lines of the log of this process, in memory, so that an operator can look at them without a way to its files.
 // What the log may not hold cannot be read here either: a line is shown through the same allow-list.
 
+import { type LineLevel, LOG_LINES, type LogKey } from '../core/log-lines.ts'
 import type { Clock } from './clock.ts'
 import { allowedFields, type Log, type LogFields, type LogLevel } from './log.ts'
-
-export type LineLevel = Exclude<LogLevel, 'silent'>
 
 export interface LogLine {
   /** Grows by one with each line of the process. */
   sequence: number
   at: Date
   level: LineLevel
+  key: LogKey
   message: string
   fields: LogFields
 }
@@ -44,7 +44,7 @@ export interface ProcessLines {
 }
 
 export interface RecentLines {
-  add(level: LineLevel, message: string, fields?: LogFields): void
+  add(key: LogKey, fields?: LogFields): void
   /** Oldest first. */
   read(query: LineQuery): LogLine[]
   /** The sequences that are remembered. Nothing is when the oldest is behind the latest. */
@@ -62,9 +62,10 @@ export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLin
   const lines: LogLine[] = []
   let latest = 0
   return {
-    add(level, message, fields = {}) {
+    add(key, fields = {}) {
+      const { level, message } = LOG_LINES[key]
       latest += 1
-      lines.push({ sequence: latest, at: clock.now(), level, message, fields: truncateTexts(fields) })
+      lines.push({ sequence: latest, at: clock.now(), level, key, message, fields: truncateTexts(fields) })
       if (lines.length > maxLines) lines.shift()
     },
     read(query) {
@@ -118,9 +119,10 @@ function truncateTexts(fields: LogFields): LogFields {
 /** A log that is also remembered, from this level on. */
 export function withRecentLines(log: Log, recent: RecentLines, level: LogLevel): Log {
   const first = level === 'silent' ? LINE_LEVELS.length : LINE_LEVELS.indexOf(level)
-  const write = (at: LineLevel) => (message: string, fields?: LogFields) => {
-    if (LINE_LEVELS.indexOf(at) >= first) recent.add(at, message, fields)
-    log[at](message, fields)
+  return {
+    write(key, fields) {
+      if (LINE_LEVELS.indexOf(LOG_LINES[key].level) >= first) recent.add(key, fields)
+      log.write(key, fields)
+    },
   }
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }

@@ -51,7 +51,7 @@ export function createTraceExport({ http, clock, log }: Needs, target: TraceTarg
     if (answer.kind === 'answered' && answer.status < 300) return
     droppedCount += spans.length
     const reason = answer.kind === 'answered' ? `status ${answer.status}` : answer.code
-    log.warn('traces could not be sent', { count: spans.length, reason })
+    log.write('trace.export_failed', { count: spans.length, reason })
   }
 
   const run = async (): Promise<void> => {

@@ -155,6 +155,6 @@ function recordUse(app: Needs, cached: CachedKey): void {
   cached.isTouched = true
   const { merchant_id: merchantId, key_id: keyId } = cached.row
   touchKey(app.db, merchantId, keyId, { usedAt: now, unlessAfter: due }).catch((error: unknown) => {
-    app.log.warn('the time of use of a key was not written', { merchantId, keyId, ...errorFields(error) })
+    app.log.write('api_key.last_used_not_saved', { merchantId, keyId, ...errorFields(error) })
   })
 }

@@ -44,7 +44,7 @@ async function errorAt(
   apiKey: string,
   ms: number,
 ): Promise<string | undefined> {
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const log = { write() {} }
   const process = { ...app, clock: at(ms), log, keyCache: createKeyCache(app) }
   try {
     await authenticate(process, { apiKey, ip: '127.0.0.1' })

@@ -258,7 +258,7 @@ async function applyClose(
   })
   if (!closed) return undefined
   if (decision.attemptStatus !== 'declined') {
-    app.log.warn('an attempt needs a person', {
+    app.log.write('attempt.unexpected_payment', {
       merchantId: attempt.merchantId,
       paymentId: payment.id,
       attemptId: attempt.id,

@@ -135,7 +135,7 @@ export async function schedulePoll(
   if (current.attempt.dueAt === null) return
   const { merchantId, id: attemptId, gateway } = current.attempt
   const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
-  app.log.info('outcome not known yet', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
+  app.log.write('payment.outcome_unknown', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
   const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
   await rescheduleAttempt(app.db, current.attempt, nextPollAt(app, current, outcome, recovery), reference)
 }

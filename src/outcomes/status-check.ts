@@ -78,7 +78,7 @@ export async function verifyAttempt(
     return { ...(await applyOutcome(app, current, outcome, { source })), answered: isAnswer(outcome) }
   } catch (error) {
     // A connector that breaks is our own fault, not the caller's: they get what is stored.
-    app.log.error('asking the gateway failed', {
+    app.log.write('gateway.status_check_failed', {
       paymentId: payment.id,
       gateway: attempt.gateway,
       ...errorFields(error),

@@ -190,7 +190,7 @@ export async function expireTransfers(app: PaymentsApp): Promise<number> {
       expired += moved.transfer.status === 'expired' ? 1 : 0
     } catch (error) {
       // One that breaks us must not stop the others; it is tried again with the next.
-      app.log.error('expiring a transfer failed', { paymentId: id, ...errorFields(error) })
+      app.log.write('transfer.expiry_failed', { paymentId: id, ...errorFields(error) })
     }
   }
   return expired

@@ -94,7 +94,13 @@ export async function movePayment(
   const moved = tx ? (await applyMoves(tx, [input]))[0] === true : await app.writers.move(input)
   if (moved) {
     const { merchantId, id: paymentId, gateway } = to
-    app.log.info('payment moved', { merchantId, paymentId, gateway, status: to.status, reason: facts.source })
+    app.log.write('payment.moved', {
+      merchantId,
+      paymentId,
+      gateway,
+      status: to.status,
+      reason: facts.source,
+    })
   }
   return moved
 }

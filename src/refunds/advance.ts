@@ -37,7 +37,7 @@ export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(()
       await advanceRefund(app, refund, 'resolver')
     } catch (error) {
       // The lease runs out and it is claimed again: one that breaks us must not stop the others.
-      app.log.error('resolving a refund failed', { refundId: refund.id, ...errorFields(error) })
+      app.log.write('refund.resolve_failed', { refundId: refund.id, ...errorFields(error) })
     }
   })
 }
@@ -165,6 +165,6 @@ function logProgress(
   const outcome = typeof result === 'string' ? result : result.kind
   const facts = { merchantId, paymentId, refundId, gateway, outcome, reason: reason ?? undefined }
   const isNewReview = reason === 'requires_review' && refund.statusReason !== 'requires_review'
-  if (isNewReview) app.log.error('a refund needs a person', facts)
-  else app.log.info('a refund has not ended yet', facts)
+  if (isNewReview) app.log.write('refund.needs_review', facts)
+  else app.log.write('refund.pending', facts)
 }

@@ -102,6 +102,6 @@ function logCompletion(app: PaymentsApp, refund: RefundRow, source: Source): voi
   const { merchantId, paymentId, id: refundId, gateway, status, isDuplicate } = refund
   const facts = { merchantId, paymentId, refundId, gateway, status, reason: source }
   // The merchant hears of a refund that it asked for; of this one only the operator can take care.
-  if (isDuplicate && status === 'failed') app.log.error('money that came twice needs a person', facts)
-  else app.log.info('a refund has ended', facts)
+  if (isDuplicate && status === 'failed') app.log.write('duplicate_payment.refund_failed', facts)
+  else app.log.write('refund.completed', facts)
 }

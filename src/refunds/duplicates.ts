@@ -32,7 +32,10 @@ export async function refundDuplicates(app: PaymentsApp): Promise<number> {
       await refundDuplicate(app, duplicate)
     } catch (error) {
       // It is claimed again when the lease is over: one that breaks us must not stop the others.
-      app.log.error('refunding a duplicate failed', { attemptId: duplicate.attemptId, ...errorFields(error) })
+      app.log.write('duplicate_payment.refund_not_recorded', {
+        attemptId: duplicate.attemptId,
+        ...errorFields(error),
+      })
     }
   }
   return claimed.length
@@ -63,7 +66,7 @@ async function reportUnrefundable(
   })
   if (!isNew) return
   const facts = { merchantId, paymentId, attemptId, gateway }
-  app.log.error('money that came twice needs a person: its gateway cannot send it back', facts)
+  app.log.write('duplicate_payment.not_refundable', facts)
 }
 
 async function recordDuplicateRefund(

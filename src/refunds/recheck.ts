@@ -46,6 +46,6 @@ async function recordLateFailure(app: PaymentsApp, refund: RefundRow): Promise<R
     return row
   })
   const facts = { merchantId, paymentId, refundId, gateway, reason: 'failed_late' }
-  if (saved) app.log.error('a refund that was successful has failed, and needs a person', facts)
+  if (saved) app.log.write('refund.failed_late', facts)
   return saved ?? refund
 }

@@ -40,7 +40,7 @@ export async function requestRefund(
   await app.failpoints.hit('refund.after_record')
   const record = await advanceRefund(app, once.record, 'api').catch((error: unknown) => {
     // It is on disk, so it was asked for, and the background goes on: who hears of an error would ask a second time.
-    app.log.error('pursuing a refund failed', { refundId: once.record.id, ...errorFields(error) })
+    app.log.write('refund.submit_failed', { refundId: once.record.id, ...errorFields(error) })
     return once.record
   })
   return { record, replayed: false }

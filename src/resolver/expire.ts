@@ -28,7 +28,7 @@ async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<voi
     await app.failpoints.hit('expiry.after_claim')
     await expireCheckout(app, payment)
   } catch (error) {
-    app.log.error('expiring a checkout failed', { paymentId: payment.id, ...errorFields(error) })
+    app.log.write('checkout.expiry_failed', { paymentId: payment.id, ...errorFields(error) })
   }
 }
 

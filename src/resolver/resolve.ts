@@ -53,7 +53,7 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
     await resolveAttempt(app, { payment, attempt })
   } catch (error) {
     // The lease runs out and the attempt is claimed again: one that breaks us must not stop the others.
-    app.log.error('resolving an attempt failed', { attemptId: claimed.id, ...errorFields(error) })
+    app.log.write('attempt.resolve_failed', { attemptId: claimed.id, ...errorFields(error) })
   }
 }
 
@@ -150,5 +150,5 @@ async function markRequiresReview(app: PaymentsApp, { payment, attempt }: Paymen
     at: app.clock.now(),
   })
   const { merchantId, id: attemptId, gateway } = attempt
-  app.log.error('an attempt needs a person', { merchantId, paymentId: payment.id, attemptId, gateway })
+  app.log.write('attempt.needs_review', { merchantId, paymentId: payment.id, attemptId, gateway })
 }

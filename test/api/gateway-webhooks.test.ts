@@ -229,9 +229,11 @@ describe('a flood of forged webhooks (F-45)', () => {
     assert.deepEqual(await flood(500, () => `/hooks/paystack/${UNKNOWN_UUID}`), new Set([404]))
     // Once for the merchant and once for the unknown one, and again while the flood lasts.
     assert.ok(statements.length <= 9, `${statements.length} statements`)
-    const loggedLines = lines.slice(before).filter(({ msg }) => msg === 'webhooks were forged')
+    const loggedLines = lines.slice(before).filter(({ key }) => key === 'gateway_webhook.signature_invalid')
     assert.ok(loggedLines.length <= 3, `${loggedLines.length} lines`)
-    assert.ok(lines.some(({ msg, gateway }) => msg === 'webhooks were forged' && gateway === 'paystack'))
+    assert.ok(
+      lines.some(({ key, gateway }) => key === 'gateway_webhook.signature_invalid' && gateway === 'paystack'),
+    )
   })
 
   it('to addresses that nobody has shares its questions', async () => {

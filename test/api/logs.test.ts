@@ -85,6 +85,7 @@ describe('the log', () => {
     assert.ok(line)
     const { time, durationMs, level, ...rest } = line
     assert.deepEqual(rest, {
+      key: 'http.request',
       msg: 'request',
       requestId: 'request-of-the-log',
       method: 'GET',
@@ -180,7 +181,7 @@ describe('the log', () => {
     assert.ok(!answer.text.includes('broken') && !answer.text.includes(CANARY.reference))
     await service.db.script('alter table payments drop constraint broken')
     const { requestId } = answer.body.error
-    const found = logged().find((line) => line.msg === 'request failed')
+    const found = logged().find((line) => line.key === 'http.request_failed')
     assert.equal(found?.requestId, requestId)
     assert.match(String(found?.error), /violates check constraint "broken"/)
     assert.equal(found?.sqlState, '23514')
@@ -266,20 +267,21 @@ describe('the lines that a process remembers', () => {
   it('are read on from the last one that was seen, and never tell of the reading', async () => {
     const [known] = (await service.admin.get(PATH)).body.data.processes
     await anonymous.get('/nowhere', { 'x-request-id': 'remembered-request' })
-    const behind = () => service.admin.get(`${PATH}?after=${known.process}:${known.next}`)
+    const behind = () =>
+      service.admin.get(`${PATH}?after=${known.process}:${known.next}&requestId=remembered-request`)
     const { data } = (await eventually(behind, ({ body }) => body.data.lines.length > 0, 5_000)).body
     assert.deepEqual(
-      data.lines.map(({ process, sequence, level, message, fields }: Record<string, unknown>) => ({
+      data.lines.map(({ process, sequence, level, key, fields }: Record<string, unknown>) => ({
         isBehind: process === known.process && Number(sequence) > known.latest,
         level,
-        message,
+        key,
         fields: { ...(fields as object), durationMs: 0 },
       })),
       [
         {
           isBehind: true,
           level: 'info',
-          message: 'request',
+          key: 'http.request',
           fields: {
             requestId: 'remembered-request',
             method: 'GET',

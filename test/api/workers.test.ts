@@ -212,10 +212,10 @@ describe('two workers', () => {
       20_000,
     )
     assert.equal(workerPids().length, 2)
-    assert.match(service.errors(), /a worker ended by itself/)
+    assert.match(service.errors(), /cluster\.worker_exited/)
     const watched = await ask('/admin/v1/logs?level=error', { authorization: `Bearer ${ADMIN_TOKEN}` })
-    const messages = watched.body.data.lines.map(({ message }: { message: string }) => message)
-    assert.ok(messages.includes('a worker ended by itself'), 'also for whoever watches the log')
+    const keys = watched.body.data.lines.map(({ key }: { key: string }) => key)
+    assert.ok(keys.includes('cluster.worker_exited'), 'the operator reads it over the API too')
   })
 
   it('end what they have begun when they are told to end, and leave nobody behind', async () => {

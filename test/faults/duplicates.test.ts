@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { cancelAttempt, startAttempt } from '../../src/checkout/checkout.ts'
+import { LOG_LINES, type LogKey } from '../../src/core/log-lines.ts'
 import { money } from '../../src/core/money.ts'
 import { closeCase, listCases } from '../../src/disputes/cases.ts'
 import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts'
-import type { LogFields } from '../../src/kit/log.ts'
+import type { Log, LogFields } from '../../src/kit/log.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { listAttempts } from '../../src/payments/attempt-queries.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
@@ -23,10 +24,9 @@ const { clock, gateway, merchant } = rig
 const HOUR_MS = 3_600_000
 const PAID = money(10_000n, 'KES')
 
-const errors: { message: string; fields: LogFields }[] = []
-const log = {
-  ...rig.app.log,
-  error: (message: string, fields: LogFields = {}) => void errors.push({ message, fields }),
+const errors: { key: LogKey; fields: LogFields }[] = []
+const log: Log = {
+  write: (key, fields = {}) => void (LOG_LINES[key].level === 'error' && errors.push({ key, fields })),
 }
 const app = { ...rig.app, log }
 const other = { ...rig.anotherApp(), log }
@@ -107,8 +107,8 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
       clock.advance(2 * HOUR_MS)
     }
     assert.deepEqual(
-      errors.map(({ message }) => message),
-      ['money that came twice needs a person: its gateway cannot send it back'],
+      errors.map(({ key }) => key),
+      ['duplicate_payment.not_refundable'],
     )
     assert.deepEqual(await serializedOf(id), ['duplicate_not_refundable open'])
     gateway.refund = refund
@@ -157,8 +157,8 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
     await refundDuplicates(app)
     assert.deepEqual(await serializedOf(id), ['duplicate_refund_failed open'])
     assert.deepEqual(
-      errors.map(({ message }) => message),
-      ['money that came twice needs a person'],
+      errors.map(({ key }) => key),
+      ['duplicate_payment.refund_failed'],
     )
   })
 })
@@ -267,8 +267,8 @@ describe('a refund that fails after it was successful', () => {
     assert.deepEqual(await shown(id), [['successful', 'failed_late', null]])
     assert.deepEqual(await serializedOf(id), ['refund_failed_late open'])
     assert.deepEqual(
-      errors.map(({ message }) => message),
-      ['a refund that was successful has failed, and needs a person'],
+      errors.map(({ key }) => key),
+      ['refund.failed_late'],
     )
     const [late] = await casesOf(id)
     const before = await postingsOf(rig.db, id)

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { LOG_LINES, type LogKey } from '../../src/core/log-lines.ts'
 import { money } from '../../src/core/money.ts'
 import type { RefundOutcome, RefundRequest } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db.ts'
@@ -57,8 +58,10 @@ gateway.refund = (request) => answerFromScript('refund', refunds, request)
 gateway.verifyRefund = (request) => answerFromScript('verify', answers, request)
 const { recovery } = gateway
 
-const loggedErrors: { message: string; fields?: LogFields }[] = []
-const log: Log = { ...rig.app.log, error: (message, fields) => void loggedErrors.push({ message, fields }) }
+const loggedErrors: { key: LogKey; fields?: LogFields }[] = []
+const log: Log = {
+  write: (key, fields) => void (LOG_LINES[key].level === 'error' && loggedErrors.push({ key, fields })),
+}
 const app: PaymentsApp = { ...rig.app, log }
 
 const postponeAll = sql<unknown>`
@@ -120,8 +123,8 @@ describe('a refund of which nobody knows', () => {
     const waiting = await read(id)
     assert.deepEqual([waiting.status, waiting.statusReason], ['pending', 'requires_review'])
     assert.deepEqual(
-      loggedErrors.map(({ message }) => message),
-      ['a refund needs a person'],
+      loggedErrors.map(({ key }) => key),
+      ['refund.needs_review'],
     )
     assert.equal(callsTo('refund').length, 1)
     // The gateway finds it after all.
@@ -290,11 +293,11 @@ describe('money that came twice', () => {
     const { refund } = gateway
     delete gateway.refund
     await refundDuplicates(app)
-    assert.match(loggedErrors[0]?.message ?? '', /cannot send it back/)
+    assert.equal(loggedErrors[0]?.key, 'duplicate_payment.not_refundable')
     gateway.refund = refund
     clock.advance(2 * HOUR_MS)
     refunds.push(FAILED)
     assert.equal(await refundDuplicates(app), 1)
-    assert.equal(loggedErrors[1]?.message, 'money that came twice needs a person')
+    assert.equal(loggedErrors[1]?.key, 'duplicate_payment.refund_failed')
   })
 })

@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox'
 import { ApiError } from '../../src/core/errors.ts'
+import { LOG_LINES, type LogKey } from '../../src/core/log-lines.ts'
 import type {
   Caller,
   HttpShell,
@@ -16,8 +17,8 @@ import { systemRandom } from '../../src/kit/random.ts'
 import { created, ok, type Route, route } from '../../src/kit/route.ts'
 
 export interface LogLine extends LogFields {
-  level: 'debug' | 'info' | 'warn' | 'error'
-  message: string
+  level: string
+  key: LogKey
 }
 
 export interface FakeShell {
@@ -230,10 +231,9 @@ function manualClock(): Clock & { advance(ms: number): void } {
 }
 
 function recordingLog(lines: LogLine[]): Log {
-  const record = (level: LogLine['level']) => (message: string, fields?: LogFields) => {
-    lines.push({ level, message, ...fields })
+  return {
+    write: (key, fields) => void lines.push({ level: LOG_LINES[key].level, key, ...fields }),
   }
-  return { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') }
 }
 
 /** The answer's JSON, as loosely as a test reads it. */

@@ -1,7 +1,8 @@
 // cowry logs tail: the log of a running service, line by line, from wherever the operator is.
 
 import { type Command, Option } from 'commander'
-import { LINE_LEVELS, type LineLevel } from '../../kit/recent-lines.ts'
+import type { LineLevel } from '../../core/log-lines.ts'
+import { LINE_LEVELS } from '../../kit/recent-lines.ts'
 import type { OperatorClient } from '../operator-client.ts'
 import { parseInteger } from '../options.ts'
 import { isTransient } from '../service-client.ts'

@@ -77,8 +77,8 @@ export function createSandboxProvider(options: SandboxProviderOptions): SandboxP
 
 function fail(log: Log, res: ServerResponse, error: unknown): void {
   // Who hung up while asking needs no answer, and did nothing wrong.
-  const write = res.destroyed ? log.debug : log.error
-  write('the sandbox could not answer', { gateway: 'sandbox', ...errorFields(error) })
+  const key = res.destroyed ? 'sandbox.client_aborted' : 'sandbox.request_failed'
+  log.write(key, { gateway: 'sandbox', ...errorFields(error) })
   if (res.headersSent) res.destroy()
   else res.writeHead(500).end()
 }
@@ -91,7 +91,7 @@ async function sweep(app: ProviderNeeds, log: Log, stopped: AbortSignal): Promis
     try {
       await applyDuePlans(app)
     } catch (error) {
-      log.warn('the sandbox could not look for what is due', { gateway: 'sandbox', ...errorFields(error) })
+      log.write('sandbox.poll_failed', { gateway: 'sandbox', ...errorFields(error) })
     }
     await app.clock.sleep(SWEEP_MS, stopped)
   }

@@ -50,7 +50,7 @@ export function createWebhookSender(app: WebhookSenderNeeds): WebhookSender {
         createdAt: app.clock.now().toISOString(),
       }
       deliver(app, app.webhookUrl, JSON.stringify(webhook), afterMs, stopped.signal).catch((error: unknown) =>
-        app.log.error('the sandbox could not send a webhook', { gateway: 'sandbox', ...errorFields(error) }),
+        app.log.write('sandbox.webhook_failed', { gateway: 'sandbox', ...errorFields(error) }),
       )
     },
     stop: () => stopped.abort(),
@@ -81,7 +81,7 @@ async function deliver(
     })
     if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return
   }
-  app.log.warn('the sandbox gave up a webhook that nobody took', { gateway: 'sandbox' })
+  app.log.write('sandbox.webhook_dropped', { gateway: 'sandbox' })
 }
 
 export function sign(secret: string, at: Date, body: string | Buffer): string {

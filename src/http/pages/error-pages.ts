@@ -98,7 +98,7 @@ async function renderWithFallback<Result>(
   try {
     if (needs.errorPage) return await use({ ...needs.errorPage(input), http })
   } catch (error) {
-    needs.log.error('the error page failed', { requestId, ...errorFields(error) })
+    needs.log.write('http.error_page_failed', { requestId, ...errorFields(error) })
   }
   return use(fallbackErrorPage(input))
 }

@@ -25,7 +25,7 @@ export function registerPolicyReports(app: FastifyInstance, clock: Clock, log: L
       for (const { directive, blocked } of violationsIn(request.body)) {
         if (!limiter.take('reports', LOG_LIMIT).allowed) break
         const reason = `${directive} kept out ${blocked}`
-        log.warn('a page broke its content security policy', { requestId: request.id, reason })
+        log.write('http.csp_violation', { requestId: request.id, reason })
       }
       return reply.code(204).send()
     })

@@ -24,11 +24,10 @@ function setUp() {
       return { owner, tokens }
     })
   }
-  const silent = () => undefined
-  const warn = () => {
+  const write = () => {
     state.warnings += 1
   }
-  const log = { debug: silent, info: silent, warn, error: silent }
+  const log = { write }
   const limiter = () => createSharedRateLimiter({ clock, log, sync })
   /** Everybody tells what it has spent. */
   const syncAll = async () => {

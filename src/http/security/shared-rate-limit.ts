@@ -65,7 +65,7 @@ export function createSharedRateLimiter({ clock, log, sync }: Needs): SharedRate
         localBuckets.correct(owner, tokens - (unsynced.get(owner)?.spent ?? 0), at.getTime())
       return true
     } catch (error) {
-      log.warn('what keys have spent could not be shared', errorFields(error))
+      log.write('http.rate_limit_sync_failed', errorFields(error))
       for (const { owner, spent, perSecond, burst } of usages) recordSpent(owner, { perSecond, burst }, spent)
       return false
     }

@@ -1,6 +1,7 @@
 // A process of the service in the simulated world: the real code, composed as src/app.ts composes it, over ports of this
 // world. It can be killed at any moment and started anew, or stopped for a while without noticing.
 
+import { LOG_LINES } from '../../../src/core/log-lines.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
 import { gatewayWebhookRoutes } from '../../../src/gateway-webhooks/receive.ts'
 import type { Gateway } from '../../../src/gateways/gateway.ts'
@@ -10,7 +11,7 @@ import { createCounters } from '../../../src/kit/counters.ts'
 import { createSigner } from '../../../src/kit/crypto.ts'
 import type { Db } from '../../../src/kit/db.ts'
 import { type Job, startJobs } from '../../../src/kit/jobs.ts'
-import type { Log, LogFields } from '../../../src/kit/log.ts'
+import type { Log } from '../../../src/kit/log.ts'
 import type { GatewayWebhookRoute } from '../../../src/kit/route.ts'
 import { ledgerJobs } from '../../../src/ledger/jobs.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
@@ -144,10 +145,11 @@ function startBackgroundJobs({ sim, jobTimer, overrides }: MachineOptions, machi
 const EXPECTED_ERRORS = /^the database did not answer/
 
 function logOf(sim: Sim, host: Host): Log {
-  const silent = () => undefined
-  const error = (message: string, fields: LogFields = {}) => {
-    if (fields.error === undefined || EXPECTED_ERRORS.test(String(fields.error))) return
-    sim.reportViolation(`${host.name} says: ${message}: ${fields.error} ${fields.stack ?? ''}`)
+  return {
+    write(key, fields = {}) {
+      if (LOG_LINES[key].level !== 'error') return
+      if (fields.error === undefined || EXPECTED_ERRORS.test(String(fields.error))) return
+      sim.reportViolation(`${host.name} says: ${key}: ${fields.error} ${fields.stack ?? ''}`)
+    },
   }
-  return { debug: silent, info: silent, warn: silent, error }
 }
