@@ -76,9 +76,9 @@ export const DELIVERY_EXAMPLE = {
   status: 'pending',
   reason: null,
   message: null,
-  nextTryAt: '2026-03-14T09:26:59.020Z',
+  nextAttemptAt: '2026-03-14T09:26:59.020Z',
   deliveredAt: null,
-  tries: [
+  attempts: [
     {
       at: '2026-03-14T09:26:53.701Z',
       request: {
@@ -93,7 +93,7 @@ export const DELIVERY_EXAMPLE = {
       },
       http: 503,
       error: null,
-      answer: 'Service Unavailable',
+      responseBody: 'Service Unavailable',
       durationMs: 118,
     },
   ],

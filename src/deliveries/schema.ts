@@ -145,7 +145,7 @@ const DeliveryAttemptRecord = Type.Object({
   }),
   http: Nullable(Type.Integer({ description: 'The status that was answered; null when no answer came.' })),
   error: Nullable(Type.String({ description: 'Why no answer came.' })),
-  answer: Nullable(Type.String({ description: 'The first 200 characters of what was answered.' })),
+  responseBody: Nullable(Type.String({ description: 'The first 200 characters of what was answered.' })),
   durationMs: Type.Integer(),
 })
 
@@ -155,9 +155,9 @@ export const DeliveryRecord = Type.Object({
   status: Enum(DELIVERY_STATUSES),
   reason: Nullable(Enum(DEAD_REASON_NAMES, { description: 'Why it was given up.' })),
   message: Nullable(Type.String({ description: 'The reason in words.' })),
-  nextTryAt: Nullable(time('Null while a try is under way, and when none will be made.')),
+  nextAttemptAt: Nullable(time('Null while a try is under way, and when none will be made.')),
   deliveredAt: Nullable(Timestamp),
-  tries: Type.Array(DeliveryAttemptRecord, { description: 'The latest 20, oldest first.' }),
+  attempts: Type.Array(DeliveryAttemptRecord, { description: 'The latest 20, oldest first.' }),
 })
 
 export function toDelivery(eventId: string, row: DeliveryRow): Static<typeof DeliveryRecord> {
@@ -168,9 +168,9 @@ export function toDelivery(eventId: string, row: DeliveryRow): Static<typeof Del
     status,
     reason,
     message: reason && DEAD_REASONS[reason],
-    nextTryAt: row.nextAttemptAt?.toISOString() ?? null,
+    nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
     deliveredAt: status === 'delivered' ? (finishedAt?.toISOString() ?? null) : null,
-    tries: row.attempts.map((one) => toDeliveryAttempt(eventId, one)),
+    attempts: row.attempts.map((one) => toDeliveryAttempt(eventId, one)),
   }
 }
 
@@ -183,7 +183,7 @@ function toDeliveryAttempt(
     request: { url, headers: deliveryHeaders(eventId, startedAt, signature) },
     http: response.httpStatus,
     error: response.error,
-    answer: response.responseBody,
+    responseBody: response.responseBody,
     durationMs: response.durationMs,
   }
 }

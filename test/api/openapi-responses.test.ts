@@ -254,7 +254,7 @@ describe('real answers are as the document says', () => {
     await ask(`POST ${ENDPOINT}/rotate-secret`, { api: own, path, body: {} })
     const { id } = (await ask(`POST ${ENDPOINT}/test`, { api: own, path })).body.data
     const deliveries = () => ask('GET /api/v1/events/{uuid}/deliveries', { api: own, path: id })
-    await eventually(deliveries, ({ body }) => body.data[0].tries.length > 0, 10_000)
+    await eventually(deliveries, ({ body }) => body.data[0].attempts.length > 0, 10_000)
     await ask('GET /api/v1/events', { api: own, query: 'type=payment.successful&limit=1' })
     await ask('GET /api/v1/events/{uuid}', { api: own, path: id })
     await ask('POST /api/v1/events/{uuid}/replay', { api: own, path: id, body: { endpoint: path } })

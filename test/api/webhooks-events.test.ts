@@ -181,14 +181,14 @@ describe('the deliveries of an event', () => {
   it('tell each try: what was sent, what came back, how long it took', async () => {
     const delivery = only(await ended(shop.api, success))
     assertKeys(delivery, [
-      ...['endpoint', 'url', 'status', 'reason', 'message', 'nextTryAt', 'deliveredAt', 'tries'],
+      ...['endpoint', 'url', 'status', 'reason', 'message', 'nextAttemptAt', 'deliveredAt', 'attempts'],
     ])
     assert.deepEqual(
-      [delivery.endpoint, delivery.url, delivery.status, delivery.reason, delivery.nextTryAt],
+      [delivery.endpoint, delivery.url, delivery.status, delivery.reason, delivery.nextAttemptAt],
       [endpoint.uuid, consumer.url, 'delivered', null, null],
     )
-    const one = only(delivery.tries)
-    assert.deepEqual([one.http, one.error, one.answer], [204, null, ''])
+    const one = only(delivery.attempts)
+    assert.deepEqual([one.http, one.error, one.responseBody], [204, null, ''])
     assert.ok(one.durationMs >= 0)
     const received = consumer.received.find(({ event }) => event.id === success)
     assert.ok(received && verifies(received, endpoint.secret))
@@ -209,13 +209,13 @@ describe('the deliveries of an event', () => {
     const test = await api.post(`${ENDPOINTS}/${uuid}/test`, {})
     const tried = await eventually(
       () => deliveriesOf(api, test.body.data.id),
-      ([one]) => one !== undefined && one.tries.length > 0,
+      ([one]) => one !== undefined && one.attempts.length > 0,
       10_000,
     )
     const delivery = only(tried)
     assert.equal(delivery.status, 'pending')
-    assert.match(delivery.nextTryAt ?? '', ISO_TIME)
-    const one = only(delivery.tries)
+    assert.match(delivery.nextAttemptAt ?? '', ISO_TIME)
+    const one = only(delivery.attempts)
     assert.equal(one.http, null)
     assert.match(one.error ?? '', /connection/)
     await setEnabled(api, uuid, false)
@@ -271,7 +271,7 @@ describe('a replay', () => {
     assert.deepEqual(again.body.data, one.body.data)
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
     const delivery = only(await ended(shop.api, success))
-    assert.equal(delivery.tries.length, before + 1)
+    assert.equal(delivery.attempts.length, before + 1)
     assert.equal(new Set(receivedOf(success).map(({ body }) => body)).size, 1)
   })
 

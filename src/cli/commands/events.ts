@@ -143,28 +143,29 @@ interface Delivery {
   url: string
   status: string
   message: string | null
-  nextTryAt: string | null
-  tries: {
+  nextAttemptAt: string | null
+  attempts: {
     at: string
     http: number | null
     error: string | null
-    answer: string | null
+    responseBody: string | null
     durationMs: number
   }[]
 }
 
 function renderDeliveries(deliveries: Delivery[]): string {
   if (deliveries.length === 0) return 'No endpoint wanted it.\n'
-  const rows = deliveries.map(({ url, status, tries, nextTryAt, message }) => [
-    ...[url, status, tries.length, nextTryAt, message],
+  const rows = deliveries.map(({ url, status, attempts, nextAttemptAt, message }) => [
+    ...[url, status, attempts.length, nextAttemptAt, message],
   ])
   const overview = renderTable(['ENDPOINT', 'STATUS', 'ATTEMPTS', 'NEXT ATTEMPT', 'REASON'], rows)
-  return [overview, ...deliveries.filter(({ tries }) => tries.length > 0).map(renderAttempts)].join('\n')
+  const attempted = deliveries.filter(({ attempts }) => attempts.length > 0)
+  return [overview, ...attempted.map(renderAttempts)].join('\n')
 }
 
-function renderAttempts({ url, tries }: Delivery): string {
-  const rows = tries.map(({ at, http, error, answer, durationMs }) => [
-    ...[at, http ?? error, durationMs, answer && toOneLine(answer)],
+function renderAttempts({ url, attempts }: Delivery): string {
+  const rows = attempts.map(({ at, http, error, responseBody, durationMs }) => [
+    ...[at, http ?? error, durationMs, responseBody && toOneLine(responseBody)],
   ])
   return `${url}\n${renderTable(['ATTEMPTED AT', 'ANSWER', 'MS', 'BODY'], rows)}`
 }
