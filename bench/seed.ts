@@ -1,12 +1,13 @@
 // Fills an empty database with the population: merchants with a key each, customers, and a saved card of each customer.
 
 import { createHash } from 'node:crypto'
+import { formatApiKey, hashSecret } from '../src/api-keys/key-format.ts'
 import { searchTextOf } from '../src/core/search-text.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { createVault, type Vault } from '../src/kit/crypto.ts'
 import { type Db, sql } from '../src/kit/db.ts'
 import { systemRandom } from '../src/kit/random.ts'
-import { formatApiKey, hashSecret } from '../src/merchants/keys.ts'
+
 import {
   CURRENCY,
   CUSTOMERS,

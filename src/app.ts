@@ -1,6 +1,13 @@
 // The composition root: builds everything and registers every slice, by hand, in order.
 
 import { join } from 'node:path'
+import { authenticate, createKeyCache, isSecretGuess } from './api-keys/authenticate.ts'
+import { ensureDemoMerchant } from './api-keys/demo-merchant.ts'
+import { apiKeyJobs } from './api-keys/jobs.ts'
+import { operatorKeyRoutes } from './api-keys/operator-routes.ts'
+import { spendTokens } from './api-keys/rate-limit-queries.ts'
+import { apiKeyRoutes } from './api-keys/routes.ts'
+import type { SelfServiceKeysApp } from './api-keys/self-service.ts'
 import { catalogRoutes } from './catalog/routes.ts'
 import { chargeRoutes } from './charges/routes.ts'
 import { checkoutJobs } from './checkout/jobs.ts'
@@ -52,17 +59,10 @@ import type { LinksApp } from './links/app.ts'
 import { linkJobs } from './links/jobs.ts'
 import { linkRoutes } from './links/routes.ts'
 import { reserveSlot } from './links/slots.ts'
-import { ensureAdminToken, isAdminToken } from './merchants/admin-token.ts'
-import { apiKeyRoutes } from './merchants/api-key-routes.ts'
-import { authenticate, createKeyCache, isSecretGuess } from './merchants/authenticate.ts'
-import { merchantJobs } from './merchants/jobs.ts'
 import { createMerchantProfiles } from './merchants/profiles.ts'
-import { spendTokens } from './merchants/rate-limit-queries.ts'
 import { operatorRoutes } from './merchants/routes.ts'
 import { createRoutingRules } from './merchants/routing-rules-cache.ts'
-import { loadSecrets, requireKeyring } from './merchants/secrets.ts'
-import type { SelfServiceKeysApp } from './merchants/self-service-keys.ts'
-import { ensureDemoMerchant, requireMerchant } from './merchants/service.ts'
+import { requireMerchant } from './merchants/service.ts'
 import { createServiceMetrics, type ServiceMetrics } from './metrics.ts'
 import type { P2pApp } from './p2p/app.ts'
 import { createDirectGateways } from './p2p/gateway.ts'
@@ -85,6 +85,8 @@ import { refundRoutes } from './refunds/routes.ts'
 import { resolverJobs } from './resolver/jobs.ts'
 import { sandboxApiRoutes } from './sandbox-api/routes.ts'
 import type { SandboxApiApp } from './sandbox-api/service.ts'
+import { ensureAdminToken, isAdminToken } from './secrets/admin-token.ts'
+import { loadSecrets, requireKeyring } from './secrets/secrets.ts'
 import { explainDatabase, explainListen } from './start-advice.ts'
 import { startTracing, type Tracing } from './tracing.ts'
 import { walletRoutes } from './wallet/routes.ts'
@@ -387,6 +389,7 @@ async function composeShell(
   return createHttpShell({
     routes: merchantRoutes(app),
     operatorRoutes: [
+      ...operatorKeyRoutes(app),
       ...operatorRoutes(app, { checkInvariants: () => checkInvariants(db) }),
       ...gatewayRoutes({ ...app, publicUrl }),
       ...caseRoutes(app),
@@ -424,7 +427,7 @@ function backgroundJobs(
   { invariantCheckMinutes, idempotencyRetentionDays, deliveryRetentionDays }: Config,
 ): Job[] {
   return [
-    ...merchantJobs(app),
+    ...apiKeyJobs(app),
     ...paymentJobs(app, idempotencyRetentionDays),
     ...checkoutJobs(app),
     ...resolverJobs(app),

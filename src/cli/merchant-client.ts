@@ -3,7 +3,8 @@
 
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
-import { readDemoKey } from '../merchants/service.ts'
+import { readDemoKeyFile } from '../secrets/demo-key.ts'
+
 import { commandErrorOf, connectService, isLocal, type Method, type ServiceClient } from './service-client.ts'
 import { CommandError, type Envelope } from './terminal.ts'
 
@@ -48,7 +49,7 @@ function invalidKey(url: string, envelope?: Envelope): CommandError {
 }
 
 async function findDemoKey(config: ClientConfig, url: string): Promise<string> {
-  const key = isLocal(url) ? await readDemoKey(config.dataDir).catch(() => undefined) : undefined
+  const key = isLocal(url) ? await readDemoKeyFile(config.dataDir).catch(() => undefined) : undefined
   if (key) return key
   throw new CommandError(
     'no_merchant_key',

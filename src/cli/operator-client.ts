@@ -3,7 +3,8 @@
 
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
-import { readAdminToken } from '../merchants/admin-token.ts'
+import { readAdminToken } from '../secrets/admin-token.ts'
+
 import { commandErrorOf, connectService, isLocal, type Method } from './service-client.ts'
 import { CommandError, type Envelope } from './terminal.ts'
 

@@ -1,35 +1,18 @@
 // What operators do with merchants and keys, under /admin/v1. What a merchant does itself stands in api-key-routes.ts.
 
 import { type Static, Type } from 'typebox'
-import type { Clock } from '../kit/clock.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { serializeKey } from './key-view.ts'
-import {
-  CreatedKeyRecord,
-  CreateKeyBody,
-  CreateMerchantBody,
-  InvariantRecord,
-  KeyParams,
-  KeyRecord,
-  ListQuery,
-  MerchantRecord,
-  RotateKeyBody,
-  UpdateMerchantBody,
-} from './schema.ts'
+import { ListQuery } from './operator-list.ts'
+
+import { CreateMerchantBody, InvariantRecord, MerchantRecord, UpdateMerchantBody } from './schema.ts'
 import {
   activateMerchant,
-  type CreatedKey,
-  createKey,
   createMerchant,
-  listKeys,
   listMerchants,
   type ManagedMerchant,
-  type Needs,
-  requireKeyOwner,
+  type MerchantsApp,
   requireMerchant,
-  revokeKey,
-  rotateKey,
   suspendMerchant,
   updateMerchant,
 } from './service.ts'
@@ -38,13 +21,13 @@ type Invariant = Static<typeof InvariantRecord>
 
 /** The invariants are checked by another slice, which hands its function in. */
 export function operatorRoutes(
-  app: Needs,
+  app: MerchantsApp,
   { checkInvariants }: { checkInvariants: () => Promise<Invariant[]> },
 ): OperatorRoute[] {
-  return [...merchantRoutes(app), ...keyRoutes(app), invariantsRoute(checkInvariants)]
+  return [...merchantRoutes(app), invariantsRoute(checkInvariants)]
 }
 
-const merchantRoutes = (app: Needs): OperatorRoute[] => [
+const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants',
@@ -109,63 +92,6 @@ const merchantRoutes = (app: Needs): OperatorRoute[] => [
   }),
 ]
 
-const keyRoutes = (app: Needs): OperatorRoute[] => [
-  operatorRoute({
-    method: 'POST',
-    path: '/admin/v1/merchants/{uuid}/keys',
-    summary: 'Create an API key; it is shown in this answer only',
-    params: UuidParams,
-    body: CreateKeyBody,
-    response: { http: 201, data: CreatedKeyRecord },
-    errors: ['merchant_not_found', 'mode_mismatch'],
-    handle: async ({ params, body }) =>
-      created(KEY_CREATED_MESSAGE, serializeCreatedKey(await createKey(app, params.uuid, body), app.clock)),
-  }),
-  operatorRoute({
-    method: 'GET',
-    path: '/admin/v1/merchants/{uuid}/keys',
-    summary: 'List the API keys of a merchant, newest first',
-    params: UuidParams,
-    query: ListQuery,
-    response: { http: 200, data: KeyRecord, list: true },
-    errors: ['merchant_not_found'],
-    handle: async ({ params, query }) => {
-      const { items, meta } = await listKeys(app, params.uuid, query)
-      return listed(
-        'API keys.',
-        items.map((key) => serializeKey(key, app.clock)),
-        meta,
-      )
-    },
-  }),
-  operatorRoute({
-    method: 'POST',
-    path: '/admin/v1/keys/{keyId}/rotate',
-    summary: 'Replace an API key; the old one works until the overlap is over',
-    params: KeyParams,
-    body: RotateKeyBody,
-    response: { http: 201, data: CreatedKeyRecord },
-    errors: ['api_key_not_found', 'invalid_state'],
-    handle: async ({ params, body }) => {
-      const merchantId = await requireKeyOwner(app, params.keyId)
-      const fresh = await rotateKey(app, merchantId, params.keyId, body?.overlapHours)
-      return created(KEY_CREATED_MESSAGE, serializeCreatedKey(fresh, app.clock))
-    },
-  }),
-  operatorRoute({
-    method: 'POST',
-    path: '/admin/v1/keys/{keyId}/revoke',
-    summary: 'End an API key at once and for good',
-    params: KeyParams,
-    response: { http: 200, data: KeyRecord },
-    errors: ['api_key_not_found'],
-    handle: async ({ params }) => {
-      const merchantId = await requireKeyOwner(app, params.keyId)
-      return ok('API key revoked.', serializeKey(await revokeKey(app, merchantId, params.keyId), app.clock))
-    },
-  }),
-]
-
 const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorRoute =>
   operatorRoute({
     method: 'GET',
@@ -176,16 +102,9 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
     handle: async () => ok('Invariants.', await checkInvariants()),
   })
 
-const KEY_CREATED_MESSAGE = 'API key created. Store it now: it is not shown again.'
-
 const serializeMerchant = ({ id, ...merchant }: ManagedMerchant) => ({
   uuid: id,
   ...merchant,
   createdAt: merchant.createdAt.toISOString(),
   updatedAt: merchant.updatedAt.toISOString(),
-})
-
-const serializeCreatedKey = ({ key, apiKey }: CreatedKey, clock: Clock) => ({
-  ...serializeKey(key, clock),
-  apiKey,
 })

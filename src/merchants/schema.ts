@@ -3,26 +3,19 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { CURRENCY_CODES } from '../core/currency.ts'
 import { LANGUAGE_CODES } from '../core/languages.ts'
-import { type GrantedScope, SCOPES } from '../core/merchant.ts'
-import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
+
 import {
   CurrencyCode,
   CurrencyFilter,
   CurrencyInput,
   Enum,
   Nullable,
-  PAGE_QUERY,
   Timestamp,
   Uuid,
 } from '../kit/schema.ts'
 import { LOGO_MESSAGE } from './logo.ts'
 
-const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
-
-/** What a shop's server needs. Managing keys is left out: a leaked key should not be able to make others. */
-export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => scope !== 'keys:write')
-
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
+export const DisplayName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
 
 /** The languages of the payer's pages. */
 
@@ -36,7 +29,7 @@ const MAX_ORIGINS = 20
 
 /** What payers see of a merchant. Each can be cleared with null. */
 export const BRANDING = {
-  displayName: Clearable(Name, 'must be 1 to 100 characters, not only spaces; null shows the name.'),
+  displayName: Clearable(DisplayName, 'must be 1 to 100 characters, not only spaces; null shows the name.'),
   logo: Clearable(Type.String({ maxLength: LOGO_MAX_TEXT }), LOGO_MESSAGE),
   supportEmail: Clearable(
     Type.String({ maxLength: 254, format: 'email' }),
@@ -118,11 +111,6 @@ const SettingsRecord = Type.Object({
 })
 export type MerchantSettings = Static<typeof SettingsRecord>
 
-const RateLimit = Type.Object({
-  perSecond: Type.Integer({ minimum: 1, maximum: 100_000 }),
-  burst: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-})
-
 export const MerchantRecord = Type.Object({
   uuid: Uuid,
   name: Type.String(),
@@ -135,7 +123,7 @@ export const MerchantRecord = Type.Object({
 })
 
 export const CreateMerchantBody = Type.Object({
-  name: Name,
+  name: DisplayName,
   baseCurrency: Type.Optional(CurrencyInput),
   settings: Type.Optional(Nullable(SettingsInput)),
 })
@@ -146,78 +134,6 @@ export const UpdateMerchantBody = Type.Partial(
   Type.Object({ ...CreateMerchantBody.properties, baseCurrency: CurrencyFilter }),
 )
 export type UpdateMerchant = Static<typeof UpdateMerchantBody>
-
-export const KeyRecord = Type.Object({
-  keyId: Type.String(),
-  merchantUuid: Uuid,
-  name: Type.String(),
-  /** The beginning of the key, by which its owner recognises it. */
-  prefix: Type.String(),
-  mode: Enum(['test', 'live']),
-  scopes: Type.Array(Enum(GRANTED_SCOPES)),
-  allowedIps: Type.Array(Type.String()),
-  rateLimit: Nullable(RateLimit),
-  status: Enum(['active', 'expired', 'revoked']),
-  replacedBy: Nullable(Type.String()),
-  createdAt: Timestamp,
-  expiresAt: Nullable(Timestamp),
-  lastUsedAt: Nullable(Timestamp),
-  revokedAt: Nullable(Timestamp),
-})
-
-/** Only the answer to creating or rotating a key holds the key itself. */
-export const CreatedKeyRecord = Type.Object({ ...KeyRecord.properties, apiKey: Type.String() })
-
-export const CreateKeyBody = Type.Object({
-  name: Type.Optional(Name),
-  scopes: Type.Optional(Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length })),
-  expiresAt: Type.Optional(Timestamp),
-  allowedIps: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 100 })),
-  rateLimit: Type.Optional(RateLimit),
-})
-export type CreateKey = Static<typeof CreateKeyBody>
-
-/** What a merchant sees of its own keys. */
-export const SelfServiceKeyRecord = Type.Object({
-  ...Type.Omit(KeyRecord, ['merchantUuid']).properties,
-  /** Whether it is the key that asks. */
-  isCurrent: Type.Boolean(),
-})
-
-/** The key itself is null when an Idempotency-Key is sent again: it was shown once, and is not kept. */
-export const CreatedSelfServiceKeyRecord = Type.Object({
-  ...SelfServiceKeyRecord.properties,
-  apiKey: Nullable(Type.String()),
-})
-
-// A name and the scopes are wanted here: a key of which nobody says what it is for can do nothing.
-export const CreateSelfServiceKeyBody = Type.Object({
-  name: Name,
-  scopes: Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
-  expiresAt: Type.Optional(Timestamp),
-  allowedIps: CreateKeyBody.properties.allowedIps,
-})
-export type CreateSelfServiceKey = Static<typeof CreateSelfServiceKeyBody>
-
-export const RevokeSelfServiceKeyBody = Type.Object({
-  /** Without it a key does not end itself. */
-  confirmSelf: Type.Optional(Type.Boolean({ default: false })),
-})
-
-export const SelfServiceKeysQuery = Type.Object(PAGE_QUERY)
-
-export const RotateKeyBody = Type.Object({
-  /** How long the old key keeps working: up to a week. */
-  overlapHours: Type.Optional(Type.Number({ minimum: 0, maximum: 168, default: 24 })),
-})
-
-export const KeyParams = Type.Object({ keyId: Type.String({ pattern: '^[0-9A-Za-z]{1,40}$' }) })
-
-export const ListQuery = Type.Object({
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_CAP, default: 1 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
-})
-export type ListWindow = Static<typeof ListQuery>
 
 export const InvariantRecord = Type.Object({
   name: Type.String(),

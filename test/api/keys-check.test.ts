@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { formatApiKey } from '../../src/merchants/keys.ts'
+import { formatApiKey } from '../../src/api-keys/key-format.ts'
+
 import { assertErrorCode } from '../support/assertions.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import { formatApiKey } from '../../src/merchants/keys.ts'
+import { formatApiKey } from '../../src/api-keys/key-format.ts'
+
 import { assertApiError } from '../support/assertions.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { testService } from '../support/service.ts'

@@ -3,6 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { authenticate, createKeyCache } from '../../src/api-keys/authenticate.ts'
+import { operatorKeyRoutes } from '../../src/api-keys/operator-routes.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
 import { caseRoutes } from '../../src/disputes/routes.ts'
@@ -13,9 +15,8 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { createSigner } from '../../src/kit/crypto.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { ensureAdminToken, isAdminToken } from '../../src/merchants/admin-token.ts'
-import { authenticate, createKeyCache } from '../../src/merchants/authenticate.ts'
 import { operatorRoutes } from '../../src/merchants/routes.ts'
+import { ensureAdminToken, isAdminToken } from '../../src/secrets/admin-token.ts'
 import { testDatabase } from '../support/database.ts'
 
 /** The operators' half of the service on a port of its own, with a data folder as the command line finds it. */
@@ -36,6 +37,7 @@ async function startService(t: TestContext) {
     gatewayWebhookRoutes: [],
     mounts: {},
     operatorRoutes: [
+      ...operatorKeyRoutes(app),
       ...operatorRoutes(app, {
         checkInvariants: async () => [{ name: 'I1', violations: books.violations }],
       }),

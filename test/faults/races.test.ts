@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sign } from '../../src/gateways/sandbox/webhooks.ts'
-import { sandboxWebhookSecretOf } from '../../src/merchants/secrets.ts'
+import { sandboxWebhookSecretOf } from '../../src/secrets/secrets.ts'
+
 import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, SANDBOX_SECRET, startDeployment } from '../support/deployment.ts'

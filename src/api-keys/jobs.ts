@@ -6,7 +6,7 @@ import { purgeIdleBuckets } from './rate-limit-queries.ts'
 // The largest bucket with the slowest pace is full again after twelve days; most are after seconds.
 const IDLE_BUCKET_MS = 14 * 24 * 3_600_000
 
-export function merchantJobs(app: { db: Db; clock: Clock }): Job[] {
+export function apiKeyJobs(app: { db: Db; clock: Clock }): Job[] {
   return [
     {
       name: 'purge-rate-limit-buckets',

@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
+import { ensureDemoMerchant } from '../api-keys/demo-merchant.ts'
+import { createKey, listKeys, revokeKey } from '../api-keys/service.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createVault } from '../kit/crypto.ts'
 import { type Db, sql } from '../kit/db.ts'
 import { systemRandom } from '../kit/random.ts'
+import { listMerchants } from '../merchants/service.ts'
 import { ensureAdminToken, isAdminToken, readAdminToken } from './admin-token.ts'
 import { loadSecrets, requireKeyring } from './secrets.ts'
-import { createKey, ensureDemoMerchant, listKeys, listMerchants, revokeKey } from './service.ts'
 
 const random = systemRandom(systemClock)
 const STAGING = {

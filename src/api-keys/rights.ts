@@ -3,7 +3,7 @@
 
 import type { Issue } from '../core/errors.ts'
 import { isWithinBlocks } from './addresses.ts'
-import type { KeyRow } from './queries.ts'
+import type { KeyRow } from './api-key.ts'
 
 export type Rights = Pick<KeyRow, 'scopes' | 'allowed_ips' | 'expires_at' | 'rate_per_second' | 'rate_burst'>
 

@@ -4,7 +4,14 @@ import fc from 'fast-check'
 import { systemClock } from '../kit/clock.ts'
 import { systemRandom } from '../kit/random.ts'
 import { allowsAddress, buildAddressList, isAddressBlock, isWithinBlocks } from './addresses.ts'
-import { claimedMode, formatApiKey, generateApiKey, hashSecret, maskApiKey, parseApiKey } from './keys.ts'
+import {
+  claimedMode,
+  formatApiKey,
+  generateApiKey,
+  hashSecret,
+  maskApiKey,
+  parseApiKey,
+} from './key-format.ts'
 
 const random = systemRandom(systemClock)
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

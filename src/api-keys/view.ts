@@ -2,8 +2,9 @@
 
 import type { Static } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
-import { maskApiKey } from './keys.ts'
-import type { KeyRow } from './queries.ts'
+import type { KeyRow } from './api-key.ts'
+import { maskApiKey } from './key-format.ts'
+
 import type { KeyRecord, SelfServiceKeyRecord } from './schema.ts'
 
 export function serializeKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord> {

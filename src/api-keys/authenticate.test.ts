@@ -6,9 +6,11 @@ import { addMs, type Clock, systemClock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
 import { createLog } from '../kit/log.ts'
 import { systemRandom } from '../kit/random.ts'
+import { createMerchant, suspendMerchant } from '../merchants/service.ts'
 import { authenticate, createKeyCache, isSecretGuess } from './authenticate.ts'
-import { formatApiKey, generateApiKey, parseApiKey } from './keys.ts'
-import { createKey, createMerchant, listKeys, revokeKey, rotateKey, suspendMerchant } from './service.ts'
+import { formatApiKey, generateApiKey, parseApiKey } from './key-format.ts'
+
+import { createKey, listKeys, revokeKey, rotateKey } from './service.ts'
 
 const random = systemRandom(systemClock)
 const keyPepper = random.bytes(32)

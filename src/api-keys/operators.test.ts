@@ -3,27 +3,23 @@ import { describe, it, type TestContext } from 'node:test'
 import { Value } from 'typebox/value'
 import { testDatabase } from '../../test/support/database.ts'
 import { ApiError, type ApiErrorCode } from '../core/errors.ts'
-import type { Clock } from '../kit/clock.ts'
-import { addMs, systemClock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
-import { sql } from '../kit/db.ts'
+import { addMs, type Clock, systemClock } from '../kit/clock.ts'
+import { type Db, sql } from '../kit/db.ts'
 import { systemRandom } from '../kit/random.ts'
 import type { OperatorRoute } from '../kit/route.ts'
-import { authenticate, createKeyCache } from './authenticate.ts'
-import { parseApiKey } from './keys.ts'
-import { operatorRoutes } from './routes.ts'
+import { operatorRoutes } from '../merchants/routes.ts'
 import {
   activateMerchant,
-  createKey,
   createMerchant,
-  listKeys,
   listMerchants,
   requireMerchant,
-  revokeKey,
-  rotateKey,
   suspendMerchant,
   updateMerchant,
-} from './service.ts'
+} from '../merchants/service.ts'
+import { authenticate, createKeyCache } from './authenticate.ts'
+import { parseApiKey } from './key-format.ts'
+import { operatorKeyRoutes } from './operator-routes.ts'
+import { createKey, listKeys, revokeKey, rotateKey } from './service.ts'
 
 const random = systemRandom(systemClock)
 const NOW = new Date('2026-03-01T12:00:00.000Z')
@@ -208,7 +204,7 @@ describe('the routes of operators', () => {
   async function desk(t: TestContext) {
     const { app, merchant } = await createAdminApp(t)
     const checkInvariants = async () => [{ name: 'I1', violations: 0 }]
-    const routes = operatorRoutes(app, { checkInvariants })
+    const routes = [...operatorKeyRoutes(app), ...operatorRoutes(app, { checkInvariants })]
     const call = async (name: string, input: Partial<Parameters<OperatorRoute['handle']>[0]> = {}) => {
       const route = routes.find(
         ({ method, path }) => `${method} ${path}` === `${name.replace(' ', ' /admin/v1')}`,

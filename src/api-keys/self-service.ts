@@ -9,8 +9,8 @@ import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import { createIdempotently, type IdempotentResult, isReplay } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
-import { keyIdOfClaim } from './keys.ts'
-import type { KeyRow } from './queries.ts'
+import type { KeyRow } from './api-key.ts'
+import { keyIdOfClaim } from './key-format.ts'
 import { excessIssues, type Rights } from './rights.ts'
 import type { CreateSelfServiceKey } from './schema.ts'
 import {
@@ -20,10 +20,11 @@ import {
   listKeyPage,
   lockKeyForShare,
   lockKeysOfMerchant,
-} from './self-service-key-queries.ts'
-import { createKey, type Needs, revokeKey, rotateKey } from './service.ts'
+} from './self-service-queries.ts'
 
-export interface SelfServiceKeysApp extends Omit<Needs, 'db'> {
+import { type ApiKeysApp, createKey, revokeKey, rotateKey } from './service.ts'
+
+export interface SelfServiceKeysApp extends Omit<ApiKeysApp, 'db'> {
   db: Db
   cursors: Signer
 }

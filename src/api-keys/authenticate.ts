@@ -12,7 +12,8 @@ import { constantTimeEquals } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
 import { allowsAddress, buildAddressList } from './addresses.ts'
-import { claimedMode, hashSecret, parseApiKey } from './keys.ts'
+import { claimedMode, hashSecret, parseApiKey } from './key-format.ts'
+
 import { findKeyOwners, type KeyOwnerRow, touchKey } from './queries.ts'
 
 export interface Authenticated {

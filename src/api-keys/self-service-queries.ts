@@ -3,7 +3,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/pagination.ts'
-import { KEY_COLUMNS, type KeyRow } from './queries.ts'
+import { KEY_COLUMNS, type KeyRow } from './api-key.ts'
 
 // Not "for update": a row that refers to the merchant, such as a new payment, must not wait for this.
 const lockKeysStatement = sql<unknown>`

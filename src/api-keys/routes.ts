@@ -3,7 +3,6 @@
 import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE, REVOKED_KEY_EXAMPLE } from './examples.ts'
-import { serializeSelfServiceKey } from './key-view.ts'
 import {
   CreatedSelfServiceKeyRecord,
   CreateSelfServiceKeyBody,
@@ -22,7 +21,8 @@ import {
   revokeSelfServiceKey,
   rotateSelfServiceKey,
   type SelfServiceKeysApp,
-} from './self-service-keys.ts'
+} from './self-service.ts'
+import { serializeSelfServiceKey } from './view.ts'
 
 const PATH = '/api/v1/api-keys'
 const COMMON = { tag: 'API keys', scope: 'keys:write' } as const

@@ -1,0 +1,48 @@
+import { constantTimeEquals } from '../kit/crypto.ts'
+import type { Db } from '../kit/db.ts'
+import { createMerchant, type ManagedMerchant, requireMerchant } from '../merchants/service.ts'
+import { findDemoKey, saveDemoKey, writeDemoKeyFile } from '../secrets/demo-key.ts'
+import { hashSecret, parseApiKey } from './key-format.ts'
+import { findKeyOwner, type KeyOwnerRow, lockDemoMerchant } from './queries.ts'
+import { type ApiKeysApp, createKey } from './service.ts'
+
+export interface DemoMerchant {
+  merchant: ManagedMerchant
+  apiKey: string
+}
+
+/**
+ * The merchant with which staging can be tried at once. Its key is kept readable, in the database and in the data
+ * folder, and is made anew when it no longer works. Processes that start together take turns.
+ */
+export async function ensureDemoMerchant(
+  app: Omit<ApiKeysApp, 'db'> & { db: Db },
+  dataDir: string,
+): Promise<DemoMerchant> {
+  if (app.mode !== 'test') throw new Error('there is no demo merchant outside staging')
+  const demo = await app.db.transaction(async (tx) => {
+    await lockDemoMerchant(tx)
+    return findOrCreateDemo({ ...app, db: tx })
+  })
+  await writeDemoKeyFile(dataDir, demo.apiKey, app.random)
+  return demo
+}
+
+async function findOrCreateDemo(app: ApiKeysApp): Promise<DemoMerchant> {
+  const stored = (await findDemoKey(app.db)) ?? ''
+  const presented = parseApiKey(stored)
+  const key = presented && (await findKeyOwner(app.db, presented.id))
+  if (presented && key && isUsable(app, key, presented.secret))
+    return { merchant: await requireMerchant(app, key.merchant_id), apiKey: stored }
+  const merchant = key
+    ? await requireMerchant(app, key.merchant_id)
+    : await createMerchant(app, { name: 'Demo Shop' })
+  const { apiKey } = await createKey(app, merchant.id, { name: 'Demo key', scopes: ['*'] })
+  await saveDemoKey(app.db, apiKey)
+  return { merchant, apiKey }
+}
+
+function isUsable(app: ApiKeysApp, key: KeyOwnerRow, secret: string): boolean {
+  const matches = constantTimeEquals(hashSecret(app.keyPepper, secret), key.secret_hash)
+  return matches && !key.revoked_at && (!key.expires_at || key.expires_at > app.clock.now())
+}

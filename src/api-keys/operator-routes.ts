@@ -1,0 +1,79 @@
+import type { Clock } from '../kit/clock.ts'
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
+import { UuidParams } from '../kit/schema.ts'
+import { ListQuery } from '../merchants/operator-list.ts'
+import { CreatedKeyRecord, CreateKeyBody, KeyParams, KeyRecord, RotateKeyBody } from './schema.ts'
+import {
+  type ApiKeysApp,
+  type CreatedKey,
+  createKey,
+  listKeys,
+  requireKeyOwner,
+  revokeKey,
+  rotateKey,
+} from './service.ts'
+import { serializeKey } from './view.ts'
+
+export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/merchants/{uuid}/keys',
+    summary: 'Create an API key; it is shown in this answer only',
+    params: UuidParams,
+    body: CreateKeyBody,
+    response: { http: 201, data: CreatedKeyRecord },
+    errors: ['merchant_not_found', 'mode_mismatch'],
+    handle: async ({ params, body }) =>
+      created(KEY_CREATED_MESSAGE, serializeCreatedKey(await createKey(app, params.uuid, body), app.clock)),
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/admin/v1/merchants/{uuid}/keys',
+    summary: 'List the API keys of a merchant, newest first',
+    params: UuidParams,
+    query: ListQuery,
+    response: { http: 200, data: KeyRecord, list: true },
+    errors: ['merchant_not_found'],
+    handle: async ({ params, query }) => {
+      const { items, meta } = await listKeys(app, params.uuid, query)
+      return listed(
+        'API keys.',
+        items.map((key) => serializeKey(key, app.clock)),
+        meta,
+      )
+    },
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/keys/{keyId}/rotate',
+    summary: 'Replace an API key; the old one works until the overlap is over',
+    params: KeyParams,
+    body: RotateKeyBody,
+    response: { http: 201, data: CreatedKeyRecord },
+    errors: ['api_key_not_found', 'invalid_state'],
+    handle: async ({ params, body }) => {
+      const merchantId = await requireKeyOwner(app, params.keyId)
+      const fresh = await rotateKey(app, merchantId, params.keyId, body?.overlapHours)
+      return created(KEY_CREATED_MESSAGE, serializeCreatedKey(fresh, app.clock))
+    },
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/admin/v1/keys/{keyId}/revoke',
+    summary: 'End an API key at once and for good',
+    params: KeyParams,
+    response: { http: 200, data: KeyRecord },
+    errors: ['api_key_not_found'],
+    handle: async ({ params }) => {
+      const merchantId = await requireKeyOwner(app, params.keyId)
+      return ok('API key revoked.', serializeKey(await revokeKey(app, merchantId, params.keyId), app.clock))
+    },
+  }),
+]
+
+const KEY_CREATED_MESSAGE = 'API key created. Store it now: it is not shown again.'
+
+const serializeCreatedKey = ({ key, apiKey }: CreatedKey, clock: Clock) => ({
+  ...serializeKey(key, clock),
+  apiKey,
+})

@@ -1,0 +1,173 @@
+// Any constant will do, as long as every process uses the same.
+import { COUNT_CAP } from '../core/page.ts'
+import { sql, type Tx } from '../kit/db.ts'
+import { requireRow } from '../kit/rows.ts'
+import { KEY_COLUMNS, type KeyRow } from './api-key.ts'
+
+const lockDemoStatement = sql<unknown>`select pg_advisory_xact_lock(7061647)`
+
+/** Until the end of the transaction, no other process looks after the demo merchant. */
+export async function lockDemoMerchant(tx: Tx): Promise<void> {
+  await tx.query(lockDemoStatement)
+}
+
+const insertKeyStatement = sql<KeyRow>`
+insert into api_keys (merchant_id, key_id, secret_hash, mode, name, scopes, allowed_ips, rate_per_second, rate_burst,
+  created_at, expires_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+returning ${KEY_COLUMNS}`
+
+export type NewKeyRow = Omit<KeyRow, 'merchant_id' | 'last_used_at' | 'revoked_at' | 'replaced_by'> & {
+  secret_hash: Buffer
+}
+
+export async function insertKey(db: Tx, merchantId: string, key: NewKeyRow): Promise<KeyRow> {
+  const rows = await db.query(insertKeyStatement, [
+    merchantId,
+    key.key_id,
+    key.secret_hash,
+    key.mode,
+    key.name,
+    key.scopes,
+    key.allowed_ips,
+    key.rate_per_second,
+    key.rate_burst,
+    key.created_at,
+    key.expires_at,
+  ])
+  return requireRow(rows)
+}
+
+export interface KeyOwnerRow extends KeyRow {
+  secret_hash: Buffer
+  merchant_name: string
+  merchant_status: 'active' | 'suspended'
+  base_currency: string
+}
+
+// In selects of their own, because from the array itself the planner would see how many there are, and plan anew for every
+// batch.
+const findKeysStatement = sql<KeyOwnerRow>`
+select ${KEY_COLUMNS.replaceAll(/\w+/g, 'k.$&')},
+  k.secret_hash, m.name as merchant_name, m.status as merchant_status, m.base_currency
+from (
+  select *
+  from unnest((select $1::text[])) as u (key_id)
+  limit (select cardinality($1::text[]))
+) as i
+join api_keys k on k.key_id = i.key_id
+join merchants m on m.id = k.merchant_id`
+
+/** The one read of a request. It names no merchant because the key is what tells who is asking. */
+export async function findKeyOwners(db: Tx, keyIds: readonly string[]): Promise<(KeyOwnerRow | undefined)[]> {
+  const rows = await db.query(findKeysStatement, [keyIds])
+  const owners = new Map(rows.map((row) => [row.key_id, row]))
+  return keyIds.map((keyId) => owners.get(keyId))
+}
+
+export async function findKeyOwner(db: Tx, keyId: string): Promise<KeyOwnerRow | undefined> {
+  return (await findKeyOwners(db, [keyId]))[0]
+}
+
+const listKeysStatement = sql<KeyRow>`
+select ${KEY_COLUMNS}
+from api_keys
+where merchant_id = $1
+order by created_at desc, key_id desc
+limit $2
+offset $3`
+
+export function listKeyRows(db: Tx, merchantId: string, limit: number, offset: number): Promise<KeyRow[]> {
+  return db.query(listKeysStatement, [merchantId, limit, offset])
+}
+
+const countKeysStatement = sql<{ total: number }>`
+select count(*)::integer as total
+from (select from api_keys where merchant_id = $1 limit ${String(COUNT_CAP + 1)}) counted`
+
+export async function countKeys(db: Tx, merchantId: string): Promise<number> {
+  return requireRow(await db.query(countKeysStatement, [merchantId])).total
+}
+
+// One statement, so that a key is never without its successor. A second rotation waits for the row and then finds that
+// it has one already. A key with an end gets a successor with the same length of life, within the bound of who asks.
+const replaceKeyStatement = sql<KeyRow>`
+with current as (
+  select *
+  from api_keys
+  where merchant_id = $1
+    and key_id = $2
+    and revoked_at is null
+    and replaced_by is null
+    and (expires_at is null or expires_at > $5)
+  for update
+), replaced as (
+  update api_keys
+  set replaced_by = $3, expires_at = least(current.expires_at, $6)
+  from current
+  where api_keys.key_id = current.key_id
+)
+insert into api_keys (merchant_id, key_id, secret_hash, mode, name, scopes, allowed_ips, rate_per_second, rate_burst,
+  created_at, expires_at)
+select merchant_id, $3, $4, mode, name, scopes, allowed_ips, rate_per_second, rate_burst, $5::timestamptz,
+  least($5::timestamptz + (expires_at - created_at), $7)
+from current
+returning ${KEY_COLUMNS}`
+
+export async function replaceKey(
+  db: Tx,
+  merchantId: string,
+  keyId: string,
+  successor: {
+    keyId: string
+    secretHash: Buffer
+    createdAt: Date
+    predecessorEndsAt: Date
+    endsBy: Date | null
+  },
+): Promise<KeyRow | undefined> {
+  const { createdAt, predecessorEndsAt, endsBy } = successor
+  const values = [
+    merchantId,
+    keyId,
+    successor.keyId,
+    successor.secretHash,
+    createdAt,
+    predecessorEndsAt,
+    endsBy,
+  ]
+  return (await db.query(replaceKeyStatement, values))[0]
+}
+
+const revokeKeyStatement = sql<KeyRow>`
+update api_keys
+set revoked_at = coalesce(revoked_at, $3)
+where merchant_id = $1
+  and key_id = $2
+returning ${KEY_COLUMNS}`
+
+export async function revokeKeyRow(
+  db: Tx,
+  merchantId: string,
+  keyId: string,
+  now: Date,
+): Promise<KeyRow | undefined> {
+  return (await db.query(revokeKeyStatement, [merchantId, keyId, now]))[0]
+}
+
+const touchKeyStatement = sql<unknown>`
+update api_keys
+set last_used_at = $3
+where merchant_id = $1
+  and key_id = $2
+  and (last_used_at is null or last_used_at < $4)`
+
+/** Writes the time of use, unless another process has done so after the given moment. */
+export async function touchKey(
+  db: Tx,
+  merchantId: string,
+  keyId: string,
+  use: { usedAt: Date; unlessAfter: Date },
+): Promise<void> {
+  await db.query(touchKeyStatement, [merchantId, keyId, use.usedAt, use.unlessAfter])
+}

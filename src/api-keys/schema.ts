@@ -1,0 +1,82 @@
+import { type Static, Type } from 'typebox'
+import { type GrantedScope, SCOPES } from '../core/merchant.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/schema.ts'
+import { DisplayName } from '../merchants/schema.ts'
+
+const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
+
+/** What a shop's server needs. Managing keys is left out: a leaked key should not be able to make others. */
+export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => scope !== 'keys:write')
+
+const RateLimit = Type.Object({
+  perSecond: Type.Integer({ minimum: 1, maximum: 100_000 }),
+  burst: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+})
+
+export const KeyRecord = Type.Object({
+  keyId: Type.String(),
+  merchantUuid: Uuid,
+  name: Type.String(),
+  /** The beginning of the key, by which its owner recognises it. */
+  prefix: Type.String(),
+  mode: Enum(['test', 'live']),
+  scopes: Type.Array(Enum(GRANTED_SCOPES)),
+  allowedIps: Type.Array(Type.String()),
+  rateLimit: Nullable(RateLimit),
+  status: Enum(['active', 'expired', 'revoked']),
+  replacedBy: Nullable(Type.String()),
+  createdAt: Timestamp,
+  expiresAt: Nullable(Timestamp),
+  lastUsedAt: Nullable(Timestamp),
+  revokedAt: Nullable(Timestamp),
+})
+
+/** Only the answer to creating or rotating a key holds the key itself. */
+export const CreatedKeyRecord = Type.Object({ ...KeyRecord.properties, apiKey: Type.String() })
+
+export const CreateKeyBody = Type.Object({
+  name: Type.Optional(DisplayName),
+  scopes: Type.Optional(Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length })),
+  expiresAt: Type.Optional(Timestamp),
+  allowedIps: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 100 })),
+  rateLimit: Type.Optional(RateLimit),
+})
+
+export type CreateKey = Static<typeof CreateKeyBody>
+
+/** What a merchant sees of its own keys. */
+export const SelfServiceKeyRecord = Type.Object({
+  ...Type.Omit(KeyRecord, ['merchantUuid']).properties,
+  /** Whether it is the key that asks. */
+  isCurrent: Type.Boolean(),
+})
+
+/** The key itself is null when an Idempotency-Key is sent again: it was shown once, and is not kept. */
+export const CreatedSelfServiceKeyRecord = Type.Object({
+  ...SelfServiceKeyRecord.properties,
+  apiKey: Nullable(Type.String()),
+})
+
+// A name and the scopes are wanted here: a key of which nobody says what it is for can do nothing.
+export const CreateSelfServiceKeyBody = Type.Object({
+  name: DisplayName,
+  scopes: Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
+  expiresAt: Type.Optional(Timestamp),
+  allowedIps: CreateKeyBody.properties.allowedIps,
+})
+
+export type CreateSelfServiceKey = Static<typeof CreateSelfServiceKeyBody>
+
+export const RevokeSelfServiceKeyBody = Type.Object({
+  /** Without it a key does not end itself. */
+  confirmSelf: Type.Optional(Type.Boolean({ default: false })),
+})
+
+export const SelfServiceKeysQuery = Type.Object(PAGE_QUERY)
+
+export const RotateKeyBody = Type.Object({
+  /** How long the old key keeps working: up to a week. */
+  overlapHours: Type.Optional(Type.Number({ minimum: 0, maximum: 168, default: 24 })),
+})
+
+export const KeyParams = Type.Object({ keyId: Type.String({ pattern: '^[0-9A-Za-z]{1,40}$' }) })

@@ -1,0 +1,142 @@
+import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
+import type { Mode } from '../core/merchant.ts'
+import { addMs, type Clock } from '../kit/clock.ts'
+import type { Tx } from '../kit/db.ts'
+import type { Random } from '../kit/random.ts'
+import { type Listed, type ListWindow, pageMeta, readWindow } from '../merchants/operator-list.ts'
+import { requireMerchant } from '../merchants/service.ts'
+import { isAddressBlock } from './addresses.ts'
+import type { KeyRow } from './api-key.ts'
+import { formatApiKey, generateApiKey, hashSecret } from './key-format.ts'
+import { countKeys, findKeyOwner, insertKey, listKeyRows, replaceKey, revokeKeyRow } from './queries.ts'
+import { type CreateKey, DEFAULT_SCOPES } from './schema.ts'
+
+export interface ApiKeysApp {
+  db: Tx
+  clock: Clock
+  random: Random
+  /** Of the environment: every new key gets it. */
+  mode: Mode
+  keyPepper: Uint8Array
+}
+
+/** A new key in clear: only the response that creates it shows it. */
+export interface CreatedKey {
+  key: KeyRow
+  apiKey: string
+}
+
+/** Under a given id where a claim has to find the key again. */
+export async function createKey(
+  app: ApiKeysApp,
+  merchantId: string,
+  input: CreateKey,
+  keyId?: string,
+): Promise<CreatedKey> {
+  const now = app.clock.now()
+  const issues = keyIssues(input, now)
+  if (issues.length > 0) throw errorFromIssues(issues)
+  const merchant = await requireMerchant(app, merchantId)
+  // A database copied from the other environment: its merchants stay there.
+  if (merchant.mode !== app.mode) throw new ApiError('mode_mismatch')
+  const fresh = generateApiKey(app.mode, app.random, keyId)
+  const key = await insertKey(app.db, merchantId, {
+    key_id: fresh.id,
+    secret_hash: hashSecret(app.keyPepper, fresh.secret),
+    mode: app.mode,
+    name: input.name ?? 'API key',
+    scopes: [...new Set(input.scopes ?? DEFAULT_SCOPES)],
+    allowed_ips: input.allowedIps ?? [],
+    rate_per_second: input.rateLimit?.perSecond ?? null,
+    rate_burst: input.rateLimit?.burst ?? null,
+    created_at: now,
+    expires_at: input.expiresAt ? new Date(input.expiresAt) : null,
+  })
+  return { key, apiKey: formatApiKey(fresh) }
+}
+
+function keyIssues(input: CreateKey, now: Date): Issue[] {
+  const issues: Issue[] = []
+  const addIssue = (field: string, code: string, message: string) => issues.push({ field, code, message })
+  const { expiresAt, allowedIps = [], rateLimit } = input
+  // Written so that a date that cannot be read is refused as well.
+  if (expiresAt && !(Date.parse(expiresAt) > now.getTime()))
+    addIssue('expiresAt', 'out_of_range', 'must be a time to come.')
+  for (const [index, block] of allowedIps.entries())
+    if (!isAddressBlock(block))
+      addIssue(`allowedIps.${index}`, 'invalid', 'must be an address or a block such as 203.0.113.0/24.')
+  if (rateLimit && rateLimit.burst < rateLimit.perSecond)
+    addIssue('rateLimit.burst', 'out_of_range', 'must be at least perSecond.')
+  return issues
+}
+
+export async function listKeys(
+  app: Pick<ApiKeysApp, 'db'>,
+  merchantId: string,
+  window: ListWindow,
+): Promise<Listed<KeyRow>> {
+  await requireMerchant(app, merchantId)
+  const { page, limit, offset } = readWindow(window)
+  const items = await listKeyRows(app.db, merchantId, limit, offset)
+  return { items, meta: pageMeta(page, limit, await countKeys(app.db, merchantId)) }
+}
+
+/** Whose key it is, for an operator who names only the key. */
+export async function requireKeyOwner(app: Pick<ApiKeysApp, 'db'>, keyId: string): Promise<string> {
+  const key = await findKeyOwner(app.db, keyId)
+  if (!key) throw new ApiError('api_key_not_found')
+  return key.merchant_id
+}
+
+const HOUR_MS = 3_600_000
+
+const DEFAULT_OVERLAP_HOURS = 24
+
+interface Successor {
+  keyId?: string
+  /** It ends no later than this; null is no bound. */
+  endsBy?: Date | null
+}
+
+/** A new key with the rights of the old one, which lives on for the overlap so that servers can be changed over. */
+export async function rotateKey(
+  app: ApiKeysApp,
+  merchantId: string,
+  keyId: string,
+  overlapHours: number = DEFAULT_OVERLAP_HOURS,
+  successor: Successor = {},
+): Promise<CreatedKey> {
+  const now = app.clock.now()
+  const fresh = generateApiKey(app.mode, app.random, successor.keyId)
+  const key = await replaceKey(app.db, merchantId, keyId, {
+    keyId: fresh.id,
+    secretHash: hashSecret(app.keyPepper, fresh.secret),
+    createdAt: now,
+    predecessorEndsAt: addMs(now, overlapHours * HOUR_MS),
+    endsBy: successor.endsBy ?? null,
+  })
+  if (!key) throw await rotationError(app, merchantId, keyId)
+  return { key, apiKey: formatApiKey(fresh) }
+}
+
+async function rotationError(app: ApiKeysApp, merchantId: string, keyId: string): Promise<ApiError> {
+  const key = await findKeyOwner(app.db, keyId)
+  if (key?.merchant_id !== merchantId) return new ApiError('api_key_not_found')
+  const why = key.revoked_at
+    ? 'it was revoked'
+    : key.replaced_by
+      ? `it was replaced by ${key.replaced_by}`
+      : 'it has expired'
+  return new ApiError('invalid_state', { message: `The key cannot be rotated: ${why}. Create a new one.` })
+}
+
+/** For good. A repeat changes nothing and is no error. */
+export async function revokeKey(
+  app: Pick<ApiKeysApp, 'db' | 'clock'>,
+  merchantId: string,
+  keyId: string,
+): Promise<KeyRow> {
+  const key = await revokeKeyRow(app.db, merchantId, keyId, app.clock.now())
+  if (!key) throw new ApiError('api_key_not_found')
+  return key
+}

@@ -1,0 +1,31 @@
+import { type Static, Type } from 'typebox'
+import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT, type PageMeta } from '../core/page.ts'
+export const ListQuery = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_CAP, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+})
+
+export type ListWindow = Static<typeof ListQuery>
+
+export interface Listed<Item> {
+  items: Item[]
+  meta: PageMeta
+}
+
+export function readWindow({ page = 1, limit = DEFAULT_LIMIT }: ListWindow) {
+  return { page, limit, offset: (page - 1) * limit }
+}
+
+export function pageMeta(page: number, limit: number, counted: number): PageMeta {
+  const total = Math.min(counted, COUNT_CAP)
+  return {
+    page,
+    limit,
+    total,
+    totalIsCapped: counted > COUNT_CAP,
+    pageCount: Math.ceil(total / limit),
+    hasNext: page * limit < counted,
+    hasPrevious: page > 1,
+    nextCursor: null,
+  }
+}

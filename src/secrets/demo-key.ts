@@ -1,0 +1,29 @@
+// The API key of the staging demo merchant. It is stored in clear twice: in the database, where all processes share it, and
+// in the data folder, where the command line reads it.
+
+import { join } from 'node:path'
+import type { Tx } from '../kit/db.ts'
+import { readPrivateFile, writePrivateFile } from '../kit/private-files.ts'
+import type { Random } from '../kit/random.ts'
+import { findSecret, putSecret } from './queries.ts'
+
+const DEMO_SECRET = 'demo_key'
+
+const demoKeyPath = (dataDir: string) => join(dataDir, 'demo-key')
+
+export function findDemoKey(db: Tx): Promise<string | undefined> {
+  return findSecret(db, DEMO_SECRET)
+}
+
+export function saveDemoKey(db: Tx, apiKey: string): Promise<void> {
+  return putSecret(db, DEMO_SECRET, apiKey)
+}
+
+/** Undefined when no service has run on this data folder. */
+export function readDemoKeyFile(dataDir: string): Promise<string | undefined> {
+  return readPrivateFile(demoKeyPath(dataDir))
+}
+
+export function writeDemoKeyFile(dataDir: string, apiKey: string, random: Random): Promise<void> {
+  return writePrivateFile(demoKeyPath(dataDir), apiKey, random)
+}
