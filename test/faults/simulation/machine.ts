@@ -3,6 +3,7 @@
 
 import { LOG_LINES } from '../../../src/core/log-lines.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
+import { gatewayWebhookJobs } from '../../../src/gateway-webhooks/jobs.ts'
 import { gatewayWebhookRoutes } from '../../../src/gateway-webhooks/receive.ts'
 import type { Gateway } from '../../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../../src/gateways/registry.ts'
@@ -129,7 +130,7 @@ function clockOf(sim: Sim, host: Host): Clock {
 
 function startBackgroundJobs({ sim, jobTimer, overrides }: MachineOptions, machine: Machine): void {
   const { app, epoch } = machine
-  const all = [...resolverJobs(app), ...refundJobs(app), ...ledgerJobs(app)]
+  const all = [...resolverJobs(app), ...gatewayWebhookJobs(app), ...refundJobs(app), ...ledgerJobs(app)]
   const jobs = overrides.jobs?.(all, app) ?? all
   for (const job of jobs.filter(({ name }) => isSimulatedJob(name, machine.name))) {
     const sleep: Clock['sleep'] = (ms) =>
