@@ -89,7 +89,7 @@ describe('cowry gateways', () => {
     const file = await fileWith('{"secretKey": "sk_test_ffffffffffffffffffffffffffffffffffffffff"}')
     const before = paystack.server.requests.length
     const unchecked = await run('set', 'paystack', '--merchant', merchant, '--file', file, '--no-probe')
-    assert.match(unchecked.out, /^probe +untried$/m)
+    assert.match(unchecked.out, /^probe +unchecked$/m)
     assert.equal(paystack.server.requests.length, before)
     paystack.server.injectFault('cut_off')
     const warned = await run('set', 'paystack', '--merchant', merchant, '--file', file)
