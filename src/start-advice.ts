@@ -7,9 +7,9 @@ import { DbUnavailable } from './kit/db.ts'
 export function explainDatabase({ databaseUrl }: Config): (error: unknown) => never {
   return (error) => {
     if (databaseUrl === null || !(error instanceof DbUnavailable)) throw error
-    const words = error.cause instanceof Error ? error.cause.message : error.message
+    const reason = error.cause instanceof Error ? error.cause.message : error.message
     const advice = 'It must exist, run and let this user in.'
-    throw new Error(`the database of DATABASE_URL cannot be used: ${words}. ${advice}`, { cause: error })
+    throw new Error(`the database of DATABASE_URL cannot be used: ${reason}. ${advice}`, { cause: error })
   }
 }
 

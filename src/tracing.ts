@@ -39,18 +39,18 @@ interface Needs {
 export function startTracing({ traces }: Config, { clock, log, random, metrics }: Needs): Tracing {
   if (traces === null) return OFF
   const http = createHttpClient()
-  const sending = createTraceExport({ http, clock, log }, traces)
+  const exporter = createTraceExport({ http, clock, log }, traces)
   metrics.observableCounter('cowry_trace_spans_dropped_total', 'Spans that no collector took.', [], () => [
-    [[], sending.dropped()],
+    [[], exporter.dropped()],
   ])
-  const tracer = createTracer({ random, ratio: traces.ratio, onFinished: sending.add })
+  const tracer = createTracer({ random, ratio: traces.ratio, onFinished: exporter.add })
   return {
     tracer,
     db: (db) => tracedDb(db, tracer),
     http: (client) => tracedHttp(client, tracer),
     publicHttp: (client) => tracedPublicHttp(client, tracer),
     async stop() {
-      await sending.stop()
+      await exporter.stop()
       await http.close()
     },
   }

@@ -134,11 +134,11 @@ describe('the group commit', () => {
       },
     })
     // More than one batch waits all the time, so that the queue is never empty.
-    const ask = async (n: number) => {
+    const enqueueRepeatedly = async (n: number) => {
       for (let again = 0; again < 4; again++)
         await contexts.run(n * 10 + again, () => enqueue(n * 10 + again))
     }
-    await Promise.all([1, 2, 3, 4, 5, 6].map(ask))
+    await Promise.all([1, 2, 3, 4, 5, 6].map(enqueueRepeatedly))
     assert.equal(ran.flatMap(({ items }) => items).length, 24)
     for (const { items, asyncContext } of ran)
       assert.ok(

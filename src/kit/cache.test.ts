@@ -10,7 +10,7 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
   const asked: string[] = []
   const askedIn: (string | undefined)[] = []
   let fails = false
-  let held: Promise<void> | undefined
+  let blocked: Promise<void> | undefined
   let sleepers: { ms: number; wake: () => void }[] = []
   const cache = createCache({
     clock: {
@@ -27,7 +27,7 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
       asked.push(key)
       const answer = key === 'nobody' ? undefined : `${key} ${asked.length}`
       askedIn.push(contexts.getStore())
-      await held
+      await blocked
       if (fails) throw new Error('nobody answers')
       return answer
     },
@@ -40,9 +40,9 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
     /** Whatever is asked is answered only when the result is called. */
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>()
-      held = promise
+      blocked = promise
       return () => {
-        held = undefined
+        blocked = undefined
         resolve()
       }
     },

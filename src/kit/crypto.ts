@@ -172,8 +172,8 @@ export function hmacSha256(key: string | Uint8Array, data: string | Uint8Array):
 const keyObjects = new WeakMap<Uint8Array, KeyObject>()
 
 function keyObjectOf(key: Uint8Array): KeyObject {
-  const known = keyObjects.get(key)
-  if (known) return known
+  const cached = keyObjects.get(key)
+  if (cached) return cached
   const prepared = createSecretKey(key)
   keyObjects.set(key, prepared)
   return prepared

@@ -55,7 +55,7 @@ function longTask() {
 }
 
 /** A job that claims from a queue, and tells how much room it was told of. */
-function pieceJob(queue: (() => Promise<void>)[], concurrency: number, claimsAfterEach = false) {
+function taskJob(queue: (() => Promise<void>)[], concurrency: number, claimsAfterEach = false) {
   const limits: number[] = []
   const job: Job = {
     name: 'tasks',
@@ -120,7 +120,7 @@ describe('a job that works in tasks', () => {
   it('looks again when a task ends, where it asks for that, and sleeps on where it does not', async () => {
     for (const claimsAfterEach of [true, false]) {
       const [task, other] = [longTask(), longTask()]
-      const { job, limits } = pieceJob([task.run, other.run], 5, claimsAfterEach)
+      const { job, limits } = taskJob([task.run, other.run], 5, claimsAfterEach)
       const { runner, delays } = setup([job])
       await settle()
       assert.deepEqual(limits, [5, 3])
@@ -137,7 +137,7 @@ describe('a job that works in tasks', () => {
   it('claims on while a task hangs', async () => {
     const hanging = longTask()
     const queue = [hanging.run]
-    const { job, limits } = pieceJob(queue, 3)
+    const { job, limits } = taskJob(queue, 3)
     const { runner, wake } = setup([job])
     await settle()
     assert.ok(hanging.isStarted)
@@ -153,7 +153,7 @@ describe('a job that works in tasks', () => {
 
   it('claims nothing while there is no room, and goes on as soon as a task ends', async () => {
     const [first, second, third] = [longTask(), longTask(), longTask()]
-    const { job, limits } = pieceJob([first.run, second.run, third.run], 2)
+    const { job, limits } = taskJob([first.run, second.run, third.run], 2)
     const { runner } = setup([job])
     await settle()
     assert.deepEqual([first.isStarted, second.isStarted, third.isStarted], [true, true, false])
@@ -167,7 +167,7 @@ describe('a job that works in tasks', () => {
 
   it('ends what is under way before it stops, and claims nothing more', async () => {
     const hanging = longTask()
-    const { job, limits } = pieceJob([hanging.run], 2)
+    const { job, limits } = taskJob([hanging.run], 2)
     const { runner } = setup([job])
     await settle()
     let isStopped = false
@@ -185,7 +185,7 @@ describe('a job that works in tasks', () => {
 
   it('stops also while there is no room', async () => {
     const hanging = longTask()
-    const { job, limits } = pieceJob([hanging.run], 1)
+    const { job, limits } = taskJob([hanging.run], 1)
     const { runner } = setup([job])
     await settle()
     const stopping = runner.stop()
@@ -197,7 +197,7 @@ describe('a job that works in tasks', () => {
 
   it('says that a task failed, and goes on with the others', async () => {
     const [broken, sound] = [longTask(), longTask()]
-    const { job } = pieceJob([broken.run, sound.run], 2)
+    const { job } = taskJob([broken.run, sound.run], 2)
     const { runner, errors } = setup([job])
     await settle()
     broken.fail(new Error('broken'))

@@ -64,13 +64,13 @@ describe('an output that nobody reads (F-89)', () => {
     writer.stdout.pause()
     await once(writer.stderr, 'data')
     let output = ''
-    const told = Promise.withResolvers<void>()
+    const reported = Promise.withResolvers<void>()
     writer.stdout.setEncoding('utf8').on('data', (part: string) => {
       output += part
-      if (output.includes('lost ')) told.resolve()
+      if (output.includes('lost ')) reported.resolve()
     })
     writer.stdout.resume()
-    await told.promise
+    await reported.promise
     writer.stdin.write('end\n')
     assert.deepEqual(await once(writer, 'close'), [0, null])
     const lost = Number(/lost (\d+)/.exec(output)?.[1])

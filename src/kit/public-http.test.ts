@@ -144,9 +144,9 @@ const INWARD = [
 describe('an address that leads inside (F-71)', () => {
   it('is refused when it is kept and when it is called, and nobody connects', async () => {
     const { port, seen } = await listen()
-    const asked: string[] = []
+    const resolved: string[] = []
     const resolve = async (host: string) => {
-      asked.push(host)
+      resolved.push(host)
       return found('127.0.0.1')
     }
     const http = client({ ports: [443, 8443, port], resolve })
@@ -160,7 +160,7 @@ describe('an address that leads inside (F-71)', () => {
     assert.ok(urls.length >= 60)
     const kept = urls.filter((url) => http.validateUrl(url) === undefined)
     const called = urls.filter((_, n) => failureOf(answers[n] ?? assert.fail()) !== 'refused_address')
-    assert.deepEqual({ kept, called, asked, opened }, { kept: [], called: [], asked: [], opened: [] })
+    assert.deepEqual({ kept, called, resolved, opened }, { kept: [], called: [], resolved: [], opened: [] })
     assert.equal(seen.length, 0)
   })
 
@@ -204,11 +204,11 @@ describe('a name (F-72)', () => {
   it('that leads into a private network sounds as one that does not exist', async () => {
     const resolve = async (host: string) => (host.startsWith('there') ? found('10.1.2.3') : found())
     const http = client({ resolve })
-    const ask = async (host: string) => {
+    const postTo = async (host: string) => {
       const answer = await http.post(`https://${host}.shop.example/`, { body: '' })
       return answer.kind === 'failed' ? answer : assert.fail('it was called')
     }
-    const [there, nowhere] = [await ask('there'), await ask('nowhere')]
+    const [there, nowhere] = [await postTo('there'), await postTo('nowhere')]
     assert.equal(there.message, nowhere.message)
     assert.notEqual(there.failure, nowhere.failure, 'for the log of the operator')
   })
@@ -373,14 +373,15 @@ describe('a consumer (F-56)', () => {
   })
 
   it('that breaks off or speaks something else is told apart', async () => {
-    const told: [string, Consumer][] = [
+    const cases: [string, Consumer][] = [
       ['closed', (socket) => socket.end()],
       ['closed', (socket) => socket.resetAndDestroy()],
       ['closed', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')],
       ['bad_response', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
       ['bad_response', answering('200 OK', [`x-a: ${'b'.repeat(20_000)}`])],
     ]
-    for (const [failure, consumer] of told) assert.equal(failureOf((await deliver(consumer)).answer), failure)
+    for (const [failure, consumer] of cases)
+      assert.equal(failureOf((await deliver(consumer)).answer), failure)
   })
 
   it('where nobody listens is not connected to', async () => {

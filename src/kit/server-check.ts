@@ -36,14 +36,14 @@ export async function requireUsableServer(db: Db, mustBeDurable: boolean): Promi
   // We ask for it with every connection; a pooler in between may have thrown it away.
   if (server.lockTimeout === '0') throw new Error(NO_TIMEOUTS)
   if (!mustBeDurable) return
-  const wrong = [
+  const problems = [
     server.fsync === 'off' && 'fsync is off',
     server.fullPageWrites === 'off' && 'full_page_writes is off',
     ['off', 'local'].includes(server.synchronousCommit) &&
       `synchronous_commit is ${server.synchronousCommit}`,
   ].filter((issue) => issue !== false)
-  if (wrong.length === 0) return
+  if (problems.length === 0) return
   throw new Error(
-    `the database server may lose acknowledged payments in a power cut: ${wrong.join(', ')}. Turn it on in postgresql.conf; production does not start without.`,
+    `the database server may lose acknowledged payments in a power cut: ${problems.join(', ')}. Turn it on in postgresql.conf; production does not start without.`,
   )
 }

@@ -66,14 +66,14 @@ describe('the wall', () => {
   })
 
   it('keeps apart who asks at the same moment on the same connections', async () => {
-    const asked = Array.from(
+    const handles = Array.from(
       { length: 60 },
       (_, number) => [unscopedDb, unscopedDb.forMerchant(ONE), unscopedDb.forMerchant(TWO)][number % 3],
     )
-    const seen = await Promise.all(asked.map((db) => namesFor(db ?? unscopedDb)))
+    const seen = await Promise.all(handles.map((db) => namesFor(db ?? unscopedDb)))
     assert.deepEqual(
       seen,
-      asked.map((_, number) => ['One Two', 'One', 'Two'][number % 3]),
+      handles.map((_, number) => ['One Two', 'One', 'Two'][number % 3]),
     )
   })
 

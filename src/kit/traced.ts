@@ -51,7 +51,8 @@ export function tracedHttp(http: HttpClient, tracer: Tracer): HttpClient {
       tracer.span(
         describeCall(request.method, request.url, 'client'),
         () => http.request({ ...request, headers: { ...request.headers, ...parentHeader(tracer) } }),
-        (answer) => (answer.kind === 'answered' ? endedWith(answer.status, 500) : brokenBy(answer.code)),
+        (answer) =>
+          answer.kind === 'answered' ? responseSpanEnd(answer.status, 500) : errorSpanEnd(answer.code),
       ),
   }
 }
@@ -63,17 +64,18 @@ export function tracedPublicHttp(http: PublicHttp, tracer: Tracer): PublicHttp {
       tracer.span(
         describeCall('POST', url, 'producer'),
         () => http.post(url, { ...request, headers: { ...request.headers, ...parentHeader(tracer) } }),
-        (answer) => (answer.kind === 'answered' ? endedWith(answer.status, 300) : brokenBy(answer.failure)),
+        (answer) =>
+          answer.kind === 'answered' ? responseSpanEnd(answer.status, 300) : errorSpanEnd(answer.failure),
       ),
   }
 }
 
-const endedWith = (status: number, failsFrom: number): SpanEnd => ({
+const responseSpanEnd = (status: number, failsFrom: number): SpanEnd => ({
   attributes: { 'http.response.status_code': status },
   isFailed: status >= failsFrom,
 })
 
-const brokenBy = (code: string): SpanEnd => ({ attributes: { 'error.type': code }, isFailed: true })
+const errorSpanEnd = (code: string): SpanEnd => ({ attributes: { 'error.type': code }, isFailed: true })
 
 /** The host alone: a path may hold a token. */
 function describeCall(method: string, url: string, kind: SpanKind) {

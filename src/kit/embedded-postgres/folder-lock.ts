@@ -27,11 +27,11 @@ export class DataFolderLocked extends Error {
   readonly holder: Holder | undefined
 
   constructor(dataDir: string, holder: Holder | undefined) {
-    const who = holder
+    const holderText = holder
       ? `process ${holder.pid} on ${holder.host}, since ${holder.since}`
       : 'another process that is just starting'
     super(
-      `The data folder ${dataDir} is held by ${who}. Only one service at a time may use a data folder. Stop that ` +
+      `The data folder ${dataDir} is held by ${holderText}. Only one service at a time may use a data folder. Stop that ` +
         'process first, or give this service a data folder of its own (COWRY_DATA_DIR).',
     )
     this.dataDir = dataDir

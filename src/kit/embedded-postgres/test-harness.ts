@@ -298,7 +298,7 @@ export function measureKilobytes(pid: number): number {
   }
 }
 
-export function whyNobodyCannotRun(): string | undefined {
+export function whyUnprivilegedCannotRun(): string | undefined {
   const script = `import(${JSON.stringify(MODULE_URL)})`
   const { status } = spawnSync(process.execPath, ['-e', script], { uid: NOBODY, gid: NOBODY, cwd: '/' })
   return status === 0

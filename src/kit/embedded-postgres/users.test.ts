@@ -23,8 +23,8 @@ import {
   startService,
   TEMPLATE,
   test,
-  whyNobodyCannotRun,
   whyNoNamespace,
+  whyUnprivilegedCannotRun,
 } from './test-harness.ts'
 
 // A user id without a name.
@@ -32,7 +32,7 @@ const NAMELESS = 54_321
 
 test('runs as an ordinary user on an installation that only root may change and that lacks its links', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
-  const problem = whyNobodyCannotRun()
+  const problem = whyUnprivilegedCannotRun()
   if (problem) return t.skip(problem)
   const binariesDir = copyWithoutLinks(t)
   const dataDir = makeFolder(t, NOBODY)
@@ -44,7 +44,7 @@ test('runs as an ordinary user on an installation that only root may change and 
 
 test('tells an ordinary user whose data folder it is when it is not theirs', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
-  const problem = whyNobodyCannotRun()
+  const problem = whyUnprivilegedCannotRun()
   if (problem) return t.skip(problem)
   const dataDir = makeDataFolder(t)
   chownSync(dataDir, NOBODY, NOBODY)
@@ -55,7 +55,7 @@ test('tells an ordinary user whose data folder it is when it is not theirs', asy
 
 test('runs as a user without a name, as some containers do', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
-  const problem = whyNobodyCannotRun() ?? whyNoNamespace()
+  const problem = whyUnprivilegedCannotRun() ?? whyNoNamespace()
   if (problem) return t.skip(problem)
   const dataDir = makeFolder(t, NAMELESS)
   const identity = { uid: NAMELESS, gid: NAMELESS, cwd: '/' }
