@@ -9,6 +9,7 @@ import { CURRENCIES } from './core/currency.ts'
 import { API_ERRORS } from './core/errors.ts'
 import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
+import { LOG_LINES } from './core/log-lines.ts'
 import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi/document.ts'
@@ -32,6 +33,7 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/languages.md': renderLanguages(),
     'docs/generated/networks.md': renderNetworks(),
     'docs/generated/errors.md': renderErrors(),
+    'docs/generated/logs.md': renderLogs(),
     'docs/generated/states.md': renderStates(),
     'docs/generated/transfers.md': renderTransfers(),
   }
@@ -87,6 +89,17 @@ function renderFailures(): string {
     message,
   ])
   return page('Failures', 'src/core/failures.ts', ['Code', 'Category', 'May be tried again', 'Meaning'], rows)
+}
+
+function renderLogs(): string {
+  const rows = Object.entries(LOG_LINES).map(([key, { level, message, fields, action }]) => [
+    code(key),
+    level,
+    message,
+    fields,
+    action,
+  ])
+  return page('Log lines', 'src/core/log-lines.ts', ['Key', 'Level', 'Message', 'Fields', 'What to do'], rows)
 }
 
 function renderInstruments(): string {
