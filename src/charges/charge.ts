@@ -3,7 +3,7 @@
 import { defaultCountry, usesCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import { openCredential, requireMethodByToken } from '../customers/methods.ts'
 import { statusOf } from '../customers/schema.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'

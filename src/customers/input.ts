@@ -8,7 +8,7 @@ import { searchTextOf } from '../core/search-text.ts'
 import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CountryInput, Email, Metadata, PersonName } from '../kit/schema.ts'
-import type { CustomerFields, CustomerRow } from './queries.ts'
+import type { CustomerFields, CustomerRow } from './customer.ts'
 
 // E.164: fifteen digits at most, and no country's numbers are shorter than seven with its code.
 const PHONE_PATTERN = '\\+[1-9][0-9]{6,14}'

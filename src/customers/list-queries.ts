@@ -7,7 +7,7 @@ import { COUNT_CAP } from '../core/page.ts'
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db.ts'
 import { countUpToCap, keysetPosition, type ListWindow, substringPattern } from '../kit/pagination.ts'
-import { CUSTOMER_COLUMNS, type CustomerRow } from './queries.ts'
+import { CUSTOMER_COLUMNS, type CustomerRow } from './customer.ts'
 
 export interface CustomersPage {
   rows: CustomerRow[]

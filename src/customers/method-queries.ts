@@ -1,43 +1,13 @@
 // Every statement over saved payment methods, except what the settle of a payment notes of their use.
 
-import type { Currency } from '../core/currency.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
-
-export interface MethodRow {
-  merchantId: string
-  id: string
-  customerId: string
-  type: 'card' | 'mobile_money' | 'bank_account'
-  status: 'active' | 'expired' | 'revoked'
-  /** Grows by one with every event of the method. */
-  version: number
-  gateway: string
-  /** The merchant's own account at the gateway; null is the installation's. */
-  accountId: string | null
-  tokenSealed: string
-  credentialSealed: string
-  currencies: Currency[]
-  card: {
-    brand: string
-    last4: string
-    expiryMonth: number
-    expiryYear: number
-    country: string | null
-  } | null
-  mobileMoney: { network: string; phone: string } | null
-  isDefault: boolean
-  isRecurringIntent: boolean
-  expiresAt: Date | null
-  lastUsedAt: Date | null
-  createdAt: Date
-}
-
-const METHOD_COLUMNS = `
-  m.merchant_id as "merchantId", m.id, m.customer_id as "customerId", m.type, m.status, m.version, m.gateway,
-  m.account_id as "accountId",
-  m.token_sealed as "tokenSealed", m.credential_sealed as "credentialSealed", m.currencies, m.card,
-  m.mobile_money as "mobileMoney", m.is_default as "isDefault", m.is_recurring_intent as "isRecurringIntent",
-  m.expires_at as "expiresAt", m.last_used_at as "lastUsedAt", m.created_at as "createdAt"`
+import {
+  METHOD_COLUMNS,
+  type MethodByTokenRow,
+  type MethodInput,
+  type MethodRow,
+  type TokenLookup,
+} from './method.ts'
 
 const selectMethods = sql<MethodRow>`
 select ${METHOD_COLUMNS}
@@ -72,16 +42,6 @@ export async function findMethod(db: Db, merchantId: string, id: string): Promis
   return row
 }
 
-export interface MethodByTokenRow extends MethodRow {
-  emailKey: string
-}
-
-/** A recurring token of a merchant, as it is looked for. */
-export interface TokenLookup {
-  merchant_id: string
-  token_hash: Buffer
-}
-
 // In selects of their own, because from the arrays themselves the planner would see how many there are, and plan anew for
 // every batch.
 const selectMethodsByToken = sql<MethodByTokenRow & { n: number }>`
@@ -111,27 +71,6 @@ export async function findMethodsByToken(
     if (method && method.merchantId !== merchant_id) throw new Error('a method of another merchant was found')
     return method
   })
-}
-
-export interface MethodInput {
-  merchantId: string
-  id: string
-  /** Names this saving, so that the answer tells whether it made or revived the method. */
-  saveId: string
-  customerId: string
-  type: MethodRow['type']
-  gateway: string
-  accountId: string | null
-  fingerprint: string
-  tokenHash: Buffer
-  tokenSealed: string
-  credentialSealed: string
-  currencies: string[]
-  card: MethodRow['card']
-  mobileMoney: MethodRow['mobileMoney']
-  isRecurringIntent: boolean
-  expiresAt: Date | null
-  at: Date
 }
 
 interface SavedRow extends MethodRow {

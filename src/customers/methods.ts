@@ -11,16 +11,14 @@ import type { SavedMethod } from '../gateways/gateway.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { type IdempotentResult, isReplay } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
+import type { MethodByTokenRow, MethodRow, TokenLookup } from './method.ts'
 import {
   chooseDefault,
   expireMethodRows,
   lockMethod,
-  type MethodByTokenRow,
-  type MethodRow,
   replaceCredential,
   revokeMethodRow,
   setDefault,
-  type TokenLookup,
   upsertMethod,
 } from './method-queries.ts'
 import { lockCustomer } from './queries.ts'

@@ -1,29 +1,7 @@
 // Every statement over customers, except their lists and the upsert inside the record of a payment.
 
 import { sql, type Tx } from '../kit/db.ts'
-
-export interface CustomerRow {
-  id: string
-  email: string
-  firstname: string
-  lastname: string
-  country: string | null
-  phone: string | null
-  metadata: Record<string, unknown>
-  status: 'active' | 'blocked'
-  /** Why the customer is blocked, in the merchant's words. */
-  statusReason: string | null
-  successfulPayments: bigint
-  lastPaymentAt: Date | null
-  createdAt: Date
-  updatedAt: Date
-}
-
-export const CUSTOMER_COLUMNS = `
-  id, email, firstname, lastname, country, phone, metadata, status,
-  status_reason as "statusReason",
-  successful_payments as "successfulPayments", last_payment_at as "lastPaymentAt", created_at as "createdAt",
-  updated_at as "updatedAt"`
+import { CUSTOMER_COLUMNS, type CustomerFields, type CustomerRow } from './customer.ts'
 
 const selectCustomer = sql<CustomerRow>`
 select ${CUSTOMER_COLUMNS}
@@ -33,17 +11,6 @@ where merchant_id = $1 and id = $2`
 export async function findCustomer(db: Tx, merchantId: string, id: string): Promise<CustomerRow | undefined> {
   const [row] = await db.query(selectCustomer, [merchantId, id])
   return row
-}
-
-export interface CustomerFields {
-  email: string
-  emailKey: string
-  firstname: string
-  lastname: string
-  country: string | null
-  phone: string | null
-  metadata: Record<string, unknown>
-  searchText: string
 }
 
 const insertCustomerStatement = sql<CustomerRow>`

@@ -2,8 +2,8 @@
 
 import { Type } from 'typebox'
 import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/schema.ts'
-import type { MethodRow } from './method-queries.ts'
-import type { CustomerRow } from './queries.ts'
+import type { CustomerRow } from './customer.ts'
+import type { MethodRow } from './method.ts'
 
 export const CustomerRecord = Type.Object({
   uuid: Uuid,

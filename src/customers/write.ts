@@ -6,10 +6,9 @@ import { recordEvents } from '../events/service.ts'
 import { sqlStateOf, type Tx } from '../kit/db.ts'
 import { createIdempotently, type IdempotentResult, isReplay, type KeyClaim } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
+import type { CustomerFields, CustomerRow } from './customer.ts'
 import { applyCustomerChanges, assertNoCardNumbers, type CustomerChanges } from './input.ts'
 import {
-  type CustomerFields,
-  type CustomerRow,
   findCustomer,
   findCustomerByEmail,
   insertCustomer,

@@ -10,7 +10,8 @@ import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
 import type { PublicHttp } from '../kit/public-http.ts'
 import type { Random } from '../kit/random.ts'
-import { type DeliveryResult, type Finished, finishDeliveries } from './finish-queries.ts'
+import type { DeliveryResult } from './delivery.ts'
+import { type Finished, finishDeliveries } from './finish-queries.ts'
 
 export interface DeliveriesApp {
   db: Db

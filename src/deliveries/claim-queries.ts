@@ -5,30 +5,8 @@
 // from those whose turn it is, so that it costs the same however much one of them has waiting.
 
 import { type Db, sql } from '../kit/db.ts'
+import { CLAIM_COLUMNS, type ClaimedDelivery } from './delivery.ts'
 import { BACKOFF_MS, MAX_ATTEMPTS } from './retry-policy.ts'
-
-/** A delivery that is ours until its lease ends, with all that is needed to make it. */
-export interface ClaimedDelivery {
-  merchantId: string
-  eventId: string
-  endpointId: string
-  fence: number
-  /** Tries that ended without success so far. */
-  attemptCount: number
-  resourceId: string
-  url: string
-  secretSealed: string
-  previousSecretSealed: string | null
-  previousSecretUntil: Date | null
-  failingSince: Date | null
-  /** The stored event as text: the same bytes at every try, and at every replay. */
-  body: string
-}
-
-export const CLAIM_COLUMNS = `
-  d.merchant_id as "merchantId", d.event_id as "eventId", d.endpoint_id as "endpointId", d.fence, d.attempt_count as "attemptCount",
-  d.resource_id as "resourceId", e.url, e.secret_sealed as "secretSealed", e.previous_secret_sealed as "previousSecretSealed",
-  e.previous_secret_until as "previousSecretUntil", e.failing_since as "failingSince", v.body::text as body`
 
 /** Where a round over the endpoints begins. */
 export interface EndpointCursor {

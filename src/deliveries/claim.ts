@@ -3,7 +3,6 @@
 
 import type { DeliveriesApp } from './app.ts'
 import {
-  type ClaimedDelivery,
   type ClaimResult,
   claimDueDeliveries,
   type EndpointCursor,
@@ -11,6 +10,7 @@ import {
   START_CURSOR,
 } from './claim-queries.ts'
 import { deliverInOrder, idsOf } from './deliver.ts'
+import type { ClaimedDelivery } from './delivery.ts'
 import { type ConcurrencyPools, createConcurrencyPools } from './pools.ts'
 
 /** What a process remembers between its claims. */

@@ -2,29 +2,7 @@
 
 import { type Db, sql } from '../kit/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
-import type { DeadReason } from './states.ts'
-
-export interface DeliveryAttemptRow {
-  startedAt: Date
-  url: string
-  signature: string
-  httpStatus: number | null
-  error: string | null
-  responseBody: string | null
-  durationMs: number
-}
-
-export interface DeliveryRow {
-  endpointId: string
-  url: string
-  status: 'pending' | 'delivered' | 'dead'
-  reason: DeadReason | null
-  /** Null also while a try is under way. */
-  nextAttemptAt: Date | null
-  finishedAt: Date | null
-  /** The latest, oldest first. */
-  attempts: DeliveryAttemptRow[]
-}
+import type { DeliveryAttemptRow, DeliveryRow } from './delivery.ts'
 
 interface StoredAttempt extends Omit<DeliveryAttemptRow, 'startedAt'> {
   startedAt: string

@@ -4,7 +4,7 @@
 import { recordEvents } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import type { DeliveriesApp } from './app.ts'
-import type { ClaimedDelivery } from './claim-queries.ts'
+import type { ClaimedDelivery } from './delivery.ts'
 import { disableEndpoint } from './endpoint-queries.ts'
 import { toEndpoint } from './schema.ts'
 

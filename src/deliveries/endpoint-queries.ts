@@ -2,31 +2,14 @@
 // never found here again; only the deliveries that were made to it still name it.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { DisabledReason } from './states.ts'
-
-export interface EndpointRow {
-  merchantId: string
-  id: string
-  url: string
-  description: string | null
-  events: string[]
-  status: 'enabled' | 'disabled' | 'deleted'
-  disabledReason: DisabledReason | null
-  disabledAt: Date | null
-  secretSealed: string
-  /** The request that made the secret. */
-  secretRequestId: string
-  previousSecretUntil: Date | null
-  failingSince: Date | null
-  version: number
-  createdAt: Date
-  updatedAt: Date
-}
-
-const ENDPOINT_COLUMNS = `
-  merchant_id as "merchantId", id, url, description, events, status, disabled_reason as "disabledReason",
-  disabled_at as "disabledAt", secret_sealed as "secretSealed", secret_request_id as "secretRequestId",
-  previous_secret_until as "previousSecretUntil", failing_since as "failingSince", version, created_at as "createdAt", updated_at as "updatedAt"`
+import {
+  type DisableInput,
+  ENDPOINT_COLUMNS,
+  type EndpointChanges,
+  type EndpointRow,
+  type NewEndpoint,
+  type NewSecret,
+} from './endpoint.ts'
 
 const selectEndpoints = sql<EndpointRow>`
 select ${ENDPOINT_COLUMNS}
@@ -63,16 +46,6 @@ insert into webhook_endpoints (
 values ($1, $2, $3, $4, $5, 'enabled', $6, $2, $7, $7, $7)
 returning ${ENDPOINT_COLUMNS}`
 
-export interface NewEndpoint {
-  merchantId: string
-  id: string
-  url: string
-  description: string | null
-  events: readonly string[]
-  secretSealed: string
-  createdAt: Date
-}
-
 export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<EndpointRow> {
   const { merchantId, id, url, description, events, secretSealed, createdAt } = endpoint
   const values = [merchantId, id, url, description, events, secretSealed, createdAt]
@@ -106,14 +79,6 @@ set
 where merchant_id = $1 and id = $2 and status <> 'deleted'
 returning ${ENDPOINT_COLUMNS}`
 
-export interface EndpointChanges {
-  url: string | undefined
-  /** Undefined leaves it, null takes it away. */
-  description: string | null | undefined
-  events: readonly string[] | undefined
-  status: 'enabled' | 'disabled' | undefined
-}
-
 export async function updateEndpoint(
   db: Db,
   merchantId: string,
@@ -140,14 +105,6 @@ where merchant_id = $1
   and status <> 'deleted'
   and ($6::timestamptz <= $5 or previous_secret_until is null or previous_secret_until <= $5)
 returning ${ENDPOINT_COLUMNS}`
-
-export interface NewSecret {
-  sealed: string
-  requestId: string
-  at: Date
-  /** The secret so far goes on signing until then; when that is at once, so does no other. */
-  previousSecretUntil: Date
-}
 
 /** Undefined when there is no such endpoint, or when a secret before this one still signs and may not be cut off. */
 export async function replaceSecret(
@@ -213,17 +170,6 @@ where merchant_id = $1
   and status = 'enabled'
   and ($6::timestamptz is null or failing_since <= $6)
 returning ${ENDPOINT_COLUMNS}`
-
-export interface DisableInput {
-  merchantId: string
-  endpointId: string
-  /** The address that was called: another one since then has done nothing wrong. */
-  url: string
-  reason: DisabledReason
-  at: Date
-  /** It must have failed all the time since then, as it stands now; null asks for no such thing. */
-  failingBefore: Date | null
-}
 
 /** Undefined when the endpoint is not what it was when the call was made. */
 export async function disableEndpoint(tx: Tx, disabling: DisableInput): Promise<EndpointRow | undefined> {

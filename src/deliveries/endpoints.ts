@@ -3,15 +3,15 @@
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { EventRow } from '../events/read-queries.ts'
+import type { EventRow } from '../events/event.ts'
 import { recordEvents, requireEvent } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
 import type { DeliveriesApp } from './app.ts'
+import type { EndpointRow } from './endpoint.ts'
 import {
   deleteEndpointRow,
-  type EndpointRow,
   findEndpoint,
   incrementVersion,
   insertEndpoint,

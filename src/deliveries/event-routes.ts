@@ -23,7 +23,7 @@ import {
   replayRange,
   requireReplay,
 } from './replay.ts'
-import type { ReplayRow } from './replay-queries.ts'
+import type { ReplayRow } from './replay-request.ts'
 import {
   DeliveryRecord,
   EventRecord,

@@ -1,35 +1,8 @@
 // How tries end. A result is one commit, with what it means for the endpoint and for the next version of the resource.
 
 import { type Db, sql } from '../kit/db.ts'
-import {
-  beginAttempt,
-  CLAIM_COLUMNS,
-  type ClaimedDelivery,
-  HAS_ATTEMPTS_LEFT,
-  IS_UNLEASED,
-  UNORDERED_TYPE,
-} from './claim-queries.ts'
-
-/** How a try ended, in the words of the columns. */
-export interface DeliveryResult {
-  merchant_id: string
-  event_id: string
-  endpoint_id: string
-  fence: number
-  status: 'delivered' | 'pending' | 'dead'
-  reason: string | null
-  due_at: Date | null
-  started_at: Date
-  ended_at: Date
-  /** Whether the next version of the same resource becomes ours as well; otherwise it is due for whoever comes first. */
-  claims_next: boolean
-  url: string
-  signature: string
-  http_status: number | null
-  error: string | null
-  response_body: string | null
-  duration_ms: number
-}
+import { beginAttempt, HAS_ATTEMPTS_LEFT, IS_UNLEASED, UNORDERED_TYPE } from './claim-queries.ts'
+import { CLAIM_COLUMNS, type ClaimedDelivery, type DeliveryResult } from './delivery.ts'
 
 interface FinishedRow extends ClaimedDelivery {
   n: number

@@ -3,6 +3,7 @@
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
+import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './replay-request.ts'
 
 // One that is being tried at this moment is left to it. The order of the keys is everybody's who locks more than one.
 const RESTART_DELIVERIES = `
@@ -48,18 +49,6 @@ export async function replayEvent(
   return (await tx.query(replayEventStatement, [now, merchantId, eventId, endpointId])).length
 }
 
-export interface ReplayRow {
-  id: string
-  status: 'queued' | 'done'
-  events: number
-  deliveries: number
-  createdAt: Date
-  finishedAt: Date | null
-}
-
-const REPLAY_COLUMNS = `
-  id, status, events, deliveries, created_at as "createdAt", finished_at as "finishedAt"`
-
 const insertReplayStatement = sql<ReplayRow>`
 insert into webhook_replays (
   merchant_id, id, status, events, deliveries, last_run_at, created_at, finished_at
@@ -78,15 +67,6 @@ export async function insertReplay(
   const [row] = await tx.query(insertReplayStatement, [merchantId, id, deliveries, at])
   if (!row) throw new Error('an insert returns its row')
   return row
-}
-
-export interface ReplayRange {
-  from: Date
-  to: Date
-  types: readonly string[] | null
-  endpointId: string | null
-  /** Leaves out what an endpoint has taken. */
-  onlyUndelivered: boolean
 }
 
 const queueReplayStatement = sql<ReplayRow>`

@@ -8,16 +8,11 @@ import { requireEvent } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
 import type { DeliveriesApp } from './app.ts'
-import { type DeliveryRow, listDeliveryRows } from './delivery-queries.ts'
+import type { DeliveryRow } from './delivery.ts'
+import { listDeliveryRows } from './delivery-queries.ts'
 import { requireEnabled, requireEndpoint } from './endpoints.ts'
-import {
-  countQueuedReplays,
-  findReplay,
-  insertReplay,
-  queueReplay,
-  type ReplayRow,
-  replayEvent,
-} from './replay-queries.ts'
+import { countQueuedReplays, findReplay, insertReplay, queueReplay, replayEvent } from './replay-queries.ts'
+import type { ReplayRow } from './replay-request.ts'
 
 // Each of them takes its turn with all the others, of every merchant.
 export const MAX_QUEUED_REPLAYS = 10

@@ -4,9 +4,9 @@ import { type Static, Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { RESOURCE_TYPES } from '../events/service.ts'
 import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
-import type { DeliveryAttemptRow, DeliveryRow } from './delivery-queries.ts'
-import type { EndpointRow } from './endpoint-queries.ts'
-import type { ReplayRow } from './replay-queries.ts'
+import type { DeliveryAttemptRow, DeliveryRow } from './delivery.ts'
+import type { EndpointRow } from './endpoint.ts'
+import type { ReplayRow } from './replay-request.ts'
 import { deliveryHeaders } from './signature.ts'
 import {
   DEAD_REASONS,

@@ -3,7 +3,7 @@
 import { Webhook } from 'standardwebhooks'
 import type { Vault, VaultContext } from '../kit/crypto.ts'
 import type { Random } from '../kit/random.ts'
-import type { ClaimedDelivery } from './claim-queries.ts'
+import type { ClaimedDelivery } from './delivery.ts'
 
 // What the specification recommends at least is 24; the digest has 32.
 const SECRET_BYTES = 32

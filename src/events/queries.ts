@@ -1,17 +1,7 @@
 // Every statement over the outbox, except the events that the record and the settle of a payment write themselves.
 
 import { sql, type Tx } from '../kit/db.ts'
-
-export interface NewEventRow {
-  merchant_id: string
-  id: string
-  type: string
-  resource_type: string
-  resource_id: string
-  version: number
-  body: unknown
-  created_at: Date
-}
+import type { NewEventRow } from './event.ts'
 
 const insertEventsStatement = sql<unknown>`
 insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)

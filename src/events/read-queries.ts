@@ -4,20 +4,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/pagination.ts'
-
-/** An event as it is told: what a list is ordered by, and the body that endpoints get. */
-export interface EventRow {
-  id: string
-  createdAt: Date
-  body: Record<string, unknown>
-}
-
-export interface EventFilter {
-  type: string | undefined
-  resource: string | undefined
-}
-
-const EVENT_COLUMNS = 'id, created_at as "createdAt", body'
+import { EVENT_COLUMNS, type EventFilter, type EventRow } from './event.ts'
 
 const selectEvent = sql<EventRow>`
 select ${EVENT_COLUMNS}

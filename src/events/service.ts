@@ -10,8 +10,9 @@ import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import type { Random } from '../kit/random.ts'
+import type { EventRow } from './event.ts'
 import { insertEvents } from './queries.ts'
-import { countEvents, type EventRow, findEvent, listEventRows } from './read-queries.ts'
+import { countEvents, findEvent, listEventRows } from './read-queries.ts'
 
 export const RESOURCE_TYPES = [
   'payment',

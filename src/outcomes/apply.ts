@@ -4,7 +4,7 @@
 
 import { type Money, money } from '../core/money.ts'
 import { sanitizeText, sanitizeTexts } from '../core/sanitize-text.ts'
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
 import { applyDispute, logUnrecordedDisputes } from '../disputes/dispute.ts'
 import { listDisputes } from '../disputes/dispute-queries.ts'

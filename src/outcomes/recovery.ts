@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { openCheckout } from '../payments/open-checkout.ts'
 import type { PaymentRow } from '../payments/payment.ts'

@@ -2,7 +2,7 @@
 // payment itself is settled by the one settle; if this process dies before it comes to that, the resolver does it.
 
 import type { Mode } from '../core/merchant.ts'
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import { recordEvents } from '../events/service.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'

@@ -1,5 +1,5 @@
 import type { FailureCode } from '../core/failures.ts'
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
 import type { PaymentRow } from './payment.ts'
 import type { AttemptStatus } from './states.ts'

@@ -1,6 +1,6 @@
 // The one way to write a move: what the payment, its attempt and the books become, with the event that tells of it.
 
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import { toEventBody } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'

@@ -1,6 +1,6 @@
 // Payments and charges as the API shows them, with what is sealed at rest opened for the merchant who owns it.
 
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import { serializeMethod } from '../customers/methods.ts'
 import { labelOf, toSavedMethod } from '../customers/schema.ts'
 import { findSavedMethod, findSavedMethods } from '../customers/service.ts'

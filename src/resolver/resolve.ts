@@ -5,7 +5,7 @@
 
 import { submitCharge } from '../charges/charge.ts'
 import { markAwaitingCustomer, submitCheckout } from '../checkout/checkout.ts'
-import type { MethodRow } from '../customers/method-queries.ts'
+import type { MethodRow } from '../customers/method.ts'
 import { statusOf } from '../customers/schema.ts'
 import { isBlocked } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'

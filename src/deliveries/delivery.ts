@@ -1,0 +1,63 @@
+import type { DeadReason } from './states.ts'
+
+/** A delivery that is ours until its lease ends, with all that is needed to make it. */
+export interface ClaimedDelivery {
+  merchantId: string
+  eventId: string
+  endpointId: string
+  fence: number
+  /** Tries that ended without success so far. */
+  attemptCount: number
+  resourceId: string
+  url: string
+  secretSealed: string
+  previousSecretSealed: string | null
+  previousSecretUntil: Date | null
+  failingSince: Date | null
+  /** The stored event as text: the same bytes at every try, and at every replay. */
+  body: string
+}
+export const CLAIM_COLUMNS = `
+  d.merchant_id as "merchantId", d.event_id as "eventId", d.endpoint_id as "endpointId", d.fence, d.attempt_count as "attemptCount",
+  d.resource_id as "resourceId", e.url, e.secret_sealed as "secretSealed", e.previous_secret_sealed as "previousSecretSealed",
+  e.previous_secret_until as "previousSecretUntil", e.failing_since as "failingSince", v.body::text as body`
+export interface DeliveryAttemptRow {
+  startedAt: Date
+  url: string
+  signature: string
+  httpStatus: number | null
+  error: string | null
+  responseBody: string | null
+  durationMs: number
+}
+export interface DeliveryRow {
+  endpointId: string
+  url: string
+  status: 'pending' | 'delivered' | 'dead'
+  reason: DeadReason | null
+  /** Null also while a try is under way. */
+  nextAttemptAt: Date | null
+  finishedAt: Date | null
+  /** The latest, oldest first. */
+  attempts: DeliveryAttemptRow[]
+}
+/** How a try ended, in the words of the columns. */
+export interface DeliveryResult {
+  merchant_id: string
+  event_id: string
+  endpoint_id: string
+  fence: number
+  status: 'delivered' | 'pending' | 'dead'
+  reason: string | null
+  due_at: Date | null
+  started_at: Date
+  ended_at: Date
+  /** Whether the next version of the same resource becomes ours as well; otherwise it is due for whoever comes first. */
+  claims_next: boolean
+  url: string
+  signature: string
+  http_status: number | null
+  error: string | null
+  response_body: string | null
+  duration_ms: number
+}

@@ -1,0 +1,18 @@
+export interface ReplayRow {
+  id: string
+  status: 'queued' | 'done'
+  events: number
+  deliveries: number
+  createdAt: Date
+  finishedAt: Date | null
+}
+export interface ReplayRange {
+  from: Date
+  to: Date
+  types: readonly string[] | null
+  endpointId: string | null
+  /** Leaves out what an endpoint has taken. */
+  onlyUndelivered: boolean
+}
+export const REPLAY_COLUMNS = `
+  id, status, events, deliveries, created_at as "createdAt", finished_at as "finishedAt"`
