@@ -170,7 +170,7 @@ export async function makeRows(
   client: pg.Client,
   merchantId: string,
   rows: number,
-  onStep: (words: string) => void,
+  onStep: (label: string) => void,
 ): Promise<void> {
   const payments = paymentCount(rows)
   await client.query(numbers(Math.max(rows, payments)))

@@ -101,7 +101,7 @@ async function makeSubject(adminUrl: string, rows: number): Promise<Subject> {
   await client.connect()
   try {
     const found = await client.query<{ id: string }>('select id from merchants')
-    await makeRows(client, found.rows[0]?.id ?? '', rows, (words) => log(`filling ${words}`))
+    await makeRows(client, found.rows[0]?.id ?? '', rows, (message) => log(`filling ${message}`))
   } finally {
     await client.end()
   }
@@ -160,8 +160,8 @@ function exceedsLimit({ limit, ratio }: Measured): boolean {
   return limit !== null && !(ratio <= limit)
 }
 
-function log(words: string): void {
-  process.stderr.write(`» ${words}\n`)
+function log(message: string): void {
+  process.stderr.write(`» ${message}\n`)
 }
 
 function renderTable({ sizes, operations, footprint }: Report): string {

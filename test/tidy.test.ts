@@ -190,8 +190,8 @@ describe('the tests', () => {
   it('have names of their own', () => {
     const names = TESTS.flatMap(testNames)
     assert.ok(names.length > 100, 'the names were found')
-    const places = Map.groupBy(names, ({ name }) => name)
-    const shared = [...places].filter(([, found]) => found.length > 1)
+    const filesByName = Map.groupBy(names, ({ name }) => name)
+    const shared = [...filesByName].filter(([, found]) => found.length > 1)
     assert.deepEqual(
       shared.map(([name, found]) => `${name}: ${found.map(({ path }) => path).join(', ')}`),
       [],

@@ -168,11 +168,11 @@ describe('the settings of a merchant', () => {
       [{ branding: { accentColor: '#fff' } }, 'settings.branding.accentColor: invalid_format', /six/],
     ]
     const { uuid } = await merchantWithBranding(FULL)
-    for (const [settings, issue, words] of wrong) {
+    for (const [settings, issue, pattern] of wrong) {
       const answer = await change(staging, uuid, settings)
       assert.deepEqual(assertApiError(answer, 'validation_failed'), [issue], answer.text)
       const { field, message } = answer.body.error.details[0]
-      assert.match(message, words)
+      assert.match(message, pattern)
       assert.ok(message.startsWith(`${field} `), message)
       const posted = await staging.admin.post('/admin/v1/merchants', { name: 'New', settings })
       assert.deepEqual(assertApiError(posted, 'validation_failed'), [issue])
@@ -232,12 +232,12 @@ describe('registered origins', () => {
       ['*', /no wildcards/],
       ['', /must be the origin of an https address/],
     ]
-    for (const [origin, words] of wrong) {
+    for (const [origin, pattern] of wrong) {
       const answer = await change(staging, uuid, { redirectOrigins: [origin] })
       assert.deepEqual(assertApiError(answer, 'validation_failed'), [
         'settings.redirectOrigins.0: invalid_format',
       ])
-      assert.match(answer.body.error.details[0].message, words)
+      assert.match(answer.body.error.details[0].message, pattern)
     }
   })
 
@@ -401,10 +401,10 @@ describe('cowry merchants brand', () => {
         /accentColor must be[\s\S]*locale must be|locale must be[\s\S]*accent/,
       ],
     ]
-    for (const [argv, words] of wrong) {
+    for (const [argv, pattern] of wrong) {
       const { code, out } = await brand(uuid, ...argv)
       assert.equal(code, 1, out)
-      assert.match(out, words)
+      assert.match(out, pattern)
     }
     const read = await staging.admin.get(`/admin/v1/merchants/${uuid}`)
     assert.deepEqual(read.body.data.settings, EMPTY)

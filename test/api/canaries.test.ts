@@ -107,8 +107,8 @@ describe('card numbers in every place (F-79)', () => {
           pathOf(operation),
           setAt(rightBody(operation), field, cardNumberFor(place)),
         )
-        const words = `Paid with ${cardNumberFor(place).replaceAll(/(....)(?=.)/g, '$1 ')}`
-        await send(place, operation, pathOf(operation), setAt(rightBody(operation), field, words))
+        const text = `Paid with ${cardNumberFor(place).replaceAll(/(....)(?=.)/g, '$1 ')}`
+        await send(place, operation, pathOf(operation), setAt(rightBody(operation), field, text))
       }
       if (bodySchemaOf(operation)?.properties.metadata) {
         const metadata = { card: cardNumberFor('metadata'), [cardNumberFor('metadata')]: 1 }

@@ -185,10 +185,10 @@ describe('cowry listen and cowry trigger', () => {
       [['trigger', 'payment.sucessful'], env, /payment\.successful/],
       [['events', 'replay'], env, /--from and --to/],
     ]
-    for (const [argv, settings, words] of cases) {
+    for (const [argv, settings, pattern] of cases) {
       const running = start(argv, settings)
       assert.equal(await running.ended, 1, argv.join(' '))
-      assert.match(running.output(), words)
+      assert.match(running.output(), pattern)
     }
   })
 })

@@ -112,8 +112,8 @@ describe('the saved payment method', () => {
     assert.equal((await payWith(api, 'card_success')).paymentMethod.isRecurringIntent, false)
     const meant = await payWith(api, 'card_success', { isRecurring: true })
     assert.equal(meant.paymentMethod.isRecurringIntent, true)
-    const unsaid = await payWith(api, 'card_success', { isRecurring: false })
-    assert.equal(unsaid.paymentMethod.isRecurringIntent, true)
+    const withoutIntent = await payWith(api, 'card_success', { isRecurring: false })
+    assert.equal(withoutIntent.paymentMethod.isRecurringIntent, true)
   })
 
   it('is listed newest first, and only the first one ever saved is the default', async () => {

@@ -186,8 +186,8 @@ describe('searching among many customers', async () => {
     const cuts = [1, 2, 3, 4, 5, 9].flatMap((length) =>
       [3, 401, 1_111].map((n) => Array.from(texts[n]?.split('\n')[length % 2] ?? '').slice(1, 1 + length)),
     )
-    const words = new Set([...cuts.map((cut) => cut.join('')), 'qz7@ex', 'zzz', '@example.com', "n'", 'o\\'])
-    for (const text of words) {
+    const terms = new Set([...cuts.map((cut) => cut.join('')), 'qz7@ex', 'zzz', '@example.com', "n'", 'o\\'])
+    for (const text of terms) {
       const wanted = expected(text)
       const { data, meta } = await search(text)
       assert.equal(meta.total, wanted.length, text)

@@ -23,7 +23,7 @@ async function settleAll(): Promise<void> {
 const pathTo = (reference: string, verb: 'dispute' | 'reverse') =>
   `/api/v1/sandbox/payments/${encodeURIComponent(reference)}/${verb}`
 
-async function play(api: Api, reference: string, outcome: 'open' | 'won' | 'lost') {
+async function simulateDispute(api: Api, reference: string, outcome: 'open' | 'won' | 'lost') {
   const answer = await api.post(pathTo(reference, 'dispute'), { outcome })
   assert.equal(answer.http, 200, answer.text)
   return answer.body.data
@@ -88,7 +88,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     assertErrorCode(await api.post(pathTo(declined.reference, 'reverse'), {}), 409, 'invalid_state')
     const { reference } = await payWith(api, 'card_success')
     assertErrorCode(await api.post(pathTo(reference, 'dispute'), { outcome: 'won' }), 409, 'invalid_state')
-    await play(api, reference, 'lost')
+    await simulateDispute(api, reference, 'lost')
     for (const outcome of ['open', 'won'])
       assertErrorCode(await api.post(pathTo(reference, 'dispute'), { outcome }), 409, 'invalid_state')
   })
@@ -97,9 +97,9 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     const { api } = await service.newMerchant()
     const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
     assert.deepEqual(await balance(api), ['0.00', '100.00'])
-    assert.equal((await play(api, reference, 'open')).status, 'disputed')
+    assert.equal((await simulateDispute(api, reference, 'open')).status, 'disputed')
     assert.deepEqual(await balance(api), ['0.00', '0.00'])
-    assert.equal((await play(api, reference, 'won')).status, 'successful')
+    assert.equal((await simulateDispute(api, reference, 'won')).status, 'successful')
     assert.deepEqual(await balance(api), ['100.00', '0.00'])
     assert.deepEqual(await statement(api), [
       '1 capture pending 100.00 → 0.00 100.00',
@@ -119,8 +119,8 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
   it('sends the money to the gateway when it is lost', async () => {
     const { api } = await service.newMerchant()
     const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
-    await play(api, reference, 'open')
-    const lost = await play(api, reference, 'lost')
+    await simulateDispute(api, reference, 'open')
+    const lost = await simulateDispute(api, reference, 'lost')
     assert.deepEqual([lost.status, lost.amountPaid, lost.refundedAmount], ['reversed', '100.00', '0.00'])
     assert.deepEqual(await balance(api), ['0.00', '0.00'])
     assert.deepEqual(await postingsOf(service.db, uuid), [
@@ -161,10 +161,10 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     assert.equal(answer.body.data.status, 'reversed')
     assert.deepEqual(await balance(api), ['15.00', '10.00'])
     // Of 40 there are 25 left to dispute, 15 of which are available and 10 pending.
-    assert.equal((await play(api, first.reference, 'lost')).status, 'reversed')
+    assert.equal((await simulateDispute(api, first.reference, 'lost')).status, 'reversed')
     assert.deepEqual(await balance(api), ['0.00', '0.00'])
     const third = await payWith(api, 'card_success', { amount: 5 })
-    assert.equal((await play(api, third.reference, 'open')).status, 'disputed')
+    assert.equal((await simulateDispute(api, third.reference, 'open')).status, 'disputed')
     assert.deepEqual(await balance(api), ['0.00', '0.00'])
   })
 
@@ -174,8 +174,8 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     const reference = newReference()
     const charged = await api.post('/api/v1/charges/recurring', chargeBody(token, { amount: 60, reference }))
     assert.equal(charged.body.data.status, 'successful')
-    await play(api, reference, 'open')
-    await play(api, reference, 'lost')
+    await simulateDispute(api, reference, 'open')
+    await simulateDispute(api, reference, 'lost')
     const types = (await eventsOf(service.db, charged.body.data.uuid)).map(({ type }) => type)
     assert.deepEqual(types.slice(-2), ['charge.disputed', 'charge.reversed'])
     const read = await api.get(`/api/v1/charges/${charged.body.data.uuid}`)
@@ -186,7 +186,8 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
   it('may be opened once more after it was won, as another dispute', async () => {
     const { api } = await service.newMerchant()
     const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
-    for (const outcome of ['open', 'won', 'open', 'lost'] as const) await play(api, reference, outcome)
+    for (const outcome of ['open', 'won', 'open', 'lost'] as const)
+      await simulateDispute(api, reference, outcome)
     assert.deepEqual((await pathOf(service.db, uuid)).slice(-5), [
       'successful',
       'disputed',

@@ -26,7 +26,7 @@ const service = await testService(
 )
 const { api, db } = service
 
-const ASKS = {
+const PAYMENT_TERMS = {
   stripe: { amount: 12.5, currency: 'USD', country: 'US' },
   paystack: { amount: 1250.5, currency: 'NGN', country: 'NG' },
 }
@@ -39,7 +39,7 @@ const statusOf = (uuid: string, wanted: string) =>
   )
 
 async function paidAt(name: keyof typeof fakes) {
-  const { uuid } = await startPaying(api, ASKS[name])
+  const { uuid } = await startPaying(api, PAYMENT_TERMS[name])
   const { key, gateway } = await attemptOf(db, uuid)
   assert.equal(gateway, name)
   await fakes[name].finish(key, { kind: 'pays' })
@@ -68,12 +68,12 @@ for (const name of ['stripe', 'paystack'] as const) {
 describe('a dispute that names a payment by Stripe’s own id', () => {
   it('is sent again when nobody can tell whose payment it is, and is noted once that is known', async () => {
     const { uuid, key } = await paidAt('stripe')
-    const hook = fakes.stripe.dispute(key, 'open')
+    const webhook = fakes.stripe.dispute(key, 'open')
     fakes.stripe.server.injectFault('http_500', { on: /^GET \/v1\/payment_intents\// })
-    assert.equal((await deliver(api, '/hooks/stripe', hook)).http, 503)
+    assert.equal((await deliver(api, '/hooks/stripe', webhook)).http, 503)
     assert.equal((await readPayment(api, uuid)).status, 'successful')
     fakes.stripe.server.clearFaults()
-    assert.equal((await deliver(api, '/hooks/stripe', hook)).http, 200)
+    assert.equal((await deliver(api, '/hooks/stripe', webhook)).http, 200)
     assert.equal((await statusOf(uuid, 'disputed')).status, 'disputed')
   })
 

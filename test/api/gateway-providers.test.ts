@@ -56,12 +56,12 @@ for (const name of PROVIDER_NAMES) {
       assert.deepEqual([attempt.gateway, attempt.accountId], [name, merchant.accountId])
       assert.equal(started.pressed.headers.get('location'), `${started.page}/continue`)
       await fake.finish(attempt.key, { kind: 'pays' })
-      const hooks = `/hooks/${name}/${merchant.uuid}`
-      const webhook = await buildWebhook(fake, attempt.key, `${service.publicUrl}${hooks}`)
+      const webhookPath = `/hooks/${name}/${merchant.uuid}`
+      const webhook = await buildWebhook(fake, attempt.key, `${service.publicUrl}${webhookPath}`)
       // Neither the installation nor another merchant has to do with it.
       assert.equal((await deliver(merchant.api, `/hooks/${name}`, webhook)).http, 404)
       assert.equal((await deliver(merchant.api, `/hooks/${name}/${randomUUID()}`, webhook)).http, 404)
-      assert.equal((await deliver(merchant.api, hooks, webhook)).http, 200)
+      assert.equal((await deliver(merchant.api, webhookPath, webhook)).http, 200)
       const payment = await eventually(
         () => readPayment(merchant.api, started.uuid),
         ({ status }) => status === 'successful',

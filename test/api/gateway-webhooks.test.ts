@@ -156,7 +156,7 @@ describe("webhooks at a merchant's own address", () => {
 
   it('are 404 where there is no such merchant, account or gateway', async () => {
     const { uuid } = await service.newMerchant()
-    const hook = signed(randomUUID(), FAKE_SECRET_KEY)
+    const webhook = signed(randomUUID(), FAKE_SECRET_KEY)
     for (const path of [
       `/hooks/paystack/${uuid}`,
       `/hooks/paystack/${UNKNOWN_UUID}`,
@@ -165,7 +165,7 @@ describe("webhooks at a merchant's own address", () => {
       `/hooks/nobody/${uuid}`,
       '/hooks/paystack/%00',
     ])
-      assert.equal((await deliver(api, path, hook)).http, 404, path)
+      assert.equal((await deliver(api, path, webhook)).http, 404, path)
   })
 })
 
@@ -178,8 +178,10 @@ it('a webhook whose key cannot be ours is taken and not kept', async () => {
 describe('a webhook that comes again', () => {
   it('is kept once, also when fifty come at once (F-42)', async () => {
     const { uuid, key } = await paidWithoutWebhook()
-    const hook = await paystack.webhook(key)
-    const answers = await Promise.all(Array.from({ length: 50 }, () => deliver(api, '/hooks/paystack', hook)))
+    const webhook = await paystack.webhook(key)
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => deliver(api, '/hooks/paystack', webhook)),
+    )
     assert.deepEqual(new Set(answers.map(({ http }) => http)), new Set([200]))
     await successful(uuid)
     assert.equal((await eventsAbout(key)).length, 1)
@@ -188,7 +190,7 @@ describe('a webhook that comes again', () => {
 
   it('holds nothing of its body', async () => {
     const { key } = await paidWithoutWebhook()
-    const hook = signWebhook({
+    const webhook = signWebhook({
       event: 'charge.success',
       data: {
         id: 77,
@@ -197,7 +199,7 @@ describe('a webhook that comes again', () => {
         authorization: { bin: '408408' },
       },
     })
-    assert.equal((await deliver(api, '/hooks/paystack', hook)).http, 200)
+    assert.equal((await deliver(api, '/hooks/paystack', webhook)).http, 200)
     const rows = await db.query(sql<{ row: string }>`select e::text as row from gateway_webhooks e`)
     assert.ok(!JSON.stringify(rows).includes('canary'))
     assert.ok(!JSON.stringify(rows).includes('408408'))

@@ -25,7 +25,7 @@ const pathOf = (operation: DocumentedOperation) =>
   fillPath(operation, itemPaths.get(itemTemplateOf(operation) ?? ''))
 
 /** Asks, and holds the answer against the document. */
-async function ask(operation: DocumentedOperation, path: string): Promise<ApiResponse> {
+async function sendRequest(operation: DocumentedOperation, path: string): Promise<ApiResponse> {
   const answer = await api.send(operation.method, path)
   assertDocumented(operation, answer)
   return answer
@@ -75,7 +75,7 @@ describe('every parameter of a query', () => {
     `${pathOf(operation)}?${name}=${encoded}`
 
   const assertRejected = async (operation: DocumentedOperation, name: string, encoded: string) => {
-    const answer = await ask(operation, addressOf(operation, name, encoded))
+    const answer = await sendRequest(operation, addressOf(operation, name, encoded))
     assert.equal(answer.http, 400, `${operation.name} ${name}=${encoded.slice(0, 40)}: ${answer.text}`)
   }
 
@@ -161,7 +161,7 @@ describe('every parameter of a query', () => {
           continue
         const texts = odd.filter((text) => text.length <= (schema.maxLength ?? Number.POSITIVE_INFINITY))
         for (const text of texts) {
-          const answer = await ask(operation, addressOf(operation, name, encodeURIComponent(text)))
+          const answer = await sendRequest(operation, addressOf(operation, name, encodeURIComponent(text)))
           assert.ok([200, 404].includes(answer.http), `${operation.name} ${name}=${text}: ${answer.text}`)
           if (answer.http === 200) assert.deepEqual(answer.body.data, [], `${operation.name} ${name}=${text}`)
         }
@@ -172,7 +172,7 @@ describe('every parameter of a query', () => {
   it('goes on with a cursor only as it was given, for this very list (F-70)', async () => {
     const cursors = new Map<string, string>()
     for (const operation of lists) {
-      const { body } = await ask(operation, `${pathOf(operation)}?limit=1`)
+      const { body } = await sendRequest(operation, `${pathOf(operation)}?limit=1`)
       if (body.meta.nextCursor !== null) cursors.set(operation.name, body.meta.nextCursor)
     }
     assert.ok(cursors.size > 8, `${cursors.size} lists have a second page`)
@@ -181,7 +181,10 @@ describe('every parameter of a query', () => {
       const others = [...cursors].filter(([name]) => name !== operation.name).map(([, other]) => other)
       const tampered = cursor ? tamperings(cursor) : []
       if (cursor)
-        assert.equal((await ask(operation, `${pathOf(operation)}?limit=1&cursor=${cursor}`)).http, 200)
+        assert.equal(
+          (await sendRequest(operation, `${pathOf(operation)}?limit=1&cursor=${cursor}`)).http,
+          200,
+        )
       for (const odd of [...tampered, ...others, 'x', 'e30', '%7B%7D', 'null'])
         await assertRejected(operation, 'cursor', odd)
     }

@@ -31,7 +31,7 @@ const pathOf = (operation: DocumentedOperation) =>
   fillPath(operation, itemPaths.get(itemTemplateOf(operation) ?? ''))
 
 /** Asks, and holds the answer against the document. */
-async function ask(
+async function sendRequest(
   operation: DocumentedOperation,
   path: string,
   init: RequestInit = {},
@@ -45,7 +45,11 @@ const sendText = (
   operation: DocumentedOperation,
   body: string | Uint8Array<ArrayBuffer>,
   headers: Record<string, string> = {},
-) => ask(operation, pathOf(operation), { body, headers: { 'content-type': 'application/json', ...headers } })
+) =>
+  sendRequest(operation, pathOf(operation), {
+    body,
+    headers: { 'content-type': 'application/json', ...headers },
+  })
 
 /** The names of the fields that an answer complains of. */
 function issueFields(answer: ApiResponse): string[] {
@@ -53,7 +57,7 @@ function issueFields(answer: ApiResponse): string[] {
 }
 
 /** Puts what is written for it into each field, and asserts that each of them is complained of. */
-async function assertAllRefused(
+async function assertAllRejected(
   operation: DocumentedOperation,
   fields: Field[],
   written: (field: Field) => string,
@@ -98,7 +102,7 @@ describe('every field of every body', () => {
     ]
     for (const operation of withBody) {
       for (const characters of bad)
-        await assertAllRefused(operation, textFields(operation), () => `"${characters}"`)
+        await assertAllRejected(operation, textFields(operation), () => `"${characters}"`)
     }
   })
 
@@ -140,8 +144,8 @@ describe('every field of every body', () => {
         // What stands in an object can only be wrong while the object is one.
         const inside = wrong.filter(({ path }) => path.length > 1)
         const outside = wrong.filter(({ path }) => path.length === 1)
-        await assertAllRefused(operation, outside, () => written)
-        await assertAllRefused(operation, inside, () => written)
+        await assertAllRejected(operation, outside, () => written)
+        await assertAllRejected(operation, inside, () => written)
       }
     }
   })
@@ -149,9 +153,9 @@ describe('every field of every body', () => {
   it('is refused when it is longer than it may be', async () => {
     for (const operation of withBody) {
       const bounded = textFields(operation).filter(({ schema }) => schema.maxLength)
-      await assertAllRefused(operation, bounded, ({ schema }) => `"${'x'.repeat(schema.maxLength + 1)}"`)
+      await assertAllRejected(operation, bounded, ({ schema }) => `"${'x'.repeat(schema.maxLength + 1)}"`)
       const free = textFields(operation).filter(({ schema }) => !schema.maxLength)
-      await assertAllRefused(operation, free, () => `"${'x'.repeat(3_000)}"`)
+      await assertAllRejected(operation, free, () => `"${'x'.repeat(3_000)}"`)
     }
   })
 
@@ -187,7 +191,7 @@ describe('every field of every body', () => {
     assert.ok(named.length >= 6, named.map(({ name }) => name).join(', '))
     for (const operation of named) {
       for (const written of [...wrong, ...lossy, ...others])
-        await assertAllRefused(operation, amountFields(operation), () => written)
+        await assertAllRejected(operation, amountFields(operation), () => written)
     }
   })
 
@@ -195,9 +199,9 @@ describe('every field of every body', () => {
     for (const operation of withBody) {
       const bounded = fieldsOf(bodySchemaOf(operation)).filter(({ schema }) => schema.maximum !== undefined)
       for (const written of ['-1', '1e9', '1e400', '0.5e400', '"1"'])
-        await assertAllRefused(operation, bounded, () => written)
+        await assertAllRejected(operation, bounded, () => written)
       const whole = bounded.filter(({ schema }) => isOfType(schema, 'integer'))
-      await assertAllRefused(operation, whole, () => '1.5')
+      await assertAllRejected(operation, whole, () => '1.5')
     }
   })
 })
@@ -222,8 +226,8 @@ describe('every body', () => {
     'with a key twice inside (F-62)': (text) => [text.replace('{', '{"x":[{"y":1,"y":1}],')],
   }
 
-  for (const [words, write] of Object.entries(refused)) {
-    it(`is refused ${words}`, async () => {
+  for (const [label, write] of Object.entries(refused)) {
+    it(`is refused ${label}`, async () => {
       for (const operation of withBody) {
         const [body, headers] = write(JSON.stringify(exampleOf(operation)))
         const { http, text } = await sendText(operation, body, headers)

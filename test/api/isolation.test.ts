@@ -46,11 +46,11 @@ function send(api: Api, { method }: DocumentedOperation, path: string, body?: un
 }
 
 /** Two answers of which nobody can tell which one was about something that exists. */
-function assertSame(one: ApiResponse, other: ApiResponse, words: string): void {
-  assert.equal(one.http, other.http, `${words}: ${one.text} / ${other.text}`)
+function assertSame(one: ApiResponse, other: ApiResponse, message: string): void {
+  assert.equal(one.http, other.http, `${message}: ${one.text} / ${other.text}`)
   // A file has no envelope.
-  if (one.body === undefined) assert.equal(one.text, other.text, words)
-  else assert.deepEqual(withoutRequestId(one), withoutRequestId(other), words)
+  if (one.body === undefined) assert.equal(one.text, other.text, message)
+  else assert.deepEqual(withoutRequestId(one), withoutRequestId(other), message)
 }
 
 /** The same path with names that nothing has. */

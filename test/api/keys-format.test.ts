@@ -27,7 +27,7 @@ const withCheck = (body: string) => body + checkOf(body)
 const { uuid: merchantUuid, key } = await service.newMerchant()
 const [, keyId = '', secret = ''] = KEY.exec(key) ?? []
 
-const ask = (apiKey: string) => service.apiWith(undefined).get(PATH, { 'x-api-key': apiKey })
+const requestWith = (apiKey: string) => service.apiWith(undefined).get(PATH, { 'x-api-key': apiKey })
 
 describe('an API key', () => {
   it('is cowry_test_, an id of 12, a secret of 43 and a check of 6 base62 characters', async () => {
@@ -36,7 +36,7 @@ describe('an API key', () => {
     const more = await Promise.all(Array.from({ length: 5 }, () => service.newMerchant()))
     for (const { key: another } of more) assert.equal(another, withCheck(another.slice(0, -6)))
     assert.equal(new Set(more.map((one) => KEY.exec(one.key)?.[2])).size, 5)
-    assert.equal((await ask(key)).http, 200)
+    assert.equal((await requestWith(key)).http, 200)
   })
 
   it('is refused as mistyped when any one character is wrong, missing or added', async () => {
@@ -54,7 +54,7 @@ describe('an API key', () => {
       'null',
     ]
     for (const text of [...mistyped, ...broken]) {
-      const answer = await ask(text)
+      const answer = await requestWith(text)
       assertErrorCode(answer, 401, 'invalid_api_key')
       assert.match(answer.body.message, /mistyped/)
     }
@@ -62,8 +62,8 @@ describe('an API key', () => {
 
   it('is refused without telling whether its id exists when the secret is wrong', async () => {
     const other = 'Z'.repeat(43)
-    const wrongSecret = await ask(withCheck(`cowry_test_${keyId}_${other}`))
-    const unknownId = await ask(withCheck(`cowry_test_${'0'.repeat(12)}_${other}`))
+    const wrongSecret = await requestWith(withCheck(`cowry_test_${keyId}_${other}`))
+    const unknownId = await requestWith(withCheck(`cowry_test_${'0'.repeat(12)}_${other}`))
     assertErrorCode(wrongSecret, 401, 'invalid_api_key')
     assert.deepEqual(withoutRequestId(wrongSecret), withoutRequestId(unknownId))
   })

@@ -29,7 +29,7 @@ async function startService(t: TestContext) {
   const token = await ensureAdminToken({ adminToken: null, dataDir }, random)
   const app = { db, clock: systemClock, random, log, mode: 'test' as const, keyPepper: random.bytes(32) }
   const keys = { ...app, keyCache: createKeyCache(app) }
-  const books = { violations: 0, ready: true }
+  const invariantState = { violations: 0, ready: true }
   const shell = createHttpShell({
     ...app,
     routes: [],
@@ -39,14 +39,17 @@ async function startService(t: TestContext) {
     operatorRoutes: [
       ...operatorKeyRoutes(app),
       ...operatorRoutes(app, {
-        checkInvariants: async () => [{ name: 'I1', violations: books.violations }],
+        checkInvariants: async () => [{ name: 'I1', violations: invariantState.violations }],
       }),
       ...instanceRoutes(app),
       ...caseRoutes({ ...app, cursors: createSigner(random.bytes(32)), gateways: fixedGateways([]) }),
     ],
     authenticate: (input) => authenticate(keys, input),
     adminTokenMatches: (presented) => isAdminToken(token, presented),
-    ready: async () => ({ ready: books.ready, reasons: books.ready ? [] : ['The database is away.'] }),
+    ready: async () => ({
+      ready: invariantState.ready,
+      reasons: invariantState.ready ? [] : ['The database is away.'],
+    }),
     publicUrl: () => 'http://127.0.0.1',
     environment: 'staging',
     rateLimit: null,
@@ -56,7 +59,12 @@ async function startService(t: TestContext) {
   t.after(() => shell.stop())
   await writeServerFile(dataDir, { url: `http://127.0.0.1:${port}`, pid: process.pid })
 
-  const ask = async (method: 'GET' | 'POST' | 'PATCH', path: string, payload?: object, bearer = token) => {
+  const callAdmin = async (
+    method: 'GET' | 'POST' | 'PATCH',
+    path: string,
+    payload?: object,
+    bearer = token,
+  ) => {
     const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
     const { http, body } = await shell.inject({ method, url: `/admin/v1${path}`, headers, payload })
     return { http, ...JSON.parse(body) }
@@ -73,12 +81,12 @@ async function startService(t: TestContext) {
     const { code, out } = await cowry(...argv, '--json')
     return { code, ...JSON.parse(out) }
   }
-  return { ask, cowry, cowryJson, books, keys, shell }
+  return { callAdmin, cowry, cowryJson, invariantState, keys, shell }
 }
 
 describe('the operators’ API', () => {
   it('refuses every operation without the operator token, and with a merchant’s key in its place', async (t) => {
-    const { ask, shell, cowryJson } = await startService(t)
+    const { callAdmin, shell, cowryJson } = await startService(t)
     const merchant = (await cowryJson('merchants', 'create', '--name', 'Corner Shop')).data
     const key = (await cowryJson('keys', 'create', '--merchant', merchant.uuid, '--scopes', '*')).data
     for (const path of [
@@ -88,36 +96,43 @@ describe('the operators’ API', () => {
       '/invariants',
     ]) {
       assert.equal((await shell.inject({ url: `/admin/v1${path}` })).http, 401, path)
-      assert.equal((await ask('GET', path, undefined, key.apiKey)).error.code, 'invalid_admin_token', path)
+      assert.equal(
+        (await callAdmin('GET', path, undefined, key.apiKey)).error.code,
+        'invalid_admin_token',
+        path,
+      )
       const asMerchant = await shell.inject({ url: `/admin/v1${path}`, headers: { 'x-api-key': key.apiKey } })
       assert.equal(asMerchant.http, 401, path)
     }
   })
 
   it('tells all complaints of a request at once', async (t) => {
-    const { ask } = await startService(t)
-    const answer = await ask('POST', '/merchants', { name: '', baseCurrency: 'XXX' })
+    const { callAdmin } = await startService(t)
+    const answer = await callAdmin('POST', '/merchants', { name: '', baseCurrency: 'XXX' })
     assert.equal(answer.http, 400)
     assert.deepEqual(answer.error.details.map(({ field }: { field: string }) => field).sort(), [
       'baseCurrency',
       'name',
     ])
-    assert.equal((await ask('GET', '/merchants?limit=101')).http, 400)
-    assert.equal((await ask('GET', '/merchants/nonsense')).error.code, 'invalid_uuid')
-    assert.equal((await ask('GET', `/merchants/${crypto.randomUUID()}`)).error.code, 'merchant_not_found')
-    assert.equal((await ask('POST', '/keys/000000000000/revoke')).error.code, 'api_key_not_found')
+    assert.equal((await callAdmin('GET', '/merchants?limit=101')).http, 400)
+    assert.equal((await callAdmin('GET', '/merchants/nonsense')).error.code, 'invalid_uuid')
+    assert.equal(
+      (await callAdmin('GET', `/merchants/${crypto.randomUUID()}`)).error.code,
+      'merchant_not_found',
+    )
+    assert.equal((await callAdmin('POST', '/keys/000000000000/revoke')).error.code, 'api_key_not_found')
   })
 
   it('changes what is named and ignores what it does not know', async (t) => {
-    const { ask } = await startService(t)
-    const { data: merchant } = await ask('POST', '/merchants', {
+    const { callAdmin } = await startService(t)
+    const { data: merchant } = await callAdmin('POST', '/merchants', {
       name: 'Corner Shop',
       mode: 'live',
       status: 'x',
     })
     assert.equal(merchant.mode, 'test')
     assert.equal(merchant.status, 'active')
-    const changed = await ask('PATCH', `/merchants/${merchant.uuid}`, {
+    const changed = await callAdmin('PATCH', `/merchants/${merchant.uuid}`, {
       settings: { locale: 'pt', theme: 'dark' },
       baseCurrency: 'KES',
     })
@@ -193,16 +208,16 @@ describe('the command line beside a running service', () => {
   })
 
   it('"doctor" ends with 0 when all is well and with 1 on a violation or when the service is not ready', async (t) => {
-    const { cowry, cowryJson, books } = await startService(t)
+    const { cowry, cowryJson, invariantState } = await startService(t)
     const healthy = await cowry('doctor')
     assert.equal(healthy.code, 0, healthy.out)
     assert.match(healthy.out, /^ready +ok$/m)
-    books.violations = 3
+    invariantState.violations = 3
     const violated = await cowry('doctor')
     assert.equal(violated.code, 1)
     assert.match(violated.out, /^I1 +FAILED +3 violations$/m)
-    books.violations = 0
-    books.ready = false
+    invariantState.violations = 0
+    invariantState.ready = false
     const waiting = await cowryJson('doctor')
     assert.equal(waiting.code, 1)
     assert.deepEqual(waiting.data.checks[0], { name: 'ready', ok: false, detail: 'The database is away.' })

@@ -52,7 +52,7 @@ describe('the checkout page without JavaScript', () => {
     })
   }
 
-  for (const [name, words] of [
+  for (const [name, message] of [
     [
       'card_declined',
       'Your bank declined this payment. You have not been charged. Try a different card or another way to pay.',
@@ -65,7 +65,7 @@ describe('the checkout page without JavaScript', () => {
     it(`tells why ${name} was declined, and lets the payer try again`, async () => {
       const { page, read } = await openCheckout(api, payer)
       const declined = await payer.payByCard(page, name)
-      assert.ok(mainTextOf(declined).includes(words), mainTextOf(declined))
+      assert.ok(mainTextOf(declined).includes(message), mainTextOf(declined))
       assert.match(declined.html, /role="alert"/)
       assert.equal((await read()).status, 'pending')
       assert.ok(isPaid(await payer.payByCard(declined, 'card_success')))

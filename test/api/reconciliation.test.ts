@@ -321,7 +321,7 @@ describe('the operators’ reconciliation', () => {
     const before = await db.query(count)
     const raw = (bytes: Buffer | string) =>
       admin.post(FILES, { gateway: 'sandbox', content: Buffer.from(bytes).toString('base64') })
-    for (const [bytes, words] of [
+    for (const [bytes, expectedMessage] of [
       ['key,amount,currency\nk,1\n', 'Line 2: The line has 2 cells, the header 3.'],
       ['key,amount,currency\nk,"1,KES\n', 'Line 2: A quoted cell has no end.'],
       ['key,amount,currency\nk,0.1e1,KES\n', 'Line 2: The amount "0.1e1" is no exact amount.'],
@@ -331,7 +331,7 @@ describe('the operators’ reconciliation', () => {
     ] as const) {
       const answer = await raw(bytes)
       assert.deepEqual(assertApiError(answer, 'validation_failed'), ['content: invalid_format'])
-      assert.equal(answer.body.error.details[0].message, words)
+      assert.equal(answer.body.error.details[0].message, expectedMessage)
     }
     assertApiError(await admin.post(FILES, { gateway: 'sandbox', content: '***' }), 'validation_failed')
     assertApiError(await admin.post(FILES, bodyOf([], { format: 'excel' })), 'validation_failed')

@@ -40,7 +40,7 @@ interface FreshAnswer {
 }
 
 /** Over a connection of its own. */
-function ask(path: string, headers: Record<string, string>, body?: unknown): Promise<FreshAnswer> {
+function sendFresh(path: string, headers: Record<string, string>, body?: unknown): Promise<FreshAnswer> {
   return new Promise((resolve, reject) => {
     const options = { agent: false, method: body ? 'POST' : 'GET', headers }
     const sent = httpRequest(`${url}${path}`, options, async (answer) => {
@@ -58,9 +58,13 @@ function ask(path: string, headers: Record<string, string>, body?: unknown): Pro
 }
 
 const fresh = (key: string, path: string, body?: unknown) =>
-  ask(path, { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) }, body)
+  sendFresh(
+    path,
+    { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    body,
+  )
 
-const readMetrics = async () => (await ask('/metrics', { authorization: `Bearer ${ADMIN_TOKEN}` })).text
+const readMetrics = async () => (await sendFresh('/metrics', { authorization: `Bearer ${ADMIN_TOKEN}` })).text
 
 const many = <Result>(count: number, work: () => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, work))
@@ -111,9 +115,9 @@ describe('two workers', () => {
     const seen = await eventually(
       async () => {
         const id = `watched-${randomUUID()}`
-        await many(20, () => ask(BALANCE, { 'x-api-key': demoKey, 'x-request-id': id }))
+        await many(20, () => sendFresh(BALANCE, { 'x-api-key': demoKey, 'x-request-id': id }))
         const path = `/admin/v1/logs?requestId=${id}`
-        return (await ask(path, { authorization: `Bearer ${ADMIN_TOKEN}` })).body.data
+        return (await sendFresh(path, { authorization: `Bearer ${ADMIN_TOKEN}` })).body.data
       },
       ({ lines }) => new Set(lines.map(({ process }: { process: string }) => process)).size === 2,
       20_000,
@@ -123,7 +127,7 @@ describe('two workers', () => {
     const times = seen.lines.map(({ at }: { at: string }) => at)
     assert.deepEqual(times, times.toSorted())
     const soFar = seen.processes.map(({ process, next }: Record<string, unknown>) => `${process}:${next}`)
-    const behind = await ask(`/admin/v1/logs?after=${soFar.join(',')}`, {
+    const behind = await sendFresh(`/admin/v1/logs?after=${soFar.join(',')}`, {
       authorization: `Bearer ${ADMIN_TOKEN}`,
     })
     assert.ok(
@@ -213,7 +217,7 @@ describe('two workers', () => {
     )
     assert.equal(workerPids().length, 2)
     assert.match(service.errors(), /cluster\.worker_exited/)
-    const watched = await ask('/admin/v1/logs?level=error', { authorization: `Bearer ${ADMIN_TOKEN}` })
+    const watched = await sendFresh('/admin/v1/logs?level=error', { authorization: `Bearer ${ADMIN_TOKEN}` })
     const keys = watched.body.data.lines.map(({ key }: { key: string }) => key)
     assert.ok(keys.includes('cluster.worker_exited'), 'the operator reads it over the API too')
   })

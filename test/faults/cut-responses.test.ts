@@ -16,11 +16,11 @@ const cut = createApi(`http://127.0.0.1:${proxy.port}`, { 'x-api-key': service.d
 const countByReference = sql<{ count: number }>`
 select count(*)::integer as count from payments where reference = $1`
 
-const PLACES = 24
+const CUT_OFFSETS = 24
 
 /** From the first byte of an answer to its last. */
-function placesIn(bytes: number): number[] {
-  return Array.from({ length: PLACES }, (_, n) => 1 + Math.floor((n * (bytes - 2)) / (PLACES - 1)))
+function offsetsIn(bytes: number): number[] {
+  return Array.from({ length: CUT_OFFSETS }, (_, n) => 1 + Math.floor((n * (bytes - 2)) / (CUT_OFFSETS - 1)))
 }
 
 async function sizeOf(path: string, body: unknown): Promise<number> {
@@ -40,9 +40,9 @@ describe('an answer that breaks off on its way (F-06)', () => {
   for (const [path, prepare] of Object.entries(operations)) {
     it(`of ${path}, wherever it does, is there for the next try, and nothing was done twice`, async () => {
       const bodyOf = await prepare()
-      const places = placesIn(await sizeOf(path, bodyOf()))
+      const offsets = offsetsIn(await sizeOf(path, bodyOf()))
       const before = proxy.injected.cuts
-      for (const place of places) {
+      for (const place of offsets) {
         const body = bodyOf()
         proxy.cutAfter(place)
         await assert.rejects(cut.post(path, body), `cut after ${place} bytes`)
@@ -53,7 +53,7 @@ describe('an answer that breaks off on its way (F-06)', () => {
         const again = await service.api.post(path, body)
         assert.equal(again.body.data.uuid, retried.body.data.uuid)
       }
-      assert.equal(proxy.injected.cuts - before, PLACES)
+      assert.equal(proxy.injected.cuts - before, CUT_OFFSETS)
     })
   }
 })

@@ -95,8 +95,8 @@ describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, worke
       'all arrived',
     )
     const recorded = new Map((await db.query(selectBodies)).map(({ id, body }) => [id, body]))
-    const strange = receipts.filter(({ id, body }) => recorded.get(id) !== body)
-    assert.deepEqual(idsOf(strange), [], 'each was recorded, in the same words')
+    const unknownReceipts = receipts.filter(({ id, body }) => recorded.get(id) !== body)
+    assert.deepEqual(idsOf(unknownReceipts), [], 'each was recorded, in the same words')
     assert.deepEqual(consumer.errors, [], 'each verified')
     assert.deepEqual(findOrderViolations(receipts), [], 'each resource was told in order')
 
@@ -111,9 +111,9 @@ describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, worke
 /** Every version of every resource, each resource's in ascending order and the resources mixed up. */
 function shuffledVersions(): SeedEvent[] {
   const resources = newResources(RESOURCES).flatMap((resource) => Array(VERSIONS).fill(resource))
-  const places = resources.map((resource) => ({ resource, at: Math.random() }))
+  const shuffled = resources.map((resource) => ({ resource, at: Math.random() }))
   const versions = new Map<string, number>()
-  return places
+  return shuffled
     .toSorted((one, other) => one.at - other.at)
     .map(({ resource }) => {
       const version = (versions.get(resource) ?? 0) + 1

@@ -72,10 +72,11 @@ describe('endpoints that hang all the time (F-56)', () => {
       const endpoints = await Promise.all(
         Array.from({ length: HANGING }, () => addEndpoint(one.api, hanging)),
       )
-      const [hung, told] = [hanging.receipts.length, consumers[0].receipts.length]
+      const [hung, delivered] = [hanging.receipts.length, consumers[0].receipts.length]
       await seedEvents(db, one.uuid, newResources(BACKLOG).map(firstVersion))
       await eventually(
-        () => hanging.receipts.length >= hung + HANGING && consumers[0].receipts.length === told + BACKLOG,
+        () =>
+          hanging.receipts.length >= hung + HANGING && consumers[0].receipts.length === delivered + BACKLOG,
         Boolean,
         20_000,
       )

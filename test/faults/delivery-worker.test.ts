@@ -187,7 +187,7 @@ describe('hundreds of endpoints that hang (F-56)', () => {
 
     const rounds = newClaimState()
     const underWay = new Set<Promise<void>>()
-    const look = async () => {
+    const readDue = async () => {
       for (const piece of await claimDeliveries(app, CONCURRENCY - underWay.size, rounds)) {
         const running: Promise<void> = piece().then(() => void underWay.delete(running))
         underWay.add(running)
@@ -198,7 +198,7 @@ describe('hundreds of endpoints that hang (F-56)', () => {
     const arrived = (count: number) =>
       eventually(
         async () => {
-          await look()
+          await readDue()
           return received.length
         },
         (length) => length === count,
@@ -208,32 +208,32 @@ describe('hundreds of endpoints that hang (F-56)', () => {
     // A call that takes two seconds makes room for another.
     for (const _ of [1, 2, 3, 4]) {
       clock.advance(2 * SECOND)
-      await look()
+      await readDue()
       await delay(100)
     }
     /** Until those that answer have been heard: one that is under way while hours pass would seem to have taken them. */
-    const heard = () =>
+    const answered = () =>
       eventually(
         () => underWay.size,
         (size) => size === HANGING,
         15_000,
       )
     await arrived(1)
-    await heard()
+    await answered()
     for (let count = 0; count < 8; count += 1) await shop.emitEvent()
-    await look()
+    await readDue()
     await arrived(9)
-    await heard()
+    await answered()
 
     // Their time runs out, and from now on they are known.
     clock.advance(15 * SECOND)
     hanging.closeConnections()
     await Promise.all(underWay)
     clock.advance(10 * MINUTE)
-    await look()
+    await readDue()
     assert.ok(underWay.size <= 128, `${underWay.size} are under way to endpoints that fail`)
     for (let count = 0; count < 8; count += 1) await shop.emitEvent()
-    await look()
+    await readDue()
     await arrived(17)
     hanging.defaultAnswer = 204
     hanging.closeConnections()

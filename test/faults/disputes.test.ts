@@ -28,13 +28,13 @@ type ReportedStatus = DisputeReport['status'] | 'paid'
 
 async function applyReport(
   paymentId: string,
-  news: ReportedStatus,
+  reported: ReportedStatus,
   app = rig.app,
   reference = 'dp-1',
 ): Promise<void> {
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
   const { key, amount } = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
-  const disputes = news === 'paid' ? {} : { disputes: [{ status: news, amount, reference }] }
+  const disputes = reported === 'paid' ? {} : { disputes: [{ status: reported, amount, reference }] }
   await applyOutcome(app, known, paid(disputes)({ key, amount }), { source: 'webhook' })
 }
 
@@ -88,14 +88,14 @@ describe('F-36: news in any order', () => {
       refundAnswer = { kind: 'succeeded', gatewayReference: 're-1' }
       for (const order of permutations(['paid', 'refund', 'open', end] as const)) {
         const id = await newCharge()
-        for (const news of order) await (news === 'refund' ? refund(id) : applyReport(id, news))
+        for (const reported of order) await (reported === 'refund' ? refund(id) : applyReport(id, reported))
         const { status, refundedMinor } = await rig.payment(id)
-        const told = order.join(', ')
+        const label = order.join(', ')
         const left = end === 'won' ? PAID - refundedMinor : 0n
-        assert.deepEqual(await sumsOf(id), { wallet: left, disputed: 0n }, told)
-        assert.equal(await rig.credits(id), 1, told)
+        assert.deepEqual(await sumsOf(id), { wallet: left, disputed: 0n }, label)
+        assert.equal(await rig.credits(id), 1, label)
         const ends = end === 'won' ? ['successful', 'partially_refunded'] : ['reversed']
-        assert.ok(ends.includes(status), `${told}: ${status}`)
+        assert.ok(ends.includes(status), `${label}: ${status}`)
       }
     })
 
@@ -110,16 +110,16 @@ describe('F-36: news in any order', () => {
             proof === 'succeeded'
               ? { kind: 'succeeded', gatewayReference: 're-1' }
               : { kind: 'failed', message: 'no', gatewayReference: 're-1' }
-          for (const news of order) {
-            if (news !== 'proof') await applyReport(id, news)
+          for (const reported of order) {
+            if (reported !== 'proof') await applyReport(id, reported)
             else await resolveRefunds()
           }
           const { refundedMinor } = await rig.payment(id)
-          const told = `${proof}: ${order.join(', ')}`
-          assert.equal(refundedMinor, proof === 'succeeded' ? REFUND : 0n, told)
+          const label = `${proof}: ${order.join(', ')}`
+          assert.equal(refundedMinor, proof === 'succeeded' ? REFUND : 0n, label)
           const { wallet, disputed } = await sumsOf(id)
-          assert.equal(disputed, 0n, told)
-          assert.equal(wallet, end === 'won' ? PAID - refundedMinor : 0n, told)
+          assert.equal(disputed, 0n, label)
+          assert.equal(wallet, end === 'won' ? PAID - refundedMinor : 0n, label)
         }
       }
     })
@@ -151,7 +151,7 @@ describe('F-36: news in any order', () => {
 
   it('of one dispute after another is told apart by its name', async () => {
     const id = await newCharge()
-    for (const [news, reference] of [
+    for (const [reported, reference] of [
       ['paid', 'dp-1'],
       ['open', 'dp-1'],
       ['open', 'dp-2'],
@@ -160,7 +160,7 @@ describe('F-36: news in any order', () => {
       ['open', 'dp-2'],
       ['lost', 'dp-2'],
     ] as const)
-      await applyReport(id, news, rig.app, reference)
+      await applyReport(id, reported, rig.app, reference)
     assert.deepEqual((await pathOf(rig.db, id)).slice(-4), ['disputed', 'successful', 'disputed', 'reversed'])
     assert.deepEqual(await sumsOf(id), { wallet: 0n, disputed: 0n })
   })
@@ -200,9 +200,9 @@ describe('F-36: two disputes about one payment', () => {
           for (const [n, stand] of stands.entries()) if (seen & (1 << n)) await applyDisputes(id, stand)
           for (let n = 0; n < 2; n += 1) await applyDisputes(id, { 'dp-1': first, 'dp-2': second })
           const lost = (first === 'lost' ? PARTS['dp-1'] : 0n) + (second === 'lost' ? PARTS['dp-2'] : 0n)
-          const told = seen.toString(2)
-          assert.deepEqual(await sumsOf(id), { wallet: PAID - lost, disputed: 0n }, told)
-          assert.equal((await rig.payment(id)).status, lost > 0n ? 'reversed' : 'successful', told)
+          const label = seen.toString(2)
+          assert.deepEqual(await sumsOf(id), { wallet: PAID - lost, disputed: 0n }, label)
+          assert.equal((await rig.payment(id)).status, lost > 0n ? 'reversed' : 'successful', label)
         }
       })
 

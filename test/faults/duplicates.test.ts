@@ -243,7 +243,7 @@ describe('a refund that fails after it was successful', () => {
     const { record } = await requestRefund(app, merchant, input, undefined)
     assert.equal(record.status, 'successful')
     const { gatewayKey: key } = await rig.attempt(payment.id)
-    return { id: payment.id, ring: () => wakeRefunds(app, { gateway: NAME, accountId: null, key }) }
+    return { id: payment.id, notify: () => wakeRefunds(app, { gateway: NAME, accountId: null, key }) }
   }
 
   async function recheckRefunds(): Promise<number> {
@@ -258,11 +258,11 @@ describe('a refund that fails after it was successful', () => {
     ])
 
   it('is told to the operator once, and shown', async () => {
-    const { id, ring } = await refunded()
+    const { id, notify } = await refunded()
     refundAnswer = FAILED
-    await ring()
+    await notify()
     assert.equal(await recheckRefunds(), 1)
-    await ring()
+    await notify()
     assert.equal(await recheckRefunds(), 0)
     assert.deepEqual(await shown(id), [['successful', 'failed_late', null]])
     assert.deepEqual(await serializedOf(id), ['refund_failed_late open'])
@@ -280,9 +280,9 @@ describe('a refund that fails after it was successful', () => {
   })
 
   it('is asked about until somebody answers, and not again when all is well', async () => {
-    const { id, ring } = await refunded()
+    const { id, notify } = await refunded()
     refundAnswer = NO_ANSWER
-    await ring()
+    await notify()
     assert.equal(await recheckRefunds(), 1)
     clock.advance(60_000)
     refundAnswer = GIVEN

@@ -32,9 +32,9 @@ where event_id = $1`
 const eventOf = async (eventId: string) => (await db.query(selectEvent, [eventId]))[0]
 
 async function deliver(key: string, eventId: string): Promise<void> {
-  const [hook] = gatewayWebhookRoutes(app)
+  const [route] = gatewayWebhookRoutes(app)
   const rawBody = Buffer.from(JSON.stringify({ key, eventId }))
-  assert.deepEqual(await hook?.handle({ params: { gateway: NAME }, headers: {}, rawBody }), { http: 200 })
+  assert.deepEqual(await route?.handle({ params: { gateway: NAME }, headers: {}, rawBody }), { http: 200 })
 }
 
 const setKey = sql<unknown>`update attempts set gateway_key = $2, due_at = $3 where payment_id = $1`

@@ -46,8 +46,8 @@ const attemptsOf = async ({ id }: PaymentRow) =>
   (await listAttempts(rig.db, rig.merchant.id, id)).map(({ gateway, status }) => `${gateway} ${status}`)
 
 describe('a gateway that provably began nothing', () => {
-  const unbegun = { 'was not reached': NOT_SENT, 'refused the request': REFUSED }
-  for (const [words, outcome] of Object.entries(unbegun)) {
+  const notSubmitted = { 'was not reached': NOT_SENT, 'refused the request': REFUSED }
+  for (const [words, outcome] of Object.entries(notSubmitted)) {
     it(`is followed by the next one that offers the same way to pay, when it ${words}`, async () => {
       const payment = await rig.checkout()
       first.answers('startCheckout', outcome)
@@ -91,14 +91,14 @@ describe('a gateway that provably began nothing', () => {
 
 describe('a gateway that may have begun', () => {
   const UNREADABLE: Outcome = { kind: 'unknown', reason: 'unreadable', message: 'garbage' }
-  const begun: Record<string, Scripted> = {
+  const maybeSubmitted: Record<string, Scripted> = {
     'did not answer': NO_ANSWER,
     'answered what cannot be read': UNREADABLE,
     'does not know the key yet': { ...UNREADABLE, reason: 'not_found' },
     'waits for the payer': PENDING,
     declined: DECLINED,
   }
-  for (const [words, outcome] of Object.entries(begun)) {
+  for (const [words, outcome] of Object.entries(maybeSubmitted)) {
     it(`is never followed by another when it ${words}`, async () => {
       const payment = await rig.checkout()
       first.answers('startCheckout', outcome)

@@ -150,7 +150,7 @@ async function failInWorkers(): Promise<void> {
   // A delivery that hangs holds the endpoint's place in its own process, so each has a process of its own.
   const isAlone = ([point, action]: (typeof all)[number]) =>
     point === 'delivery.after_claim' && action === 'hang'
-  await startFailingWorker(all.filter((trap) => !isAlone(trap)))
+  await startFailingWorker(all.filter((failpoint) => !isAlone(failpoint)))
   await startFailingWorker(all.filter(isAlone))
   await harness.startWorker(createTestFailpoints())
   await expireLeases(harness)

@@ -29,19 +29,19 @@ const chargeMany = (count: number) => Promise.all(Array.from({ length: count }, 
 const SILENCE: Fault = { kind: '500_before', on: 'verify', times: 1_000 }
 
 /** One charge for each fault, at once, each of which must leave us not knowing; then what our questions will meet. */
-async function chargeWith(faults: Fault[], questions: Fault[] = []): Promise<string[]> {
+async function chargeWith(faults: Fault[], verifyFaults: Fault[] = []): Promise<string[]> {
   for (const fault of [SILENCE, ...faults]) await sandbox.addFault(fault)
   const charges = await chargeMany(faults.length)
   await sandbox.clearFaults()
-  for (const fault of questions) await sandbox.addFault(fault)
+  for (const fault of verifyFaults) await sandbox.addFault(fault)
   for (const { status, statusReason } of charges)
     assert.deepEqual({ status, statusReason }, { status: 'processing', statusReason: 'outcome_unknown' })
   return charges.map(({ uuid }) => uuid)
 }
 
-async function requireChargedOnce(uuids: string[]): Promise<void> {
+async function assertChargedOnce(uuids: string[]): Promise<void> {
   const snapshots = await Promise.all(uuids.map((uuid) => deployment.awaitFinal(uuid)))
-  for (const truth of snapshots) assert.deepEqual(truth, CHARGED_ONCE)
+  for (const snapshot of snapshots) assert.deepEqual(snapshot, CHARGED_ONCE)
 }
 
 const onCharge = (kind: string, ms?: number): Fault => ({ kind, on: 'charge', times: 1, ms })
@@ -64,26 +64,26 @@ it('an execution after the question that did not find it is the only one: the ke
   const lateness = [0, 300, 700, 1_000, 1_300, 2_500]
   const uuids = await chargeWith(lateness.map((ms) => onCharge('late_ms', ms)))
   const latest = delay(3_000)
-  await requireChargedOnce(uuids)
+  await assertChargedOnce(uuids)
   await latest
-  await requireChargedOnce(uuids)
+  await assertChargedOnce(uuids)
 })
 
 it('a gateway whose books lag behind is not asked to charge twice (F-39)', async () => {
   const lagging = [onVerify('not_found_ms', 4, 60_000)]
-  await requireChargedOnce(await chargeWith([onCharge('drop_after'), onCharge('500_after')], lagging))
+  await assertChargedOnce(await chargeWith([onCharge('drop_after'), onCharge('500_after')], lagging))
 })
 
 it('500 before and after, a web page, garbage and a cut connection never fail a charge (F-32)', async () => {
   const kinds = ['500_before', '500_after', 'html', 'garbage', 'drop_after']
-  await requireChargedOnce(await chargeWith(kinds.map((kind) => onCharge(kind))))
+  await assertChargedOnce(await chargeWith(kinds.map((kind) => onCharge(kind))))
 })
 
 it('the same answers to our questions change nothing, and we ask again (F-32)', async () => {
   const kinds = ['500_before', '500_after', 'html', 'garbage', 'drop_after']
-  const questions = kinds.map((kind) => onVerify(kind, 1))
+  const verifyFaults = kinds.map((kind) => onVerify(kind, 1))
   const charges = kinds.map(() => onCharge('drop_after'))
-  await requireChargedOnce(await chargeWith(charges, questions))
+  await assertChargedOnce(await chargeWith(charges, verifyFaults))
 })
 
 describe('another amount, currency or key than ours credits nothing (F-34)', () => {
@@ -100,9 +100,9 @@ describe('another amount, currency or key than ours credits nothing (F-34)', () 
     it(`${kind}, in the answer or when asked`, async () => {
       const before = await balances()
       await sandbox.addFault(onCharge(kind))
-      const told = await charge()
-      assert.equal(told.status, 'processing')
-      assert.equal(told.statusReason, 'amount_mismatch')
+      const charged = await charge()
+      assert.equal(charged.status, 'processing')
+      assert.equal(charged.statusReason, 'amount_mismatch')
 
       const [asked = ''] = await chargeWith([onCharge('drop_after')], [onVerify(kind, 1)])
       await api.get(`/api/v1/checkout/verify-payment?uuid=${asked}`)
@@ -115,9 +115,9 @@ describe('another amount, currency or key than ours credits nothing (F-34)', () 
       const verified = await api.get(`/api/v1/checkout/verify-payment?uuid=${asked}`)
       assert.equal(verified.body.data.statusReason, 'amount_mismatch')
 
-      for (const uuid of [told.uuid, asked]) {
-        const { executions, ...truth } = await deployment.snapshotOf(uuid)
-        assert.deepEqual(truth, MISMATCH)
+      for (const uuid of [charged.uuid, asked]) {
+        const { executions, ...snapshot } = await deployment.snapshotOf(uuid)
+        assert.deepEqual(snapshot, MISMATCH)
         assert.equal(executions, 1)
       }
       assert.deepEqual(await balances(), before)
@@ -167,6 +167,6 @@ describe('a gateway that is down', () => {
     const waiting = await Promise.all(charges.map(({ uuid }) => api.get(`/api/v1/charges/${uuid}`)))
     for (const { body } of waiting) assert.equal(body.data.status, 'processing')
     await sandbox.restart()
-    await requireChargedOnce(charges.map(({ uuid }) => uuid))
+    await assertChargedOnce(charges.map(({ uuid }) => uuid))
   })
 })

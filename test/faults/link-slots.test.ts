@@ -71,11 +71,11 @@ async function startPayment(link: { id: string }): Promise<PaymentRow> {
   return (await initiatePayment(app, merchant, input, null)).payment
 }
 
-const look = ({ reference }: PaymentRow) => requireCheckoutPayment(app, merchant, reference)
+const readCheckout = ({ reference }: PaymentRow) => requireCheckoutPayment(app, merchant, reference)
 
 async function press(payment: PaymentRow, by: LinksApp = app): Promise<string> {
   try {
-    return (await startAttempt(by, await look(payment), { channel: 'card' })).payment.status
+    return (await startAttempt(by, await readCheckout(payment), { channel: 'card' })).payment.status
   } catch (error) {
     if (error instanceof ApiError) return error.code
     throw error
@@ -90,7 +90,7 @@ async function started(payment: PaymentRow): Promise<void> {
 
 async function verifyPayment(payment: PaymentRow): Promise<string> {
   clock.advance(5_000)
-  return (await refreshCheckout(app, await look(payment), 'return')).payment.status
+  return (await refreshCheckout(app, await readCheckout(payment), 'return')).payment.status
 }
 
 /** The gateway rings while it is asked, and has declined the attempt. */
@@ -134,7 +134,7 @@ describe('a slot at a link', () => {
     const [one, another] = [await startPayment(link), await startPayment(link)]
     await started(one)
     gateway.answers('cancel', PENDING)
-    assert.equal((await cancelAttempt(app, await look(one))).payment.status, 'pending')
+    assert.equal((await cancelAttempt(app, await readCheckout(one))).payment.status, 'pending')
     assert.equal(await press(another), 'payment_link_busy')
     await started(one)
     gateway.answers('verify', paid())
@@ -206,7 +206,7 @@ describe('a slot at a link', () => {
     assert.equal(await press(one), 'pending')
     await started(another)
     const withoutCapacityCheck: LinksApp = { ...app, checkCapacity: async () => 'available' }
-    const sent = startAttempt(withoutCapacityCheck, await look(one), { channel: 'card' })
+    const sent = startAttempt(withoutCapacityCheck, await readCheckout(one), { channel: 'card' })
     await assert.rejects(sent, /has no slot at its link/)
     assert.equal((await rig.payment(one.id)).status, 'pending')
   })

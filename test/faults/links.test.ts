@@ -80,10 +80,10 @@ group by type
 order by type`
 
 /** Counting follows in the background. */
-async function assertEmitted(uuid: string, told: string[]): Promise<void> {
+async function assertEmitted(uuid: string, expected: string[]): Promise<void> {
   const read = async () =>
     (await db.query(countEvents, [uuid])).map(({ type, events }) => `${events} ${type}`)
-  await eventually(read, (events) => events.join() === told.join(), 10_000)
+  await eventually(read, (events) => events.join() === expected.join(), 10_000)
 }
 
 describe('50 payers at once over two processes (F-47)', () => {

@@ -35,7 +35,7 @@ const LEASE_MS = 60_000
 
 afterEach(() => rig.endTest())
 
-const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
+const readCheckout = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
 
 async function started(
   answer: typeof STARTED | typeof NO_ANSWER = STARTED,
@@ -43,7 +43,7 @@ async function started(
 ) {
   const payment = await rig.checkout()
   gateway.answers('startCheckout', answer)
-  await startAttempt(app, await look(payment), { channel, phone: '+254712345678' })
+  await startAttempt(app, await readCheckout(payment), { channel, phone: '+254712345678' })
   return payment
 }
 
@@ -101,7 +101,7 @@ describe('a decline on a page where the payer may try again', () => {
     clock.advance(LEASE_MS)
     await rig.resolve()
     gateway.answers('startCheckout', STARTED)
-    await startAttempt(app, await look(payment), { channel: 'card' })
+    await startAttempt(app, await readCheckout(payment), { channel: 'card' })
     gateway.answers('verify', paid())
     clock.advance(5_000)
     await rig.resolve()
@@ -133,10 +133,10 @@ describe('leaving a page that the gateway cannot close', () => {
   it('opens the checkout again; the first success counts and the second is kept apart', async () => {
     const payment = await started()
     gateway.answers('cancel', PENDING)
-    await cancelAttempt(app, await look(payment))
+    await cancelAttempt(app, await readCheckout(payment))
     assert.equal((await rig.payment(payment.id)).status, 'pending')
     gateway.answers('startCheckout', STARTED)
-    await startAttempt(app, await look(payment), { channel: 'card' })
+    await startAttempt(app, await readCheckout(payment), { channel: 'card' })
 
     clock.advance(LEASE_MS)
     gateway.answers('verify', paid(), paid())
@@ -152,7 +152,7 @@ describe('leaving a page that the gateway cannot close', () => {
   it('does nothing while nobody knows what became of it', async () => {
     const payment = await started()
     gateway.answers('cancel', NO_ANSWER)
-    await cancelAttempt(app, await look(payment))
+    await cancelAttempt(app, await readCheckout(payment))
     assert.equal((await rig.payment(payment.id)).status, 'processing')
   })
 })
@@ -179,7 +179,7 @@ describe('cancelling while the gateway does not answer', () => {
     for (const answer of [NO_ANSWER, NOT_FOUND, PENDING]) {
       const payment = await started(NO_ANSWER)
       gateway.answers('cancel', answer)
-      await cancelCheckout(app, await look(payment))
+      await cancelCheckout(app, await readCheckout(payment))
       assert.equal(await statusOf(payment), 'processing outcome_unknown started')
     }
   })
@@ -187,19 +187,19 @@ describe('cancelling while the gateway does not answer', () => {
   it('abandons when the gateway says that it is off, and counts what came too late', async () => {
     const payment = await started()
     gateway.answers('cancel', CANCELLED)
-    await cancelCheckout(app, await look(payment))
+    await cancelCheckout(app, await readCheckout(payment))
     assert.equal((await rig.payment(payment.id)).status, 'abandoned')
 
     const late = await started()
     gateway.answers('cancel', paid())
-    await cancelCheckout(app, await look(late))
+    await cancelCheckout(app, await readCheckout(late))
     assert.equal((await rig.payment(late.id)).status, 'successful')
   })
 })
 
 describe('leaving while somebody says that the money was sent', () => {
   /** After the gateway has answered and before the payer's move is written. */
-  async function saidMeanwhile(payment: PaymentRow) {
+  async function answeredMeanwhile(payment: PaymentRow) {
     const { gatewayKey } = await rig.attempt(payment.id)
     const at = clock.now()
     const until = new Date(at.getTime() + 24 * HOUR_MS)
@@ -213,8 +213,8 @@ describe('leaving while somebody says that the money was sent', () => {
   for (const [name, leave] of Object.entries({ cancelAttempt, cancelCheckout })) {
     it(`is none: ${name} (F-28)`, async () => {
       const payment = await started()
-      gateway.answers('cancel', () => saidMeanwhile(payment))
-      const { payment: left } = await leave(app, await look(payment))
+      gateway.answers('cancel', () => answeredMeanwhile(payment))
+      const { payment: left } = await leave(app, await readCheckout(payment))
       assert.deepEqual([left.status, left.statusReason], ['processing', 'marked_paid'])
       assert.deepEqual(await pathOf(rig.db, payment.id), ['pending', 'processing'])
     })
@@ -258,9 +258,9 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
   it('does not end for time while nobody knows about a way that the payer left before (F-35)', async () => {
     const payment = await started()
     gateway.answers('cancel', PENDING)
-    await cancelAttempt(app, await look(payment))
+    await cancelAttempt(app, await readCheckout(payment))
     gateway.answers('startCheckout', STARTED)
-    await startAttempt(app, await look(payment), { channel: 'card' })
+    await startAttempt(app, await readCheckout(payment), { channel: 'card' })
     const left = await rig.attempt(payment.id, 1)
     const answerAbout = (first: typeof NO_ANSWER | ReturnType<typeof paid>): Scripted => {
       return (asked) =>

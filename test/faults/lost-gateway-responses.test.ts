@@ -42,7 +42,7 @@ const LOSSES = (
     ['truncated', 40],
     ['huge_body', 10],
   ] satisfies [Fault, number][]
-).map(([trouble, count]): [Fault, number] => [trouble, scaled(count, SHORT_PART)])
+).map(([fault, count]): [Fault, number] => [fault, scaled(count, SHORT_PART)])
 
 const OF_EACH = LOSSES.reduce((sum, [, count]) => sum + count, 0)
 
@@ -88,19 +88,19 @@ async function loseAnswers(name: ProviderName, begin: Begin): Promise<string[]> 
   return uuids
 }
 
-const selectTruth = sql<{ status: string; payments: number }>`
+const selectStatuses = sql<{ status: string; payments: number }>`
 select status, count(*)::integer as payments
 from payments
 where id = any($1::uuid[])
 group by status`
 
 async function awaitSuccess(uuids: string[]): Promise<void> {
-  const truth = () => db.query(selectTruth, [uuids])
+  const readStatuses = () => db.query(selectStatuses, [uuids])
   const end = await eventually(
-    truth,
+    readStatuses,
     (rows) => rows.length === 1 && rows[0]?.status === 'successful',
     DEADLINE_MS,
-  ).catch(async () => truth())
+  ).catch(async () => readStatuses())
   assert.deepEqual(end, [{ status: 'successful', payments: uuids.length }])
 }
 

@@ -158,32 +158,32 @@ describe('two processes', () => {
     const apps = [rig.app, rig.anotherApp(), rig.anotherApp()]
     const verifyEverywhere = () =>
       Promise.all(apps.flatMap((app) => [1, 2].map(() => verifyPayment(app, rig.merchant, { uuid: id }))))
-    const questions = () => gateway.calls.filter((call) => call === `verify ${gatewayKey}`).length
+    const statusChecks = () => gateway.calls.filter((call) => call === `verify ${gatewayKey}`).length
 
     gateway.answers('verify', PENDING)
     await verifyEverywhere()
-    assert.equal(questions(), 1)
+    assert.equal(statusChecks(), 1)
     clock.advance(2_900)
     await verifyEverywhere()
-    assert.equal(questions(), 1, 'the window is not over')
+    assert.equal(statusChecks(), 1, 'the window is not over')
     clock.advance(200)
     gateway.answers('verify', paid())
     await verifyEverywhere()
-    assert.equal(questions(), 2)
+    assert.equal(statusChecks(), 2)
     assert.deepEqual(await statusOf(id), PAID_ONCE)
   })
 })
 
 describe('what a provider writes', () => {
-  const WORDS = 'nul \0, half \ud83d, bell \u0007'
+  const UNSTORABLE_TEXT = 'nul \0, half \ud83d, bell \u0007'
   const KEPT = 'nul  , half \ufffd, bell  '
 
   it('is kept without what cannot be kept, and a decline settles all the same', async () => {
     gateway.answers('chargeSaved', {
       kind: 'declined',
       code: 'do_not_honor',
-      message: WORDS,
-      gatewayReference: WORDS,
+      message: UNSTORABLE_TEXT,
+      gatewayReference: UNSTORABLE_TEXT,
     })
     const { id } = await rig.charge()
     const { status, failureMessage } = await rig.payment(id)
@@ -192,15 +192,21 @@ describe('what a provider writes', () => {
   })
 
   it('does not keep a credit back', async () => {
-    gateway.answers('chargeSaved', paid({ gatewayReference: WORDS }))
+    gateway.answers('chargeSaved', paid({ gatewayReference: UNSTORABLE_TEXT }))
     const { id } = await rig.charge()
     assert.deepEqual(await statusOf(id), PAID_ONCE)
     assert.equal((await rig.attempt(id)).gatewayReference, KEPT)
   })
 
   it('does not keep a credit back when it is about the method to save', async () => {
-    const card = { brand: WORDS, last4: '42\0', expiryMonth: 1, expiryYear: 2098, country: WORDS }
-    gateway.answers('chargeSaved', paid({ savedMethod: { ...CARD, fingerprint: WORDS, card } }))
+    const card = {
+      brand: UNSTORABLE_TEXT,
+      last4: '42\0',
+      expiryMonth: 1,
+      expiryYear: 2098,
+      country: UNSTORABLE_TEXT,
+    }
+    gateway.answers('chargeSaved', paid({ savedMethod: { ...CARD, fingerprint: UNSTORABLE_TEXT, card } }))
     const { id } = await rig.charge()
     assert.deepEqual(await statusOf(id), PAID_ONCE)
   })
@@ -209,13 +215,13 @@ describe('what a provider writes', () => {
     const payment = await rig.checkout()
     gateway.answers('startCheckout', {
       kind: 'started',
-      gatewayReference: WORDS,
+      gatewayReference: UNSTORABLE_TEXT,
       next: {
         kind: 'transfer',
-        bankName: WORDS,
+        bankName: UNSTORABLE_TEXT,
         accountNumber: '0123456789',
-        accountName: WORDS,
-        narration: WORDS,
+        accountName: UNSTORABLE_TEXT,
+        narration: UNSTORABLE_TEXT,
         expiresAt: '2030-01-01T00:00:00.000Z',
       },
     })

@@ -110,8 +110,12 @@ describe('two processes', async () => {
     const other = p2pActions(second.apiWith(shop.key))
     for (let round = 0; round < 5; round += 1) {
       const { uuid } = await shop.requestTransfer()
-      const said = [shop, other, shop, other].map(({ confirm }) => confirm(uuid, 5000))
-      const answers = await Promise.all([...said, shop.act(uuid, 'cancel'), other.act(uuid, 'mark-paid')])
+      const confirmations = [shop, other, shop, other].map(({ confirm }) => confirm(uuid, 5000))
+      const answers = await Promise.all([
+        ...confirmations,
+        shop.act(uuid, 'cancel'),
+        other.act(uuid, 'mark-paid'),
+      ])
       assert.deepEqual(
         answers.filter(({ http }) => http !== 200 && http !== 409).map(({ text }) => text),
         [],

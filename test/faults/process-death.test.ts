@@ -32,8 +32,12 @@ async function loseAnswer(service: ServiceProcess, path: string, body: unknown):
 
 async function readState(body: { reference: string }): Promise<KilledRequest> {
   const id = await deployment.idOf(body.reference)
-  const truth = id === undefined ? undefined : await deployment.snapshotOf(id)
-  const left = truth && { status: truth.status, executions: truth.executions, credits: truth.credits }
+  const snapshot = id === undefined ? undefined : await deployment.snapshotOf(id)
+  const left = snapshot && {
+    status: snapshot.status,
+    executions: snapshot.executions,
+    credits: snapshot.credits,
+  }
   return { reference: body.reference, body, left }
 }
 

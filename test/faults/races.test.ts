@@ -171,14 +171,14 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
 
   async function sendWebhook(url: string, key: string): Promise<number> {
     const at = new Date()
-    const hook = {
+    const notification = {
       id: newReference(),
       type: 'checkout.succeeded',
       key,
       order: 'x',
       createdAt: at.toISOString(),
     }
-    const body = JSON.stringify(hook)
+    const body = JSON.stringify(notification)
     const headers = { 'cowry-sandbox-signature': sign(webhookSecret, at, body) }
     return (await fetch(`${url}/hooks/sandbox`, { method: 'POST', body, headers })).status
   }

@@ -34,16 +34,16 @@ const LATER_MS = 2 * HOUR_MS
 
 afterEach(() => rig.endTest())
 
-const look = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
+const readCheckout = (payment: PaymentRow) => requireCheckoutPayment(app, rig.merchant, payment.reference)
 
 async function start(payment: PaymentRow): Promise<void> {
   gateway.answers('startCheckout', STARTED)
-  await startAttempt(app, await look(payment), { channel: 'card' })
+  await startAttempt(app, await readCheckout(payment), { channel: 'card' })
 }
 
 async function cancelAsPayer(payment: PaymentRow): Promise<void> {
   gateway.answers('cancel', CANCELLED)
-  await cancelAttempt(app, await look(payment))
+  await cancelAttempt(app, await readCheckout(payment))
 }
 
 /** A checkout whose first attempt the payer gave up. */
@@ -191,10 +191,10 @@ describe('the note of a doorbell', () => {
   it('is not kept when nothing came of it, so that the second delivery still counts (F-41)', async () => {
     const payment = await cancelledAttempt()
     const { gatewayKey: key } = await rig.attempt(payment.id)
-    const [hook] = gatewayWebhookRoutes(app)
-    assert.ok(hook)
+    const [route] = gatewayWebhookRoutes(app)
+    assert.ok(route)
     const rawBody = Buffer.from(JSON.stringify({ key, eventId: 'evt-1' }))
-    const deliver = () => hook.handle({ params: { gateway: NAME }, headers: {}, rawBody })
+    const deliver = () => route.handle({ params: { gateway: NAME }, headers: {}, rawBody })
 
     await db.script(`
       create function reject_attempts() returns trigger language plpgsql as $$

@@ -77,8 +77,8 @@ describe('beside a running service', () => {
     const words = await run(t, 'merchants', 'create', '--name', 'Soko')
     assert.match(words.out, /^uuid +[0-9a-f-]{36}$/m)
     const unknown = ['keys', 'create', '--merchant', '01890000-0000-7000-8000-000000000000']
-    const told = await run(t, ...unknown)
-    assert.deepEqual({ code: told.code, out: told.out }, { code: 1, out: '' })
+    const result = await run(t, ...unknown)
+    assert.deepEqual({ code: result.code, out: result.out }, { code: 1, out: '' })
     const document = await run(t, ...unknown, '--json')
     assert.deepEqual({ code: document.code, err: document.err }, { code: 1, err: '' })
     assert.equal(JSON.parse(document.out).error.code, 'merchant_not_found')

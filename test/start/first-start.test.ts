@@ -58,7 +58,7 @@ async function hasCurl(): Promise<boolean> {
   )
 }
 
-async function askDatabase<Row>(t: TestContext, statement: ReturnType<typeof sql<Row>>): Promise<Row[]> {
+async function queryDatabase<Row>(t: TestContext, statement: ReturnType<typeof sql<Row>>): Promise<Row[]> {
   const url = findRunningPostgres(join(dataDir, 'postgres'))
   assert.ok(url, 'the private PostgreSQL runs')
   const db = connectDb({ url, poolSize: 1 })
@@ -111,7 +111,7 @@ describe('npm start', () => {
     })
 
     await t.test('the private PostgreSQL writes to disk before it acknowledges', async (t) => {
-      const [settings] = await askDatabase(t, durability)
+      const [settings] = await queryDatabase(t, durability)
       assert.deepEqual(settings, { fsync: 'on', pages: 'on', commits: 'on' })
     })
 

@@ -32,9 +32,9 @@ export async function startCountingProvider(t: Cleanup, clock: Clock): Promise<C
     random: systemRandom(clock),
     log: createLog('silent'),
   })
-  let questions = 0
+  let statusChecks = 0
   const front = createServer(async (request, response) => {
-    if (request.method === 'GET' && request.url?.startsWith('/v1/payments/')) questions += 1
+    if (request.method === 'GET' && request.url?.startsWith('/v1/payments/')) statusChecks += 1
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     try {
@@ -67,7 +67,7 @@ export async function startCountingProvider(t: Cleanup, clock: Clock): Promise<C
   })
   return {
     env: { COWRY_SANDBOX_URL: `http://127.0.0.1:${address.port}`, COWRY_SANDBOX_SECRET: SECRET },
-    statusChecks: () => questions,
+    statusChecks: () => statusChecks,
     async addFault(fault) {
       const headers = { authorization: `Bearer ${SECRET}` }
       await fetch(`${sandbox.url}/v1/faults`, { method: 'POST', headers, body: JSON.stringify(fault) })

@@ -8,8 +8,8 @@ import type { Api, ApiResponse } from './api.ts'
 import { initiateBody } from './builders.ts'
 
 /** For what lives as long as a whole file of tests: its hooks are enough, and look like those of one test. */
-export function fileContext(hooks: { after: typeof after }): TestContext {
-  return hooks as unknown as TestContext
+export function fileContext(fileHooks: { after: typeof after }): TestContext {
+  return fileHooks as unknown as TestContext
 }
 
 export const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

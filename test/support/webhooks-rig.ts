@@ -194,8 +194,8 @@ function actionsOf(app: DeliveriesApp, merchantId: string): MerchantActions {
       const version = (versions.get(uuid) ?? 0) + 1
       versions.set(uuid, version)
       const resource = { type: 'refund', uuid, version } as const
-      const news = { merchantId, type, resource, data: { uuid, status: 'pending' } }
-      await app.db.transaction((tx) => recordEvents(app, tx, 'test', [news]))
+      const event = { merchantId, type, resource, data: { uuid, status: 'pending' } }
+      await app.db.transaction((tx) => recordEvents(app, tx, 'test', [event]))
       return uuid
     },
     async deliverAll() {

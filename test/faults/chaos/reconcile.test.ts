@@ -131,12 +131,12 @@ describe('the comparison of the records', () => {
     assert.deepEqual(failuresIn(right()), [])
   })
 
-  for (const [what, change, question] of CASES) {
+  for (const [what, change, failingCheck] of CASES) {
     it(`notices ${what}`, () => {
       const one = right()
       change(one)
       assert.ok(
-        failuresIn(one).some((found) => question.test(found)),
+        failuresIn(one).some((found) => failingCheck.test(found)),
         failuresIn(one).join(', '),
       )
     })

@@ -75,12 +75,12 @@ async function visitLink(context: CommandContext, link: Link): Promise<Payment |
   const { http, location } = isForm ? await fillIn(payer, page, { ...person, amount }) : page
   logRequest(context, `visits ${link.uuid}: ${http} ${location}`)
   assert.ok(http < 500, 'a visit never fails for our sake')
-  const begun = location !== null && new URL(location).pathname.startsWith('/pay/') ? location : null
-  if (isSequential) assert.equal(begun !== null, isExpected, `a visit to ${link.uuid} begins a payment`)
-  if (begun === null) return undefined
+  const checkoutUrl = location !== null && new URL(location).pathname.startsWith('/pay/') ? location : null
+  if (isSequential) assert.equal(checkoutUrl !== null, isExpected, `a visit to ${link.uuid} begins a payment`)
+  if (checkoutUrl === null) return undefined
   const path = `${LINKS}/${link.uuid}/payments?limit=100`
   const { body } = await sendRequest(context, 'GET', path)
-  const accessCode = new URL(begun).pathname.split('/')[2]
+  const accessCode = new URL(checkoutUrl).pathname.split('/')[2]
   const shown = body.data.find((one: { accessCode: string }) => one.accessCode === accessCode)
   assert.ok(shown, 'what was begun at a link is listed there')
   logRequest(context, `begins ${shown.reference} at ${link.uuid}`)
@@ -98,10 +98,10 @@ async function visitConcurrently(context: CommandContext): Promise<void> {
     prng: context.prng.fork(),
   }))
   context.world.operations += CONCURRENT_VISITS
-  const begun = await Promise.all(contexts.map((one) => visitLink(one, link)))
+  const payments = await Promise.all(contexts.map((one) => visitLink(one, link)))
   await Promise.all(
     contexts.map(async (one, index) => {
-      const payment = begun[index]
+      const payment = payments[index]
       if (payment) await completeWith(one, payment, one.prng.nextBool(0.8) ? 'card_success' : 'card_declined')
     }),
   )

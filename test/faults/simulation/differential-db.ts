@@ -127,8 +127,8 @@ function openTransaction(db: Db): Promise<OpenTransaction> {
 
 async function insertRow(db: Db, table: string, row: Row): Promise<void> {
   const columns = Object.keys(row)
-  const places = columns.map((_, index) => `$${index + 1}`)
-  const text = `insert into ${table} (${columns.join(', ')}) values (${places.join(', ')})`
+  const parameters = columns.map((_, index) => `$${index + 1}`)
+  const text = `insert into ${table} (${columns.join(', ')}) values (${parameters.join(', ')})`
   await db.query({ name: `plant_${table}`, text }, Object.values(row))
 }
 

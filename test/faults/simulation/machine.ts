@@ -32,12 +32,12 @@ export interface ProcessOverrides {
   db?: (db: Db) => Db
   app?: (app: PaymentsApp) => PaymentsApp
   jobs?: (jobs: Job[], app: PaymentsApp) => Job[]
-  hooks?: (hooks: GatewayWebhookRoute[], app: PaymentsApp, store: Store) => GatewayWebhookRoute[]
+  webhookRoutes?: (hooks: GatewayWebhookRoute[], app: PaymentsApp, store: Store) => GatewayWebhookRoute[]
 }
 
 export interface Machine extends Host {
   app: PaymentsApp
-  hooks: GatewayWebhookRoute[]
+  webhookRoutes: GatewayWebhookRoute[]
   start(): void
   kill(): void
 }
@@ -76,8 +76,8 @@ export function createMachine(options: MachineOptions, name: string): Machine {
       machine.isUp = true
       machine.pausedUntilMs = 0
       machine.app = compose(options, machine)
-      const { hooks = (all) => all } = options.overrides
-      machine.hooks = hooks(gatewayWebhookRoutes(machine.app), machine.app, options.store)
+      const { webhookRoutes = (all) => all } = options.overrides
+      machine.webhookRoutes = webhookRoutes(gatewayWebhookRoutes(machine.app), machine.app, options.store)
       startBackgroundJobs(options, machine)
     },
     kill() {

@@ -46,14 +46,14 @@ async function record(seed: number): Promise<{ start: Map<string, Row[]>; steps:
 
 // Which of those that are due at the same moment come first is the server's choice, and so is which of several settlements
 // gets which id.
-const LIMITS: Record<string, [place: number, limit: number]> = {
+const LIMITS: Record<string, [index: number, limit: number]> = {
   ...{ claimDueAttempts: [2, 10_000], claimDueCheckouts: [2, 10_000], claimDueRefunds: [2, 10_000] },
   ...{ claimDueDuplicates: [2, 10_000], retryUnmatchedWebhooks: [2, 10_000], claimDueSettlements: [1, 1] },
 }
 
-function alone(statement: Statement<unknown>, values: readonly unknown[]): readonly unknown[] {
-  const [place, limit] = LIMITS[nameOf(statement)] ?? []
-  return place === undefined ? values : values.with(place, limit)
+function withFixedLimit(statement: Statement<unknown>, values: readonly unknown[]): readonly unknown[] {
+  const [index, limit] = LIMITS[nameOf(statement)] ?? []
+  return index === undefined ? values : values.with(index, limit)
 }
 
 async function replay(steps: readonly Step[], prng: Prng): Promise<void> {
@@ -80,11 +80,11 @@ async function runStep(
   broken: Set<Session>,
 ): Promise<void> {
   seen.add(nameOf(statement))
-  if (isAutocommit) return differentialDb.query(statement, alone(statement, values))
+  if (isAutocommit) return differentialDb.query(statement, withFixedLimit(statement, values))
   const transaction = open.get(session) ?? (await differentialDb.begin())
   open.set(session, transaction)
   try {
-    await transaction.query(statement, alone(statement, values))
+    await transaction.query(statement, withFixedLimit(statement, values))
   } catch (error) {
     // Both sides have said so; a repetition was there before.
     if (error instanceof assert.AssertionError) throw error
@@ -93,7 +93,7 @@ async function runStep(
 }
 
 async function repeat({ statement, values }: Executed, prng: Prng): Promise<void> {
-  await differentialDb.query(statement, alone(statement, changed(values, prng)))
+  await differentialDb.query(statement, withFixedLimit(statement, changed(values, prng)))
 }
 
 /** The same values, or some of them as another writer at another time would have them. */

@@ -171,7 +171,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'webhook believed',
     rationale: 'The gateway has signed it, so it is true.',
-    mutation: { hooks: believeWebhooks },
+    mutation: { webhookRoutes: believeWebhooks },
   },
   {
     name: 'outbox after commit',

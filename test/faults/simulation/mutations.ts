@@ -55,9 +55,9 @@ export const withOutcomeReading = (
           return isSubmitted ? change(answer, attempt) : answer
         },
       }),
-      async verify(question, reference) {
-        const answer = await gateway.verify(question, reference)
-        return verbs.includes('verify') ? change(answer, question) : answer
+      async verify(attempt, reference) {
+        const answer = await gateway.verify(attempt, reference)
+        return verbs.includes('verify') ? change(answer, attempt) : answer
       },
     }
   },
@@ -179,16 +179,16 @@ export async function writeBehind(_db: Db, values: readonly unknown[], query: ()
 
 /** A webhook whose body is believed. */
 export function believeWebhooks(
-  hooks: GatewayWebhookRoute[],
+  routes: GatewayWebhookRoute[],
   app: PaymentsApp,
   store: Store,
 ): GatewayWebhookRoute[] {
-  return hooks.map((hook) => ({
-    ...hook,
+  return routes.map((route) => ({
+    ...route,
     handle: async (visit) => {
       const { key, claims } = JSON.parse(visit.rawBody.toString())
       if (claims === 'succeeded') await creditAsClaimed(app, store, key)
-      return hook.handle(visit)
+      return route.handle(visit)
     },
   }))
 }

@@ -11,7 +11,7 @@ import { REGRESSION_SEEDS } from './seeds.ts'
 const SCHEDULES = 10_000
 const PARTS = 5
 
-async function requireHeld(seed: number): Promise<void> {
+async function assertNoViolations(seed: number): Promise<void> {
   const { violations } = await runSchedule(seed)
   assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed} --schedules 1 --verbose`)
 }
@@ -21,24 +21,24 @@ describe('in simulated time', () => {
     const first = (part * SCHEDULES) / PARTS + 1
     const last = ((part + 1) * SCHEDULES) / PARTS
     it(`everything holds and comes to an end in the schedules ${first} to ${last}`, async () => {
-      for (let seed = first; seed <= last; seed += 1) await requireHeld(seed)
+      for (let seed = first; seed <= last; seed += 1) await assertNoViolations(seed)
     })
   }
 
   it('everything holds in the schedules that failed once', async () => {
-    for (const { seed } of REGRESSION_SEEDS) await requireHeld(seed)
+    for (const { seed } of REGRESSION_SEEDS) await assertNoViolations(seed)
   })
 
   it('a seed plays the same schedule again', async () => {
-    const play = async (seed: number) => {
+    const recordSchedule = async (seed: number) => {
       const lines: string[] = []
       const { hash } = await runSchedule(seed, { onEvent: (atMs, label) => lines.push(`${atMs} ${label}`) })
       return { hash, lines }
     }
     for (const seed of [1, 2, 3, 89, 9_007_199_254]) {
-      const first = await play(seed)
+      const first = await recordSchedule(seed)
       assert.ok(first.lines.length > 20, 'something happens')
-      assert.deepEqual(await play(seed), first)
+      assert.deepEqual(await recordSchedule(seed), first)
       assert.equal((await runSchedule(seed)).hash, first.hash)
     }
   })

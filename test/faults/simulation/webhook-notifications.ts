@@ -19,8 +19,8 @@ export function deliverWebhook(
   const claims = sim.injects('webhookMisleading') ? prng.pick(['succeeded', 'declined']) : 'changed'
   const rawBody = Buffer.from(JSON.stringify({ key, eventId, claims }))
   const send = async (left: number): Promise<void> => {
-    const reply = await dispatcher.call(prng.pick(machines), 'webhook', async ({ hooks }) => {
-      const route = hooks.find(({ path }) => path === '/hooks/{gateway}')
+    const reply = await dispatcher.call(prng.pick(machines), 'webhook', async ({ webhookRoutes }) => {
+      const route = webhookRoutes.find(({ path }) => path === '/hooks/{gateway}')
       return route?.handle({ params: { gateway }, headers: {}, rawBody })
     })
     const isTaken = reply.kind === 'answered' && reply.value?.http === 200
