@@ -158,7 +158,7 @@ describe('a refusal', () => {
       const errors = lines.filter((line) => line.level === 'error')
       assert.equal(errors.length, 1)
       assert.equal(errors[0]?.requestId, 'request-17')
-      if (mistake instanceof Error) assert.match(String(errors[0]?.stack), /answers\.test\.ts/)
+      if (mistake instanceof Error) assert.match(String(errors[0]?.stack), /responses\.test\.ts/)
     }
   })
 

@@ -133,7 +133,7 @@ describe('the body of a request', () => {
     assert.equal(Reflect.get({}, 'polluted'), undefined)
     assert.equal(
       JSON.stringify(seen.input?.body),
-      '{"name":"a","metadata":{"__proto__":{"polluted":1},"constructor":{"x":1}},"currency":"USD"}',
+      '{"name":"a","currency":"USD","metadata":{"__proto__":{"polluted":1},"constructor":{"x":1}}}',
     )
   })
 

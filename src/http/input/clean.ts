@@ -47,14 +47,17 @@ function compileObject(schema: JsonSchema, properties: JsonSchema, multiline: bo
   const members = Object.entries(properties).map(([name, child]) => {
     if (!isSchema(child)) throw new Error(`the schema of ${name} is no object`)
     const keepsNull = required.includes(name) || child['x-null'] === 'refused' || acceptsNull(child)
-    return { name, keepsNull, clean: compileClean(child, multiline) }
+    return { name, keepsNull, clean: compileClean(child, multiline), defaultValue: child.default }
   })
   return (value, path, issues) => {
     if (!isSchema(value)) return value
     const cleaned: Record<string, unknown> = {}
-    for (const { name, keepsNull, clean } of members) {
-      // Own properties only: a body has no toString just because every object has one.
-      if (!Object.hasOwn(value, name) || (value[name] === null && !keepsNull)) continue
+    for (const { name, keepsNull, clean, defaultValue } of members) {
+      // Own properties only: every object inherits toString.
+      if (!Object.hasOwn(value, name) || (value[name] === null && !keepsNull)) {
+        if (defaultValue !== undefined) cleaned[name] = structuredClone(defaultValue)
+        continue
+      }
       path.push(name)
       cleaned[name] = clean(value[name], path, issues)
       path.pop()

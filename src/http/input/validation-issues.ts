@@ -1,37 +1,40 @@
-// The validator's findings as issues that a developer can act on: a dotted field, a code and a sentence. A schema
-// can give its field a code (x-code) and words (x-message, the rest of a sentence that begins with the field's name).
+// Turns validation errors of typebox into issues that a developer can act on: a dotted field, a code and a sentence.
+// A schema can set the code (x-code) and the sentence after the field name (x-message).
 
-import type { ErrorObject } from 'ajv'
+import type { TLocalizedValidationError as SchemaError } from 'typebox/error'
 import type { Issue } from '../../core/errors.ts'
 import { fieldName } from './characters.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 
-/** `rootName` names the value itself, such as body, when a issue is about no single field of it. */
-export function issuesOf(schema: JsonSchema, errors: readonly ErrorObject[], rootName: string): Issue[] {
-  return withoutBranchErrors(errors).map((error) => issueOf(schema, error, rootName))
+/** `rootName` names the whole value, such as body, for an issue that concerns no single field. */
+export function issuesOf(schema: JsonSchema, errors: readonly SchemaError[], rootName: string): Issue[] {
+  return withoutRepeatedErrors(schema, errors).flatMap((error) => {
+    const path = pathOf(error.instancePath)
+    if (error.keyword === 'required')
+      return error.params.requiredProperties.map((name) => requiredIssue(fieldName([...path, name])))
+    return [issueOf(schema, error, path, rootName)]
+  })
 }
 
-function issueOf(root: JsonSchema, error: ErrorObject, rootName: string): Issue {
-  const path = pathOf(error)
+function requiredIssue(field: string): Issue {
+  return { field, code: 'required', message: `${field} is required.` }
+}
+
+function issueOf(root: JsonSchema, error: SchemaError, path: string[], rootName: string): Issue {
   const field = path.length > 0 ? fieldName(path) : rootName
-  if (error.keyword === 'required') return { field, code: 'required', message: `${field} is required.` }
   const overrides = schemaOverrides(root, path)
-  const [code, message] = DESCRIPTIONS[error.keyword]?.(error) ?? ['not_allowed', 'is not acceptable.']
+  const [code, message] = describeError(root, error)
   return { field, code: overrides.code ?? code, message: `${field} ${overrides.message ?? message}` }
 }
 
-function pathOf(error: ErrorObject): string[] {
-  const path = error.instancePath.split('/').slice(1).map(unescapePointer)
-  if (error.keyword === 'required') return [...path, String(error.params.missingProperty)]
-  return error.propertyName === undefined ? path : [...path, error.propertyName]
+/** The segments of a JSON pointer. */
+function pathOf(pointer: string): string[] {
+  const segments = pointer.split('/').slice(1)
+  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-function unescapePointer(segment: string): string {
-  return segment.replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-/** The nearest code and words that the schemas on the way to a field give. */
+/** The code and message of the deepest schema on the path that sets them. */
 function schemaOverrides(root: JsonSchema, path: string[]): { code?: string; message?: string } {
   const overrides: { code?: string; message?: string } = {}
   let schema: JsonSchema | undefined = root
@@ -54,26 +57,34 @@ function childOf(schema: JsonSchema | undefined, segment: string): JsonSchema | 
     .find((child) => child !== undefined)
 }
 
+/** Errors that only report that errors inside them exist. */
+const SUMMARIES: ReadonlySet<string> = new Set(['boolean', 'propertyNames'])
+
 /**
- * A failed union reports every branch and then itself. When only one branch is not null, its findings say best what is
- * wrong; when there are several, only the union as a whole can be named.
+ * A failed union reports the errors of every branch and then its own. If only one branch is not null, we report the
+ * errors of that branch. If there are several, we report the union as a whole.
  */
-function withoutBranchErrors(errors: readonly ErrorObject[]): ErrorObject[] {
-  const unions = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
-  const kept = new Set(errors.filter((error) => error.keyword !== 'propertyNames'))
-  for (const union of unions) {
-    const inside = errors.filter(
-      (error) => error !== union && error.schemaPath.startsWith(`${union.schemaPath}/`),
+function withoutRepeatedErrors(root: JsonSchema, errors: readonly SchemaError[]): SchemaError[] {
+  const kept = new Set(errors.filter((error) => !SUMMARIES.has(error.keyword)))
+  for (const error of kept) {
+    const inside = [...kept].filter(({ schemaPath }) =>
+      schemaPath.startsWith(`${error.schemaPath}/${error.keyword}`),
     )
-    const ofNull = inside.filter((error) => error.keyword === 'type' && error.params.type === 'null')
-    const isNullable = branchCount(union) === 2 && ofNull.length > 0
-    for (const error of isNullable ? [union, ...ofNull] : inside) kept.delete(error)
+    if (error.keyword === 'additionalProperties' && inside.length > 0) kept.delete(error)
+    if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') continue
+    const ofNull = inside.filter(({ keyword, params }) => keyword === 'type' && params.type === 'null')
+    const isNullable = branchesAt(root, error).length === 2 && ofNull.length > 0
+    for (const repeated of isNullable ? [error, ...ofNull] : inside) kept.delete(repeated)
   }
   return [...kept]
 }
 
-function branchCount(union: ErrorObject): number {
-  return Array.isArray(union.schema) ? union.schema.length : 0
+/** The branches of the union that an error reports. */
+function branchesAt(root: JsonSchema, { schemaPath, keyword }: SchemaError): JsonSchema[] {
+  let schema: unknown = root
+  for (const segment of [...pathOf(schemaPath), keyword])
+    schema = typeof schema === 'object' && schema !== null ? Reflect.get(schema, segment) : undefined
+  return Array.isArray(schema) ? schema.filter(isSchema) : []
 }
 
 type Description = [code: string, message: string]
@@ -88,43 +99,59 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-const limitDescription = (code: string, message: (limit: string) => string) => (error: ErrorObject) =>
-  [code, message(String(error.params.limit))] satisfies Description
-
-const DESCRIPTIONS: Readonly<Record<string, (error: ErrorObject) => Description>> = {
-  type: (error) => {
-    const types = [error.params.type].flat().map((type) => TYPE_NAMES[String(type)] ?? String(type))
-    return ['invalid_type', `must be ${types.join(' or ')}.`]
-  },
-  enum: (error) => ['not_allowed', `must be one of ${[error.params.allowedValues].flat().join(', ')}.`],
-  const: (error) => ['not_allowed', `must be ${String(error.params.allowedValue)}.`],
-  anyOf: (error) => ['not_allowed', alternatives(error)],
-  oneOf: (error) => ['not_allowed', alternatives(error)],
-  minLength: limitDescription('too_short', (limit) =>
-    limit === '1' ? 'must not be empty.' : `must be at least ${limit} characters long.`,
-  ),
-  maxLength: limitDescription('too_long', (limit) => `must be at most ${limit} characters long.`),
-  minItems: limitDescription('too_short', (limit) => `must have at least ${limit} items.`),
-  maxItems: limitDescription('too_long', (limit) => `must have at most ${limit} items.`),
-  minProperties: limitDescription('too_short', (limit) => `must have at least ${limit} keys.`),
-  maxProperties: limitDescription('too_long', (limit) => `must have at most ${limit} keys.`),
-  minimum: limitDescription('out_of_range', (limit) => `must be at least ${limit}.`),
-  maximum: limitDescription('out_of_range', (limit) => `must be at most ${limit}.`),
-  exclusiveMinimum: limitDescription('out_of_range', (limit) => `must be above ${limit}.`),
-  exclusiveMaximum: limitDescription('out_of_range', (limit) => `must be below ${limit}.`),
-  multipleOf: (error) => ['out_of_range', `must be a multiple of ${String(error.params.multipleOf)}.`],
-  uniqueItems: () => ['not_unique', 'must not hold the same item twice.'],
-  pattern: () => ['invalid_format', 'is not in the expected form.'],
-  format: (error) => [
-    'invalid_format',
-    FORMATS[String(error.params.format)]?.message ?? 'is not in the expected form.',
-  ],
+function describeError(root: JsonSchema, error: SchemaError): Description {
+  switch (error.keyword) {
+    case 'type': {
+      const types = [error.params.type].flat().map((type) => TYPE_NAMES[type] ?? type)
+      return ['invalid_type', `must be ${types.join(' or ')}.`]
+    }
+    case 'enum':
+      return ['not_allowed', `must be one of ${error.params.allowedValues.join(', ')}.`]
+    case 'const':
+      return ['not_allowed', `must be ${String(error.params.allowedValue)}.`]
+    case 'anyOf':
+    case 'oneOf':
+      return ['not_allowed', describeUnion(branchesAt(root, error))]
+    case 'minLength':
+      return ['too_short', describeMinLength(error.params.limit)]
+    case 'maxLength':
+      return ['too_long', `must be at most ${error.params.limit} characters long.`]
+    case 'minItems':
+      return ['too_short', `must have at least ${error.params.limit} items.`]
+    case 'maxItems':
+      return ['too_long', `must have at most ${error.params.limit} items.`]
+    case 'minProperties':
+      return ['too_short', `must have at least ${error.params.limit} keys.`]
+    case 'maxProperties':
+      return ['too_long', `must have at most ${error.params.limit} keys.`]
+    case 'minimum':
+      return ['out_of_range', `must be at least ${error.params.limit}.`]
+    case 'maximum':
+      return ['out_of_range', `must be at most ${error.params.limit}.`]
+    case 'exclusiveMinimum':
+      return ['out_of_range', `must be above ${error.params.limit}.`]
+    case 'exclusiveMaximum':
+      return ['out_of_range', `must be below ${error.params.limit}.`]
+    case 'multipleOf':
+      return ['out_of_range', `must be a multiple of ${error.params.multipleOf}.`]
+    case 'uniqueItems':
+      return ['not_unique', 'must not hold the same item twice.']
+    case 'pattern':
+      return ['invalid_format', 'is not in the expected form.']
+    case 'format':
+      return ['invalid_format', FORMATS[error.params.format]?.message ?? 'is not in the expected form.']
+    default:
+      return ['not_allowed', 'is not acceptable.']
+  }
 }
 
-/** A union of constants reads as a list of them; other unions have no short name. */
-function alternatives(error: ErrorObject): string {
-  const branches: unknown[] = Array.isArray(error.schema) ? error.schema : []
-  const constants = branches.filter(isSchema).map((branch) => branch.const)
+function describeMinLength(limit: number | bigint): string {
+  return limit === 1 ? 'must not be empty.' : `must be at least ${limit} characters long.`
+}
+
+/** A union of constants is described as a list; other unions have no short description. */
+function describeUnion(branches: readonly JsonSchema[]): string {
+  const constants = branches.map((branch) => branch.const)
   return constants.every((constant) => constant !== undefined)
     ? `must be one of ${constants.join(', ')}.`
     : 'is not acceptable.'

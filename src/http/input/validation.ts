@@ -1,12 +1,14 @@
-// Everything a schema can say about a request, checked at once: path, query and body are read, cleaned and validated,
-// the route's own rules are asked, and all issues go back together. Compiled once per route, at start.
+// Validates a request against the schemas of its route. Path, query and body are read, cleaned and validated, then the
+// route's own rules run; one error returns all issues. Each route is compiled once, at startup.
 
-import { Ajv, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Format } from 'typebox/format'
+import { Settings } from 'typebox/system'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
 import type { BodyFacts } from '../../kit/route.ts'
 import type { JsonBody } from './body.ts'
-import { type Clean, compileClean, isSchema, type JsonSchema } from './clean.ts'
+import { compileClean, isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 import { compileReadParams, compileReadQuery } from './query.ts'
 import { issuesOf } from './validation-issues.ts'
@@ -26,49 +28,37 @@ export interface CheckedInput {
 
 export type CheckInput = (params: unknown, queryText: string, body: JsonBody | undefined) => CheckedInput
 
-/** Enough to mend a request; a hostile body could earn thousands, and the answer must stay small. */
+/** A hostile body could cause thousands of issues, so the response lists at most this many. */
 const MAX_ISSUES = 100
+
+/** A failed union has errors for each branch, so there are more schema errors than issues. */
+const MAX_SCHEMA_ERRORS = 10 * MAX_ISSUES
 
 export type CompileInput = (schemas: InputSchemas) => CheckInput
 
-/** One validator for all routes: its formats and options are shared, and schemas used twice are compiled once. */
+/** The formats and the error limit are global in typebox, and must be set before a schema is compiled. */
 export function createInputCompiler(): CompileInput {
-  const ajv = new Ajv({
-    allErrors: true,
-    strict: false,
-    useDefaults: true,
-    verbose: true,
-    validateSchema: false,
-  })
-  for (const [name, format] of Object.entries(FORMATS)) ajv.addFormat(name, format.matches)
-  const compilePart = (schema: TSchema | undefined, rootName: string): CheckPart => {
-    // Without a schema nothing is known but that no text may hold control characters.
-    if (!isSchema(schema)) return checkPart({}, compileClean({}), ajv.compile({}), rootName)
-    return checkPart(schema, compileClean(schema), ajv.compile(schema), rootName)
-  }
-  return (schemas) => compileCheck(schemas, compilePart)
+  Settings.Set({ maxErrors: MAX_SCHEMA_ERRORS })
+  for (const [name, format] of Object.entries(FORMATS)) Format.Set(name, format.matches)
+  return compileCheck
 }
 
 type CheckPart = (value: Record<string, unknown>, issues: Issue[]) => Record<string, unknown>
 
-function checkPart(
-  schema: JsonSchema,
-  clean: Clean,
-  validate: ValidateFunction,
-  rootName: string,
-): CheckPart {
+function compilePart(schema: TSchema | undefined, rootName: string): CheckPart {
+  // Without a schema we only refuse control characters.
+  const plain: JsonSchema = isSchema(schema) ? schema : {}
+  const clean = compileClean(plain)
+  const validator = Compile(schema ?? {})
   return (value, issues) => {
     const cleaned = clean(value, [], issues)
-    if (!validate(cleaned)) issues.push(...issuesOf(schema, validate.errors ?? [], rootName))
-    // An object on top goes in, and cleaning an object by an object's schema gives an object.
+    if (!validator.Check(cleaned)) issues.push(...issuesOf(plain, validator.Errors(cleaned), rootName))
+    // The input is an object, and cleaning an object by an object schema returns an object.
     return isSchema(cleaned) ? cleaned : {}
   }
 }
 
-function compileCheck(
-  schemas: InputSchemas,
-  compilePart: (schema: TSchema | undefined, rootName: string) => CheckPart,
-): CheckInput {
+function compileCheck(schemas: InputSchemas): CheckInput {
   const readParams = compileReadParams(isSchema(schemas.params) ? schemas.params : undefined)
   const readQuery = compileReadQuery(isSchema(schemas.query) ? schemas.query : undefined)
   const checkParams = compilePart(schemas.params, 'path')
@@ -85,7 +75,7 @@ function compileCheck(
   }
 }
 
-/** A field with two faults is complained of once: mending the first usually mends the second. */
+/** Reports one issue per field, because correcting the first usually corrects the others. */
 function firstPerField(issues: Issue[]): Issue[] {
   const byField = new Map<string, Issue>()
   for (const issue of issues) {
