@@ -7,7 +7,7 @@ import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import { recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
-import { listAttempts } from '../payments/attempt-queries.ts'
+import { listAttempts } from '../payments/find.ts'
 import type { CaseKind } from './case-kinds.ts'
 import {
   type CaseRow,

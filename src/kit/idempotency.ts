@@ -118,3 +118,34 @@ export async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): P
   await awaitStandby(tx)
   return existing.resource
 }
+
+const deleteKey = sql<unknown>`
+delete from idempotency_keys
+where merchant_id = $1 and key = $2 and claimed_by = $3`
+
+/** Releases a key whose request has written nothing, so that the caller may use it again. */
+export async function releaseIdempotencyKey(
+  db: Tx,
+  merchantId: string,
+  key: string,
+  claimedBy: string,
+): Promise<void> {
+  await db.query(deleteKey, [merchantId, key, claimedBy])
+}
+
+const deleteOldKeys = sql<{ key: string }>`
+with old as materialized (
+  select merchant_id, key
+  from idempotency_keys
+  where created_at < $1
+  limit 1000
+)
+delete from idempotency_keys k
+using old
+where k.merchant_id = old.merchant_id and k.key = old.key
+returning k.key`
+
+/** Deletes at most a thousand keys, and returns how many it deleted. */
+export async function purgeIdempotencyKeys(db: Db, before: Date): Promise<number> {
+  return (await db.query(deleteOldKeys, [before])).length
+}

@@ -2,7 +2,7 @@ import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { findPayments } from '../payments/queries.ts'
+import { findPayments } from '../payments/find.ts'
 import { serializePayment, serializePayments } from '../payments/views.ts'
 
 import { readNarration } from './narration.ts'

@@ -70,6 +70,13 @@ export interface AttemptRow {
   fence: number
 }
 
+export const ATTEMPT_COLUMNS = `
+  a.merchant_id as "merchantId", a.id, a.payment_id as "paymentId", a.number, a.operation, a.gateway,
+  a.account_id as "accountId", a.channel, a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
+  a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_message as "failureMessage",
+  a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.refunded_minor as "refundedMinor", a.started_at as "startedAt",
+  a.ended_at as "endedAt", a.sent_at as "sentAt", a.returned_at as "returnedAt", a.due_at as "dueAt", a.polls, a.fence`
+
 /** A payment with the attempt in question, as last seen. */
 export interface PaymentWithAttempt {
   payment: PaymentRow

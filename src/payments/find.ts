@@ -1,10 +1,53 @@
+// Reads of payments, references and attempts, for this slice and for the slices above. Each read names its merchant.
+
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import type { Db, Tx } from '../kit/db.ts'
 import type { PaymentsApp } from './app.ts'
-import type { PaymentRow } from './payment.ts'
-import { findPayment, findPaymentByReference } from './queries.ts'
+import type { AttemptRow } from './attempt.ts'
+import type { LockedPayment, PaymentRow } from './payment.ts'
+import {
+  type ReferenceRow,
+  selectAttempts,
+  selectAttemptsOfPayments,
+  selectByReference,
+  selectPayment,
+  selectPaymentByAccessHash,
+  selectPaymentByReference,
+  selectPaymentForUpdate,
+  selectPayments,
+  selectReferences,
+} from './queries.ts'
 
 export type PaymentIdentifier = { reference: string } | { uuid: string }
+
+export async function findPayment(db: Tx, merchantId: string, id: string): Promise<PaymentRow | undefined> {
+  const [row] = await db.query(selectPayment, [merchantId, id])
+  return row
+}
+
+/** In no particular order. */
+export async function findPayments(
+  db: Db,
+  merchantId: string,
+  ids: readonly string[],
+): Promise<PaymentRow[]> {
+  return db.query(selectPayments, [merchantId, ids])
+}
+
+export async function findPaymentByReference(
+  db: Db,
+  merchantId: string,
+  reference: string,
+): Promise<PaymentRow | undefined> {
+  const [row] = await db.query(selectPaymentByReference, [merchantId, reference])
+  return row
+}
+
+export async function findPaymentByAccessHash(db: Db, accessHash: Buffer): Promise<PaymentRow | undefined> {
+  const [row] = await db.query(selectPaymentByAccessHash, [accessHash])
+  return row
+}
 
 export async function requirePayment(
   app: PaymentsApp,
@@ -25,12 +68,52 @@ export async function requireCharge(app: PaymentsApp, merchant: Merchant, uuid: 
   return charge
 }
 
-/** The payment that something of it names. */
+/** The payment to which a row such as a refund belongs. */
 export async function getPayment(
   app: PaymentsApp,
   { merchantId, paymentId }: { merchantId: string; paymentId: string },
 ): Promise<PaymentRow> {
   const payment = await findPayment(app.db, merchantId, paymentId)
-  if (!payment) throw new Error(`payment ${paymentId} has vanished`)
+  if (!payment) throw new Error(`payment ${paymentId} does not exist`)
   return payment
+}
+
+/** Locks the payment's row until the end of the transaction. */
+export async function lockPayment(tx: Tx, merchantId: string, id: string): Promise<LockedPayment> {
+  const [row] = await tx.query(selectPaymentForUpdate, [merchantId, id])
+  if (!row) throw new Error(`payment ${id} does not exist`)
+  return row
+}
+
+export async function findReference(
+  db: Db,
+  merchantId: string,
+  reference: string,
+): Promise<ReferenceRow | undefined> {
+  const [row] = await db.query(selectByReference, [merchantId, reference])
+  return row
+}
+
+/** The references of payments by payment id. */
+export async function findReferences(
+  db: Db,
+  merchantId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = ids.length === 0 ? [] : await db.query(selectReferences, [merchantId, ids])
+  return new Map(rows.map(({ id, reference }) => [id, reference]))
+}
+
+/** The attempts of a payment, first to last. */
+export async function listAttempts(db: Tx, merchantId: string, paymentId: string): Promise<AttemptRow[]> {
+  return db.query(selectAttempts, [merchantId, paymentId])
+}
+
+/** The attempts of several payments; those of each payment first to last. */
+export async function listAttemptsOfPayments(
+  db: Db,
+  merchantId: string,
+  paymentIds: readonly string[],
+): Promise<AttemptRow[]> {
+  return db.query(selectAttemptsOfPayments, [merchantId, paymentIds])
 }

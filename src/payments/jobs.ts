@@ -1,7 +1,7 @@
 import { addMs } from '../kit/clock.ts'
+import { purgeIdempotencyKeys } from '../kit/idempotency.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from './app.ts'
-import { purgeIdempotencyKeys } from './queries.ts'
 
 const DAY_MS = 24 * 3_600_000
 

@@ -12,7 +12,7 @@
 // wait together share a commit. Their limit is for the planner, as in record-queries.ts, and customers are locked in the
 // same order as there, before saved methods.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db.ts'
 
 export interface PostingInput {
   account: string
@@ -275,27 +275,8 @@ export async function applyMoves(db: Tx, inputs: readonly MoveInput[]): Promise<
   return inputs.map((_, n) => applied.has(n))
 }
 
-/** The attempt alone changes: the payment is already where it belongs. */
-export interface ClosedAttempt {
-  merchantId: string
-  attemptId: string
-  status: 'declined' | 'amount_mismatch' | 'duplicate_success' | 'requires_review'
-  failureCode: string | null
-  failureMessage: string | null
-  paidMinor: bigint | null
-  paidCurrency: string | null
-  gatewayReference: string | null
-  /** When it was due as the caller saw it: an earlier time is a doorbell that rang since. */
-  dueAt: Date | null
-  /** When it is looked at again; null for never. */
-  nextPollAt: Date | null
-  statusReason: string | null
-  entryId: string | null
-  postings: PostingInput[]
-  at: Date
-}
-
-const closeAttemptStatement = sql<{ id: string }>`
+// Closes an attempt without a move: the payment already has the right status.
+export const closeAttemptStatement = sql<{ id: string }>`
 with closed as (
   update attempts
   set
@@ -343,23 +324,3 @@ posted as (
 )
 select id
 from closed`
-
-export async function closeAttempt(db: Db, closing: ClosedAttempt): Promise<boolean> {
-  const rows = await db.query(closeAttemptStatement, [
-    closing.merchantId,
-    closing.attemptId,
-    closing.status,
-    closing.failureCode,
-    closing.failureMessage,
-    closing.paidMinor,
-    closing.paidCurrency,
-    closing.gatewayReference,
-    closing.statusReason,
-    closing.entryId,
-    JSON.stringify(closing.postings),
-    closing.at,
-    closing.dueAt,
-    closing.nextPollAt,
-  ])
-  return rows.length > 0
-}

@@ -1,8 +1,7 @@
 import type { Merchant } from '../core/merchant.ts'
-import { claimKey, type IdempotentResult, type KeyClaim } from '../kit/idempotency.ts'
+import { claimKey, type IdempotentResult, type KeyClaim, releaseIdempotencyKey } from '../kit/idempotency.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { releaseIdempotencyKey } from '../payments/queries.ts'
 import type { SandboxApiApp } from './service.ts'
 
 /** Who plays, about which payment, and under which Idempotency-Key. */

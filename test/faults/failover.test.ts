@@ -7,7 +7,7 @@ import type { Outcome } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { MAX_ATTEMPTS } from '../../src/outcomes/decide.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
-import { listAttempts } from '../../src/payments/attempt-queries.ts'
+import { listAttempts } from '../../src/payments/find.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import {
   NO_ANSWER,

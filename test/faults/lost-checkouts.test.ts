@@ -12,7 +12,7 @@ import {
 import { requireMerchant } from '../../src/merchants/service.ts'
 import { pageRoutes } from '../../src/pages/routes.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
-import { keepCheckoutOpen } from '../../src/payments/queries.ts'
+import { keepCheckoutOpen } from '../../src/payments/update-attempt.ts'
 import { openAccessCode } from '../../src/payments/views.ts'
 import { pathOf } from '../support/payment-records.ts'
 import {

@@ -1,6 +1,7 @@
 // The moves of payments and the closing of attempts.
 
-import { applyMoves, closeAttempt } from '../../../../src/payments/move-queries.ts'
+import { applyMoves } from '../../../../src/payments/move-queries.ts'
+import { closeAttempt } from '../../../../src/payments/update-attempt.ts'
 import { isSame, type Kind, latest, modelStatement, readRows, timeOf } from './statement.ts'
 import { type Row, sqlError, type TableAccess } from './store.ts'
 

@@ -3,12 +3,12 @@
 import { extendExpiry, markSentOrReturned, updateAwaitingCustomer } from '../../../../src/checkout/queries.ts'
 import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
 import { claimPoll, rescheduleAttempt } from '../../../../src/outcomes/queries.ts'
-import { listAttempts } from '../../../../src/payments/attempt-queries.ts'
 import {
   findPayment,
   findPaymentByAccessHash,
   findPaymentByReference,
-} from '../../../../src/payments/queries.ts'
+  listAttempts,
+} from '../../../../src/payments/find.ts'
 import { claimDueAttempts, claimDueCheckouts } from '../../../../src/resolver/queries.ts'
 import { claim, isDue, isSame, modelStatement, pickColumns, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'

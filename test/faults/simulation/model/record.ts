@@ -1,8 +1,8 @@
 // The record of payments, and what is read of their claims.
 
-import { createIdempotently, findKey } from '../../../../src/kit/idempotency.ts'
+import { createIdempotently, findKey, releaseIdempotencyKey } from '../../../../src/kit/idempotency.ts'
 import { awaitStandby } from '../../../../src/kit/standby.ts'
-import { findReference, releaseIdempotencyKey } from '../../../../src/payments/queries.ts'
+import { findReference } from '../../../../src/payments/find.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'
 import { isDue, type Kind, modelStatement, orderBy, pickColumns, readRows } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'

@@ -6,7 +6,7 @@ import {
   unscheduleDuplicateRefund,
   updateDuplicateRefundTotal,
 } from '../../../../src/disputes/duplicate-queries.ts'
-import { lockPayment } from '../../../../src/payments/queries.ts'
+import { lockPayment } from '../../../../src/payments/find.ts'
 import { updateRefundTotals } from '../../../../src/refunds/payment-queries.ts'
 import {
   claimDueRefunds,
