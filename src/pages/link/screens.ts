@@ -157,7 +157,7 @@ function exampleOf({ currency }: LinkRow): string {
   return decimalsOf(currency) === 0 ? '1500' : '1500.50'
 }
 
-interface Cleanup {
+interface EndedScreen {
   http: number
   icon: 'stopped' | 'waiting' | 'attention' | 'paid'
   title: MessageId
@@ -165,7 +165,7 @@ interface Cleanup {
 }
 
 // Gone for good, or only for now: a machine reads it in the status, a person in the text.
-const ENDINGS: Readonly<Record<Exclude<LinkView['state'], 'active'>, Cleanup>> = {
+const ENDINGS: Readonly<Record<Exclude<LinkView['state'], 'active'>, EndedScreen>> = {
   completed: { http: 410, icon: 'stopped', title: 'linkFullTitle', text: 'linkEndedText' },
   inactive: { http: 410, icon: 'stopped', title: 'linkInactiveTitle', text: 'linkEndedText' },
   expired: { http: 410, icon: 'stopped', title: 'expiredTitle', text: 'linkEndedText' },
@@ -174,9 +174,9 @@ const ENDINGS: Readonly<Record<Exclude<LinkView['state'], 'active'>, Cleanup>> =
 }
 
 /** One payment was asked for, and somebody has made it: that is what the payer wants to know. */
-const PAID: Cleanup = { http: 410, icon: 'paid', title: 'linkPaidTitle', text: 'linkEndedText' }
+const PAID: EndedScreen = { http: 410, icon: 'paid', title: 'linkPaidTitle', text: 'linkEndedText' }
 
-function endingOf({ state, link }: LinkFacts): Cleanup {
+function endingOf({ state, link }: LinkFacts): EndedScreen {
   if (state === 'completed' && link.maxPayments === 1) return PAID
   return ENDINGS[state === 'active' ? 'closed' : state]
 }
