@@ -6,7 +6,14 @@ import { basename, dirname, join, posix } from 'node:path'
 import { describe, it } from 'node:test'
 import { renderDocs } from '../src/docs.ts'
 import { findGaps, findNamedTests, renderFaults } from './fault-table/render.ts'
-import { foldersWithoutLayer, privateImports, upwardImports } from './tidy/layers.ts'
+import {
+  foldersWithoutLayer,
+  MAX_PUBLIC_NAMES,
+  MAX_SLICE_FILES,
+  privateImports,
+  upwardImports,
+  wideSlices,
+} from './tidy/layers.ts'
 import {
   codeLines,
   findCycle,
@@ -17,6 +24,7 @@ import {
   readTree,
   type TreeFile,
 } from './tidy/tree.ts'
+import { renderWrittenParts } from './tidy/written-parts.ts'
 
 const TREE = readTree()
 const SOURCES = TREE.filter(({ path }) => path.endsWith('.ts'))
@@ -39,39 +47,62 @@ const importers = (name: RegExp, allowed: RegExp) =>
     ({ from, to }) => `${from} → ${to}`,
   )
 
-describe('the floors', () => {
-  it('hold every folder', () => {
+describe('the layers of src', () => {
+  it('contain every folder', () => {
     assert.deepEqual(foldersWithoutLayer(PRODUCT.map(({ path }) => path)), [])
   })
 
-  it('are only ever looked down from', () => {
+  it('import downwards only', () => {
     assert.deepEqual(upwardImports(IMPORTS), [])
   })
 
-  it('keep what a folder does not offer to itself', () => {
+  it('import no queries, routes or jobs of another folder', () => {
     assert.deepEqual(privateImports(IMPORTS), [])
   })
 
-  it('know no import cycle', () => {
+  it('have no import cycle', () => {
     assert.equal(findCycle(IMPORTS)?.join(' → '), undefined)
+  })
+
+  it('have no barrel: a file does not re-export the names of another one', () => {
+    assert.deepEqual(findInCode(PRODUCT, /^export (?:type )?(?:\*|\{[^}]*\}) from/, /^$/), [])
+  })
+
+  it('use few names of each slice', () => {
+    assert.deepEqual(wideSlices(IMPORTS), [])
+  })
+
+  it('have slices of at most 20 files', () => {
+    const sizes = Map.groupBy(PRODUCT, ({ path }) => dirname(path))
+    const large = [...sizes].filter(
+      ([folder, files]) => !/^src$/.test(folder) && files.length > MAX_SLICE_FILES,
+    )
+    assert.deepEqual(
+      large.map(([folder, files]) => `${folder}: ${files.length}`),
+      [],
+    )
   })
 })
 
-describe('the rules of the floors', () => {
-  const imported = (from: string, to: string) => [{ from: `src/${from}`, to: `src/${to}` }]
+describe('the rules of the layers', () => {
+  const imported = (from: string, to: string, names: string[] = []) => [
+    { from: `src/${from}`, to: `src/${to}`, names },
+  ]
 
-  it('notice a way up, a neighbour and a circle', () => {
-    assert.equal(upwardImports(imported('kit/db.ts', 'payments/service.ts')).length, 1)
+  it('reject an upward import, an import of a neighbour and a cycle', () => {
+    assert.equal(upwardImports(imported('kit/db.ts', 'payments/find.ts')).length, 1)
     assert.equal(upwardImports(imported('customers/service.ts', 'merchants/service.ts')).length, 1)
-    assert.equal(upwardImports(imported('config.ts', 'payments/service.ts')).length, 1)
+    assert.equal(upwardImports(imported('config.ts', 'payments/find.ts')).length, 1)
     const circle = [...imported('kit/a.ts', 'kit/b.ts'), ...imported('kit/b.ts', 'kit/a.ts')]
     assert.equal(findCycle(circle)?.length, 3)
   })
 
-  it('notice a look behind the face of a slice', () => {
+  it('reject an import of a private file, and too many names of a slice', () => {
     assert.equal(privateImports(imported('pages/routes.ts', 'payments/queries.ts')).length, 1)
-    assert.equal(privateImports(imported('app.ts', 'merchants/names.ts')).length, 1)
-    assert.equal(privateImports(imported('payments/charge.ts', 'gateways/sandbox/wire.ts')).length, 1)
+    assert.equal(privateImports(imported('pages/routes.ts', 'payments/move-queries.ts')).length, 1)
+    assert.equal(privateImports(imported('refunds/advance.ts', 'payments/jobs.ts')).length, 1)
+    const names = Array.from({ length: MAX_PUBLIC_NAMES + 1 }, (_, index) => `name${index}`)
+    assert.equal(wideSlices(imported('pages/routes.ts', 'links/link.ts', names)).length, 1)
   })
 })
 
@@ -247,6 +278,19 @@ describe('the documentation', () => {
       assert.ok(written === text, `${path} is stale: run "npm run docs"`)
     })
   }
+
+  for (const [path, text] of Object.entries(renderWrittenParts())) {
+    it(`follows from its table in ${path}`, () => {
+      assert.ok(
+        TREE.find((file) => file.path === path)?.text === text,
+        `${path} is stale: run "npm run docs"`,
+      )
+    })
+  }
+
+  it('gives a reason for every dependency', () => {
+    assert.doesNotMatch(renderWrittenParts()['docs/decisions/0010-dependencies.md'] ?? '', /no reason given/)
+  })
 
   const PAGES = TREE.filter(({ path }) => path.endsWith('.md'))
 

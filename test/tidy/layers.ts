@@ -1,22 +1,55 @@
-// The plan of the house as data: which folder stands on which floor, what outsiders may know of a folder, and the few
-// exceptions, each with its reason.
+// The layers of src as data: which folder is in which layer, what other folders may import from it, and the few exceptions,
+// each with its reason. The map in README.md and the diagram in ARCHITECTURE.md are written from this table (write.ts).
 
 import type { Import } from './tree.ts'
 
-/** An import goes down; two folders of one floor do not know each other. The files of the root stand on top. */
-export const LAYERS: readonly (readonly string[])[] = [
-  ['core'],
-  ['kit'],
-  ['events'],
-  ['gateways', 'merchants', 'customers', 'ledger'],
-  ['payments', 'wallet', 'directory', 'webhooks'],
-  ['refunds', 'links', 'p2p', 'staging', 'reconciliation'],
-  ['http', 'pages', 'cli'],
+/** From the bottom up. An import goes down; two folders of one layer do not import each other. Root files are on top. */
+export const LAYERS: readonly Readonly<Record<string, string>>[] = [
+  { core: 'pure values and tables. Money, currencies, API errors, failure codes, log lines, ids' },
+  {
+    kit: 'tools without payment knowledge. PostgreSQL, HTTP client, clock, encryption, cache, jobs, row-level security',
+  },
+  { events: 'the outbox, one event for every state change', secrets: 'the secrets of the instance' },
+  {
+    gateways: 'the gateway contract, connectors, routing, circuit breaker. sandbox/ is our own test provider',
+    merchants: 'merchants, their settings and profiles',
+    customers: 'customers and their saved payment methods',
+    ledger: 'double entry, balances, fees, settlement',
+  },
+  {
+    'api-keys': 'API keys: authentication, scopes, rate limits, self-service',
+    payments: 'the payment: states, record, move, attempts, views, lists',
+    wallet: "a merchant's balances and statement",
+    catalog: 'gateways, routes, currencies and countries that a merchant can use',
+    deliveries: "merchants' webhook endpoints, delivery of events, retries, replay",
+  },
+  { disputes: 'chargebacks, duplicate payments, cases for manual review' },
+  { outcomes: "decides on and applies a gateway's outcome; status checks and their schedule" },
+  {
+    checkout: 'checkout payments: initiate, payer actions, phone prompts',
+    charges: 'charges of saved methods',
+    'gateway-webhooks': 'webhooks from gateways, received at /hooks',
+  },
+  {
+    resolver: 'background: polls unknown outcomes, expires checkouts',
+    refunds: 'refunds, also of duplicate payments',
+  },
+  {
+    links: 'payment links and their slots',
+    p2p: "transfers to the merchant's own account, which the merchant confirms",
+    reconciliation: "compares providers' settlement files with our records",
+    'sandbox-api': 'pays, disputes and reverses sandbox payments, for automated tests',
+  },
+  {
+    http: 'server, authorization, rate limits, validation, OpenAPI',
+    pages: "the payer's pages, in seven languages",
+    cli: 'the command line',
+  },
 ]
 
 const ROOT_LAYER = LAYERS.length
 
-/** Of the root's files these stand low, because they say what the others are started with. */
+/** Root files that are low, because the other folders are configured by them. */
 const ROOT_FILE_LAYERS: Readonly<Record<string, number>> = { 'settings.ts': 1.5, 'config.ts': 1.75 }
 
 interface Rule {
@@ -27,54 +60,52 @@ interface Rule {
 
 const UPWARD_EXCEPTIONS: readonly Rule[] = [
   {
-    from: /^src\/customers\/methods\.ts$/,
+    from: /^src\/customers\/[\w-]+\.ts$/,
     to: /^src\/gateways\/gateway\.ts$/,
-    reason: 'the contract of gateways is words, and says what a saved method is',
+    reason: 'the gateway contract is types only, and defines a saved method',
   },
   {
     from: /^src\/cli\/commands\/(?:serve|docs)\.ts$/,
     to: /^src\/(?:app|serve|docs)\.ts$/,
-    reason: 'a command starts what it is named after; it loads it only then',
+    reason: 'a command loads what it starts, and only then',
   },
 ]
 
-/** What outsiders may take from a folder; whatever stands in core and kit is for everybody. */
-const PUBLIC_API: readonly Rule[] = [
-  { from: /./, to: /^src\/(?:core|kit)\//, reason: 'words and tools' },
-  { from: /./, to: /^src\/[\w-]+\/service\.ts$/, reason: 'a slice is known by its service' },
+/** Files that no other folder imports. */
+const PRIVATE_FILES = /\/(?:[\w-]+-)?(?:queries|routes|jobs)\.ts$/
+
+const PRIVATE_EXCEPTIONS: readonly Rule[] = [
+  { from: /./, to: /^src\/(?:core|kit)\//, reason: 'tools for every slice' },
   {
-    from: /./,
-    to: /^src\/gateways\/(?:gateway|definition|registry|measure)\.ts$/,
-    reason: 'the contract, the list, and what is measured of them',
-  },
-  { from: /./, to: /^src\/gateways\/[\w-]+\/index\.ts$/, reason: 'a gateway is known by its index' },
-  {
-    from: /^src\/[\w-]+\.ts$/,
-    to: /^src\/[\w-]+\/(?:routes|jobs|hooks)\.ts$/,
-    reason: 'the root registers what a slice offers',
-  },
-  {
-    from: /^src\/[\w-]+\.ts$/,
-    to: /^src\/(?:http\/(?:server|openapi\/document|metrics)|cli\/(?:program|server-file))\.ts$/,
-    reason: 'the root starts the shells',
-  },
-  {
-    from: /^src\/app\.ts$/,
-    to: /^src\/gateways\/sandbox\/(?:server|door|postgres-store)\.ts$/,
-    reason: 'the sandbox provider is mounted in our own process by default',
-  },
-  {
-    from: /^src\/cli\/commands\/sandbox\.ts$/,
-    to: /^src\/gateways\/sandbox\/serve\.ts$/,
-    reason: 'the sandbox provider can also run alone',
+    from: /^src\/(?:[\w-]+\.ts|compose\/)/,
+    to: /\/(?:[\w-]+-)?(?:routes|jobs)\.ts$/,
+    reason: 'the composition root registers the routes and jobs of every slice',
   },
 ]
+
+/** What the slices of payments share among themselves; the other folders use at most MAX_PUBLIC_NAMES of `payments`. */
+const PAYMENT_SLICES: ReadonlySet<string> = new Set([
+  'payments',
+  'disputes',
+  'outcomes',
+  'checkout',
+  'charges',
+  'gateway-webhooks',
+  'resolver',
+  'refunds',
+])
+
+/** A slice is a deep module: the folders above it use few of its names. */
+export const MAX_PUBLIC_NAMES = 24
+
+/** A slice with more files is several slices. */
+export const MAX_SLICE_FILES = 20
 
 const isOurs = (path: string) => path.startsWith('src/')
 const isAllowed = (rules: readonly Rule[], { from, to }: Import) =>
   rules.some((rule) => rule.from.test(from) && rule.to.test(to))
 
-function folderOf(path: string): string | undefined {
+export function folderOf(path: string): string | undefined {
   const [, folder, file] = path.split('/')
   return file === undefined ? undefined : folder
 }
@@ -82,8 +113,11 @@ function folderOf(path: string): string | undefined {
 function layerOf(path: string): number {
   const folder = folderOf(path)
   if (folder === undefined) return ROOT_FILE_LAYERS[path.slice('src/'.length)] ?? ROOT_LAYER
-  return LAYERS.findIndex((folders) => folders.includes(folder))
+  if (folder === 'compose') return ROOT_LAYER
+  return LAYERS.findIndex((layer) => folder in layer)
 }
+
+const arrow = ({ from, to }: Import) => `${from} → ${to}`
 
 /** Imports that do not go down. */
 export function upwardImports(imports: readonly Import[]): string[] {
@@ -91,19 +125,55 @@ export function upwardImports(imports: readonly Import[]): string[] {
     .filter(({ from, to }) => isOurs(to) && (folderOf(from) ?? from) !== (folderOf(to) ?? to))
     .filter(({ from, to }) => layerOf(to) >= layerOf(from) && layerOf(from) !== ROOT_LAYER)
     .filter((one) => !isAllowed(UPWARD_EXCEPTIONS, one))
-    .map(({ from, to }) => `${from} → ${to}`)
+    .map(arrow)
 }
 
-/** Imports of what a folder keeps to itself. */
+/** Imports of a private file from another folder. */
 export function privateImports(imports: readonly Import[]): string[] {
   return imports
     .filter(({ from, to }) => isOurs(to) && folderOf(to) !== undefined && folderOf(from) !== folderOf(to))
-    .filter((one) => !isAllowed(PUBLIC_API, one))
-    .map(({ from, to }) => `${from} → ${to}`)
+    .filter(({ to }) => PRIVATE_FILES.test(to))
+    .filter((one) => !isAllowed(PRIVATE_EXCEPTIONS, one))
+    .map(arrow)
 }
 
-/** Folders that stand on no floor. */
+/** Slices of which other folders use too many names, with their number. */
+export function wideSlices(imports: readonly Import[]): string[] {
+  const used = new Map<string, Set<string>>()
+  for (const { from, to, names } of imports) {
+    const [user, slice] = [folderOf(from), folderOf(to)]
+    if (!isOurs(to) || slice === undefined || user === slice || layerOf(to) < 2) continue
+    // The root composes everything, so it says nothing about the width of a slice.
+    if (layerOf(from) === ROOT_LAYER) continue
+    if (slice === 'payments' && PAYMENT_SLICES.has(user ?? '')) continue
+    const known = used.get(slice) ?? new Set()
+    used.set(slice, new Set([...known, ...names]))
+  }
+  return [...used]
+    .filter(([, names]) => names.size > MAX_PUBLIC_NAMES)
+    .map(([slice, names]) => `${slice}: ${names.size}`)
+}
+
+/** Folders that are in no layer. */
 export function foldersWithoutLayer(paths: readonly string[]): string[] {
   const folders = new Set(paths.filter(isOurs).map(folderOf))
-  return [...folders].filter((folder) => folder !== undefined && !LAYERS.flat().includes(folder)).map(String)
+  const known = new Set(['compose', ...LAYERS.flatMap((layer) => Object.keys(layer))])
+  return [...folders].filter((folder) => folder !== undefined && !known.has(folder)).map(String)
+}
+
+/** The lines of README's map that follow from the layers. */
+export function renderMap(width: number): string {
+  return LAYERS.flatMap((layer, index) =>
+    Object.entries(layer).map(
+      ([folder, meaning]) => `${`src/${folder}/`.padEnd(width)}layer ${index + 1}: ${meaning}`,
+    ),
+  ).join('\n')
+}
+
+/** The diagram of ARCHITECTURE.md. */
+export function renderDiagram(): string {
+  const rows = [...LAYERS.map((layer) => Object.keys(layer).join(' · ')), 'root: main, app, serve, config']
+  const nodes = rows.map((text, index) => `  l${index + 1}["${text}"]`).toReversed()
+  const chain = rows.map((_, index) => `l${index + 1}`).toReversed()
+  return ['```mermaid', 'flowchart TB', ...nodes, `  ${chain.join(' --> ')}`, '```'].join('\n')
 }

@@ -60,17 +60,32 @@ export function codeLines({ text }: TreeFile): { number: number; line: string }[
 export interface Import {
   from: string
   to: string
+  /** The names that are imported; empty for an import of a whole module. */
+  names: readonly string[]
 }
 
-const IMPORT = /^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
+const IMPORT = /^(?:import|export)\s+(?:([^'";]*?)\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
 
 /** Every import of a file, of types too: our own files by their path from the root, packages by their name. */
 export function importsOf({ path, text }: TreeFile): Import[] {
-  return [...text.matchAll(IMPORT)].map(([, stated, lazy]) => {
+  return [...text.matchAll(IMPORT)].map(([, clause = '', stated, lazy]) => {
     const name = stated ?? lazy ?? ''
     const to = name.startsWith('.') ? posix.join(posix.dirname(path), name) : name
-    return { from: path, to }
+    return { from: path, to, names: namesIn(clause) }
   })
+}
+
+function namesIn(clause: string): string[] {
+  const inside = /\{([^}]*)\}/.exec(clause)?.[1] ?? ''
+  return inside
+    .split(',')
+    .map((name) =>
+      name
+        .trim()
+        .replace(/^type /, '')
+        .replace(/ as .*$/, ''),
+    )
+    .filter(Boolean)
 }
 
 /** One cycle among the imports, as a path that ends where it began, or undefined. */

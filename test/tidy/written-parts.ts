@@ -1,0 +1,48 @@
+// Parts of hand-written pages that follow from tables: the map in README.md, the diagram in ARCHITECTURE.md and the table of
+// dependencies in its decision. `npm run docs` writes them; tidy.test.ts compares.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { renderDiagram, renderMap } from './layers.ts'
+import { ROOT } from './tree.ts'
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** The pages with their written parts as they should be. */
+export function renderWrittenParts(): Record<string, string> {
+  return {
+    'README.md': replace(read('README.md'), /(?<=\nsrc\/config\.ts[^\n]*\n)(?:src\/[\w-]+\/ [^\n]*\n)*/, map),
+    'ARCHITECTURE.md': replace(
+      read('ARCHITECTURE.md'),
+      /(?<=<!-- layers -->\n)[\s\S]*?(?=<!-- \/layers -->)/,
+      () => `${renderDiagram()}\n`,
+    ),
+    'docs/decisions/0010-dependencies.md': replace(
+      read('docs/decisions/0010-dependencies.md'),
+      /(?<=<!-- dependencies -->\n)[\s\S]*?(?=<!-- \/dependencies -->)/,
+      renderDependencies,
+    ),
+  }
+}
+
+function replace(text: string, part: RegExp, render: (page: string) => string): string {
+  if (!part.test(text)) throw new Error(`the part ${part} was not found`)
+  return text.replace(part, () => render(text))
+}
+
+function map(page: string): string {
+  const width = /\n(src\/config\.ts +)/.exec(page)?.[1]?.length ?? 0
+  return `${renderMap(width)}\n`
+}
+
+/** One row for each run-time dependency of package.json; the reason is kept from the page, and must be there. */
+function renderDependencies(page: string): string {
+  const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
+  const reasons = new Map(
+    [...page.matchAll(/^\| `([^`]+)` \|(?: [^|]* \|)? ([^|]+) \|$/gm)].map(([, name, why]) => [name, why]),
+  )
+  const rows = Object.entries(dependencies).map(
+    ([name, version]) => `| \`${name}\` | ${version} | ${reasons.get(name) ?? 'no reason given'} |\n`,
+  )
+  return ['| Package | Version | Why |\n', '| --- | --- | --- |\n', ...rows].join('')
+}
