@@ -186,7 +186,7 @@ describe('a page', () => {
     assert.equal(answer.http, 303)
     assert.ok(!decodeURIComponent(answer.location ?? '').includes('0712'))
     const [cookie = ''] = answer.headers.getSetCookie()
-    assert.match(cookie, /^cowry_typed=[^;]+; Path=\/pay\/[^;]+; Max-Age=120; HttpOnly; SameSite=Lax$/)
+    assert.match(cookie, /^cowry_typed=[^;]+; Max-Age=120; Path=\/pay\/[^;]+; HttpOnly; SameSite=Lax$/)
     assert.ok(cookie.includes(`Path=${new URL(checkoutUrl).pathname};`))
     const again = await payer.open(answer.location ?? '')
     assert.match(mainTextOf(again), /Please check this Enter a mobile number/)

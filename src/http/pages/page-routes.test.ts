@@ -83,8 +83,8 @@ describe('a page', () => {
     const answer = await pageShell(page).get('/pay/abc', { cookie: 'lang=fr%3B%20%C3%A9; nonsense' })
     assert.equal(JSON.stringify(seen[0]?.cookies), '{"lang":"fr; é"}')
     assert.deepEqual(answer.headers['set-cookie'], [
-      'lang=fr%3B%20%C3%A9; Path=/pay/a%20b; Max-Age=31536000; HttpOnly; SameSite=Lax',
-      'old=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+      'lang=fr%3B%20%C3%A9; Max-Age=31536000; Path=/pay/a%20b; HttpOnly; SameSite=Lax',
+      'old=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
     ])
   })
 
@@ -105,7 +105,7 @@ describe('a page', () => {
     })
     const answer = await shell.inject({ method: 'POST', url: '/lang' })
     assert.equal(answer.http, 303)
-    assert.deepEqual(answer.headers['set-cookie'], ['lang=sw; Path=/; HttpOnly; SameSite=Lax; Secure'])
+    assert.deepEqual(answer.headers['set-cookie'], ['lang=sw; Path=/; HttpOnly; Secure; SameSite=Lax'])
   })
 
   it('is kept for ever only when its answer says so, and then leaves no cookie', async () => {
