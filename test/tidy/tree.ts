@@ -26,7 +26,7 @@ export function readTree(folder = ''): TreeFile[] {
 }
 
 function isText(path: string): boolean {
-  return !/\.(?:png|webp|svg|ico|woff2)$/.test(path)
+  return !/\.(?:png|webp|svg|ico|woff2|gz)$/.test(path)
 }
 
 /** What stands in src and is never part of the product. */

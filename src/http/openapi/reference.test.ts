@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { fakeShell } from '../../../test/support/fake-shell.ts'
 import { API_ERRORS } from '../../core/errors.ts'
 
-describe('the reference', () => {
-  it('names no other server in its page, and its policy allows none', async () => {
+describe('the API reference pages of the HTTP shell', () => {
+  it('load nothing from other servers, and their content security policy allows none', async () => {
     const { shell } = fakeShell()
     for (const url of ['/docs', '/docs/']) {
       const answer = await shell.inject({ url })
@@ -18,7 +18,7 @@ describe('the reference', () => {
     }
   })
 
-  it('switches off fonts, proxy, telemetry and assistant', async () => {
+  it('switch off fonts, proxy, telemetry and assistant of the API reference', async () => {
     const { body } = await fakeShell().shell.inject({ url: '/docs' })
     for (const setting of [
       '"withDefaultFonts":false',
@@ -29,7 +29,7 @@ describe('the reference', () => {
       assert.ok(body.includes(setting), setting)
   })
 
-  it('serves its script itself, compressed for those who can read it', async () => {
+  it('serve the script of the API reference, with gzip for clients that accept it', async () => {
     const { shell } = fakeShell()
     const plain = await shell.inject({ url: '/docs/reference.js' })
     assert.equal(plain.http, 200)
@@ -43,7 +43,16 @@ describe('the reference', () => {
     assert.ok(Number(zipped.headers['content-length']) < plain.body.length / 3)
   })
 
-  it('explains every error under the address that the error names', async () => {
+  it('answer 304 without a body when the client has the script of the API reference already', async () => {
+    const { shell } = fakeShell()
+    const url = '/docs/reference.js'
+    const { etag } = (await shell.inject({ method: 'HEAD', url })).headers
+    const again = await shell.inject({ url, headers: { 'if-none-match': String(etag) } })
+    assert.deepEqual([again.http, again.body, again.headers.etag], [304, '', etag])
+    assert.equal((await shell.inject({ url, headers: { 'if-none-match': '"other"' } })).http, 200)
+  })
+
+  it('explain every API error at the docUrl of the error', async () => {
     const { body, headers } = await fakeShell().shell.inject({ url: '/docs/errors' })
     for (const code of Object.keys(API_ERRORS)) assert.ok(body.includes(`<section id="${code}">`), code)
     assert.match(String(headers['content-security-policy']), /script-src 'self'/)

@@ -2,13 +2,14 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../../core/errors.ts'
+import { escapeHtml } from '../../kit/html.ts'
 import { errorFields, type Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
 import type { ErrorPage, PageResponse, PageRoute } from '../../kit/route.ts'
 import type { ErrorResponse } from '../errors.ts'
 import { queryTextOf } from '../input/query.ts'
 import { readCookies } from './cookies.ts'
-import { escapeHtml, htmlPage } from './html.ts'
+import { htmlPage } from './html.ts'
 import { headerTexts, parseQueryLeniently } from './page-input.ts'
 import { createNonce, HTML, type PageNeeds, sendPage } from './page-response.ts'
 

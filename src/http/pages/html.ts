@@ -1,19 +1,9 @@
-// The few pages of the shell itself. Text goes through escapeHtml; nothing else may.
+// The layout of the few pages that src/http serves itself: the API errors page and the fallback error page.
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
+import { escapeHtml } from '../../kit/html.ts'
 
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
-}
-
-// The colours of the payer's pages, which are of the same floor and so cannot be asked for theirs. Every text has a
-// contrast of 7 or more with its ground.
+// The colours of the payer's pages, repeated because src/pages is on the same layer and cannot be imported. Every text
+// has a contrast ratio of at least 7 with its background.
 const STYLE = `
 :root { color-scheme: light dark; --ink: #14201d; --dim: #414e4b; --page: #f4f6f5; --card: #fff; --line: #d5dddb;
   --soft: #eef2f1; --accent: #0a5a49; --on-accent: #fff }
@@ -47,7 +37,7 @@ section:target code { background: var(--card) }
 @media (min-width: 40rem) { main { padding: 2rem } section:target { margin-inline: -2rem; padding-inline: 2rem } }
 `
 
-/** `body` is HTML already, and has the heading. */
+/** `body` is escaped HTML and includes the heading. */
 export function htmlPage(title: string, body: string, styleNonce: string): string {
   return `<!doctype html>
 <html lang="en">
