@@ -68,6 +68,7 @@ import type { P2pApp } from './p2p/app.ts'
 import { createDirectGateways } from './p2p/gateway.ts'
 import { p2pJobs } from './p2p/jobs.ts'
 import { p2pRoutes } from './p2p/routes.ts'
+import { p2pAccountRoutes } from './p2p-accounts/routes.ts'
 import { errorPage } from './pages/error-page.ts'
 import { pageRoutes } from './pages/routes.ts'
 import { createPaymentWriters } from './payments/app.ts'
@@ -452,6 +453,7 @@ export function merchantRoutes(
     ...paymentListRoutes(app),
     ...refundRoutes(app),
     ...linkRoutes(app),
+    ...p2pAccountRoutes(app),
     ...p2pRoutes(app),
     ...customerRoutes(app),
     ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),

@@ -28,6 +28,13 @@ describe('a column table', () => {
     assert.equal(TABLE.recordset(['id', 'amountMinor']), 'id uuid, amount_minor bigint')
   })
 
+  it('numbers the placeholders and orders the values alike', () => {
+    const row: Row = { id: 'a', amountMinor: 5n, key: null, createdAt: new Date(0) }
+    assert.equal(TABLE.placeholders(['id', 'key'], 3), '$3, $4')
+    assert.deepEqual(TABLE.values(row, ['key', 'amountMinor']), [null, 5n])
+    assert.deepEqual(TABLE.values(row), ['a', 5n, null, new Date(0)])
+  })
+
   it('writes a bigint as text, because a JSON number would round it', () => {
     const row: Partial<Row> = { id: 'a', amountMinor: 9_007_199_254_740_993n, key: null }
     assert.deepEqual(TABLE.toRecord(row), { id: 'a', amount_minor: '9007199254740993', gateway_key: null })

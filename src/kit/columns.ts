@@ -42,6 +42,10 @@ export interface ColumnTable<Table extends Columns> {
   list(names?: readonly (keyof Table & string)[], alias?: string): string
   /** `merchant_id uuid, id uuid, …`, for jsonb_to_recordset. */
   recordset(names?: readonly (keyof Table & string)[]): string
+  /** `$1, $2, …`, one for each column, for the values of an insert or update. */
+  placeholders(names?: readonly (keyof Table & string)[], first?: number): string
+  /** The values of a row in the order of the placeholders. */
+  values(row: RowOf<{ columns: Table }>, names?: readonly (keyof Table & string)[]): unknown[]
   /** The values of a row under their SQL names, ready for jsonb_to_recordset: JSON numbers would round a bigint. */
   toRecord(row: Partial<RowOf<{ columns: Table }>>): Record<string, unknown>
 }
@@ -62,6 +66,9 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
         .join(', '),
     list: (names = all, alias = '') => names.map((name) => qualified(name, alias)).join(', '),
     recordset: (names = all) => names.map((name) => `${sqlName(name)} ${columns[name]?.type}`).join(', '),
+    placeholders: (names = all, first = 1) => names.map((_, index) => `$${first + index}`).join(', '),
+    values: (row, names = all) =>
+      names.map((name) => (columns[name]?.type === 'jsonb' ? JSON.stringify(row[name]) : row[name])),
     toRecord: (row) =>
       Object.fromEntries(
         Object.entries(row).map(([name, value]) => [

@@ -1,17 +1,12 @@
-// What the verbs of this slice ask for.
-
 import type { PerMerchantGateway } from '../gateways/registry.ts'
-import type { PaymentsApp } from '../payments/app.ts'
+import type { P2pAccountsApp } from '../p2p-accounts/service.ts'
 
 /** The gateway whose provider is the merchant itself. */
-export interface DirectGateways extends PerMerchantGateway {
-  /** The accounts of the merchant have changed in this process. */
-  invalidate(merchantId: string): void
-}
+export type DirectGateways = PerMerchantGateway & P2pAccountsApp['direct']
 
-export interface P2pApp extends PaymentsApp {
+export interface P2pApp extends P2pAccountsApp {
   direct: DirectGateways
 }
 
-/** What payments call it. */
+/** The gateway's name on payments and attempts. */
 export const P2P = 'p2p'

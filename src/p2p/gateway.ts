@@ -2,14 +2,15 @@
 // from them; so the payment machine, the resolver and the pages know P2P payments as they know all others.
 
 import { money } from '../core/money.ts'
-import type { CheckoutChoice, DirectChannel, Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
+import type { Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
 import type { Db } from '../kit/db.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
-import { type AccountChannel, listRails, type RailRow } from './account-queries.ts'
+import { accountChannelOf, loadRails } from '../p2p-accounts/rails.ts'
 import { type DirectGateways, P2P } from './app.ts'
 import { type OpenTransferApp, openTransfer } from './open-transfer.ts'
 import { networkName } from './schema.ts'
-import { findTransferByAttempt, type TransferRow } from './transfer-queries.ts'
+import type { TransferRow } from './transfer.ts'
+import { findTransferByAttempt } from './transfer-queries.ts'
 
 /** `whole` is past the wall: what is remembered is read for many merchants at once. */
 export function createDirectGateways(
@@ -19,8 +20,7 @@ export function createDirectGateways(
 ): DirectGateways {
   const rails = createTenantCache({
     clock: app.clock,
-    loadMany: async (merchantIds) =>
-      (await listRails(unscopedDb, merchantIds)).map((rows) => rows.map(toRail)),
+    loadMany: (merchantIds) => loadRails(unscopedDb, merchantIds),
     refreshUntil,
   })
   return {
@@ -29,16 +29,6 @@ export function createDirectGateways(
     forMerchant: async (merchantId) => gatewayOf(app, merchantId, await rails.get(merchantId)),
     invalidate: (merchantId) => rails.invalidate(merchantId),
   }
-}
-
-function toRail({ channel, currency, country }: RailRow): Rail {
-  const channels = [DIRECT_CHANNELS[channel]]
-  return country === null ? { currency, channels } : { currency, countries: [country], channels }
-}
-
-export const DIRECT_CHANNELS: Readonly<Record<AccountChannel, DirectChannel>> = {
-  bank_transfer: 'direct_bank_transfer',
-  mobile_money: 'direct_mobile_money',
 }
 
 function gatewayOf(app: OpenTransferApp, merchantId: string, rails: readonly Rail[]): Gateway {
@@ -54,7 +44,7 @@ function gatewayOf(app: OpenTransferApp, merchantId: string, rails: readonly Rai
     },
     settlesDirectly: true,
     async startCheckout(attempt, choice) {
-      const transfer = await openTransfer(app, merchantId, attempt, channelOf(choice))
+      const transfer = await openTransfer(app, merchantId, attempt, accountChannelOf(choice))
       if (!transfer) return NO_ACCOUNT
       return { kind: 'started', gatewayReference: transfer.narration, next: nextStepOf(transfer) }
     },
@@ -91,10 +81,6 @@ const MARKED_AS_SENT: Outcome = {
 
 function isMarkedAsSent({ status, attemptKey }: TransferRow, key: string): boolean {
   return attemptKey === key && (status === 'marked_paid' || status === 'underpaid')
-}
-
-function channelOf({ channel }: CheckoutChoice): AccountChannel {
-  return channel === DIRECT_CHANNELS.mobile_money ? 'mobile_money' : 'bank_transfer'
 }
 
 function nextStepOf(transfer: TransferRow): NextStep {

@@ -25,16 +25,10 @@ export async function listP2pPayments(
   const narration = query.narration === undefined ? null : readNarration(query.narration)
   const scope = `p2p-payments:${merchant.id}:${status}:${currency}:${narration}`
   const window = windowOf(app.cursors, scope, query)
-  const filter = {
-    status,
-    currency,
-    narration,
-    createdFrom: window.createdFrom,
-    createdTo: window.createdTo,
-  }
+  const filter = { status, currency, narration }
   const [found, counted] = await Promise.all([
     listTransferRows(app.db, merchant.id, filter, window),
-    countTransfers(app.db, merchant.id, filter),
+    countTransfers(app.db, merchant.id, filter, window),
   ])
   const { rows, meta } = pageOf(app.cursors, scope, window, found, counted)
   const payments = await findPayments(

@@ -11,17 +11,11 @@ import type { Random } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { keepCheckoutOpen, wakeAttempt } from '../payments/update-attempt.ts'
 import { loadRedactedPayment } from '../payments/views.ts'
-
 import type { Step } from './plan.ts'
 import { toTransfer } from './schema.ts'
 import { eventOf, type TransferStatus } from './states.ts'
-import {
-  insertMove,
-  lockTransfer,
-  type MoveSource,
-  type TransferRow,
-  updateTransfer,
-} from './transfer-queries.ts'
+import type { TransferRow } from './transfer.ts'
+import { insertMove, lockTransfer, type MoveSource, updateTransfer } from './transfer-queries.ts'
 
 export interface MoveRequest {
   merchantId: string

@@ -6,17 +6,13 @@ import type { Attempt } from '../gateways/gateway.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import type { Random } from '../kit/random.ts'
+import type { AccountChannel, AccountRow } from '../p2p-accounts/account.ts'
+import { lockMatchingAccount } from '../p2p-accounts/rails.ts'
 import { wakeAttempt } from '../payments/update-attempt.ts'
-import { type AccountChannel, type AccountRow, findMatchingAccount } from './account-queries.ts'
 import { emitMoveEvents, notifyPayment } from './moves.ts'
 import { newNarration } from './narration.ts'
-import {
-  insertMove,
-  insertTransfer,
-  lockTransfer,
-  type TransferRow,
-  updateTransfer,
-} from './transfer-queries.ts'
+import type { TransferRow } from './transfer.ts'
+import { insertMove, insertTransfer, lockTransfer, updateTransfer } from './transfer-queries.ts'
 
 export interface OpenTransferApp {
   db: Db
@@ -36,8 +32,9 @@ export function openTransfer(
   channel: AccountChannel,
 ): Promise<TransferRow | undefined> {
   return app.db.transaction(async (tx) => {
-    const { amount, country, paymentId } = attempt
-    const account = await findMatchingAccount(tx, merchantId, channel, amount.currency, country)
+    const { country, paymentId } = attempt
+    const { currency } = attempt.amount
+    const account = await lockMatchingAccount(tx, merchantId, { channel, currency, country })
     for (let attempts = 0; account && attempts < MAX_NARRATION_ATTEMPTS; attempts += 1) {
       const draft = draftTransfer(app, account, attempt)
       if (await insertTransfer(tx, draft)) {

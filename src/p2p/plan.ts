@@ -3,7 +3,7 @@
 
 import { ApiError } from '../core/errors.ts'
 import { canMove, type TransferStatus } from './states.ts'
-import type { TransferRow } from './transfer-queries.ts'
+import type { TransferRow } from './transfer.ts'
 
 export interface Step {
   to: TransferStatus

@@ -5,7 +5,7 @@ import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { type BodyFacts, created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
 import { newIssue } from '../payments/input.ts'
-import { accountRoutes } from './account-routes.ts'
+
 import type { P2pApp } from './app.ts'
 import {
   P2P_BODY_EXAMPLE,
@@ -39,7 +39,7 @@ const COMMON = { tag: 'P2P', scope: 'p2p:write' } as const
 const PATH = '/api/v1/p2p/payments'
 
 export function p2pRoutes(app: P2pApp): Route[] {
-  return [...accountRoutes(app), ...paymentRoutes(app), ...confirmRoutes(app), ...endRoutes(app)]
+  return [...paymentRoutes(app), ...confirmRoutes(app), ...endRoutes(app)]
 }
 
 function paymentRoutes(app: P2pApp): Route[] {

@@ -1,72 +1,22 @@
 // Every statement over transfers and their moves.
 
-import type { Currency } from '../core/currency.ts'
-import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
+import { countRows, listStatements, readPage } from '../kit/list-statements.ts'
 import type { ListWindow } from '../kit/pagination.ts'
-import type { AccountChannel, Destination } from './account-queries.ts'
 import type { TransferStatus } from './states.ts'
+import { TRANSFER, type TransferRow } from './transfer.ts'
 
-export interface TransferRow extends Destination {
-  merchantId: string
-  /** Of the payment: each has one transfer at most. */
-  id: string
-  attemptKey: string
-  channel: AccountChannel
-  accountId: string | null
-  narration: string
-  status: TransferStatus
-  version: number
-  currency: Currency
-  expectedMinor: bigint
-  /** All that has arrived so far. */
-  receivedMinor: bigint | null
-  rejectionReason: string | null
-  expiresAt: Date
-  dueAt: Date | null
-  createdAt: Date
-  updatedAt: Date
-}
-
-const TRANSFER_COLUMNS = `
-  merchant_id as "merchantId", payment_id as id, attempt_key as "attemptKey", channel, account_id as "accountId",
-  account_name as "accountName", account_number as "accountNumber", bank_name as "bankName", network,
-  phone_number as "phoneNumber", narration, status, version, currency, expected_minor as "expectedMinor",
-  received_minor as "receivedMinor", rejection_reason as "rejectionReason", expires_at as "expiresAt",
-  due_at as "dueAt", created_at as "createdAt", updated_at as "updatedAt"`
+const TRANSFER_COLUMNS = TRANSFER.select()
 
 const insertTransferStatement = sql<{ id: string }>`
-insert into p2p_transfers (
-  merchant_id, payment_id, attempt_key, channel, account_id, account_name, account_number, bank_name, network,
-  phone_number, narration, status, version, currency, expected_minor, expires_at, due_at, created_at, updated_at
-)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)
+insert into p2p_transfers (${TRANSFER.list()})
+values (${TRANSFER.placeholders()})
 on conflict do nothing
 returning payment_id as id`
 
-/** False when the payment has a transfer already, or the narration is taken. */
+/** False if the payment already has a transfer, or another transfer has the narration. */
 export async function insertTransfer(tx: Tx, transfer: TransferRow): Promise<boolean> {
-  const rows = await tx.query(insertTransferStatement, [
-    transfer.merchantId,
-    transfer.id,
-    transfer.attemptKey,
-    transfer.channel,
-    transfer.accountId,
-    transfer.accountName,
-    transfer.accountNumber,
-    transfer.bankName,
-    transfer.network,
-    transfer.phoneNumber,
-    transfer.narration,
-    transfer.status,
-    transfer.version,
-    transfer.currency,
-    transfer.expectedMinor,
-    transfer.expiresAt,
-    transfer.dueAt,
-    transfer.createdAt,
-  ])
-  return rows.length > 0
+  return (await tx.query(insertTransferStatement, TRANSFER.values(transfer))).length > 0
 }
 
 const selectTransfer = sql<TransferRow>`
@@ -103,7 +53,7 @@ select ${TRANSFER_COLUMNS}
 from p2p_transfers
 where merchant_id = $1 and (attempt_key = $2 or narration = $3)`
 
-/** By the key of its attempt, or by the narration under which an earlier attempt knew it. */
+/** Found by the key of its attempt, or by the narration, which an earlier attempt has as its gateway reference. */
 export async function findTransferByAttempt(
   db: Db,
   merchantId: string,
@@ -114,47 +64,33 @@ export async function findTransferByAttempt(
   return row
 }
 
+const CHANGEABLE = [
+  'attemptKey',
+  'channel',
+  'accountId',
+  'accountName',
+  'accountNumber',
+  'bankName',
+  'network',
+  'phoneNumber',
+  'status',
+  'version',
+  'receivedMinor',
+  'rejectionReason',
+  'expiresAt',
+  'dueAt',
+  'updatedAt',
+] as const
+
 const updateTransferStatement = sql<unknown>`
 update p2p_transfers
-set
-  attempt_key = $3,
-  channel = $4,
-  account_id = $5,
-  account_name = $6,
-  account_number = $7,
-  bank_name = $8,
-  network = $9,
-  phone_number = $10,
-  status = $11,
-  version = $12,
-  received_minor = $13,
-  rejection_reason = $14,
-  expires_at = $15,
-  due_at = $16,
-  updated_at = $17
+set (${TRANSFER.list(CHANGEABLE)}) = row (${TRANSFER.placeholders(CHANGEABLE, 3)})
 where merchant_id = $1 and payment_id = $2`
 
 /** Writes a transfer that the caller has locked. */
 export async function updateTransfer(tx: Tx, transfer: TransferRow): Promise<void> {
-  await tx.query(updateTransferStatement, [
-    transfer.merchantId,
-    transfer.id,
-    transfer.attemptKey,
-    transfer.channel,
-    transfer.accountId,
-    transfer.accountName,
-    transfer.accountNumber,
-    transfer.bankName,
-    transfer.network,
-    transfer.phoneNumber,
-    transfer.status,
-    transfer.version,
-    transfer.receivedMinor,
-    transfer.rejectionReason,
-    transfer.expiresAt,
-    transfer.dueAt,
-    transfer.updatedAt,
-  ])
+  const { merchantId, id } = transfer
+  await tx.query(updateTransferStatement, [merchantId, id, ...TRANSFER.values(transfer, CHANGEABLE)])
 }
 
 export type MoveSource = 'payer' | 'merchant' | 'time'
@@ -163,7 +99,7 @@ const insertMoveStatement = sql<unknown>`
 insert into p2p_moves (merchant_id, payment_id, version, from_status, to_status, received_minor, source, at)
 values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-/** Keeps how the transfer came to be as it is now. */
+/** Records the state transition that led to the transfer as it is now. */
 export async function insertMove(
   tx: Tx,
   from: TransferStatus | null,
@@ -183,7 +119,7 @@ export async function insertMove(
   ])
 }
 
-// Nobody is locked out here: whoever ends one locks it first and looks again.
+// This select takes no locks: the caller locks each transfer and checks again that it is due.
 const selectDueTransfers = sql<{ merchantId: string; id: string }>`
 select merchant_id as "merchantId", payment_id as id
 from p2p_transfers
@@ -203,68 +139,36 @@ export interface TransferFilter {
   status: string | null
   currency: string | null
   narration: string | null
-  createdFrom: Date | null
-  createdTo: Date | null
 }
 
-const FILTER = `
-  merchant_id = $1
-  and ($2::text is null or status = $2)
-  and ($3::text is null or currency = $3)
-  and ($4::text is null or narration = $4)
-  and ($5::timestamptz is null or created_at >= $5)
-  and ($6::timestamptz is null or created_at <= $6)`
+const LIST = listStatements<TransferRow>({
+  columns: TRANSFER.select('t'),
+  // A list orders by the column id.
+  table: '(select *, payment_id as id from p2p_transfers)',
+  alias: 't',
+  filter: `($4::text is null or t.status = $4)
+  and ($5::text is null or t.currency = $5)
+  and ($6::text is null or t.narration = $6)`,
+  filterValues: 3,
+})
 
-const filterValues = ({ status, currency, narration, createdFrom, createdTo }: TransferFilter) => [
-  status,
-  currency,
-  narration,
-  createdFrom,
-  createdTo,
-]
+const filterValues = ({ status, currency, narration }: TransferFilter) => [status, currency, narration]
 
-const countTransfersStatement = sql<{ total: number }>`
-select count(*)::integer as total
-from (
-  select 1
-  from p2p_transfers
-  where ${FILTER}
-  limit ${String(COUNT_CAP + 1)}
-) counted`
-
-/** At most one more than the cap, which is how the caller knows that there are more. */
-export async function countTransfers(db: Db, merchantId: string, filter: TransferFilter): Promise<number> {
-  const [row] = await db.query(countTransfersStatement, [merchantId, ...filterValues(filter)])
-  return row?.total ?? 0
+export function countTransfers(
+  db: Db,
+  merchantId: string,
+  filter: TransferFilter,
+  window: ListWindow,
+): Promise<number> {
+  return countRows(db, LIST, merchantId, window, filterValues(filter))
 }
 
-const selectNewestTransfers = sql<TransferRow>`
-select ${TRANSFER_COLUMNS}
-from p2p_transfers
-where ${FILTER}
-  and ($7::timestamptz is null or (created_at, payment_id) < ($7, $8::uuid))
-order by created_at desc, payment_id desc
-limit $9
-offset $10`
-
-const selectOldestTransfers = sql<TransferRow>`
-select ${TRANSFER_COLUMNS}
-from p2p_transfers
-where ${FILTER}
-  and ($7::timestamptz is null or (created_at, payment_id) > ($7, $8::uuid))
-order by created_at, payment_id
-limit $9
-offset $10`
-
-/** One more than the page has, which is how the caller knows that there is a next one. */
-export async function listTransferRows(
+/** One row more than the page has: the caller then knows that there is a next page. */
+export function listTransferRows(
   db: Db,
   merchantId: string,
   filter: TransferFilter,
   window: ListWindow,
 ): Promise<TransferRow[]> {
-  const statement = window.order === 'desc' ? selectNewestTransfers : selectOldestTransfers
-  const after = [window.after?.at ?? null, window.after?.id ?? null]
-  const page = [window.limit + 1, window.offset]
-  return db.query(statement, [merchantId, ...filterValues(filter), ...after, ...page])
+  return readPage(db, LIST, merchantId, window, filterValues(filter))
 }

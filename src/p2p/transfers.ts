@@ -14,10 +14,10 @@ import { findPayments, listAttempts } from '../payments/find.ts'
 import { newIssue } from '../payments/input.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { methodOf } from '../payments/views.ts'
-
 import { type MoveRequest, moveTransfer } from './moves.ts'
 import { planCancel, planConfirm, planExpiry, planMark, planReject } from './plan.ts'
-import { findTransferRow, listDueTransfers, type TransferRow } from './transfer-queries.ts'
+import type { TransferRow } from './transfer.ts'
+import { findTransferRow, listDueTransfers } from './transfer-queries.ts'
 
 export interface P2pPayment {
   payment: PaymentRow
@@ -193,4 +193,12 @@ export async function expireTransfers(app: PaymentsApp): Promise<number> {
     }
   }
   return expired
+}
+
+/** What is known of the transfer that a payment was to be paid by, if it was. */
+export async function findTransfer(
+  app: Pick<PaymentsApp, 'db'>,
+  { merchantId, id }: PaymentRow,
+): Promise<TransferRow | null> {
+  return (await findTransferRow(app.db, merchantId, id)) ?? null
 }

@@ -4,8 +4,9 @@ import { type CheckoutView, findOffer, requireCheckout } from '../checkout/check
 import { isAllowedReturn } from '../checkout/return-url.ts'
 import type { PageRoute } from '../kit/route.ts'
 import { P2P } from '../p2p/app.ts'
-import { findTransfer } from '../p2p/service.ts'
-import type { TransferRow } from '../p2p/transfer-queries.ts'
+import type { TransferRow } from '../p2p/transfer.ts'
+import { findTransfer } from '../p2p/transfers.ts'
+
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { Offer } from './checkout/form.ts'

@@ -4,7 +4,8 @@
 import { money } from '../../core/money.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/html.ts'
-import type { TransferRow } from '../../p2p/transfer-queries.ts'
+import type { TransferRow } from '../../p2p/transfer.ts'
+
 import type { AttemptRow } from '../../payments/attempt.ts'
 import { attemptField, deadline, postButton, statusIcon } from './components.ts'
 import type { CheckoutFacts } from './facts.ts'

@@ -5,7 +5,8 @@ import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
 import { type Html, html } from '../../kit/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
-import { differenceOf } from '../../p2p/difference.ts'
+import { differenceOf } from '../../p2p/transfer.ts'
+
 import {
   amountOf,
   CHANNEL_MESSAGES,

@@ -4,7 +4,8 @@
 import { LINK_ENDED } from '../../checkout/capacity.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
-import type { TransferRow } from '../../p2p/transfer-queries.ts'
+import type { TransferRow } from '../../p2p/transfer.ts'
+
 import type { Capacity } from '../../payments/app.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { PaymentRow } from '../../payments/payment.ts'

@@ -1,13 +1,14 @@
-// The receiving accounts of a merchant: what it can be sent money to.
+// The receiving accounts of a merchant: create, read, change, delete, list.
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
-import { changeAccount, toAccountFields } from './account-input.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { AccountRow } from './account.ts'
+import { changeAccount, toAccountFields } from './input.ts'
 import {
-  type AccountRow,
   countAccounts,
   deleteAccountRow,
   findAccountRow,
@@ -15,12 +16,19 @@ import {
   listAccountRows,
   lockAccount,
   updateAccount,
-} from './account-queries.ts'
-import type { P2pApp } from './app.ts'
+} from './queries.ts'
+
 import type { AccountChange, AccountInput } from './schema.ts'
 
+export interface P2pAccountsApp extends PaymentsApp {
+  direct: {
+    /** Drops the cached rails of a merchant whose accounts changed in this process. */
+    invalidate(merchantId: string): void
+  }
+}
+
 export async function createAccount(
-  app: P2pApp,
+  app: P2pAccountsApp,
   merchant: Merchant,
   input: AccountInput,
   key: string | undefined,
@@ -40,15 +48,15 @@ export async function createAccount(
   return created
 }
 
-export async function requireAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
+export async function requireAccount(app: P2pAccountsApp, merchant: Merchant, id: string): Promise<AccountRow> {
   const account = await findAccountRow(app.db, merchant.id, id)
   if (!account) throw new ApiError('p2p_account_not_found')
   return account
 }
 
-/** Payers who were told the account before keep what they were told. */
+/** Existing transfers keep the destination that their payers were shown. */
 export async function updateReceivingAccount(
-  app: P2pApp,
+  app: P2pAccountsApp,
   merchant: Merchant,
   id: string,
   change: AccountChange,
@@ -64,7 +72,7 @@ export async function updateReceivingAccount(
   return changed
 }
 
-export async function deleteAccount(app: P2pApp, merchant: Merchant, id: string): Promise<AccountRow> {
+export async function deleteAccount(app: P2pAccountsApp, merchant: Merchant, id: string): Promise<AccountRow> {
   const account = await deleteAccountRow(app.db, merchant.id, id)
   if (!account) throw new ApiError('p2p_account_not_found')
   app.direct.invalidate(merchant.id)
@@ -72,17 +80,17 @@ export async function deleteAccount(app: P2pApp, merchant: Merchant, id: string)
 }
 
 export async function listAccounts(
-  app: P2pApp,
+  app: P2pAccountsApp,
   merchant: Merchant,
   query: ListQuery & { currency?: string; channel?: string },
 ): Promise<{ rows: AccountRow[]; meta: PageMeta }> {
   const { currency = null, channel = null } = query
   const scope = `p2p-accounts:${merchant.id}:${currency}:${channel}`
   const window = windowOf(app.cursors, scope, query)
-  const filter = { currency, channel, createdFrom: window.createdFrom, createdTo: window.createdTo }
+  const filter = { currency, channel }
   const [rows, counted] = await Promise.all([
     listAccountRows(app.db, merchant.id, filter, window),
-    countAccounts(app.db, merchant.id, filter),
+    countAccounts(app.db, merchant.id, filter, window),
   ])
   return pageOf(app.cursors, scope, window, rows, counted)
 }

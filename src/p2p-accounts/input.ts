@@ -7,7 +7,8 @@ import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
 import { readPhone } from '../kit/phone.ts'
 import { countryIssues, newIssue } from '../payments/input.ts'
-import type { AccountChannel, AccountRow, Destination } from './account-queries.ts'
+import type { AccountChannel, AccountRow, Destination } from './account.ts'
+
 import type { AccountChange, AccountInput } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,21 +1,21 @@
 import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'
-import { accountIssues } from './account-input.ts'
+import { ACCOUNT_BODY_EXAMPLE, ACCOUNT_CHANGES_EXAMPLE, ACCOUNT_EXAMPLE } from './examples.ts'
+import { accountIssues } from './input.ts'
+import { AccountBody, AccountChanges, AccountRecord, AccountsQuery, toAccount } from './schema.ts'
 import {
   createAccount,
   deleteAccount,
   listAccounts,
+  type P2pAccountsApp,
   requireAccount,
   updateReceivingAccount,
-} from './accounts.ts'
-import type { P2pApp } from './app.ts'
-import { ACCOUNT_BODY_EXAMPLE, ACCOUNT_CHANGES_EXAMPLE, ACCOUNT_EXAMPLE } from './examples.ts'
-import { AccountBody, AccountChanges, AccountRecord, AccountsQuery, toAccount } from './schema.ts'
+} from './service.ts'
 
 const COMMON = { tag: 'P2P', scope: 'p2p:write' } as const
 
-export function accountRoutes(app: P2pApp): Route[] {
+export function p2pAccountRoutes(app: P2pAccountsApp): Route[] {
   return [
     route({
       ...COMMON,
@@ -62,7 +62,7 @@ export function accountRoutes(app: P2pApp): Route[] {
   ]
 }
 
-function singleAccountRoutes(app: P2pApp): Route[] {
+function singleAccountRoutes(app: P2pAccountsApp): Route[] {
   const common = {
     ...COMMON,
     path: '/api/v1/p2p/accounts/{uuid}',

@@ -1,0 +1,163 @@
+// Every statement over receiving accounts.
+
+import type { Currency } from '../core/currency.ts'
+import { type Db, sql, type Tx } from '../kit/db.ts'
+import { countRows, listStatements, readPage } from '../kit/list-statements.ts'
+import type { ListWindow } from '../kit/pagination.ts'
+import { ACCOUNT, type AccountChannel, type AccountRow } from './account.ts'
+
+const ACCOUNT_COLUMNS = ACCOUNT.select()
+
+const insertAccountStatement = sql<unknown>`
+insert into p2p_accounts (${ACCOUNT.list()})
+values (${ACCOUNT.placeholders()})`
+
+export async function insertAccount(tx: Tx, account: AccountRow): Promise<void> {
+  await tx.query(insertAccountStatement, ACCOUNT.values(account))
+}
+
+/** Transfers name channel, currency and country of an account, so these never change. */
+const CHANGEABLE = [
+  'accountName',
+  'accountNumber',
+  'bankName',
+  'network',
+  'phoneNumber',
+  'isActive',
+  'updatedAt',
+] as const
+
+const updateAccountStatement = sql<unknown>`
+update p2p_accounts
+set (${ACCOUNT.list(CHANGEABLE)}) = row (${ACCOUNT.placeholders(CHANGEABLE, 3)})
+where merchant_id = $1 and id = $2`
+
+export async function updateAccount(tx: Tx, account: AccountRow): Promise<void> {
+  const { merchantId, id } = account
+  await tx.query(updateAccountStatement, [merchantId, id, ...ACCOUNT.values(account, CHANGEABLE)])
+}
+
+const deleteAccountStatement = sql<AccountRow>`
+delete from p2p_accounts
+where merchant_id = $1 and id = $2
+returning ${ACCOUNT_COLUMNS}`
+
+export async function deleteAccountRow(
+  db: Db,
+  merchantId: string,
+  id: string,
+): Promise<AccountRow | undefined> {
+  const [row] = await db.query(deleteAccountStatement, [merchantId, id])
+  return row
+}
+
+const selectAccount = sql<AccountRow>`
+select ${ACCOUNT_COLUMNS}
+from p2p_accounts
+where merchant_id = $1 and id = $2`
+
+export async function findAccountRow(
+  db: Db,
+  merchantId: string,
+  id: string,
+): Promise<AccountRow | undefined> {
+  const [row] = await db.query(selectAccount, [merchantId, id])
+  return row
+}
+
+const lockAccountStatement = sql<AccountRow>`
+select ${ACCOUNT_COLUMNS}
+from p2p_accounts
+where merchant_id = $1 and id = $2
+for update`
+
+export async function lockAccount(tx: Tx, merchantId: string, id: string): Promise<AccountRow | undefined> {
+  const [row] = await tx.query(lockAccountStatement, [merchantId, id])
+  return row
+}
+
+// An account of the payment's country comes before one for any country, and an older one before a newer one. The key-share
+// lock lasts until the transfer that names the account is written, so a concurrent delete waits.
+const selectMatchingAccount = sql<AccountRow>`
+select ${ACCOUNT_COLUMNS}
+from p2p_accounts
+where merchant_id = $1
+  and is_active
+  and channel = $2
+  and currency = $3
+  and (country is null or country = $4)
+order by country is null, created_at, id
+limit 1
+for key share`
+
+/** The account that takes money of this kind. */
+export async function findMatchingAccount(
+  tx: Tx,
+  merchantId: string,
+  channel: AccountChannel,
+  currency: Currency,
+  country: string | null,
+): Promise<AccountRow | undefined> {
+  const [row] = await tx.query(selectMatchingAccount, [merchantId, channel, currency, country])
+  return row
+}
+
+export interface RailRow {
+  merchantId: string
+  channel: AccountChannel
+  currency: Currency
+  country: string | null
+}
+
+// From the array itself the planner would see how many there are, and plan anew for every batch.
+const selectRails = sql<RailRow>`
+select a.merchant_id as "merchantId", a.channel, a.currency, a.country
+from (
+  select *
+  from unnest((select $1::uuid[])) as u (id)
+  limit (select cardinality($1::uuid[]))
+) as i
+join p2p_accounts a on a.merchant_id = i.id and a.is_active
+group by a.merchant_id, a.channel, a.currency, a.country
+order by min(a.created_at), a.channel, a.currency, a.country`
+
+/** What each merchant can be sent, by the age of its accounts. */
+export async function listRails(db: Db, merchantIds: readonly string[]): Promise<RailRow[][]> {
+  const rows = await db.query(selectRails, [[...new Set(merchantIds)]])
+  const byMerchant = Map.groupBy(rows, ({ merchantId }) => merchantId)
+  return merchantIds.map((merchantId) => byMerchant.get(merchantId) ?? [])
+}
+
+export interface AccountFilter {
+  currency: string | null
+  channel: string | null
+}
+
+const LIST = listStatements<AccountRow>({
+  columns: ACCOUNT.select('a'),
+  table: 'p2p_accounts',
+  alias: 'a',
+  filter: '($4::text is null or a.currency = $4) and ($5::text is null or a.channel = $5)',
+  filterValues: 2,
+})
+
+const filterValues = ({ currency, channel }: AccountFilter) => [currency, channel]
+
+export function countAccounts(
+  db: Db,
+  merchantId: string,
+  filter: AccountFilter,
+  window: ListWindow,
+): Promise<number> {
+  return countRows(db, LIST, merchantId, window, filterValues(filter))
+}
+
+/** One row more than the page has: the caller then knows that there is a next page. */
+export function listAccountRows(
+  db: Db,
+  merchantId: string,
+  filter: AccountFilter,
+  window: ListWindow,
+): Promise<AccountRow[]> {
+  return readPage(db, LIST, merchantId, window, filterValues(filter))
+}
