@@ -2,6 +2,7 @@
 // fixes a start in one go. What each setting is stands in settings.ts.
 
 import type { Mode } from './core/merchant.ts'
+import type { RateLimit } from './core/rate-limit.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
@@ -16,7 +17,6 @@ import {
   gatewaySettings,
   isInvalid,
   type ListenAddress,
-  type RateLimit,
   SETTINGS,
   type Setting,
 } from './settings.ts'

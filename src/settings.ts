@@ -3,6 +3,7 @@
 
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
 import type { Mode } from './core/merchant.ts'
+import { parseRateLimit, type RateLimit } from './core/rate-limit.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
 import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
 import type { LogLevel } from './kit/log.ts'
@@ -21,11 +22,6 @@ export interface Setting<Value> {
   /** What to write, for a setting without a default. */
   example?: string
   read: (text: string) => Value | InvalidSetting
-}
-
-export interface RateLimit {
-  perSecond: number
-  burst: number
 }
 
 export interface ListenAddress {
@@ -86,13 +82,12 @@ function readPorts(text: string): readonly number[] | InvalidSetting {
 
 /** `N` or `N:BURST`; a burst of five seconds when it is not named, and null when the limit is off. */
 function readRateLimit(text: string): RateLimit | null | InvalidSetting {
-  const match = /^(\d{1,6})(?::(\d{1,7}))?$/.exec(text)
-  if (!match)
+  const limit = parseRateLimit(text)
+  if (!limit)
     return invalid(`must be N or N:BURST requests per second, such as 100 or 100:500, not "${text}"`)
-  const perSecond = Number(match[1])
+  const { perSecond, burst } = limit
   if (perSecond === 0) return null
-  const burst = match[2] === undefined ? perSecond * 5 : Number(match[2])
-  return burst < perSecond ? invalid(`must allow a burst of at least ${perSecond}`) : { perSecond, burst }
+  return burst < perSecond ? invalid(`must allow a burst of at least ${perSecond}`) : limit
 }
 
 /** An address to listen on, such as 127.0.0.1:9464 or [::1]:9464. */

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiError } from '../core/errors.ts'
 import type { GrantedScope, Merchant } from '../core/merchant.ts'
+import type { RateLimit } from '../core/rate-limit.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Log } from '../kit/log.ts'
@@ -11,7 +12,7 @@ import type { ProcessLines, ProcessLinesQuery } from '../kit/recent-lines.ts'
 import type { ErrorPage, GatewayWebhookRoute, OperatorRoute, PageRoute, Route } from '../kit/route.ts'
 import type { Tracer } from '../kit/trace.ts'
 import type { CompletedRequest, ReadMetrics } from './metrics.ts'
-import type { RateLimit } from './security/rate-limit.ts'
+
 import type { SyncRateLimits } from './security/shared-rate-limit.ts'
 
 /** Who a key belongs to and what it may do. A rate limit of null is the service's own; one of 0 per second is none. */

@@ -2,6 +2,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { SCOPES } from '../../core/merchant.ts'
+import { parseRateLimit, type RateLimit } from '../../core/rate-limit.ts'
 import {
   commaSeparated,
   type JsonOption,
@@ -30,7 +31,7 @@ interface CreateOptions extends JsonOption {
   scopes?: string[]
   expiresAt?: string
   allowIps?: string[]
-  rateLimit?: { perSecond: number; burst: number }
+  rateLimit?: RateLimit
 }
 
 export function addKeyCommands(program: Command, shell: Shell): void {
@@ -132,8 +133,9 @@ function keyIdOf(text: string): string {
   return id
 }
 
-function rateLimit(text: string): { perSecond: number; burst: number } {
-  const [, perSecond, burst] = /^([1-9]\d{0,5})(?::([1-9]\d{0,6}))?$/.exec(text) ?? []
-  if (!perSecond) throw new InvalidArgumentError('It must be N or N:BURST, such as 100 or 100:500.')
-  return { perSecond: Number(perSecond), burst: Number(burst ?? Number(perSecond) * 5) }
+function rateLimit(text: string): RateLimit {
+  const limit = parseRateLimit(text)
+  if (!limit?.perSecond || !limit.burst)
+    throw new InvalidArgumentError('It must be N or N:BURST, such as 100 or 100:500.')
+  return limit
 }

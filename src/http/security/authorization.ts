@@ -4,14 +4,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
 import type { Scope } from '../../core/merchant.ts'
+import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Caller, HttpShellOptions } from '../options.ts'
-import {
-  addressOwner,
-  createRateLimiter,
-  type RateLimit,
-  rateLimitHeader,
-  rateLimitPolicyHeader,
-} from './rate-limit.ts'
+import { addressOwner, createRateLimiter, rateLimitHeader, rateLimitPolicyHeader } from './rate-limit.ts'
 import { createSharedRateLimiter } from './shared-rate-limit.ts'
 
 type Needs = Pick<

@@ -3,10 +3,11 @@
 // learns only which rule it was and whose origin was kept out, and of a flood only its beginning.
 
 import type { FastifyInstance } from 'fastify'
+import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Log } from '../../kit/log.ts'
 import { REPORTS_PATH } from './headers.ts'
-import { createRateLimiter, type RateLimit } from './rate-limit.ts'
+import { createRateLimiter } from './rate-limit.ts'
 
 /** Browsers send a few reports together, each with the policy and the address in it: about 2 KB. */
 const REPORTS_LIMIT = 32_768

@@ -2,12 +2,8 @@
 // keys together. A bucket that is full again is forgotten, which changes nothing for its
 // owner and keeps the memory as small as the traffic of the last seconds.
 
+import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
-
-export interface RateLimit {
-  perSecond: number
-  burst: number
-}
 
 export interface RateLimitResult {
   allowed: boolean

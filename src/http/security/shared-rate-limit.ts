@@ -3,9 +3,10 @@
 // spent: the table holds the true buckets, and a copy is at most that old. What several processes let through in such a
 // moment beyond the limit is owed, so that over a few seconds the limit is what it says.
 
+import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { errorFields, type Log } from '../../kit/log.ts'
-import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limit.ts'
+import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
 
 /** What one process has spent of a bucket since it told last. */
 export interface TokenUsage extends RateLimit {
