@@ -1,18 +1,32 @@
-export interface KeyRow {
-  key_id: string
-  merchant_id: string
-  name: string
-  mode: 'test' | 'live'
-  scopes: string[]
-  allowed_ips: string[]
-  rate_per_second: number | null
-  rate_burst: number | null
-  created_at: Date
-  expires_at: Date | null
-  last_used_at: Date | null
-  revoked_at: Date | null
-  replaced_by: string | null
-}
+// An API key as it is stored. The hash of its secret is not part of the row: only the key check reads it.
 
-export const KEY_COLUMNS = `key_id, merchant_id, name, mode, scopes, allowed_ips, rate_per_second, rate_burst, created_at,
-  expires_at, last_used_at, revoked_at, replaced_by`
+import type { RateLimit } from '../core/rate-limit.ts'
+import { column, columnTable, type RowOf } from '../kit/columns.ts'
+
+export const API_KEY = columnTable({
+  keyId: column<string>('text'),
+  merchantId: column<string>('uuid'),
+  name: column<string>('text'),
+  mode: column<'test' | 'live'>('text'),
+  scopes: column<string[]>('text[]'),
+  allowedIps: column<string[]>('text[]'),
+  ratePerSecond: column<number | null>('integer'),
+  rateBurst: column<number | null>('integer'),
+  createdAt: column<Date>('timestamptz'),
+  expiresAt: column<Date | null>('timestamptz'),
+  lastUsedAt: column<Date | null>('timestamptz'),
+  revokedAt: column<Date | null>('timestamptz'),
+  replacedBy: column<string | null>('text'),
+})
+
+export const KEY_COLUMNS = API_KEY.select()
+
+export type KeyRow = RowOf<typeof API_KEY>
+
+/** The key's own rate limit; null: that of the service. */
+export function rateLimitOf({
+  ratePerSecond,
+  rateBurst,
+}: Pick<KeyRow, 'ratePerSecond' | 'rateBurst'>): RateLimit | null {
+  return ratePerSecond === null || rateBurst === null ? null : { perSecond: ratePerSecond, burst: rateBurst }
+}

@@ -56,7 +56,7 @@ async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2
   const admin = { db, clock, random, mode: 'test' as const, keyPepper }
   const merchant = await createMerchant(admin, { name: 'Corner Shop', baseCurrency: 'KES' })
   const { key, apiKey } = await createKey(admin, merchant.id, input)
-  return { db, admin, merchant, keyId: key.key_id, apiKey }
+  return { db, admin, merchant, keyId: key.keyId, apiKey }
 }
 
 const failsWith = (code: ApiErrorCode) => (error: unknown) => error instanceof ApiError && error.code === code
@@ -223,7 +223,7 @@ describe('the cache of the key check', () => {
 
 describe('the time of use', () => {
   const usedAt = async (shop: Awaited<ReturnType<typeof shopWithKey>>) =>
-    (await listKeys(shop.admin, shop.merchant.id, {})).items[0]?.last_used_at?.toISOString()
+    (await listKeys(shop.admin, shop.merchant.id, {})).items[0]?.lastUsedAt?.toISOString()
 
   it('is written at most once a minute, over all processes', async (t) => {
     const shop = await shopWithKey(t)

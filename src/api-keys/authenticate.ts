@@ -5,6 +5,7 @@
 import type { BlockList } from 'node:net'
 import { ApiError } from '../core/errors.ts'
 import type { GrantedScope, Merchant, Mode } from '../core/merchant.ts'
+import type { RateLimit } from '../core/rate-limit.ts'
 import { createBatcher, defaultLinger } from '../kit/batch.ts'
 import { type Cache, createCache } from '../kit/cache.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
@@ -12,6 +13,7 @@ import { constantTimeEquals } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
 import { errorFields, type Log } from '../kit/log.ts'
 import { allowsAddress, buildAddressList } from './addresses.ts'
+import { rateLimitOf } from './api-key.ts'
 import { claimedMode, hashSecret, parseApiKey } from './key-format.ts'
 
 import { findKeyOwners, type KeyOwnerRow, touchKey } from './queries.ts'
@@ -21,7 +23,7 @@ export interface Authenticated {
   keyId: string
   scopes: readonly GrantedScope[]
   /** The key's own limit; null: that of the service. */
-  rateLimit: { perSecond: number; burst: number } | null
+  rateLimit: RateLimit | null
 }
 
 interface Needs {
@@ -91,7 +93,7 @@ export async function authenticate(
   // The same work for an id that does not exist, so that the time does not tell which ids do.
   const matches = constantTimeEquals(
     hashSecret(app.keyPepper, presented.secret),
-    cached?.row.secret_hash ?? DUMMY_HASH,
+    cached?.row.secretHash ?? DUMMY_HASH,
   )
   if (!cached || !matches) throw new ApiError('invalid_api_key')
 
@@ -117,9 +119,9 @@ function modeMismatchMessage(claimed: Mode): string {
 
 /** Decided anew on every request: an expiry must not wait for a cache. */
 function assertKeyActive({ row, addresses }: CachedKey, now: Date, ip: string): void {
-  if (row.revoked_at) throw new ApiError('api_key_revoked')
-  if (row.expires_at && row.expires_at <= now) throw new ApiError('api_key_expired')
-  if (row.merchant_status === 'suspended') throw new ApiError('merchant_suspended')
+  if (row.revokedAt) throw new ApiError('api_key_revoked')
+  if (row.expiresAt && row.expiresAt <= now) throw new ApiError('api_key_expired')
+  if (row.merchantStatus === 'suspended') throw new ApiError('merchant_suspended')
   if (!allowsAddress(addresses, ip)) throw new ApiError('ip_not_allowed')
 }
 
@@ -127,20 +129,17 @@ function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {
   if (!row) return undefined
   const answer: Authenticated = {
     merchant: {
-      id: row.merchant_id,
-      name: row.merchant_name,
+      id: row.merchantId,
+      name: row.merchantName,
       mode: row.mode,
-      baseCurrency: row.base_currency,
+      baseCurrency: row.baseCurrency,
     },
-    keyId: row.key_id,
+    keyId: row.keyId,
     // A boundary: only scopes that the schema knows are ever stored.
     scopes: row.scopes as GrantedScope[],
-    rateLimit:
-      row.rate_per_second !== null && row.rate_burst !== null
-        ? { perSecond: row.rate_per_second, burst: row.rate_burst }
-        : null,
+    rateLimit: rateLimitOf(row),
   }
-  return { row, addresses: buildAddressList(row.allowed_ips), answer, isTouched: false }
+  return { row, addresses: buildAddressList(row.allowedIps), answer, isTouched: false }
 }
 
 const TOUCH_INTERVAL_MS = 60_000
@@ -152,9 +151,9 @@ const TOUCH_INTERVAL_MS = 60_000
 function recordUse(app: Needs, cached: CachedKey): void {
   const now = app.clock.now()
   const due = addMs(now, -TOUCH_INTERVAL_MS)
-  if (cached.isTouched || (cached.row.last_used_at && cached.row.last_used_at >= due)) return
+  if (cached.isTouched || (cached.row.lastUsedAt && cached.row.lastUsedAt >= due)) return
   cached.isTouched = true
-  const { merchant_id: merchantId, key_id: keyId } = cached.row
+  const { merchantId, keyId } = cached.row
   touchKey(app.db, merchantId, keyId, { usedAt: now, unlessAfter: due }).catch((error: unknown) => {
     app.log.write('api_key.last_used_not_saved', { merchantId, keyId, ...errorFields(error) })
   })

@@ -33,9 +33,9 @@ async function findOrCreateDemo(app: ApiKeysApp): Promise<DemoMerchant> {
   const presented = parseApiKey(stored)
   const key = presented && (await findKeyOwner(app.db, presented.id))
   if (presented && key && isUsable(app, key, presented.secret))
-    return { merchant: await requireMerchant(app, key.merchant_id), apiKey: stored }
+    return { merchant: await requireMerchant(app, key.merchantId), apiKey: stored }
   const merchant = key
-    ? await requireMerchant(app, key.merchant_id)
+    ? await requireMerchant(app, key.merchantId)
     : await createMerchant(app, { name: 'Demo Shop' })
   const { apiKey } = await createKey(app, merchant.id, { name: 'Demo key', scopes: ['*'] })
   await saveDemoKey(app.db, apiKey)
@@ -43,6 +43,6 @@ async function findOrCreateDemo(app: ApiKeysApp): Promise<DemoMerchant> {
 }
 
 function isUsable(app: ApiKeysApp, key: KeyOwnerRow, secret: string): boolean {
-  const matches = constantTimeEquals(hashSecret(app.keyPepper, secret), key.secret_hash)
-  return matches && !key.revoked_at && (!key.expires_at || key.expires_at > app.clock.now())
+  const matches = constantTimeEquals(hashSecret(app.keyPepper, secret), key.secretHash)
+  return matches && !key.revokedAt && (!key.expiresAt || key.expiresAt > app.clock.now())
 }

@@ -147,9 +147,9 @@ describe('API keys', () => {
     const { app, merchant } = await createAdminApp(t)
     const input = { name: 'till', scopes: ['wallet:read' as const], allowedIps: ['127.0.0.1'] }
     const old = await createKey(app, merchant.id, input)
-    const fresh = await rotateKey(app, merchant.id, old.key.key_id)
-    const { key_id, created_at, ...rights } = old.key
-    assert.deepEqual({ ...fresh.key, key_id, created_at }, { ...rights, key_id, created_at })
+    const fresh = await rotateKey(app, merchant.id, old.key.keyId)
+    const { keyId, createdAt, ...rights } = old.key
+    assert.deepEqual({ ...fresh.key, keyId, createdAt }, { ...rights, keyId, createdAt })
     const day = 24 * 3_600_000
     assert.equal(await errorAt(app, old.apiKey, day - 1), undefined)
     assert.equal(await errorAt(app, old.apiKey, day), 'api_key_expired')
@@ -159,18 +159,18 @@ describe('API keys', () => {
   it('never live longer by a rotation, and a successor lives as long as its predecessor did', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const old = await createKey(app, merchant.id, { expiresAt: at(60_000).now().toISOString() })
-    const fresh = await rotateKey({ ...app, clock: at(10_000) }, merchant.id, old.key.key_id, 168)
-    assert.deepEqual(fresh.key.expires_at, at(70_000).now())
+    const fresh = await rotateKey({ ...app, clock: at(10_000) }, merchant.id, old.key.keyId, 168)
+    assert.deepEqual(fresh.key.expiresAt, at(70_000).now())
     const keys = (await listKeys(app, merchant.id, {})).items
-    const replaced = keys.find(({ key_id }) => key_id === old.key.key_id)
-    assert.deepEqual(replaced?.expires_at, at(60_000).now())
-    assert.equal(replaced?.replaced_by, fresh.key.key_id)
+    const replaced = keys.find(({ keyId }) => keyId === old.key.keyId)
+    assert.deepEqual(replaced?.expiresAt, at(60_000).now())
+    assert.equal(replaced?.replacedBy, fresh.key.keyId)
   })
 
   it('get one successor when they are rotated twice at the same moment', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const { key } = await createKey(app, merchant.id, {})
-    const tries = Array.from({ length: 6 }, () => rotateKey(app, merchant.id, key.key_id))
+    const tries = Array.from({ length: 6 }, () => rotateKey(app, merchant.id, key.keyId))
     const results = await Promise.allSettled(tries)
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
     for (const result of results)
@@ -182,19 +182,19 @@ describe('API keys', () => {
   it('are revoked once, for good', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const { key, apiKey } = await createKey(app, merchant.id, {})
-    const revoked = await revokeKey(app, merchant.id, key.key_id)
-    const again = await revokeKey({ ...app, clock: at(9_000) }, merchant.id, key.key_id)
-    assert.deepEqual(again.revoked_at, revoked.revoked_at)
+    const revoked = await revokeKey(app, merchant.id, key.keyId)
+    const again = await revokeKey({ ...app, clock: at(9_000) }, merchant.id, key.keyId)
+    assert.deepEqual(again.revokedAt, revoked.revokedAt)
     assert.equal(await errorAt(app, apiKey, 0), 'api_key_revoked')
-    await assert.rejects(rotateKey(app, merchant.id, key.key_id), failsWith('invalid_state'))
+    await assert.rejects(rotateKey(app, merchant.id, key.keyId), failsWith('invalid_state'))
   })
 
   it('F-74: cannot be rotated or revoked in the name of another merchant', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const other = await createMerchant(app, { name: 'Other Shop' })
     const { key, apiKey } = await createKey(app, merchant.id, {})
-    await assert.rejects(rotateKey(app, other.id, key.key_id), failsWith('api_key_not_found'))
-    await assert.rejects(revokeKey(app, other.id, key.key_id), failsWith('api_key_not_found'))
+    await assert.rejects(rotateKey(app, other.id, key.keyId), failsWith('api_key_not_found'))
+    await assert.rejects(revokeKey(app, other.id, key.keyId), failsWith('api_key_not_found'))
     assert.equal((await listKeys(app, other.id, {})).items.length, 0)
     assert.equal(await errorAt(app, apiKey, 0), undefined)
   })

@@ -1,55 +1,54 @@
-// Any constant will do, as long as every process uses the same.
+// The statements over API keys, and the lock of the demo merchant.
+
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
 import { requireRow } from '../kit/rows.ts'
-import { KEY_COLUMNS, type KeyRow } from './api-key.ts'
+import { API_KEY, KEY_COLUMNS, type KeyRow } from './api-key.ts'
 
+// An arbitrary constant that every process uses.
 const lockDemoStatement = sql<unknown>`select pg_advisory_xact_lock(7061647)`
 
-/** Until the end of the transaction, no other process looks after the demo merchant. */
+/** Until the transaction ends, no other process creates the demo merchant or its key. */
 export async function lockDemoMerchant(tx: Tx): Promise<void> {
   await tx.query(lockDemoStatement)
 }
 
+const NEW_KEY = [
+  'merchantId',
+  'keyId',
+  'mode',
+  'name',
+  'scopes',
+  'allowedIps',
+  'ratePerSecond',
+  'rateBurst',
+  'createdAt',
+  'expiresAt',
+] as const
+
 const insertKeyStatement = sql<KeyRow>`
-insert into api_keys (merchant_id, key_id, secret_hash, mode, name, scopes, allowed_ips, rate_per_second, rate_burst,
-  created_at, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+insert into api_keys (secret_hash, ${API_KEY.list(NEW_KEY)})
+values ($1, ${API_KEY.placeholders(NEW_KEY, 2)})
 returning ${KEY_COLUMNS}`
 
-export type NewKeyRow = Omit<KeyRow, 'merchant_id' | 'last_used_at' | 'revoked_at' | 'replaced_by'> & {
-  secret_hash: Buffer
-}
+type NewKey = Pick<KeyRow, (typeof NEW_KEY)[number]>
 
-export async function insertKey(db: Tx, merchantId: string, key: NewKeyRow): Promise<KeyRow> {
-  const rows = await db.query(insertKeyStatement, [
-    merchantId,
-    key.key_id,
-    key.secret_hash,
-    key.mode,
-    key.name,
-    key.scopes,
-    key.allowed_ips,
-    key.rate_per_second,
-    key.rate_burst,
-    key.created_at,
-    key.expires_at,
-  ])
-  return requireRow(rows)
+export async function insertKey(db: Tx, key: NewKey, secretHash: Buffer): Promise<KeyRow> {
+  return requireRow(await db.query(insertKeyStatement, [secretHash, ...API_KEY.values(key, NEW_KEY)]))
 }
 
 export interface KeyOwnerRow extends KeyRow {
-  secret_hash: Buffer
-  merchant_name: string
-  merchant_status: 'active' | 'suspended'
-  base_currency: string
+  secretHash: Buffer
+  merchantName: string
+  merchantStatus: 'active' | 'suspended'
+  baseCurrency: string
 }
 
 // In selects of their own, because from the array itself the planner would see how many there are, and plan anew for every
 // batch.
 const findKeysStatement = sql<KeyOwnerRow>`
-select ${KEY_COLUMNS.replaceAll(/\w+/g, 'k.$&')},
-  k.secret_hash, m.name as merchant_name, m.status as merchant_status, m.base_currency
+select ${API_KEY.select('k')}, k.secret_hash as "secretHash", m.name as "merchantName", m.status as "merchantStatus",
+  m.base_currency as "baseCurrency"
 from (
   select *
   from unnest((select $1::text[])) as u (key_id)
@@ -61,7 +60,7 @@ join merchants m on m.id = k.merchant_id`
 /** The one read of a request. It names no merchant because the key is what tells who is asking. */
 export async function findKeyOwners(db: Tx, keyIds: readonly string[]): Promise<(KeyOwnerRow | undefined)[]> {
   const rows = await db.query(findKeysStatement, [keyIds])
-  const owners = new Map(rows.map((row) => [row.key_id, row]))
+  const owners = new Map(rows.map((row) => [row.keyId, row]))
   return keyIds.map((keyId) => owners.get(keyId))
 }
 
@@ -89,6 +88,8 @@ export async function countKeys(db: Tx, merchantId: string): Promise<number> {
   return requireRow(await db.query(countKeysStatement, [merchantId])).total
 }
 
+const COPIED = ['merchantId', 'mode', 'name', 'scopes', 'allowedIps', 'ratePerSecond', 'rateBurst'] as const
+
 // One statement, so that a key is never without its successor. A second rotation waits for the row and then finds that
 // it has one already. A key with an end gets a successor with the same length of life, within the bound of who asks.
 const replaceKeyStatement = sql<KeyRow>`
@@ -107,10 +108,8 @@ with current as (
   from current
   where api_keys.key_id = current.key_id
 )
-insert into api_keys (merchant_id, key_id, secret_hash, mode, name, scopes, allowed_ips, rate_per_second, rate_burst,
-  created_at, expires_at)
-select merchant_id, $3, $4, mode, name, scopes, allowed_ips, rate_per_second, rate_burst, $5::timestamptz,
-  least($5::timestamptz + (expires_at - created_at), $7)
+insert into api_keys (key_id, secret_hash, created_at, expires_at, ${API_KEY.list(COPIED)})
+select $3, $4, $5::timestamptz, least($5::timestamptz + (expires_at - created_at), $7), ${API_KEY.list(COPIED)}
 from current
 returning ${KEY_COLUMNS}`
 

@@ -1,13 +1,12 @@
 // The buckets of the rate limits, over all processes. The table is unlogged: a crash empties it, and every key may go on
 // with a full bucket.
 
+import type { RateLimit } from '../core/rate-limit.ts'
 import { type Db, sql } from '../kit/db.ts'
 
-interface TokenSpend {
+interface TokenSpend extends RateLimit {
   owner: string
   spent: number
-  perSecond: number
-  burst: number
 }
 
 // In the order of the owners, so that two processes with the same keys wait for each other instead of both. The time is

@@ -5,7 +5,7 @@ import type { Issue } from '../core/errors.ts'
 import { isWithinBlocks } from './addresses.ts'
 import type { KeyRow } from './api-key.ts'
 
-export type Rights = Pick<KeyRow, 'scopes' | 'allowed_ips' | 'expires_at' | 'rate_per_second' | 'rate_burst'>
+export type Rights = Pick<KeyRow, 'scopes' | 'allowedIps' | 'expiresAt' | 'ratePerSecond' | 'rateBurst'>
 
 /** Every way in which the requested rights go beyond a key's own. */
 export function excessIssues(caller: Rights, requested: Rights): Issue[] {
@@ -28,18 +28,18 @@ function excessScopes(caller: Rights, requested: Rights): Issue[] {
 }
 
 function excessAddresses(caller: Rights, requested: Rights): Issue[] {
-  if (caller.allowed_ips.length > 0 && requested.allowed_ips.length === 0)
+  if (caller.allowedIps.length > 0 && requested.allowedIps.length === 0)
     return [exceeded('allowedIps', 'the key that asks may not be used from every address.')]
-  return requested.allowed_ips.flatMap((block, index) =>
-    isWithinBlocks(block, caller.allowed_ips)
+  return requested.allowedIps.flatMap((block, index) =>
+    isWithinBlocks(block, caller.allowedIps)
       ? []
       : [exceeded(`allowedIps.${index}`, 'lies outside the addresses of the key that asks.')],
   )
 }
 
 function excessExpiry(caller: Rights, requested: Rights): Issue[] {
-  const end = caller.expires_at
-  if (end === null || (requested.expires_at !== null && requested.expires_at <= end)) return []
+  const end = caller.expiresAt
+  if (end === null || (requested.expiresAt !== null && requested.expiresAt <= end)) return []
   return [exceeded('expiresAt', `the key that asks ends itself at ${end.toISOString()}.`)]
 }
 
@@ -47,8 +47,8 @@ function excessExpiry(caller: Rights, requested: Rights): Issue[] {
 function excessRateLimit(caller: Rights, requested: Rights): Issue[] {
   const isWithinLimit = (limit: number | null, value: number | null) =>
     limit === null || (value !== null && value <= limit)
-  return isWithinLimit(caller.rate_per_second, requested.rate_per_second) &&
-    isWithinLimit(caller.rate_burst, requested.rate_burst)
+  return isWithinLimit(caller.ratePerSecond, requested.ratePerSecond) &&
+    isWithinLimit(caller.rateBurst, requested.rateBurst)
     ? []
     : [exceeded('rateLimit', 'the key that asks is held to a slower pace.')]
 }

@@ -9,7 +9,7 @@ import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db.ts'
 import { createIdempotently, type IdempotentResult, isReplay } from '../kit/idempotency.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
-import type { KeyRow } from './api-key.ts'
+import { type KeyRow, rateLimitOf } from './api-key.ts'
 import { keyIdOfClaim } from './key-format.ts'
 import { excessIssues, type Rights } from './rights.ts'
 import type { CreateSelfServiceKey } from './schema.ts'
@@ -62,7 +62,7 @@ export async function listSelfServiceKeys(
     listKeyPage(app.db, merchant.id, window),
     countKeysInPeriod(app.db, merchant.id, window),
   ])
-  const listed = found.map((key) => ({ key, id: key.key_id, createdAt: key.created_at }))
+  const listed = found.map((key) => ({ key, id: key.keyId, createdAt: key.createdAt }))
   const { rows, meta } = pageOf(app.cursors, scope, window, listed, counted)
   return { keys: rows.map(({ key }) => key), meta }
 }
@@ -89,10 +89,9 @@ export function createSelfServiceKey(
     const requested = requestedRights(callerKey, input)
     assertWithinRights(callerKey, requested)
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS)
-    const { expires_at: end, rate_per_second: perSecond, rate_burst: burst } = requested
-    const allowedIps = requested.allowed_ips
-    const rateLimit = perSecond !== null && burst !== null ? { perSecond, burst } : undefined
-    const key = { ...input, allowedIps, rateLimit, expiresAt: end?.toISOString() }
+    const { allowedIps, expiresAt } = requested
+    const rateLimit = rateLimitOf(requested) ?? undefined
+    const key = { ...input, allowedIps, rateLimit, expiresAt: expiresAt?.toISOString() }
     return createKey({ ...app, db: tx }, caller.merchant.id, key, keyId)
   })
 }
@@ -109,10 +108,10 @@ function assertNoCardNumber(name: string): void {
 function requestedRights(callerKey: KeyRow, { scopes, allowedIps, expiresAt }: CreateSelfServiceKey): Rights {
   return {
     scopes,
-    allowed_ips: allowedIps ?? callerKey.allowed_ips,
-    expires_at: expiresAt === undefined ? callerKey.expires_at : new Date(expiresAt),
-    rate_per_second: callerKey.rate_per_second,
-    rate_burst: callerKey.rate_burst,
+    allowedIps: allowedIps ?? callerKey.allowedIps,
+    expiresAt: expiresAt === undefined ? callerKey.expiresAt : new Date(expiresAt),
+    ratePerSecond: callerKey.ratePerSecond,
+    rateBurst: callerKey.rateBurst,
   }
 }
 
@@ -129,7 +128,7 @@ export function rotateSelfServiceKey(
     // The successor has its rights, and its secret goes to whoever asks here.
     assertWithinRights(callerKey, await requireSelfServiceKey({ db: tx }, caller.merchant, keyId))
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS_IN_ROTATION)
-    const successor = { keyId: successorId, endsBy: callerKey.expires_at }
+    const successor = { keyId: successorId, endsBy: callerKey.expiresAt }
     return rotateKey({ ...app, db: tx }, caller.merchant.id, keyId, overlapHours, successor)
   })
 }
@@ -179,8 +178,8 @@ async function issueOnce(
 async function lockCallerKey(app: SelfServiceKeysApp, tx: Tx, { merchant, keyId }: Caller): Promise<KeyRow> {
   await lockKeysOfMerchant(tx, merchant.id)
   const callerKey = await lockKeyForShare(tx, merchant.id, keyId)
-  if (!callerKey || callerKey.revoked_at) throw new ApiError('api_key_revoked')
-  if (callerKey.expires_at && callerKey.expires_at <= app.clock.now()) throw new ApiError('api_key_expired')
+  if (!callerKey || callerKey.revokedAt) throw new ApiError('api_key_revoked')
+  if (callerKey.expiresAt && callerKey.expiresAt <= app.clock.now()) throw new ApiError('api_key_expired')
   return callerKey
 }
 

@@ -40,18 +40,19 @@ export async function createKey(
   // A database copied from the other environment: its merchants stay there.
   if (merchant.mode !== app.mode) throw new ApiError('mode_mismatch')
   const fresh = generateApiKey(app.mode, app.random, keyId)
-  const key = await insertKey(app.db, merchantId, {
-    key_id: fresh.id,
-    secret_hash: hashSecret(app.keyPepper, fresh.secret),
+  const newKey = {
+    merchantId,
+    keyId: fresh.id,
     mode: app.mode,
     name: input.name ?? 'API key',
     scopes: [...new Set(input.scopes ?? DEFAULT_SCOPES)],
-    allowed_ips: input.allowedIps ?? [],
-    rate_per_second: input.rateLimit?.perSecond ?? null,
-    rate_burst: input.rateLimit?.burst ?? null,
-    created_at: now,
-    expires_at: input.expiresAt ? new Date(input.expiresAt) : null,
-  })
+    allowedIps: input.allowedIps ?? [],
+    ratePerSecond: input.rateLimit?.perSecond ?? null,
+    rateBurst: input.rateLimit?.burst ?? null,
+    createdAt: now,
+    expiresAt: input.expiresAt ? new Date(input.expiresAt) : null,
+  }
+  const key = await insertKey(app.db, newKey, hashSecret(app.keyPepper, fresh.secret))
   return { key, apiKey: formatApiKey(fresh) }
 }
 
@@ -85,7 +86,7 @@ export async function listKeys(
 export async function requireKeyOwner(app: Pick<ApiKeysApp, 'db'>, keyId: string): Promise<string> {
   const key = await findKeyOwner(app.db, keyId)
   if (!key) throw new ApiError('api_key_not_found')
-  return key.merchant_id
+  return key.merchantId
 }
 
 const HOUR_MS = 3_600_000
@@ -121,11 +122,11 @@ export async function rotateKey(
 
 async function rotationError(app: ApiKeysApp, merchantId: string, keyId: string): Promise<ApiError> {
   const key = await findKeyOwner(app.db, keyId)
-  if (key?.merchant_id !== merchantId) return new ApiError('api_key_not_found')
-  const why = key.revoked_at
+  if (key?.merchantId !== merchantId) return new ApiError('api_key_not_found')
+  const why = key.revokedAt
     ? 'it was revoked'
-    : key.replaced_by
-      ? `it was replaced by ${key.replaced_by}`
+    : key.replacedBy
+      ? `it was replaced by ${key.replacedBy}`
       : 'it has expired'
   return new ApiError('invalid_state', { message: `The key cannot be rotated: ${why}. Create a new one.` })
 }

@@ -45,7 +45,10 @@ export interface ColumnTable<Table extends Columns> {
   /** `$1, $2, …`, one for each column, for the values of an insert or update. */
   placeholders(names?: readonly (keyof Table & string)[], first?: number): string
   /** The values of a row in the order of the placeholders. */
-  values(row: RowOf<{ columns: Table }>, names?: readonly (keyof Table & string)[]): unknown[]
+  values<Name extends keyof Table & string>(
+    row: Pick<RowOf<{ columns: Table }>, Name>,
+    names?: readonly Name[],
+  ): unknown[]
   /** The values of a row under their SQL names, ready for jsonb_to_recordset: JSON numbers would round a bigint. */
   toRecord(row: Partial<RowOf<{ columns: Table }>>): Record<string, unknown>
 }
@@ -67,8 +70,10 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
     list: (names = all, alias = '') => names.map((name) => qualified(name, alias)).join(', '),
     recordset: (names = all) => names.map((name) => `${sqlName(name)} ${columns[name]?.type}`).join(', '),
     placeholders: (names = all, first = 1) => names.map((_, index) => `$${first + index}`).join(', '),
-    values: (row, names = all) =>
-      names.map((name) => (columns[name]?.type === 'jsonb' ? JSON.stringify(row[name]) : row[name])),
+    values: (row, names) =>
+      (names ?? (all as never[])).map((name) =>
+        columns[name]?.type === 'jsonb' ? JSON.stringify(row[name]) : row[name],
+      ),
     toRecord: (row) =>
       Object.fromEntries(
         Object.entries(row).map(([name, value]) => [

@@ -48,7 +48,11 @@ export async function createAccount(
   return created
 }
 
-export async function requireAccount(app: P2pAccountsApp, merchant: Merchant, id: string): Promise<AccountRow> {
+export async function requireAccount(
+  app: P2pAccountsApp,
+  merchant: Merchant,
+  id: string,
+): Promise<AccountRow> {
   const account = await findAccountRow(app.db, merchant.id, id)
   if (!account) throw new ApiError('p2p_account_not_found')
   return account
@@ -72,7 +76,11 @@ export async function updateReceivingAccount(
   return changed
 }
 
-export async function deleteAccount(app: P2pAccountsApp, merchant: Merchant, id: string): Promise<AccountRow> {
+export async function deleteAccount(
+  app: P2pAccountsApp,
+  merchant: Merchant,
+  id: string,
+): Promise<AccountRow> {
   const account = await deleteAccountRow(app.db, merchant.id, id)
   if (!account) throw new ApiError('p2p_account_not_found')
   app.direct.invalidate(merchant.id)

@@ -174,7 +174,7 @@ describe('the demo merchant', () => {
     const { app, dataDir } = await staging(t)
     const first = await ensureDemoMerchant(app, dataDir)
     const [key] = (await listKeys(app, first.merchant.id, {})).items
-    await revokeKey(app, first.merchant.id, key?.key_id ?? '')
+    await revokeKey(app, first.merchant.id, key?.keyId ?? '')
     const second = await ensureDemoMerchant(app, dataDir)
     const third = await ensureDemoMerchant({ ...app, keyPepper: random.bytes(32) }, dataDir)
     assert.equal(new Set([first, second, third].map(({ apiKey }) => apiKey)).size, 3)
