@@ -1,5 +1,5 @@
-// From anything thrown to an answer, once, for the whole service: the merchant's mistake by its row of API_ERRORS, a
-// database that does not answer as 503, and everything else as our own mistake, of which only the log learns more.
+// Maps anything thrown to an error response. An ApiError uses its row of API_ERRORS, an unreachable database is 503,
+// and every other error is a 500 whose details go only to the log.
 
 import { API_ERRORS, ApiError } from '../core/errors.ts'
 import { DbUnavailable } from '../kit/db.ts'
@@ -11,21 +11,23 @@ export interface ErrorResponse {
   body: string
 }
 
-/** What an answer says about the request that it refuses. */
+/** The facts of the failed request that the response repeats. */
 export interface FailedRequest {
   requestId: string
   accept: string | undefined
   publicUrl: string
 }
 
-/** The apiError for anything thrown, or undefined when it was our own mistake. The limit is that of the route's body. */
+/**
+ * The ApiError for anything thrown, or undefined for an internal error. `bodyLimit` is the limit of the route's body.
+ */
 export function apiErrorFor(error: unknown, bodyLimit: number): ApiError | undefined {
   if (error instanceof ApiError) return error
   if (error instanceof DbUnavailable) return new ApiError('temporarily_unavailable', { cause: error })
   return apiErrorForFramework(error, bodyLimit)
 }
 
-/** The framework finds some faults before we do; they are told in our words. */
+/** Maps the errors that the framework raises before our code runs. */
 function apiErrorForFramework(error: unknown, bodyLimit: number): ApiError | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   switch (error.code) {
@@ -39,7 +41,7 @@ function apiErrorForFramework(error: unknown, bodyLimit: number): ApiError | und
       return badRequest('path', 'The path is not well percent-encoded UTF-8.')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return badRequest('path', 'A part of the path is too long.')
-    // The caller left while the body was on its way; nobody will read the answer.
+    // The client closed the connection while it sent the body; it will not read the response.
     case 'ECONNRESET':
       return isBodyError(error) ? badRequest('body', 'The body did not arrive.') : undefined
     default:
@@ -47,7 +49,10 @@ function apiErrorForFramework(error: unknown, bodyLimit: number): ApiError | und
   }
 }
 
-/** The framework marks a body that broke off with 400; a reset connection of our own to somewhere else has no mark. */
+/**
+ * The framework sets statusCode 400 on an interrupted request body. A reset of one of our own outgoing connections
+ * has no statusCode.
+ */
 function isBodyError(error: Error): boolean {
   return 'statusCode' in error && error.statusCode === 400
 }
@@ -56,13 +61,13 @@ export function badRequest(field: string, message: string): ApiError {
   return new ApiError('validation_failed', { message, details: [{ field, code: 'invalid_format', message }] })
 }
 
-/** `http` is for faults below the table, such as 431, which no apiError code has. */
+/** `http` overrides the status for errors outside API_ERRORS, such as 431. */
 export function errorResponse(apiError: ApiError, request: FailedRequest, http?: number): ErrorResponse {
   const headers: Record<string, string> = {}
   if (apiError.retryAfterSeconds !== undefined) headers['retry-after'] = String(apiError.retryAfterSeconds)
   const isProblem = wantsProblem(request.accept)
   const status = http ?? API_ERRORS[apiError.code].http
-  // HTTP wants every 401 to name the scheme.
+  // HTTP requires a WWW-Authenticate header on every 401.
   if (status === 401)
     headers['www-authenticate'] =
       apiError.code === 'invalid_admin_token' ? 'Bearer' : 'ApiKey header="x-api-key"'
@@ -82,7 +87,7 @@ export function envelopeOf(apiError: ApiError, request: Omit<FailedRequest, 'acc
   return { status: 'error', message, data: null, error }
 }
 
-/** RFC 9457, with our own words as extension members. */
+/** The error as RFC 9457 problem details, with our fields as extension members. */
 function problemOf(apiError: ApiError, request: FailedRequest, status: number): object {
   const { type: errorType, retryable, message: title } = API_ERRORS[apiError.code]
   const { code, message: detail, details } = apiError
@@ -96,7 +101,7 @@ function docUrlOf(publicUrl: string, code: string): string {
   return `${publicUrl}/docs/errors#${code}`
 }
 
-/** Only somebody who names the type means it: a browser's or a client's wildcard gets the envelope. */
+/** True only if the client names the media type: a wildcard in Accept gets the envelope. */
 function wantsProblem(accept: string | undefined): boolean {
   if (!accept?.includes('application/problem+json')) return false
   return !/application\/problem\+json\s*;\s*q=0(\.0+)?\s*(,|$)/.test(accept)

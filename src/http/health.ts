@@ -1,4 +1,5 @@
-// For balancers and orchestrators: alive as long as the process answers, ready only while it can do its work.
+// Health checks for load balancers and orchestrators: /healthz while the process responds, /readyz while it can
+// serve.
 
 import type { FastifyInstance } from 'fastify'
 import type { HttpShellOptions } from './options.ts'

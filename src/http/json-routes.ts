@@ -1,4 +1,5 @@
-// The merchants' and the operators' endpoints: admitted, read, checked, handled and answered in the one envelope.
+// The merchant and operator endpoints: each request is authorized, parsed, validated and handled, and gets the JSON
+// envelope.
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -21,7 +22,7 @@ interface Needs {
   failpoints?: Failpoints
 }
 
-/** A route of either kind, with the calls that differ between them. */
+/** A merchant or operator route, with the calls that differ between the two. */
 interface RouteBinding {
   route: Route | OperatorRoute
   authorize: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
@@ -36,7 +37,7 @@ export function registerJsonRoutes(
 ): void {
   const compileInput = createInputCompiler()
   app.register(async (scope) => {
-    // The body stays bytes until the handler reads it: a parser's error would close the connection.
+    // The handler parses the body: an error in a framework parser would close the connection.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
       '*',
@@ -80,7 +81,7 @@ function bindOperatorRoute(authorization: Authorization, route: OperatorRoute): 
     route,
     authorize: async (request) => authorization.authorizeOperator(request),
     handle: (request, { params, query, body }) =>
-      // A boundary: path parameters are texts unless the route's own schema made them something else.
+      // A boundary: path parameters are strings unless the route's schema converts them.
       route.handle({
         params: params as Record<string, string>,
         query,
@@ -116,7 +117,7 @@ function register(
         const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
         const input = check(request.params, queryTextOf(request.raw.url), body)
         const answer = await handle(request, input)
-        // What was written is on disk by now, and the caller does not know.
+        // The change is committed here, and the client does not know it yet.
         if (route.method !== 'GET') await needs.failpoints?.hit('api.before_send')
         return sendAnswer(reply, answer, mediaTypeOf(route))
       }),
@@ -132,8 +133,7 @@ function requiresFields(schema: object): boolean {
 }
 
 function answerSchema(route: Route | OperatorRoute): object {
-  if (!isSchema(route.response.data))
-    throw new Error(`${route.method} ${route.path} has no schema for its answer`)
+  if (!isSchema(route.response.data)) throw new Error(`${route.method} ${route.path} has no response schema`)
   return envelopeSchema(route.response.data, route.response.list === true)
 }
 
@@ -148,7 +148,7 @@ function sendAnswer(reply: FastifyReply, answer: RouteResponse, mediaType: strin
   return reply.code(answer.http).send({ status: 'success', message, data, meta })
 }
 
-/** Goes out as it is made. When it breaks off, so does the connection: a part must not look like the whole. */
+/** Streams the file. If the source fails, the connection is cut, so that a partial file does not look complete. */
 function sendFile(
   reply: FastifyReply,
   { name, pieces }: NonNullable<RouteResponse['file']>,
@@ -162,11 +162,12 @@ function sendFile(
 
 function requireCaller(request: FastifyRequest): { merchant: Merchant; keyId: string } {
   const { merchant, keyId } = request.requestContext
-  if (!merchant || keyId === undefined) throw new Error('a merchant route was reached without a merchant')
+  if (!merchant || keyId === undefined)
+    throw new Error('a merchant route ran without an authenticated merchant')
   return { merchant, keyId }
 }
 
-/** OpenAPI writes parameters in braces, the router with a colon. */
+/** OpenAPI writes path parameters in braces, the router with a colon. */
 export function frameworkPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }

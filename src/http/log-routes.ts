@@ -1,5 +1,6 @@
-// GET /admin/v1/logs: the last lines of the log, of all processes that share the port. Behind a balancer every machine has its
-// own: whoever reads on says how far each process was read, and is given what is new of those that answer.
+// GET /admin/v1/logs: the latest log lines of all processes that share the port. Behind a load balancer each machine
+// has its own lines. To read on, a client sends the position of each process and gets the newer lines of the
+// processes that respond.
 
 import { type Static, Type } from 'typebox'
 import { LINE_LEVELS, type ProcessLines } from '../kit/recent-lines.ts'
@@ -13,7 +14,7 @@ const MAX_LINES = 500
 const READ_POSITION = '[0-9a-f-]{36}:[0-9]{1,15}'
 
 const LogsQuery = Type.Object({
-  /** `process:next` of each process of the last answer, with commas in between. */
+  /** `process:next` of each process in the last response, separated by commas. */
   after: Type.Optional(
     Type.String({ pattern: `^${READ_POSITION}(?:,${READ_POSITION})*$`, maxLength: 4_000 }),
   ),
@@ -26,12 +27,12 @@ const LogsQuery = Type.Object({
 const LogsResponse = Type.Object({
   processes: Type.Array(
     Type.Object({
-      /** Another one after a restart, when the sequences begin anew. */
+      /** Changes at a restart, when the sequence numbers begin again. */
       process: Uuid,
-      /** What is remembered at all. */
+      /** The oldest line that the process still keeps. */
       oldest: Type.Integer(),
       latest: Type.Integer(),
-      /** Where whoever reads on begins. */
+      /** The position to send for the next read. */
       next: Type.Integer(),
     }),
   ),
@@ -67,7 +68,7 @@ const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): Operat
       const lines = sortLines(found)
       return ok('Lines of the log.', {
         processes: found.map(({ lines: _, ...process }) => process),
-        // The latest of all; whoever reads on is given all that each has.
+        // A first read gets the latest lines of all processes; a later read gets every new line.
         lines: after ? lines : lines.slice(-limit),
       })
     },
@@ -87,7 +88,7 @@ function sortLines(found: readonly ProcessLines[]) {
   return (
     found
       .flatMap(({ process, lines }) => lines.map((line) => ({ process, ...line })))
-      // Whoever watches the log would otherwise watch itself.
+      // Without this filter, a client that follows the log would read its own requests.
       .filter(({ fields }) => fields.route !== LOGS_PATH || fields.http !== 200)
       .sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
   )

@@ -1,5 +1,5 @@
-// What Prometheus reads, in two ways: at /metrics of the service, with a token; and at a listener of its own, for those
-// who keep such things on an inner network. And what is measured of every request.
+// Serves metrics to Prometheus at /metrics with a token, or on a separate listener for an internal network. Also
+// counts and times every request.
 
 import { createServer } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -25,7 +25,7 @@ export interface MetricsListener {
   close(): Promise<void>
 }
 
-/** Without a token: whoever reaches the address may read. */
+/** This listener needs no token: every client that can reach the address may read. */
 export async function openMetricsListener(
   address: { host: string; port: number },
   read: ReadMetrics,
@@ -55,7 +55,7 @@ export async function openMetricsListener(
   }
 }
 
-/** How a request ended, as far as it is measured: by the pattern of its route, never by its address. */
+/** A completed request as it is measured: by route pattern, never by URL. */
 export interface CompletedRequest {
   method: string
   route: string
@@ -63,7 +63,7 @@ export interface CompletedRequest {
   durationMs: number
 }
 
-/** What no operation was meant by is one series, whatever strangers make up: each method on each path would be many. */
+/** Requests that match no operation share one series, so that clients cannot create unbounded label values. */
 function isKnownRoute(http: number, route: string): boolean {
   return http !== 405 && route !== 'unknown'
 }

@@ -1,5 +1,5 @@
-// The listening socket: how long a slow caller may take, how many may come, and an answer for those whose bytes are
-// not HTTP. The defaults of Node are lax: 300 s for a request, no bound on connections.
+// The listening socket: timeouts for slow clients, a connection limit, and a response to bytes that are not HTTP.
+// Node's defaults allow 300 s per request and any number of connections.
 
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
@@ -14,24 +14,24 @@ export function createNodeServer(handler: RequestListener): Server {
     {
       headersTimeout: 10 * SECOND_MS,
       requestTimeout: 30 * SECOND_MS,
-      // Longer than the 60 s after which most balancers drop an idle connection, so that they close first.
+      // Longer than the 60 s after which most load balancers close an idle connection, so that they close first.
       keepAliveTimeout: 65 * SECOND_MS,
       connectionsCheckingInterval: 5 * SECOND_MS,
       maxHeaderSize: 16_384,
       noDelay: true,
-      // Node would answer a missing Host by itself, without our headers; the shell does it instead.
+      // Node would answer a missing Host without our headers, so the HTTP shell does it.
       requireHostHeader: false,
     },
     handler,
   )
   server.maxConnections = 5_000
-  // Node's own close also cuts every connection that looks idle, on which the next request may be arriving already. The
-  // shell closes them when their callers have had a moment.
+  // Node's close also cuts connections that look idle, on which the next request may be arriving. The HTTP shell
+  // closes them after a grace period.
   server.close = (callback) => {
     NetServer.prototype.close.call(server, callback)
     return server
   }
-  // An expectation that we do not know may be ignored, and is then an ordinary request.
+  // HTTP allows a server to ignore an unknown expectation and treat the request as ordinary.
   server.on('checkExpectation', handler)
   return server
 }
@@ -43,7 +43,7 @@ const STATUS_OF_ERROR: Readonly<Record<string, [http: number, message: string]>>
 
 type Needs = Pick<HttpShellOptions, 'publicUrl' | 'pageRoutes'>
 
-/** Answers bytes that are no request and closes: where the next one would begin, nobody knows. */
+/** Responds to bytes that are not an HTTP request and closes, because the start of the next request is unknown. */
 export async function answerClientError(
   options: Needs,
   parts: ErrorPageNeeds,
@@ -57,7 +57,7 @@ export async function answerClientError(
   const requestId = parts.random.uuid()
   const [http, message] = STATUS_OF_ERROR[error.code ?? ''] ?? [400, 'The request is not well-formed HTTP.']
   const apiError = badRequest('request', message)
-  // Browsers write good HTTP; only their addresses and cookies may be too long.
+  // Browsers send well-formed HTTP; only their URLs and cookies may be too long.
   const url = http === 431 ? requestTargetIn(error.rawPacket) : undefined
   const answer =
     url !== undefined && pageAddressMatcher(options.pageRoutes)(url)
@@ -80,11 +80,11 @@ export async function answerClientError(
 
 interface ClientError {
   code?: string
-  /** The bytes that were read last, which usually begin with the request. The framework gives them another type. */
+  /** The last bytes read, which usually begin with the request line. The framework declares another type. */
   rawPacket?: unknown
 }
 
-/** The address in a request that could not be read to its end, if the bytes still hold its beginning. */
+/** The request target, if the bytes read so far still contain the request line. */
 function requestTargetIn(bytes: unknown): string | undefined {
   return Buffer.isBuffer(bytes) ? /^[A-Z]+ (\/\S*)/.exec(bytes.toString('latin1'))?.[1] : undefined
 }

@@ -1,4 +1,4 @@
-// What the shell needs from the rest of the service, and what the service gets from it.
+// The options that the HTTP shell needs from the service, and the interface that it offers.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiError } from '../core/errors.ts'
@@ -15,7 +15,10 @@ import type { CompletedRequest, ReadMetrics } from './metrics.ts'
 
 import type { SyncRateLimits } from './security/shared-rate-limit.ts'
 
-/** Who a key belongs to and what it may do. A rate limit of null is the service's own; one of 0 per second is none. */
+/**
+ * The owner and the permissions of an API key. A rate limit of null means the service default; 0 per second means no
+ * limit.
+ */
 export interface Caller {
   merchant: Merchant
   keyId: string
@@ -23,50 +26,49 @@ export interface Caller {
   rateLimit: RateLimit | null
 }
 
-/** A handler that speaks to the socket itself, for a server inside the server. It sees the URL as it came. */
+/** A handler that uses the socket directly, for an embedded server. It sees the URL unchanged. */
 export type Mount = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface HttpShellOptions {
   routes: Route[]
   operatorRoutes: OperatorRoute[]
   pageRoutes: PageRoute[]
-  /** What people see when something goes wrong; without it, a small page of the shell's own. */
+  /** Renders error pages for payers; if absent, the HTTP shell renders a small page. */
   errorPage?: ErrorPage
   gatewayWebhookRoutes: GatewayWebhookRoute[]
-  /** By path prefix, such as /sandbox. */
+  /** Embedded servers by path prefix, such as /sandbox. */
   mounts: Record<string, Mount>
-  /** Throws a Refusal for a key that is missing, wrong, expired, revoked or not welcome. */
+  /** Throws an ApiError for a key that is missing, wrong, expired, revoked or not allowed. */
   authenticate(input: { apiKey: string | undefined; ip: string }): Promise<Caller>
   /**
-   * Whether a refusal of authenticate was a try at a secret, which is counted by address. A key that is absent or whose
-   * check digits are wrong costs nothing and is none. Without this, every invalid_api_key is one.
+   * Whether an ApiError of authenticate counts as a guessed secret, which is rate limited by address. A missing key
+   * or a key with a wrong checksum does not count. If absent, every invalid_api_key counts.
    */
   isWrongSecret?(error: ApiError): boolean
   adminTokenMatches(token: string): boolean
-  /** The token for those who only read the metrics; absent: the operators' alone. */
+  /** Checks the metrics token; if absent, only the operator token can read the metrics. */
   metricsTokenMatches?(token: string): boolean
-  /** What stands at /metrics; without it there is no such path. */
+  /** Renders the metrics; if absent, /metrics does not exist. */
   readMetrics?: ReadMetrics
-  /** Called at the end of every request. */
   measure?(completed: CompletedRequest): void
-  /** Makes every request a span; absent: nobody wants traces. */
+  /** Records each request as a span; if absent, nothing is traced. */
   tracer?: Tracer
   ready(): Promise<{ ready: boolean; reasons: string[] }>
-  /** The origin under which callers reach us. A function, because a port may be chosen only when we listen. */
+  /** The public origin of the service. A function, because the port may only be known after listening. */
   publicUrl(): string
   environment: 'staging' | 'production'
-  /** For keys without a limit of their own; null is none. */
+  /** The rate limit of keys without their own limit; null means none. */
   rateLimit: RateLimit | null
-  /** Brings what this process lets through together with the others; absent: it counts for itself. */
+  /** Synchronizes the rate limits with the other processes; if absent, each process counts alone. */
   syncRateLimits?: SyncRateLimits
-  /** Behind a proxy of our own: the caller's address is the one that this proxy saw. */
+  /** True behind a trusted proxy: the client's address is the one that the proxy saw. */
   trustProxy: boolean
   clock: Clock
   random: Random
   log: Log
-  /** Where a test makes the process die; without it, nowhere. */
+  /** Where a test crashes the process; absent in production. */
   failpoints?: Failpoints
-  /** What operators are shown of the log; without it there is no such operation. */
+  /** Reads the log lines for operators; if absent, the endpoint does not exist. */
   readLines?: (question: ProcessLinesQuery) => Promise<ProcessLines[]>
 }
 
@@ -87,7 +89,7 @@ export interface InjectedResponse {
 
 export interface HttpShell {
   listen(host: string, port: number): Promise<{ port: number }>
-  /** Readiness goes first, then no new connection, then what is under way ends, within a bound. */
+  /** Turns readiness off, stops accepting connections, and waits a limited time for requests in flight. */
   stop(): Promise<void>
   inject(request: InjectedRequest): Promise<InjectedResponse>
   openApi(): object

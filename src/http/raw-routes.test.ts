@@ -14,8 +14,8 @@ function webhookShell(http = 200) {
   return { ...fakeShell({ gatewayWebhookRoutes: [{ path: '/hooks/{gateway}', handle }] }), hooks: seen }
 }
 
-describe('a hook', () => {
-  it('gets the bytes exactly as they came, whatever their type', async () => {
+describe('a gateway webhook route of the HTTP shell', () => {
+  it('hands the webhook body to the handler byte by byte, whatever its content type', async () => {
     const { shell, hooks } = webhookShell()
     const bytes = Buffer.from([0x7b, 0x00, 0xff, 0x0a, 0x7d])
     for (const headers of [
@@ -33,7 +33,7 @@ describe('a hook', () => {
     assert.equal(hooks.at(-1)?.headers['x-signature'], 'abc')
   })
 
-  it('may be empty, and at most 1 MB long', async () => {
+  it('accepts an empty webhook body, and at most 1 MB', async () => {
     const { shell, hooks } = webhookShell(401)
     assert.equal((await shell.inject({ method: 'POST', url: '/hooks/x' })).http, 401)
     assert.equal(hooks[0]?.rawBody.length, 0)
@@ -51,8 +51,8 @@ describe('a hook', () => {
   })
 })
 
-describe('a mounted server', () => {
-  it('reads the request and writes the answer by itself, under our request id', async () => {
+describe('a server mounted in the HTTP shell', () => {
+  it('reads the request and writes the response itself, under our request id', async () => {
     const { shell, lines } = fakeShell({
       mounts: {
         '/sandbox': (request, response) => {
@@ -82,7 +82,7 @@ describe('a mounted server', () => {
     )
   })
 
-  it('takes nobody with it when it fails', async () => {
+  it('does not affect other requests when it throws', async () => {
     const { shell, lines } = fakeShell({
       mounts: {
         '/sandbox': () => {

@@ -1,5 +1,5 @@
-// What gets bytes instead of JSON: the doorbells of gateways, whose signatures cover the raw body, and the servers that
-// are mounted whole under a prefix.
+// Routes that get bytes instead of JSON: gateway webhooks, whose signatures cover the raw body, and embedded servers
+// that are mounted under a path prefix.
 
 import type { FastifyInstance } from 'fastify'
 import { errorFields, type Log } from '../kit/log.ts'
@@ -13,7 +13,7 @@ interface Needs {
   requestTracker: RequestTracker
 }
 
-// Far more than any provider sends, and no more than ten of them at once would hurt.
+// Far above the size that any gateway sends, and small enough for ten at once.
 const WEBHOOK_BODY_LIMIT = 1_048_576
 
 export function registerGatewayWebhookRoutes(
@@ -38,7 +38,7 @@ export function registerGatewayWebhookRoutes(
         handler: (request, reply) =>
           needs.requestTracker.run(request, reply, async () => {
             const { http } = await route.handle({
-              // A boundary: the router's parameters are texts by name.
+              // A boundary: the router's parameters are strings by name.
               params: request.params as Record<string, string>,
               headers: headerTexts(request),
               rawBody: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
@@ -50,7 +50,7 @@ export function registerGatewayWebhookRoutes(
   })
 }
 
-/** The answer is taken over before the body is touched, so the mounted server reads the request like its own. */
+/** Takes over the reply before the body is read, so that the mounted server reads the request itself. */
 export function registerMounts(
   app: FastifyInstance,
   mounts: Readonly<Record<string, Mount>>,
@@ -76,7 +76,7 @@ export function registerMounts(
           }
         },
         handler: () => {
-          throw new Error('a mounted server answers before any handler')
+          throw new Error('a mounted server responds before the handler')
         },
       })
     }

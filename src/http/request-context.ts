@@ -1,5 +1,5 @@
-// One request and its answer, from the first header to the last byte: who asked, how it completed, one log line for it,
-// and the count of those still under way, which a stopping server waits for.
+// The context of one request from its first header to its last byte: the caller, the outcome, one log line, and the
+// count of requests in flight, which a stopping server waits for.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError, type ApiErrorCode } from '../core/errors.ts'
@@ -16,9 +16,9 @@ export interface RequestContext {
   merchant?: Merchant
   keyId?: string
   errorCode?: ApiErrorCode
-  /** The caller closed before an answer was ready. */
+  /** The client closed the connection before the response was ready. */
   clientAborted?: boolean
-  /** What must still end: the answer on the wire, and the work behind it when the caller has left already. */
+  /** The number of parts still running: sending the response, and the handler, which may outlive the connection. */
   pending: number
 }
 
@@ -30,15 +30,15 @@ declare module 'fastify' {
 
 export interface RequestTracker {
   begin(request: FastifyRequest, reply: FastifyReply): void
-  /** Runs the work of a request: a caller that leaves does not end it, and a stopping server waits for it. */
+  /** Runs the handler of a request. It continues when the client disconnects, and a stopping server waits for it. */
   run<Result>(request: FastifyRequest, reply: FastifyReply, run: () => Promise<Result>): Promise<Result>
-  /** Every answer from now on closes its connection. */
+  /** From now on every response closes its connection. */
   closeConnections(): void
-  /** Resolves as soon as nothing is under way. */
+  /** Resolves as soon as no request is in flight. */
   whenIdle(): Promise<void>
 }
 
-/** What nginx logs for a caller that left before the answer; it never goes out. */
+/** The status that nginx logs when the client disconnects first; it is never sent. */
 const CLIENT_CLOSED_REQUEST = 499
 
 interface Observers {
@@ -46,7 +46,7 @@ interface Observers {
   tracer?: Tracer
 }
 
-/** Every request is measured and traced, where somebody does that. */
+/** Tracks each request, and measures and traces it if `measure` and `tracer` are set. */
 export function createRequestTracker(
   clock: Clock,
   log: Log,
@@ -71,7 +71,7 @@ export function createRequestTracker(
       request.requestContext = { startedAtMs: clock.now().getTime(), pending: 1 }
       inFlight.add(reply)
       if (isClosing) reply.raw.shouldKeepAlive = false
-      // Not finish: that never comes when the caller has left.
+      // Not `finish`, which never fires after the client disconnects.
       reply.raw.once('close', () => {
         request.requestContext.clientAborted = !reply.raw.writableEnded
         end(request, reply)
@@ -139,7 +139,7 @@ function summarize(request: FastifyRequest, reply: FastifyReply, nowMs: number):
   const { clientAborted, startedAtMs } = request.requestContext
   return {
     method: request.method,
-    // The pattern of the route, never the URL: a path or a query may hold what must not be logged.
+    // The route pattern, never the URL: a path or query may hold values that must not be logged.
     route: request.routeOptions.url ?? 'unknown',
     http: clientAborted ? CLIENT_CLOSED_REQUEST : reply.raw.statusCode,
     durationMs: nowMs - startedAtMs,
@@ -152,8 +152,8 @@ function logRequest(
   { method, route, http, durationMs }: CompletedRequest,
 ): void {
   const { merchant, keyId, errorCode } = request.requestContext
-  // Probes and readers of the log come every second and say nothing; reports say it in a line of their own. Who tries a token
-  // there is told of all the same.
+  // Health checks and log readers call every second, and CSP reports have their own line, so these routes log at
+  // debug level. A refused token (401) is always logged.
   const key = QUIET_ROUTES.has(route) && http !== 401 ? 'http.probe' : 'http.request'
   const identity = { merchantId: merchant?.id, keyId, errorCode }
   log.write(key, { requestId: request.id, method, route, http, durationMs, ...identity })

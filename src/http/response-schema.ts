@@ -1,5 +1,5 @@
-// The schema by which an answer is written. It is the documented one, brought down to what writing needs, so that the
-// compiled writer is fast and never changes a value: without care it writes null as an empty text or as 0.
+// The schema that serializes a response. It is the documented schema, reduced so that the compiled serializer is fast
+// and changes no value: by default it writes null as an empty string or as 0.
 
 import { isSchema, type JsonSchema } from './input/clean.ts'
 
@@ -31,10 +31,10 @@ const META_SCHEMA: JsonSchema = {
   },
 }
 
-/** Types, properties and items only. Everything may be null: whether it should be is the slice's promise, not ours. */
+/** Keeps types, properties and items. Every value may be null: the slice decides whether it should be. */
 function writableSchema(schema: JsonSchema): JsonSchema {
   const plain = withoutNullBranch(schema)
-  // A union is written as it is: choosing a branch would mean to validate our own answer on the way out.
+  // A union is serialized without a schema: choosing a branch would mean validating our own response.
   if (!plain || Array.isArray(plain.type)) return {}
   if (plain.type === 'object') return writableObject(plain)
   if (plain.type === 'array' && isSchema(plain.items))
@@ -46,19 +46,19 @@ function writableObject(schema: JsonSchema): JsonSchema {
   const isOpen = schema.patternProperties !== undefined || Boolean(schema.additionalProperties)
   if (isOpen || !isSchema(schema.properties)) return {}
   const entries = Object.entries(schema.properties).map(([name, child]) => {
-    if (!isSchema(child)) throw new Error(`the schema of ${name} is no object`)
+    if (!isSchema(child)) throw new Error(`the schema of ${name} is not an object`)
     return [name, writableSchema(child)] as const
   })
   return {
     type: 'object',
     nullable: true,
     properties: Object.fromEntries(entries),
-    // A required property that is missing is our mistake, and the writer says so.
+    // A missing required property is an internal error, and the serializer throws.
     required: Array.isArray(schema.required) ? schema.required : [],
   }
 }
 
-/** The one alternative beside null, or undefined when there are several. */
+/** The only branch beside null, or undefined if there are several. */
 function withoutNullBranch(schema: JsonSchema): JsonSchema | undefined {
   const alternatives = schema.anyOf ?? schema.oneOf
   if (!Array.isArray(alternatives)) return schema

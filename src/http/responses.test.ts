@@ -24,8 +24,8 @@ function routeThatThrows(error: unknown): Route {
   })
 }
 
-describe('a successful answer', () => {
-  it('is the envelope, with nulls and free-form data as they are', async () => {
+describe('a success response', () => {
+  it('is the envelope, and keeps nulls and free-form data unchanged', async () => {
     const { get } = fakeShell()
     const answer = await get(`${PATH}/${UUID}`)
     assert.equal(answer.http, 200)
@@ -34,7 +34,7 @@ describe('a successful answer', () => {
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
   })
 
-  it('is 201 for what was created', async () => {
+  it('is 201 for a created record', async () => {
     assert.equal((await fakeShell().post(PATH, { name: 'a' })).http, 201)
   })
 
@@ -45,14 +45,14 @@ describe('a successful answer', () => {
     assert.equal(answer.meta.total, 1)
   })
 
-  it('shows nothing that the schema does not name', async () => {
+  it('omits fields that the response schema does not name', async () => {
     const { post } = fakeShell()
     const answer = await post(PATH, { name: 'a', metadata: { secret: 'x', note: 'kept' } })
     assert.equal(read(answer).data.note, 'kept')
     assert.equal(Object.hasOwn(read(answer).data, 'secret'), false)
   })
 
-  it('writes a null that no schema foresaw as null, never as an empty text or 0', async () => {
+  it('writes an undocumented null as null, never as an empty string or 0', async () => {
     const data = Type.Object({
       text: Type.String(),
       count: Type.Integer(),
@@ -68,7 +68,7 @@ describe('a successful answer', () => {
     assert.deepEqual(read(await get('/api/v1/throws')).data, nulls)
   })
 
-  it('has no body on HEAD', async () => {
+  it('has no body for HEAD', async () => {
     const { shell } = fakeShell()
     const answer = await shell.inject({ method: 'HEAD', url: PATH, headers: { 'x-api-key': 'right' } })
     assert.equal(answer.http, 200)
@@ -76,7 +76,7 @@ describe('a successful answer', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('an error response', () => {
   it('is the error envelope of the contract', async () => {
     const details = [{ field: 'a', code: 'b', message: 'c' }]
     const apiError = new ApiError('duplicate_reference', { message: 'Used by X.', details })
@@ -97,7 +97,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('is an RFC 9457 problem when the caller accepts one', async () => {
+  it('is an RFC 9457 problem if the client accepts that type', async () => {
     const { shell } = fakeShell()
     const accept = 'application/problem+json, application/json;q=0.9'
     const answer = await shell.inject({ url: PATH, headers: { accept, 'x-request-id': 'request-17' } })
@@ -119,8 +119,8 @@ describe('a refusal', () => {
     assert.equal(plain.headers['content-type'], 'application/json; charset=utf-8')
   })
 
-  it('has the status of its row, for every code', async () => {
-    // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+  it('has the HTTP status of its row in API_ERRORS, for every code', async () => {
+    // A boundary: Object.keys of a constant object returns exactly the keys of its type.
     for (const code of Object.keys(API_ERRORS) as ApiErrorCode[]) {
       const { get } = fakeShell({ routes: [routeThatThrows(new ApiError(code))] })
       const answer = await get('/api/v1/throws')
@@ -129,13 +129,13 @@ describe('a refusal', () => {
     }
   })
 
-  it('carries Retry-After when it knows', async () => {
+  it('carries Retry-After if the ApiError has a delay', async () => {
     const apiError = new ApiError('temporarily_unavailable', { retryAfterSeconds: 7 })
     const answer = await fakeShell({ routes: [routeThatThrows(apiError)] }).get('/api/v1/throws')
     assert.equal(answer.headers['retry-after'], '7')
   })
 
-  it('is 503 with Retry-After: 1 when the database does not answer', async () => {
+  it('is 503 with Retry-After: 1 if the database is unreachable', async () => {
     const { get, lines } = fakeShell({
       routes: [routeThatThrows(new DbUnavailable(new Error('secret host')))],
     })
@@ -147,7 +147,7 @@ describe('a refusal', () => {
     assert.equal(lines.filter((line) => line.level === 'warn').length, 1)
   })
 
-  it('is 500 for our own mistakes, which are logged once with their stack and not told', async () => {
+  it('is 500 for internal errors, which are logged once with their stack and never shown to the client', async () => {
     const mistakes = [new Error('secret detail'), new TypeError('secret detail'), 'secret detail', null]
     for (const mistake of [...mistakes, Object.assign(new Error('secret detail'), { code: 'ECONNRESET' })]) {
       const { get, lines } = fakeShell({ routes: [routeThatThrows(mistake)] })
@@ -162,7 +162,7 @@ describe('a refusal', () => {
     }
   })
 
-  it('is 500 when a slice forgets a field that its own schema requires', async () => {
+  it('is 500 if a handler omits a field that its response schema requires', async () => {
     const answer = { http: 200, data: Type.Object({ needed: Type.String() }) } as const
     const { get, lines } = fakeShell({
       routes: [{ ...routeThatThrows(null), response: answer, handle: async () => ok('Forgotten.', {}) }],
@@ -172,8 +172,8 @@ describe('a refusal', () => {
   })
 })
 
-describe('a path', () => {
-  it('that is not known is 404 route_not_found, whatever the body', async () => {
+describe('a request path', () => {
+  it('that is unknown is 404 route_not_found, whatever the body', async () => {
     const { shell, post } = fakeShell()
     for (const url of [
       '/nope',
@@ -190,13 +190,13 @@ describe('a path', () => {
     assert.equal(read(answer).error.code, 'route_not_found')
   })
 
-  it('with a trailing slash is another path', async () => {
+  it('with a trailing slash is a different path', async () => {
     const { get } = fakeShell()
     const answer = await get(`${PATH}/`)
     assert.ok(answer.http === 404 || answer.http === 400)
   })
 
-  it('F-69: in bad percent-encoding is 400', async () => {
+  it('F-69: with bad percent-encoding is 400', async () => {
     const { shell } = fakeShell()
     for (const url of ['/%', '/%zz', `${PATH}/%ff`, `${PATH}/%c0%af`]) {
       const answer = await shell.inject({ url })
@@ -206,7 +206,7 @@ describe('a path', () => {
     assert.equal((await shell.inject({ url: '/%00' })).http, 404)
   })
 
-  it('that is known answers 405 to another method, and says which it takes', async () => {
+  it('that is known is 405 for another method, and Allow lists its methods', async () => {
     const { shell } = fakeShell()
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const) {
       const answer = await shell.inject({ method, url: PATH })
@@ -219,8 +219,8 @@ describe('a path', () => {
   })
 })
 
-describe('every answer', () => {
-  it('carries X-Request-Id, the caller’s own when it is well formed', async () => {
+describe('every response of the HTTP shell', () => {
+  it('carries X-Request-Id, which is the client’s own if it is well formed', async () => {
     const { shell } = fakeShell()
     const idOf = async (url: string, given?: string) => {
       const headers: Record<string, string> = given === undefined ? {} : { 'x-request-id': given }
@@ -234,7 +234,7 @@ describe('every answer', () => {
     }
   })
 
-  it('F-81: carries the headers that keep a browser careful', async () => {
+  it('F-81: carries the browser security headers', async () => {
     const { get } = fakeShell()
     for (const url of [PATH, '/nope', `${PATH}/x`]) {
       const { headers } = await get(url)
@@ -255,7 +255,7 @@ describe('every answer', () => {
     assert.match(String(production.headers['strict-transport-security']), /max-age=31536000/)
   })
 
-  it('is one line in the log, which holds no URL, query, header or body', async () => {
+  it('writes one log line without URL, query, header or body', async () => {
     const { post, get, lines } = fakeShell()
     await post(`${PATH}?canary=query-canary`, { name: 'body-canary' }, { 'x-canary': 'header-canary' })
     await get(`${PATH}/path-canary`)
@@ -280,8 +280,8 @@ function line(fields: object): object {
   return { level: 'info', message: 'request', durationMs: 0, ...who, ...fields }
 }
 
-describe('the probes', () => {
-  it('say ok while the process lives, and ready while it can work', async () => {
+describe('the health checks', () => {
+  it('return ok while the process runs, and ready while it can serve', async () => {
     const { shell } = fakeShell()
     assert.deepEqual(JSON.parse((await shell.inject({ url: '/healthz' })).body), { status: 'ok' })
     assert.deepEqual(JSON.parse((await shell.inject({ url: '/readyz' })).body), {
@@ -290,7 +290,7 @@ describe('the probes', () => {
     })
   })
 
-  it('say why when it cannot', async () => {
+  it('return the reasons if the service is not ready', async () => {
     const { shell } = fakeShell({ ready: async () => ({ ready: false, reasons: ['The database is away.'] }) })
     const answer = await shell.inject({ url: '/readyz' })
     assert.equal(answer.http, 503)

@@ -18,7 +18,7 @@ async function listening(overrides: Partial<HttpShellOptions> = {}) {
   return { ...fake, ...(await fake.shell.listen('127.0.0.1', 0)) }
 }
 
-/** Sends bytes and answers everything that comes back until the server closes or is quiet for a while. */
+/** Sends bytes, and returns all bytes received until the server closes or is silent for a while. */
 async function sendBytes(port: number, bytes: string | Buffer, quietMs = 400): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -49,8 +49,8 @@ async function readUntilQuiet(socket: Socket, quietMs: number): Promise<string> 
 const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`
 const POST = ['POST /api/v1/things HTTP/1.1', 'Host: x', 'x-api-key: right', 'Content-Type: application/json']
 
-describe('the listening server', () => {
-  it('F-59: answers bytes that are no HTTP with a short JSON 400 and closes', async () => {
+describe('the listening HTTP server', () => {
+  it('F-59: answers bytes that are not HTTP with a short JSON 400 and closes', async () => {
     const { port, lines } = await listening()
     const garbage = [
       'NONSENSE\r\n\r\n',
@@ -77,27 +77,27 @@ describe('the listening server', () => {
     assert.match(answer, /x-request-id: /)
   })
 
-  it('asks HTTP/1.1 for a Host, under our own envelope', async () => {
+  it('requires a Host header for HTTP/1.1, and answers with the envelope', async () => {
     const { port } = await listening()
     const answer = await sendBytes(port, head('GET /healthz HTTP/1.1'))
     assert.match(answer, /^HTTP\/1\.1 400 /)
     assert.match(answer, /x-request-id: /)
   })
 
-  it('F-60: answers 413 to a large body with a length, and the caller gets the answer', async () => {
+  it('F-60: answers 413 to a large body with Content-Length, and the client receives the response', async () => {
     const { port } = await listening()
     const answer = await upload(port, 20_000_000, true)
     assert.equal(answer.http, 413)
     assert.match(answer.body, /payload_too_large/)
   })
 
-  it('F-60: answers 413 to a chunked body as soon as it is too large, and lets the rest pass by', async () => {
+  it('F-60: answers 413 to a chunked body as soon as it is too large, and discards the rest', async () => {
     const { port } = await listening()
     const answer = await upload(port, 100_000_000, false)
     assert.equal(answer.http, 413)
   })
 
-  it('keeps the connection after a body that is not JSON', async () => {
+  it('keeps the connection open after a body that is not JSON', async () => {
     const { port } = await listening()
     const bad = `${head(...POST, 'Content-Length: 1')}{`
     const answers = await sendBytes(port, bad + bad)
@@ -105,7 +105,7 @@ describe('the listening server', () => {
     assert.doesNotMatch(answers, /connection: close/i)
   })
 
-  it('has the limits that keep slow callers from holding it', async () => {
+  it('has timeouts and limits against slow clients', async () => {
     const { createNodeServer } = await import('./node-server.ts')
     const server = createNodeServer(() => undefined)
     assert.equal(server.headersTimeout, 10_000)
@@ -115,7 +115,7 @@ describe('the listening server', () => {
     server.close()
   })
 
-  it('F-51: finishes the work of a caller that left, and logs it as 499', async () => {
+  it('F-51: finishes the work of a client that disconnected, and logs it as 499', async () => {
     const release = Promise.withResolvers<void>()
     const done: string[] = []
     const { port, lines } = await listening({
@@ -142,8 +142,8 @@ describe('the listening server', () => {
   })
 })
 
-describe('stopping', () => {
-  it('F-90: lets what is under way end, closes its connection, and takes nothing new', async () => {
+describe('stopping the HTTP server', () => {
+  it('F-90: finishes requests in flight, closes their connections, and accepts no new ones', async () => {
     const release = Promise.withResolvers<void>()
     const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
     const agent = new Agent({ keepAlive: true })
@@ -163,7 +163,7 @@ describe('stopping', () => {
     await stopping
   })
 
-  it('F-90: turns readiness off before anything else, while what is under way goes on', async () => {
+  it('F-90: turns readiness off first, while requests in flight continue', async () => {
     const release = Promise.withResolvers<void>()
     const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
     const socket = connect(port, '127.0.0.1')
@@ -178,7 +178,7 @@ describe('stopping', () => {
     assert.equal((await probe).http, 503)
   })
 
-  it('closes idle connections, also those that never sent anything', async () => {
+  it('closes idle connections, including those that never sent a request', async () => {
     const { port, shell } = await listening()
     const agent = new Agent({ keepAlive: true })
     await get(port, '/healthz', agent)
@@ -190,7 +190,7 @@ describe('stopping', () => {
     await closed
   })
 
-  it('waits for the work of callers that left', async () => {
+  it('waits for the work of disconnected clients', async () => {
     const release = Promise.withResolvers<void>()
     const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
     const socket = connect(port, '127.0.0.1')
@@ -207,7 +207,7 @@ describe('stopping', () => {
     await stopping
   })
 
-  it('gives up after 25 s on what does not end', async () => {
+  it('stops waiting after 25 s for requests that do not end', async () => {
     const slept: number[] = []
     const clock = {
       now: () => new Date(0),
@@ -257,7 +257,7 @@ function get(port: number, path: string, agent: Agent): Promise<IncomingMessage>
   })
 }
 
-/** Sends a body to its end, as most clients do, whatever the server answers meanwhile. */
+/** Sends a whole body, as most clients do, even if the server responds earlier. */
 async function upload(
   port: number,
   bytes: number,

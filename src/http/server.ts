@@ -1,4 +1,5 @@
-// The HTTP shell: everything between the socket and a slice's verb, and the only folder that knows the web framework.
+// The HTTP shell: everything between the socket and the service functions. Only this folder imports the web
+// framework.
 
 import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
@@ -23,7 +24,7 @@ import { type Authorization, createAuthorization } from './security/authorizatio
 import { securityHeaders } from './security/headers.ts'
 import { registerPolicyReports } from './security/policy-reports.ts'
 
-/** What is under way gets this long to end. An orchestrator usually kills after 30 s. */
+/** Requests in flight get this long to end. An orchestrator usually kills after 30 s. */
 const DRAIN_MS = 25_000
 const CLOSE_GRACE_MS = 500
 
@@ -62,10 +63,10 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
   }
 }
 
-/** Resolves when all work has ended and its callers have had a moment to hang up. */
+/** Resolves when all requests have ended and clients have had a grace period to disconnect. */
 async function drain(clock: Clock, requestTracker: RequestTracker, closed: Promise<void>): Promise<void> {
   await requestTracker.whenIdle()
-  // A connection on which a request is just arriving still gets its answer; the others would be waited for.
+  // A request that is arriving on an open connection still gets its response.
   const connectionsClosed = new AbortController()
   void closed.then(() => connectionsClosed.abort())
   await clock.sleep(CLOSE_GRACE_MS, connectionsClosed.signal)
@@ -74,7 +75,7 @@ async function drain(clock: Clock, requestTracker: RequestTracker, closed: Promi
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
 
-/** What every kind of route is served with. */
+/** The parts that every kind of route uses. */
 interface Parts extends ErrorPageNeeds {
   requestTracker: RequestTracker
 }
@@ -86,15 +87,15 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
     serverFactory: createNodeServer,
     clientErrorHandler: (error, socket) => void answerClientError(options, parts, error, socket),
     genReqId: (request: IncomingMessage) => requestIdOf(request) ?? options.random.uuid(),
-    // One hop: the proxy in front of us adds the address it saw, and what stands before that anybody can write.
+    // Trust one hop: our proxy appends the address that it saw, and a client can forge everything before it.
     trustProxy: options.trustProxy && ((_address: string, hop: number) => hop === 0),
-    // A stopping server serves what still comes over open connections, and closes them with the answer.
+    // A stopping server still serves requests on open connections, and closes each with its response.
     return503OnClosing: false,
-    // The same for those that look idle: see createNodeServer.
+    // The same for connections that look idle: see createNodeServer.
     forceCloseConnections: false,
     exposeHeadRoutes: true,
     routerOptions: {
-      // Ours reads the query by the route's schema, and may toApiError it.
+      // input/query.ts reads the query by the route's schema and reports its issues.
       querystringParser: () => ({}),
       // A reference of 100 characters in a path, percent-encoded.
       maxParamLength: 2_048,
@@ -119,7 +120,7 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
 
 type SendError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** A person gets a page, a program the envelope. */
+/** Sends an error page for page addresses, and the error envelope for all others. */
 function createErrorSender(options: HttpShellOptions, parts: Parts): SendError {
   const isPageAddress = pageAddressMatcher(options.pageRoutes)
   return async (error, request, reply) => {
@@ -134,8 +135,8 @@ function createErrorSender(options: HttpShellOptions, parts: Parts): SendError {
 }
 
 /**
- * Closing right after a body that was too large, as the framework wants to and some callers ask, would cut off our
- * answer while they still send. The rest is read and thrown away instead, as long as the request timeout allows.
+ * If we closed right after a body that is too large, the client would still be sending and would lose our response.
+ * So the rest of the body is read and discarded, within the request timeout.
  */
 function drainBodyBeforeClose(reply: FastifyReply): void {
   reply.removeHeader('connection')
@@ -153,7 +154,7 @@ function hostError(request: FastifyRequest): ApiError | undefined {
   return badRequest('Host', 'HTTP/1.1 requests name their Host.')
 }
 
-/** The apiError to answer with, noted for the log line; what is our own mistake is logged here, once, with its stack. */
+/** The ApiError to respond with. Internal errors are logged here once, with their stack. */
 function toApiError(options: HttpShellOptions, error: unknown, request: FastifyRequest): ApiError {
   const apiError =
     apiErrorFor(error, request.routeOptions.bodyLimit) ?? new ApiError('internal_error', { cause: error })
@@ -187,7 +188,7 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)
   registerGatewayWebhookRoutes(app, needs, options.gatewayWebhookRoutes)
-  // Last: by then every other path is known.
+  // Last, because all other paths must be registered before.
   app.register(async (scope) => registerMethodNotAllowed(scope, new Map(methods)))
 }
 
@@ -201,7 +202,7 @@ function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
   return methods
 }
 
-/** A known path with another method is 405, and says which methods it takes. */
+/** A known path with another method is 405 with an Allow header. */
 function registerMethodNotAllowed(
   app: FastifyInstance,
   methods: ReadonlyMap<string, ReadonlySet<string>>,
@@ -219,13 +220,13 @@ function registerMethodNotAllowed(
         done(new ApiError('method_not_allowed'))
       },
       handler: () => {
-        throw new Error('this method was refused before any handler')
+        throw new Error('the onRequest hook refuses this method before the handler')
       },
     })
   }
 }
 
-/** The document hardly changes while we run: only the address may become known later. */
+/** Caches the document; it changes only when the public URL becomes known. */
 function cachedDocument(options: HttpShellOptions): () => object {
   let cached: { publicUrl: string; document: object } | undefined
   return () => {

@@ -1,4 +1,4 @@
-// A shell over small routes of its own, with a clock that stands still and a log that is kept, for the tests beside it.
+// An HTTP shell with small routes, a manual clock and a recorded log, for the tests of src/http.
 
 import { Type } from 'typebox'
 import { ApiError } from '../../src/core/errors.ts'
@@ -24,7 +24,7 @@ export interface LogLine extends LogFields {
 export interface FakeShell {
   shell: HttpShell
   lines: LogLine[]
-  /** What the last route was handled with. */
+  /** The input of the last handled request. */
   seen: { input?: Record<string, unknown> }
   advance(ms: number): void
   get(url: string, headers?: Record<string, string>): Promise<InjectedResponse>
@@ -39,7 +39,7 @@ export const MERCHANT = { id: 'merchant-1', name: 'Ama', mode: 'test', baseCurre
 
 export const CALLER: Caller = { merchant: MERCHANT, keyId: 'key-1', scopes: ['*'], rateLimit: null }
 
-/** Any key is right unless it says otherwise. */
+/** Accepts any key except "wrong". */
 export async function fakeAuthenticate({ apiKey }: { apiKey: string | undefined }): Promise<Caller> {
   if (apiKey === undefined) throw new ApiError('missing_api_key')
   if (apiKey === 'wrong') throw new ApiError('invalid_api_key')
@@ -222,7 +222,7 @@ function manualClock(): Clock & { advance(ms: number): void } {
   let now = addMs(new Date(0), 1_800_000_000_000)
   return {
     now: () => now,
-    // Nothing in the shell waits but stop, for sockets, which know no other time than the real one.
+    // Only stop sleeps in the shell, and it waits for sockets, which need real time.
     sleep: systemClock.sleep,
     advance(ms) {
       now = addMs(now, ms)
@@ -236,9 +236,9 @@ function recordingLog(lines: LogLine[]): Log {
   }
 }
 
-/** The answer's JSON, as loosely as a test reads it. */
+/** The JSON of a response, loosely typed. */
 export function read(answer: InjectedResponse): ResponseBody {
-  // A boundary: tests look into answers of every shape.
+  // A boundary: tests read responses of every shape.
   return JSON.parse(answer.body) as ResponseBody
 }
 
@@ -257,7 +257,7 @@ export interface ResponseBody {
   }
 }
 
-/** The issues of an answer as "field code". */
+/** The issues of a response as "field code". */
 export function issuesIn(answer: InjectedResponse): string[] {
   return read(answer).error.details.map(({ field, code }) => `${field} ${code}`)
 }

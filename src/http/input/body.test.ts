@@ -4,7 +4,7 @@ import { fakeShell, issuesIn, read } from '../../../test/support/fake-shell.ts'
 
 const PATH = '/api/v1/things'
 
-describe('the body of a request', () => {
+describe('the JSON body of a request', () => {
   it('F-59: is refused with 415 unless it is application/json in UTF-8', async () => {
     const { post } = fakeShell()
     const status = async (contentType: string) =>
@@ -30,7 +30,7 @@ describe('the body of a request', () => {
       assert.equal(await status(other), 415, other)
   })
 
-  it('is refused with 415 when it has no type or is compressed', async () => {
+  it('is refused with 415 without a content type or with a content encoding', async () => {
     const { post, shell } = fakeShell()
     assert.equal((await post(PATH, '{"name":"a"}', { 'content-encoding': 'gzip' })).http, 415)
     const headers = { 'x-api-key': 'right', 'content-length': '12' }
@@ -44,7 +44,7 @@ describe('the body of a request', () => {
     assert.equal(read(answer).error.code, 'unsupported_media_type')
   })
 
-  it('F-59: is refused as malformed_json, with the place, when it is not JSON', async () => {
+  it('F-59: is refused as malformed_json, with line and column, if it is not JSON', async () => {
     const { post } = fakeShell()
     const answer = await post(PATH, '{"name": }')
     assert.equal(answer.http, 400)
@@ -56,14 +56,14 @@ describe('the body of a request', () => {
       assert.equal(read(await post(PATH, text)).error.code, 'malformed_json', text)
   })
 
-  it('is refused with 400 when it is empty and one is expected', async () => {
+  it('is refused with 400 if it is empty and the route requires fields', async () => {
     const { shell } = fakeShell()
     const answer = await shell.inject({ method: 'POST', url: PATH, headers: { 'x-api-key': 'right' } })
     assert.equal(answer.http, 400)
     assert.match(read(answer).error.details[0]?.message ?? '', /empty/)
   })
 
-  it('is not needed where none is expected', async () => {
+  it('is not required if the route takes no body', async () => {
     const { shell } = fakeShell()
     const url = '/api/v1/things/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f/touch'
     const headers = { 'x-api-key': 'right' }
@@ -73,7 +73,7 @@ describe('the body of a request', () => {
     assert.equal((await shell.inject({ method: 'POST', url, headers: json, payload: '{}' })).http, 200)
   })
 
-  it('F-59: may begin with a byte order mark, but is UTF-8', async () => {
+  it('F-59: may begin with a byte order mark, but must be UTF-8', async () => {
     const { post } = fakeShell()
     assert.equal((await post(PATH, '\ufeff{"name":"a"}')).http, 201)
     for (const bytes of [
@@ -86,7 +86,7 @@ describe('the body of a request', () => {
     }
   })
 
-  it('has an object on top', async () => {
+  it('must be an object at the top level', async () => {
     const { post } = fakeShell()
     for (const text of ['[]', '"a"', '1', 'null', 'true']) {
       const answer = await post(PATH, text)
@@ -96,7 +96,7 @@ describe('the body of a request', () => {
     }
   })
 
-  it('F-60: may be 65,536 bytes long and not one more', async () => {
+  it('F-60: may have 65,536 bytes and not one more', async () => {
     const { post } = fakeShell()
     const body = (bytes: number) => `{"name":"a"${' '.repeat(bytes - 12)}}`
     assert.equal((await post(PATH, body(65_536))).http, 201)
@@ -106,7 +106,7 @@ describe('the body of a request', () => {
     assert.equal(read(answer).message, 'The body is larger than 64 KB.')
   })
 
-  it('F-61: is refused beyond 16 levels', async () => {
+  it('F-61: is refused if it is nested deeper than 16 levels', async () => {
     const { post } = fakeShell()
     const nested = (levels: number) =>
       `{"name":"a","metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
@@ -116,7 +116,7 @@ describe('the body of a request', () => {
     assert.deepEqual(issuesIn(answer), ['body too_deep'])
   })
 
-  it('F-62: is refused when a key stands twice, and the answer names it', async () => {
+  it('F-62: is refused if a key occurs twice, and the response names the key', async () => {
     const { post } = fakeShell()
     const answer = await post(PATH, '{"name":"a","amount":1,"metadata":{"k":1,"k":2},"amount":1000}')
     assert.equal(answer.http, 400)
@@ -124,7 +124,7 @@ describe('the body of a request', () => {
     assert.deepEqual(issuesIn(answer), ['metadata.k duplicate_key', 'amount duplicate_key'])
   })
 
-  it('F-63: may hold __proto__ and constructor, which are data and pollute nothing', async () => {
+  it('F-63: may contain __proto__ and constructor as data, without prototype pollution', async () => {
     const { post, seen } = fakeShell()
     const text =
       '{"name":"a","__proto__":{"bad":1},"metadata":{"__proto__":{"polluted":1},"constructor":{"x":1}}}'
@@ -137,7 +137,7 @@ describe('the body of a request', () => {
     )
   })
 
-  it('F-65: tells the route which numbers lost digits', async () => {
+  it('F-65: reports to the route which numbers lost digits', async () => {
     const { post } = fakeShell()
     assert.equal((await post(PATH, '{"name":"a","amount":10.10}')).http, 201)
     const answer = await post(PATH, '{"name":"a","amount":10.0000000000000001}')

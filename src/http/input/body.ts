@@ -1,5 +1,5 @@
-// From the bytes of a request to a JSON object and what its text said beyond the values. Everything that is not plain
-// UTF-8 JSON with an object on top is refused here, in words that say what to change.
+// Parses the bytes of a request into a JSON object, and collects facts that the parsed value loses. Refuses
+// everything that is not a UTF-8 JSON object, with a message that says how to correct it.
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -13,12 +13,12 @@ export interface JsonBody {
   facts: BodyFacts
 }
 
-/** The limit of a merchant's or operator's body, in bytes. */
+/** The size limit of a merchant or operator request body, in bytes. */
 export const JSON_BODY_LIMIT = 65_536
 
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Refuses a body in a form that we would not read, before a byte of it is taken. */
+/** Refuses unsupported content types, encodings and charsets before the body is read. */
 export function requireJsonHeaders(headers: IncomingHttpHeaders): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
@@ -44,22 +44,22 @@ function unsupported(message?: string): ApiError {
   return new ApiError('unsupported_media_type', { message })
 }
 
-/** `mayBeEmpty` where no field is required: no body then says the same as an empty object. */
+/** With `mayBeEmpty`, which is set if no field is required, no body equals an empty object. */
 export function readJsonBody(bytes: unknown, mayBeEmpty = false): JsonBody {
-  // Without a content type and a body the framework hands over nothing at all.
+  // The framework passes undefined if there is no content type and no body.
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     if (mayBeEmpty) return { value: {}, facts: { lossyNumbers: new Set() } }
     throw malformed('The body is empty; send a JSON object.')
   }
   if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8.')
   const text = bytes.toString('utf8')
-  // Some editors and languages write a byte order mark; the standard lets a reader skip it.
+  // Some editors and languages write a byte order mark; the standard allows a reader to skip it.
   return readJsonText(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text)
 }
 
 function readJsonText(text: string): JsonBody {
   const facts = scanJson(text)
-  // The last of two equal keys would win silently: an amount that was checked by somebody may not be the one we see.
+  // JSON.parse silently takes the last of two equal keys, so a system before us may have checked another amount.
   if (facts.duplicateKeys.size > 0) throw duplicateKeys([...facts.duplicateKeys])
   const value: unknown = JSON.parse(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -69,7 +69,7 @@ function readJsonText(text: string): JsonBody {
       details: [{ field: 'body', code: 'invalid_type', message }],
     })
   }
-  // A boundary: an object that is no array has string keys, and its values stay unknown.
+  // A boundary: an object that is not an array has string keys, and its values stay unknown.
   return { value: value as Record<string, unknown>, facts }
 }
 
@@ -80,7 +80,7 @@ function malformed(message: string): ApiError {
   })
 }
 
-/** Enough to find the fault; a hostile body could name thousands. */
+/** A hostile body could contain thousands, so the response names at most this many. */
 const MAX_NAMED_KEYS = 20
 
 function duplicateKeys(fields: string[]): ApiError {

@@ -1,5 +1,5 @@
-// Which characters a text may hold. NUL breaks PostgreSQL's text, lone surrogates break its jsonb, and other control
-// characters break logs, headers and terminals, so they are refused at the door, in every field.
+// The characters that text fields refuse. NUL breaks PostgreSQL's text, lone surrogates break its jsonb, and other
+// control characters break logs, headers and terminals.
 
 import type { Issue } from '../../core/errors.ts'
 
@@ -8,7 +8,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the same, with tab and newline left out.
 const CONTROL_IN_LINES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 
-/** A path longer than this is cut in a issue: the caller chose its keys, and an answer must stay small. */
+/** A longer path is cut in an issue: the client chooses the keys, and the response must stay small. */
 const MAX_FIELD_LENGTH = 200
 
 export type Path = readonly (string | number)[]
@@ -29,7 +29,7 @@ function invalid(path: Path, reason: string): Issue {
   return { field, code: 'invalid_characters', message: `${field} ${reason}` }
 }
 
-/** Where a value stands, as issues name it: customer.email, items.0.name. */
+/** The path of a value as issues name it: customer.email, items.0.name. */
 export function fieldName(path: Path): string {
   const name = path.join('.')
   return name.length > MAX_FIELD_LENGTH ? `${name.slice(0, MAX_FIELD_LENGTH)}…` : name

@@ -1,6 +1,6 @@
-// A parsed value, brought into the form its schema describes before it is validated: unknown properties are dropped,
-// null for an optional property is the same as absent, names are normalised, and characters that no text may hold are
-// complained of. Each schema is compiled once, at start, into a function.
+// Cleans a parsed value by its schema before validation: drops unknown properties, treats null for an optional
+// property as absent, fills defaults, normalizes names, and reports forbidden characters. Each schema is compiled
+// into a function once, at startup.
 
 import type { Issue } from '../../core/errors.ts'
 import { findCharacterIssue } from './characters.ts'
@@ -9,7 +9,7 @@ export type JsonSchema = Record<string, unknown>
 
 type Path = (string | number)[]
 
-/** The cleaned value; issues are added to the list. The path is where the value stands, for their field names. */
+/** Returns the cleaned value and adds issues to the list. `path` is the path of the value, for field names. */
 export type Clean = (value: unknown, path: Path, issues: Issue[]) => unknown
 
 export function isSchema(value: unknown): value is JsonSchema {
@@ -19,7 +19,7 @@ export function isSchema(value: unknown): value is JsonSchema {
 export function compileClean(schema: JsonSchema, inheritedMultiline = false): Clean {
   const multiline = inheritedMultiline || schema['x-multiline'] === true
   if (schema.allOf || schema.$ref)
-    throw new Error('input schemas are plain: write one object instead of allOf or $ref')
+    throw new Error('input schemas must be plain: write one object instead of allOf or $ref')
   const branches = branchesOf(schema)
   if (branches) return compileUnion(branches, multiline)
   if (isFreeForm(schema)) return compileFreeForm(multiline)
@@ -28,7 +28,7 @@ export function compileClean(schema: JsonSchema, inheritedMultiline = false): Cl
   return compileText(schema, multiline)
 }
 
-/** The alternatives of a union, without null, which needs no cleaning. */
+/** The branches of a union without null, which needs no cleaning. */
 function branchesOf(schema: JsonSchema): JsonSchema[] | undefined {
   const alternatives = schema.anyOf ?? schema.oneOf
   if (!Array.isArray(alternatives)) return undefined
@@ -45,7 +45,7 @@ function isFreeForm(schema: JsonSchema): boolean {
 function compileObject(schema: JsonSchema, properties: JsonSchema, multiline: boolean): Clean {
   const required = Array.isArray(schema.required) ? schema.required : []
   const members = Object.entries(properties).map(([name, child]) => {
-    if (!isSchema(child)) throw new Error(`the schema of ${name} is no object`)
+    if (!isSchema(child)) throw new Error(`the schema of ${name} is not an object`)
     const keepsNull = required.includes(name) || child['x-null'] === 'refused' || acceptsNull(child)
     return { name, keepsNull, clean: compileClean(child, multiline), defaultValue: child.default }
   })
@@ -66,7 +66,7 @@ function compileObject(schema: JsonSchema, properties: JsonSchema, multiline: bo
   }
 }
 
-/** A schema that names null gives it a meaning of its own, such as clearing a field. */
+/** A schema that allows null gives it a meaning, such as clearing a field. */
 function acceptsNull(schema: JsonSchema): boolean {
   if (Array.isArray(schema.type)) return schema.type.includes('null')
   const alternatives = schema.anyOf ?? schema.oneOf
@@ -90,7 +90,7 @@ function compileArray(items: JsonSchema, multiline: boolean): Clean {
 
 function compileText(schema: JsonSchema, multiline: boolean): Clean {
   const normalise = schema['x-nfc'] === true
-  // A field with a code of its own has it for every issue: a NUL makes a uuid no less invalid than a letter does.
+  // x-code applies to every issue of its field, including forbidden characters.
   const codeOverride = typeof schema['x-code'] === 'string' && { code: schema['x-code'] }
   return (value, path, issues) => {
     if (typeof value !== 'string') return value
@@ -104,14 +104,14 @@ function compileUnion(branches: JsonSchema[], multiline: boolean): Clean {
   const [first, ...others] = branches
   if (first && others.length === 0) return compileClean(first, multiline)
   const objects = branches.filter((branch) => isSchema(branch.properties))
-  // Which alternative is meant cannot be known before validation, so nothing can be dropped when there are several.
+  // With several object branches nothing is dropped, because the matching branch is unknown before validation.
   const object =
     objects.length === 1 && objects[0] ? compileClean(objects[0], multiline) : compileFreeForm(multiline)
   const other = compileFreeForm(multiline)
   return (value, path, issues) => (isSchema(value) ? object : other)(value, path, issues)
 }
 
-/** Data of the merchant's own shape: kept as it is, only its characters are checked, those of keys too. */
+/** Free-form data is kept unchanged; only the characters of its strings and keys are checked. */
 function compileFreeForm(multiline: boolean): Clean {
   const check = (text: string, path: Path, issues: Issue[]): void => {
     const issue = findCharacterIssue(text, path, multiline)

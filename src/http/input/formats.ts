@@ -1,15 +1,16 @@
-// The text formats that input schemas may name, and what to tell somebody whose text is not of that form. They are
-// our own: what the usual collections take (upper-case UUIDs, quoted e-mail names) no provider behind us takes.
+// The string formats of input schemas, with the message for a string that does not match. They are our own, because
+// gateways refuse values that the usual libraries accept (upper-case UUIDs, quoted e-mail names).
 
 import { isUuid } from '../../core/ids.ts'
 
 interface TextFormat {
   matches: (text: string) => boolean
-  /** The rest of a sentence that begins with the field's name. */
+  /** The rest of a sentence that begins with the field name. */
   message: string
 }
 
-// One @, a name without quoting, and a domain of at least two labels. Whether the mailbox exists only mail can tell.
+// One @, a name without quoting, and a domain of at least two labels. Only sending mail shows whether the mailbox
+// exists.
 const EMAIL_NAME = /^[^\s@"(),:;<>[\]\\.]+(?:\.[^\s@"(),:;<>[\]\\.]+)*$/
 const EMAIL_DOMAIN =
   /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{0,61}[\p{L}\p{N}]$/u

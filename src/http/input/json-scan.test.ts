@@ -14,8 +14,8 @@ const errorOf = (text: string): ApiError => {
   throw new Error(`not refused: ${text}`)
 }
 
-describe('the scan of a JSON body', () => {
-  it('takes every text that JSON.parse takes, and no other', () => {
+describe('the scan of a JSON text', () => {
+  it('accepts exactly the texts that JSON.parse accepts', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8 }), (text) => {
         scanJson(text)
@@ -49,7 +49,7 @@ describe('the scan of a JSON body', () => {
     )
   })
 
-  it('says where the text stops being JSON', () => {
+  it('reports line and column of the first character that is not JSON', () => {
     assert.equal(
       errorOf('{"a": 1,\n "b" 2}').details[0]?.message,
       'Unexpected character at line 2, column 6.',
@@ -61,7 +61,7 @@ describe('the scan of a JSON body', () => {
     assert.equal(errorOf('{"a": "line\nbreak"}').code, 'malformed_json')
   })
 
-  it('F-61: refuses a body deeper than 16 levels without walking into it', () => {
+  it('F-61: refuses a text deeper than 16 levels without recursing into it', () => {
     const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
     scanJson(nested(16))
     assert.equal(errorOf(nested(17)).details[0]?.code, 'too_deep')
@@ -69,7 +69,7 @@ describe('the scan of a JSON body', () => {
     assert.equal(errorOf('['.repeat(60_000)).details[0]?.code, 'too_deep')
   })
 
-  it('F-62: finds a key written twice, also when it is written in other letters', () => {
+  it('F-62: finds a key that occurs twice, even if one is escaped', () => {
     const found = (text: string) => [...scanJson(text).duplicateKeys]
     assert.deepEqual(found('{"amount": 1, "amount": 1000}'), ['amount'])
     assert.deepEqual(found('{"amount": 1, "\\u0061mount": 1000}'), ['amount'])
@@ -78,7 +78,7 @@ describe('the scan of a JSON body', () => {
     assert.deepEqual(found('{"a": {"b": 1}, "b": {"b": 1}}'), [])
   })
 
-  it('F-65: names the numbers that lose digits, and only those', () => {
+  it('F-65: reports the numbers that lose digits, and no others', () => {
     const facts = scanJson(
       '{"amount": 10.0000000000000001, "metadata": {"ids": [1, 90071992547409931.23]}, "fine": 10.10}',
     )
@@ -107,7 +107,7 @@ describe('the scan of a JSON body', () => {
       assert.equal(losesDigits(literal), true, literal)
   })
 
-  it('never calls the shortest text of a double lossy, nor any amount the interface takes', () => {
+  it('never reports the shortest text of a double or an amount of the interface as lossy', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         assert.equal(losesDigits(JSON.stringify(value)), false)
@@ -121,7 +121,7 @@ describe('the scan of a JSON body', () => {
     )
   })
 
-  it('stays linear over a body full of zeros', () => {
+  it('runs in linear time on a text full of zeros', () => {
     const literal = `1.${'0'.repeat(60_000)}1`
     assert.equal(losesDigits(literal), true)
     scanJson(`[${'{"a":0},'.repeat(7_000)}0]`)

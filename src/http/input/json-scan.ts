@@ -1,17 +1,17 @@
-// One linear walk over the text of a JSON body, before it is parsed. It finds what a parsed value cannot show any
-// more: nesting too deep, a key written twice, a number with more digits than a JavaScript number holds, and the
-// place where the text stops being JSON. JSON.parse says none of these, or only in words that repeat the body.
+// Scans the text of a JSON body once, in linear time, before it is parsed. It finds facts that the parsed value
+// loses: excessive nesting, duplicate keys, numbers that lose digits, and the position of a syntax error. JSON.parse
+// reports none of these, or only in messages that repeat the body.
 
 import { ApiError } from '../../core/errors.ts'
 
 export interface JsonFacts {
-  /** Dotted paths of numbers whose written digits a JavaScript number cannot hold. */
+  /** Dotted paths of numbers whose digits a JavaScript number cannot hold. */
   lossyNumbers: Set<string>
-  /** Dotted paths of keys written more than once in the same object. */
+  /** Dotted paths of keys that occur more than once in the same object. */
   duplicateKeys: Set<string>
 }
 
-/** Deeper bodies parse, but nothing behind this door needs them, and JSON.stringify fails on the deepest. */
+/** JSON.parse accepts deeper bodies, but no operation needs them, and JSON.stringify fails on very deep ones. */
 export const MAX_DEPTH = 16
 
 type Path = (string | number)[]
@@ -31,7 +31,7 @@ const CLOSE_BRACKET = 0x5d
 const COMMA = 0x2c
 const COLON = 0x3a
 
-/** The facts about a well-formed text; anything else is refused. */
+/** Returns the facts about a well-formed text; refuses any other. */
 export function scanJson(text: string): JsonFacts {
   const scanner: Scanner = { text, at: 0, path: [], lossyNumbers: new Set(), duplicateKeys: new Set() }
   scanValue(scanner)
@@ -94,7 +94,7 @@ function scanArray(scanner: Scanner): void {
   scanner.at += 1
 }
 
-/** Steps over the opening bracket. The path holds one entry per level, so its length is the depth outside. */
+/** Skips the opening bracket. The path holds one entry per level, so its length is the depth outside. */
 function enterContainer(scanner: Scanner): void {
   if (scanner.path.length >= MAX_DEPTH) {
     const message = `The body is nested deeper than ${MAX_DEPTH} levels ${positionText(scanner)}.`
@@ -109,13 +109,13 @@ function enterContainer(scanner: Scanner): void {
 function scanKey(scanner: Scanner): string {
   const start = scanner.at
   const escaped = skipString(scanner)
-  // An escaped key is the same key in other letters, so it is compared by what it says.
+  // An escaped key equals the same key without escapes, so the decoded keys are compared.
   return escaped
     ? String(JSON.parse(scanner.text.slice(start, scanner.at)))
     : scanner.text.slice(start + 1, scanner.at - 1)
 }
 
-/** Steps over a string and says whether it holds an escape. */
+/** Skips a string and returns whether it contains an escape. */
 function skipString(scanner: Scanner): boolean {
   let escaped = false
   for (scanner.at += 1; ; ) {
@@ -125,7 +125,7 @@ function skipString(scanner: Scanner): boolean {
       escaped = true
       if (!skipMatch(scanner, ESCAPE)) throw malformed(scanner)
     } else if (code >= 0x20) scanner.at += 1
-    // A raw control character, or NaN behind the end of the text.
+    // A raw control character, or NaN past the end of the text.
     else throw malformed(scanner)
   }
   scanner.at += 1
@@ -149,7 +149,7 @@ function skipMatch(scanner: Scanner, pattern: RegExp): string | undefined {
   return found
 }
 
-/** Steps over white space and answers the character that follows it. */
+/** Skips white space and returns the next character code. */
 function skipSpace(scanner: Scanner): number {
   for (;;) {
     const code = scanner.text.charCodeAt(scanner.at)
@@ -178,24 +178,24 @@ function dotted(path: Path): string {
   return path.join('.')
 }
 
-/** Whether a number literal says something else than the shortest text of the double that it becomes. */
+/** Whether a number literal differs from the shortest text of the double that it parses to. */
 export function losesDigits(literal: string): boolean {
-  // Fifteen significant digits always survive a double, and most amounts are far shorter.
+  // Fifteen significant digits always fit a double, and most amounts are shorter.
   if (literal.length <= 15 && !/[eE]/.test(literal)) return false
   return canonical(literal) !== canonical(String(Number(literal)))
 }
 
-/** Significant digits and a power of ten: the same for every way to write the same number. */
+/** Significant digits and a power of ten: equal for all spellings of the same number. */
 function canonical(literal: string): string {
   const [, whole = '', fraction = '', exponent = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? []
   const digits = whole + fraction
   let start = 0
   let end = digits.length
-  // By hand: a pattern for trailing zeros is quadratic in a long run of inner ones.
+  // A loop, because a pattern for trailing zeros takes quadratic time on a long run of inner zeros.
   while (start < end && digits[start] === '0') start += 1
   while (end > start && digits[end - 1] === '0') end -= 1
-  // Infinity has no digits either, but then the literal that overflowed has some.
+  // Infinity has no digits, but the literal that overflowed has some.
   if (start === end) return whole === '' ? 'overflow' : '0'
   return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`
 }

@@ -1,12 +1,12 @@
-// The query string, read by its schema: known names only, each at most once, numbers and booleans from their plain
-// text. A name that comes twice is refused, because a proxy and we might each believe in another one.
+// Parses the query string by its schema: known names, each at most once, numbers and booleans from their plain text.
+// A repeated name is refused, because a proxy before us may have used the other value.
 
 import { ApiError, type Issue } from '../../core/errors.ts'
 import { isSchema, type JsonSchema } from './clean.ts'
 
 export type ReadQuery = (text: string, issues: Issue[]) => Record<string, unknown>
 
-/** The part of a request's URL behind the question mark. */
+/** The part of a request's URL after the question mark. */
 export function queryTextOf(url: string | undefined): string {
   const at = url?.indexOf('?') ?? -1
   return at < 0 ? '' : (url ?? '').slice(at + 1)
@@ -17,7 +17,7 @@ export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
   const coercions = new Map(Object.entries(properties).map(([name, child]) => [name, coercionFor(child)]))
   return (text, issues) => {
     const query: Record<string, unknown> = {}
-    // A route without a query ignores the text whole: nothing in it is read, so nothing in it can be wrong.
+    // A route without a query schema ignores the query string.
     if (text === '' || coercions.size === 0) return query
     for (const [name, value] of parsePairs(text)) {
       const coerce = coercions.get(name)
@@ -29,7 +29,7 @@ export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
   }
 }
 
-/** The pairs of a query string or form; `+` is a space, as forms write it. */
+/** The name-value pairs of a query string or form; `+` is a space, as in forms. */
 export function parsePairs(text: string): [string, string][] {
   const parts = text.split('&').filter((part) => part !== '')
   return parts.map((part) => {
@@ -52,7 +52,7 @@ function repeatedIssue(name: string): Issue {
   return { field: name, code: 'repeated', message: `${name} is given more than once; give it once.` }
 }
 
-/** Path parameters arrive as texts too. A route without a schema for them takes them as they come. */
+/** Path parameters are strings too. A route without a schema for them gets them unchanged. */
 export function compileReadParams(
   schema: JsonSchema | undefined,
 ): (params: unknown) => Record<string, unknown> {
@@ -65,8 +65,8 @@ export function compileReadParams(
   }
 }
 
-// Fifteen digits are exact in a JavaScript number. Other ways to write a number (1e9, 0x10, an empty text) are left as
-// text, and the schema then refuses them.
+// A JavaScript number holds fifteen digits exactly. Other spellings (1e9, 0x10, an empty string) stay strings, and
+// the schema refuses them.
 const INTEGER = /^-?\d{1,15}$/
 const DECIMAL = /^-?\d{1,12}(?:\.\d{1,3})?$/
 

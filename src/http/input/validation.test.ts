@@ -5,13 +5,13 @@ import { fakeShell, issuesIn, read } from '../../../test/support/fake-shell.ts'
 const PATH = '/api/v1/things'
 
 describe('the validation of a request', () => {
-  it('complains of everything at once, in sentences that name the field', async () => {
+  it('reports all issues at once, in sentences that name the field', async () => {
     const { post } = fakeShell()
     const answer = await post(PATH, {
       name: '',
       amount: '10',
       currency: 'EUR',
-      customer: { email: 'nobody' },
+      customer: { email: 'not-an-address' },
       tags: ['fine', 'far too long'],
       kind: 'loan',
     })
@@ -37,14 +37,14 @@ describe('the validation of a request', () => {
     assert.ok(answer.body.includes('customer.email is required.'))
   })
 
-  it('answers the code that all complaints agree on', async () => {
+  it('answers with the code that all issues share', async () => {
     const { post } = fakeShell()
     const answer = await post(PATH, { name: 'a', currency: 'EUR' })
     assert.equal(read(answer).error.code, 'invalid_currency')
     assert.equal(read(answer).message, 'currency must be USD or XOF.')
   })
 
-  it('asks the route for its own rules, and complains of each field once', async () => {
+  it('runs the route’s own rules, and reports one issue per field', async () => {
     const { post } = fakeShell()
     assert.deepEqual(issuesIn(await post(PATH, { name: 'rude' })), ['name amount_precision'])
     assert.deepEqual(issuesIn(await post(PATH, '{"name":"a","amount":-10.0000000000000001}')), [
@@ -52,14 +52,14 @@ describe('the validation of a request', () => {
     ])
   })
 
-  it('reads null for an optional field as absent, at every level', async () => {
+  it('treats null for an optional field as absent, at every level', async () => {
     const { post, seen } = fakeShell()
     const body = { name: 'a', amount: null, currency: null, customer: { email: 'a@b.co', phone: null } }
     assert.equal((await post(PATH, body)).http, 201)
     assert.deepEqual(seen.input?.body, { name: 'a', currency: 'USD', customer: { email: 'a@b.co' } })
   })
 
-  it('keeps null where the schema gives it a meaning, and inside free-form data', async () => {
+  it('keeps null if the schema gives it a meaning, and inside free-form data', async () => {
     const { post, seen } = fakeShell()
     const body = { name: 'a', customer: { email: 'a@b.co', nickname: null }, metadata: { gone: null } }
     assert.equal((await post(PATH, body)).http, 201)
@@ -68,7 +68,7 @@ describe('the validation of a request', () => {
     assert.deepEqual(issuesIn(tooLong), ['customer.nickname too_long'])
   })
 
-  it('refuses null for a required field, and where the schema says so', async () => {
+  it('refuses null for a required field, and where x-null is refused', async () => {
     const { post } = fakeShell()
     assert.deepEqual(issuesIn(await post(PATH, { name: null, country: null })), [
       'name invalid_type',
@@ -76,7 +76,7 @@ describe('the validation of a request', () => {
     ])
   })
 
-  it('F-76: drops unknown fields before the handler, at every level but in free-form data', async () => {
+  it('F-76: drops unknown fields before the handler, at every level except in free-form data', async () => {
     const { post, seen } = fakeShell()
     const body = {
       name: 'a',
@@ -94,7 +94,7 @@ describe('the validation of a request', () => {
     })
   })
 
-  it('F-64: refuses control characters and lone surrogates in every text, and names the field', async () => {
+  it('F-64: refuses control characters and lone surrogates in every string, and names the field', async () => {
     const { post } = fakeShell()
     for (const bad of [
       '\u0000',
@@ -136,26 +136,26 @@ describe('the validation of a request', () => {
     ])
   })
 
-  it('F-64: takes tab and newline only where a text may have lines', async () => {
+  it('F-64: accepts tab and newline only in multiline fields', async () => {
     const { post } = fakeShell()
     const lines = 'one\n\ttwo'
     assert.equal((await post(PATH, { name: 'a', description: lines, metadata: { a: [lines] } })).http, 201)
     assert.deepEqual(issuesIn(await post(PATH, { name: lines })), ['name invalid_characters'])
   })
 
-  it('F-64: normalises names', async () => {
+  it('F-64: normalizes names to NFC', async () => {
     const { post, seen } = fakeShell()
     await post(PATH, { name: 'Ame\u0301lie', description: 'Ame\u0301lie' })
     assert.deepEqual(seen.input?.body, { name: 'Amélie', description: 'Ame\u0301lie', currency: 'USD' })
   })
 
-  it('takes text of every script', async () => {
+  it('accepts text of every script', async () => {
     const { post } = fakeShell()
     for (const name of ['አበበ', 'محمد', 'Nguyễn', '😀', 'ŋɔ'])
       assert.equal((await post(PATH, { name })).http, 201, name)
   })
 
-  it('bounds the number of complaints in one answer', async () => {
+  it('limits the number of issues in one response', async () => {
     const { post } = fakeShell()
     const metadata = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, '\u0000']))
     const answer = await post(PATH, { name: 'a', metadata })
@@ -163,7 +163,7 @@ describe('the validation of a request', () => {
     assert.equal(read(answer).error.details.length, 100)
   })
 
-  it('F-69: refuses a path parameter of the wrong form by the code of its schema', async () => {
+  it('F-69: refuses a path parameter of the wrong form with the code of its schema', async () => {
     const { get } = fakeShell()
     const uuid = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
     assert.equal((await get(`${PATH}/${uuid}`)).http, 200)
@@ -185,8 +185,8 @@ describe('the validation of a request', () => {
   })
 })
 
-describe('the query of a request', () => {
-  it('is read by its schema, with defaults', async () => {
+describe('the query string of a request', () => {
+  it('is parsed by its schema, with defaults', async () => {
     const { get, seen } = fakeShell()
     await get(`${PATH}?limit=50&search=a%20b+c&active=true`)
     assert.deepEqual(seen.input?.query, { limit: 50, search: 'a b c', active: true, page: 1 })
@@ -194,13 +194,13 @@ describe('the query of a request', () => {
     assert.deepEqual(seen.input?.query, { page: 1, limit: 20 })
   })
 
-  it('ignores names that it does not know', async () => {
+  it('may have unknown names, which are ignored', async () => {
     const { get, seen } = fakeShell()
     assert.equal((await get(`${PATH}?utm=1&utm=2&__proto__=x&constructor=y`)).http, 200)
     assert.deepEqual(seen.input?.query, { page: 1, limit: 20 })
   })
 
-  it('F-70: refuses numbers out of range or in other forms', async () => {
+  it('F-70: is refused if a number is out of range or in another spelling', async () => {
     const { get } = fakeShell()
     for (const limit of ['0', '-1', '101', '1e9', '2.5', '', '0x10', 'ten', '%2020', '9'.repeat(30), 'NaN'])
       assert.equal((await get(`${PATH}?limit=${limit}`)).http, 400, limit)
@@ -211,26 +211,26 @@ describe('the query of a request', () => {
     ])
   })
 
-  it('refuses a parameter that comes twice', async () => {
+  it('is refused if a parameter occurs twice', async () => {
     const { get } = fakeShell()
     assert.deepEqual(issuesIn(await get(`${PATH}?page=1&page=2`)), ['page repeated'])
   })
 
-  it('F-64: refuses control characters and bad percent-encoding', async () => {
+  it('F-64: is refused with control characters or bad percent-encoding', async () => {
     const { get } = fakeShell()
     assert.deepEqual(issuesIn(await get(`${PATH}?search=a%00b`)), ['search invalid_characters'])
     assert.deepEqual(issuesIn(await get(`${PATH}?search=%ff`)), ['query invalid_format'])
     assert.deepEqual(issuesIn(await get(`${PATH}?search=%zz`)), ['query invalid_format'])
   })
 
-  it('is not read where an operation has none, so nothing in it can be wrong', async () => {
+  it('is not read if the operation has no query schema', async () => {
     const { get } = fakeShell()
     assert.equal((await get(`${PATH}/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f?%`)).http, 200)
   })
 })
 
-describe('the Idempotency-Key', () => {
-  it('reaches the handler when it is 1 to 255 ASCII characters', async () => {
+describe('the Idempotency-Key header', () => {
+  it('reaches the handler if it is 1 to 255 ASCII characters', async () => {
     const { post, seen } = fakeShell()
     await post(PATH, { name: 'a' }, { 'idempotency-key': 'order-17' })
     assert.equal(seen.input?.idempotencyKey, 'order-17')
@@ -241,7 +241,7 @@ describe('the Idempotency-Key', () => {
     }
   })
 
-  it('is refused otherwise, by the name of the header', async () => {
+  it('is refused otherwise, and the issue names the header', async () => {
     const { post } = fakeShell()
     for (const key of ['', 'k'.repeat(256), 'ümlaut']) {
       const answer = await post(PATH, { name: 'a' }, { 'idempotency-key': key })

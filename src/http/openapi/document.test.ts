@@ -32,7 +32,7 @@ interface Document {
 }
 
 function documentOf(routes = thingRoutes({}), publicUrl?: string): Document {
-  // A boundary: the document is looked at as a client would get it, after its way through JSON.
+  // A boundary: the test reads the document as a client gets it, after JSON serialization.
   return JSON.parse(JSON.stringify(openApiDocument(routes, { publicUrl }))) as Document
 }
 
@@ -54,7 +54,7 @@ function everyValue(value: unknown, visit: (key: string, value: unknown) => void
 }
 
 describe('the OpenAPI document', () => {
-  it('says what it is, in the words of the interface', () => {
+  it('has the title, version and tags of the interface', () => {
     const document = documentOf()
     assert.equal(document.openapi, '3.1.0')
     assert.equal(document.info.title, 'Cowry')
@@ -79,17 +79,17 @@ describe('the OpenAPI document', () => {
     assert.deepEqual([place, name], ['header', 'x-api-key'])
   })
 
-  it('names the server, or leaves its address relative', () => {
+  it('names the server, or keeps its URL relative', () => {
     assert.deepEqual(documentOf(undefined, 'https://pay.example').servers, [{ url: 'https://pay.example' }])
     assert.deepEqual(documentOf().servers, [{ url: '/' }])
   })
 
-  it('has one operation per route, each under an id of its own', () => {
+  it('has one operation per route, each with a unique id', () => {
     const ids = operationsOf(documentOf()).map((operation) => operation.operationId)
     assert.deepEqual(ids.sort(), ['getThingsByUuid', 'listThings', 'postThings', 'postThingsByUuidTouch'])
   })
 
-  it('has no reference that leads nowhere, and no keyword of ours', () => {
+  it('has no dangling references, and none of our own schema keywords', () => {
     const document = documentOf()
     everyValue(document, (key, value) => {
       if (key === '$ref') assert.notEqual(resolve(document, String(value)), undefined, String(value))
@@ -97,7 +97,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('documents every code of an operation under its status, with an example', () => {
+  it('documents every error code of an operation under its status, with an example', () => {
     const operation = documentOf().paths['/api/v1/things']?.post
     const codes = Object.entries(operation?.responses ?? {}).map(([status, response]) => [
       status,
@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(documentOf().components.examples).sort(), Object.keys(API_ERRORS).sort())
   })
 
-  it('adds the refusals of the route', () => {
+  it('includes the error codes of the route', () => {
     const [first] = thingRoutes({})
     assert.ok(first)
     const document = documentOf([
@@ -151,7 +151,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  it('has examples that are valid by their own schemas', () => {
+  it('has examples that are valid against their own schemas', () => {
     const document = documentOf()
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     ajv.addSchema(document, 'document')
@@ -177,7 +177,7 @@ describe('the OpenAPI document', () => {
     assert.ok(checked > 40)
   })
 
-  it('shows nullable fields and lists of words in their short form', () => {
+  it('shows nullable fields and enums in their short form', () => {
     const answer = Type.Object({
       note: Type.Union([Type.String(), Type.Null()]),
       kind: Type.Union([Type.Literal('a'), Type.Literal('b')], { description: 'Which.' }),
@@ -204,7 +204,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('is served without a key, with the address of the service', async () => {
+  it('is served without a key, with the public URL of the service', async () => {
     const { shell } = fakeShell()
     const answer = await shell.inject({ url: '/openapi.json' })
     assert.equal(answer.http, 200)

@@ -1,4 +1,4 @@
-// The OpenAPI document, written from the same route objects that are served, so that it cannot say anything else.
+// The OpenAPI document, generated from the route objects that are served, so that it cannot differ from them.
 
 import { API_ERRORS, type ApiErrorCode } from '../../core/errors.ts'
 import type { Route, Tag } from '../../kit/route.ts'
@@ -15,11 +15,11 @@ import {
 } from './parts.ts'
 
 export interface DocumentInfo {
-  /** The origin of the service; without it the document's address is relative to where it was found. */
+  /** The origin of the service; without it the server URL in the document is relative. */
   publicUrl?: string
 }
 
-// In the order of the interface, then what it does not name. A tag stands here also while it has no operation.
+// In the order of the interface, then the others. A tag is listed even while it has no operation.
 const TAGS: Readonly<Record<Tag, string>> = {
   Checkout: 'Payments through a hosted checkout: start one, send the customer there, verify it.',
   P2P: 'Payments by transfer to a receiving account of the merchant.',
@@ -34,10 +34,10 @@ const TAGS: Readonly<Record<Tag, string>> = {
 
 const DESCRIPTION = `One JSON API to collect payments through many gateways.
 
-Every operation wants the merchant's key in the \`x-api-key\` header, and answers that merchant's data only. Amounts go in
-as numbers in major units and come out as decimal text with two places. A retry is never an error: the same reference or
-\`Idempotency-Key\` with the same body answers the record that exists. Fields that are not documented are ignored, and
-null for an optional field is the same as leaving it out.`
+Every operation requires the merchant's key in the \`x-api-key\` header, and returns only the data of that merchant. Amounts
+in requests are numbers in major units; amounts in responses are decimal strings with two places. Requests are idempotent:
+the same reference or \`Idempotency-Key\` with the same body returns the existing record. Undocumented fields are ignored,
+and null for an optional field equals leaving it out.`
 
 export function openApiDocument(routes: readonly Route[], info: DocumentInfo): object {
   const publicUrl = info.publicUrl ?? ''
@@ -89,7 +89,10 @@ function operationOf(route: Route): JsonSchema {
   }
 }
 
-/** From method and path, which never change: a reworded summary must not rename a method in somebody's client. */
+/**
+ * Derived from method and path, which never change: a reworded summary must not rename a method in a generated
+ * client.
+ */
 function operationIdOf(route: Route): string {
   const verb = route.response.list ? 'list' : route.method.toLowerCase()
   const segments = route.path
@@ -171,7 +174,7 @@ function fileAnswerOf(route: Route, mediaType: string): JsonSchema {
 function exampleOf(route: Route, data: unknown): JsonSchema {
   const envelope = { status: 'success', message: route.summary }
   if (!route.response.list) return { ...envelope, data }
-  // A route may give the example of one element, or of the whole list.
+  // The example of a list route is one element or the whole list.
   const elements = Array.isArray(data) ? data : [data]
   const meta = {
     page: 1,

@@ -1,5 +1,5 @@
-// Our schemas as the document shows them: without the keywords that only the shell reads, nullable types and lists of
-// words in their short form.
+// Converts our schemas for the document: without the keywords that only the HTTP shell reads, and with nullable types
+// and enums in their short form.
 
 import { isSchema, type JsonSchema } from '../input/clean.ts'
 
@@ -34,7 +34,10 @@ function mapValues(value: unknown, change: (member: unknown) => unknown): unknow
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]))
 }
 
-/** anyOf of constants is an enum, and anyOf with null a second type: the same to a validator, easier to a reader. */
+/**
+ * Writes anyOf of constants as an enum, and anyOf with null as a second type: equal for a validator, easier for a
+ * reader.
+ */
 function simplified(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf)) return schema

@@ -21,7 +21,7 @@ const DETAILS: JsonSchema = {
   description: 'One entry for each field that was not acceptable.',
   items: object({
     field: text('Dotted path of the field, such as customer.email.'),
-    code: text('A refusal code, or a word of the schema such as required.'),
+    code: text('An error code, or a validation code such as required.'),
     message: text('What to change.'),
   }),
 }
@@ -91,7 +91,7 @@ export const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'A retry with the same key and body answers the record that the first request made or changed, as it stands now, and changes nothing. The same key with another body is refused as idempotency_key_reused.',
+    'A retry with the same key and body returns the record that the first request created or changed, in its current state, and changes nothing. The same key with another body is refused as idempotency_key_reused.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 }
 
@@ -108,7 +108,7 @@ const AUTHENTICATION_ERRORS: ApiErrorCode[] = [
 const BODY_ERRORS: ApiErrorCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type']
 const COMMON_ERRORS: ApiErrorCode[] = ['rate_limited', 'internal_error', 'temporarily_unavailable']
 
-/** Every code that an operation can answer, those of all operations included. */
+/** Every error code that an operation can return, including the codes of all operations. */
 export function errorCodesOf(route: Route): ApiErrorCode[] {
   const takesInput = route.body ?? route.query ?? route.params
   return [
@@ -140,7 +140,7 @@ const EXAMPLE_DETAILS: Partial<Record<ApiErrorCode, ApiError['details']>> = {
 export function errorExamples(publicUrl: string): JsonSchema {
   const request = { requestId: EXAMPLE_REQUEST_ID, publicUrl }
   const codes = Object.keys(API_ERRORS).filter((code) => Object.hasOwn(API_ERRORS, code))
-  // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+  // A boundary: Object.keys of a constant object returns exactly the keys of its type.
   const entries = (codes as ApiErrorCode[]).map((code) => {
     const apiError = new ApiError(code, { details: EXAMPLE_DETAILS[code] })
     return [code, { summary: API_ERRORS[code].message, value: envelopeOf(apiError, request) }] as const
@@ -148,7 +148,7 @@ export function errorExamples(publicUrl: string): JsonSchema {
   return Object.fromEntries(entries)
 }
 
-/** The documented answer for all codes with the same HTTP status. */
+/** The documented response for all codes with the same HTTP status. */
 export function errorResponseObject(codes: readonly ApiErrorCode[]): JsonSchema {
   const isRetryable = codes.some((code) => API_ERRORS[code].retryable)
   return {

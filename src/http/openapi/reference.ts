@@ -122,7 +122,7 @@ function errorsPage(nonce: string): string {
 </section>`
   })
   const body = `<h1>Errors</h1>
-<p>Every refusal has a code, which never changes, and a message for people, which may. <code>error.details</code> names
+<p>Every error has a code, which never changes, and a message for people, which may. <code>error.details</code> names
 each field that was not acceptable. Quote <code>error.requestId</code> when you ask for help.</p>
 ${sections.join('\n')}
 <p><a href="/docs">API reference</a></p>`

@@ -21,7 +21,7 @@ const { shell } = fakeShell({
 after(() => shell.stop())
 const { port } = await shell.listen('127.0.0.1', 0)
 
-/** The answer as it goes over the wire, not unpacked by anybody. */
+/** The response body as it goes over the wire, not decompressed. */
 async function ask(given: PageResponse, acceptEncoding?: string, method = 'GET', path = '/pay/abc') {
   answer = given
   const headers = acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }
@@ -34,8 +34,8 @@ async function ask(given: PageResponse, acceptEncoding?: string, method = 'GET',
   })
 }
 
-describe('the encoding of an answer', () => {
-  it('is what the asker likes best, and brotli among equals', () => {
+describe('the content encoding of a page', () => {
+  it('is the one with the highest weight in Accept-Encoding, and brotli among equals', () => {
     const choices: [string | undefined, string | undefined][] = [
       ['gzip, deflate, br, zstd', 'br'],
       ['gzip, deflate', 'gzip'],
@@ -58,7 +58,7 @@ describe('the encoding of an answer', () => {
 })
 
 describe('a compressed page', () => {
-  it('unpacks to the page, has the right length and says that it varies', async () => {
+  it('decompresses to the page, has the right length and a Vary header', async () => {
     const unpack = { br: brotliDecompressSync, gzip: gunzipSync }
     for (const encoding of ['br', 'gzip'] as const) {
       const { headers, body } = await ask(PAGE, encoding)
@@ -70,14 +70,14 @@ describe('a compressed page', () => {
     }
   })
 
-  it('is plain for who asks for nothing else, and varies all the same', async () => {
+  it('is sent uncompressed to clients that accept only that, with a Vary header', async () => {
     const { headers, body } = await ask(PAGE)
     assert.equal(headers['content-encoding'], undefined)
     assert.equal(headers.vary, 'accept-encoding')
     assert.equal(body.toString(), LINES)
   })
 
-  it('keeps what the answer itself varies by', async () => {
+  it('keeps the Vary header that the page sets itself', async () => {
     const { headers } = await ask({ ...PAGE, headers: { vary: 'accept-language' } }, 'br')
     assert.equal(headers.vary, 'accept-language, accept-encoding')
   })
@@ -92,7 +92,7 @@ describe('a compressed page', () => {
     }
   })
 
-  it('is only made of texts of some size', async () => {
+  it('is text of at least 500 bytes; other bodies are not compressed', async () => {
     const picture = Buffer.alloc(5_000)
     const plain: PageResponse[] = [
       { http: 200, html: '<p>short</p>' },
@@ -118,7 +118,7 @@ describe('a compressed page', () => {
     }
   })
 
-  it('is also an error page, and never an answer of the JSON API', async () => {
+  it('may be an error page, and is never a response of the JSON API', async () => {
     const refused = await ask(PAGE, 'gzip', 'GET', '/pay/a%00b')
     assert.match(gunzipSync(refused.body).toString(), /control character/)
     const { headers } = await ask(PAGE, 'gzip, br', 'GET', '/openapi.json')
@@ -126,11 +126,11 @@ describe('a compressed page', () => {
   })
 })
 
-describe('what may be kept for ever', () => {
+describe('a page response with an immutable cache header', () => {
   const script = (seed: number) =>
     Array.from({ length: 300 }, (_, n) => `call(${(n * seed) % 977})`).join('\n')
 
-  it('is compressed as well as possible', async () => {
+  it('is compressed at the best quality', async () => {
     const text = await readFile(new URL('./compression.ts', import.meta.url), 'utf8')
     const quick = await ask(scriptOf(text), 'br')
     const best = await ask({ ...scriptOf(text), cache: 'immutable' }, 'br')
@@ -138,7 +138,7 @@ describe('what may be kept for ever', () => {
     assert.equal(brotliDecompressSync(best.body).toString(), text)
   })
 
-  it('is compressed once, as long as it is asked for more than others', async () => {
+  it('is compressed once, while it stays among the most recently used', async () => {
     const compress = createCompress()
     const lasting = async (seed: number) => {
       const content = {
@@ -150,7 +150,7 @@ describe('what may be kept for ever', () => {
       return (await compress(content)).body
     }
     const first = await lasting(1)
-    assert.equal(await lasting(1), first, 'the very same bytes, not made again')
+    assert.equal(await lasting(1), first, 'the cached bytes')
     assert.notEqual(await lasting(2), first)
     for (let seed = 3; seed < 100; seed += 1) {
       await lasting(seed)
@@ -159,6 +159,6 @@ describe('what may be kept for ever', () => {
     const second = await lasting(2)
     assert.equal(gunzipSync(second).toString(), script(2))
     for (let seed = 3; seed < 100; seed += 1) await lasting(seed)
-    assert.notEqual(await lasting(2), second, 'forgotten meanwhile, so the memory is bounded')
+    assert.notEqual(await lasting(2), second, 'evicted meanwhile, so the cache is bounded')
   })
 })

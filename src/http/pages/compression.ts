@@ -1,7 +1,7 @@
-// Smaller pages for slow networks. Compression next to a secret can give it away: who makes the payer's browser ask for
-// pages with text of their choice in them, and watches how long the answers are, guesses it piece by piece (BREACH).
-// Here the only secret in a page is the access code, and nobody can ask for that page without having it in the address
-// already; the nonce of the style is a fresh one each time. The JSON API holds secrets of others and is left alone.
+// Compresses pages for slow networks. Compression can leak a secret to an attacker who controls other text in the
+// same page and observes the length (BREACH). Here the only secret in a page is the access code, and a request for
+// that page already has it in the URL; the style nonce is new in each response. The JSON API returns secrets and is
+// not compressed.
 
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -9,11 +9,11 @@ import { brotliCompress, gzip, constants as zlib } from 'node:zlib'
 
 export type Encoding = 'br' | 'gzip'
 
-/** What leaves: the body as it came when it is small, of another kind, or when the asker reads nothing else. */
+/** The body to send. It is unchanged if it is small, not text, or if the client accepts no compression. */
 export interface Compressed {
   body: string | Buffer
   encoding: Encoding | undefined
-  /** Whether another asker might have got another encoding of the same. */
+  /** Whether another client could get another encoding, so that Vary is needed. */
   varies: boolean
 }
 
@@ -21,22 +21,22 @@ interface Compressible {
   body: string | Buffer
   type: string
   acceptEncoding: string | undefined
-  /** Worth the best effort, once: the same bytes will be asked for again. */
+  /** The same bytes will be requested again: compress once at the best quality, and cache the result. */
   isImmutable: boolean
 }
 
 export type Compress = (content: Compressible) => Promise<Compressed>
 
-/** Below this an answer fits one packet anyway. */
+/** A smaller response fits one packet anyway. */
 const MIN_BYTES = 500
 
-/** The best quality takes about 20 ms for 12 KB (measured), and more than in proportion for more. */
+/** The best quality takes about 20 ms for 12 KB (measured), and grows faster than linearly. */
 const MAX_CACHED_BYTES = 131_072
 
-/** A handful of scripts and styles in two encodings, and logos. At most 8 MB. */
+/** A few scripts and styles in two encodings, and logos. At most 8 MB. */
 const MAX_CACHE_ENTRIES = 64
 
-// Pictures other than SVG are compressed by themselves.
+// Image formats other than SVG are compressed already.
 const COMPRESSIBLE = /^(?:text\/|application\/(?:json|javascript)\b|image\/svg\+xml\b)/
 
 export function createCompress(): Compress {
@@ -49,19 +49,19 @@ export function createCompress(): Compress {
     if (!encoding) return plain
     const isCacheable = isImmutable && size <= MAX_CACHED_BYTES
     const encoded = isCacheable ? encodeCached(body, encoding) : encode(body, encoding, 'fast')
-    // Without the memory for it, the page goes as it is.
+    // If compression fails for lack of memory, the page is sent uncompressed.
     const smaller = await encoded.catch(() => undefined)
     return smaller && smaller.length < size ? { body: smaller, encoding, varies: true } : plain
   }
 }
 
-/** By content, not by address: whatever an address answers tomorrow, it never gets yesterday's bytes. */
+/** Keyed by content, not by URL, so that a changed response never gets stale bytes. */
 function createEncodingCache() {
   const cache = new Map<string, Promise<Buffer>>()
   return (body: string | Buffer, encoding: Encoding): Promise<Buffer> => {
     const key = `${encoding} ${createHash('sha256').update(body).digest('base64')}`
     const encoded = cache.get(key) ?? encode(body, encoding, 'best')
-    // What was asked for last stands last, so the first is missed least.
+    // Least recently used order: a used entry moves to the end, and the first is evicted.
     cache.delete(key)
     cache.set(key, encoded)
     encoded.catch(() => cache.delete(key))
@@ -74,13 +74,13 @@ function createEncodingCache() {
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 
-/** Quick: 0.5 ms for 12 KB, within a tenth of the best size (measured). On a thread of its own, never on ours. */
+/** Fast quality takes 0.5 ms for 12 KB, within a tenth of the best size (measured). zlib runs on its thread pool. */
 const QUALITY = {
   fast: { br: 5, gzip: 6 },
   best: { br: zlib.BROTLI_MAX_QUALITY, gzip: zlib.Z_BEST_COMPRESSION },
 }
 
-/** A window of 64 KB is as large as our pages; the usual 4 MB more than doubles the time of many at once (measured). */
+/** A window of 64 KB covers our pages; the default of 4 MB more than doubles the time under load (measured). */
 const WINDOW_BITS = 16
 
 function encode(body: string | Buffer, encoding: Encoding, effort: keyof typeof QUALITY): Promise<Buffer> {
@@ -97,8 +97,8 @@ function encode(body: string | Buffer, encoding: Encoding, effort: keyof typeof 
 }
 
 /**
- * The encoding that the asker likes best, ours first among equals; undefined is the plain body. That is also what
- * somebody gets who accepts nothing: a page that can perhaps be read is better than a refusal to send one.
+ * The encoding with the highest weight in Accept-Encoding, brotli among equals. Undefined means uncompressed, also
+ * for a client that accepts nothing, because a page is better than a 406.
  */
 export function chooseEncoding(acceptEncoding: string | undefined): Encoding | undefined {
   const weights = readWeights(acceptEncoding ?? '')
@@ -106,7 +106,7 @@ export function chooseEncoding(acceptEncoding: string | undefined): Encoding | u
   const br = weightOf('br')
   const gzip = Math.max(weightOf('gzip'), weights.get('x-gzip') ?? 0)
   const best = Math.max(br, gzip)
-  // Who does not speak of the plain body takes it only when nothing else is left.
+  // A client that does not list identity gets it only if nothing else is acceptable.
   if (best === 0 || best < (weights.get('identity') ?? 0)) return undefined
   return br === best ? 'br' : 'gzip'
 }

@@ -22,7 +22,7 @@ const PAGE_ROUTES: PageRoute[] = [
   },
 ]
 
-/** A shell whose error page says what it was given, and keeps it. */
+/** A shell whose error page shows its input and records it. */
 function shellWithPage(overrides: Partial<HttpShellOptions> = {}) {
   const pageInputs: Parameters<ErrorPage>[0][] = []
   const errorPage: ErrorPage = (input) => {
@@ -33,10 +33,10 @@ function shellWithPage(overrides: Partial<HttpShellOptions> = {}) {
 }
 
 const CASES: [string, InjectedRequest, string][] = [
-  ['a refusal', { method: 'POST', url: '/pay/abc/attempts', headers: FORM }, '429 rate_limited'],
+  ['an API error', { method: 'POST', url: '/pay/abc/attempts', headers: FORM }, '429 rate_limited'],
   ['an unknown step', { url: '/pay/abc/nowhere' }, '404 route_not_found'],
   ['no code at all', { url: '/pay' }, '404 route_not_found'],
-  ['a link that nobody serves', { url: '/l/summer' }, '404 route_not_found'],
+  ['an unknown link', { url: '/l/summer' }, '404 route_not_found'],
   ['an unknown script', { url: '/assets/old.js?v=1' }, '404 route_not_found'],
   ['another method', { method: 'DELETE', url: '/pay/abc' }, '405 method_not_allowed'],
   ['another method on the home page', { method: 'POST', url: '/' }, '405 method_not_allowed'],
@@ -60,9 +60,9 @@ const CASES: [string, InjectedRequest, string][] = [
   ],
 ]
 
-describe('what goes wrong at an address of people', () => {
+describe('an error at a page address', () => {
   for (const [what, request, expected] of CASES) {
-    it(`is told by the page of the service, with the right status: ${what}`, async () => {
+    it(`shows the error page of the service, with the right status: ${what}`, async () => {
       const { shell } = shellWithPage()
       const answer = await shell.inject(request)
       assert.equal(answer.body, `<p>${expected}</p>`)
@@ -73,7 +73,7 @@ describe('what goes wrong at an address of people', () => {
       assert.ok(answer.headers['x-request-id'])
     })
 
-    it(`is told by a small page where the service has none: ${what}`, async () => {
+    it(`shows the fallback page if the service has none: ${what}`, async () => {
       const answer = await fakeShell({ pageRoutes: PAGE_ROUTES }).shell.inject(request)
       assert.equal(answer.http, Number(expected.slice(0, 3)))
       assert.match(answer.body, /^<!doctype html>/)
@@ -81,7 +81,7 @@ describe('what goes wrong at an address of people', () => {
     })
   }
 
-  it('says when to come back, and which methods there are', async () => {
+  it('carries Retry-After and Allow headers on its page', async () => {
     const { shell } = shellWithPage()
     const limited = await shell.inject({ method: 'POST', url: '/pay/abc/attempts', headers: FORM })
     assert.equal(limited.headers['retry-after'], '7')
@@ -89,14 +89,14 @@ describe('what goes wrong at an address of people', () => {
     assert.equal(other.headers.allow, 'GET, HEAD')
   })
 
-  it('speaks of forms to who sent something else', async () => {
+  it('asks for a form instead of JSON if the content type is wrong', async () => {
     const { shell, pageInputs } = shellWithPage()
     const headers = { 'content-type': 'text/plain' }
     await shell.inject({ method: 'POST', url: '/pay/abc/attempts', payload: 'x', headers })
     assert.match(pageInputs[0]?.apiError.message ?? '', /x-www-form-urlencoded/)
   })
 
-  it('hands the page what is known of the request, and leaves out what cannot be read', async () => {
+  it('passes the request facts to the error page, and omits what cannot be parsed', async () => {
     const { get, pageInputs } = shellWithPage()
     const answer = await get('/pay/%zz?lang=fr&bad=%zz&nul=%00&__proto__=x', {
       cookie: 'lang=sw; broken',
@@ -112,7 +112,7 @@ describe('what goes wrong at an address of people', () => {
     assert.ok(String(answer.headers['content-security-policy']).includes(`'nonce-${input?.styleNonce}'`))
   })
 
-  it('is told by the small page when the page of the service fails, and the log learns of it', async () => {
+  it('shows the fallback page if the error page throws, and logs that error', async () => {
     const broken: ErrorPage[] = [
       () => {
         throw new Error('no words for it')
@@ -130,7 +130,7 @@ describe('what goes wrong at an address of people', () => {
     }
   })
 
-  it('stays an envelope for programs', async () => {
+  it('stays an envelope at API addresses', async () => {
     const { shell } = shellWithPage()
     for (const url of ['/api/v1/nowhere', '/api/v1/things/%zz', '/payments', '/nowhere', '/layout'])
       assert.equal(read(await shell.inject({ url })).status, 'error', url)
@@ -138,7 +138,7 @@ describe('what goes wrong at an address of people', () => {
   })
 })
 
-describe('what goes wrong on the wire', () => {
+describe('a protocol error at a page address', () => {
   const { shell, pageInputs } = shellWithPage()
   const listening = shell.listen('127.0.0.1', 0)
   after(() => shell.stop())
@@ -152,7 +152,7 @@ describe('what goes wrong on the wire', () => {
   const requestFor = (path: string, method = 'GET') =>
     `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
 
-  it('is told to HEAD by the same headers, and nothing after them', async () => {
+  it('has the same headers for HEAD, and no body', async () => {
     for (const path of ['/pay/abc/nowhere', '/pay/abc/attempts', '/pay/%zz']) {
       const headers = (answer: string) =>
         (answer.split('\r\n\r\n')[0] ?? '').replace(/(?<=nonce-|x-request-id: |Date: )[^'\r]+/g, '')
@@ -162,7 +162,7 @@ describe('what goes wrong on the wire', () => {
     }
   })
 
-  it('is told by a page also when the request cannot be read to its end', async () => {
+  it('is shown as a page if the request line can still be read', async () => {
     const long = await sendBytes(requestFor(`/pay/${'a'.repeat(17_000)}`))
     assert.match(long, /^HTTP\/1\.1 431 [\s\S]*\r\n\r\n<p>431 validation_failed<\/p>$/)
     assert.match(long, /content-security-policy: default-src 'none'; script-src/)
@@ -172,7 +172,7 @@ describe('what goes wrong on the wire', () => {
     assert.match(await sendBytes(manyCookies), /^HTTP\/1\.1 431 [\s\S]*<p>431 validation_failed<\/p>$/)
   })
 
-  it('is told by an envelope when a program asked, or no browser', async () => {
+  it('is an envelope at API addresses, or if the bytes are not from a browser', async () => {
     const program = await sendBytes(requestFor(`/api/v1/${'a'.repeat(17_000)}`))
     assert.match(program, /^HTTP\/1\.1 431 [\s\S]*"status":"error"/)
     for (const bytes of ['\x16\x03\x01', 'GET /pay/abc HTTP/7.0\r\n\r\n'])
@@ -185,7 +185,7 @@ describe('what goes wrong on the wire', () => {
   })
 })
 
-/** Sends a form to its end, as browsers do, whatever the server answers meanwhile. */
+/** Sends a whole form, as browsers do, even if the server responds earlier. */
 async function upload(port: number, bytes: number): Promise<{ http: number | undefined; body: string }> {
   const headers = { ...FORM, 'content-length': bytes }
   const options = { host: '127.0.0.1', port, path: '/pay/abc/attempts', method: 'POST', headers }

@@ -1,4 +1,4 @@
-// What people see when something goes wrong: the page that the service gives us for it, or a small one of our own.
+// Error pages for payers: the error page of the service, or a small fallback page.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../../core/errors.ts'
@@ -19,10 +19,10 @@ export interface ErrorPageNeeds extends PageNeeds {
   errorPage: ErrorPage | undefined
 }
 
-/** Links are printed and sent around: who follows one is a person, also where no route serves it. */
+/** Payment links are printed and shared, so people open them even if no route serves them. */
 const ALWAYS_PAGE_SECTIONS = ['l']
 
-/** By the first part of the path: whatever lies under an address of pages is looked at by people, or by nobody. */
+/** Matches by the first path segment: browsers show everything under a page address. */
 export function pageAddressMatcher(routes: readonly PageRoute[]): (address: string | undefined) => boolean {
   const sections = new Set([...routes.map(({ path }) => sectionOf(path)), ...ALWAYS_PAGE_SECTIONS])
   return (address) => address !== undefined && sections.has(sectionOf(address))
@@ -46,7 +46,7 @@ export async function sendErrorPage(
   return renderWithFallback(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
 }
 
-/** The same for a request of which at most the first line could be read, and that has no reply yet. */
+/** Renders the page for a request that could not be parsed beyond its first line and has no reply object. */
 export function renderErrorPage(
   needs: ErrorPageNeeds,
   context: Omit<ErrorPageContext, 'headers'>,
@@ -63,7 +63,7 @@ export function renderErrorPage(
 interface ErrorPageContext {
   apiError: ApiError
   http: number
-  /** Path and query, as they came. */
+  /** Path and query, unchanged. */
   url: string
   headers: Record<string, string>
   requestId: string
@@ -82,14 +82,14 @@ function errorInput(needs: ErrorPageNeeds, { apiError, http, url, headers, reque
   }
 }
 
-/** The table speaks of JSON there, which is what everybody else sends. */
+/** The default message asks for JSON, but pages take forms. */
 function withFormMessage(apiError: ApiError): ApiError {
   if (apiError.code !== 'unsupported_media_type') return apiError
   const message = 'Send the form as application/x-www-form-urlencoded.'
   return new ApiError(apiError.code, { message, cause: apiError.cause })
 }
 
-/** A page about a mistake must not fail over one of its own. The status says what happened, whatever it looks like. */
+/** If rendering the error page throws, the fallback page is used. The HTTP status stays the same. */
 async function renderWithFallback<Result>(
   needs: ErrorPageNeeds,
   input: Parameters<ErrorPage>[0],

@@ -1,4 +1,4 @@
-// What a page is asked with, as texts: path, query, form, headers and cookies.
+// The input of a page as strings: path, query, form, headers and cookies.
 
 import type { FastifyRequest } from 'fastify'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
@@ -10,7 +10,7 @@ export function readPageRequest(request: FastifyRequest) {
   const issues: Issue[] = []
   const headers = headerTexts(request)
   const input = {
-    // A boundary: the router's parameters are texts by name.
+    // A boundary: the router's parameters are strings by name.
     params: checkedTexts(Object.entries(request.params as Record<string, string>), issues),
     query: checkedTexts(parsePairs(queryTextOf(request.raw.url)), issues),
     form: checkedTexts(typeof request.body === 'string' ? parsePairs(request.body) : [], issues),
@@ -22,7 +22,7 @@ export function readPageRequest(request: FastifyRequest) {
   return input
 }
 
-/** Without a prototype, so that a field called __proto__ is a field. A text area may hold lines. */
+/** The object has no prototype, so that a field named __proto__ is data. A text area may contain newlines. */
 function checkedTexts(pairs: [string, string][], issues: Issue[]): Record<string, string> {
   const texts: Record<string, string> = Object.create(null)
   for (const [name, value] of pairs) {
@@ -34,7 +34,7 @@ function checkedTexts(pairs: [string, string][], issues: Issue[]): Record<string
   return texts
 }
 
-/** What of a query can be read, when nothing may be refused any more. */
+/** Parses the valid parts of a query and skips the others, for error pages, which must always render. */
 export function parseQueryLeniently(queryText: string): Record<string, string> {
   const texts: Record<string, string> = Object.create(null)
   for (const piece of queryText.split('&')) {

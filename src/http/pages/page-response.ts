@@ -1,4 +1,4 @@
-// From what a page answers to what goes over the wire: its headers, cookies and body.
+// Sends the response of a page: headers, cookies and compressed body.
 
 import type { FastifyReply } from 'fastify'
 import type { Random } from '../../kit/random.ts'
@@ -39,7 +39,10 @@ export async function sendPage(
     .send(await compressedBody(needs, reply, type, body, answer.cache))
 }
 
-/** What a page needs takes a kilobyte, so only documents get it: a payer who waits asks for the status many times. */
+/**
+ * The page headers take a kilobyte, so only documents get them: a waiting payer's browser polls the status many
+ * times.
+ */
 function headersFor(
   headers: SecurityHeaders,
   { redirectTo, formActions }: PageResponse,
@@ -68,8 +71,8 @@ async function compressedBody(
 
 function setCookies(needs: PageNeeds, reply: FastifyReply, { cookies = [], cache }: PageResponse): void {
   if (cookies.length === 0) return
-  // A cache would hand one payer's cookie to the next.
-  if (cache !== undefined) throw new Error('an answer that anybody may keep cannot set a cookie')
+  // A shared cache would return one payer's cookie to others.
+  if (cache !== undefined) throw new Error('a cacheable response must not set a cookie')
   const isSecure = needs.environment === 'production'
   reply.header(
     'set-cookie',

@@ -17,8 +17,8 @@ function pageShell(handle: PageRoute['handle']) {
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-describe('a page', () => {
-  it('gets its parameters, query, form and headers as texts', async () => {
+describe('a page route', () => {
+  it('passes parameters, query, form and headers to the page as strings', async () => {
     const seen: PageInput[] = []
     const { post } = pageShell(async (input) => {
       seen.push(input)
@@ -36,7 +36,7 @@ describe('a page', () => {
     assert.equal(input?.requestId, answer.headers['x-request-id'])
   })
 
-  it('F-81: may load from us alone, and styles only with the nonce of this answer', async () => {
+  it('F-81: sends a policy that allows only our own origin, and styles only with the nonce of this response', async () => {
     const nonces = new Set<string>()
     const { get } = pageShell(async ({ styleNonce }) => {
       nonces.add(styleNonce)
@@ -57,7 +57,7 @@ describe('a page', () => {
     assert.equal(nonces.size, 2)
   })
 
-  it('F-81: gives what is no document nothing to do, and a picture not even that', async () => {
+  it('F-81: sends a policy without any source for responses that are not documents, and a sandbox for images', async () => {
     const policyOf = async (answer: PageResponse) =>
       (await pageShell(async () => answer).get('/pay/abc')).headers['content-security-policy']
     const none = "default-src 'none'; frame-ancestors 'none'"
@@ -69,7 +69,7 @@ describe('a page', () => {
     assert.equal(await policyOf({ http: 200, content: { type: 'text/css', body: '' }, headers }), 'sandbox')
   })
 
-  it('gets the cookies of its visitor, and leaves its own for no script and no other site', async () => {
+  it('passes cookies to the page, and sets HttpOnly and SameSite cookies', async () => {
     const seen: PageInput[] = []
     const page = async (input: PageInput) => {
       seen.push(input)
@@ -88,7 +88,7 @@ describe('a page', () => {
     ])
   })
 
-  it('leaves cookies also with a redirect, and in production only over https', async () => {
+  it('sets cookies on a redirect too, and Secure cookies in production', async () => {
     const { shell } = fakeShell({
       environment: 'production',
       pageRoutes: [
@@ -108,7 +108,7 @@ describe('a page', () => {
     assert.deepEqual(answer.headers['set-cookie'], ['lang=sw; Path=/; HttpOnly; Secure; SameSite=Lax'])
   })
 
-  it('is kept for ever only when its answer says so, and then leaves no cookie', async () => {
+  it('is cached as immutable only if its response says so, and then sets no cookie', async () => {
     const content = { type: 'text/javascript; charset=utf-8', body: 'go()' }
     const kept = await pageShell(async () => ({ http: 200, content, cache: 'immutable' })).get('/pay/abc')
     assert.equal(kept.headers['cache-control'], 'public, max-age=31536000, immutable')
@@ -121,7 +121,7 @@ describe('a page', () => {
     assert.equal(both.headers['set-cookie'], undefined)
   })
 
-  it('may answer bytes, such as those of an image', async () => {
+  it('may send bytes, such as an image', async () => {
     const body = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00])
     const { shell } = pageShell(async () => ({ http: 200, content: { type: 'image/png', body } }))
     const { port } = await shell.listen('127.0.0.1', 0)
@@ -157,7 +157,7 @@ describe('a page', () => {
     assert.equal(answer.headers.location, 'https://shop.example/back?reference=1')
   })
 
-  it('may answer a script or a JSON status', async () => {
+  it('may send a script or a JSON status', async () => {
     const content = { type: 'application/json', body: '{"status":"pending"}' }
     const { get } = pageShell(async () => ({ http: 200, content, headers: { 'x-more': 'yes' } }))
     const answer = await get('/pay/abc')
@@ -165,7 +165,7 @@ describe('a page', () => {
     assert.equal(answer.headers['x-more'], 'yes')
   })
 
-  it('shows a refusal as a page with the same status, and no internals', async () => {
+  it('shows an API error as a page with the same status, without internals', async () => {
     const refused = await pageShell(async () => {
       throw new ApiError('payment_not_found', { message: 'No <b>payment</b>.' })
     }).get('/pay/abc')

@@ -1,4 +1,4 @@
-// Pages for people: forms in, HTML or a redirect out. What is refused becomes a page as well: see error-pages.ts.
+// Page routes: forms in, HTML or a redirect out. Errors are shown as pages too: see error-pages.ts.
 
 import type { FastifyInstance } from 'fastify'
 import type { Random } from '../../kit/random.ts'

@@ -7,8 +7,8 @@ import { type OperatorRoute, ok } from '../../kit/route.ts'
 
 const PATH = '/api/v1/things'
 
-describe('the key of a merchant', () => {
-  it('is asked for first, before the body is looked at', async () => {
+describe('the API key of a merchant', () => {
+  it('is checked first, before the body is read', async () => {
     const { shell } = fakeShell()
     for (const payload of ['{"name":', 'x'.repeat(70_000)]) {
       const answer = await shell.inject({
@@ -24,13 +24,13 @@ describe('the key of a merchant', () => {
     }
   })
 
-  it('is not taken from the query', async () => {
+  it('is not read from the query string', async () => {
     const { shell } = fakeShell()
     for (const name of ['x-api-key', 'api_key', 'apiKey'])
       assert.equal((await shell.inject({ url: `${PATH}?${name}=right` })).http, 401)
   })
 
-  it('decides the merchant, and comes with the address of the caller', async () => {
+  it('selects the merchant, and is checked together with the client address', async () => {
     const asked: unknown[] = []
     const authenticate = async (input: object) => {
       asked.push(input)
@@ -42,7 +42,7 @@ describe('the key of a merchant', () => {
     assert.deepEqual(asked, [{ apiKey: 'right', ip: '127.0.0.1' }])
   })
 
-  it('takes the address from the nearest proxy only when there is one', async () => {
+  it('is checked with the address from the nearest proxy only if the proxy is trusted', async () => {
     const addresses: string[] = []
     const authenticate = async ({ ip }: { ip: string }) => {
       addresses.push(ip)
@@ -54,7 +54,7 @@ describe('the key of a merchant', () => {
     assert.deepEqual(addresses, ['127.0.0.1', '203.0.113.9'])
   })
 
-  it('F-75: without the scope is refused by the name of the scope', async () => {
+  it('F-75: without the required scope is refused, and the error names the scope', async () => {
     const withScopes = (...scopes: ('customers:read' | 'wallet:read' | '*')[]) =>
       fakeShell({ authenticate: async () => ({ ...CALLER, scopes }) }).get(PATH)
     const refused = await withScopes('customers:read')
@@ -67,8 +67,8 @@ describe('the key of a merchant', () => {
   })
 })
 
-describe('the pace of a key', () => {
-  it('is said on every answer, and is 429 with Retry-After when it is used up', async () => {
+describe('the rate limit of a key', () => {
+  it('is in the headers of every response, and gives 429 with Retry-After when it is exhausted', async () => {
     const { get, advance } = fakeShell({ rateLimit: { perSecond: 2, burst: 3 } })
     const first = await get(PATH)
     assert.equal(first.headers['ratelimit-policy'], '"default";q=3;w=2')
@@ -86,7 +86,7 @@ describe('the pace of a key', () => {
     assert.equal((await get(PATH)).http, 429)
   })
 
-  it('is counted for each key by itself, by its own limit when it has one', async () => {
+  it('is counted per key, with the key’s own limit if it has one', async () => {
     const { get } = fakeShell({
       rateLimit: { perSecond: 1, burst: 1 },
       authenticate: async ({ apiKey = '' }) => ({
@@ -104,7 +104,7 @@ describe('the pace of a key', () => {
     assert.deepEqual(await statuses('special'), [200, 200])
   })
 
-  it('is unlimited when the service has no limit', async () => {
+  it('is off if the service has no limit', async () => {
     const { get } = fakeShell({ rateLimit: null })
     const answers = await Promise.all(Array.from({ length: 600 }, () => get(PATH)))
     assert.ok(answers.every((answer) => answer.http === 200))
@@ -112,7 +112,7 @@ describe('the pace of a key', () => {
   })
 })
 
-describe('wrong keys', () => {
+describe('wrong API keys', () => {
   it('F-77: are 429 after twenty a minute from one address, and the right key still works there', async () => {
     const { get, advance } = fakeShell()
     const wrong = () => get(PATH, { 'x-api-key': 'wrong' })
@@ -126,7 +126,7 @@ describe('wrong keys', () => {
     assert.equal((await wrong()).http, 429)
   })
 
-  it('are counted for each network by itself', async () => {
+  it('are counted per network', async () => {
     const { shell } = fakeShell()
     const wrong = async (remoteAddress: string) =>
       (await shell.inject({ url: PATH, headers: { 'x-api-key': 'wrong' }, remoteAddress })).http
@@ -136,7 +136,7 @@ describe('wrong keys', () => {
     assert.equal(await wrong('192.0.2.1'), 401)
   })
 
-  it('do not count when no secret was tried', async () => {
+  it('do not count if no secret was guessed', async () => {
     const typo = new ApiError('invalid_api_key', { message: 'The check digits of the API key are wrong.' })
     const { get, shell } = fakeShell({
       authenticate: async ({ apiKey }) => {
@@ -154,7 +154,7 @@ describe('wrong keys', () => {
   })
 })
 
-describe('the operator', () => {
+describe('the operator token', () => {
   const operatorRoutes: OperatorRoute[] = [
     {
       method: 'POST',
@@ -168,7 +168,7 @@ describe('the operator', () => {
   ]
   const url = '/admin/v1/merchants/m1/notes'
 
-  it('F-75: comes in with the token, and a merchant does not', async () => {
+  it('F-75: grants access to operators, and a merchant key does not', async () => {
     const { post } = fakeShell({ operatorRoutes })
     const body = { text: 'hello' }
     assert.equal(read(await post(url, body)).error.code, 'invalid_admin_token')
@@ -183,7 +183,7 @@ describe('the operator', () => {
     assert.equal((await post(url, body, { 'x-admin-token': 'admin-token' })).http, 200)
   })
 
-  it('gets the same validation and envelopes', async () => {
+  it('leads to the same validation and envelopes', async () => {
     const { post } = fakeShell({ operatorRoutes })
     const answer = await post(url, {}, { 'x-admin-token': 'admin-token' })
     assert.equal(answer.http, 400)
@@ -192,7 +192,7 @@ describe('the operator', () => {
     ])
   })
 
-  it('F-77: may guess twenty tokens a minute', async () => {
+  it('F-77: may be guessed twenty times a minute', async () => {
     const { post } = fakeShell({ operatorRoutes })
     for (let count = 0; count < 20; count += 1) await post(url, {}, { 'x-admin-token': 'guess' })
     assert.equal((await post(url, {}, { 'x-admin-token': 'guess' })).http, 429)

@@ -1,5 +1,5 @@
-// Who may come in: the key, its pace and its scope for merchants, the operator's token for operators. All of it happens
-// before a byte of the body is read.
+// Authorizes requests before the body is read: API key, rate limit and scope for merchants, the operator token for
+// operators.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
@@ -22,16 +22,16 @@ type Needs = Pick<
 >
 
 export interface Authorization {
-  /** Leaves the merchant in the exchange. */
+  /** Sets the merchant in the request context. */
   authorizeMerchant(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void>
   authorizeOperator(request: FastifyRequest): void
-  /** Whoever may read the metrics: operators too. */
+  /** Allows the metrics token and the operator token. */
   authorizeScraper(request: FastifyRequest): void
-  /** Nothing is shared with other processes any more. */
+  /** Stops the synchronization with other processes. */
   stop(): void
 }
 
-/** Twenty wrong secrets at once, then twenty a minute. */
+/** A burst of twenty wrong secrets, then twenty a minute. */
 const WRONG_SECRET_LIMIT: RateLimit = { perSecond: 20 / 60, burst: 20 }
 
 export function createAuthorization(options: Needs): Authorization {
@@ -42,9 +42,8 @@ export function createAuthorization(options: Needs): Authorization {
   const isWrongSecret = options.isWrongSecret ?? ((apiError: ApiError) => apiError.code === 'invalid_api_key')
 
   /**
-   * Only the wrong secret is slowed down, never a right one from the same address: behind a proxy many merchants share
-   * one, and a stranger's guesses must not lock them out. Secrets of 256 bits are safe by themselves; this keeps the
-   * noise down.
+   * Rate limits wrong secrets only, never a right one from the same address: merchants behind one proxy share an
+   * address, and an attacker must not lock them out. Secrets of 256 bits cannot be guessed; this limit reduces noise.
    */
   const limitWrongSecrets = (ip: string): void => {
     const result = wrongSecrets.take(addressOwner(ip), WRONG_SECRET_LIMIT)
@@ -55,7 +54,7 @@ export function createAuthorization(options: Needs): Authorization {
 
   const authenticate = async (request: FastifyRequest): Promise<Caller> => {
     try {
-      // The header alone: a key in a URL ends up in logs and histories.
+      // Only the header: a key in a URL ends up in logs and browser histories.
       return await options.authenticate({ apiKey: headerText(request, 'x-api-key'), ip: request.ip })
     } catch (error) {
       if (error instanceof ApiError && isWrongSecret(error)) limitWrongSecrets(request.ip)

@@ -1,22 +1,22 @@
-// The headers that make a browser careful with our answers. The API is for programs: nothing of it may be framed,
-// cached, sniffed or read by another site. Pages may load from us alone, and their forms lead where the page says.
+// The security headers of responses. API responses must not be framed, cached, sniffed or read by another site. Pages
+// load only from our origin, and their forms go to the listed origins.
 
 export interface SecurityHeaders {
-  /** Also for what a page loads or asks, and for its redirects: nothing there is looked at as a document. */
+  /** Also for a page's assets, status polls and redirects, which are never rendered as documents. */
   api: Readonly<Record<string, string>>
   page(styleNonce: string, formActions?: readonly string[]): Record<string, string>
-  /** A picture that came from a merchant: opened by itself it may do nothing, whatever is drawn in it. */
+  /** For an image uploaded by a merchant: opened as a document it is sandboxed. */
   image: Readonly<Record<string, string>>
-  /** The API reference: its bundle needs what no page of ours needs, see the policy. */
+  /** For the API reference, whose script needs a wider policy. */
   reference(nonce: string): Record<string, string>
 }
 
-/** Where browsers tell us that a page did what its policy forbids. */
+/** Where browsers report violations of a page's content security policy. */
 export const REPORTS_PATH = '/csp-reports'
 
 const YEAR_SECONDS = 31_536_000
 
-// All that a page could ask a phone for and ours never does. What they use is left out: the clipboard for writing.
+// Browser features that our pages never use. Writing to the clipboard is used, so it is not listed.
 const DENIED_FEATURES = [
   'accelerometer',
   'autoplay',
@@ -46,7 +46,7 @@ const DENIED_FEATURES = [
   'xr-spatial-tracking',
 ]
 
-/** https is required in production only; the header would lock a developer's localhost into it. */
+/** HSTS is set only in production, because it would force https on a developer's localhost. */
 export function securityHeaders(environment: 'staging' | 'production'): SecurityHeaders {
   const common: Record<string, string> = {
     'x-content-type-options': 'nosniff',
@@ -83,20 +83,20 @@ function pagePolicy(nonce: string, formActions: readonly string[]): string {
     "base-uri 'none'",
     "object-src 'none'",
     "frame-ancestors 'none'",
-    // Our script writes texts and never markup, so it needs no policy of its own to get past this.
+    // Our script writes text and never markup, so it needs no trusted types policy.
     "require-trusted-types-for 'script'",
-    // For browsers that do not know report-to, which the others follow instead.
+    // For browsers without report-to; the others ignore it.
     `report-uri ${REPORTS_PATH}`,
     'report-to csp',
   ].join('; ')
 }
 
-/** An origin, or every https address; anything else in the header could widen the policy further than that. */
+/** An origin, or every https address. Any other value could widen the policy further. */
 function originOf(address: string): string {
   return address === 'https:' ? address : new URL(address).origin
 }
 
-/** The reference sets style attributes while it runs, which only unsafe-inline allows; its scripts need the nonce. */
+/** The reference sets style attributes at run time, which needs unsafe-inline; its scripts need the nonce. */
 function referencePolicy(nonce: string): string {
   return [
     "default-src 'none'",

@@ -30,8 +30,8 @@ function reportShell() {
   return { ...fake, warnings, send }
 }
 
-describe('a report of a broken policy', () => {
-  it('is logged by its rule and the origin that was kept out, and by nothing else', async () => {
+describe('a content security policy report', () => {
+  it('is logged with its directive and the blocked origin only', async () => {
     const { send, warnings, lines } = reportShell()
     const { http } = await send([
       modern('script-src-elem', 'https://evil.example:8443/x.js?code=secretCode'),
@@ -52,7 +52,7 @@ describe('a report of a broken policy', () => {
     assert.doesNotMatch(JSON.stringify(lines), /secretCode/)
   })
 
-  it('is also taken in the older form', async () => {
+  it('is accepted in the older format', async () => {
     const { send, warnings } = reportShell()
     await send(old({ 'violated-directive': "img-src 'self'", 'blocked-uri': 'https://a.example/b?c' }), OLD)
     await send(old({ 'effective-directive': 'font-src', 'blocked-uri': 'chrome-extension://abc/x' }), OLD)
@@ -67,7 +67,7 @@ describe('a report of a broken policy', () => {
     )
   })
 
-  it('may be anything at all without a complaint, and is then no line', async () => {
+  it('may be any text, and is then ignored without an error', async () => {
     const { shell, warnings, send } = reportShell()
     for (const payload of [
       '',
@@ -93,14 +93,14 @@ describe('a report of a broken policy', () => {
     assert.deepEqual(warnings(), [])
   })
 
-  it('cannot be larger than a few reports are', async () => {
+  it('is refused above 32 KB', async () => {
     const { send } = reportShell()
     const answer = await send([modern('img-src', 'x'.repeat(40_000))])
     assert.equal(answer.http, 413)
     assert.equal(read(answer).error.code, 'payload_too_large')
   })
 
-  it('is logged a few times a minute, however many come', async () => {
+  it('is logged a few times a minute, whatever the number of reports', async () => {
     const { send, warnings, lines, advance } = reportShell()
     const many = Array.from({ length: 50 }, () => modern('img-src', 'inline'))
     for (let time = 0; time < 10; time += 1) assert.equal((await send(many)).http, 204)

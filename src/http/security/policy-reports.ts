@@ -1,6 +1,6 @@
-// Browsers tell us here when a page did what its content security policy forbids: a mistake of ours, an extension of the
-// payer's, or somebody's script. A report holds addresses with access codes in them and anybody can send one, so the log
-// learns only which rule it was and whose origin was kept out, and of a flood only its beginning.
+// Receives browser reports of content security policy violations: a mistake of ours, a browser extension, or an
+// injected script. Reports contain URLs with access codes, and any client can send them. So the log gets only the
+// directive and the blocked origin, and logging is rate limited.
 
 import type { FastifyInstance } from 'fastify'
 import type { RateLimit } from '../../core/rate-limit.ts'
@@ -9,10 +9,10 @@ import type { Log } from '../../kit/log.ts'
 import { REPORTS_PATH } from './headers.ts'
 import { createRateLimiter } from './rate-limit.ts'
 
-/** Browsers send a few reports together, each with the policy and the address in it: about 2 KB. */
+/** Browsers send a few reports at once, each with the policy and the URL: about 2 KB. */
 const REPORTS_LIMIT = 32_768
 
-/** Enough to learn what is wrong. */
+/** Enough lines to identify the problem. */
 const LOG_LIMIT: RateLimit = { perSecond: 5 / 60, burst: 5 }
 
 export function registerPolicyReports(app: FastifyInstance, clock: Clock, log: Log): void {
@@ -38,7 +38,7 @@ interface Violation {
   blocked: string
 }
 
-/** Of both forms in which browsers report; nothing of what is neither. */
+/** Reads both report formats, and ignores everything else. */
 function violationsIn(body: unknown): Violation[] {
   const parsed = parseJson(body)
   return [parsed].flat().flatMap((report) => {
@@ -63,22 +63,22 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Words of the standard, such as script-src-elem, or inline where an address would stand. */
+/** A keyword of the standard, such as script-src-elem, or inline in place of a URL. */
 const KEYWORD = /^[a-z-]{1,40}$/
 
 function violation(directive: unknown, blocked: unknown): Violation[] {
-  // Older browsers name the whole rule, such as script-src 'self'.
+  // Older browsers send the whole directive, such as script-src 'self'.
   const [name = ''] = typeof directive === 'string' ? directive.split(' ') : []
   return KEYWORD.test(name) ? [{ directive: name, blocked: originOf(blocked) }] : []
 }
 
-/** A host name has at most 253 characters; what is longer is no origin of anybody. */
+/** A host name has at most 253 characters, so a longer text is not an origin. */
 const MAX_ORIGIN_LENGTH = 280
 
 function originOf(blocked: unknown): string {
   if (typeof blocked === 'string' && KEYWORD.test(blocked)) return blocked
   if (typeof blocked !== 'string' || !URL.canParse(blocked)) return 'something unnamed'
   const { origin, protocol } = new URL(blocked)
-  // An extension or a data address has no origin that could be named.
+  // An extension or a data URL has no origin.
   return origin === 'null' || origin.length > MAX_ORIGIN_LENGTH ? protocol : origin
 }

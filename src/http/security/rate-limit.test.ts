@@ -24,7 +24,7 @@ describe('the rate limiter', () => {
     assert.equal(allowed, 1_000)
   })
 
-  it('forgets owners whose bucket is full again', () => {
+  it('evicts owners whose bucket is full again', () => {
     const state = { ms: 0 }
     const limiter = createRateLimiter(clockFrom(state))
     for (let index = 0; index < 1_000; index += 1) limiter.take(`key-${index}`, { perSecond: 1, burst: 5 })
@@ -34,7 +34,7 @@ describe('the rate limiter', () => {
     assert.equal(limiter.size(), 1)
   })
 
-  it('remembers at most 100,000 owners', () => {
+  it('keeps at most 100,000 owners', () => {
     const limiter = createRateLimiter(clockFrom({ ms: 0 }))
     for (let index = 0; index < 100_500; index += 1) limiter.take(`key-${index}`, { perSecond: 1, burst: 5 })
     assert.equal(limiter.size(), 100_000)
@@ -49,12 +49,12 @@ describe('the rate limiter', () => {
     assert.equal(limiter.take('key', { perSecond: 1, burst: 2 }).retryAfterSeconds, 1)
   })
 
-  it('names the policy as the header wants it', () => {
+  it('formats the policy for the RateLimit-Policy header', () => {
     assert.equal(rateLimitPolicyHeader({ perSecond: 100, burst: 500 }), '"default";q=500;w=5')
     assert.equal(rateLimitPolicyHeader({ perSecond: 100, burst: 100 }), '"default";q=100;w=1')
   })
 
-  it('takes one owner per address, and per /64 in IPv6', () => {
+  it('has one owner per address, and per /64 in IPv6', () => {
     assert.equal(addressOwner('192.0.2.7'), '192.0.2.7')
     assert.equal(addressOwner('::ffff:192.0.2.7'), '192.0.2.7')
     assert.equal(addressOwner('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')

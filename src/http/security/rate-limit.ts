@@ -1,6 +1,6 @@
-// Token buckets, one per key or address, in memory: each process counts for itself, and shared-rate-limit.ts brings the buckets of
-// keys together. A bucket that is full again is forgotten, which changes nothing for its
-// owner and keeps the memory as small as the traffic of the last seconds.
+// Rate limits by token buckets in memory, one per key or address. Each process counts alone; shared-rate-limit.ts
+// synchronizes the buckets of keys. A full bucket is evicted, because a new one equals it, so memory follows recent
+// traffic.
 
 import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -9,17 +9,17 @@ export interface RateLimitResult {
   allowed: boolean
   /** Whole requests left. */
   remaining: number
-  /** Until the bucket is full again. */
+  /** Seconds until the bucket is full again. */
   resetSeconds: number
-  /** Until one more request is allowed; 0 when one is. */
+  /** Seconds until the next request is allowed; 0 if one is allowed now. */
   retryAfterSeconds: number
 }
 
 export interface RateLimiter {
   take(owner: string, limit: RateLimit): RateLimitResult
-  /** Sets what an owner has left at this moment, if the owner is known here; it may be less than nothing. */
+  /** Sets the tokens of an owner with a bucket in this process; they may be negative. */
   correct(owner: string, tokens: number, atMs: number): void
-  /** How many owners are remembered. */
+  /** The number of buckets. */
   size(): number
 }
 
@@ -31,7 +31,7 @@ interface Bucket {
 
 const SWEEP_EVERY_MS = 10_000
 
-/** About 10 MB. Beyond it the oldest bucket goes, so that a flood of addresses cannot fill the memory. */
+/** About 10 MB. Above it the oldest bucket is evicted, so that many addresses cannot exhaust the memory. */
 const MAX_BUCKETS = 100_000
 
 export function createRateLimiter(clock: Clock): RateLimiter {
@@ -81,7 +81,7 @@ function refill(bucket: Bucket, limit: RateLimit, nowMs: number): void {
   bucket.updatedAtMs = nowMs
 }
 
-/** A clock that was set back adds nothing, and takes nothing either. */
+/** A clock that is set back adds and removes no tokens. */
 function tokensAt(bucket: Bucket, nowMs: number): number {
   const elapsedMs = Math.max(0, nowMs - bucket.updatedAtMs)
   return Math.min(bucket.limit.burst, bucket.tokens + (elapsedMs / 1000) * bucket.limit.perSecond)
@@ -98,7 +98,7 @@ function resultOf({ tokens, limit }: Bucket, allowed: boolean): RateLimitResult 
   }
 }
 
-/** The limit as the RateLimit-Policy header says it: a full bucket, and the seconds in which an empty one fills. */
+/** The RateLimit-Policy header: the burst, and the seconds in which an empty bucket fills. */
 export function rateLimitPolicyHeader(limit: RateLimit): string {
   return `"default";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.perSecond))}`
 }
@@ -107,7 +107,7 @@ export function rateLimitHeader(result: RateLimitResult): string {
   return `"default";r=${result.remaining};t=${result.resetSeconds}`
 }
 
-/** One owner per address; in IPv6 per /64, because a single machine usually has that many addresses. */
+/** One owner per address; in IPv6 per /64, because one machine usually has a whole /64. */
 export function addressOwner(ip: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped) return mapped

@@ -5,7 +5,7 @@ import { createSharedRateLimiter, type SyncRateLimits } from './shared-rate-limi
 
 const LIMIT = { perSecond: 10, burst: 20 }
 
-/** A clock whose sleepers wake when the test says so. */
+/** A clock whose sleeps end when the test says so. */
 function setUp() {
   const state = { ms: 0, isDown: false, warnings: 0 }
   const sleepers: (() => void)[] = []
@@ -15,7 +15,7 @@ function setUp() {
   }
   const buckets = new Map<string, { tokens: number; atMs: number }>()
   const sync: SyncRateLimits = async (at, usages) => {
-    if (state.isDown) throw new Error('nobody answers')
+    if (state.isDown) throw new Error('the database is unreachable')
     return usages.map(({ owner, spent, perSecond, burst }) => {
       const known = buckets.get(owner) ?? { tokens: burst, atMs: at.getTime() }
       const refilled = known.tokens + ((at.getTime() - known.atMs) / 1_000) * perSecond
@@ -29,7 +29,7 @@ function setUp() {
   }
   const log = { write }
   const limiter = () => createSharedRateLimiter({ clock, log, sync })
-  /** Everybody tells what it has spent. */
+  /** Lets every process synchronize. */
   const syncAll = async () => {
     state.ms += 100
     for (const wake of sleepers.splice(0)) wake()
@@ -42,17 +42,17 @@ const takeMany = (limiter: ReturnType<typeof createSharedRateLimiter>, count: nu
   Array.from({ length: count }, () => limiter.take('key', LIMIT)).filter(({ allowed }) => allowed).length
 
 describe('a rate limit that processes share', () => {
-  it('counts in each what all have spent, a tenth of a second later', async () => {
+  it('counts in each process the requests of all, a tenth of a second later', async () => {
     const { limiter, syncAll } = setUp()
     const [one, other] = [limiter(), limiter()]
     assert.equal(takeMany(one, 12), 12)
     assert.equal(takeMany(other, 4), 4)
     await syncAll()
-    // Whoever told last knows of both: 20 - 16. The first learns of it when it tells again.
+    // The process that synchronized last knows of both: 20 - 16. The first learns it at its next synchronization.
     assert.equal(takeMany(other, 10), 4)
   })
 
-  it('lets several together take more for a moment, and has them pay it back', async () => {
+  it('lets several processes exceed the limit for a moment, and pays it back', async () => {
     const { limiter, syncAll } = setUp()
     const limiters = [limiter(), limiter()]
     let allowed = 0
@@ -60,11 +60,11 @@ describe('a rate limit that processes share', () => {
       for (const one of limiters) allowed += takeMany(one, 50)
       await syncAll()
     }
-    // Ten seconds: the burst, ten a second, and what is owed at the end.
+    // Ten seconds: the burst, ten a second, and the debt at the end.
     assert.ok(allowed >= 115 && allowed <= 145, String(allowed))
   })
 
-  it('goes on by what it knows while nobody can be told, and tells it afterwards', async () => {
+  it('continues with local buckets while the database is unreachable, and synchronizes afterwards', async () => {
     const { state, limiter, syncAll } = setUp()
     const [one, other] = [limiter(), limiter()]
     state.isDown = true
@@ -79,7 +79,7 @@ describe('a rate limit that processes share', () => {
     assert.equal(other.take('key', LIMIT).allowed, false)
   })
 
-  it('never says that less than nothing is left', async () => {
+  it('never reports negative remaining requests', async () => {
     const { limiter, syncAll } = setUp()
     const [one, other] = [limiter(), limiter()]
     takeMany(one, 20)

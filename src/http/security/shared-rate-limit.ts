@@ -1,20 +1,19 @@
-// Token buckets that every process of an installation shares, on however many machines. A process works on localBuckets of
-// its own, so that no request waits for another process, and tells the database every tenth of a second what it has
-// spent: the table holds the true buckets, and a copy is at most that old. What several processes let through in such a
-// moment beyond the limit is owed, so that over a few seconds the limit is what it says.
+// Shares the rate limits of keys between all processes of an instance. Each process decides from local copies of the
+// token buckets, so that no request waits, and synchronizes them with the database every 100 ms. Requests that
+// several processes allow beyond the limit in between become debt, so the limit holds over a few seconds.
 
 import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { errorFields, type Log } from '../../kit/log.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
 
-/** What one process has spent of a bucket since it told last. */
+/** The tokens that this process has spent since its last synchronization. */
 export interface TokenUsage extends RateLimit {
   owner: string
   spent: number
 }
 
-/** Takes what was spent from the buckets of all; answers what is left in each, which may be less than nothing. */
+/** Subtracts the spent tokens from the shared buckets, and returns the tokens left in each, which may be negative. */
 export type SyncRateLimits = (
   at: Date,
   usages: readonly TokenUsage[],
@@ -32,8 +31,8 @@ interface Needs {
 
 const SYNC_INTERVAL_MS = 100
 
-// After an error nobody is told for a while, and each process goes on by what it knows: a limit must not be what stops
-// payments while the database rests.
+// The backoff after an error. Each process continues with its local buckets: a rate limit must not stop payments
+// while the database is unreachable.
 const ERROR_BACKOFF_MS = 2_000
 
 export function createSharedRateLimiter({ clock, log, sync }: Needs): SharedRateLimiter {
